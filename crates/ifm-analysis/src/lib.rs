@@ -1,0 +1,1 @@
+//! Metrics and verdicts from records: pure functions, no clock, no file.

@@ -1,0 +1,1 @@
+//! Nouns and units: specs, records, outcomes, the manifest.

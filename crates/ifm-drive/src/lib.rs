@@ -1,0 +1,1 @@
+//! The load generator: shards, connections, TLS, decoding off the hot path.

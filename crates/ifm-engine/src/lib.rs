@@ -1,0 +1,1 @@
+//! The embedded engine: a real decoder on the CPU with continuous batching.

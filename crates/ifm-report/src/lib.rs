@@ -1,0 +1,1 @@
+//! Results to bytes: terminal tables, JSON, Markdown, HTML.

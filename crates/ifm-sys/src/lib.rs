@@ -1,0 +1,1 @@
+//! Safe wrappers over the host: epoll, stamped receive, clocks, threads, limits.

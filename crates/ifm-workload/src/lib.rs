@@ -1,0 +1,1 @@
+//! What to send: prompts of an exact length, reproducible from a seed.

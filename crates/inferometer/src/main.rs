@@ -1,0 +1,2 @@
+//! The inferometer binary.
+fn main() {}

@@ -1,1 +1,21 @@
-//! Nouns and units: specs, records, outcomes, the manifest.
+//! Nouns and units of inferometer: what the user asked, what one request did, what a run is.
+//!
+//! No input or output, no clock and no thread lives here: everything is a value. A time is a
+//! number of nanoseconds since the run's origin on the monotonic clock; a count of tokens says
+//! who counted it; what is not known is absent, never zero.
+#![forbid(unsafe_code)]
+
+pub mod health;
+pub mod manifest;
+pub mod outcome;
+pub mod record;
+pub mod run;
+pub mod series;
+pub mod spec;
+
+pub use health::{ClientHealth, HealthVerdict};
+pub use manifest::{LevelInfo, Manifest, RunState};
+pub use outcome::{Outcome, TimeoutKind};
+pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
+pub use run::RunData;
+pub use series::Series;

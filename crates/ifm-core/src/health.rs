@@ -1,0 +1,69 @@
+//! What the client knows about its own error: the evidence, and the verdict.
+
+use serde::{Deserialize, Serialize};
+
+/// Whether the client's own part in the numbers is small enough to ignore.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HealthVerdict {
+    /// The client kept up.
+    Good,
+    /// The client may have been the bottleneck: see the reasons.
+    Suspect,
+}
+
+/// Quantiles of a population of nanosecond values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SpanQuantiles {
+    /// Number of values.
+    pub n: u64,
+    /// Median, nanoseconds.
+    pub p50_ns: u64,
+    /// 99th percentile, nanoseconds.
+    pub p99_ns: u64,
+    /// Largest, nanoseconds.
+    pub max_ns: u64,
+}
+
+/// Evidence about the client, over one run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClientHealth {
+    /// The verdict over all that follows.
+    pub verdict: HealthVerdict,
+    /// One sentence for each reason to be suspect; empty when good.
+    pub reasons: Vec<String>,
+    /// Delay from the kernel's receive stamp to our read, per read. Absent without kernel stamps.
+    pub reader_lag: Option<SpanQuantiles>,
+    /// Delay from the moment a request was due to its first byte leaving, per request.
+    pub send_lateness: Option<SpanQuantiles>,
+    /// Reads in all.
+    pub reads: u64,
+    /// Reads with a kernel receive stamp.
+    pub stamped_reads: u64,
+    /// Token-bearing events in all.
+    pub events: u64,
+    /// Token-bearing events that shared their read, and so their stamp, with another.
+    pub co_arrived_events: u64,
+    /// CPU time of the reading threads, nanoseconds.
+    pub reader_cpu_ns: u64,
+    /// CPU time of the decoding thread, nanoseconds.
+    pub decoder_cpu_ns: u64,
+    /// CPU time of the whole client process during the load, nanoseconds.
+    pub process_cpu_ns: u64,
+    /// Wall time of the load, nanoseconds.
+    pub wall_ns: u64,
+    /// Share of the wall time for which the busiest reading thread was on a CPU, 0 to 1.
+    pub reader_busy_share: f64,
+    /// Times a reading thread was put off its CPU against its will.
+    pub involuntary_switches: u64,
+    /// Share of the host's CPU time stolen by the hypervisor, 0 to 1; absent where not told.
+    pub steal_share: Option<f64>,
+    /// Times a request was due and its bytes were not ready.
+    pub starved_sends: u64,
+    /// Buffers that had to be made or grown after the load had started.
+    pub late_allocations: u64,
+    /// Steps of the wall clock against the monotonic one above 50 microseconds.
+    pub clock_steps: u64,
+    /// Keep-alive connections found dead and opened again.
+    pub reconnects: u64,
+}

@@ -1,0 +1,144 @@
+//! The head of a run: one JSON document beside the rows.
+//!
+//! This is a stable format: additive changes only within a major schema version.
+
+use crate::health::ClientHealth;
+use crate::spec::RunSpec;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Version of the run format that this build writes. Major versions are not compatible.
+pub const SCHEMA_VERSION: &str = "1.0";
+
+/// Whether the run is complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    /// Being written, or cut off while it was: the rows are in the journal.
+    Open,
+    /// Sealed after all levels were done.
+    Complete,
+    /// Sealed, but stopped by the user, by an error or by a crash: what was finished is there.
+    Partial,
+}
+
+/// The machine that the client ran on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HostInfo {
+    /// Operating system and kernel release.
+    pub os: String,
+    /// Processor name; absent where not told.
+    pub cpu: Option<String>,
+    /// Logical processors that this process may use.
+    pub cpus: u32,
+    /// Memory, bytes; absent where not told.
+    pub memory_bytes: Option<u64>,
+    /// One-minute load average at the start; absent where not told.
+    pub load_average: Option<f64>,
+    /// Whether the kernel stamps received segments here (tested over loopback).
+    pub kernel_stamps: bool,
+}
+
+/// What the server said about itself. Every field is absent where it did not tell.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ServerInfo {
+    /// The `Server` header.
+    pub server_header: Option<String>,
+    /// Kind of server as recognised: `vllm`, `sglang`, `llama.cpp`, `inferometer`…
+    pub kind: Option<String>,
+    /// Its version.
+    pub version: Option<String>,
+    /// Models it offers.
+    pub models: Vec<String>,
+    /// Longest context of the model, tokens.
+    pub context_tokens: Option<u32>,
+    /// Anything else worth keeping: engine facts of the embedded server among them.
+    pub notes: BTreeMap<String, String>,
+}
+
+/// How the clocks of the run relate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ClockInfo {
+    /// Name of the monotonic clock.
+    pub source: String,
+    /// UTC nanoseconds since the epoch at the run's origin.
+    pub origin_unix_ns: u64,
+    /// Pairs of (nanoseconds since the origin, wall clock minus monotonic clock relative to the
+    /// first pair, nanoseconds), about one a second: the drift between the clocks.
+    pub offset_ns: Vec<(u64, i64)>,
+}
+
+/// When one level ran.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LevelInfo {
+    /// Index into the levels of the spec.
+    pub level: u16,
+    /// Start of the measured phase (after warm-up), nanoseconds since the origin.
+    pub start_ns: u64,
+    /// When the level stopped sending; what follows is the drain.
+    pub send_end_ns: u64,
+    /// End of the last request.
+    pub end_ns: u64,
+    /// Whether it ran to its planned end.
+    pub complete: bool,
+}
+
+/// A file of the run folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FileInfo {
+    /// Name within the folder.
+    pub name: String,
+    /// Rows in it.
+    pub rows: u64,
+    /// Size in bytes.
+    pub bytes: u64,
+}
+
+/// Name and version of the program that wrote the run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ToolInfo {
+    /// `inferometer`.
+    pub name: String,
+    /// Its version.
+    pub version: String,
+}
+
+/// The head of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// Version of the format, [`SCHEMA_VERSION`] when written by this build.
+    pub schema_version: String,
+    /// Identity of the run, unique in a store.
+    pub run_id: String,
+    /// Name given by the user.
+    pub name: Option<String>,
+    /// Who wrote it.
+    pub tool: ToolInfo,
+    /// UTC time of the start, RFC 3339.
+    pub created_utc: String,
+    /// The command line, secrets masked.
+    pub command: Vec<String>,
+    /// Open, complete or partial.
+    pub state: RunState,
+    /// Why the run is partial, in one sentence.
+    pub stop_reason: Option<String>,
+    /// What was asked.
+    pub spec: RunSpec,
+    /// Where the client ran.
+    pub host: HostInfo,
+    /// What the server said about itself.
+    pub server: ServerInfo,
+    /// How the clocks relate.
+    pub clock: ClockInfo,
+    /// When each level ran.
+    pub levels: Vec<LevelInfo>,
+    /// SHA-256 over all prompts that were sent, in order; absent until sealed.
+    pub prompts_sha256: Option<String>,
+    /// The client's own error; absent until sealed by the client that ran the load.
+    pub health: Option<ClientHealth>,
+    /// Files of the folder, once sealed.
+    pub files: Vec<FileInfo>,
+    /// Fields written by a newer version, kept when the manifest is written again.
+    #[serde(flatten)]
+    pub extra: serde_json::Map<String, serde_json::Value>,
+}

@@ -1,0 +1,203 @@
+//! What one request did: stamps, counts with their source, and the outcome.
+//!
+//! All times are nanoseconds since the run's origin on the monotonic clock. Durations (TTFT,
+//! E2E, TPOT) are not stored: `ifm-analysis` derives them, so that there is one definition.
+
+use crate::outcome::Outcome;
+use serde::{Deserialize, Serialize};
+
+/// Who counted a number of tokens, best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CountSource {
+    /// The server, in the usage object of each chunk.
+    ChunkUsage,
+    /// The server, in one usage object of the answer.
+    FinalUsage,
+    /// The model's tokenizer, over the whole text, on our side.
+    Tokenizer,
+    /// The number of token-bearing events: an estimate, since one event may hold several tokens.
+    Events,
+}
+
+impl CountSource {
+    /// Every source, best first.
+    pub const ALL: [CountSource; 4] = [
+        CountSource::ChunkUsage,
+        CountSource::FinalUsage,
+        CountSource::Tokenizer,
+        CountSource::Events,
+    ];
+
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            CountSource::ChunkUsage => "chunk_usage",
+            CountSource::FinalUsage => "final_usage",
+            CountSource::Tokenizer => "tokenizer",
+            CountSource::Events => "events",
+        }
+    }
+
+    /// The source of a stored word.
+    pub fn from_word(word: &str) -> Option<CountSource> {
+        CountSource::ALL.into_iter().find(|source| source.word() == word)
+    }
+
+    /// Whether the number is an estimate rather than a count.
+    pub fn is_estimate(self) -> bool {
+        self == CountSource::Events
+    }
+}
+
+/// A number of tokens and who counted them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    /// Tokens.
+    pub tokens: u32,
+    /// Who counted.
+    pub from: CountSource,
+}
+
+/// Which part of a level a request belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Phase {
+    /// Sent to warm the server up; kept, but in no metric.
+    Warmup,
+    /// Measured.
+    Measure,
+}
+
+impl Phase {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Phase::Warmup => "warmup",
+            Phase::Measure => "measure",
+        }
+    }
+
+    /// The phase of a stored word.
+    pub fn from_word(word: &str) -> Option<Phase> {
+        [Phase::Warmup, Phase::Measure].into_iter().find(|phase| phase.word() == word)
+    }
+}
+
+/// The token-bearing events of one request, in order of arrival, as columns.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TokenEvents {
+    /// Receive stamp of the last payload byte of each event. Events of one read share a stamp.
+    pub at_ns: Vec<u64>,
+    /// Tokens in each event, where per-chunk usage tells; empty when not known.
+    pub tokens: Vec<u32>,
+    /// Index of the choice (sequence) that each event belongs to; empty when all are 0.
+    pub choice: Vec<u16>,
+}
+
+impl TokenEvents {
+    /// Number of token-bearing events (not of tokens).
+    pub fn len(&self) -> usize {
+        self.at_ns.len()
+    }
+
+    /// Whether no token-bearing event arrived.
+    pub fn is_empty(&self) -> bool {
+        self.at_ns.is_empty()
+    }
+}
+
+/// What one request did. See the module for the time base.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RequestRecord {
+    /// Position in the run's schedule, from 0; unique within a run.
+    pub seq: u32,
+    /// Index of the load level in the manifest.
+    pub level: u16,
+    /// Warm-up or measured.
+    pub phase: Phase,
+    /// Connection slot that carried it.
+    pub slot: u32,
+    /// Index of the work item (prompt) in the workload.
+    pub item: u32,
+    /// When the schedule wanted it; equals `start_ns` in a closed loop.
+    pub due_ns: u64,
+    /// When the client began to send.
+    pub start_ns: u64,
+    /// When the last request byte had been handed to the kernel; absent if that never happened.
+    pub sent_ns: Option<u64>,
+    /// When the response head was complete.
+    pub head_ns: Option<u64>,
+    /// When the first event of any kind, or the first body byte of an unstreamed answer, arrived.
+    pub first_event_ns: Option<u64>,
+    /// When the first token of the answer proper (not reasoning) arrived.
+    pub first_answer_ns: Option<u64>,
+    /// When the stream's end (its end mark, or the end of the response) arrived.
+    pub stream_end_ns: Option<u64>,
+    /// When the client was done with the request, whatever the outcome.
+    pub end_ns: u64,
+    /// TCP connect time, if this request had to open its connection inside its own time.
+    pub connect_ns: Option<u64>,
+    /// TLS handshake time, likewise.
+    pub tls_ns: Option<u64>,
+    /// Whether the answer was streamed as events. False for one JSON document.
+    pub streamed: bool,
+    /// Stamps of the token-bearing events.
+    pub events: TokenEvents,
+    /// Prompt length the workload meant to send, counted by its tokenizer.
+    pub prompt_tokens_asked: Option<u32>,
+    /// Output length asked for.
+    pub output_tokens_asked: Option<u32>,
+    /// Prompt tokens and who counted them.
+    pub prompt_tokens: Option<Counted>,
+    /// Output tokens and who counted them. Never the requested length.
+    pub output_tokens: Option<Counted>,
+    /// Tokens of the first token-bearing event, where per-chunk usage tells.
+    pub first_event_tokens: Option<u32>,
+    /// Reasoning tokens among the output, as the server told.
+    pub reasoning_tokens: Option<u32>,
+    /// Prompt tokens served from a cache, as the server told.
+    pub cached_tokens: Option<u32>,
+    /// Draft tokens accepted by speculative decoding, as the server told.
+    pub accepted_draft_tokens: Option<u32>,
+    /// Draft tokens rejected, as the server told.
+    pub rejected_draft_tokens: Option<u32>,
+    /// Number of choices (sequences) seen.
+    pub choices: u16,
+    /// HTTP status, once a head arrived.
+    pub http_status: Option<u16>,
+    /// Seconds of the `Retry-After` header, if one came in that form.
+    pub retry_after_s: Option<u32>,
+    /// The server's finish reason, of the last choice that gave one.
+    pub finish_reason: Option<String>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// One sentence on what went wrong; bounded, holds no secret.
+    pub error: Option<String>,
+    /// Reads (receive calls that returned bytes).
+    pub reads: u32,
+    /// Reads with a kernel receive stamp.
+    pub stamped_reads: u32,
+    /// Token-bearing events whose read held more than one of them.
+    pub co_arrived_events: u32,
+    /// Largest delay from the kernel's stamp to our reading it, nanoseconds; absent without stamps.
+    pub reader_lag_ns_max: Option<u64>,
+    /// Bytes of the response on the wire, head and framing included.
+    pub wire_bytes: u64,
+    /// Bytes of the request on the wire.
+    pub sent_bytes: u64,
+    /// Generated text, only if the user asked to keep it.
+    pub text: Option<String>,
+}
+
+impl RequestRecord {
+    /// Stamp of the first token-bearing event.
+    pub fn first_token_ns(&self) -> Option<u64> {
+        self.events.at_ns.first().copied()
+    }
+
+    /// Stamp of the last token-bearing event.
+    pub fn last_token_ns(&self) -> Option<u64> {
+        self.events.at_ns.last().copied()
+    }
+}

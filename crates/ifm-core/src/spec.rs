@@ -1,0 +1,142 @@
+//! What the user asked for, resolved: every default filled in, so that it can be run again.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Which API of the server carries the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Api {
+    /// `POST /v1/chat/completions`.
+    Chat,
+    /// `POST /v1/completions`.
+    Completions,
+}
+
+impl Api {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Api::Chat => "chat",
+            Api::Completions => "completions",
+        }
+    }
+
+    /// The path below the API's base URL.
+    pub fn path(self) -> &'static str {
+        match self {
+            Api::Chat => "/chat/completions",
+            Api::Completions => "/completions",
+        }
+    }
+}
+
+/// The server under test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TargetSpec {
+    /// Base URL including the API prefix: `http://127.0.0.1:8000/v1`. Holds no user or password.
+    pub base_url: String,
+    /// Which API.
+    pub api: Api,
+    /// Model name sent with each request.
+    pub model: String,
+    /// Name of the environment variable that held the key; the key itself is never stored.
+    pub api_key_env: Option<String>,
+    /// Names and values of extra headers. Values of headers that look secret are masked.
+    pub headers: BTreeMap<String, String>,
+    /// Fields merged into each request body.
+    pub extra_body: serde_json::Map<String, serde_json::Value>,
+    /// Whether the certificate check was switched off.
+    pub insecure_tls: bool,
+    /// Whether answers are streamed.
+    pub stream: bool,
+    /// Whether each request opens its own connection, inside its own time.
+    pub fresh_connections: bool,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSpec {
+    /// Kind of workload: `random`.
+    pub kind: String,
+    /// Prompt tokens asked for.
+    pub prompt_tokens: u32,
+    /// Output tokens asked for.
+    pub output_tokens: u32,
+    /// Tokens that all prompts share at their start.
+    pub shared_prefix_tokens: u32,
+    /// Whether the server is told to go on past its end-of-text token.
+    pub ignore_eos: bool,
+    /// Sampling temperature, if sent.
+    pub temperature: Option<f64>,
+    /// Name of the tokenizer that made the prompts.
+    pub tokenizer: String,
+    /// SHA-256 of that tokenizer.
+    pub tokenizer_sha256: String,
+    /// Seed of the workload.
+    pub seed: u64,
+}
+
+/// When the requests of one level are sent. Closed loop: a slot sends its next request when the
+/// former ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadSpec {
+    /// Requests in flight.
+    pub concurrency: u32,
+    /// Requests to measure; absent when the duration alone ends the level.
+    pub requests: Option<u32>,
+    /// Seconds to send for; absent when the number of requests alone ends the level.
+    pub duration_s: Option<f64>,
+    /// Requests sent before the measurement.
+    pub warmup_requests: u32,
+}
+
+/// Time limits of one request, seconds; absent means none.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LimitSpec {
+    /// TCP and TLS handshake.
+    pub connect_s: Option<f64>,
+    /// Start to first token-bearing byte of the body.
+    pub first_token_s: Option<f64>,
+    /// Silence within the stream.
+    pub idle_s: Option<f64>,
+    /// Whole request.
+    pub total_s: Option<f64>,
+}
+
+/// A latency target that a level can pass or fail. Bounds are on percentiles over ok requests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SloSpec {
+    /// Name of a preset, or `custom`.
+    pub name: String,
+    /// Terms, all of which must hold.
+    pub terms: Vec<SloTerm>,
+}
+
+/// One bound of an SLO.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SloTerm {
+    /// Metric id: `ttft`, `itl`, `tpot`, `e2e`.
+    pub metric: String,
+    /// Percentile, 0 to 100.
+    pub percentile: f64,
+    /// Upper bound, milliseconds.
+    pub limit_ms: f64,
+}
+
+/// Everything that was asked, resolved.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunSpec {
+    /// The server.
+    pub target: TargetSpec,
+    /// The prompts.
+    pub workload: WorkloadSpec,
+    /// The levels, in the order in which they run.
+    pub levels: Vec<LoadSpec>,
+    /// Time limits.
+    pub limits: LimitSpec,
+    /// The latency target that the answers refer to.
+    pub slo: SloSpec,
+    /// Whether generated text is stored.
+    pub keep_text: bool,
+}

@@ -1,0 +1,42 @@
+//! Sockets as the load generator needs them: non-blocking connect, no delay, reset on close.
+
+use rustix::net::{self, AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+use std::io;
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::Duration;
+
+/// Starts a TCP connection without waiting for it: the socket becomes writable when the
+/// handshake has ended; then [`connect_result`] tells how. Nagle's algorithm is off.
+///
+/// # Errors
+/// The kernel's, when no socket can be made or the address is refused at once.
+pub fn connect_start(address: SocketAddr) -> io::Result<TcpStream> {
+    let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket: OwnedFd = net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))?;
+    sockopt::set_tcp_nodelay(&socket, true)?;
+    match net::connect(&socket, &address) {
+        Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(TcpStream::from(socket)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How a started connection ended, once its socket is writable.
+///
+/// # Errors
+/// Why the connection could not be made.
+pub fn connect_result(socket: &TcpStream) -> io::Result<()> {
+    match socket.take_error()? {
+        Some(error) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// Makes closing the socket send a reset instead of an orderly end.
+///
+/// # Errors
+/// The kernel's.
+pub fn reset_on_close(socket: impl AsFd) -> io::Result<()> {
+    Ok(sockopt::set_socket_linger(socket, Some(Duration::ZERO))?)
+}

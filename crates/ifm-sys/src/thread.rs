@@ -1,0 +1,94 @@
+//! Where and how a thread runs: pinning, timer slack, niceness, how often it was put aside.
+
+use std::io;
+
+/// The processors that the calling thread may run on, in ascending order.
+///
+/// # Errors
+/// The kernel's.
+pub fn allowed_cpus() -> io::Result<Vec<usize>> {
+    let set = rustix::thread::sched_getaffinity(None)?;
+    Ok((0..rustix::thread::CpuSet::MAX_CPU).filter(|cpu| set.is_set(*cpu)).collect())
+}
+
+/// Ties the calling thread, and threads that it starts later, to some processors.
+///
+/// # Errors
+/// `InvalidInput` when none of them exists or is allowed.
+pub fn pin_to(cpus: &[usize]) -> io::Result<()> {
+    let mut set = rustix::thread::CpuSet::new();
+    for cpu in cpus.iter().filter(|cpu| **cpu < rustix::thread::CpuSet::MAX_CPU) {
+        set.set(*cpu);
+    }
+    Ok(rustix::thread::sched_setaffinity(None, &set)?)
+}
+
+/// Lets the calling thread's timers fire as exactly as the kernel can (slack of 1 ns).
+pub fn sharpen_timers() {
+    // SAFETY: PR_SET_TIMERSLACK takes one unsigned long and touches no memory of ours; a kernel
+    // that refuses it leaves the default slack, which the send-lateness figures then show.
+    unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
+}
+
+/// Lowers the calling thread's priority, so that threads at the default come first.
+pub fn be_nice(steps: i32) {
+    // SAFETY: setpriority touches no memory of ours. On Linux `who` 0 is the calling thread.
+    // Lowering one's own priority needs no right; a refusal only costs the courtesy.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, steps) };
+}
+
+/// What the kernel accounts for the calling thread.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ThreadUsage {
+    /// CPU time, nanoseconds.
+    pub cpu_ns: u64,
+    /// Times it was put off its CPU against its will.
+    pub involuntary_switches: u64,
+}
+
+/// Reads the calling thread's accounts.
+pub fn usage() -> ThreadUsage {
+    // SAFETY: all-zero is a valid rusage, and it lives over the call.
+    let accounts = unsafe {
+        let mut accounts: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_THREAD, &mut accounts);
+        accounts
+    };
+    ThreadUsage {
+        cpu_ns: crate::clock::thread_cpu_ns(),
+        involuntary_switches: accounts.ru_nivcsw.max(0) as u64,
+    }
+}
+
+/// Largest resident memory of this process so far, bytes.
+pub fn peak_memory_bytes() -> u64 {
+    // SAFETY: as in `usage`.
+    let accounts = unsafe {
+        let mut accounts: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_SELF, &mut accounts);
+        accounts
+    };
+    accounts.ru_maxrss.max(0) as u64 * 1024
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pinned_thread_may_run_only_there() {
+        std::thread::spawn(|| {
+            let cpus = allowed_cpus().unwrap();
+            pin_to(&cpus[..1]).unwrap();
+            assert_eq!(allowed_cpus().unwrap(), cpus[..1]);
+            assert!(pin_to(&[]).is_err());
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn the_process_uses_memory() {
+        assert!(peak_memory_bytes() > 100_000);
+    }
+}

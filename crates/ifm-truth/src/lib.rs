@@ -1,1 +1,20 @@
-//! A test server that knows the right answer: scripted and paced token streams with its own stamps.
+//! A test server that knows the right answer: scripted and paced token streams with its own
+//! stamps.
+//!
+//! Three rooms. [`cases`] is the suite: streams whose outcome, times and counts are known, each
+//! with its reason. [`scripted`] plays a case to whoever asks for it, byte by byte at the due
+//! time. [`paced`] streams tokens to thousands of connections at a given pace or as fast as the
+//! kernel takes them, for benchmarks. Both servers log the kernel's stamp of each request's
+//! arrival and their own stamp of each write, so that what a client says can be held against what
+//! happened. [`drain`] holds the simplest possible clients: the limit that no client can beat.
+//!
+//! Nothing here measures a client or judges one; that is for whoever runs the client.
+#![forbid(unsafe_code)]
+
+pub mod case;
+pub mod cases;
+pub mod script;
+pub mod truth;
+
+pub use case::{Action, Case, Class, Limits, Step};
+pub use truth::{Api, Truth};

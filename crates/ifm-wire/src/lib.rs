@@ -1,1 +1,15 @@
-//! Bytes to meaning without a socket: HTTP/1.1, server-sent events, API dialects.
+//! Bytes to meaning, without a socket: HTTP/1.1 framing, server-sent events, API dialects.
+//!
+//! Every parser here takes bytes as they come and gives the same answer for every way of
+//! splitting them. What it never sees: sockets, clocks, threads. Stamps enter as arguments.
+#![forbid(unsafe_code)]
+
+pub mod dialect;
+pub mod exchange;
+pub mod http1;
+pub mod request;
+pub mod sse;
+
+pub use exchange::{Answer, EndCause, ExchangeDecoder, Expect};
+pub use http1::{Head, HttpError, ResponseReader, Step};
+pub use request::RequestTemplate;

@@ -13,7 +13,11 @@
 
 pub mod case;
 pub mod cases;
+pub mod listen;
+pub mod payload;
+pub mod request;
 pub mod script;
+pub mod scripted;
 pub mod truth;
 
 pub use case::{Action, Case, Class, Limits, Step};

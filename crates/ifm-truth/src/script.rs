@@ -5,6 +5,7 @@
 //! otherwise. Nothing is sent here; [`Script::case`] lowers everything to bytes and times.
 
 use crate::case::{Action, Case, Class, Limits, Step};
+use crate::payload::{CHAT_FIELDS, TEXT_FIELDS, choice, quote, token, usage};
 use crate::truth::{Api, Truth};
 use ifm_core::Outcome;
 use std::ops::Range;
@@ -14,17 +15,6 @@ pub const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\n\
     content-type: text/event-stream; charset=utf-8\r\n\
     cache-control: no-cache\r\n\
     transfer-encoding: chunked\r\n\r\n";
-
-/// Fields that open every chat event.
-pub const CHAT_FIELDS: &str = "\"id\": \"chatcmpl-1\", \"object\": \"chat.completion.chunk\", \
-    \"created\": 1700000000, \"model\": \"mock\"";
-
-/// Fields that open every completions event.
-pub const TEXT_FIELDS: &str = "\"id\": \"cmpl-1\", \"object\": \"text_completion\", \
-    \"created\": 1700000000, \"model\": \"mock\"";
-
-/// Prompt tokens that every usage object of the suite tells.
-const PROMPT_TOKENS: u32 = 8;
 
 /// Where a write is cut in two.
 #[derive(Debug, Clone, Copy)]
@@ -75,42 +65,6 @@ pub struct Script {
     after: Writes,
     finale: Option<Step>,
     truth: Truth,
-}
-
-/// A JSON string literal.
-pub fn quote(text: &str) -> String {
-    serde_json::Value::from(text).to_string()
-}
-
-/// One chat choice with a delta, as an element of `choices`.
-pub fn choice(index: usize, delta: &str, finish_reason: Option<&str>) -> String {
-    let finish = finish_reason.map_or_else(|| "null".to_owned(), quote);
-    format!(
-        "{{\"index\": {index}, \"delta\": {delta}, \"finish_reason\": {finish}, \"logprobs\": null}}"
-    )
-}
-
-/// One completions choice, as an element of `choices`.
-pub fn text_choice(index: usize, text: &str, finish_reason: Option<&str>) -> String {
-    let finish = finish_reason.map_or_else(|| "null".to_owned(), quote);
-    format!(
-        "{{\"index\": {index}, \"text\": {}, \"logprobs\": null, \"finish_reason\": {finish}}}",
-        quote(text)
-    )
-}
-
-/// A usage object for so many output tokens.
-pub fn usage(tokens: u32) -> String {
-    format!(
-        "{{\"prompt_tokens\": {PROMPT_TOKENS}, \"completion_tokens\": {tokens}, \
-         \"total_tokens\": {}}}",
-        PROMPT_TOKENS + tokens
-    )
-}
-
-/// The text of token number `position`, as the suite writes it.
-pub fn token(position: usize) -> String {
-    format!(" tok{}", position % 10)
 }
 
 /// The whole write as one chunk.

@@ -1,7 +1,8 @@
 //! Who counts tokens, and where in the stream the count stands.
 
 use crate::case::{Case, Class};
-use crate::script::{CHAT_FIELDS, Script, choice, quote, token, usage};
+use crate::payload::{CHAT_FIELDS, choice, quote, token, usage};
+use crate::script::Script;
 
 fn chat(name: &'static str, what: &'static str, why: &'static str) -> Script {
     Script::chat(name, Class::Counts, what, why)

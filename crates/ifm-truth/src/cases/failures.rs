@@ -2,7 +2,8 @@
 //! came before the end are compared.
 
 use crate::case::{Case, Class, Limits};
-use crate::script::{CHAT_FIELDS, Script, choice, quote, token, usage};
+use crate::payload::{CHAT_FIELDS, choice, quote, token, usage};
+use crate::script::Script;
 use ifm_core::{Outcome, TimeoutKind};
 
 const OK: Option<u16> = Some(200);

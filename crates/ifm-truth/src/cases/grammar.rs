@@ -1,7 +1,8 @@
 //! The grammar of the event stream (WHATWG HTML, section 9.2): legal streams only.
 
 use crate::case::{Case, Class};
-use crate::script::{CHAT_FIELDS, Cut, Script, choice, quote, token, usage};
+use crate::payload::{CHAT_FIELDS, choice, quote, token, usage};
+use crate::script::{Cut, Script};
 
 fn chat(name: &'static str, what: &'static str, why: &'static str) -> Script {
     Script::chat(name, Class::Grammar, what, why)

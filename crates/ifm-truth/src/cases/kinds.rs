@@ -1,7 +1,8 @@
 //! What kinds of output are tokens, and how a complete answer may end.
 
 use crate::case::{Case, Class};
-use crate::script::{Script, choice, quote, text_choice, token, usage};
+use crate::payload::{choice, quote, text_choice, token, usage};
+use crate::script::Script;
 use ifm_core::Outcome;
 
 fn chat(name: &'static str, what: &'static str, why: &'static str) -> Script {

@@ -1,7 +1,8 @@
 //! The usual stream, and its usual variants in time and in where one event ends.
 
 use crate::case::{Case, Class};
-use crate::script::{Cut, Script, choice, quote, token};
+use crate::payload::{choice, quote, token};
+use crate::script::{Cut, Script};
 
 fn chat(name: &'static str, what: &'static str, why: &'static str) -> Script {
     Script::chat(name, Class::Plain, what, why)

@@ -1,7 +1,8 @@
 //! JSON texts (RFC 8259) that mean the same in other words, or look like something they are not.
 
 use crate::case::{Case, Class};
-use crate::script::{Script, quote, token};
+use crate::payload::{quote, token};
+use crate::script::Script;
 
 fn chat(name: &'static str, what: &'static str, why: &'static str) -> Script {
     Script::chat(name, Class::Text, what, why)

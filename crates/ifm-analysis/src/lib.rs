@@ -1,1 +1,68 @@
 //! Metrics and verdicts from records: pure functions, no clock, no file.
+//!
+//! [`summarize`] turns a run into numbers, checks and answers. The same run gives the same numbers,
+//! bit for bit. The definitions are those of the modules [`request`] (durations of one request),
+//! [`level`] (populations and rates) and [`definitions`] (the same by other tools' rules). What is
+//! not here: how a number is written, which is the part of the reports.
+#![forbid(unsafe_code)]
+
+pub mod answer;
+pub mod definitions;
+pub mod goodput;
+pub mod health;
+pub mod level;
+pub mod request;
+pub mod slo;
+pub mod stat;
+pub mod warning;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
+pub use answer::Answers;
+pub use health::HealthEvidence;
+pub use level::{LevelSummary, summarize_level};
+pub use request::RequestMetrics;
+pub use stat::Distribution;
+pub use warning::{CheckResult, Severity, Warning};
+
+use ifm_core::{ClientHealth, Phase, RunData};
+
+/// Everything that is computed from a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunSummary {
+    /// Levels in the order in which they ran; those without a request are left out.
+    pub levels: Vec<LevelSummary>,
+    /// What deserves caution, in the order of the checks.
+    pub warnings: Vec<Warning>,
+    /// Every check with its result.
+    pub checks: Vec<CheckResult>,
+    /// The answers to the questions behind the run; absent if nothing was measured.
+    pub answers: Option<Answers>,
+    /// The client's own error, as it judged it when it ran.
+    pub health: Option<ClientHealth>,
+}
+
+/// Computes everything from a run.
+pub fn summarize(run: &RunData) -> RunSummary {
+    let spec = &run.manifest.spec;
+    let mut present: Vec<u16> = run
+        .requests
+        .iter()
+        .filter(|record| record.phase == Phase::Measure)
+        .map(|record| record.level)
+        .collect();
+    present.sort_unstable();
+    present.dedup();
+    let levels: Vec<LevelSummary> = present
+        .into_iter()
+        .map(|level| {
+            let info = run.manifest.levels.iter().find(|info| info.level == level);
+            summarize_level(spec, level, info, &run.requests)
+        })
+        .collect();
+    let checks = warning::check(run, &levels);
+    let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
+    let answers = answer::answers(&spec.slo, &levels, &checks);
+    RunSummary { levels, warnings, checks, answers, health: run.manifest.health.clone() }
+}

@@ -1,0 +1,285 @@
+//! The answers: how many users fit, how fast it is for one of them, how much comes out, and
+//! whether to believe it.
+//!
+//! Only measured levels are answers: nothing is interpolated. What is not here: sentences, which
+//! the reports write.
+
+use crate::level::{GapLabel, LevelSummary, WindowKind};
+use crate::slo::{TermVerdict, VerdictState};
+use crate::warning::{CheckResult, CheckState};
+use ifm_core::spec::SloSpec;
+
+const SECONDS_PER_HOUR: f64 = 3600.0;
+
+/// The answers of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answers {
+    /// The target that they refer to.
+    pub slo: SloSpec,
+    /// How many users fit.
+    pub users: UsersAnswer,
+    /// How it is at the level that fits, or, if none does, at the lowest level.
+    pub at: LevelAnswer,
+    /// The checks.
+    pub trust: Trust,
+}
+
+/// What is known about the number of users that fit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UsersState {
+    /// The level fits and the next one does not.
+    Found,
+    /// Every measured level fits, so there may be room for more.
+    AtLeast,
+    /// Not even the lowest level fits.
+    None,
+    /// There is no target, or the lowest level cannot be judged.
+    Unknown,
+}
+
+/// How many users fit: the largest measured level that is inside the target, while every lower
+/// measured level is inside too.
+#[derive(Debug, Clone, PartialEq)]
+pub struct UsersAnswer {
+    /// What is known.
+    pub state: UsersState,
+    /// Requests in flight; absent if no level fits or is known to fit.
+    pub users: Option<u32>,
+    /// Whether that level, and the next worse one, are judged on enough requests.
+    pub is_sure: bool,
+    /// The lowest measured level that does not fit, or cannot be judged.
+    pub next_worse: Option<NextWorse>,
+    /// Levels above `next_worse` that are inside the target all the same: the measurement does not
+    /// rise evenly and one of them deserves another run.
+    pub inside_above: Vec<u32>,
+}
+
+/// The lowest level that does not fit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NextWorse {
+    /// Requests in flight.
+    pub users: u32,
+    /// Fail or unknown.
+    pub state: VerdictState,
+    /// The terms that fail, or that have no value.
+    pub terms: Vec<TermVerdict>,
+    /// The share of failed requests, 0 to 1, if it is too large.
+    pub error_rate: Option<f64>,
+}
+
+/// How it is at one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelAnswer {
+    /// Index of the level in the spec.
+    pub level: u16,
+    /// Requests in flight that were asked for.
+    pub users: Option<u32>,
+    /// Median speed for one user, tokens per second.
+    pub user_tok_per_s: Option<f64>,
+    /// Whether that speed comes from estimated token counts.
+    pub user_speed_is_estimated: bool,
+    /// Median TTFT, nanoseconds.
+    pub ttft_ns_p50: Option<f64>,
+    /// P99 of TTFT, nanoseconds, and whether it stands on enough requests.
+    pub ttft_ns_p99: Option<(f64, bool)>,
+    /// Median gap between events, nanoseconds.
+    pub gap_ns_p50: Option<f64>,
+    /// What that gap may be called.
+    pub gap_label: GapLabel,
+    /// Output tokens per second.
+    pub output_tok_per_s: Option<f64>,
+    /// The window of the throughput.
+    pub window: Option<WindowKind>,
+    /// Output tokens per hour at that rate.
+    pub output_tok_per_hour: Option<f64>,
+    /// Output over that of the best level, 0 to 1.
+    pub share_of_best: Option<f64>,
+}
+
+/// The checks in numbers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trust {
+    /// Checks that could be made.
+    pub checks: u32,
+    /// Those that found nothing, or only something to note.
+    pub passed: u32,
+    /// Those that call for caution.
+    pub cautions: u32,
+    /// Those that make a level invalid.
+    pub invalid: u32,
+}
+
+impl Trust {
+    fn of(checks: &[CheckResult]) -> Trust {
+        let count = |wanted: CheckState| {
+            checks.iter().filter(|check| check.state() == wanted).count() as u32
+        };
+        let (passed, cautions, invalid) =
+            (count(CheckState::Passed), count(CheckState::Caution), count(CheckState::Invalid));
+        Trust { checks: passed + cautions + invalid, passed, cautions, invalid }
+    }
+}
+
+/// Answers from the levels of one run; absent without a level.
+pub(crate) fn answers(
+    slo: &SloSpec,
+    levels: &[LevelSummary],
+    checks: &[CheckResult],
+) -> Option<Answers> {
+    let mut by_users: Vec<(u32, &LevelSummary)> = levels
+        .iter()
+        .filter_map(|level| level.concurrency_asked().map(|users| (users, level)))
+        .collect();
+    by_users.sort_by_key(|(users, _)| *users);
+    let users = users_answer(&by_users);
+    let reference = by_users
+        .iter()
+        .rfind(|(asked, _)| Some(*asked) == users.users)
+        .or(by_users.first())
+        .map(|(_, level)| *level)
+        .or(levels.first())?;
+    let at = level_answer(reference, levels);
+    Some(Answers { slo: slo.clone(), users, at, trust: Trust::of(checks) })
+}
+
+fn users_answer(by_users: &[(u32, &LevelSummary)]) -> UsersAnswer {
+    let passes = |level: &LevelSummary| level.verdict.state == VerdictState::Pass;
+    let worse = by_users.iter().find(|(_, level)| !passes(level));
+    let fitting = by_users
+        .iter()
+        .take_while(|(users, level)| passes(level) && worse.is_none_or(|worse| *users < worse.0))
+        .last();
+    let state = match (fitting, worse) {
+        (Some(_), Some(_)) => UsersState::Found,
+        (Some(_), None) => UsersState::AtLeast,
+        (None, Some((_, level))) if level.verdict.state == VerdictState::Fail => UsersState::None,
+        (None, _) => UsersState::Unknown,
+    };
+    let inside_above = worse.map_or_else(Vec::new, |worse| {
+        let above = by_users.iter().filter(|(users, level)| *users > worse.0 && passes(level));
+        above.map(|(users, _)| *users).collect()
+    });
+    UsersAnswer {
+        state,
+        users: fitting.map(|(users, _)| *users),
+        is_sure: state != UsersState::Unknown
+            && [fitting, worse].into_iter().flatten().all(|(_, level)| level.verdict.is_sure),
+        next_worse: worse
+            .filter(|_| state != UsersState::Unknown)
+            .map(|(users, level)| next_worse(*users, level)),
+        inside_above,
+    }
+}
+
+fn next_worse(users: u32, level: &LevelSummary) -> NextWorse {
+    let verdict = &level.verdict;
+    NextWorse {
+        users,
+        state: verdict.state,
+        terms: verdict.terms.iter().filter(|term| term.state == verdict.state).cloned().collect(),
+        error_rate: level.counts.error_rate().filter(|_| verdict.too_many_errors),
+    }
+}
+
+fn level_answer(level: &LevelSummary, levels: &[LevelSummary]) -> LevelAnswer {
+    let rate_of = |level: &LevelSummary| level.window().map(|window| window.output_tok_per_s);
+    let output_tok_per_s = rate_of(level);
+    let best = levels.iter().filter_map(rate_of).fold(0.0, f64::max);
+    let speed = level.user_tok_per_s();
+    let ttft = level.latencies.ttft_ns.as_ref();
+    LevelAnswer {
+        level: level.level,
+        users: level.concurrency_asked(),
+        user_tok_per_s: speed.map(|(speed, _)| speed),
+        user_speed_is_estimated: speed.is_some_and(|(_, estimated)| estimated),
+        ttft_ns_p50: ttft.and_then(|ttft| ttft.median()),
+        ttft_ns_p99: ttft
+            .and_then(|ttft| ttft.percentile(99.0))
+            .map(|percentile| (percentile.value, percentile.enough)),
+        gap_ns_p50: level.latencies.gap_ns.as_ref().and_then(|gap| gap.median()),
+        gap_label: level.latencies.gap_label,
+        output_tok_per_s,
+        window: level.window().map(|window| window.window.kind),
+        output_tok_per_hour: output_tok_per_s.map(|rate| rate * SECONDS_PER_HOUR),
+        share_of_best: output_tok_per_s.filter(|_| best > 0.0).map(|rate| rate / best),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{closed_loop, failed, run};
+
+    /// Levels with the given users and TTFT in milliseconds; the target is 500 ms.
+    fn answer(levels: &[(u32, f64)]) -> Answers {
+        let users: Vec<u32> = levels.iter().map(|(users, _)| *users).collect();
+        let mut requests = Vec::new();
+        for (level, (users, ttft_ms)) in levels.iter().enumerate() {
+            let rounds = 20 / users + 4;
+            let seq = requests.len() as u32;
+            let start = (seq, level as u16);
+            requests.extend(closed_loop(start, (*users, rounds), 0.0, (*ttft_ms, 10.0, 11)));
+        }
+        crate::summarize(&run(&users, requests)).answers.expect("levels")
+    }
+
+    #[test]
+    fn the_largest_level_inside_and_the_next_worse() {
+        let answers = answer(&[(1, 100.0), (2, 400.0), (4, 501.0), (8, 900.0)]);
+        let users = &answers.users;
+        assert_eq!((users.state, users.users), (UsersState::Found, Some(2)));
+        let worse = users.next_worse.as_ref().expect("level 4 fails");
+        assert_eq!((worse.users, worse.state), (4, VerdictState::Fail));
+        assert_eq!(worse.terms.len(), 1);
+        assert_eq!(worse.terms[0].term.metric, "ttft");
+        assert!((worse.terms[0].value_ms.expect("measured") - 501.0).abs() < 1e-6);
+        assert!(!users.is_sure, "a few dozen requests do not settle a P99");
+        // 10 ms between tokens are 100 tok/s; 2 users with 11 tokens in 500 ms are 44 tok/s.
+        let at = &answers.at;
+        assert_eq!((at.users, at.user_tok_per_s), (Some(2), Some(100.0)));
+        let rate = at.output_tok_per_s.expect("a window");
+        assert!((rate - 44.0).abs() < 1e-6, "{rate}");
+        assert!((at.output_tok_per_hour.expect("a rate") - 44.0 * 3600.0).abs() < 1e-3);
+        assert_eq!(at.window, Some(WindowKind::Steady));
+    }
+
+    #[test]
+    fn the_order_of_the_levels_does_not_matter_but_a_hole_does() {
+        let answers = answer(&[(8, 300.0), (1, 100.0), (4, 501.0), (2, 200.0)]);
+        assert_eq!(answers.users.users, Some(2));
+        assert_eq!(answers.users.inside_above, [8]);
+    }
+
+    #[test]
+    fn all_inside_is_at_least_and_none_inside_is_none() {
+        let all = answer(&[(1, 100.0), (2, 110.0)]).users;
+        assert_eq!((all.state, all.users), (UsersState::AtLeast, Some(2)));
+        assert!(all.next_worse.is_none());
+        let none = answer(&[(1, 600.0), (2, 700.0)]);
+        assert_eq!((none.users.state, none.users.users), (UsersState::None, None));
+        assert_eq!(none.users.next_worse.as_ref().map(|worse| worse.users), Some(1));
+        assert_eq!(none.at.users, Some(1));
+    }
+
+    #[test]
+    fn a_repeat_that_fails_takes_its_level_out() {
+        let users = answer(&[(1, 100.0), (2, 100.0), (2, 600.0)]).users;
+        assert_eq!((users.state, users.users), (UsersState::Found, Some(1)));
+    }
+
+    #[test]
+    fn errors_fail_a_level_and_no_target_leaves_it_unknown() {
+        let mut requests = closed_loop((0, 0), (1, 30), 0.0, (100.0, 10.0, 11));
+        requests.push(failed(30, 0, 0, 9000.0, 5.0));
+        let mut run = run(&[1], requests);
+        let users = crate::summarize(&run).answers.expect("a level").users;
+        assert_eq!(users.state, UsersState::None);
+        let worse = users.next_worse.expect("it fails");
+        assert!((worse.error_rate.expect("errors") - 1.0 / 31.0).abs() < 1e-12);
+        assert!(worse.terms.is_empty());
+        run.manifest.spec.slo.terms.clear();
+        run.requests.pop();
+        let users = crate::summarize(&run).answers.expect("a level").users;
+        assert_eq!((users.state, users.users, users.is_sure), (UsersState::Unknown, None, false));
+    }
+}

@@ -1,0 +1,257 @@
+//! One level as `vllm bench serve` (Python, 0.33) defines it, from our events.
+//!
+//! Taken over: latencies are over complete answers; E2EL is start to last token and TPOT is
+//! `(E2EL - TTFT) / (n - 1)` for n > 1; ITL is one value per gap between token-bearing events of a
+//! request, whatever its choices; the duration is the first start to the last end, ramp and drain
+//! included, and all rates divide by it; percentiles interpolate linearly. The peak of output
+//! throughput counts events, not tokens, in buckets of one second from the first start; the peak
+//! of concurrent requests counts every request that touches a bucket, so requests one after the
+//! other within a second add up (`calculate_metrics` in `vllm/benchmarks/serve.py`).
+//!
+//! Different on purpose: which answers are complete (vLLM also takes a stream that broke off, or
+//! an error inside the stream, for a success); a number that is not defined is absent, where vLLM
+//! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer.
+
+use crate::stat::{Distribution, Population};
+use ifm_core::{Outcome, Phase, RequestRecord, RunData};
+
+/// Percentiles of the block.
+pub const PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
+const NS_PER_S: u64 = 1_000_000_000;
+const NS_PER_S_FLOAT: f64 = 1e9;
+const NS_PER_MS: f64 = 1e6;
+/// Buckets are kept for at most this many seconds, about a month.
+const SECONDS_MAX: u64 = 2_700_000;
+
+/// One latency of the block.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VllmLatency {
+    /// Mean, milliseconds.
+    pub mean_ms: f64,
+    /// Median, milliseconds.
+    pub median_ms: f64,
+    /// Percentile and value in milliseconds, as in [`PERCENTILES`].
+    pub percentiles_ms: Vec<(f64, f64)>,
+}
+
+/// The block of one level. A latency that no request has is absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VllmSummary {
+    /// Complete answers.
+    pub completed: u64,
+    /// Requests sent that did not complete.
+    pub failed: u64,
+    /// Requests in flight that were asked for.
+    pub max_concurrency: Option<u32>,
+    /// First start to last end, seconds.
+    pub duration_s: f64,
+    /// Prompt tokens of the complete answers; uncounted prompts by their asked length.
+    pub total_input_tokens: u64,
+    /// Output tokens of the complete answers.
+    pub total_output_tokens: u64,
+    /// Complete answers per second.
+    pub request_throughput: f64,
+    /// Complete answers per second that met the latency target; absent without one.
+    pub request_goodput: Option<f64>,
+    /// Output tokens of complete answers per second.
+    pub output_throughput: f64,
+    /// Most token-bearing events in one second.
+    pub peak_output_throughput: f64,
+    /// Most requests that touched one second.
+    pub peak_concurrent_requests: f64,
+    /// Input and output tokens per second.
+    pub total_token_throughput: f64,
+    /// Time to first token.
+    pub ttft: Option<VllmLatency>,
+    /// Time per output token.
+    pub tpot: Option<VllmLatency>,
+    /// Gap between events.
+    pub itl: Option<VllmLatency>,
+    /// Start to last token.
+    pub e2el: Option<VllmLatency>,
+}
+
+/// Gaps between events whatever their choice.
+struct Gaps<'a>(&'a [&'a RequestRecord]);
+
+impl Population for Gaps<'_> {
+    fn visit(&self, mut each: impl FnMut(u64)) {
+        for record in self.0 {
+            for pair in record.events.at_ns.windows(2) {
+                if let [before, after] = pair {
+                    each(after.saturating_sub(*before));
+                }
+            }
+        }
+    }
+}
+
+/// Computes the block of one level; absent if nothing was sent.
+pub fn summarize(run: &RunData, level: u16) -> Option<VllmSummary> {
+    let sent: Vec<&RequestRecord> = run
+        .requests
+        .iter()
+        .filter(|record| record.level == level && record.phase == Phase::Measure)
+        .filter(|record| record.outcome != Outcome::Dropped)
+        .collect();
+    let start_ns = sent.iter().map(|record| record.start_ns).min()?;
+    let end_ns = sent.iter().map(|record| record.end_ns).max()?;
+    let duration_s = end_ns.saturating_sub(start_ns) as f64 / NS_PER_S_FLOAT;
+    let good = crate::goodput::evaluate(&run.manifest.spec.slo, &sent)
+        .map(|evaluation| evaluation.good.iter().filter(|good| **good).count() as f64);
+    let ok: Vec<&RequestRecord> =
+        sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
+    let input: u64 = ok.iter().map(|record| u64::from(prompt_tokens(record))).sum();
+    let output: u64 = ok.iter().map(|record| u64::from(output_tokens(record))).sum();
+    let per_s = |count: f64| if duration_s > 0.0 { count / duration_s } else { 0.0 };
+    let (peak_events, peak_requests) = peaks(&ok);
+    Some(VllmSummary {
+        completed: ok.len() as u64,
+        failed: (sent.len() - ok.len()) as u64,
+        max_concurrency: run
+            .manifest
+            .spec
+            .levels
+            .get(usize::from(level))
+            .map(|level| level.concurrency),
+        duration_s,
+        total_input_tokens: input,
+        total_output_tokens: output,
+        request_throughput: per_s(ok.len() as f64),
+        request_goodput: good.map(per_s),
+        output_throughput: per_s(output as f64),
+        peak_output_throughput: peak_events as f64,
+        peak_concurrent_requests: peak_requests as f64,
+        total_token_throughput: per_s((input + output) as f64),
+        ttft: latency(&ok, |record| {
+            record.streamed.then(|| record.first_token_ns()).flatten().map(|at| since(record, at))
+        }),
+        tpot: latency(&ok, tpot_ns),
+        itl: Distribution::from_population(&Gaps(&ok), 1.0, &PERCENTILES).map(in_ms),
+        e2el: latency(&ok, |record| record.last_token_ns().map(|at| since(record, at))),
+    })
+}
+
+fn since(record: &RequestRecord, at_ns: u64) -> f64 {
+    at_ns.saturating_sub(record.start_ns) as f64
+}
+
+fn prompt_tokens(record: &RequestRecord) -> u32 {
+    record.prompt_tokens.map(|counted| counted.tokens).or(record.prompt_tokens_asked).unwrap_or(0)
+}
+
+fn output_tokens(record: &RequestRecord) -> u32 {
+    record.output_tokens.map_or(record.events.len() as u32, |counted| counted.tokens)
+}
+
+fn tpot_ns(record: &RequestRecord) -> Option<f64> {
+    let n = output_tokens(record);
+    if n < 2 || !record.streamed {
+        return None;
+    }
+    let span = record.last_token_ns()?.saturating_sub(record.first_token_ns()?);
+    Some(span as f64 / f64::from(n - 1))
+}
+
+fn latency(
+    ok: &[&RequestRecord],
+    value: impl Fn(&RequestRecord) -> Option<f64>,
+) -> Option<VllmLatency> {
+    let values = ok.iter().filter_map(|record| value(record)).collect();
+    Distribution::from_values(values, &PERCENTILES).map(in_ms)
+}
+
+fn in_ms(distribution: Distribution) -> VllmLatency {
+    VllmLatency {
+        mean_ms: distribution.mean / NS_PER_MS,
+        median_ms: distribution.median().unwrap_or(distribution.mean) / NS_PER_MS,
+        percentiles_ms: distribution
+            .percentiles
+            .iter()
+            .map(|percentile| (percentile.p, percentile.value / NS_PER_MS))
+            .collect(),
+    }
+}
+
+/// The most events, and the most requests, in one bucket of a second.
+fn peaks(ok: &[&RequestRecord]) -> (u64, u64) {
+    let Some(origin) = ok.iter().map(|record| record.start_ns).min() else { return (0, 0) };
+    let second = |at_ns: u64| (at_ns.saturating_sub(origin) / NS_PER_S).min(SECONDS_MAX) as usize;
+    let last = ok.iter().map(|record| second(end_of(record))).max().unwrap_or(0);
+    let mut events = vec![0u64; last + 1];
+    // Changes of the number of requests from one bucket to the next, added up at the end.
+    let mut changes = vec![0i64; last + 2];
+    for record in ok {
+        for at_ns in &record.events.at_ns {
+            if let Some(count) = events.get_mut(second(*at_ns)) {
+                *count += 1;
+            }
+        }
+        if let Some(change) = changes.get_mut(second(record.start_ns)) {
+            *change += 1;
+        }
+        if let Some(change) = changes.get_mut(second(end_of(record)) + 1) {
+            *change -= 1;
+        }
+    }
+    let mut now = 0;
+    let mut most = 0;
+    for change in changes {
+        now += change;
+        most = most.max(now);
+    }
+    (events.into_iter().max().unwrap_or(0), most.unsigned_abs())
+}
+
+fn end_of(record: &RequestRecord) -> u64 {
+    record.last_token_ns().unwrap_or(record.end_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{failed, request, run};
+
+    #[test]
+    fn three_requests_one_after_the_other_by_hand() {
+        let mut requests = vec![
+            request(0, 0, 0, 0.0, &[100.0, 120.0, 140.0]),
+            request(1, 0, 0, 200.0, &[110.0, 140.0, 150.0]),
+            request(2, 0, 0, 1000.0, &[100.0]),
+            failed(3, 0, 0, 1100.0, 900.0),
+        ];
+        requests[2].events.choice = vec![0];
+        let summary = summarize(&run(&[1], requests), 0).expect("requests");
+        assert_eq!((summary.completed, summary.failed), (3, 1));
+        assert_eq!(summary.max_concurrency, Some(1));
+        assert_eq!(summary.duration_s, 2.0);
+        assert_eq!((summary.total_input_tokens, summary.total_output_tokens), (300, 7));
+        assert_eq!(summary.request_throughput, 1.5);
+        assert_eq!(summary.output_throughput, 3.5);
+        assert_eq!(summary.total_token_throughput, 153.5);
+        // Six events and two requests in the first second, though never two at once.
+        assert_eq!(summary.peak_output_throughput, 6.0);
+        assert_eq!(summary.peak_concurrent_requests, 2.0);
+        let ttft = summary.ttft.expect("tokens");
+        assert!((ttft.mean_ms - 310.0 / 3.0).abs() < 1e-9);
+        assert_eq!(ttft.median_ms, 100.0);
+        assert!((ttft.percentiles_ms[1].1 - 108.0).abs() < 1e-9);
+        // 40 / 2 and 40 / 2.
+        assert_eq!(summary.tpot.expect("two requests").mean_ms, 20.0);
+        // 20, 20, 30, 10.
+        let itl = summary.itl.expect("gaps");
+        assert_eq!((itl.mean_ms, itl.median_ms), (20.0, 20.0));
+        assert_eq!(summary.e2el.expect("tokens").median_ms, 140.0);
+        // TTFT at most 500 ms and ITL at most 50 ms hold on all three.
+        assert_eq!(summary.request_goodput, Some(1.5));
+    }
+
+    #[test]
+    fn a_level_without_an_answer_has_no_latencies() {
+        let run = run(&[1], vec![failed(0, 0, 0, 0.0, 100.0)]);
+        let summary = summarize(&run, 0).expect("a request");
+        assert_eq!((summary.completed, summary.failed), (0, 1));
+        assert!(summary.ttft.is_none() && summary.itl.is_none());
+        assert_eq!(summarize(&run, 1), None);
+    }
+}

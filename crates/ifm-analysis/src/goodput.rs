@@ -1,0 +1,138 @@
+//! Goodput: requests of which every term of the latency target holds on the same request.
+//!
+//! A term is asked of one request: its TTFT, its E2E, its TPOT (the largest, with several
+//! choices), and for `itl` the term's percentile over the request's own gaps. A request with one
+//! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
+//! complete is not good. What is not here: percentiles over requests.
+
+use crate::level::Counts;
+use crate::request::{RequestMetrics, each_gap, each_sequence};
+use crate::stat::quantile::percentile_is_at_most;
+use ifm_core::RequestRecord;
+use ifm_core::spec::{SloSpec, SloTerm};
+
+const NS_PER_MS: f64 = 1e6;
+
+/// Requests that met the whole target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Goodput {
+    /// Requests that met every term.
+    pub good: u64,
+    /// Requests that were sent.
+    pub sent: u64,
+}
+
+impl Goodput {
+    /// Good requests over all that were sent, 0 to 1; absent if none was sent.
+    pub fn attainment(&self) -> Option<f64> {
+        (self.sent > 0).then(|| self.good as f64 / self.sent as f64)
+    }
+}
+
+/// For each request, whether it is good.
+pub(crate) struct Evaluation {
+    pub good: Vec<bool>,
+}
+
+impl Evaluation {
+    pub fn goodput(&self, counts: &Counts) -> Goodput {
+        let good = self.good.iter().filter(|good| **good).count() as u64;
+        Goodput { good, sent: counts.sent }
+    }
+}
+
+/// Asks every request; absent without terms, and where a term needs tokens in time and an answer
+/// was not streamed.
+pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluation> {
+    let needs_stream = slo.terms.iter().any(|term| term.metric != "e2e");
+    let unstreamed = sent.iter().any(|record| record.outcome.is_ok() && !record.streamed);
+    if slo.terms.is_empty() || (needs_stream && unstreamed) {
+        return None;
+    }
+    Some(Evaluation { good: sent.iter().map(|record| is_good(slo, record)).collect() })
+}
+
+fn is_good(slo: &SloSpec, record: &RequestRecord) -> bool {
+    if !record.outcome.is_ok() {
+        return false;
+    }
+    let metrics = RequestMetrics::derive(record);
+    slo.terms.iter().all(|term| holds(term, record, &metrics))
+}
+
+fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> bool {
+    let limit_ns = term.limit_ms * NS_PER_MS;
+    let within = |value: Option<u64>| value.is_some_and(|value| value as f64 <= limit_ns);
+    match term.metric.as_str() {
+        "ttft" => within(metrics.ttft_ns),
+        "ttfat" => within(metrics.ttfat_ns),
+        "e2e" => within(metrics.e2e_ns),
+        "tpot" => {
+            let mut all = true;
+            each_sequence(record, |sequence| {
+                all &= sequence.tpot_ns().is_none_or(|tpot| tpot <= limit_ns);
+            });
+            all
+        }
+        "itl" => gaps_hold(record, term.percentile, limit_ns),
+        _ => false,
+    }
+}
+
+fn gaps_hold(record: &RequestRecord, percentile: f64, limit_ns: f64) -> bool {
+    // Most requests are decided by their largest gap alone.
+    let (mut n, mut largest) = (0u64, 0u64);
+    each_gap(record, |gap, _| {
+        n += 1;
+        largest = largest.max(gap);
+    });
+    if largest as f64 <= limit_ns {
+        return true;
+    }
+    let mut gaps = Vec::with_capacity(n as usize);
+    each_gap(record, |gap, _| gaps.push(gap));
+    percentile_is_at_most(gaps.into_iter(), n, percentile, limit_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::slo::parse;
+    use crate::testing::{failed, request};
+
+    fn good(slo: &str, record: &RequestRecord) -> Option<bool> {
+        let slo = parse(slo).expect("a target");
+        evaluate(&slo, &[record]).and_then(|evaluation| evaluation.good.first().copied())
+    }
+
+    #[test]
+    fn all_terms_on_the_same_request() {
+        let record = request(0, 0, 0, 0.0, &[100.0, 120.0, 160.0]);
+        // TTFT 100, gaps 20 and 40, TPOT 30, E2E 160.
+        assert_eq!(good("ttft:100 tpot:30 e2e:160", &record), Some(true));
+        assert_eq!(good("ttft:99 tpot:30", &record), Some(false));
+        assert_eq!(good("ttft:100 tpot:29", &record), Some(false));
+        assert_eq!(good("itl:p100<40ms", &record), Some(true));
+        assert_eq!(good("itl:p100<39ms", &record), Some(false));
+        assert_eq!(good("itl:p50<30ms", &record), Some(true));
+        assert_eq!(good("itl:p50<29ms", &record), Some(false));
+    }
+
+    #[test]
+    fn one_token_breaks_no_term_about_gaps() {
+        assert_eq!(good("ttft:100 tpot:1 itl:1", &request(0, 0, 0, 0.0, &[100.0])), Some(true));
+    }
+
+    #[test]
+    fn what_did_not_complete_is_not_good() {
+        assert_eq!(good("ttft:1000", &failed(0, 0, 0, 0.0, 5.0)), Some(false));
+    }
+
+    #[test]
+    fn an_answer_that_was_not_streamed_cannot_be_asked_for_its_first_token() {
+        let mut record = request(0, 0, 0, 0.0, &[100.0]);
+        record.streamed = false;
+        assert_eq!(good("ttft:1000", &record), None);
+        assert_eq!(good("e2e:1000", &record), Some(true));
+    }
+}

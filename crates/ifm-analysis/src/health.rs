@@ -1,0 +1,300 @@
+//! The client's own error: from evidence to a verdict.
+//!
+//! Each limit below is a constant with its reason. With kernel receive stamps a late reader does
+//! not spoil a stamp, except where it finds several events of one stream in one read: so its lag
+//! counts against the shortest gaps, and only if events did share reads. What is not here:
+//! collecting the evidence, which is the client's part.
+
+use crate::request::each_gap;
+use crate::stat::{Distribution, Population, percentile_of_sorted};
+use ifm_core::health::SpanQuantiles;
+use ifm_core::{ClientHealth, HealthVerdict, Phase, RequestRecord};
+
+/// Below this share of reads with a kernel stamp, times depend on how fast the client reads.
+pub const STAMP_COVERAGE_MIN: f64 = 0.99;
+/// With at most this many streams, a reader is quick enough without kernel stamps.
+pub const STREAMS_WITHOUT_STAMPS_MAX: u32 = 100;
+/// A request sent later than this after its due time, at P99, was not sent when it was wanted.
+pub const SEND_LATENESS_NS_P99_MAX: u64 = 1_000_000;
+/// A reading thread that is busier than this share of the time queues what arrives.
+pub const READER_BUSY_SHARE_MAX: f64 = 0.80;
+/// A hypervisor that takes more than this share of the CPU time takes it from the measurement too.
+pub const STEAL_SHARE_MAX: f64 = 0.02;
+/// More than this share of sends that found no bytes ready means that preparing could not keep up.
+pub const STARVED_SHARE_MAX: f64 = 0.001;
+/// Below this share of events that share a read with another, the lag of the reader cannot matter.
+pub const CO_ARRIVED_SHARE_MIN: f64 = 0.01;
+/// The percentile of the gaps that the lag is held against.
+const GAP_PERCENTILE: f64 = 5.0;
+
+/// What the client saw of itself over one run, before any judgement. The fields without a comment
+/// on their meaning are those of [`ClientHealth`].
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct HealthEvidence {
+    /// Delay from the kernel's receive stamp to our read; absent without kernel stamps.
+    pub reader_lag: Option<SpanQuantiles>,
+    /// Delay from due to first byte leaving, per request.
+    pub send_lateness: Option<SpanQuantiles>,
+    /// Most streams open at once.
+    pub streams_max: u32,
+    /// Requests sent.
+    pub requests: u64,
+    /// Reads in all.
+    pub reads: u64,
+    /// Reads with a kernel receive stamp.
+    pub stamped_reads: u64,
+    /// Token-bearing events in all.
+    pub events: u64,
+    /// Token-bearing events that shared their read with another.
+    pub co_arrived_events: u64,
+    /// Fifth percentile of the gaps between events, see [`gap_ns_p5`]; absent without gaps.
+    pub gap_ns_p5: Option<u64>,
+    /// CPU time of the reading threads, nanoseconds.
+    pub reader_cpu_ns: u64,
+    /// CPU time of the decoding thread, nanoseconds.
+    pub decoder_cpu_ns: u64,
+    /// CPU time of the whole process during the load, nanoseconds.
+    pub process_cpu_ns: u64,
+    /// Wall time of the load, nanoseconds.
+    pub wall_ns: u64,
+    /// Share of the wall time for which the busiest reading thread was on a CPU, 0 to 1.
+    pub reader_busy_share: f64,
+    /// Times a reading thread was put off its CPU against its will.
+    pub involuntary_switches: u64,
+    /// Share of the host's CPU time stolen by the hypervisor, 0 to 1.
+    pub steal_share: Option<f64>,
+    /// Times a request was due and its bytes were not ready.
+    pub starved_sends: u64,
+    /// Buffers made or grown after the load had started.
+    pub late_allocations: u64,
+    /// Steps of the wall clock against the monotonic one above 50 microseconds.
+    pub clock_steps: u64,
+    /// Keep-alive connections found dead and opened again.
+    pub reconnects: u64,
+}
+
+/// Judges the evidence. The order of the reasons is fixed.
+pub fn judge(evidence: HealthEvidence) -> ClientHealth {
+    let reasons: Vec<String> = [
+        uncovered(&evidence),
+        late(&evidence),
+        busy(&evidence),
+        stolen(&evidence),
+        stepped(&evidence),
+        starved(&evidence),
+        lagging(&evidence),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let verdict = if reasons.is_empty() { HealthVerdict::Good } else { HealthVerdict::Suspect };
+    ClientHealth {
+        verdict,
+        reasons,
+        reader_lag: evidence.reader_lag,
+        send_lateness: evidence.send_lateness,
+        reads: evidence.reads,
+        stamped_reads: evidence.stamped_reads,
+        events: evidence.events,
+        co_arrived_events: evidence.co_arrived_events,
+        reader_cpu_ns: evidence.reader_cpu_ns,
+        decoder_cpu_ns: evidence.decoder_cpu_ns,
+        process_cpu_ns: evidence.process_cpu_ns,
+        wall_ns: evidence.wall_ns,
+        reader_busy_share: evidence.reader_busy_share,
+        involuntary_switches: evidence.involuntary_switches,
+        steal_share: evidence.steal_share,
+        starved_sends: evidence.starved_sends,
+        late_allocations: evidence.late_allocations,
+        clock_steps: evidence.clock_steps,
+        reconnects: evidence.reconnects,
+    }
+}
+
+fn share(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| part as f64 / of as f64)
+}
+
+fn ms(ns: u64) -> f64 {
+    ns as f64 / 1e6
+}
+
+fn uncovered(evidence: &HealthEvidence) -> Option<String> {
+    let coverage = share(evidence.stamped_reads, evidence.reads)?;
+    let many = evidence.streams_max > STREAMS_WITHOUT_STAMPS_MAX;
+    (many && coverage < STAMP_COVERAGE_MIN).then(|| {
+        format!(
+            "only {:.1} % of the reads have a kernel receive stamp, with {} streams",
+            coverage * 100.0,
+            evidence.streams_max
+        )
+    })
+}
+
+fn late(evidence: &HealthEvidence) -> Option<String> {
+    let p99_ns = evidence.send_lateness?.p99_ns;
+    (p99_ns > SEND_LATENESS_NS_P99_MAX)
+        .then(|| format!("requests left late: {:.1} ms after they were due at P99", ms(p99_ns)))
+}
+
+fn busy(evidence: &HealthEvidence) -> Option<String> {
+    let share = evidence.reader_busy_share;
+    (share > READER_BUSY_SHARE_MAX).then(|| {
+        format!("the busiest reading thread was on a CPU {:.0} % of the time", share * 100.0)
+    })
+}
+
+fn stolen(evidence: &HealthEvidence) -> Option<String> {
+    let share = evidence.steal_share?;
+    (share > STEAL_SHARE_MAX)
+        .then(|| format!("the hypervisor took {:.1} % of the CPU time of this host", share * 100.0))
+}
+
+fn stepped(evidence: &HealthEvidence) -> Option<String> {
+    (evidence.clock_steps > 0).then(|| {
+        let times = if evidence.clock_steps == 1 { "time" } else { "times" };
+        format!("the wall clock was stepped {} {times} during the run", evidence.clock_steps)
+    })
+}
+
+fn starved(evidence: &HealthEvidence) -> Option<String> {
+    let share = share(evidence.starved_sends, evidence.requests)?;
+    (share > STARVED_SHARE_MAX).then(|| {
+        format!(
+            "{} of {} requests were due before their bytes were ready",
+            evidence.starved_sends, evidence.requests
+        )
+    })
+}
+
+fn lagging(evidence: &HealthEvidence) -> Option<String> {
+    let lag_ns = evidence.reader_lag?.p99_ns;
+    let gap_ns = evidence.gap_ns_p5?;
+    let shared = share(evidence.co_arrived_events, evidence.events)?;
+    (lag_ns > gap_ns && shared > CO_ARRIVED_SHARE_MIN).then(|| {
+        format!(
+            "the reader came late: {:.1} ms at P99, longer than the short gaps of {:.1} ms, and \
+             {:.1} % of the events shared a read",
+            ms(lag_ns),
+            ms(gap_ns),
+            shared * 100.0
+        )
+    })
+}
+
+/// Quantiles of a population of nanoseconds, in any order; absent for no values.
+pub fn span_quantiles(values: &[u64]) -> Option<SpanQuantiles> {
+    let mut sorted: Vec<f64> = values.iter().map(|value| *value as f64).collect();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let at = |p| percentile_of_sorted(&sorted, p).map(|value| value.round() as u64);
+    Some(SpanQuantiles {
+        n: values.len() as u64,
+        p50_ns: at(50.0)?,
+        p99_ns: at(99.0)?,
+        max_ns: at(100.0)?,
+    })
+}
+
+/// Gaps above zero of measured requests: two events of one read have no gap to hold a lag against.
+struct Gaps<'a>(&'a [RequestRecord]);
+
+impl Population for Gaps<'_> {
+    fn visit(&self, mut each: impl FnMut(u64)) {
+        for record in self.0.iter().filter(|record| record.phase == Phase::Measure) {
+            each_gap(record, |gap, _| {
+                if gap > 0 {
+                    each(gap);
+                }
+            });
+        }
+    }
+}
+
+/// Fifth percentile of the gaps between events of the measured requests, nanoseconds, gaps of zero
+/// left out; absent without gaps.
+pub fn gap_ns_p5(requests: &[RequestRecord]) -> Option<u64> {
+    let gaps = Distribution::from_population(&Gaps(requests), 1.0, &[GAP_PERCENTILE])?;
+    gaps.percentile(GAP_PERCENTILE).map(|percentile| percentile.value.round() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, request};
+
+    fn spans(p99_ns: u64) -> Option<SpanQuantiles> {
+        Some(SpanQuantiles { n: 1000, p50_ns: p99_ns / 2, p99_ns, max_ns: 2 * p99_ns })
+    }
+
+    /// A client that is as bad as it may be without being suspect.
+    fn just_good() -> HealthEvidence {
+        HealthEvidence {
+            reader_lag: spans(5 * MS),
+            send_lateness: spans(SEND_LATENESS_NS_P99_MAX),
+            streams_max: 1000,
+            requests: 1000,
+            reads: 1000,
+            stamped_reads: 990,
+            events: 1000,
+            co_arrived_events: 500,
+            gap_ns_p5: Some(5 * MS),
+            reader_busy_share: READER_BUSY_SHARE_MAX,
+            steal_share: Some(STEAL_SHARE_MAX),
+            starved_sends: 1,
+            ..HealthEvidence::default()
+        }
+    }
+
+    #[test]
+    fn a_client_within_all_limits_is_good() {
+        let health = judge(just_good());
+        assert_eq!(health.reasons, Vec::<String>::new());
+        assert_eq!(health.verdict, HealthVerdict::Good);
+        assert_eq!(judge(HealthEvidence::default()).verdict, HealthVerdict::Good);
+    }
+
+    #[test]
+    fn each_limit_fires_alone() {
+        let check = |spoil: fn(&mut HealthEvidence), word: &str| {
+            let mut evidence = just_good();
+            spoil(&mut evidence);
+            let health = judge(evidence);
+            assert_eq!(health.verdict, HealthVerdict::Suspect, "{word}");
+            assert_eq!(health.reasons.len(), 1, "{:?}", health.reasons);
+            assert!(health.reasons[0].contains(word), "{:?}", health.reasons);
+        };
+        check(|evidence| evidence.stamped_reads = 989, "receive stamp");
+        check(|evidence| evidence.send_lateness = spans(MS + 1), "left late");
+        check(|evidence| evidence.reader_busy_share = 0.81, "reading thread");
+        check(|evidence| evidence.steal_share = Some(0.021), "hypervisor");
+        check(|evidence| evidence.clock_steps = 1, "stepped 1 time ");
+        check(|evidence| evidence.starved_sends = 2, "bytes were ready");
+        check(|evidence| evidence.reader_lag = spans(5 * MS + 1), "came late");
+    }
+
+    #[test]
+    fn few_streams_need_no_kernel_stamps() {
+        let mut evidence = just_good();
+        (evidence.stamped_reads, evidence.streams_max) = (0, STREAMS_WITHOUT_STAMPS_MAX);
+        assert_eq!(judge(evidence).verdict, HealthVerdict::Good);
+    }
+
+    #[test]
+    fn a_late_reader_does_no_harm_while_events_come_alone() {
+        let mut evidence = just_good();
+        evidence.reader_lag = spans(100 * MS);
+        evidence.co_arrived_events = 10;
+        assert_eq!(judge(evidence).verdict, HealthVerdict::Good);
+    }
+
+    #[test]
+    fn quantiles_by_hand() {
+        assert_eq!(span_quantiles(&[]), None);
+        let spans = span_quantiles(&[30, 10, 20]).expect("values");
+        assert_eq!((spans.n, spans.p50_ns, spans.p99_ns, spans.max_ns), (3, 20, 30, 30));
+        let requests = [request(0, 0, 0, 0.0, &[100.0, 100.0, 120.0, 160.0])];
+        // Gaps 20 and 40: the fifth percentile is 21.
+        assert_eq!(gap_ns_p5(&requests), Some(21 * MS));
+        assert_eq!(gap_ns_p5(&[]), None);
+    }
+}

@@ -1,0 +1,212 @@
+//! The latencies of a level: one population for each definition.
+
+use crate::request::{self, RequestMetrics};
+use crate::stat::{Distribution, Population};
+use ifm_core::RequestRecord;
+
+/// Picoseconds in a nanosecond: the unit in which gaps per token are divided.
+const PS_PER_NS: u64 = 1_000;
+
+/// What the gaps between token-bearing events may be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GapLabel {
+    /// Inter-token latency: practically every event carries one token.
+    InterToken,
+    /// Inter-event latency: more than 1 % of the events carry several tokens.
+    InterEvent,
+}
+
+impl GapLabel {
+    /// The short name for column heads.
+    pub fn short(self) -> &'static str {
+        match self {
+            GapLabel::InterToken => "ITL",
+            GapLabel::InterEvent => "IEL",
+        }
+    }
+
+    /// The full name.
+    pub fn long(self) -> &'static str {
+        match self {
+            GapLabel::InterToken => "inter-token latency",
+            GapLabel::InterEvent => "inter-event latency",
+        }
+    }
+}
+
+/// Latencies over complete answers. One value per request unless a field says otherwise; absent
+/// where no request has a value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Latencies {
+    /// Start to first token of any kind, nanoseconds.
+    pub ttft_ns: Option<Distribution>,
+    /// Due time to first token; absent in a closed loop, where it is the same.
+    pub ttft_ns_from_due: Option<Distribution>,
+    /// Start to first token of the answer proper, nanoseconds.
+    pub ttfat_ns: Option<Distribution>,
+    /// Start to last token, nanoseconds.
+    pub e2e_ns: Option<Distribution>,
+    /// Due time to last token; absent in a closed loop.
+    pub e2e_ns_from_due: Option<Distribution>,
+    /// Start to the end of the stream, nanoseconds.
+    pub stream_end_ns: Option<Distribution>,
+    /// Time per output token after the first, nanoseconds, per sequence (per request unless it
+    /// asked for several choices); only where the tokens were counted.
+    pub tpot_ns: Option<Distribution>,
+    /// The same where the number of tokens is an estimate.
+    pub tpot_ns_estimated: Option<Distribution>,
+    /// TPOT that leaves out all tokens of the first event, nanoseconds, where the server told them.
+    pub tpot_ns_after_first_event: Option<Distribution>,
+    /// 1 / TPOT, tokens per second, per sequence.
+    pub user_tok_per_s: Option<Distribution>,
+    /// The same from estimated counts.
+    pub user_tok_per_s_estimated: Option<Distribution>,
+    /// Start to the last request byte in the kernel's hands, nanoseconds.
+    pub upload_ns: Option<Distribution>,
+    /// Gaps between successive token-bearing events of a sequence, pooled over requests,
+    /// nanoseconds. See `gap_label` for what they may be called.
+    pub gap_ns: Option<Distribution>,
+    /// Each gap divided by the tokens of the event that ends it, pooled, nanoseconds; only where
+    /// the server told the tokens of each event.
+    pub gap_ns_per_token: Option<Distribution>,
+    /// What `gap_ns` may be called.
+    pub gap_label: GapLabel,
+    /// Share of token-bearing events that carry several tokens, 0 to 1; absent where no request
+    /// tells.
+    pub several_token_event_share: Option<f64>,
+}
+
+/// Above this share of events with several tokens, gaps are not inter-token latencies.
+const SEVERAL_TOKEN_SHARE_MAX: f64 = 0.01;
+
+/// Gaps of many requests, visited one by one.
+struct Gaps<'a>(&'a [&'a RequestRecord]);
+
+impl Population for Gaps<'_> {
+    fn visit(&self, mut each: impl FnMut(u64)) {
+        for record in self.0 {
+            request::each_gap(record, |gap, _| each(gap));
+        }
+    }
+}
+
+/// Gaps divided by the tokens of the event that ends them, in picoseconds.
+struct GapsPerToken<'a>(&'a [&'a RequestRecord]);
+
+impl Population for GapsPerToken<'_> {
+    fn visit(&self, mut each: impl FnMut(u64)) {
+        for record in self.0 {
+            request::each_gap(record, |gap, tokens| {
+                if let Some(tokens) = tokens.filter(|tokens| *tokens > 0) {
+                    each(gap.saturating_mul(PS_PER_NS) / u64::from(tokens));
+                }
+            });
+        }
+    }
+}
+
+/// Values being collected, one list for each population.
+#[derive(Default)]
+struct Lists {
+    ttft: Vec<f64>,
+    ttft_from_due: Vec<f64>,
+    ttfat: Vec<f64>,
+    e2e: Vec<f64>,
+    e2e_from_due: Vec<f64>,
+    stream_end: Vec<f64>,
+    tpot: Vec<f64>,
+    tpot_estimated: Vec<f64>,
+    tpot_after_first_event: Vec<f64>,
+    upload: Vec<f64>,
+}
+
+impl Lists {
+    fn add(&mut self, record: &RequestRecord) {
+        let push = |list: &mut Vec<f64>, value: Option<u64>| {
+            list.extend(value.map(|value| value as f64));
+        };
+        let metrics = RequestMetrics::derive(record);
+        push(&mut self.ttft, metrics.ttft_ns);
+        push(&mut self.ttft_from_due, metrics.ttft_ns_from_due);
+        push(&mut self.ttfat, metrics.ttfat_ns);
+        push(&mut self.e2e, metrics.e2e_ns);
+        push(&mut self.e2e_from_due, metrics.e2e_ns_from_due);
+        push(&mut self.stream_end, metrics.stream_end_ns);
+        push(&mut self.upload, metrics.upload_ns);
+        self.tpot_after_first_event.extend(metrics.tpot_ns_after_first_event);
+        if record.streamed {
+            request::each_sequence(record, |sequence| {
+                let list =
+                    if sequence.is_exact { &mut self.tpot } else { &mut self.tpot_estimated };
+                list.extend(sequence.tpot_ns());
+            });
+        }
+    }
+}
+
+impl Latencies {
+    pub(crate) fn of(measured: &[&RequestRecord], percentiles: &[f64]) -> Latencies {
+        let ok: Vec<&RequestRecord> =
+            measured.iter().copied().filter(|record| record.outcome.is_ok()).collect();
+        let mut lists = Lists::default();
+        ok.iter().for_each(|record| lists.add(record));
+        let open_loop = ok.iter().any(|record| record.due_ns != record.start_ns);
+        let summary = |list: Vec<f64>| Distribution::from_values(list, percentiles);
+        let speeds = |list: &[f64]| {
+            summary(list.iter().filter_map(|value| request::speed(*value)).collect())
+        };
+        let streamed: Vec<&RequestRecord> =
+            ok.iter().copied().filter(|record| record.streamed).collect();
+        let share = several_token_event_share(&streamed);
+        let label = match share {
+            Some(share) if share > SEVERAL_TOKEN_SHARE_MAX => GapLabel::InterEvent,
+            _ => GapLabel::InterToken,
+        };
+        let per_token = streamed.iter().any(|record| !record.events.tokens.is_empty());
+        Latencies {
+            user_tok_per_s: speeds(&lists.tpot),
+            user_tok_per_s_estimated: speeds(&lists.tpot_estimated),
+            ttft_ns: summary(lists.ttft),
+            ttft_ns_from_due: summary(lists.ttft_from_due).filter(|_| open_loop),
+            ttfat_ns: summary(lists.ttfat),
+            e2e_ns: summary(lists.e2e),
+            e2e_ns_from_due: summary(lists.e2e_from_due).filter(|_| open_loop),
+            stream_end_ns: summary(lists.stream_end),
+            tpot_ns: summary(lists.tpot),
+            tpot_ns_estimated: summary(lists.tpot_estimated),
+            tpot_ns_after_first_event: summary(lists.tpot_after_first_event),
+            upload_ns: summary(lists.upload),
+            gap_ns: Distribution::from_population(&Gaps(&streamed), 1.0, percentiles),
+            gap_ns_per_token: per_token
+                .then(|| {
+                    let scale = 1.0 / PS_PER_NS as f64;
+                    Distribution::from_population(&GapsPerToken(&streamed), scale, percentiles)
+                })
+                .flatten(),
+            gap_label: label,
+            several_token_event_share: share,
+        }
+    }
+}
+
+/// Share of events that carry several tokens. Exact where the server told the tokens of each
+/// event. Where only the whole count is known, the surplus of tokens over events is taken as that
+/// many events with two tokens, less one token per sequence: an end-of-text token is often counted
+/// and not sent. Requests whose tokens nobody counted say nothing.
+fn several_token_event_share(streamed: &[&RequestRecord]) -> Option<f64> {
+    let (mut events, mut several) = (0u64, 0u64);
+    for record in streamed {
+        let n = record.events.len() as u64;
+        if n > 0 && record.events.tokens.len() as u64 == n {
+            events += n;
+            several += record.events.tokens.iter().filter(|tokens| **tokens > 1).count() as u64;
+        } else if let Some(counted) = record.output_tokens
+            && !counted.from.is_estimate()
+        {
+            let sequences = u64::from(record.choices.max(1));
+            events += n;
+            several += u64::from(counted.tokens).saturating_sub(n + sequences).min(n);
+        }
+    }
+    (events > 0).then(|| several as f64 / events as f64)
+}

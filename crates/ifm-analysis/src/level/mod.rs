@@ -1,0 +1,128 @@
+//! One level of a run: what was asked, what happened, how fast it was.
+//!
+//! Only measured requests count; warm-up is kept in the run and appears in no number. Latencies
+//! are over complete answers; error rates are over all requests that were sent; throughputs count
+//! the tokens that arrived, on whatever request. What is not here: comparisons between levels.
+
+mod counts;
+mod in_flight;
+mod latency;
+mod throughput;
+mod tokens;
+
+pub use counts::Counts;
+pub use in_flight::Concurrency;
+pub use latency::{GapLabel, Latencies};
+pub use throughput::{Window, WindowKind, WindowSummary};
+pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
+
+use crate::goodput::Goodput;
+use crate::slo::{self, Verdict};
+use crate::stat::distribution::DEFAULT_PERCENTILES;
+use ifm_core::spec::{LoadSpec, RunSpec};
+use ifm_core::{LevelInfo, Outcome, Phase, RequestRecord};
+
+/// The summary of one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LevelSummary {
+    /// Index into the levels of the spec.
+    pub level: u16,
+    /// What was asked; absent if the spec has no such level.
+    pub asked: Option<LoadSpec>,
+    /// Whether the level ran to its planned end; absent while it is not known.
+    pub complete: Option<bool>,
+    /// Requests by how they ended.
+    pub counts: Counts,
+    /// From the first start to the last end; absent if nothing was sent.
+    pub whole: Option<WindowSummary>,
+    /// While the asked number of requests was in flight; see [`Window`].
+    pub steady: Option<WindowSummary>,
+    /// Why there is no steady window.
+    pub steady_absent_because: Option<String>,
+    /// Latencies over complete answers.
+    pub latencies: Latencies,
+    /// Lengths, caches, and who counted.
+    pub tokens: TokenFacts,
+    /// Requests that met every term of the latency target; absent without a target, and where the
+    /// target names something that this level cannot show.
+    pub goodput: Option<Goodput>,
+    /// Whether the level is inside the latency target.
+    pub verdict: Verdict,
+}
+
+impl LevelSummary {
+    /// The window that headline numbers are taken from: steady if there is one, else whole.
+    pub fn window(&self) -> Option<&WindowSummary> {
+        self.steady.as_ref().or(self.whole.as_ref())
+    }
+
+    /// Requests in flight that were asked for.
+    pub fn concurrency_asked(&self) -> Option<u32> {
+        self.asked.as_ref().map(|asked| asked.concurrency)
+    }
+
+    /// Median speed that one user sees, tokens per second, and whether it is an estimate because
+    /// nobody counted the tokens.
+    pub fn user_tok_per_s(&self) -> Option<(f64, bool)> {
+        let median = |distribution: &Option<crate::stat::Distribution>| {
+            distribution.as_ref().and_then(crate::stat::Distribution::median)
+        };
+        median(&self.latencies.user_tok_per_s)
+            .map(|speed| (speed, false))
+            .or_else(|| median(&self.latencies.user_tok_per_s_estimated).map(|speed| (speed, true)))
+    }
+}
+
+/// Summarizes one level from all requests of a run (others than those of `level` are skipped).
+/// `info` is absent while the level runs. O(events), and memory for a few numbers per request.
+pub fn summarize_level(
+    spec: &RunSpec,
+    level: u16,
+    info: Option<&LevelInfo>,
+    requests: &[RequestRecord],
+) -> LevelSummary {
+    let measured: Vec<&RequestRecord> = requests
+        .iter()
+        .filter(|record| record.level == level && record.phase == Phase::Measure)
+        .collect();
+    let asked = spec.levels.get(usize::from(level)).cloned();
+    let percentiles = percentiles(spec);
+    let counts = Counts::of(&measured);
+    let latencies = Latencies::of(&measured, &percentiles);
+    let sent: Vec<&RequestRecord> =
+        measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
+    let evaluation = crate::goodput::evaluate(&spec.slo, &sent);
+    let good = evaluation.as_ref().map(|evaluation| evaluation.good.as_slice());
+    let windows = throughput::windows(
+        asked.as_ref().map(|asked| asked.concurrency),
+        latencies.e2e_ns.as_ref(),
+        &sent,
+        good,
+    );
+    let verdict = slo::judge(&spec.slo, &latencies, &counts);
+    LevelSummary {
+        level,
+        complete: info.map(|info| info.complete),
+        goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
+        tokens: TokenFacts::of(&measured),
+        whole: windows.whole,
+        steady: windows.steady,
+        steady_absent_because: windows.steady_absent_because,
+        asked,
+        counts,
+        latencies,
+        verdict,
+    }
+}
+
+/// The percentiles to compute: the usual ones and those that the latency target names, rising.
+fn percentiles(spec: &RunSpec) -> Vec<f64> {
+    let mut all = DEFAULT_PERCENTILES.to_vec();
+    all.extend(spec.slo.terms.iter().map(|term| term.percentile));
+    all.sort_unstable_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
+#[cfg(test)]
+mod tests;

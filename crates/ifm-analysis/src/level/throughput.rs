@@ -1,0 +1,232 @@
+//! Rates over a named window, each counted by event time inside it.
+
+use super::in_flight::{Concurrency, InFlight};
+use crate::request::last_token_or_body_end;
+use crate::stat::Distribution;
+use ifm_core::RequestRecord;
+
+/// A steady window is at least this many median E2E latencies long; a shorter one shows one phase
+/// of the requests, not their mix.
+const STEADY_E2E_MIN: f64 = 3.0;
+/// A steady window holds at least this many complete answers.
+const STEADY_COMPLETIONS_MIN: u64 = 10;
+const NS_PER_S: f64 = 1e9;
+
+/// Which part of a level a rate is taken over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WindowKind {
+    /// From the first to the last moment at which the asked number of requests was in flight: the
+    /// ramp at the start and the drain at the end, when slots had nothing more to send, are out.
+    Steady,
+    /// From the first start to the last end.
+    Whole,
+}
+
+impl WindowKind {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            WindowKind::Steady => "steady",
+            WindowKind::Whole => "whole",
+        }
+    }
+}
+
+/// A part of a level. An event belongs to it if `start_ns < event <= end_ns`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Window {
+    /// Which part.
+    pub kind: WindowKind,
+    /// Start, nanoseconds since the run's origin.
+    pub start_ns: u64,
+    /// End, nanoseconds since the run's origin.
+    pub end_ns: u64,
+}
+
+impl Window {
+    /// Length, seconds.
+    pub fn seconds(&self) -> f64 {
+        self.end_ns.saturating_sub(self.start_ns) as f64 / NS_PER_S
+    }
+
+    fn holds(&self, at_ns: u64) -> bool {
+        at_ns > self.start_ns && at_ns <= self.end_ns
+    }
+}
+
+/// Rates and concurrency over one window. Output and total are never mixed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct WindowSummary {
+    /// The window.
+    pub window: Window,
+    /// Requests in flight.
+    pub concurrency: Concurrency,
+    /// Complete answers whose end is in the window.
+    pub ok: u64,
+    /// Output tokens that arrived in the window, on whatever request. Where the server did not
+    /// tell the tokens of each event, the tokens of a request are spread evenly over its events.
+    pub output_tokens: f64,
+    /// Those of them that came on requests that did not complete.
+    pub output_tokens_incomplete: f64,
+    /// Those of them whose number is an estimate.
+    pub output_tokens_estimated: f64,
+    /// Prompt tokens of the requests whose first token arrived in the window; absent if one of
+    /// them was not counted.
+    pub prompt_tokens: Option<u64>,
+    /// Output tokens per second.
+    pub output_tok_per_s: f64,
+    /// Output and prompt tokens per second, cached prompt tokens included.
+    pub total_tok_per_s: Option<f64>,
+    /// Complete answers per second.
+    pub req_per_s: f64,
+    /// Answers per second that met every term of the latency target.
+    pub good_req_per_s: Option<f64>,
+}
+
+/// The windows of a level.
+pub(crate) struct Windows {
+    pub whole: Option<WindowSummary>,
+    pub steady: Option<WindowSummary>,
+    pub steady_absent_because: Option<String>,
+}
+
+/// Finds the windows and counts in them. `good` has one entry per request of `sent`.
+pub(crate) fn windows(
+    target: Option<u32>,
+    e2e_ns: Option<&Distribution>,
+    sent: &[&RequestRecord],
+    good: Option<&[bool]>,
+) -> Windows {
+    let in_flight = InFlight::of(sent);
+    let whole = whole_window(sent);
+    let steady = steady_window(target, e2e_ns, &in_flight, sent);
+    let summarize = |window: Window| WindowSummary::of(window, &in_flight, sent, good);
+    let (steady, steady_absent_because) = match steady {
+        Ok(window) => (summarize(window), None),
+        Err(reason) => (None, Some(reason)),
+    };
+    Windows { whole: whole.and_then(summarize), steady, steady_absent_because }
+}
+
+fn whole_window(sent: &[&RequestRecord]) -> Option<Window> {
+    let start_ns = sent.iter().map(|record| record.start_ns).min()?;
+    let end_ns = sent.iter().map(|record| record.end_ns).max()?;
+    Some(Window { kind: WindowKind::Whole, start_ns, end_ns })
+}
+
+fn steady_window(
+    target: Option<u32>,
+    e2e_ns: Option<&Distribution>,
+    in_flight: &InFlight,
+    sent: &[&RequestRecord],
+) -> Result<Window, String> {
+    let target = target.ok_or("the number of requests in flight that was asked is not known")?;
+    let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request came back complete")?;
+    let (start_ns, end_ns) = in_flight.span_with(target.max(1)).ok_or_else(|| {
+        format!("{target} requests were never in flight at once, at most {}", in_flight.max())
+    })?;
+    let window = Window { kind: WindowKind::Steady, start_ns, end_ns };
+    let e2e_s = e2e_ns / NS_PER_S;
+    if window.seconds() < STEADY_E2E_MIN * e2e_s {
+        return Err(format!(
+            "{target} requests were in flight together for {:.1} s, less than {STEADY_E2E_MIN} \
+             times the median request of {e2e_s:.1} s",
+            window.seconds()
+        ));
+    }
+    let completions =
+        sent.iter().filter(|record| record.outcome.is_ok() && window.holds(record.end_ns)).count()
+            as u64;
+    if completions < STEADY_COMPLETIONS_MIN {
+        return Err(format!(
+            "only {completions} answers completed while {target} requests were in flight, fewer \
+             than {STEADY_COMPLETIONS_MIN}"
+        ));
+    }
+    Ok(window)
+}
+
+/// Counts being taken in one window.
+#[derive(Default)]
+struct Tally {
+    ok: u64,
+    good: u64,
+    output: f64,
+    incomplete: f64,
+    estimated: f64,
+    prompt: u64,
+    prompt_unknown: u64,
+}
+
+impl Tally {
+    fn add(&mut self, window: &Window, record: &RequestRecord) {
+        self.ok += u64::from(record.outcome.is_ok() && window.holds(record.end_ns));
+        let tokens = tokens_within(window, record);
+        self.output += tokens;
+        if !record.outcome.is_ok() {
+            self.incomplete += tokens;
+        }
+        if record.output_tokens.is_none_or(|counted| counted.from.is_estimate()) {
+            self.estimated += tokens;
+        }
+        let first = record.first_token_ns().or_else(|| last_token_or_body_end(record));
+        if first.is_some_and(|first| window.holds(first)) {
+            match record.prompt_tokens {
+                Some(counted) => self.prompt += u64::from(counted.tokens),
+                None => self.prompt_unknown += 1,
+            }
+        }
+    }
+}
+
+impl WindowSummary {
+    fn of(
+        window: Window,
+        in_flight: &InFlight,
+        sent: &[&RequestRecord],
+        good: Option<&[bool]>,
+    ) -> Option<WindowSummary> {
+        let concurrency = in_flight.over(window.start_ns, window.end_ns)?;
+        let mut tally = Tally::default();
+        for (index, record) in sent.iter().enumerate() {
+            tally.add(&window, record);
+            let is_good = good.and_then(|good| good.get(index)).copied().unwrap_or(false);
+            tally.good += u64::from(is_good && window.holds(record.end_ns));
+        }
+        let per_s = |count: f64| count / window.seconds();
+        let prompt_tokens = (tally.prompt_unknown == 0).then_some(tally.prompt);
+        Some(WindowSummary {
+            window,
+            concurrency,
+            ok: tally.ok,
+            output_tokens: tally.output,
+            output_tokens_incomplete: tally.incomplete,
+            output_tokens_estimated: tally.estimated,
+            prompt_tokens,
+            output_tok_per_s: per_s(tally.output),
+            total_tok_per_s: prompt_tokens.map(|prompt| per_s(tally.output + prompt as f64)),
+            req_per_s: per_s(tally.ok as f64),
+            good_req_per_s: good.map(|_| per_s(tally.good as f64)),
+        })
+    }
+}
+
+/// Output tokens of one request that arrived within a window.
+fn tokens_within(window: &Window, record: &RequestRecord) -> f64 {
+    let events = &record.events;
+    if events.is_empty() {
+        // Counted but never seen as events: they came with the body, or not visibly at all.
+        let end = record.stream_end_ns.unwrap_or(record.end_ns);
+        let tokens = record.output_tokens.map_or(0.0, |counted| f64::from(counted.tokens));
+        return if window.holds(end) { tokens } else { 0.0 };
+    }
+    // Stamps rise within a request, so the events of the window are one range.
+    let from = events.at_ns.partition_point(|at_ns| *at_ns <= window.start_ns);
+    let until = events.at_ns.partition_point(|at_ns| *at_ns <= window.end_ns).max(from);
+    if events.tokens.len() == events.len() {
+        let within = events.tokens.get(from..until).unwrap_or_default();
+        return within.iter().map(|tokens| f64::from(*tokens)).sum();
+    }
+    let all = record.output_tokens.map_or(events.len() as f64, |counted| f64::from(counted.tokens));
+    all * (until - from) as f64 / events.len() as f64
+}

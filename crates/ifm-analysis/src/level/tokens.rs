@@ -1,0 +1,219 @@
+//! Lengths of prompts and answers, caches, and who counted.
+
+use ifm_core::{CountSource, Counted, RequestRecord};
+
+/// Two sources that differ by more than this share of the counted tokens are reported.
+const DISAGREEMENT_SHARE: f64 = 0.05;
+
+/// Who counted the tokens of a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Provenance {
+    /// The server counted, for every request.
+    Server,
+    /// The model's tokenizer counted on our side, for every request.
+    Tokenizer,
+    /// Counted for every request, by more than one counter.
+    Mixed,
+    /// Estimated or not known for some requests, counted for others.
+    PartlyEstimated,
+    /// The number of events stands for the number of tokens, for every request.
+    Estimated,
+    /// Nobody counted and nothing was seen.
+    Unknown,
+}
+
+impl Provenance {
+    /// In words.
+    pub fn words(self) -> &'static str {
+        match self {
+            Provenance::Server => "counted by the server",
+            Provenance::Tokenizer => "counted by the model's tokenizer",
+            Provenance::Mixed => "counted by server and tokenizer",
+            Provenance::PartlyEstimated => "partly estimated from events",
+            Provenance::Estimated => "estimated from events",
+            Provenance::Unknown => "not known",
+        }
+    }
+
+    /// Whether every number is a count.
+    pub fn is_exact(self) -> bool {
+        matches!(self, Provenance::Server | Provenance::Tokenizer | Provenance::Mixed)
+    }
+}
+
+/// Requests by who counted their tokens.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CountSources {
+    /// Each source that occurred, best first, with its number of requests.
+    pub by_source: Vec<(CountSource, u64)>,
+    /// Requests without any number.
+    pub unknown: u64,
+}
+
+impl CountSources {
+    fn add(&mut self, counted: Option<Counted>) {
+        match counted {
+            None => self.unknown += 1,
+            Some(counted) => {
+                match self.by_source.iter_mut().find(|(from, _)| *from == counted.from) {
+                    Some((_, count)) => *count += 1,
+                    None => {
+                        self.by_source.push((counted.from, 1));
+                        self.by_source.sort_unstable();
+                    }
+                }
+            }
+        }
+    }
+
+    /// In one word.
+    pub fn provenance(&self) -> Provenance {
+        let any = |wanted: fn(CountSource) -> bool| {
+            self.by_source.iter().any(|(source, _)| wanted(*source))
+        };
+        let tokenizer = any(|source| source == CountSource::Tokenizer);
+        let estimate = any(CountSource::is_estimate) || self.unknown > 0;
+        let server = any(|source| !source.is_estimate() && source != CountSource::Tokenizer);
+        match (server, tokenizer, estimate) {
+            _ if self.by_source.is_empty() => Provenance::Unknown,
+            (false, false, _) => Provenance::Estimated,
+            (_, _, true) => Provenance::PartlyEstimated,
+            (true, false, false) => Provenance::Server,
+            (false, true, false) => Provenance::Tokenizer,
+            (true, true, false) => Provenance::Mixed,
+        }
+    }
+}
+
+/// Events and counted tokens that do not agree, summed over the requests that have both.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CountDisagreement {
+    /// Token-bearing events.
+    pub events: u64,
+    /// Tokens as counted.
+    pub tokens: u64,
+}
+
+impl CountDisagreement {
+    /// Events over tokens, less one: -0.5 means two tokens in an event.
+    pub fn share(&self) -> f64 {
+        self.events as f64 / self.tokens as f64 - 1.0
+    }
+}
+
+/// Lengths over complete answers, and who counted them. Means are per request.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct TokenFacts {
+    /// Mean output tokens asked for.
+    pub output_asked_mean: Option<f64>,
+    /// Mean output tokens, over requests with a number.
+    pub output_mean: Option<f64>,
+    /// Sum of output tokens.
+    pub output_total: Option<u64>,
+    /// Who counted the output.
+    pub output_from: CountSources,
+    /// Mean prompt tokens that the workload meant to send.
+    pub prompt_asked_mean: Option<f64>,
+    /// Mean prompt tokens as counted.
+    pub prompt_mean: Option<f64>,
+    /// Sum of prompt tokens.
+    pub prompt_total: Option<u64>,
+    /// Who counted the prompts.
+    pub prompt_from: CountSources,
+    /// Prompt tokens served from a cache; absent where the server never told.
+    pub cached_total: Option<u64>,
+    /// Cached tokens over prompt tokens, over the requests for which the server told both, 0 to 1.
+    pub cached_share: Option<f64>,
+    /// Reasoning tokens among the output; absent where the server never told.
+    pub reasoning_total: Option<u64>,
+    /// Draft tokens accepted by speculative decoding; absent where the server never told.
+    pub accepted_draft_total: Option<u64>,
+    /// Draft tokens rejected; absent where the server never told.
+    pub rejected_draft_total: Option<u64>,
+    /// Token-bearing events.
+    pub events: u64,
+    /// Token-bearing events whose read held another one too, so that they share a stamp.
+    pub co_arrived_events: u64,
+    /// Present where events and counted tokens differ by more than 5 %.
+    pub disagreement: Option<CountDisagreement>,
+}
+
+impl TokenFacts {
+    pub(crate) fn of(measured: &[&RequestRecord]) -> TokenFacts {
+        let mut facts = TokenFacts::default();
+        let mut output_asked = Total::default();
+        let mut prompt_asked = Total::default();
+        let mut output = Total::default();
+        let mut prompt = Total::default();
+        let (mut cached, mut cached_of) = (0u64, 0u64);
+        let mut both = CountDisagreement { events: 0, tokens: 0 };
+        let add = |total: &mut Option<u64>, tokens: Option<u32>| {
+            if let Some(tokens) = tokens {
+                *total = Some(total.unwrap_or(0) + u64::from(tokens));
+            }
+        };
+        for record in measured.iter().filter(|record| record.outcome.is_ok()) {
+            let events = record.events.len() as u64;
+            facts.events += events;
+            facts.co_arrived_events += u64::from(record.co_arrived_events);
+            output_asked.add(record.output_tokens_asked);
+            prompt_asked.add(record.prompt_tokens_asked);
+            output.add(record.output_tokens.map(|counted| counted.tokens));
+            prompt.add(record.prompt_tokens.map(|counted| counted.tokens));
+            facts.output_from.add(record.output_tokens);
+            facts.prompt_from.add(record.prompt_tokens);
+            add(&mut facts.cached_total, record.cached_tokens);
+            add(&mut facts.reasoning_total, record.reasoning_tokens);
+            add(&mut facts.accepted_draft_total, record.accepted_draft_tokens);
+            add(&mut facts.rejected_draft_total, record.rejected_draft_tokens);
+            if let (Some(tokens), Some(all)) = (record.cached_tokens, record.prompt_tokens) {
+                cached += u64::from(tokens);
+                cached_of += u64::from(all.tokens);
+            }
+            if let Some(counted) = record.output_tokens
+                && record.streamed
+                && !counted.from.is_estimate()
+            {
+                both.events += events;
+                both.tokens += u64::from(counted.tokens);
+            }
+        }
+        facts.output_asked_mean = output_asked.mean();
+        facts.prompt_asked_mean = prompt_asked.mean();
+        (facts.output_mean, facts.output_total) = (output.mean(), output.sum());
+        (facts.prompt_mean, facts.prompt_total) = (prompt.mean(), prompt.sum());
+        facts.cached_share = (cached_of > 0).then(|| cached as f64 / cached_of as f64);
+        facts.disagreement =
+            Some(both).filter(|both| both.tokens > 0 && both.share().abs() > DISAGREEMENT_SHARE);
+        facts
+    }
+
+    /// Share of events that share their stamp with another one, 0 to 1; absent without events.
+    pub fn co_arrived_share(&self) -> Option<f64> {
+        (self.events > 0).then(|| self.co_arrived_events as f64 / self.events as f64)
+    }
+}
+
+/// A sum with the number of its terms.
+#[derive(Default)]
+struct Total {
+    sum: u64,
+    count: u64,
+}
+
+impl Total {
+    fn add(&mut self, value: Option<u32>) {
+        if let Some(value) = value {
+            self.sum += u64::from(value);
+            self.count += 1;
+        }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    fn sum(&self) -> Option<u64> {
+        (self.count > 0).then_some(self.sum)
+    }
+}

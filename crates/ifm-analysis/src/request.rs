@@ -1,0 +1,318 @@
+//! The durations of one request, derived from its stamps: the one place that defines them.
+//!
+//! Formulas are those of the canonical definitions of this program: TTFT = `t_1 - start`, E2E =
+//! `t_last - start`, TPOT = `(t_last - t_1) / (n - 1)`. A duration that is not defined, or that
+//! was not observed, is absent. What is not here: populations of many requests.
+
+use ifm_core::RequestRecord;
+
+/// The durations of one request. "From due" counts from when the schedule wanted the request; in
+/// a closed loop that is its start.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct RequestMetrics {
+    /// Time to first token of any kind, nanoseconds. Absent for an answer that was not streamed.
+    pub ttft_ns: Option<u64>,
+    /// The same from the due time.
+    pub ttft_ns_from_due: Option<u64>,
+    /// Time to the first token of the answer proper, reasoning skipped, nanoseconds.
+    pub ttfat_ns: Option<u64>,
+    /// Start to last token, nanoseconds; only for complete answers. For an answer that was not
+    /// streamed and has no token stamp: start to the end of the response.
+    pub e2e_ns: Option<u64>,
+    /// The same from the due time.
+    pub e2e_ns_from_due: Option<u64>,
+    /// Start to the end of the stream, nanoseconds: usage and trailers that came late included.
+    pub stream_end_ns: Option<u64>,
+    /// Start to the last request byte handed to the kernel, nanoseconds.
+    pub upload_ns: Option<u64>,
+    /// Time per output token after the first, nanoseconds; absent for fewer than two tokens, for
+    /// an incomplete answer, and where the number of tokens is only an estimate. With several
+    /// choices: the mean over the choices.
+    pub tpot_ns: Option<f64>,
+    /// The same where the number of tokens is an estimate; absent where `tpot_ns` is present.
+    pub tpot_ns_estimated: Option<f64>,
+    /// `(t_last - t_1) / (n - n_1)` with the n_1 tokens of the first event, where the server told
+    /// them, nanoseconds.
+    pub tpot_ns_after_first_event: Option<f64>,
+}
+
+impl RequestMetrics {
+    /// Derives the durations of one request.
+    pub fn derive(record: &RequestRecord) -> RequestMetrics {
+        let since_start = |stamp: u64| stamp.saturating_sub(record.start_ns);
+        let since_due = |stamp: u64| stamp.saturating_sub(record.due_ns);
+        let first = if record.streamed { record.first_token_ns() } else { None };
+        let done = last_token_or_body_end(record).filter(|_| record.outcome.is_ok());
+        let mut metrics = RequestMetrics {
+            ttft_ns: first.map(since_start),
+            ttft_ns_from_due: first.map(since_due),
+            ttfat_ns: record.first_answer_ns.filter(|_| record.streamed).map(since_start),
+            e2e_ns: done.map(since_start),
+            e2e_ns_from_due: done.map(since_due),
+            stream_end_ns: record.stream_end_ns.filter(|_| record.outcome.is_ok()).map(since_start),
+            upload_ns: record.sent_ns.map(since_start),
+            ..RequestMetrics::default()
+        };
+        if record.outcome.is_ok() && record.streamed {
+            metrics.set_tpot(record);
+        }
+        metrics
+    }
+
+    fn set_tpot(&mut self, record: &RequestRecord) {
+        let mut exact = Mean::default();
+        let mut estimated = Mean::default();
+        each_sequence(record, |sequence| match sequence.tpot_ns() {
+            Some(value) if sequence.is_exact => exact.add(value),
+            Some(value) => estimated.add(value),
+            None => {}
+        });
+        if estimated.count == 0 {
+            self.tpot_ns = exact.value();
+            self.tpot_ns_after_first_event = after_first_event(record);
+        } else {
+            self.tpot_ns_estimated = estimated.value();
+        }
+    }
+
+    /// Speed that one user sees, tokens per second: 1 / TPOT. Absent without TPOT, and where all
+    /// tokens came at once.
+    pub fn user_tok_per_s(&self) -> Option<f64> {
+        self.tpot_ns.and_then(speed)
+    }
+}
+
+/// Tokens per second of a time per token in nanoseconds.
+pub(crate) fn speed(tpot_ns: f64) -> Option<f64> {
+    (tpot_ns > 0.0).then(|| 1e9 / tpot_ns)
+}
+
+/// When the last part of the answer arrived: its last token, or the end of a body without stamps.
+pub(crate) fn last_token_or_body_end(record: &RequestRecord) -> Option<u64> {
+    record.last_token_ns().or(if record.streamed { None } else { record.stream_end_ns })
+}
+
+/// A running mean.
+#[derive(Default)]
+struct Mean {
+    sum: f64,
+    count: u64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64) {
+        self.sum += value;
+        self.count += 1;
+    }
+
+    fn value(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum / self.count as f64)
+    }
+}
+
+/// One choice of one answer: a sequence of tokens of its own.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sequence {
+    /// Stamp of its first token-bearing event.
+    pub first_ns: u64,
+    /// Stamp of its last one.
+    pub last_ns: u64,
+    /// Its tokens.
+    pub tokens: f64,
+    /// Whether `tokens` is a count; otherwise it is an estimate.
+    pub is_exact: bool,
+}
+
+impl Sequence {
+    /// `(t_last - t_1) / (n - 1)`, nanoseconds; absent for n < 2.
+    pub fn tpot_ns(&self) -> Option<f64> {
+        (self.tokens >= 2.0)
+            .then(|| self.last_ns.saturating_sub(self.first_ns) as f64 / (self.tokens - 1.0))
+    }
+}
+
+/// Whether all token-bearing events belong to one choice.
+pub(crate) fn is_one_sequence(record: &RequestRecord) -> bool {
+    record.events.choice.len() != record.events.len()
+        || record.events.choice.windows(2).all(|pair| pair.first() == pair.last())
+}
+
+/// Calls `each` with every choice of the answer whose number of tokens is known or estimated.
+///
+/// The tokens of one choice of several come from per-chunk usage; or, where the whole count equals
+/// the number of events, from the events; otherwise they are the choice's share of the events,
+/// which is an estimate.
+pub(crate) fn each_sequence(record: &RequestRecord, mut each: impl FnMut(Sequence)) {
+    let Some(counted) = record.output_tokens else { return };
+    if is_one_sequence(record) {
+        if let (Some(first_ns), Some(last_ns)) = (record.first_token_ns(), record.last_token_ns()) {
+            let (tokens, is_exact) = (f64::from(counted.tokens), !counted.from.is_estimate());
+            each(Sequence { first_ns, last_ns, tokens, is_exact });
+        }
+        return;
+    }
+    let events = &record.events;
+    let chunks_known = events.tokens.len() == events.len();
+    let one_token_each = events.len() as u64 == u64::from(counted.tokens);
+    let per_event = f64::from(counted.tokens) / events.len() as f64;
+    let is_exact = !counted.from.is_estimate() && (chunks_known || one_token_each);
+    let mut sequences: Vec<(u16, Sequence)> = Vec::with_capacity(usize::from(record.choices));
+    for (index, (&at_ns, &choice)) in events.at_ns.iter().zip(&events.choice).enumerate() {
+        let tokens = match events.tokens.get(index) {
+            Some(&tokens) if chunks_known => f64::from(tokens),
+            _ => per_event,
+        };
+        match sequences.iter_mut().find(|(id, _)| *id == choice) {
+            Some((_, sequence)) => {
+                sequence.last_ns = at_ns;
+                sequence.tokens += tokens;
+            }
+            None => sequences
+                .push((choice, Sequence { first_ns: at_ns, last_ns: at_ns, tokens, is_exact })),
+        }
+    }
+    sequences.into_iter().for_each(|(_, sequence)| each(sequence));
+}
+
+/// `(t_last - t_1) / (n - n_1)`, nanoseconds, for one sequence whose first event was counted.
+pub(crate) fn after_first_event(record: &RequestRecord) -> Option<f64> {
+    let counted = record.output_tokens.filter(|counted| !counted.from.is_estimate())?;
+    let rest = counted.tokens.checked_sub(record.first_event_tokens?)?;
+    if rest == 0 || !is_one_sequence(record) {
+        return None;
+    }
+    let span = record.last_token_ns()?.saturating_sub(record.first_token_ns()?);
+    Some(span as f64 / f64::from(rest))
+}
+
+/// Calls `each` with every gap between successive token-bearing events of one choice, nanoseconds,
+/// and the tokens of the event that ends the gap, where the server told them.
+#[inline]
+pub(crate) fn each_gap(record: &RequestRecord, mut each: impl FnMut(u64, Option<u32>)) {
+    let events = &record.events;
+    let tokens_known = events.tokens.len() == events.len();
+    let tokens_of = |index: usize| {
+        if tokens_known { events.tokens.get(index).copied() } else { None }
+    };
+    if events.choice.len() != events.len() {
+        let mut last = None;
+        for (index, &at_ns) in events.at_ns.iter().enumerate() {
+            if let Some(last) = last {
+                each(at_ns.saturating_sub(last), tokens_of(index));
+            }
+            last = Some(at_ns);
+        }
+        return;
+    }
+    let mut last: Vec<(u16, u64)> = Vec::new();
+    for (index, (&at_ns, &choice)) in events.at_ns.iter().zip(&events.choice).enumerate() {
+        match last.iter_mut().find(|(id, _)| *id == choice) {
+            Some((_, stamp)) => {
+                each(at_ns.saturating_sub(*stamp), tokens_of(index));
+                *stamp = at_ns;
+            }
+            None => last.push((choice, at_ns)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, request};
+    use ifm_core::{CountSource, Counted, Outcome};
+
+    #[test]
+    fn an_ordinary_answer() {
+        let mut record = request(0, 0, 0, 1000.0, &[100.0, 120.0, 160.0]);
+        record.due_ns -= 5 * MS;
+        record.sent_ns = Some(record.start_ns + MS);
+        record.stream_end_ns = Some(record.start_ns + 300 * MS);
+        record.first_answer_ns = Some(record.start_ns + 120 * MS);
+        record.first_event_tokens = Some(1);
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!(metrics.ttft_ns, Some(100 * MS));
+        assert_eq!(metrics.ttft_ns_from_due, Some(105 * MS));
+        assert_eq!(metrics.ttfat_ns, Some(120 * MS));
+        assert_eq!(metrics.e2e_ns, Some(160 * MS));
+        assert_eq!(metrics.e2e_ns_from_due, Some(165 * MS));
+        assert_eq!(metrics.stream_end_ns, Some(300 * MS));
+        assert_eq!(metrics.upload_ns, Some(MS));
+        assert_eq!(metrics.tpot_ns, Some(30e6));
+        assert_eq!(metrics.tpot_ns_after_first_event, Some(30e6));
+        assert_eq!(metrics.tpot_ns_estimated, None);
+        assert_eq!(metrics.user_tok_per_s(), Some(1e9 / 30e6));
+    }
+
+    #[test]
+    fn a_first_event_of_several_tokens() {
+        let mut record = request(0, 0, 0, 0.0, &[100.0, 400.0]);
+        record.output_tokens = Some(Counted { tokens: 10, from: CountSource::ChunkUsage });
+        record.first_event_tokens = Some(8);
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!(metrics.tpot_ns, Some(300e6 / 9.0));
+        assert_eq!(metrics.tpot_ns_after_first_event, Some(150e6));
+    }
+
+    #[test]
+    fn one_token_has_no_tpot() {
+        let metrics = RequestMetrics::derive(&request(0, 0, 0, 0.0, &[100.0]));
+        assert_eq!((metrics.tpot_ns, metrics.tpot_ns_estimated), (None, None));
+        assert_eq!(metrics.ttft_ns, Some(100 * MS));
+    }
+
+    #[test]
+    fn an_estimated_count_gives_an_estimated_tpot() {
+        let mut record = request(0, 0, 0, 0.0, &[100.0, 120.0]);
+        record.output_tokens = Some(Counted { tokens: 2, from: CountSource::Events });
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!((metrics.tpot_ns, metrics.tpot_ns_estimated), (None, Some(20e6)));
+        assert_eq!(metrics.user_tok_per_s(), None);
+    }
+
+    #[test]
+    fn tokens_that_all_came_at_once_have_no_speed() {
+        let metrics = RequestMetrics::derive(&request(0, 0, 0, 0.0, &[100.0, 100.0]));
+        assert_eq!((metrics.tpot_ns, metrics.user_tok_per_s()), (Some(0.0), None));
+    }
+
+    #[test]
+    fn an_incomplete_answer_has_a_first_token_but_no_end() {
+        let mut record = request(0, 0, 0, 0.0, &[100.0, 120.0]);
+        record.outcome = Outcome::Truncated;
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!(metrics.ttft_ns, Some(100 * MS));
+        assert_eq!((metrics.e2e_ns, metrics.tpot_ns, metrics.stream_end_ns), (None, None, None));
+    }
+
+    #[test]
+    fn an_answer_that_was_not_streamed_has_only_an_end() {
+        let mut record = request(0, 0, 0, 0.0, &[]);
+        record.streamed = false;
+        record.stream_end_ns = Some(250 * MS);
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!((metrics.ttft_ns, metrics.tpot_ns), (None, None));
+        assert_eq!(metrics.e2e_ns, Some(250 * MS));
+    }
+
+    #[test]
+    fn several_choices_are_several_sequences() {
+        // Choice 0: 100, 140, 180; choice 1: 110, 120. Not one sequence with gaps of 10 and 20.
+        let mut record = request(0, 0, 0, 0.0, &[100.0, 110.0, 120.0, 140.0, 180.0]);
+        record.choices = 2;
+        record.events.choice = vec![0, 1, 1, 0, 0];
+        let mut gaps = Vec::new();
+        each_gap(&record, |gap, tokens| gaps.push((gap / MS, tokens)));
+        assert_eq!(gaps, [(10, None), (40, None), (40, None)]);
+        // TPOT 40 and 10 ms: their mean is 25.
+        assert_eq!(RequestMetrics::derive(&record).tpot_ns, Some(25e6));
+        // Seven tokens in five events, not told which: an estimate.
+        record.output_tokens = Some(Counted { tokens: 7, from: CountSource::FinalUsage });
+        let metrics = RequestMetrics::derive(&record);
+        assert!(metrics.tpot_ns.is_none() && metrics.tpot_ns_estimated.is_some());
+        // The same with per-chunk usage: choice 0 has 4 tokens in 80 ms, choice 1 has 3 in 10.
+        record.events.tokens = vec![1, 1, 2, 2, 1];
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!(metrics.tpot_ns, Some((80e6 / 3.0 + 10e6 / 2.0) / 2.0));
+    }
+}

@@ -1,0 +1,327 @@
+//! Latency targets: how they are written, and whether a level is inside.
+//!
+//! A target is a list of terms such as `itl:p99<50ms`. A level passes if each term holds for the
+//! percentile over its complete answers, and if at most 1 % of its requests failed. What is not
+//! here: goodput, which asks the terms of single requests, and answers over several levels.
+
+use crate::level::{Counts, Latencies};
+use crate::stat::Distribution;
+use ifm_core::spec::{SloSpec, SloTerm};
+use std::fmt;
+
+/// A level with a larger share of failed requests is outside every target, whatever its latencies.
+pub const ERROR_RATE_MAX: f64 = 0.01;
+/// The percentile of terms written as a bare limit, `ttft:500`.
+const BARE_PERCENTILE: f64 = 99.0;
+/// Longest target that is read, bytes.
+const TEXT_MAX: usize = 1_000;
+const NS_PER_MS: f64 = 1e6;
+
+/// What is wrong with a target as written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SloError {
+    /// Nothing was written.
+    #[error("the latency target is empty, write for example: ttft:p99<500ms,itl:p99<50ms")]
+    Empty,
+    /// Longer than any sensible target.
+    #[error("the latency target is longer than {TEXT_MAX} bytes")]
+    TooLong,
+    /// A term that does not follow the grammar.
+    #[error("cannot read the latency term: {term}, write for example: itl:p99<50ms")]
+    Grammar {
+        /// The term as written.
+        term: String,
+    },
+    /// A metric that has no such percentile.
+    #[error("unknown metric in the latency term: {term}, known are: ttft, ttfat, itl, tpot, e2e")]
+    Metric {
+        /// The term as written.
+        term: String,
+    },
+    /// A percentile that is not above 0 and at most 100.
+    #[error("the percentile must be above 0 and at most 100: {term}")]
+    Percentile {
+        /// The term as written.
+        term: String,
+    },
+    /// A limit that is not a positive time.
+    #[error("the limit must be a positive time such as 50ms or 0.5s: {term}")]
+    Limit {
+        /// The term as written.
+        term: String,
+    },
+    /// A limit on errors, which is not a term.
+    #[error("the limit on failed requests is always 1 %, leave out the term: {term}")]
+    ErrorRate {
+        /// The term as written.
+        term: String,
+    },
+}
+
+/// Reads `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
+/// `ttfat`, `itl`, `tpot`, `e2e`), a percentile, and a limit in `ms`, `s` or `us` (`ms` if no unit
+/// is written). `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99.
+///
+/// # Errors
+/// [`SloError`] with the term that cannot be read.
+pub fn parse(text: &str) -> Result<SloSpec, SloError> {
+    if text.len() > TEXT_MAX {
+        return Err(SloError::TooLong);
+    }
+    let compact = close_up(text);
+    let terms = compact
+        .split([',', ' ', ';'])
+        .filter(|term| !term.is_empty())
+        .map(parse_term)
+        .collect::<Result<Vec<_>, _>>()?;
+    if terms.is_empty() {
+        return Err(SloError::Empty);
+    }
+    Ok(SloSpec { name: "custom".to_owned(), terms })
+}
+
+/// Reads the words of `vllm bench serve --goodput`: `ttft:500 tpot:50`, milliseconds, each a bound
+/// on single requests. As a target for a level, each becomes a bound on P99.
+///
+/// # Errors
+/// [`SloError`] with the term that cannot be read.
+pub fn parse_goodput(words: &[String]) -> Result<SloSpec, SloError> {
+    let spec = parse(&words.join(" "))?;
+    Ok(SloSpec { name: "goodput".to_owned(), ..spec })
+}
+
+/// Takes out the spaces within terms: `p99 < 50 ms` is one term, so a space beside an operator or
+/// before a unit does not part terms.
+fn close_up(text: &str) -> String {
+    let spaced = text.replace("<=", "<").replace('≤', "<").replace('<', " < ");
+    let mut closed = String::with_capacity(spaced.len());
+    for word in spaced.split_whitespace() {
+        let joins = matches!(word.trim_end_matches([',', ';']), "<" | "s" | "ms" | "us");
+        if !joins && !closed.is_empty() && !closed.ends_with('<') {
+            closed.push(' ');
+        }
+        closed.push_str(word);
+    }
+    closed
+}
+
+fn parse_term(term: &str) -> Result<SloTerm, SloError> {
+    let named = || term.to_owned();
+    let grammar = || SloError::Grammar { term: named() };
+    let lower = term.to_ascii_lowercase();
+    if lower.starts_with("err") {
+        return Err(SloError::ErrorRate { term: named() });
+    }
+    let (metric, bound) = lower.split_once(':').ok_or_else(grammar)?;
+    let metric = match metric {
+        "ttft" | "ttfat" | "itl" | "tpot" | "e2e" => metric,
+        "e2el" => "e2e",
+        _ => return Err(SloError::Metric { term: named() }),
+    };
+    let (percentile, limit) = match bound.split_once('<') {
+        None => (BARE_PERCENTILE, bound),
+        Some((percentile, limit)) => {
+            let number = percentile.strip_prefix('p').ok_or_else(grammar)?;
+            let percentile = number.parse::<f64>().map_err(|_| grammar())?;
+            if !(percentile > 0.0 && percentile <= 100.0) {
+                return Err(SloError::Percentile { term: named() });
+            }
+            (percentile, limit)
+        }
+    };
+    let units = [("ms", 1.0), ("us", 0.001), ("s", 1000.0)];
+    let (number, ms_per_unit) = units
+        .into_iter()
+        .find_map(|(unit, ms)| limit.strip_suffix(unit).map(|number| (number, ms)))
+        .unwrap_or((limit, 1.0));
+    let limit_ms = number.parse::<f64>().map_err(|_| grammar())? * ms_per_unit;
+    if !(limit_ms > 0.0 && limit_ms.is_finite()) {
+        return Err(SloError::Limit { term: named() });
+    }
+    Ok(SloTerm { metric: metric.to_owned(), percentile, limit_ms })
+}
+
+/// A target in the words that [`parse`] reads: `ttft:p99<500ms,itl:p99<50ms`.
+pub fn words(slo: &SloSpec) -> String {
+    let terms: Vec<String> = slo
+        .terms
+        .iter()
+        .map(|term| format!("{}:p{}<{}ms", term.metric, term.percentile, term.limit_ms))
+        .collect();
+    terms.join(",")
+}
+
+/// Whether a level is inside the target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VerdictState {
+    /// Every term holds.
+    Pass,
+    /// A term does not hold, or too many requests failed.
+    Fail,
+    /// No target was given, or the level has no value for one of its terms.
+    Unknown,
+}
+
+impl fmt::Display for VerdictState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            VerdictState::Pass => "pass",
+            VerdictState::Fail => "fail",
+            VerdictState::Unknown => "unknown",
+        })
+    }
+}
+
+/// One term at one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TermVerdict {
+    /// The term.
+    pub term: SloTerm,
+    /// The percentile, milliseconds; absent if the level has no value.
+    pub value_ms: Option<f64>,
+    /// Values in the population.
+    pub n: u64,
+    /// Pass if the percentile is at most the limit.
+    pub state: VerdictState,
+    /// Whether the population is large enough for this percentile, and, where there is a 95 %
+    /// interval, whether all of it is on the same side of the limit.
+    pub is_sure: bool,
+}
+
+/// The target at one level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Verdict {
+    /// Over all terms and the errors.
+    pub state: VerdictState,
+    /// Whether the state would stand if each percentile were anywhere within its interval. A level
+    /// can fail surely by one term alone.
+    pub is_sure: bool,
+    /// Each term.
+    pub terms: Vec<TermVerdict>,
+    /// Whether more than [`ERROR_RATE_MAX`] of the requests failed.
+    pub too_many_errors: bool,
+}
+
+impl Verdict {
+    /// The terms that fail.
+    pub fn failing(&self) -> impl Iterator<Item = &TermVerdict> {
+        self.terms.iter().filter(|term| term.state == VerdictState::Fail)
+    }
+}
+
+/// The population that a metric of a target refers to.
+pub(crate) fn population<'a>(metric: &str, latencies: &'a Latencies) -> Option<&'a Distribution> {
+    match metric {
+        "ttft" => latencies.ttft_ns.as_ref(),
+        "ttfat" => latencies.ttfat_ns.as_ref(),
+        "itl" => latencies.gap_ns.as_ref(),
+        "tpot" => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
+        "e2e" => latencies.e2e_ns.as_ref(),
+        _ => None,
+    }
+}
+
+/// Judges one level.
+pub(crate) fn judge(slo: &SloSpec, latencies: &Latencies, counts: &Counts) -> Verdict {
+    let terms: Vec<TermVerdict> =
+        slo.terms.iter().map(|term| judge_term(term, latencies)).collect();
+    let too_many_errors = counts.error_rate().is_some_and(|rate| rate > ERROR_RATE_MAX);
+    let any = |state| terms.iter().any(|term| term.state == state);
+    let state = if too_many_errors || any(VerdictState::Fail) {
+        VerdictState::Fail
+    } else if terms.is_empty() || any(VerdictState::Unknown) {
+        VerdictState::Unknown
+    } else {
+        VerdictState::Pass
+    };
+    let is_sure = match state {
+        VerdictState::Unknown => false,
+        VerdictState::Pass => terms.iter().all(|term| term.is_sure),
+        VerdictState::Fail => {
+            too_many_errors
+                || terms.iter().any(|term| term.state == VerdictState::Fail && term.is_sure)
+        }
+    };
+    Verdict { state, is_sure, terms, too_many_errors }
+}
+
+fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
+    let found = population(&term.metric, latencies).and_then(|population| {
+        population.percentile(term.percentile).map(|percentile| (population.n, percentile))
+    });
+    let Some((n, percentile)) = found else {
+        let (term, state) = (term.clone(), VerdictState::Unknown);
+        return TermVerdict { term, value_ms: None, n: 0, state, is_sure: false };
+    };
+    let limit_ns = term.limit_ms * NS_PER_MS;
+    let holds = percentile.value <= limit_ns;
+    let whole_interval = percentile.interval.is_none_or(|interval| {
+        if holds { interval.high <= limit_ns } else { interval.low > limit_ns }
+    });
+    TermVerdict {
+        term: term.clone(),
+        value_ms: Some(percentile.value / NS_PER_MS),
+        n,
+        state: if holds { VerdictState::Pass } else { VerdictState::Fail },
+        is_sure: percentile.enough && whole_interval,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(metric: &str, percentile: f64, limit_ms: f64) -> SloTerm {
+        SloTerm { metric: metric.to_owned(), percentile, limit_ms }
+    }
+
+    #[test]
+    fn reads_what_people_write() {
+        let check = |text: &str, expect: &[SloTerm]| {
+            assert_eq!(parse(text).expect(text).terms, expect, "{text}");
+        };
+        let both = [term("ttft", 99.0, 500.0), term("itl", 99.0, 50.0)];
+        check("ttft:p99<500ms,itl:p99<50ms", &both);
+        check(" TTFT:p99 <= 500 ms , itl:p99 ≤ 50ms ", &both);
+        check("ttft:p99<0.5s itl:p99<50", &both);
+        check("ttft:p99 < 0.5 s, itl:p99 < 50 ms", &both);
+        check("ttft:500 itl:50", &both);
+        check("e2el:p50<2s", &[term("e2e", 50.0, 2000.0)]);
+        check("tpot:p99.9<900us", &[term("tpot", 99.9, 0.9)]);
+    }
+
+    #[test]
+    fn refuses_what_it_cannot_hold() {
+        let check = |text: &str, expect: fn(String) -> SloError| {
+            let got = parse(text).expect_err(text);
+            let term = text.split(',').next_back().unwrap_or_default().to_owned();
+            assert_eq!(got, expect(term), "{text}");
+        };
+        check("ttft", |term| SloError::Grammar { term });
+        check("ttft:p99<500ms,fast:p99<50ms", |term| SloError::Metric { term });
+        check("ttft:p101<500ms", |term| SloError::Percentile { term });
+        check("ttft:p0<500ms", |term| SloError::Percentile { term });
+        check("ttft:p99<0ms", |term| SloError::Limit { term });
+        check("ttft:p99<-5ms", |term| SloError::Limit { term });
+        check("ttft:p99<inf", |term| SloError::Limit { term });
+        check("ttft:mean<5ms", |term| SloError::Grammar { term });
+        check("err:p99<1", |term| SloError::ErrorRate { term });
+        assert_eq!(parse(" , "), Err(SloError::Empty));
+        assert_eq!(parse(&"x".repeat(2000)), Err(SloError::TooLong));
+    }
+
+    #[test]
+    fn reads_the_goodput_words_of_vllm() {
+        let words = ["ttft:500".to_owned(), "tpot:50".to_owned()];
+        let spec = parse_goodput(&words).expect("words");
+        assert_eq!(spec.terms, [term("ttft", 99.0, 500.0), term("tpot", 99.0, 50.0)]);
+        assert_eq!(spec.name, "goodput");
+    }
+
+    #[test]
+    fn words_read_back() {
+        let spec = parse("ttft:p99<500ms,tpot:p99.9<0.9ms").expect("a target");
+        assert_eq!(parse(&words(&spec)).expect("its words"), spec);
+    }
+}

@@ -1,0 +1,234 @@
+//! Runs made up for tests, here and in the crates that show results.
+//!
+//! A made-up run is small and regular, so that a test can compute every number by hand and then
+//! spoil one thing. What is not here: anything a program should use.
+
+use ifm_core::manifest::{ClockInfo, HostInfo, LevelInfo, ServerInfo, ToolInfo};
+use ifm_core::spec::{
+    Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
+};
+use ifm_core::{
+    ClientHealth, CountSource, Counted, HealthVerdict, Manifest, Outcome, Phase, RequestRecord,
+    RunData, RunState, TokenEvents,
+};
+use std::collections::BTreeMap;
+
+/// Nanoseconds in a millisecond.
+pub const MS: u64 = 1_000_000;
+
+fn ns(ms: f64) -> u64 {
+    (ms * MS as f64).round() as u64
+}
+
+/// A complete, streamed answer: started at `start_ms`, one token at each of `tokens_ms` after the
+/// start, counted by the server, done with its last token. The prompt has 100 tokens.
+pub fn request(seq: u32, level: u16, slot: u32, start_ms: f64, tokens_ms: &[f64]) -> RequestRecord {
+    let start_ns = ns(start_ms);
+    let at_ns: Vec<u64> = tokens_ms.iter().map(|&at| start_ns + ns(at)).collect();
+    let end_ns = at_ns.last().copied().unwrap_or(start_ns + MS);
+    let tokens = at_ns.len() as u32;
+    RequestRecord {
+        seq,
+        level,
+        phase: Phase::Measure,
+        slot,
+        item: seq,
+        due_ns: start_ns,
+        start_ns,
+        sent_ns: Some(start_ns),
+        head_ns: at_ns.first().copied(),
+        first_event_ns: at_ns.first().copied(),
+        first_answer_ns: at_ns.first().copied(),
+        stream_end_ns: Some(end_ns),
+        end_ns,
+        connect_ns: None,
+        tls_ns: None,
+        streamed: true,
+        events: TokenEvents { at_ns, tokens: Vec::new(), choice: Vec::new() },
+        prompt_tokens_asked: Some(100),
+        output_tokens_asked: Some(tokens),
+        prompt_tokens: Some(Counted { tokens: 100, from: CountSource::FinalUsage }),
+        output_tokens: Some(Counted { tokens, from: CountSource::FinalUsage }),
+        first_event_tokens: None,
+        reasoning_tokens: None,
+        cached_tokens: Some(0),
+        accepted_draft_tokens: None,
+        rejected_draft_tokens: None,
+        choices: 1,
+        http_status: Some(200),
+        retry_after_s: None,
+        finish_reason: Some("length".to_owned()),
+        outcome: Outcome::Ok,
+        error: None,
+        reads: tokens,
+        stamped_reads: tokens,
+        co_arrived_events: 0,
+        reader_lag_ns_max: Some(10_000),
+        wire_bytes: 250 * u64::from(tokens),
+        sent_bytes: 700,
+        text: None,
+    }
+}
+
+/// A request that failed `after_ms`, without any token.
+pub fn failed(seq: u32, level: u16, slot: u32, start_ms: f64, after_ms: f64) -> RequestRecord {
+    let mut record = request(seq, level, slot, start_ms, &[]);
+    record.end_ns = record.start_ns + ns(after_ms);
+    record.output_tokens = None;
+    record.prompt_tokens = None;
+    record.cached_tokens = None;
+    record.stream_end_ns = None;
+    record.finish_reason = None;
+    record.http_status = Some(503);
+    record.outcome = Outcome::HttpError;
+    record.error = Some("the server answered 503".to_owned());
+    record
+}
+
+/// A closed loop without surprises: `concurrency` slots send `rounds` requests each, one after the
+/// other; every answer has `tokens` tokens, the first after `ttft_ms`, the next ones `itl_ms`
+/// apart. Starts at `start_ms`; the first sequence number is `seq`.
+pub fn closed_loop(
+    (seq, level): (u32, u16),
+    (concurrency, rounds): (u32, u32),
+    start_ms: f64,
+    (ttft_ms, itl_ms, tokens): (f64, f64, u32),
+) -> Vec<RequestRecord> {
+    let stamps: Vec<f64> = (0..tokens).map(|token| ttft_ms + itl_ms * f64::from(token)).collect();
+    let lasts = stamps.last().copied().unwrap_or(0.0);
+    (0..rounds * concurrency)
+        .map(|index| {
+            let (round, slot) = (index / concurrency, index % concurrency);
+            request(seq + index, level, slot, start_ms + lasts * f64::from(round), &stamps)
+        })
+        .collect()
+}
+
+/// A run of `requests` with one level for each of `concurrency`, all complete. The latency target
+/// is TTFT P99 at most 500 ms and ITL P99 at most 50 ms.
+pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
+    let levels = (0..concurrency.len() as u16)
+        .map(|level| {
+            let of_level = || requests.iter().filter(move |record| record.level == level);
+            let end_ns = of_level().map(|record| record.end_ns).max().unwrap_or(0);
+            LevelInfo {
+                level,
+                start_ns: of_level().map(|record| record.start_ns).min().unwrap_or(0),
+                send_end_ns: end_ns,
+                end_ns,
+                complete: true,
+            }
+        })
+        .collect();
+    RunData { manifest: manifest(concurrency, levels), requests, series: Vec::new() }
+}
+
+fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
+    Manifest {
+        schema_version: ifm_core::manifest::SCHEMA_VERSION.to_owned(),
+        run_id: "7f3a91c2".to_owned(),
+        name: Some("made-up".to_owned()),
+        tool: ToolInfo { name: "inferometer".to_owned(), version: "0.0.0".to_owned() },
+        created_utc: "2026-11-20T11:00:00Z".to_owned(),
+        command: ["inferometer", "sweep", "http://127.0.0.1:8000"].map(str::to_owned).to_vec(),
+        state: RunState::Complete,
+        stop_reason: None,
+        spec: spec(concurrency),
+        host: HostInfo {
+            os: "Linux 6.18".to_owned(),
+            cpu: Some("made-up processor".to_owned()),
+            cpus: 2,
+            memory_bytes: Some(8 << 30),
+            load_average: Some(0.1),
+            kernel_stamps: true,
+        },
+        server: ServerInfo {
+            server_header: None,
+            kind: Some("vllm".to_owned()),
+            version: Some("0.33.0".to_owned()),
+            models: vec!["made-up-model".to_owned()],
+            context_tokens: Some(4096),
+            notes: BTreeMap::new(),
+        },
+        clock: ClockInfo {
+            source: "CLOCK_MONOTONIC".to_owned(),
+            origin_unix_ns: 1_795_000_000_000_000_000,
+            offset_ns: Vec::new(),
+        },
+        levels,
+        prompts_sha256: None,
+        health: Some(health()),
+        files: Vec::new(),
+        extra: serde_json::Map::new(),
+    }
+}
+
+fn spec(concurrency: &[u32]) -> RunSpec {
+    let load = |&concurrency: &u32| LoadSpec {
+        concurrency,
+        requests: None,
+        duration_s: None,
+        warmup_requests: 0,
+    };
+    let term = |metric: &str, limit_ms: f64| SloTerm {
+        metric: metric.to_owned(),
+        percentile: 99.0,
+        limit_ms,
+    };
+    RunSpec {
+        target: TargetSpec {
+            base_url: "http://127.0.0.1:8000/v1".to_owned(),
+            api: Api::Chat,
+            model: "made-up-model".to_owned(),
+            api_key_env: None,
+            headers: BTreeMap::new(),
+            extra_body: serde_json::Map::new(),
+            insecure_tls: false,
+            stream: true,
+            fresh_connections: false,
+        },
+        workload: WorkloadSpec {
+            kind: "random".to_owned(),
+            prompt_tokens: 100,
+            output_tokens: 16,
+            shared_prefix_tokens: 0,
+            ignore_eos: true,
+            temperature: None,
+            tokenizer: "made-up".to_owned(),
+            tokenizer_sha256: "0".repeat(64),
+            seed: 1,
+        },
+        levels: concurrency.iter().map(load).collect(),
+        limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },
+        slo: SloSpec {
+            name: "chat".to_owned(),
+            terms: vec![term("ttft", 500.0), term("itl", 50.0)],
+        },
+        keep_text: false,
+    }
+}
+
+/// A client that kept up.
+pub fn health() -> ClientHealth {
+    ClientHealth {
+        verdict: HealthVerdict::Good,
+        reasons: Vec::new(),
+        reader_lag: None,
+        send_lateness: None,
+        reads: 100,
+        stamped_reads: 100,
+        events: 100,
+        co_arrived_events: 0,
+        reader_cpu_ns: 5 * MS,
+        decoder_cpu_ns: MS,
+        process_cpu_ns: 8 * MS,
+        wall_ns: 1000 * MS,
+        reader_busy_share: 0.005,
+        involuntary_switches: 0,
+        steal_share: Some(0.0),
+        starved_sends: 0,
+        late_allocations: 0,
+        clock_steps: 0,
+        reconnects: 0,
+    }
+}

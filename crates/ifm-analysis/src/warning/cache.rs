@@ -1,0 +1,71 @@
+//! Prompts that were served from a prefix cache although they should be unique.
+
+use super::{AtLevel, Check, Context, Made, Severity, percent};
+use crate::level::LevelSummary;
+
+/// Above this share of cached prompt tokens, prompts that should be unique were not.
+const SHARE_MAX: f64 = 0.01;
+
+pub(super) const CHECK: Check = Check {
+    id: "prompt_cache",
+    title: "unique prompts did not come from a cache",
+    run: Made::ByLevel(make),
+};
+
+fn make(context: &Context, level: &LevelSummary) -> AtLevel {
+    let workload = &context.run.manifest.spec.workload;
+    let (Some(share), Some(cached)) = (level.tokens.cached_share, level.tokens.cached_total) else {
+        return AtLevel::NotApplicable;
+    };
+    let shared = f64::from(workload.shared_prefix_tokens);
+    let meant = level.tokens.prompt_mean.map_or(0.0, |mean| (shared / mean.max(1.0)).min(1.0));
+    if share <= meant + SHARE_MAX {
+        return AtLevel::Silent;
+    }
+    AtLevel::Fires(
+        Severity::Caution,
+        format!(
+            "{} of the prompt tokens ({cached}) came from the server's cache, at most {} were \
+             meant to: TTFT is too low for new prompts",
+            percent(share),
+            percent(meant)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::warning::CheckState;
+    use crate::warning::testing::{check, sound_run, state};
+    use ifm_core::RunData;
+
+    fn cache(run: &mut RunData, tokens: Option<u32>) {
+        run.requests.iter_mut().for_each(|record| record.cached_tokens = tokens);
+    }
+
+    #[test]
+    fn fires_on_cached_unique_prompts() {
+        check(
+            "prompt_cache",
+            |run| cache(run, Some(32)),
+            Severity::Caution,
+            "32.0 % of the prompt",
+        );
+    }
+
+    #[test]
+    fn a_shared_prefix_may_be_cached() {
+        let mut run = sound_run();
+        run.manifest.spec.workload.shared_prefix_tokens = 32;
+        cache(&mut run, Some(32));
+        assert_eq!(state(&run, "prompt_cache"), CheckState::Passed);
+    }
+
+    #[test]
+    fn a_server_that_does_not_tell_cannot_be_checked() {
+        let mut run = sound_run();
+        cache(&mut run, None);
+        assert_eq!(state(&run, "prompt_cache"), CheckState::NotApplicable);
+    }
+}

@@ -1,0 +1,38 @@
+//! Events that share their read, and so their stamp, with another one.
+
+use super::{AtLevel, Check, Context, Made, Severity, percent};
+use crate::level::LevelSummary;
+
+/// Above this share, zero gaps show up in the percentiles that are printed.
+const SHARE_MAX: f64 = 0.05;
+
+pub(super) const CHECK: Check =
+    Check { id: "co_arrival", title: "events came one by one", run: Made::ByLevel(make) };
+
+fn make(_: &Context, level: &LevelSummary) -> AtLevel {
+    match level.tokens.co_arrived_share() {
+        None => AtLevel::NotApplicable,
+        Some(share) if share <= SHARE_MAX => AtLevel::Silent,
+        Some(share) => AtLevel::Fires(
+            Severity::Note,
+            format!(
+                "{} of the events came in one read with another: the gaps between them count as 0",
+                percent(share)
+            ),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::warning::testing::check;
+
+    #[test]
+    fn notes_events_that_came_together() {
+        let spoil = |run: &mut ifm_core::RunData| {
+            run.requests.iter_mut().for_each(|record| record.co_arrived_events = 4);
+        };
+        check("co_arrival", spoil, Severity::Note, "25.0 % of the events");
+    }
+}

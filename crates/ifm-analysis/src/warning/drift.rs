@@ -1,0 +1,120 @@
+//! Levels that got slower or faster while they ran.
+//!
+//! The first and the last third of the answers that started in the steady window are compared. A
+//! drift is named only if the 95 % intervals of the two medians do not meet and the medians differ
+//! by more than a tenth.
+
+use super::{AtLevel, Check, Context, Made, Severity, percent};
+use crate::level::LevelSummary;
+use crate::request::RequestMetrics;
+use crate::stat::Distribution;
+use ifm_core::{Phase, RequestRecord};
+
+/// Smaller changes are no reason to distrust a mean.
+const SHARE_MIN: f64 = 0.10;
+/// A third with fewer answers is not compared.
+const THIRD_MIN: usize = 20;
+
+pub(super) const CHECK: Check = Check {
+    id: "drift",
+    title: "latencies did not drift while a level ran",
+    run: Made::ByLevel(make),
+};
+
+fn make(context: &Context, level: &LevelSummary) -> AtLevel {
+    let Some(steady) = &level.steady else { return AtLevel::NotApplicable };
+    let mut within: Vec<&RequestRecord> = context
+        .run
+        .requests
+        .iter()
+        .filter(|record| record.level == level.level && record.phase == Phase::Measure)
+        .filter(|record| record.outcome.is_ok())
+        .filter(|record| {
+            record.start_ns >= steady.window.start_ns && record.start_ns < steady.window.end_ns
+        })
+        .collect();
+    within.sort_by_key(|record| (record.start_ns, record.seq));
+    let third = within.len() / 3;
+    let (Some(first), Some(last)) = (within.get(..third), within.get(within.len() - third..))
+    else {
+        return AtLevel::NotApplicable;
+    };
+    if third < THIRD_MIN {
+        return AtLevel::NotApplicable;
+    }
+    let ttft = |metrics: RequestMetrics| metrics.ttft_ns.map(|value| value as f64);
+    let tpot = |metrics: RequestMetrics| metrics.tpot_ns.or(metrics.tpot_ns_estimated);
+    let found: Vec<String> = [change("TTFT", first, last, ttft), change("TPOT", first, last, tpot)]
+        .into_iter()
+        .flatten()
+        .collect();
+    if found.is_empty() {
+        return AtLevel::Silent;
+    }
+    AtLevel::Fires(
+        Severity::Caution,
+        format!("not steady from the first to the last third: {}", found.join(", ")),
+    )
+}
+
+fn change(
+    name: &str,
+    first: &[&RequestRecord],
+    last: &[&RequestRecord],
+    value: fn(RequestMetrics) -> Option<f64>,
+) -> Option<String> {
+    let median = |records: &[&RequestRecord]| {
+        let values =
+            records.iter().filter_map(|record| value(RequestMetrics::derive(record))).collect();
+        let median = *Distribution::from_values(values, &[50.0])?.percentile(50.0)?;
+        Some((median.value, median.interval?))
+    };
+    let (before, before_interval) = median(first)?;
+    let (after, after_interval) = median(last)?;
+    let apart =
+        before_interval.high < after_interval.low || after_interval.high < before_interval.low;
+    let change = after / before - 1.0;
+    (before > 0.0 && apart && change.abs() > SHARE_MIN).then(|| {
+        let sign = if change > 0.0 { "+" } else { "" };
+        let (before, after) = (before / 1e6, after / 1e6);
+        format!("median {name} {before:.1} to {after:.1} ms ({sign}{})", percent(change))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::MS;
+    use crate::warning::CheckState;
+    use crate::warning::testing::{check, sound_run, state};
+    use ifm_core::RunData;
+
+    /// Delays the first token of each request by `step_ms` more than that of the one before.
+    fn slow_down(step_ms: f64) -> impl Fn(&mut RunData) {
+        move |run| {
+            for (index, record) in run.requests.iter_mut().enumerate() {
+                let delay = (index as f64 * step_ms * MS as f64) as u64;
+                record.events.at_ns[0] = record.start_ns + 50 * MS + delay;
+            }
+        }
+    }
+
+    #[test]
+    fn fires_on_a_growing_queue() {
+        check("drift", slow_down(0.4), Severity::Caution, "median TTFT");
+    }
+
+    #[test]
+    fn a_slight_change_is_no_drift() {
+        let mut run = sound_run();
+        slow_down(0.04)(&mut run);
+        assert_eq!(state(&run, "drift"), CheckState::Passed);
+    }
+
+    #[test]
+    fn a_short_level_cannot_be_checked() {
+        let mut run = sound_run();
+        run.requests.truncate(50);
+        assert_eq!(state(&run, "drift"), CheckState::NotApplicable);
+    }
+}

@@ -1,0 +1,270 @@
+//! Checks of a run: what deserves caution before a number is believed.
+//!
+//! One file per check, one line in [`CHECKS`]. A check says only what is certain from the run; it
+//! can be silent, can warn about levels, or can be not applicable. What is not here: the client's
+//! own limits, which are judged in [`crate::health`] and only repeated here.
+
+mod cache;
+mod client;
+mod co_arrival;
+mod completeness;
+mod concurrency;
+mod counting;
+mod cut_off;
+mod drift;
+mod failures;
+mod output_length;
+mod prompt_length;
+mod samples;
+
+use crate::level::LevelSummary;
+use ifm_core::RunData;
+
+/// How much a warning weighs, lightest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Worth knowing; the numbers stand.
+    Note,
+    /// Some numbers may mislead.
+    Caution,
+    /// The level does not show what it was meant to show.
+    Invalid,
+}
+
+impl Severity {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Severity::Note => "note",
+            Severity::Caution => "caution",
+            Severity::Invalid => "invalid",
+        }
+    }
+}
+
+/// One thing that deserves caution.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Warning {
+    /// Id of the check.
+    pub check: &'static str,
+    /// How much it weighs.
+    pub severity: Severity,
+    /// Index of the level; absent if it is about the whole run.
+    pub level: Option<u16>,
+    /// Requests in flight asked for at that level.
+    pub users: Option<u32>,
+    /// What was found, in words with numbers. Names no level: see `users`.
+    pub text: String,
+}
+
+/// Result of a check in one word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CheckState {
+    /// Made, and nothing found above a note.
+    Passed,
+    /// Made, and some numbers may mislead.
+    Caution,
+    /// Made, and a level does not show what it was meant to show.
+    Invalid,
+    /// The run does not hold what the check needs.
+    NotApplicable,
+}
+
+impl CheckState {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            CheckState::Passed => "passed",
+            CheckState::Caution => "caution",
+            CheckState::Invalid => "invalid",
+            CheckState::NotApplicable => "not_applicable",
+        }
+    }
+}
+
+/// A check and what it found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckResult {
+    /// Id, stable over versions.
+    pub id: &'static str,
+    /// What is checked, as a short statement that holds if the check passes.
+    pub title: &'static str,
+    /// Whether the run holds what the check needs.
+    pub is_applicable: bool,
+    /// What was found.
+    pub warnings: Vec<Warning>,
+}
+
+impl CheckResult {
+    /// The result in one word.
+    pub fn state(&self) -> CheckState {
+        match self.warnings.iter().map(|warning| warning.severity).max() {
+            _ if !self.is_applicable => CheckState::NotApplicable,
+            Some(Severity::Invalid) => CheckState::Invalid,
+            Some(Severity::Caution) => CheckState::Caution,
+            Some(Severity::Note) | None => CheckState::Passed,
+        }
+    }
+}
+
+/// What the checks look at.
+struct Context<'a> {
+    run: &'a RunData,
+    levels: &'a [LevelSummary],
+}
+
+/// What one check finds in one level, or in the run.
+type Finding = (Severity, String);
+
+/// What one check finds at one level.
+enum AtLevel {
+    /// The level does not hold what the check needs.
+    NotApplicable,
+    /// Nothing to say.
+    Silent,
+    /// A warning.
+    Fires(Severity, String),
+}
+
+/// A check: what it says if it passes, and how it is made.
+struct Check {
+    id: &'static str,
+    title: &'static str,
+    run: Made,
+}
+
+/// How a check is made.
+enum Made {
+    /// Once for each level.
+    ByLevel(fn(&Context, &LevelSummary) -> AtLevel),
+    /// Once for the run; absent if it is not applicable.
+    ForRun(fn(&Context) -> Option<Vec<Finding>>),
+}
+
+/// Every check, in the order in which reports list them.
+const CHECKS: [&Check; 12] = [
+    &failures::CHECK,
+    &completeness::CHECK,
+    &concurrency::CHECK,
+    &cut_off::CHECK,
+    &client::CHECK,
+    &counting::CHECK,
+    &output_length::CHECK,
+    &prompt_length::CHECK,
+    &cache::CHECK,
+    &drift::CHECK,
+    &co_arrival::CHECK,
+    &samples::CHECK,
+];
+
+/// Makes every check.
+pub(crate) fn check(run: &RunData, levels: &[LevelSummary]) -> Vec<CheckResult> {
+    let context = Context { run, levels };
+    CHECKS.into_iter().map(|check| check.make(&context)).collect()
+}
+
+impl Check {
+    fn make(&self, context: &Context) -> CheckResult {
+        let (is_applicable, warnings) = match self.run {
+            Made::ForRun(make) => match make(context) {
+                None => (false, Vec::new()),
+                Some(findings) => {
+                    let warn = |finding| self.warning(None, finding);
+                    (true, findings.into_iter().map(warn).collect())
+                }
+            },
+            Made::ByLevel(make) => self.make_by_level(context, make),
+        };
+        CheckResult { id: self.id, title: self.title, is_applicable, warnings }
+    }
+
+    fn make_by_level(
+        &self,
+        context: &Context,
+        make: fn(&Context, &LevelSummary) -> AtLevel,
+    ) -> (bool, Vec<Warning>) {
+        let mut is_applicable = false;
+        let mut warnings = Vec::new();
+        for level in context.levels {
+            match make(context, level) {
+                AtLevel::NotApplicable => continue,
+                AtLevel::Silent => {}
+                AtLevel::Fires(severity, text) => {
+                    warnings.push(self.warning(Some(level), (severity, text)));
+                }
+            }
+            is_applicable = true;
+        }
+        (is_applicable, warnings)
+    }
+
+    fn warning(&self, level: Option<&LevelSummary>, (severity, text): Finding) -> Warning {
+        Warning {
+            check: self.id,
+            severity,
+            level: level.map(|level| level.level),
+            users: level.and_then(LevelSummary::concurrency_asked),
+            text,
+        }
+    }
+}
+
+/// A share in percent with one digit.
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+#[cfg(test)]
+mod testing {
+    //! One entry point for the tests of all checks.
+
+    use super::{CheckState, Severity};
+    use crate::testing::{closed_loop, run};
+    use ifm_core::RunData;
+
+    /// A run of one level with 2 users, 120 requests of 16 tokens, with nothing to object.
+    pub fn sound_run() -> RunData {
+        run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)))
+    }
+
+    /// Checks that `id` is silent on a sound run and says `word` with `severity` on a spoiled one.
+    pub fn check(id: &str, spoil: impl FnOnce(&mut RunData), severity: Severity, word: &str) {
+        let mut run = sound_run();
+        assert_eq!(state(&run, id), CheckState::Passed, "{id} on a sound run");
+        spoil(&mut run);
+        let summary = crate::summarize(&run);
+        let result = summary.checks.iter().find(|check| check.id == id).expect("a known check");
+        let found: Vec<_> =
+            result.warnings.iter().map(|warning| (warning.severity, &warning.text)).collect();
+        assert!(
+            found.iter().any(|(found, text)| *found == severity && text.contains(word)),
+            "{id} should say {word}: {found:?}"
+        );
+    }
+
+    /// The state of a check on a run.
+    pub fn state(run: &RunData, id: &str) -> CheckState {
+        let summary = crate::summarize(run);
+        let result = summary.checks.iter().find(|check| check.id == id);
+        result.expect("a known check").state()
+    }
+
+    #[test]
+    fn a_sound_run_has_nothing_above_a_note() {
+        let summary = crate::summarize(&sound_run());
+        let loud: Vec<_> =
+            summary.warnings.iter().filter(|warning| warning.severity > Severity::Note).collect();
+        assert!(loud.is_empty(), "{loud:?}");
+        let trust = summary.answers.expect("a level").trust;
+        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (12, 12, 0, 0));
+    }
+
+    #[test]
+    fn ids_are_unique() {
+        let summary = crate::summarize(&sound_run());
+        let mut ids: Vec<&str> = summary.checks.iter().map(|check| check.id).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), summary.checks.len());
+    }
+}

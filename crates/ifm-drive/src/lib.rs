@@ -1,1 +1,28 @@
-//! The load generator: shards, connections, TLS, decoding off the hot path.
+//! The load generator: sends requests on time, stamps every read, decodes off the hot path.
+//!
+//! ```text
+//! feeder ──requests──► shard 0..n ──segments of raw bytes and stamps──► decoder ──records──► sink
+//! ```
+//!
+//! A shard is one thread with its own epoll instance and its own connections. It stamps reads
+//! and follows the framing, nothing more: meaning is found by the decoder thread, which is nicer
+//! to the scheduler. Queues between the threads are bounded; none of them is waited on with a
+//! lock. This crate knows no metric, no file format and no workload.
+#![forbid(unsafe_code)]
+
+mod decoder;
+mod feed;
+pub mod histogram;
+pub mod level;
+pub mod plan;
+mod shard;
+mod slot;
+pub mod tls;
+mod transport;
+
+pub use histogram::Histogram;
+pub use level::{DriveError, Evidence, LevelResult, drive_level};
+pub use plan::{
+    LevelPlan, Limits, Progress, RequestMeta, RequestSource, Sink, Stop, StopLevel, Target,
+};
+pub use tls::{TlsError, TlsTarget};

@@ -172,11 +172,6 @@ impl ExchangeDecoder {
         self.facts.at_ns.len()
     }
 
-    /// Gives spent columns back, so that the next exchange fills them without allocating.
-    pub fn recycle(&mut self, events: TokenEvents) {
-        self.facts.recycle(events);
-    }
-
     /// Takes the bytes that one read brought and its stamp.
     pub fn feed(&mut self, mut input: &[u8], at_ns: u64) {
         self.last_read_ns = at_ns;
@@ -390,13 +385,6 @@ impl Facts {
         }
     }
 
-    fn recycle(&mut self, mut events: TokenEvents) {
-        events.at_ns.clear();
-        if self.at_ns.is_empty() && events.at_ns.capacity() > self.at_ns.capacity() {
-            self.at_ns = events.at_ns;
-        }
-    }
-
     fn reset(&mut self, expect: Expect) {
         self.expect = expect;
         self.template.reset();
@@ -604,12 +592,13 @@ impl Facts {
         }
         if per_chunk {
             answer.first_event_tokens = self.tokens.first().copied();
-            answer.events.tokens = std::mem::take(&mut self.tokens);
+            answer.events.tokens = self.tokens.clone();
         }
         if self.many_choices {
-            answer.events.choice = std::mem::take(&mut self.choice);
+            answer.events.choice = self.choice.clone();
         }
-        answer.events.at_ns = std::mem::take(&mut self.at_ns);
+        // Exact copies: the columns stay here, so that no later event has to grow them again.
+        answer.events.at_ns = self.at_ns.clone();
         answer.usage = usage;
         if self.expect.keep_text {
             answer.text = Some(std::mem::take(&mut self.text));

@@ -342,8 +342,11 @@ fn take<'input>(input: &mut &'input [u8], most: u64) -> &'input [u8] {
     front
 }
 
-/// Parses a head if it is complete: bytes used, the head and how its body is framed.
-fn parse_head(bytes: &[u8]) -> Result<Option<(usize, (Head, Framing))>, HttpError> {
+/// A complete head: the bytes it used, what it says and how its body is framed.
+type ParsedHead = (usize, (Head, Framing));
+
+/// Parses a head if it is complete.
+fn parse_head(bytes: &[u8]) -> Result<Option<ParsedHead>, HttpError> {
     let mut fields = [httparse::EMPTY_HEADER; HEADER_FIELDS_MAX];
     let mut response = httparse::Response::new(&mut fields);
     let mut config = httparse::ParserConfig::default();

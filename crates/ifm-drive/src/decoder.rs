@@ -1,0 +1,243 @@
+//! The decoder's thread: raw bytes and stamps in, records out.
+
+use crate::Histogram;
+use crate::feed::Feed;
+use crate::level::Shared;
+use crate::plan::{LevelPlan, Sink, StopLevel};
+use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
+use ifm_core::outcome::Outcome;
+use ifm_core::record::{Phase, RequestRecord};
+use ifm_sys::{mono_ns, thread};
+use ifm_wire::ExchangeDecoder;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+/// Rest when there is nothing to decode.
+const REST: Duration = Duration::from_millis(1);
+/// Time between two calls of [`Sink::tick`].
+const TICK_NS: u64 = 1_000_000_000;
+/// Failures without any success before a level is given up: at least this many, or one a slot.
+const HOPELESS_MIN: u64 = 8;
+
+/// What the decoder tells about the level.
+#[derive(Debug, Default)]
+pub(crate) struct DecoderReport {
+    pub cpu_ns: u64,
+    pub lag: Histogram,
+    pub reads: u64,
+    pub stamped_reads: u64,
+    pub events: u64,
+    pub co_arrived_events: u64,
+    /// Why the sink failed.
+    pub sink_failure: Option<String>,
+    /// Why the level was given up: the last error of a server that refuses everything.
+    pub gave_up: Option<String>,
+}
+
+/// What has been seen of a slot's current exchange.
+#[derive(Debug, Default, Clone)]
+struct Reads {
+    reads: u32,
+    stamped: u32,
+    lag_ns_max: Option<u64>,
+    bytes: u64,
+    noted_first_token: bool,
+}
+
+pub(crate) struct Decoder<'level> {
+    plan: &'level LevelPlan,
+    feed: &'level Feed,
+    shared: &'level Shared,
+    exchanges: Vec<ExchangeDecoder>,
+    reads: Vec<Reads>,
+    successes: u64,
+    hopeless: u64,
+    report: DecoderReport,
+}
+
+impl<'level> Decoder<'level> {
+    pub fn new(plan: &'level LevelPlan, feed: &'level Feed, shared: &'level Shared) -> Self {
+        let slots = plan.slots as usize;
+        Decoder {
+            plan,
+            feed,
+            shared,
+            exchanges: (0..slots).map(|_| ExchangeDecoder::new(plan.expect)).collect(),
+            reads: vec![Reads::default(); slots],
+            successes: 0,
+            hopeless: 0,
+            report: DecoderReport::default(),
+        }
+    }
+
+    /// Decodes until the shards are done and the queue is empty.
+    pub fn run(mut self, sink: &mut dyn Sink) -> DecoderReport {
+        thread::be_nice(10);
+        let before_ns = thread::usage().cpu_ns;
+        let mut next_tick_ns = mono_ns() + TICK_NS;
+        loop {
+            // Read the flag before the queue: what was posted before it was set is then seen.
+            let over = self.shared.shards_done.load(Ordering::Acquire);
+            match self.shared.messages.pop() {
+                Some(message) => self.take(message, sink),
+                None if over => break,
+                None => std::thread::sleep(REST),
+            }
+            let now = mono_ns();
+            if now >= next_tick_ns {
+                next_tick_ns = now + TICK_NS;
+                let result = sink.tick();
+                self.note_sink(result);
+            }
+        }
+        let result = sink.tick();
+        self.note_sink(result);
+        self.report.cpu_ns = thread::usage().cpu_ns - before_ns;
+        self.report
+    }
+
+    fn take(&mut self, message: Message, sink: &mut dyn Sink) {
+        match message {
+            Message::Part { slot, seq, segment } => {
+                if self.decode(slot as usize, segment) {
+                    let mark = seq.wrapping_add(1);
+                    self.shared.first_token_of[slot as usize].store(mark, Ordering::Relaxed);
+                }
+            }
+            Message::End { slot, segment, done } => {
+                self.decode(slot as usize, segment);
+                let record = self.finish(slot as usize, *done);
+                let result = sink.record(record);
+                self.note_sink(result);
+            }
+        }
+    }
+
+    fn note_sink(&mut self, result: Result<(), String>) {
+        if let Err(error) = result
+            && self.report.sink_failure.is_none()
+        {
+            self.report.sink_failure = Some(error);
+            self.shared.stop.raise(StopLevel::Cancel);
+        }
+    }
+
+    /// Feeds the reads of a segment; true if the exchange has a token by now.
+    fn decode(&mut self, slot: usize, mut segment: Box<Segment>) -> bool {
+        let exchange = &mut self.exchanges[slot];
+        let reads = &mut self.reads[slot];
+        let events_before = exchange.events_so_far();
+        let mut start = 0;
+        for stamp in &segment.stamps {
+            let end = stamp.end as usize;
+            // Stamps from before the origin cannot be: the origin is taken before the first send.
+            exchange.feed(&segment.bytes[start..end], stamp.at_ns - self.plan.origin_ns);
+            start = end;
+            reads.reads += 1;
+            if stamp.lag_ns != NO_KERNEL_STAMP {
+                let lag_ns = u64::from(stamp.lag_ns);
+                reads.stamped += 1;
+                reads.lag_ns_max = reads.lag_ns_max.max(Some(lag_ns));
+                self.report.lag.record(lag_ns);
+            }
+        }
+        reads.bytes += segment.bytes.len() as u64;
+        let events = exchange.events_so_far();
+        let fresh = events.saturating_sub(events_before) as u64;
+        self.shared.progress.events.fetch_add(fresh, Ordering::Relaxed);
+        let seen = exchange.has_token() && !reads.noted_first_token;
+        reads.noted_first_token |= seen;
+        segment.clear();
+        // A full pool drops the segment.
+        let _ = self.shared.spare_segments.push(segment);
+        seen
+    }
+
+    fn finish(&mut self, slot: usize, done: Done) -> RequestRecord {
+        let answer = self.exchanges[slot].finish(done.cause, self.plan.expect);
+        let reads = std::mem::take(&mut self.reads[slot]);
+        let since = |at: u64| at - self.plan.origin_ns;
+        self.report.reads += u64::from(reads.reads);
+        self.report.stamped_reads += u64::from(reads.stamped);
+        self.report.events += answer.events.len() as u64;
+        self.report.co_arrived_events += u64::from(answer.co_arrived_events);
+        let meta = done.request.meta;
+        let record = RequestRecord {
+            seq: done.request.seq,
+            level: self.plan.level,
+            phase: done.request.phase,
+            slot: slot as u32,
+            item: meta.item,
+            due_ns: since(done.start_ns),
+            start_ns: since(done.start_ns),
+            sent_ns: done.sent_ns.map(since),
+            head_ns: answer.head_ns,
+            first_event_ns: answer.first_event_ns,
+            first_answer_ns: answer.first_answer_ns,
+            stream_end_ns: answer.stream_end_ns,
+            end_ns: since(done.end_ns),
+            connect_ns: done.connect_ns,
+            tls_ns: done.tls_ns,
+            streamed: answer.streamed,
+            events: answer.events,
+            prompt_tokens_asked: meta.prompt_tokens_asked,
+            output_tokens_asked: meta.output_tokens_asked,
+            prompt_tokens: answer.prompt_tokens,
+            output_tokens: answer.output_tokens,
+            first_event_tokens: answer.first_event_tokens,
+            reasoning_tokens: answer.usage.reasoning_tokens,
+            cached_tokens: answer.usage.cached_tokens,
+            accepted_draft_tokens: answer.usage.accepted_draft_tokens,
+            rejected_draft_tokens: answer.usage.rejected_draft_tokens,
+            choices: answer.choices,
+            http_status: answer.http_status,
+            retry_after_s: answer.retry_after_s,
+            finish_reason: answer.finish_reason,
+            outcome: answer.outcome,
+            error: answer.error,
+            reads: reads.reads,
+            stamped_reads: reads.stamped,
+            co_arrived_events: answer.co_arrived_events,
+            reader_lag_ns_max: reads.lag_ns_max,
+            wire_bytes: reads.bytes,
+            sent_bytes: done.sent_bytes as u64,
+            text: answer.text,
+        };
+        self.feed.recycle(done.request.bytes);
+        self.note_outcome(&record);
+        record
+    }
+
+    fn note_outcome(&mut self, record: &RequestRecord) {
+        let progress = &self.shared.progress;
+        if record.phase == Phase::Measure {
+            progress.finished.fetch_add(1, Ordering::Relaxed);
+            let failed = u64::from(record.outcome.is_failure());
+            progress.failed.fetch_add(failed, Ordering::Relaxed);
+        }
+        self.successes += u64::from(record.outcome.is_ok());
+        self.hopeless += u64::from(is_hopeless(record));
+        if record.outcome.is_ok() {
+            self.hopeless = 0;
+        }
+        let limit = HOPELESS_MIN.max(u64::from(self.plan.slots));
+        let never_worked = self.successes == 0;
+        let gone = record.outcome == Outcome::TransportError && self.hopeless >= 4 * limit;
+        if (never_worked && self.hopeless >= limit || gone) && self.report.gave_up.is_none() {
+            self.report.gave_up = Some(record.error.clone().unwrap_or_default());
+            self.shared.stop.raise(StopLevel::Drain);
+        }
+    }
+}
+
+/// Whether the failure is of a kind that more of the same requests will meet again: a refusal by
+/// the server (but not a busy one), or a server that is not there.
+fn is_hopeless(record: &RequestRecord) -> bool {
+    match record.outcome {
+        Outcome::TransportError | Outcome::InBandError => record.events.is_empty(),
+        Outcome::HttpError => {
+            record.http_status.is_some_and(|s| (300..500).contains(&s) && s != 429 && s != 408)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,146 @@
+//! What a level is to do, and the seams to the caller: where requests come from, where records
+//! go, how to stop.
+
+use crate::tls::TlsTarget;
+use ifm_core::record::{Phase, RequestRecord};
+use ifm_wire::Expect;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+/// Where to connect.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// Addresses of the server; slots take them in turn. Must not be empty.
+    pub addresses: Vec<SocketAddr>,
+    /// TLS, if the URL asks for it.
+    pub tls: Option<TlsTarget>,
+    /// Whether each request opens its own connection, inside its own time.
+    pub fresh_connections: bool,
+}
+
+/// Time limits, nanoseconds; absent means none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limits {
+    /// TCP and TLS handshake.
+    pub connect_ns: Option<u64>,
+    /// Start to first token-bearing event.
+    pub first_token_ns: Option<u64>,
+    /// Silence within a response, and before its first byte.
+    pub idle_ns: Option<u64>,
+    /// Whole request.
+    pub total_ns: Option<u64>,
+}
+
+/// One load level of a closed loop: each slot sends its next request when its former one ended.
+#[derive(Debug, Clone)]
+pub struct LevelPlan {
+    /// Index of the level in the run, written into the records.
+    pub level: u16,
+    /// First `seq` of this level.
+    pub first_seq: u32,
+    /// The server.
+    pub target: Target,
+    /// What the answers are decoded as.
+    pub expect: Expect,
+    /// Requests in flight.
+    pub slots: u32,
+    /// Requests sent and answered before the first measured one.
+    pub warmup_requests: u32,
+    /// Measured requests; absent when the duration alone ends the level.
+    pub requests: Option<u32>,
+    /// Nanoseconds from the first measured request during which new ones are sent.
+    pub duration_ns: Option<u64>,
+    /// Time limits of one request.
+    pub limits: Limits,
+    /// Origin of the run's time base on the monotonic clock, nanoseconds.
+    pub origin_ns: u64,
+    /// Number of shards; at least 1.
+    pub shards: usize,
+    /// Processors to which shards are tied, in turn; empty leaves them free.
+    pub cpus: Vec<usize>,
+}
+
+/// What the feeder knows of a request beside its bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RequestMeta {
+    /// Index of the work item.
+    pub item: u32,
+    /// Prompt length by the workload's tokenizer, if it counted.
+    pub prompt_tokens_asked: Option<u32>,
+    /// Output length asked for.
+    pub output_tokens_asked: Option<u32>,
+}
+
+/// Makes requests, one after another, on a thread of its own.
+pub trait RequestSource: Send {
+    /// Writes the next whole request into `buffer` (which it clears first).
+    ///
+    /// # Errors
+    /// Why no request can be made; this ends the level.
+    fn next(&mut self, buffer: &mut Vec<u8>) -> Result<RequestMeta, String>;
+}
+
+/// Takes finished requests, on the decoder's thread.
+pub trait Sink: Send {
+    /// Takes one finished request, in order of completion.
+    ///
+    /// # Errors
+    /// Why it cannot be kept; this ends the level.
+    fn record(&mut self, record: RequestRecord) -> Result<(), String>;
+
+    /// Called about once a second: make what was taken durable.
+    ///
+    /// # Errors
+    /// As [`Sink::record`].
+    fn tick(&mut self) -> Result<(), String>;
+}
+
+/// How far a level is to be wound down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum StopLevel {
+    /// Go on.
+    Run = 0,
+    /// Send nothing new, let what is in flight finish.
+    Drain = 1,
+    /// Cancel what is in flight.
+    Cancel = 2,
+}
+
+/// A request to stop that any thread may raise; it never goes back.
+#[derive(Debug, Clone, Default)]
+pub struct Stop(Arc<AtomicU8>);
+
+impl Stop {
+    /// Raises the stop to at least this level.
+    pub fn raise(&self, level: StopLevel) {
+        self.0.fetch_max(level as u8, Ordering::Relaxed);
+    }
+
+    /// How far to wind down.
+    pub fn level(&self) -> StopLevel {
+        match self.0.load(Ordering::Relaxed) {
+            0 => StopLevel::Run,
+            1 => StopLevel::Drain,
+            _ => StopLevel::Cancel,
+        }
+    }
+}
+
+/// Counters of the level in progress, for whoever shows them.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Requests in flight.
+    pub in_flight: AtomicU64,
+    /// Measured requests finished, whatever the outcome.
+    pub finished: AtomicU64,
+    /// Of these, failed.
+    pub failed: AtomicU64,
+    /// Token-bearing events decoded, warm-up included.
+    pub events: AtomicU64,
+}
+
+/// The phase of the `position`-th request of a level.
+pub(crate) fn phase_of(position: u32, warmup_requests: u32) -> Phase {
+    if position < warmup_requests { Phase::Warmup } else { Phase::Measure }
+}

@@ -1,1 +1,41 @@
+#![forbid(unsafe_code)]
 //! What to send: prompts of an exact length, reproducible from a seed.
+//!
+//! A speed depends on how long the prompts are and on whether the server has
+//! seen them before, so both are made certain here: each prompt encodes to
+//! exactly the tokens asked for, and no two prompts share a beginning that a
+//! prefix cache could use, unless a shared prefix is asked for. Item `k` depends
+//! on the seed and on `k` alone, so any request of a run can be made again.
+//!
+//! ```
+//! use ifm_tokenizer::Tokenizer;
+//! use ifm_workload::{Generator, RandomSpec, Shape};
+//!
+//! let tokenizer = Tokenizer::embedded()?;
+//! let shape: Shape = "random:1500/250".parse()?;
+//! let mut generator = Generator::random(&RandomSpec::from_shape(&shape, 7), &tokenizer)?;
+//! let item = generator.next_item()?;
+//! assert_eq!(item.output_tokens, 250);
+//! assert_eq!(tokenizer.encode(&item.prompt)?.len(), 1500);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Not here
+//! When to send (`ifm-drive`), request bodies (`ifm-wire`), tokenizers
+//! (`ifm-tokenizer`).
+
+pub mod dataset;
+mod error;
+mod generator;
+mod lengths;
+mod prompt;
+mod rng;
+mod shape;
+mod words;
+
+pub use dataset::{Dataset, WorkItem, random::RandomSpec};
+pub use error::WorkloadError;
+pub use generator::Generator;
+pub use lengths::{LengthCounts, LengthRange, TOKENS_MAX};
+pub use rng::{Draws, Rng, Stream};
+pub use shape::{SCENARIOS, Scenario, Shape};

@@ -1,0 +1,245 @@
+//! Text of an exact number of tokens.
+//!
+//! Where each word is one token, words are counted. Where not, a text is put
+//! together from estimates, encoded, and mended at its end until it fits: the
+//! result is as exact, only slower.
+//!
+//! Not here: choosing the words (`words`), lengths and items (`dataset`).
+
+use std::cmp::Ordering;
+
+use ifm_tokenizer::Tokenizer;
+
+use crate::{
+    error::WorkloadError,
+    rng::{Draws, Rng, Stream},
+    words::Words,
+};
+
+/// Texts that are encoded for one prompt at most.
+const ATTEMPTS_MAX: u32 = 64;
+/// Words at the start of a prompt that follow from its number, so that no two
+/// prompts begin alike. The others are drawn.
+const HEAD_WORDS: usize = 3;
+/// What fills a gap that is too small for any word.
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyz";
+
+/// Makes the prompts of one workload.
+pub(crate) struct PromptMaker {
+    tokenizer: Tokenizer,
+    words: Words,
+    /// Words that can stand first, in this workload's order.
+    openers: Vec<u32>,
+    /// All words, in this workload's order.
+    order: Vec<u32>,
+    /// Where the numbering of heads starts.
+    offset: u64,
+    prefix: String,
+    prefix_tokens: u32,
+    draws: Stream,
+}
+
+/// A piece of a text that is being fitted: where it starts, and about how many
+/// tokens it has.
+struct Part {
+    start: usize,
+    tokens: u32,
+}
+
+impl PromptMaker {
+    /// Finds words for the tokenizer, orders them by the seed, and makes the
+    /// shared prefix.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Unreachable`] for the prefix, and what the tokenizer says.
+    pub(crate) fn new(
+        tokenizer: &Tokenizer,
+        rng: &Rng,
+        prefix_tokens: u32,
+    ) -> Result<Self, WorkloadError> {
+        let words = Words::find(tokenizer)?;
+        let mut draws = rng.stream("word_order").item(0);
+        let mut openers = words.openers().to_vec();
+        let mut order = (0..words.count()).collect::<Vec<_>>();
+        draws.shuffle(&mut openers);
+        draws.shuffle(&mut order);
+        let offset = u64::from(draws.below(u32::MAX));
+        let mut maker = Self {
+            tokenizer: tokenizer.clone(),
+            words,
+            openers,
+            order,
+            offset,
+            prefix: String::new(),
+            prefix_tokens: 0,
+            draws: rng.stream("prompt"),
+        };
+        if prefix_tokens > 0 {
+            maker.prefix = maker.text(&[], prefix_tokens, rng.stream("prefix").item(0))?;
+            maker.prefix_tokens = prefix_tokens;
+        }
+        Ok(maker)
+    }
+
+    /// Whether words are counted instead of encoded.
+    pub(crate) fn counts_words(&self) -> bool {
+        self.words.single()
+    }
+
+    /// The prompt with a number, of exactly `tokens` tokens. Linear in `tokens`.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Unreachable`] when no text fits; never where words are
+    /// counted.
+    pub(crate) fn prompt(&self, id: u32, tokens: u32) -> Result<String, WorkloadError> {
+        self.text(&self.head(id), tokens, self.draws.item(u64::from(id)))
+    }
+
+    /// How many prompts of a length there are before a head comes back.
+    pub(crate) fn distinct_prompts(&self, tokens: u32) -> u64 {
+        let free = (tokens.saturating_sub(self.prefix_tokens) as usize).min(HEAD_WORDS);
+        self.head_sizes().iter().take(free).product()
+    }
+
+    /// How many words there are to choose from at each place of the head.
+    fn head_sizes(&self) -> [u64; HEAD_WORDS] {
+        let words = self.order.len() as u64;
+        let first = if self.prefix.is_empty() { self.openers.len() as u64 } else { words };
+        [first.max(1), words.max(1), words.max(1)]
+    }
+
+    /// The words at the start of a prompt: its number written with words for
+    /// digits, the fastest digit first, so that neighbours differ at once. Each
+    /// digit is turned by the one before, which keeps the numbers apart and does
+    /// not leave the later words the same for long.
+    fn head(&self, id: u32) -> [u32; HEAD_WORDS] {
+        let first = if self.prefix.is_empty() { &self.openers } else { &self.order };
+        let mut number = self.offset + u64::from(id);
+        let mut turn = 0;
+        let mut head = [0; HEAD_WORDS];
+        let places = head.iter_mut().zip([first, &self.order, &self.order]);
+        for ((place, list), size) in places.zip(self.head_sizes()) {
+            turn = (number + turn) % size;
+            number /= size;
+            *place = list.get(turn as usize).copied().unwrap_or(0);
+        }
+        head
+    }
+
+    fn text(&self, head: &[u32], tokens: u32, draws: Draws) -> Result<String, WorkloadError> {
+        if self.words.single() {
+            Ok(self.count_out(head, tokens, draws))
+        } else {
+            self.fit(head, tokens, draws)
+        }
+    }
+
+    /// One word for each token.
+    fn count_out(&self, head: &[u32], tokens: u32, mut draws: Draws) -> String {
+        let words = tokens.saturating_sub(self.prefix_tokens) as usize;
+        let bytes = self.prefix.len() + (words + 1) * self.words.mean_bytes();
+        let mut text = String::with_capacity(bytes + bytes / 8);
+        text.push_str(&self.prefix);
+        let head = head.get(..head.len().min(words)).unwrap_or(&[]);
+        for &word in head {
+            self.push_word(&mut text, word);
+        }
+        for _ in head.len()..words {
+            let word = if text.is_empty() {
+                pick(&self.openers, &mut draws)
+            } else {
+                draws.below(self.words.count())
+            };
+            self.push_word(&mut text, word);
+        }
+        text
+    }
+
+    /// Encodes, and mends the end, until the text has the tokens asked for.
+    fn fit(&self, head: &[u32], tokens: u32, mut draws: Draws) -> Result<String, WorkloadError> {
+        let prefix_ids = self.tokenizer.encode(&self.prefix)?;
+        let mut text = self.prefix.clone();
+        let mut parts = Vec::new();
+        for &word in head {
+            self.append(&mut text, &mut parts, word);
+        }
+        let estimate = parts.iter().map(|part| part.tokens).sum::<u32>();
+        let used = self.prefix_tokens.saturating_add(estimate);
+        self.fill(&mut text, &mut parts, tokens.saturating_sub(used), &mut draws);
+        for _ in 0..ATTEMPTS_MAX {
+            let ids = self.tokenizer.encode(&text)?;
+            let have = ids.len() as u32;
+            if have == tokens && ids.starts_with(&prefix_ids) {
+                return Ok(text);
+            }
+            let gap = match have.cmp(&tokens) {
+                Ordering::Less => tokens - have,
+                Ordering::Greater => shorten(&mut text, &mut parts, have - tokens),
+                // The prefix has merged with what follows it: begin again after it.
+                Ordering::Equal => {
+                    parts.clear();
+                    text.truncate(self.prefix.len());
+                    tokens - self.prefix_tokens.min(tokens)
+                }
+            };
+            self.fill(&mut text, &mut parts, gap, &mut draws);
+        }
+        Err(WorkloadError::Unreachable {
+            prompt_tokens: tokens,
+            tokenizer: self.tokenizer.name().to_owned(),
+            attempts: ATTEMPTS_MAX,
+        })
+    }
+
+    /// Appends about `gap` tokens: words while they fit, then letters.
+    fn fill(&self, text: &mut String, parts: &mut Vec<Part>, mut gap: u32, draws: &mut Draws) {
+        /// Words that are drawn before a gap is left to letters.
+        const DRAWS_MAX: u32 = 16;
+        while gap > 0 {
+            let mut drawn = (0..DRAWS_MAX).map(|_| draws.below(self.words.count()));
+            match drawn.find(|&word| self.words.tokens(word) <= gap) {
+                Some(word) => {
+                    self.append(text, parts, word);
+                    gap -= self.words.tokens(word).min(gap);
+                }
+                None => {
+                    let start = draws.below(LETTERS.len() as u32) as usize;
+                    let letter = LETTERS.get(start..=start).unwrap_or("x");
+                    parts.push(Part { start: text.len(), tokens: 1 });
+                    text.push_str(letter);
+                    gap -= 1;
+                }
+            }
+        }
+    }
+
+    fn append(&self, text: &mut String, parts: &mut Vec<Part>, word: u32) {
+        parts.push(Part { start: text.len(), tokens: self.words.tokens(word) });
+        self.push_word(text, word);
+    }
+
+    /// Appends a word, without its space at the start of a text: chat templates
+    /// trim what they are given.
+    fn push_word(&self, text: &mut String, word: u32) {
+        let word = self.words.get(word);
+        text.push_str(if text.is_empty() { word.trim_start() } else { word });
+    }
+}
+
+/// Takes parts off the end until about `excess` tokens are gone; returns about how
+/// many too many went with them.
+fn shorten(text: &mut String, parts: &mut Vec<Part>, excess: u32) -> u32 {
+    let mut cut = 0_u32;
+    while cut < excess
+        && let Some(part) = parts.pop()
+    {
+        cut = cut.saturating_add(part.tokens);
+        text.truncate(part.start);
+    }
+    cut.saturating_sub(excess)
+}
+
+/// One of a list; 0 when it is empty.
+fn pick(list: &[u32], draws: &mut Draws) -> u32 {
+    list.get(draws.below(list.len() as u32) as usize).copied().unwrap_or(0)
+}

@@ -1,0 +1,74 @@
+//! What the tests share: a source of one fixed request, a sink in memory, a plan to vary.
+
+use ifm_core::RequestRecord;
+use ifm_core::spec::Api;
+use ifm_drive::{LevelPlan, Limits, Progress, RequestMeta, RequestSource, Sink, Stop, Target};
+use ifm_drive::{LevelResult, drive_level};
+use ifm_wire::Expect;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Sends the same bytes for ever.
+pub struct Same(pub Vec<u8>);
+
+impl RequestSource for Same {
+    fn next(&mut self, buffer: &mut Vec<u8>) -> Result<RequestMeta, String> {
+        buffer.clear();
+        buffer.extend_from_slice(&self.0);
+        Ok(RequestMeta { item: 0, prompt_tokens_asked: None, output_tokens_asked: None })
+    }
+}
+
+/// Keeps records in memory, ordered by `seq` in the end.
+#[derive(Default)]
+pub struct Kept(pub Vec<RequestRecord>);
+
+impl Sink for Kept {
+    fn record(&mut self, record: RequestRecord) -> Result<(), String> {
+        self.0.push(record);
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// A request of an OpenAI client with a body of no interest.
+pub fn post(path: &str) -> Vec<u8> {
+    let body = r#"{"model":"m","stream":true,"messages":[]}"#;
+    format!(
+        "POST {path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .into_bytes()
+}
+
+/// One slot, one measured request, no limits.
+pub fn plan(address: SocketAddr) -> LevelPlan {
+    LevelPlan {
+        level: 0,
+        first_seq: 0,
+        target: Target { addresses: vec![address], tls: None, fresh_connections: false },
+        expect: Expect { api: Api::Chat, keep_text: false },
+        slots: 1,
+        warmup_requests: 0,
+        requests: Some(1),
+        duration_ns: None,
+        limits: Limits::default(),
+        origin_ns: ifm_sys::mono_ns(),
+        shards: 1,
+        cpus: vec![],
+    }
+}
+
+/// Runs a plan to its end.
+pub fn run(plan: &LevelPlan, request: Vec<u8>) -> (Vec<RequestRecord>, LevelResult) {
+    let mut kept = Kept::default();
+    let progress = Arc::new(Progress::default());
+    let result =
+        drive_level(plan, &mut Same(request), &mut kept, &Stop::default(), &progress).unwrap();
+    kept.0.sort_by_key(|record| record.seq);
+    (kept.0, result)
+}

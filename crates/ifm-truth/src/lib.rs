@@ -13,7 +13,9 @@
 
 pub mod case;
 pub mod cases;
+pub mod drain;
 pub mod listen;
+pub mod paced;
 pub mod payload;
 pub mod request;
 pub mod script;

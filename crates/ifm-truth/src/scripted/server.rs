@@ -208,7 +208,11 @@ impl Server {
                     connection.ahead_arrival = Some(arrival);
                     if connection.ahead.len() > AHEAD_BYTES_MAX { Fate::Ends } else { Fate::Lives }
                 } else {
-                    self.feed(connection, &buffer, arrival)
+                    connection.ahead_arrival = Some(arrival);
+                    match self.feed(connection, &buffer, arrival) {
+                        Fate::Lives => self.play(connection),
+                        Fate::Ends => Fate::Ends,
+                    }
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Fate::Lives,
@@ -218,39 +222,29 @@ impl Server {
         fate
     }
 
-    /// Gives input to the connection's reader, and begins to play when a request is complete.
+    /// Gives input to the connection's reader; a complete request gets its answer prepared. What
+    /// follows the request is kept for later.
     fn feed(&mut self, connection: &mut Connection, input: &[u8], arrival: Arrival) -> Fate {
-        match connection.reader.feed(input) {
-            Ok(Progress::More) => Fate::Lives,
+        let (answer, request) = match connection.reader.feed(input) {
+            Ok(Progress::More) => return Fate::Lives,
             Ok(Progress::WantsContinue) => {
                 let leave = b"HTTP/1.1 100 Continue\r\n\r\n";
                 // Without leave a client sends its body after a while all the same.
                 rustix::net::send(&connection.stream, leave, SendFlags::NOSIGNAL).ok();
-                Fate::Lives
+                return Fate::Lives;
             }
             Ok(Progress::Complete(used)) => {
                 connection.ahead = input.get(used..).unwrap_or_default().to_vec();
-                connection.ahead_arrival = Some(arrival);
                 let request = connection.reader.take();
-                let answer = self.routes.answer(&request);
-                self.begin(connection, answer, request, arrival)
+                (self.routes.answer(&request), request)
             }
             Err(problem) => {
                 let mut answer = error("400 Bad Request", &problem.to_string());
                 let close = Step { at_ms: 0, action: Action::Close };
                 answer.steps = answer.steps.iter().cloned().chain([close]).collect();
-                self.begin(connection, answer, Request::default(), arrival)
+                (answer, Request::default())
             }
-        }
-    }
-
-    fn begin(
-        &mut self,
-        connection: &mut Connection,
-        answer: Answer,
-        request: Request,
-        arrival: Arrival,
-    ) -> Fate {
+        };
         connection.play = Some(Play {
             answer,
             request,
@@ -260,21 +254,34 @@ impl Server {
             start_ns: 0,
             writes: Vec::new(),
         });
-        self.play(connection)
+        Fate::Lives
     }
 
-    /// Does every step that is due; then waits for the next one, or for the next request.
+    /// Plays what is due, and goes on with requests that came during an answer.
     fn play(&mut self, connection: &mut Connection) -> Fate {
+        while connection.play.is_some() {
+            let fate = self.play_steps(connection);
+            if fate == Fate::Ends || connection.play.is_some() {
+                return fate;
+            }
+            let ahead = std::mem::take(&mut connection.ahead);
+            if let Some(arrival) = connection.ahead_arrival.filter(|_| !ahead.is_empty())
+                && self.feed(connection, &ahead, arrival) == Fate::Ends
+            {
+                return Fate::Ends;
+            }
+        }
+        Fate::Lives
+    }
+
+    /// Does every step that is due, then waits for the next one. After the last one nothing is
+    /// left to play.
+    fn play_steps(&mut self, connection: &mut Connection) -> Fate {
         while let Some(play) = &mut connection.play {
             let steps = play.answer.steps.clone();
             let Some(step) = steps.get(play.next) else {
                 self.note(connection, false);
-                let ahead = std::mem::take(&mut connection.ahead);
-                let arrival = connection.ahead_arrival.take();
-                return match arrival {
-                    Some(arrival) if !ahead.is_empty() => self.feed(connection, &ahead, arrival),
-                    _ => Fate::Lives,
-                };
+                return Fate::Lives;
             };
             let due_ns = play.due_ns(step);
             if due_ns > mono_ns() {

@@ -5,5 +5,6 @@
 
 mod client;
 mod oracle;
+mod paced;
 mod scripted;
 mod suite;

@@ -1,1 +1,46 @@
-//! The run folder: manifest, journal, Parquet, sealing.
+//! The run folder: where the results of a run live and how they survive.
+//!
+//! A run is a folder `<store>/<run id>/`. While it is written it holds `manifest.json` (the head,
+//! replaced as a whole) and `requests.journal` (one framed record per finished request, only ever
+//! added to). Sealing turns the journal into `requests.parquet` and `series.parquet`, which any
+//! Parquet reader opens, and takes the journal away. A process that is killed loses no request
+//! that had finished; a machine that loses its power loses about the last second.
+//!
+//! A live writer holds an advisory lock on its journal, so that no other process seals or removes
+//! a run that is still written. Files are made with the rights that the user's umask gives: results
+//! hold no secrets, since keys never reach this crate.
+//!
+//! Not here: what the numbers mean (`ifm-analysis`), how they look (`ifm-report`), other tools'
+//! formats, and clocks. Where time matters the caller hands it in.
+#![forbid(unsafe_code)]
+
+mod disk;
+mod error;
+#[cfg(test)]
+mod full_disk_tests;
+mod journal;
+mod load;
+mod manifest_file;
+mod run_id;
+mod run_writer;
+mod seal;
+mod store;
+mod table;
+
+pub use error::{FindError, StoreError};
+pub use journal::JournalLoss;
+pub use load::{LoadedRun, RequestBatches};
+pub use run_id::new_run_id;
+pub use run_writer::RunWriter;
+pub use seal::SealedRun;
+pub use store::{RunEntry, Store};
+pub use table::column_names;
+
+/// Name of the head of a run within its folder.
+pub const MANIFEST_FILE: &str = "manifest.json";
+/// Name of the file that requests are written to until the run is sealed.
+pub const JOURNAL_FILE: &str = "requests.journal";
+/// Name of the file with one row per request in a sealed run.
+pub const REQUESTS_FILE: &str = "requests.parquet";
+/// Name of the file with one row per sampled quantity in a sealed run; absent if none was sampled.
+pub const SERIES_FILE: &str = "series.parquet";

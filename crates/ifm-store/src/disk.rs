@@ -1,0 +1,301 @@
+//! Files, as the store needs them: whole or absent after a crash, locked while written, and
+//! checked by a sum when read.
+//!
+//! Not here: any format.
+
+use crate::error::StoreError;
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes moved at a time when a whole file passes through.
+pub(crate) const COPY_BYTES: usize = 256 * 1024;
+
+/// A file being written: what the store asks of it beside writing.
+///
+/// A trait, so that tests can put a disk that fills up in the place of a real one.
+pub(crate) trait StorageFile: Write + Send {
+    /// Cuts the file to `bytes`; later writes go on from there.
+    fn truncate(&mut self, bytes: u64) -> io::Result<()>;
+    /// Waits until the content is on the disk.
+    fn sync(&mut self) -> io::Result<()>;
+}
+
+impl StorageFile for File {
+    fn truncate(&mut self, bytes: u64) -> io::Result<()> {
+        self.set_len(bytes)?;
+        self.seek(SeekFrom::Start(bytes)).map(drop)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.sync_data()
+    }
+}
+
+/// Makes new files of a run folder.
+pub(crate) trait FileMaker {
+    /// The file made.
+    type File: StorageFile;
+    /// Makes an empty file at `path`, in the place of any file there.
+    fn make(&mut self, path: &Path) -> io::Result<Self::File>;
+}
+
+/// Makes real files.
+pub(crate) struct RealFiles;
+
+impl FileMaker for RealFiles {
+    type File = File;
+
+    fn make(&mut self, path: &Path) -> io::Result<File> {
+        File::create(path)
+    }
+}
+
+/// A writer that counts and sums what passes through it.
+pub(crate) struct SummedWriter<W> {
+    inner: W,
+    sum: crc32fast::Hasher,
+    bytes: u64,
+}
+
+impl<W: Write> SummedWriter<W> {
+    pub(crate) fn new(inner: W) -> SummedWriter<W> {
+        SummedWriter { inner, sum: crc32fast::Hasher::new(), bytes: 0 }
+    }
+
+    /// What was written to, the number of bytes and their CRC-32.
+    pub(crate) fn finish(self) -> (W, u64, u32) {
+        (self.inner, self.bytes, self.sum.finalize())
+    }
+}
+
+impl<W: Write> Write for SummedWriter<W> {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(buffer)?;
+        self.sum.update(buffer.get(..written).unwrap_or(buffer));
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+/// Number of bytes and CRC-32 of a whole file.
+pub(crate) fn sum_file(path: &Path) -> Result<(u64, u32), StoreError> {
+    let mut file = File::open(path).map_err(|source| StoreError::io("open", path, source))?;
+    let mut sum = crc32fast::Hasher::new();
+    let mut buffer = vec![0; COPY_BYTES];
+    let mut bytes = 0;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => return Ok((bytes, sum.finalize())),
+            Ok(read) => {
+                sum.update(buffer.get(..read).unwrap_or_default());
+                bytes += read as u64;
+            }
+            Err(source) if source.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => return Err(StoreError::io("read", path, source)),
+        }
+    }
+}
+
+/// Puts `content` at `path`: after a crash the file holds the old content or the new, never a mix.
+/// `kept` says what stays if storage is used up.
+pub(crate) fn replace_file<M: FileMaker>(
+    files: &mut M,
+    path: &Path,
+    content: &[u8],
+    kept: &str,
+) -> Result<(), StoreError> {
+    let temporary = temporary_path(path);
+    let mut write = || -> io::Result<()> {
+        let mut file = files.make(&temporary)?;
+        file.write_all(content)?;
+        file.sync()?;
+        drop(file);
+        fs::rename(&temporary, path)
+    };
+    write().map_err(|source| {
+        discard(&temporary);
+        StoreError::from_io("write", path, source, || kept.to_string())
+    })?;
+    sync_parent(path)
+}
+
+/// Where a file is built before it takes its place: beside it, hidden, and named after this
+/// process, so that two processes do not share one.
+pub(crate) fn temporary_path(path: &Path) -> PathBuf {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    path.with_file_name(format!(".{name}.{}.tmp", std::process::id()))
+}
+
+/// Removes a file that is of no use any more. Failing to is harmless: it is hidden and never read.
+pub(crate) fn discard(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Waits until the names in the folder of `path` are on the disk.
+pub(crate) fn sync_parent(path: &Path) -> Result<(), StoreError> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    sync_folder(folder)
+}
+
+/// Waits until the names in `folder` are on the disk.
+pub(crate) fn sync_folder(folder: &Path) -> Result<(), StoreError> {
+    File::open(folder)
+        .and_then(|handle| handle.sync_all())
+        .map_err(|source| StoreError::io("sync", folder, source))
+}
+
+/// What came of asking for a lock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LockOutcome {
+    /// The lock is held until the file is closed.
+    Held,
+    /// Another open file, as a rule of another process, holds a lock in the way.
+    Busy,
+    /// The file system has no locks.
+    Unsupported,
+}
+
+/// Asks for the exclusive lock of `file`, without waiting.
+pub(crate) fn lock_exclusive(file: &File, path: &Path) -> Result<LockOutcome, StoreError> {
+    lock(file, path, FlockOperation::NonBlockingLockExclusive)
+}
+
+/// Asks for a shared lock of `file`, without waiting: refused while a writer holds its own.
+pub(crate) fn lock_shared(file: &File, path: &Path) -> Result<LockOutcome, StoreError> {
+    lock(file, path, FlockOperation::NonBlockingLockShared)
+}
+
+fn lock(file: &File, path: &Path, operation: FlockOperation) -> Result<LockOutcome, StoreError> {
+    loop {
+        match flock(file, operation) {
+            Ok(()) => return Ok(LockOutcome::Held),
+            Err(Errno::WOULDBLOCK) => return Ok(LockOutcome::Busy),
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOLCK | Errno::INVAL) => {
+                return Ok(LockOutcome::Unsupported);
+            }
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(StoreError::io("lock", path, error.into())),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod test_disks {
+    //! Disks that fill up.
+
+    use super::*;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    /// Storage shared by several files, in bytes that are left.
+    #[derive(Clone)]
+    pub(crate) struct SmallDisk(pub(crate) Arc<AtomicU64>);
+
+    impl SmallDisk {
+        pub(crate) fn with_bytes(bytes: u64) -> SmallDisk {
+            SmallDisk(Arc::new(AtomicU64::new(bytes)))
+        }
+
+        pub(crate) fn free(&self, bytes: u64) {
+            self.0.fetch_add(bytes, Ordering::SeqCst);
+        }
+
+        pub(crate) fn file(&self, file: File) -> SmallDiskFile {
+            SmallDiskFile { file, disk: self.clone() }
+        }
+    }
+
+    /// A real file on a disk that fills up. A write that finds some room writes a part, as real
+    /// ones do.
+    pub(crate) struct SmallDiskFile {
+        file: File,
+        disk: SmallDisk,
+    }
+
+    impl Write for SmallDiskFile {
+        fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+            let left = self.disk.0.load(Ordering::SeqCst);
+            if left == 0 && !buffer.is_empty() {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            let part = buffer.len().min(left as usize);
+            let written = self.file.write(&buffer[..part])?;
+            self.disk.0.fetch_sub(written as u64, Ordering::SeqCst);
+            Ok(written)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.file.flush()
+        }
+    }
+
+    impl StorageFile for SmallDiskFile {
+        fn truncate(&mut self, bytes: u64) -> io::Result<()> {
+            self.file.truncate(bytes)
+        }
+
+        fn sync(&mut self) -> io::Result<()> {
+            self.file.sync()
+        }
+    }
+
+    impl FileMaker for SmallDisk {
+        type File = SmallDiskFile;
+
+        fn make(&mut self, path: &Path) -> io::Result<SmallDiskFile> {
+            Ok(self.file(File::create(path)?))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::test_disks::SmallDisk;
+    use super::*;
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("head");
+        replace_file(&mut RealFiles, &path, b"old", "").unwrap();
+        let mut disk = SmallDisk::with_bytes(5);
+        let error = replace_file(&mut disk, &path, b"newer", "the old one is kept");
+        assert!(error.is_ok());
+        let error = replace_file(&mut disk, &path, b"newest", "the old one is kept").unwrap_err();
+        assert!(error.is_storage_full());
+        assert!(error.to_string().ends_with("head: the old one is kept"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"newer");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn sums_agree_between_writing_and_reading() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("summed");
+        let mut writer = SummedWriter::new(File::create(&path).unwrap());
+        writer.write_all(&[7; 300_000]).unwrap();
+        writer.write_all(b"123456789").unwrap();
+        let (_, bytes, sum) = writer.finish();
+        assert_eq!(sum_file(&path).unwrap(), (bytes, sum));
+        assert_eq!(crc32fast::hash(b"123456789"), 0xcbf4_3926);
+    }
+
+    #[test]
+    fn two_open_files_do_not_share_the_exclusive_lock() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("locked");
+        let first = File::create(&path).unwrap();
+        let second = File::open(&path).unwrap();
+        assert_eq!(lock_exclusive(&first, &path).unwrap(), LockOutcome::Held);
+        assert_eq!(lock_shared(&second, &path).unwrap(), LockOutcome::Busy);
+        drop(first);
+        assert_eq!(lock_shared(&second, &path).unwrap(), LockOutcome::Held);
+    }
+}

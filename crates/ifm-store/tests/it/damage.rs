@@ -1,0 +1,238 @@
+//! Files that are torn, flipped or foreign: told, never trusted, never a panic.
+
+use crate::fixtures::{full_record, manifest, records, series};
+use ifm_core::RequestRecord;
+use ifm_core::manifest::RunState;
+use ifm_store::{
+    JOURNAL_FILE, MANIFEST_FILE, REQUESTS_FILE, RunEntry, SERIES_FILE, Store, StoreError,
+};
+use proptest::prelude::*;
+use std::path::PathBuf;
+
+const HEADER_BYTES: usize = 16;
+
+struct Scene {
+    _folder: tempfile::TempDir,
+    store: Store,
+    path: PathBuf,
+}
+
+impl Scene {
+    /// A run of several requests, sealed or abandoned.
+    fn new(sealed: bool) -> Scene {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        let mut writer = store.create(&manifest("one")).unwrap();
+        for record in records() {
+            writer.append(&record).unwrap();
+        }
+        let path = writer.path().to_path_buf();
+        if sealed {
+            writer.seal(manifest("one"), &series()).unwrap();
+        }
+        Scene { _folder: folder, store, path }
+    }
+
+    fn run(&self) -> RunEntry {
+        self.store.find("one").unwrap()
+    }
+
+    fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path.join(name)).unwrap()
+    }
+
+    fn write(&self, name: &str, content: &[u8]) {
+        std::fs::write(self.path.join(name), content).unwrap();
+    }
+
+    fn open_error(&self) -> String {
+        self.store.open(&self.run()).unwrap_err().to_string()
+    }
+}
+
+/// Ends of the frames of a journal.
+fn frame_ends(journal: &[u8]) -> Vec<usize> {
+    let mut ends = vec![HEADER_BYTES];
+    let mut at = HEADER_BYTES;
+    while at < journal.len() {
+        at += 8 + u32::from_le_bytes(journal[at..at + 4].try_into().unwrap()) as usize;
+        ends.push(at);
+    }
+    ends
+}
+
+#[test]
+fn a_journal_cut_anywhere_gives_its_whole_records_and_tells_the_rest() {
+    let scene = Scene::new(false);
+    let journal = scene.read(JOURNAL_FILE);
+    let ends = frame_ends(&journal);
+    assert_eq!(ends.len(), records().len() + 1);
+    for cut in HEADER_BYTES..=journal.len() {
+        scene.write(JOURNAL_FILE, &journal[..cut]);
+        let loaded = scene.store.open(&scene.run()).unwrap();
+        let whole = ends.iter().filter(|end| **end <= cut).count() - 1;
+        assert_eq!(loaded.data.requests, records()[..whole], "cut at {cut}");
+        let dropped = (cut - ends[whole]) as u64;
+        assert_eq!(loaded.loss.map_or(0, |loss| loss.bytes_dropped), dropped, "cut at {cut}");
+        assert_eq!(loaded.loss.map_or(0, |loss| loss.damaged_frames), 0, "cut at {cut}");
+    }
+}
+
+#[test]
+fn a_torn_journal_is_sealed_with_its_loss_told() {
+    let scene = Scene::new(false);
+    let journal = scene.read(JOURNAL_FILE);
+    scene.write(JOURNAL_FILE, &journal[..journal.len() - 3]);
+    let sealed = scene.store.seal_abandoned(&scene.run()).unwrap();
+    assert_eq!(sealed.requests, records().len() as u64 - 1);
+    let loss = sealed.loss.unwrap();
+    let stored = scene.store.open(&scene.run()).unwrap().data;
+    assert_eq!(stored.manifest.state, RunState::Partial);
+    let reason = stored.manifest.stop_reason.unwrap();
+    assert!(reason.contains(&format!("the last {} bytes", loss.bytes_dropped)), "{reason}");
+    assert_eq!(stored.requests, records()[..records().len() - 1]);
+}
+
+#[test]
+fn zeros_after_a_loss_of_power_are_a_torn_end() {
+    let scene = Scene::new(false);
+    let mut journal = scene.read(JOURNAL_FILE);
+    journal.extend_from_slice(&[0; 4096]);
+    scene.write(JOURNAL_FILE, &journal);
+    let loaded = scene.store.open(&scene.run()).unwrap();
+    assert_eq!(loaded.data.requests, records());
+    assert_eq!(loaded.loss.unwrap().bytes_dropped, 4096);
+}
+
+#[test]
+fn one_damaged_record_does_not_cost_those_after_it() {
+    let scene = Scene::new(false);
+    let mut journal = scene.read(JOURNAL_FILE);
+    let ends = frame_ends(&journal);
+    journal[ends[2] + 20] ^= 4;
+    scene.write(JOURNAL_FILE, &journal);
+    let loaded = scene.store.open(&scene.run()).unwrap();
+    let expect: Vec<RequestRecord> =
+        records().into_iter().filter(|record| record.seq != 2).collect();
+    assert_eq!(loaded.data.requests, expect);
+    let loss = loaded.loss.unwrap();
+    assert_eq!((loss.damaged_frames, loss.bytes_dropped), (1, (ends[3] - ends[2]) as u64));
+    assert!(loss.to_string().contains("1 damaged record"), "{loss}");
+}
+
+#[test]
+fn foreign_and_future_files_are_told_apart() {
+    let scene = Scene::new(false);
+    let journal = scene.read(JOURNAL_FILE);
+    let check = |content: &[u8], expect: &str| {
+        scene.write(JOURNAL_FILE, content);
+        let error = scene.open_error();
+        assert!(error.contains(expect), "{error}");
+        assert!(scene.store.seal_abandoned(&scene.run()).is_err());
+    };
+    check(b"", "shorter than the header");
+    check(b"PAR1 is not a journal at all", "does not start as a journal does");
+    let mut flipped = journal.clone();
+    flipped[9] ^= 1;
+    check(&flipped, "checksum of its header");
+    let mut future = journal.clone();
+    future[8..12].copy_from_slice(&2_u32.to_le_bytes());
+    let sum = crc32(&future[..12]);
+    future[12..16].copy_from_slice(&sum.to_le_bytes());
+    check(&future, "format version 2, this build reads 1");
+
+    let head = String::from_utf8(scene.read(MANIFEST_FILE)).unwrap();
+    scene.write(MANIFEST_FILE, head.replace("\"1.0\"", "\"2.3\"").as_bytes());
+    let error = scene.open_error();
+    assert!(error.contains("format version 2.3, this build reads 1.x"), "{error}");
+    scene.write(MANIFEST_FILE, head.replace("\"1.0\"", "\"1.9\"").as_bytes());
+    assert!(scene.run().manifest.is_ok());
+    scene.write(MANIFEST_FILE, b"{}");
+    assert!(scene.open_error().contains("no field schema_version"));
+}
+
+/// CRC-32 as zlib has it, so that the test does not lean on the code under test.
+fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0_u32, |sum, byte| {
+        (0..8).fold(sum ^ u32::from(*byte), |sum, _| {
+            if sum & 1 == 1 { (sum >> 1) ^ 0xedb8_8320 } else { sum >> 1 }
+        })
+    })
+}
+
+#[test]
+fn a_missing_or_exchanged_file_is_told() {
+    let scene = Scene::new(true);
+    let requests = scene.read(REQUESTS_FILE);
+    scene.write(REQUESTS_FILE, &requests[..requests.len() / 2]);
+    assert!(scene.open_error().contains("the manifest tells"));
+    std::fs::remove_file(scene.path.join(REQUESTS_FILE)).unwrap();
+    assert!(scene.open_error().starts_with("cannot open"));
+    scene.write(REQUESTS_FILE, &requests);
+    let head = String::from_utf8(scene.read(MANIFEST_FILE)).unwrap();
+    scene.write(MANIFEST_FILE, head.replace("file_crc32", "other").as_bytes());
+    assert!(scene.open_error().contains("no size and checksum"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn flipped_bits_of_sealed_files_are_found(place: usize, bit in 0_u8..8, in_series: bool) {
+        let scene = Scene::new(true);
+        let name = if in_series { SERIES_FILE } else { REQUESTS_FILE };
+        let mut content = scene.read(name);
+        let place = place % content.len();
+        content[place] ^= 1 << bit;
+        scene.write(name, &content);
+        let error = scene.store.open(&scene.run()).unwrap_err();
+        prop_assert!(matches!(error, StoreError::Damaged { .. }), "{}", error);
+    }
+
+    #[test]
+    fn flipped_bits_of_a_journal_give_no_false_record(
+        flips in proptest::collection::vec((any::<usize>(), 0_u8..8), 1..6),
+    ) {
+        let scene = Scene::new(false);
+        let mut journal = scene.read(JOURNAL_FILE);
+        for (place, bit) in flips {
+            let place = place % journal.len();
+            journal[place] ^= 1 << bit;
+        }
+        scene.write(JOURNAL_FILE, &journal);
+        if let Ok(loaded) = scene.store.open(&scene.run()) {
+            let known = records();
+            prop_assert!(loaded.data.requests.iter().all(|record| known.contains(record)));
+            let complete = loaded.data.requests.len() == known.len();
+            prop_assert_eq!(complete, loaded.loss.is_none());
+        }
+    }
+
+    #[test]
+    fn a_manifest_of_any_bytes_is_no_panic(content: Vec<u8>, place: usize, byte: u8) {
+        let scene = Scene::new(true);
+        let mut head = scene.read(MANIFEST_FILE);
+        let place = place % head.len();
+        head[place] = byte;
+        scene.write(MANIFEST_FILE, &head);
+        prop_assert_eq!(scene.store.list().unwrap().len(), 1);
+        let _ = scene.store.open(&scene.store.list().unwrap()[0]);
+        scene.write(MANIFEST_FILE, &content);
+        prop_assert!(scene.store.list().unwrap()[0].manifest.is_err());
+    }
+}
+
+/// Whoever writes a file with a sound checksum can still write nonsense into it.
+#[test]
+fn a_sound_file_of_another_shape_is_told() {
+    let scene = Scene::new(true);
+    let series = scene.read(SERIES_FILE);
+    scene.write(REQUESTS_FILE, &series);
+    let mut head: serde_json::Value = serde_json::from_slice(&scene.read(MANIFEST_FILE)).unwrap();
+    head["files"][0]["bytes"] = series.len().into();
+    head["file_crc32"][REQUESTS_FILE] = format!("{:08x}", crc32(&series)).into();
+    scene.write(MANIFEST_FILE, &serde_json::to_vec(&head).unwrap());
+    let error = scene.open_error();
+    assert!(error.contains("it lacks the column seq"), "{error}");
+    assert_eq!(full_record(0), records()[0]);
+}

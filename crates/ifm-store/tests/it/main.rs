@@ -1,0 +1,11 @@
+//! Tests of the store through its public interface.
+
+// Helpers beside the tests may fail as the tests do.
+#![allow(clippy::unwrap_used)]
+
+mod damage;
+mod fixtures;
+mod folders;
+mod golden;
+mod killed;
+mod round_trip;

@@ -1,0 +1,62 @@
+//! Prints prompt and decoding speed of a preset, per second and per CPU second.
+//!
+//! `cargo run --release -p ifm-engine --example speed -- tiny q8_0`
+//! CPU seconds are those of the whole process, from `/proc/self/stat`: hundredths, so
+//! the parts below run for seconds.
+
+use std::{error::Error, time::Instant};
+
+use ifm_engine::{Model, ModelSource, StaticBatch};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let preset = arguments.next().unwrap_or_else(|| "tiny".to_owned()).parse()?;
+    let quantization = arguments.next().unwrap_or_else(|| "q8_0".to_owned()).parse()?;
+    let repeats: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
+    let model = Model::load(&ModelSource::Preset { preset, quantization, seed: 1 }, Some(4096))?;
+    let info = model.info();
+    println!(
+        "{} {} {} threads {}: ready after {:.0} ms",
+        info.name,
+        info.stored_dtype,
+        info.instruction_set,
+        info.threads,
+        info.load_ns as f64 / 1e6
+    );
+    for prompt_tokens in [128, 512, 2048] {
+        let batch =
+            StaticBatch { sequences: 1, prompt_tokens, generated_tokens: 0, prefill_chunk: 512 };
+        report(&format!("pp{prompt_tokens}"), repeats * prompt_tokens, || {
+            (0..repeats).try_for_each(|_| model.time_static_batch(batch).map(|_| ()))
+        })?;
+    }
+    for sequences in [1, 2, 4, 8, 16, 32] {
+        let batch =
+            StaticBatch { sequences, prompt_tokens: 1, generated_tokens: 128, prefill_chunk: 512 };
+        report(&format!("tg128 x {sequences}"), repeats * sequences * 129, || {
+            (0..repeats).try_for_each(|_| model.time_static_batch(batch).map(|_| ()))
+        })?;
+    }
+    Ok(())
+}
+
+fn report<E: Error + 'static>(
+    name: &str,
+    tokens: usize,
+    work: impl FnOnce() -> Result<(), E>,
+) -> Result<(), Box<dyn Error>> {
+    let (wall, cpu) = (Instant::now(), cpu_seconds()?);
+    work()?;
+    let (wall, cpu) = (wall.elapsed().as_secs_f64(), cpu_seconds()? - cpu);
+    let tokens = tokens as f64;
+    println!("{name:>12}: {:8.0} tok/s {:8.0} tok/CPU s", tokens / wall, tokens / cpu);
+    Ok(())
+}
+
+/// User and system time of this process: fields 14 and 15, in hundredths.
+fn cpu_seconds() -> Result<f64, Box<dyn Error>> {
+    let stat = std::fs::read_to_string("/proc/self/stat")?;
+    let fields = stat.rsplit(')').next().unwrap_or_default().split_whitespace();
+    let ticks: Vec<f64> = fields.skip(11).take(2).map(str::parse).collect::<Result<_, _>>()?;
+    Ok(ticks.iter().sum::<f64>() / 100.0)
+}

@@ -1,0 +1,245 @@
+//! The decoder against a plain one: loops over floats, one token after another, no
+//! cache layout, no tiles, no batches.
+
+use candle_core::{Device, quantized::QTensor};
+
+use crate::{
+    decoder::{Decoder, Row},
+    kv::{KvCache, KvPool},
+    linear::Matrix,
+    quantization::Quantization,
+    sample::most_likely,
+    shape::{ModelShape, Preset},
+    weights::{LayerTensor, RandomWeights, TensorName, WeightSource},
+};
+
+/// A prompt that crosses two borders of tiles.
+fn prompt(length: usize) -> Vec<u32> {
+    (0..length).map(|index| (index * 7919 % 8192) as u32).collect()
+}
+
+fn nano(quantization: Quantization) -> Decoder {
+    let shape = Preset::Nano.shape();
+    Decoder::load(shape.clone(), &[], &mut RandomWeights::new(&shape, quantization, 5))
+        .expect("random weights load")
+}
+
+fn run(decoder: &Decoder, pool: &mut KvPool, cache: &mut KvCache, tokens: &[u32]) -> Matrix {
+    pool.extend(cache, tokens.len()).expect("room");
+    decoder.step(&mut [Row { cache, tokens, wants_logits: true }]).expect("step")
+}
+
+/// Logits after the whole prompt in one pass.
+fn logits_of(decoder: &Decoder, tokens: &[u32]) -> Vec<f32> {
+    let mut pool = KvPool::new(decoder.shape(), tokens.len());
+    run(decoder, &mut pool, &mut KvCache::default(), tokens).data
+}
+
+fn assert_close(got: &[f32], expected: &[f32], tolerance: f32) {
+    assert_eq!(got.len(), expected.len());
+    for (index, (got, expected)) in got.iter().zip(expected).enumerate() {
+        assert!((got - expected).abs() < tolerance, "{index}: {got} instead of {expected}");
+    }
+}
+
+/// The plain decoder.
+struct Plain {
+    shape: ModelShape,
+    weights: RandomWeights,
+    /// For each layer the keys and values of each token, all heads.
+    seen: Vec<Vec<(Vec<f32>, Vec<f32>)>>,
+}
+
+impl Plain {
+    fn matrix(&mut self, name: TensorName, rows: usize, columns: usize) -> Vec<f32> {
+        let tensor: QTensor = self.weights.matrix(name, rows, columns).expect("made");
+        let floats = tensor.dequantize(&Device::Cpu).expect("floats");
+        floats.flatten_all().expect("flat").to_vec1().expect("f32")
+    }
+
+    fn product(&mut self, name: TensorName, input: &[f32], rows: usize) -> Vec<f32> {
+        let weights = self.matrix(name, rows, input.len());
+        weights
+            .chunks(input.len())
+            .map(|row| row.iter().zip(input).map(|(w, x)| w * x).sum())
+            .collect()
+    }
+
+    fn normalize(&self, input: &[f32]) -> Vec<f32> {
+        let square = input.iter().map(|x| x * x).sum::<f32>() / input.len() as f32;
+        input.iter().map(|x| x / (square + self.shape.norm_epsilon).sqrt()).collect()
+    }
+
+    fn turn(&self, heads: &mut [f32], position: usize) {
+        let width = self.shape.head_width;
+        for head in heads.chunks_mut(width) {
+            for pair in 0..width / 2 {
+                let exponent = -2.0 * pair as f32 / width as f32;
+                let angle = position as f32 * self.shape.rope_base.powf(exponent);
+                let (x, y) = (head[pair], head[pair + width / 2]);
+                head[pair] = x * angle.cos() - y * angle.sin();
+                head[pair + width / 2] = y * angle.cos() + x * angle.sin();
+            }
+        }
+    }
+
+    fn attend(&self, layer: usize, queries: &[f32]) -> Vec<f32> {
+        let (width, group) = (self.shape.head_width, self.shape.group());
+        let mut out = vec![0.0; queries.len()];
+        for (head, query) in queries.chunks(width).enumerate() {
+            let start = head / group * width;
+            let scores: Vec<f32> = self.seen[layer]
+                .iter()
+                .map(|(key, _)| {
+                    let key = &key[start..][..width];
+                    query.iter().zip(key).map(|(q, k)| q * k).sum::<f32>() / (width as f32).sqrt()
+                })
+                .collect();
+            let top = scores.iter().copied().fold(f32::MIN, f32::max);
+            let total: f32 = scores.iter().map(|score| (score - top).exp()).sum();
+            for (score, (_, value)) in scores.iter().zip(&self.seen[layer]) {
+                let weight = (score - top).exp() / total;
+                for (index, value) in value[start..][..width].iter().enumerate() {
+                    out[head * width + index] += weight * value;
+                }
+            }
+        }
+        out
+    }
+
+    fn logits(&mut self, token: u32, position: usize) -> Vec<f32> {
+        let ModelShape { embedding: width, layers, vocabulary, feed_forward, .. } = self.shape;
+        let queries = self.shape.heads * self.shape.head_width;
+        let keys = self.shape.kv_heads * self.shape.head_width;
+        let table = self.matrix(TensorName::Embedding, vocabulary, width);
+        let mut hidden = table[token as usize * width..][..width].to_vec();
+        for layer in 0..layers {
+            let name = |tensor| TensorName::Layer(layer, tensor);
+            let normed = self.normalize(&hidden);
+            let mut query = self.product(name(LayerTensor::Query), &normed, queries);
+            let mut key = self.product(name(LayerTensor::Key), &normed, keys);
+            let value = self.product(name(LayerTensor::Value), &normed, keys);
+            self.turn(&mut query, position);
+            self.turn(&mut key, position);
+            self.seen[layer].push((key, value));
+            let attended = self.attend(layer, &query);
+            let out = self.product(name(LayerTensor::AttentionOutput), &attended, width);
+            hidden.iter_mut().zip(out).for_each(|(hidden, out)| *hidden += out);
+            let normed = self.normalize(&hidden);
+            let gate = self.product(name(LayerTensor::Gate), &normed, feed_forward);
+            let up = self.product(name(LayerTensor::Up), &normed, feed_forward);
+            let gated: Vec<f32> =
+                gate.iter().zip(up).map(|(gate, up)| gate / (1.0 + (-gate).exp()) * up).collect();
+            let out = self.product(name(LayerTensor::Down), &gated, width);
+            hidden.iter_mut().zip(out).for_each(|(hidden, out)| *hidden += out);
+        }
+        let normed = self.normalize(&hidden);
+        self.product(TensorName::Embedding, &normed, vocabulary)
+    }
+}
+
+#[test]
+fn logits_are_those_of_the_plain_decoder() {
+    let shape = Preset::Nano.shape();
+    for quantization in Quantization::ALL {
+        // Products with blocks round their activations to eight bits.
+        let tolerance = if quantization == Quantization::F32 { 0.01 } else { 0.5 };
+        let weights = RandomWeights::new(&shape, quantization, 5);
+        let seen = vec![Vec::new(); shape.layers];
+        let mut plain = Plain { shape: shape.clone(), weights, seen };
+        let tokens = prompt(5);
+        let expected: Vec<Vec<f32>> = tokens
+            .iter()
+            .enumerate()
+            .map(|(position, token)| plain.logits(*token, position))
+            .collect();
+        let deviation = expected[4].iter().map(|x| x * x).sum::<f32>() / 8192.0;
+        assert!((deviation.sqrt() - 4.0).abs() < 0.5, "the scale of logits: {deviation}");
+        let decoder = nano(quantization);
+        assert_close(&logits_of(&decoder, &tokens), &expected[4], tolerance);
+        assert_close(&logits_of(&decoder, &tokens[..2]), &expected[1], tolerance);
+    }
+}
+
+#[test]
+fn chunks_of_a_prompt_change_nothing() {
+    for quantization in Quantization::ALL {
+        let decoder = nano(quantization);
+        let tokens = prompt(150);
+        let whole = logits_of(&decoder, &tokens);
+        let mut pool = KvPool::new(decoder.shape(), tokens.len());
+        let mut cache = KvCache::default();
+        let mut last = Matrix::default();
+        for chunk in tokens.chunks(47) {
+            last = run(&decoder, &mut pool, &mut cache, chunk);
+        }
+        assert_close(&last.data, &whole, 1e-2);
+        assert_eq!(most_likely(&last.data), most_likely(&whole));
+        assert_eq!(cache.length(), 150);
+    }
+}
+
+#[test]
+fn company_in_the_batch_changes_nothing() {
+    let decoder = nano(Quantization::Q8_0);
+    let tokens = prompt(70);
+    let alone = logits_of(&decoder, &tokens);
+    let mut pool = KvPool::new(decoder.shape(), 1000);
+    let mut caches: Vec<KvCache> = (0..3).map(|_| KvCache::default()).collect();
+    // The second sequence is in the middle of its answer, the third of its prompt.
+    run(&decoder, &mut pool, &mut caches[1], &prompt(90));
+    for cache in &mut caches {
+        pool.extend(cache, 70).expect("room");
+    }
+    let other = prompt(64);
+    let mut rows: Vec<Row<'_>> = caches
+        .iter_mut()
+        .zip([(&tokens[..], true), (&[17], true), (&other[..], false)])
+        .map(|(cache, (tokens, wants_logits))| Row { cache, tokens, wants_logits })
+        .collect();
+    let logits = decoder.step(&mut rows).expect("step");
+    assert_eq!(logits.rows(), 2, "one row of logits for each row that wants them");
+    assert_close(logits.row(0), &alone, 1e-3);
+    assert!(caches.iter().map(KvCache::length).eq([70, 91, 64]));
+}
+
+#[test]
+fn the_same_seed_makes_the_same_answer() {
+    let answers: Vec<Vec<u32>> = [5, 5, 6]
+        .into_iter()
+        .map(|seed| {
+            let shape = Preset::Nano.shape();
+            let mut weights = RandomWeights::new(&shape, Quantization::Q8_0, seed);
+            let decoder = Decoder::load(shape, &[], &mut weights).expect("loads");
+            let mut pool = KvPool::new(decoder.shape(), 100);
+            let mut cache = KvCache::default();
+            let mut token = vec![1];
+            (0..12)
+                .map(|_| {
+                    token = vec![most_likely(&run(&decoder, &mut pool, &mut cache, &token).data)];
+                    token[0]
+                })
+                .collect()
+        })
+        .collect();
+    assert_eq!(answers[0], answers[1]);
+    assert_ne!(answers[0], answers[2]);
+}
+
+#[test]
+fn rows_that_do_not_fit_are_refused() {
+    let decoder = nano(Quantization::Q8_0);
+    let mut cache = KvCache::default();
+    let mut step = |tokens: &[u32]| {
+        decoder.step(&mut [Row { cache: &mut cache, tokens, wants_logits: true }]).map(|_| ())
+    };
+    assert!(step(&[1]).expect_err("no room").to_string().contains("1 tokens after 0"));
+    assert!(step(&[]).is_err());
+    let mut pool = KvPool::new(decoder.shape(), 64);
+    pool.extend(&mut cache, 1).expect("room");
+    let mut step = |tokens: &[u32]| {
+        decoder.step(&mut [Row { cache: &mut cache, tokens, wants_logits: true }]).map(|_| ())
+    };
+    assert!(step(&[8192]).expect_err("no such token").to_string().contains("8192"));
+    assert!(step(&[8191]).is_ok());
+}

@@ -1,0 +1,129 @@
+//! The speed of the model alone: prompts and static batches, without a scheduler.
+//!
+//! What llama-bench calls `pp` and `tg`. Not here: repeats and statistics, CPU time
+//! (the caller brackets the call with its own counter).
+
+use std::time::Instant;
+
+use crate::{
+    decoder::{ComputeError, Row},
+    kv::{KvCache, KvPool, TILE_TOKENS, tiles_for},
+    model::Model,
+    sample::most_likely,
+};
+
+/// A static batch: equal sequences, prompts first, then one token for each per step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StaticBatch {
+    /// Sequences at once.
+    pub sequences: usize,
+    /// Tokens of each prompt; at least 1.
+    pub prompt_tokens: usize,
+    /// Tokens generated for each sequence, beyond the one that ends the prompt.
+    pub generated_tokens: usize,
+    /// Most tokens of prompts in one pass.
+    pub prefill_chunk: usize,
+}
+
+/// How long the two parts of a [`StaticBatch`] took.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StaticTiming {
+    /// All prompts, to the logits after the last token of each.
+    pub prompt_ns: u64,
+    /// Each decoding step, in order.
+    pub step_ns: Vec<u64>,
+}
+
+/// Why a static batch could not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MeasureError {
+    /// The batch has no sequence or no prompt, or is longer than the context.
+    #[error("a static batch of {sequences} x {tokens} tokens does not fit the context {context}")]
+    Batch {
+        /// Sequences asked for.
+        sequences: usize,
+        /// Tokens of each, prompt and answer.
+        tokens: usize,
+        /// The context of the model.
+        context: usize,
+    },
+    /// A pass failed.
+    #[error(transparent)]
+    Compute(#[from] ComputeError),
+    /// No memory for the keys and values.
+    #[error(transparent)]
+    Memory(#[from] crate::kv::KvExhausted),
+}
+
+impl Model {
+    /// Runs a static batch with greedy decoding and times it.
+    ///
+    /// # Errors
+    /// [`MeasureError`].
+    pub fn time_static_batch(&self, batch: StaticBatch) -> Result<StaticTiming, MeasureError> {
+        let tokens = batch.prompt_tokens.saturating_add(batch.generated_tokens);
+        let context = self.decoder.shape().context_max;
+        if batch.sequences == 0 || batch.prompt_tokens == 0 || tokens > context {
+            return Err(MeasureError::Batch { sequences: batch.sequences, tokens, context });
+        }
+        let capacity = batch.sequences * tiles_for(tokens) * TILE_TOKENS;
+        let mut pool = KvPool::new(self.decoder.shape(), capacity);
+        let mut caches = Vec::with_capacity(batch.sequences);
+        for _ in 0..batch.sequences {
+            let mut cache = KvCache::default();
+            pool.extend(&mut cache, tokens)?;
+            caches.push(cache);
+        }
+        let start = Instant::now();
+        let mut last = self.run_prompts(batch, &mut caches)?;
+        let prompt_ns = elapsed_ns(start);
+        let mut step_ns = Vec::with_capacity(batch.generated_tokens);
+        for _ in 0..batch.generated_tokens {
+            let start = Instant::now();
+            let mut rows: Vec<Row<'_>> = caches
+                .iter_mut()
+                .zip(&last)
+                .map(|(cache, token)| Row {
+                    cache,
+                    tokens: std::slice::from_ref(token),
+                    wants_logits: true,
+                })
+                .collect();
+            let logits = self.decoder.step(&mut rows)?;
+            last = logits.data.chunks_exact(logits.width).map(most_likely).collect();
+            step_ns.push(elapsed_ns(start));
+        }
+        Ok(StaticTiming { prompt_ns, step_ns })
+    }
+
+    /// Each prompt in chunks, one sequence after the other; their next tokens.
+    fn run_prompts(
+        &self,
+        batch: StaticBatch,
+        caches: &mut [KvCache],
+    ) -> Result<Vec<u32>, ComputeError> {
+        let vocabulary = self.decoder.shape().vocabulary;
+        let mut last = Vec::with_capacity(caches.len());
+        for (sequence, cache) in caches.iter_mut().enumerate() {
+            // Any tokens do: their embedding is looked up, the rest is arithmetic.
+            let prompt: Vec<u32> = (0..batch.prompt_tokens)
+                .map(|index| ((index * 31 + sequence * 7 + 11) % vocabulary) as u32)
+                .collect();
+            let mut chunks = prompt.chunks(batch.prefill_chunk.max(1)).peekable();
+            while let Some(tokens) = chunks.next() {
+                let wants_logits = chunks.peek().is_none();
+                let logits =
+                    self.decoder.step(&mut [Row { cache: &mut *cache, tokens, wants_logits }])?;
+                if wants_logits {
+                    last.push(most_likely(&logits.data));
+                }
+            }
+        }
+        Ok(last)
+    }
+}
+
+fn elapsed_ns(start: Instant) -> u64 {
+    u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}

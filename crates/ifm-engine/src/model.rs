@@ -1,0 +1,185 @@
+//! A loaded model: where it comes from, what it is, and its tokenizer.
+//!
+//! Not here: requests (`engine`), the arithmetic (`decoder`).
+
+use std::{path::PathBuf, time::Instant};
+
+use ifm_tokenizer::Tokenizer;
+
+use crate::{
+    decoder::{Decoder, Row},
+    kv::{KvCache, KvPool},
+    load::{LoadError, LoadedParts},
+    parallel::threads_in_effect,
+    quantization::{Quantization, dtype_name},
+    shape::{ModelShape, Preset},
+    simd::instruction_set,
+    weights::RandomWeights,
+};
+
+/// Where a model comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ModelSource {
+    /// Made in memory with random weights; needs no file.
+    Preset {
+        /// The dimensions.
+        preset: Preset,
+        /// How the weights are stored.
+        quantization: Quantization,
+        /// The same seed makes the same weights on every machine.
+        seed: u64,
+    },
+    /// A GGUF file. Its tokenizer is taken from a `tokenizer.json` beside it, else
+    /// from the file itself.
+    Gguf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder with `config.json`, `*.safetensors` and `tokenizer.json`.
+    HuggingFace {
+        /// The folder.
+        path: PathBuf,
+        /// How the weights are stored in memory; `None` keeps floats, as `f32`.
+        quantization: Option<Quantization>,
+    },
+}
+
+/// What a model is, for records and reports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModelInfo {
+    /// A name for requests: the preset's, the file's or the folder's.
+    pub name: String,
+    /// The family, such as `llama`.
+    pub architecture: String,
+    /// Number of parameters, a tied head counted once.
+    pub parameters: u64,
+    /// The dimensions, with the context that was asked for.
+    pub shape: ModelShape,
+    /// How most weights are stored in the source, such as `q8_0`.
+    pub stored_dtype: String,
+    /// What products compute in, such as `int8 x q8_0` or `f32`.
+    pub compute_dtype: String,
+    /// How keys and values are stored.
+    pub kv_dtype: String,
+    /// The instruction set of this crate's own loops; candle's kernels choose for
+    /// themselves, by the same processor.
+    pub instruction_set: String,
+    /// Threads that compute.
+    pub threads: usize,
+    /// The seed, when the weights are random and the text therefore noise.
+    pub random_seed: Option<u64>,
+    /// Tokens that end an answer.
+    pub eos_ids: Vec<u32>,
+    /// The token put before a prompt, if the model wants one.
+    pub bos_id: Option<u32>,
+    /// Whether a prompt's prefix can be answered from memory. Never: every prompt is
+    /// computed, so equal prompts take equal time.
+    pub prefix_cache: bool,
+    /// Time from the start of loading until the first pass was done, nanoseconds.
+    pub load_ns: u64,
+}
+
+/// A model in memory, ready to compute.
+#[derive(Debug)]
+pub struct Model {
+    pub(crate) decoder: Decoder,
+    pub(crate) tokenizer: Tokenizer,
+    info: ModelInfo,
+}
+
+impl Model {
+    /// Loads a model for contexts of up to `context` tokens; `None` takes what the
+    /// model was made for.
+    ///
+    /// Ends with a pass over one token, in which the kernels arrange the weights to
+    /// their liking: afterwards the first request is as fast as any other.
+    ///
+    /// # Errors
+    /// [`LoadError`], which says what is missing, damaged or not supported.
+    pub fn load(source: &ModelSource, context: Option<usize>) -> Result<Self, LoadError> {
+        let start = Instant::now();
+        let LoadedParts { mut info, decoder, tokenizer } = match source {
+            ModelSource::Preset { preset, quantization, seed } => {
+                load_preset(*preset, *quantization, *seed, context)?
+            }
+            ModelSource::Gguf { path } => crate::load::gguf::load(path, context)?,
+            ModelSource::HuggingFace { path, quantization } => {
+                crate::load::hugging_face::load(path, *quantization, context)?
+            }
+        };
+        warm_up(&decoder)?;
+        info.load_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        Ok(Self { decoder, tokenizer, info })
+    }
+
+    /// What the model is.
+    pub fn info(&self) -> &ModelInfo {
+        &self.info
+    }
+
+    /// The model's tokenizer.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        &self.tokenizer
+    }
+}
+
+fn load_preset(
+    preset: Preset,
+    quantization: Quantization,
+    seed: u64,
+    context: Option<usize>,
+) -> Result<LoadedParts, LoadError> {
+    let mut shape = preset.shape();
+    shape.context_max = context.unwrap_or(shape.context_max).min(shape.context_max);
+    let mut weights = RandomWeights::new(&shape, quantization, seed);
+    let decoder = Decoder::load(shape, &[], &mut weights)?;
+    let tokenizer = Tokenizer::embedded()?;
+    let mut info = describe(&decoder, preset.name(), "llama");
+    info.random_seed = Some(seed);
+    info.eos_ids = tokenizer.eos_id().into_iter().collect();
+    Ok(LoadedParts { info, decoder, tokenizer })
+}
+
+/// What the decoder itself knows.
+pub(crate) fn describe(decoder: &Decoder, name: &str, architecture: &str) -> ModelInfo {
+    let shape = decoder.shape().clone();
+    let (stored, blocks) = decoder.dtypes();
+    ModelInfo {
+        name: name.to_owned(),
+        architecture: architecture.to_owned(),
+        parameters: shape.parameters(),
+        shape,
+        stored_dtype: dtype_name(stored).to_owned(),
+        compute_dtype: if blocks {
+            format!("int8 activations x {} weights", dtype_name(stored))
+        } else {
+            "f32".to_owned()
+        },
+        kv_dtype: "f32".to_owned(),
+        instruction_set: instruction_set(decoder.arch()).to_owned(),
+        threads: threads_in_effect(),
+        random_seed: None,
+        eos_ids: Vec::new(),
+        bos_id: None,
+        prefix_cache: false,
+        load_ns: 0,
+    }
+}
+
+/// One pass over one token and one over several: the first use of a kernel arranges
+/// the weights.
+fn warm_up(decoder: &Decoder) -> Result<(), LoadError> {
+    let mut pool = KvPool::new(decoder.shape(), 3);
+    let mut cache = KvCache::default();
+    for tokens in [&[0_u32][..], &[0, 0]] {
+        if decoder.shape().context_max < cache.length() + tokens.len() {
+            break;
+        }
+        pool.extend(&mut cache, tokens.len())
+            .map_err(|error| LoadError::FirstPass { reason: error.to_string() })?;
+        decoder
+            .step(&mut [Row { cache: &mut cache, tokens, wants_logits: true }])
+            .map_err(|error| LoadError::FirstPass { reason: error.to_string() })?;
+    }
+    Ok(())
+}

@@ -103,6 +103,9 @@ impl DrainReport {
 /// Ends of the chunked coding: an answer is over when its bytes end like this.
 const LAST_CHUNK: [u8; 5] = *b"0\r\n\r\n";
 
+/// How an answer worth counting begins.
+const OK_HEAD: &[u8] = b"HTTP/1.1 200";
+
 #[derive(Debug)]
 struct Client {
     stream: TcpStream,
@@ -116,7 +119,8 @@ struct Client {
 /// Loads the server from the calling thread until every request is answered.
 ///
 /// # Errors
-/// The kernel's; `UnexpectedEof` when the server closes within an answer.
+/// The kernel's; `UnexpectedEof` when the server closes within an answer, `InvalidData` when it
+/// answers with another status than 200.
 pub fn drain(options: &DrainOptions) -> io::Result<DrainReport> {
     if let Some(cpu) = options.cpu {
         ifm_sys::thread::pin_to(&[cpu])?;
@@ -216,6 +220,12 @@ impl Reading<'_> {
             return Err(io::Error::new(
                 io::ErrorKind::UnexpectedEof,
                 "the server closed the connection within an answer",
+            ));
+        }
+        if client.tail == [0; 5] && !self.buffer.starts_with(OK_HEAD) {
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "the server did not answer with status 200: check the path and the pace in it",
             ));
         }
         report.bytes += received.bytes as u64;

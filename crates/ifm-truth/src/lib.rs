@@ -13,6 +13,7 @@
 
 pub mod case;
 pub mod cases;
+pub mod command;
 pub mod drain;
 pub mod listen;
 pub mod paced;
@@ -23,4 +24,5 @@ pub mod scripted;
 pub mod truth;
 
 pub use case::{Action, Case, Class, Limits, Step};
+pub use command::{CommandError, main_from_args};
 pub use truth::{Api, Truth};

@@ -139,6 +139,7 @@ impl Served {
             "ttft_ns": self.pace.ttft_ns,
             "itl_ns": self.pace.itl_ns,
             "coalesce": self.pace.coalesce,
+            "burst": self.pace.burst,
             "head_ns": self.head_ns,
             "done_ns": self.done_ns,
             "blocked": self.blocked,

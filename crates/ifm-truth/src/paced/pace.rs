@@ -12,6 +12,10 @@ pub struct Pace {
     /// Whether tokens that are due at the same time share sends of up to 16 KB. Otherwise each
     /// event is a send of its own.
     pub coalesce: bool,
+    /// Sends to one connection before the next one has its turn, when several are due. With 1
+    /// (at least) the server goes round from event to event; the more, the more events a reader
+    /// finds in one read.
+    pub burst: u32,
     /// Whether an event with usage precedes the end mark.
     pub usage: bool,
 }
@@ -21,7 +25,7 @@ pub struct Pace {
 #[non_exhaustive]
 pub enum PaceError {
     /// A setting that does not exist.
-    #[error("unknown pace setting: {name}; there are ttft_ms, itl_ms, coalesce and usage")]
+    #[error("unknown pace setting: {name}; there are ttft_ms, itl_ms, coalesce, burst and usage")]
     Unknown {
         /// Its name.
         name: String,
@@ -55,6 +59,10 @@ impl Pace {
                 "ttft_ms" => self.ttft_ns = nanoseconds(value).ok_or_else(bad)?,
                 "itl_ms" => self.itl_ns = nanoseconds(value).ok_or_else(bad)?,
                 "coalesce" => self.coalesce = value.parse().map_err(|_| bad())?,
+                "burst" => {
+                    let burst = value.parse().ok().filter(|burst| (1..=1_000).contains(burst));
+                    self.burst = burst.ok_or_else(bad)?;
+                }
                 "usage" => self.usage = value.parse().map_err(|_| bad())?,
                 _ => return Err(PaceError::Unknown { name: name.to_owned() }),
             }
@@ -84,14 +92,23 @@ fn nanoseconds(ms: &str) -> Option<u64> {
 mod tests {
     use super::*;
 
-    const BASE: Pace = Pace { ttft_ns: 5, itl_ns: 0, coalesce: false, usage: true };
+    const BASE: Pace = Pace { ttft_ns: 5, itl_ns: 0, coalesce: false, burst: 1, usage: true };
 
     #[test]
     fn settings_change_what_they_name() {
-        let pace = BASE.changed_by("itl_ms=0.5,coalesce&usage=false").unwrap();
-        assert_eq!(pace, Pace { ttft_ns: 5, itl_ns: 500_000, coalesce: true, usage: false });
+        let changed = BASE.changed_by("itl_ms=0.5,coalesce&usage=false,burst=9").unwrap();
+        let pace = Pace { ttft_ns: 5, itl_ns: 500_000, coalesce: true, burst: 9, usage: false };
+        assert_eq!(changed, pace);
         assert_eq!(BASE.changed_by(""), Ok(BASE));
-        for bad in ["itl_ms=-1", "itl_ms=nan", "ttft_ms=1e12", "coalesce=2", "speed=1", "ttft_ms"] {
+        for bad in [
+            "itl_ms=-1",
+            "itl_ms=nan",
+            "ttft_ms=1e12",
+            "coalesce=2",
+            "burst=0",
+            "speed=1",
+            "ttft_ms",
+        ] {
             assert!(BASE.changed_by(bad).is_err(), "{bad}");
         }
     }

@@ -116,7 +116,7 @@ impl Server {
         while self.look() {
             for _ in 0..self.running.len().min(TURNS_PER_LOOK) {
                 if let Some(seat) = self.running.pop_front() {
-                    self.with(seat, Server::send);
+                    self.with(seat, Server::send_burst);
                 }
             }
             let now_ns = mono_ns();
@@ -367,6 +367,18 @@ impl Server {
         };
         connection.requests += 1;
         connection.answer = Some((stream, served));
+    }
+
+    /// As many sends as one turn has.
+    fn send_burst(&mut self, connection: &mut Connection, place: u32) -> Fate {
+        let burst = connection.answer.as_ref().map_or(1, |(_, served)| served.pace.burst);
+        for _ in 1..burst {
+            match self.send(connection, place) {
+                Fate::Runs => {}
+                fate => return fate,
+            }
+        }
+        self.send(connection, place)
     }
 
     /// One send of what is due.

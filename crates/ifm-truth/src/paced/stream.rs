@@ -151,7 +151,7 @@ mod tests {
     use crate::truth::Api;
 
     fn pace(itl_ns: u64, coalesce: bool) -> Pace {
-        Pace { ttft_ns: 1_000, itl_ns, coalesce, usage: true }
+        Pace { ttft_ns: 1_000, itl_ns, coalesce, burst: 1, usage: true }
     }
 
     /// Sends a stream with a kernel that takes at most `room` bytes at a time; the bytes, and the

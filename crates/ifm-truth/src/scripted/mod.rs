@@ -184,6 +184,17 @@ impl Scripted {
         self.log.lock().exchanges.clone()
     }
 
+    /// Writes the exchanges that are over, one JSON object per line, without request bodies.
+    ///
+    /// # Errors
+    /// The writer's.
+    pub fn write_jsonl(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        for exchange in &self.log.lock().exchanges {
+            writeln!(out, "{}", serde_json::to_string(exchange)?)?;
+        }
+        Ok(())
+    }
+
     /// Exchanges that were not kept because the log was full.
     pub fn left_out(&self) -> u64 {
         self.log.lock().left_out

@@ -5,7 +5,7 @@ use ifm_truth::drain::{Depth, DrainOptions, drain};
 use ifm_truth::paced::{Pace, PacedOptions, Served, run_paced};
 use std::io::Write;
 
-const FAST: Pace = Pace { ttft_ns: 0, itl_ns: 0, coalesce: true, usage: true };
+const FAST: Pace = Pace { ttft_ns: 0, itl_ns: 0, coalesce: true, burst: 1, usage: true };
 const CHAT: &str = "/v1/chat/completions";
 
 fn body(tokens: u32) -> String {
@@ -93,7 +93,7 @@ fn the_reference_clients_find_every_event_of_every_answer() {
     for coalesce in [true, false] {
         for depth in [Depth::Drain, Depth::Parse] {
             let mut options = DrainOptions::new(server.address(), depth);
-            options.path = format!("/pace/coalesce={coalesce}{CHAT}");
+            options.path = format!("/pace/coalesce={coalesce},burst=3{CHAT}");
             options.connections = 16;
             options.requests = 3;
             options.tokens = 200;
@@ -150,6 +150,10 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     page(CHAT, "{\"max_tokens\": 3}", "set stream to true");
     page("/pace/speed=1/v1/completions", &body(1), "unknown pace setting: speed");
     page("/v1/embeddings", &body(1), "HTTP/1.1 404");
+    let mut options = DrainOptions::new(server.address(), Depth::Drain);
+    options.path = "/v1/nothing".to_owned();
+    options.connections = 1;
+    assert_eq!(drain(&options).unwrap_err().kind(), std::io::ErrorKind::InvalidData);
     let log = server.stop();
-    assert_eq!((log.requests_refused, log.served.len()), (3, 0));
+    assert_eq!((log.requests_refused, log.served.len()), (4, 0));
 }

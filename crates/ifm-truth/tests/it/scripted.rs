@@ -131,6 +131,10 @@ fn a_client_that_leaves_is_noted() {
     assert_eq!(reply.bytes, b"x");
     let exchange = &server.wait_for("long", 1, LONG)[0];
     assert!(exchange.left_early);
+    let mut log = Vec::new();
+    server.write_jsonl(&mut log).unwrap();
+    let line: serde_json::Value = serde_json::from_slice(&log).unwrap();
+    assert_eq!((&line["case"], &line["left_early"]), (&"long".into(), &true.into()));
     assert_eq!(exchange.writes.len(), 1);
 }
 

@@ -6,7 +6,7 @@
 
 use crate::dialect::template::Template;
 use crate::dialect::{self, ChunkFacts, Usage};
-use crate::http1::{HttpError, ResponseReader, Step};
+use crate::http1::{Head, HttpError, ResponseReader, Step};
 use crate::sse::{Event, EventReader};
 use ifm_core::outcome::{Outcome, TimeoutKind};
 use ifm_core::record::{CountSource, Counted, TokenEvents};
@@ -89,6 +89,8 @@ enum Body {
     Events,
     /// One JSON document, markup, or the body of a failed request.
     Document,
+    /// Compressed although nobody asked for it: not read.
+    Encoded,
 }
 
 /// What an event that may carry a token is worth.
@@ -179,7 +181,7 @@ impl ExchangeDecoder {
         while self.http_error.is_none() {
             match self.reader.step(&mut input) {
                 Ok(Step::NeedMore) => return,
-                Ok(Step::Head) => self.head_ns = Some(at_ns),
+                Ok(Step::Head) => self.note_head(at_ns),
                 Ok(Step::Body(bytes)) => self.feed_body(bytes, at_ns),
                 Ok(Step::End) => {
                     self.complete_ns.get_or_insert(at_ns);
@@ -190,6 +192,18 @@ impl ExchangeDecoder {
         }
     }
 
+    #[cold]
+    fn note_head(&mut self, at_ns: u64) {
+        self.head_ns = Some(at_ns);
+        let Some(head) = self.reader.head().filter(|head| head.is_success()) else { return };
+        if let Some(coding) = &head.content_encoding {
+            self.body = Body::Encoded;
+            self.facts.fail(format!(
+                "the response is encoded as {coding:.40} although identity was asked for"
+            ));
+        }
+    }
+
     #[inline]
     fn feed_body(&mut self, bytes: &[u8], at_ns: u64) {
         if self.body == Body::Events {
@@ -197,6 +211,9 @@ impl ExchangeDecoder {
             if self.events.feed(bytes, at_ns, &mut |event| facts.take(event)).is_err() {
                 facts.fail("an event of the stream is too large".to_owned());
             }
+            return;
+        }
+        if self.body == Body::Encoded {
             return;
         }
         self.first_body_ns.get_or_insert(at_ns);
@@ -228,7 +245,7 @@ impl ExchangeDecoder {
     }
 
     fn is_success(&self) -> bool {
-        self.reader.head().is_some_and(|head| (200..300).contains(&head.status))
+        self.reader.head().is_some_and(Head::is_success)
     }
 
     /// Ends the exchange and returns its facts; the decoder is then ready for the next one.
@@ -314,9 +331,12 @@ impl ExchangeDecoder {
     fn judge(&self, cause: EndCause) -> (Outcome, Option<String>) {
         let facts = &self.facts;
         if let Some(head) = self.reader.head()
-            && !(200..300).contains(&head.status)
+            && !head.is_success()
         {
-            let mut sentence = dialect::error_sentence(&self.document);
+            let mut sentence = match &head.content_encoding {
+                Some(coding) => format!("the explanation is encoded as {coding:.40}"),
+                None => dialect::error_sentence(&self.document),
+            };
             if let Some(place) = &head.location {
                 sentence = format!("redirected to {place:.100}; give that URL instead");
             }
@@ -327,11 +347,7 @@ impl ExchangeDecoder {
             return (Outcome::InBandError, Some(error.clone()));
         }
         if let Some(error) = &self.http_error {
-            let outcome = match error {
-                HttpError::Encoded(_) => Outcome::InBandError,
-                _ => Outcome::TransportError,
-            };
-            return (outcome, Some(error.to_string()));
+            return (Outcome::TransportError, Some(error.to_string()));
         }
         let ended =
             facts.end_mark_ns.is_some() || (self.reader.is_complete() && facts.all_finished());
@@ -565,7 +581,8 @@ impl Facts {
         let per_chunk = self.counted_events > 0 && self.counted_events as usize == self.at_ns.len();
         let mut usage = self.usage.unwrap_or_default();
         if per_chunk && !self.usage_alone {
-            usage.completion_tokens = Some(self.counted.iter().sum());
+            let total = self.counted.iter().fold(0, |sum: u32, count| sum.saturating_add(*count));
+            usage.completion_tokens = Some(total);
         }
         if self.empties > 0 {
             self.settle_empties(per_chunk, usage.completion_tokens);

@@ -5,12 +5,15 @@
 //! reader serves the event loop, which only wants to know where the response ends, and the
 //! decoder, which wants the bytes.
 
+mod head;
+
+pub use head::Head;
+
+use head::{Framing, HEADER_FIELDS_MAX, parse_head};
 use memchr::memchr;
 
 /// Largest head accepted, bytes.
 pub const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Most header fields accepted.
-const HEADER_FIELDS_MAX: usize = 128;
 /// Longest chunk-size line (with extensions) and longest trailer section, bytes.
 const CHUNK_LINE_BYTES_MAX: usize = 16 * 1024;
 /// Largest single chunk accepted, bytes; far above any sane one, far below overflow.
@@ -34,38 +37,9 @@ pub enum HttpError {
     /// A chunk-size line cannot be read.
     #[error("malformed chunked encoding: {0}")]
     BadChunk(&'static str),
-    /// The body is compressed although the request asked for no coding.
-    #[error("the response is encoded as {0} although identity was asked for")]
-    Encoded(String),
     /// The connection ended before the response did.
     #[error("the connection was closed {0}")]
     Truncated(&'static str),
-}
-
-/// The head of a response: what framing, outcome and reports need of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Head {
-    /// Status code.
-    pub status: u16,
-    /// Whether the connection can carry another request afterwards.
-    pub keep_alive: bool,
-    /// `Content-Type`, as sent.
-    pub content_type: Option<String>,
-    /// `Server`, as sent.
-    pub server: Option<String>,
-    /// `Location`, as sent.
-    pub location: Option<String>,
-    /// `Retry-After` in seconds, if it came in that form.
-    pub retry_after_s: Option<u32>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Framing {
-    /// No body at all.
-    None,
-    Length(u64),
-    Chunked,
-    UntilClose,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +53,16 @@ enum State {
         size: u64,
         digits: bool,
     },
-    /// Behind the digits, before the end of the line.
+    /// In white space behind the digits.
+    ChunkSpace {
+        size: u64,
+    },
+    /// In what may follow a size: `;` and anything up to the end of the line.
     ChunkExtension {
+        size: u64,
+    },
+    /// Behind the carriage return of a size line.
+    ChunkSizeEnd {
         size: u64,
     },
     /// Bytes of the chunk still to come.
@@ -89,8 +71,12 @@ enum State {
     ChunkDataEnd {
         carriage_return: bool,
     },
-    /// In the trailer section; whether the line so far is empty (a carriage return aside).
+    /// In the trailer section; whether the line so far is empty.
     Trailer {
+        line_empty: bool,
+    },
+    /// Behind the carriage return of a trailer line.
+    TrailerEnd {
         line_empty: bool,
     },
     End,
@@ -226,7 +212,6 @@ impl ResponseReader {
                             return Ok(done);
                         }
                     }
-                    None if input.len() > HEAD_BYTES_MAX => return Err(HttpError::HeadTooLarge),
                     None => {
                         self.partial_head.extend_from_slice(input);
                         *input = &[];
@@ -239,16 +224,10 @@ impl ResponseReader {
                 let Some(end) = memchr(b'\n', input) else {
                     self.partial_head.extend_from_slice(input);
                     *input = &[];
-                    return match self.partial_head.len() > HEAD_BYTES_MAX {
-                        true => Err(HttpError::HeadTooLarge),
-                        false => parse_head(&self.partial_head).map(|_| false),
-                    };
+                    return parse_head(&self.partial_head).map(|_| false);
                 };
                 self.partial_head.extend_from_slice(&input[..=end]);
                 *input = &input[end + 1..];
-                if self.partial_head.len() > HEAD_BYTES_MAX {
-                    return Err(HttpError::HeadTooLarge);
-                }
                 if let Some((_, parsed)) = parse_head(&self.partial_head)? {
                     self.partial_head.clear();
                     if let Some(done) = self.accept_head(parsed) {
@@ -292,13 +271,18 @@ impl ResponseReader {
                     }
                     Some(_) => return Err(HttpError::BadChunk("a chunk is too large")),
                     None if !digits => return Err(HttpError::BadChunk("no size before a chunk")),
-                    None => match byte {
-                        b'\n' => self.after_size(size),
-                        b'\r' | b';' | b' ' | b'\t' => State::ChunkExtension { size },
-                        _ => return Err(HttpError::BadChunk("a chunk size is not hexadecimal")),
-                    },
+                    None => self.behind_size(size, byte)?,
                 },
-                State::ChunkExtension { size } if byte == b'\n' => self.after_size(size),
+                State::ChunkSpace { size } => self.behind_size(size, byte)?,
+                State::ChunkExtension { size } => match byte {
+                    b'\n' => self.after_size(size),
+                    b'\r' => State::ChunkSizeEnd { size },
+                    _ => State::ChunkExtension { size },
+                },
+                State::ChunkSizeEnd { size } if byte == b'\n' => self.after_size(size),
+                State::ChunkSizeEnd { .. } | State::TrailerEnd { .. } if byte != b'\n' => {
+                    return Err(HttpError::BadChunk("a carriage return without a line feed"));
+                }
                 State::ChunkDataEnd { carriage_return: false } if byte == b'\r' => {
                     State::ChunkDataEnd { carriage_return: true }
                 }
@@ -309,9 +293,16 @@ impl ResponseReader {
                 State::ChunkDataEnd { .. } => {
                     return Err(HttpError::BadChunk("no line end behind a chunk"));
                 }
-                State::Trailer { line_empty: true } if byte == b'\n' => State::End,
-                State::Trailer { .. } if byte == b'\n' => State::Trailer { line_empty: true },
-                State::Trailer { line_empty } if byte == b'\r' => State::Trailer { line_empty },
+                State::Trailer { line_empty } | State::TrailerEnd { line_empty }
+                    if byte == b'\n' =>
+                {
+                    if line_empty {
+                        State::End
+                    } else {
+                        State::Trailer { line_empty: true }
+                    }
+                }
+                State::Trailer { line_empty } if byte == b'\r' => State::TrailerEnd { line_empty },
                 State::Trailer { .. } => State::Trailer { line_empty: false },
                 other => other,
             };
@@ -322,6 +313,17 @@ impl ResponseReader {
             }
         }
         Ok(())
+    }
+
+    /// The state after a byte behind the digits of a chunk size that belongs to no extension.
+    fn behind_size(&mut self, size: u64, byte: u8) -> Result<State, HttpError> {
+        Ok(match byte {
+            b'\n' => self.after_size(size),
+            b'\r' => State::ChunkSizeEnd { size },
+            b';' => State::ChunkExtension { size },
+            b' ' | b'\t' => State::ChunkSpace { size },
+            _ => return Err(HttpError::BadChunk("a chunk size is not hexadecimal")),
+        })
     }
 
     fn after_size(&mut self, size: u64) -> State {
@@ -342,260 +344,5 @@ fn take<'input>(input: &mut &'input [u8], most: u64) -> &'input [u8] {
     front
 }
 
-/// A complete head: the bytes it used, what it says and how its body is framed.
-type ParsedHead = (usize, (Head, Framing));
-
-/// Parses a head if it is complete.
-fn parse_head(bytes: &[u8]) -> Result<Option<ParsedHead>, HttpError> {
-    let mut fields = [httparse::EMPTY_HEADER; HEADER_FIELDS_MAX];
-    let mut response = httparse::Response::new(&mut fields);
-    let mut config = httparse::ParserConfig::default();
-    config.allow_spaces_after_header_name_in_responses(true);
-    config.allow_obsolete_multiline_headers_in_responses(true);
-    let used = match config.parse_response(&mut response, bytes) {
-        Ok(httparse::Status::Complete(used)) => used,
-        Ok(httparse::Status::Partial) => return Ok(None),
-        Err(httparse::Error::TooManyHeaders) => return Err(HttpError::HeadTooLarge),
-        Err(error) => return Err(HttpError::NotHttp(error.to_string())),
-    };
-    let status = response.code.unwrap_or(0);
-    let mut head = Head {
-        status,
-        keep_alive: response.version == Some(1),
-        content_type: None,
-        server: None,
-        location: None,
-        retry_after_s: None,
-    };
-    let mut length: Option<u64> = None;
-    let mut coding: Option<bool> = None;
-    for field in response.headers.iter() {
-        let text = || String::from_utf8_lossy(field.value).trim().to_owned();
-        let is = |name: &str| field.name.eq_ignore_ascii_case(name);
-        if is("content-length") {
-            length = Some(merge_length(length, &text())?);
-        } else if is("transfer-encoding") {
-            coding = Some(last_word(&text()).eq_ignore_ascii_case("chunked"));
-        } else if is("connection") {
-            for word in text().split(',').map(str::trim) {
-                if word.eq_ignore_ascii_case("close") {
-                    head.keep_alive = false;
-                } else if word.eq_ignore_ascii_case("keep-alive") && response.version == Some(0) {
-                    head.keep_alive = true;
-                }
-            }
-        } else if is("content-encoding") && !text().eq_ignore_ascii_case("identity") {
-            return Err(HttpError::Encoded(text().chars().take(40).collect()));
-        } else if is("content-type") {
-            head.content_type = Some(text());
-        } else if is("server") {
-            head.server = Some(text());
-        } else if is("location") {
-            head.location = Some(text());
-        } else if is("retry-after") {
-            head.retry_after_s = text().parse().ok();
-        }
-    }
-    let framing = match (status, coding, length) {
-        (100..=199 | 204 | 304, ..) => Framing::None,
-        (_, Some(true), _) => Framing::Chunked,
-        (_, Some(false), _) => Framing::UntilClose,
-        (_, None, Some(length)) => Framing::Length(length),
-        (_, None, None) => Framing::UntilClose,
-    };
-    if framing == Framing::UntilClose {
-        head.keep_alive = false;
-    }
-    Ok(Some((used, (head, framing))))
-}
-
-/// Joins one more `Content-Length` field with what was seen: a list of equal numbers is one
-/// number (RFC 9110, 8.6), anything else is refused.
-fn merge_length(known: Option<u64>, text: &str) -> Result<u64, HttpError> {
-    let mut merged = known;
-    for part in text.split(',').map(str::trim) {
-        let plain = !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-        let value: u64 = part
-            .parse()
-            .ok()
-            .filter(|_| plain)
-            .ok_or_else(|| HttpError::BadLength(format!("content-length is \"{part:.40}\"")))?;
-        if merged.is_some_and(|other| other != value) {
-            return Err(HttpError::BadLength("two different content-lengths".to_owned()));
-        }
-        merged = Some(value);
-    }
-    merged.ok_or_else(|| HttpError::BadLength("content-length is empty".to_owned()))
-}
-
-fn last_word(list: &str) -> &str {
-    list.rsplit(',').next().unwrap_or("").trim()
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// What a response came to: status, body, whether complete, bytes left over.
-    #[derive(Debug, PartialEq)]
-    struct Read {
-        status: Option<u16>,
-        body: Vec<u8>,
-        complete: bool,
-        left: usize,
-        error: Option<HttpError>,
-    }
-
-    fn read(parts: &[&[u8]], close: bool) -> Read {
-        let mut reader = ResponseReader::new();
-        let mut read = Read { status: None, body: vec![], complete: false, left: 0, error: None };
-        for part in parts {
-            let mut input = *part;
-            loop {
-                match reader.step(&mut input) {
-                    Ok(Step::NeedMore) => break,
-                    Ok(Step::Head) => read.status = reader.head().map(|head| head.status),
-                    Ok(Step::Body(bytes)) => read.body.extend_from_slice(bytes),
-                    Ok(Step::End) => {
-                        read.left += input.len();
-                        break;
-                    }
-                    Err(error) => {
-                        read.error = Some(error);
-                        return read;
-                    }
-                }
-            }
-        }
-        if close {
-            read.error = reader.end_of_connection().err();
-        }
-        read.complete = reader.is_complete();
-        read
-    }
-
-    fn check(bytes: &str, body: &str) {
-        let whole = read(&[bytes.as_bytes()], true);
-        assert_eq!((whole.status, whole.complete), (Some(200), true), "{whole:?}");
-        assert_eq!(String::from_utf8_lossy(&whole.body), body);
-        for position in 0..=bytes.len() {
-            let (front, back) = bytes.as_bytes().split_at(position);
-            assert_eq!(read(&[front, back], true), whole, "split at {position}");
-        }
-    }
-
-    #[test]
-    fn every_framing_is_read_whole_however_it_is_split() {
-        check("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello", "hello");
-        check("HTTP/1.1 200 OK\r\nContent-Length: 5, 5\r\n\r\nhello", "hello");
-        check(
-            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
-            "hello",
-        );
-        check("HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n", "");
-        check(
-            "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n003;x=\"y\"\r\nabc\r\nA \r\n0123456789\r\n0;last\r\nx-t: 1\r\ny: 2\r\n\r\n",
-            "abc0123456789",
-        );
-        check("HTTP/1.1 200 OK\r\n\r\nuntil close", "until close");
-        check("HTTP/1.0 200 OK\r\n\r\nuntil close", "until close");
-        check(
-            "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\nHTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
-            "ok",
-        );
-        check("HTTP/1.1 200 OK\ncontent-length: 2\n\nok", "ok");
-        check("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\nok\n0\n\n", "ok");
-    }
-
-    #[test]
-    fn a_cut_is_told_from_an_end() {
-        let cases = [
-            ("", "before any answer"),
-            ("HTTP/1.1 200 OK\r\n", "within the response head"),
-            ("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhell", "within the response body"),
-            (
-                "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n",
-                "within the response body",
-            ),
-        ];
-        for (bytes, place) in cases {
-            assert_eq!(read(&[bytes.as_bytes()], true).error, Some(HttpError::Truncated(place)));
-        }
-    }
-
-    #[test]
-    fn nonsense_is_refused() {
-        let bad = |bytes: &str| read(&[bytes.as_bytes()], false).error;
-        assert!(matches!(bad("SSH-2.0-OpenSSH\r\n"), Some(HttpError::NotHttp(_))));
-        let head = "HTTP/1.1 200 OK\r\n";
-        for lengths in
-            ["content-length: 1\r\ncontent-length: 2", "content-length: +1", "content-length: "]
-        {
-            let error = bad(&format!("{head}{lengths}\r\n\r\n"));
-            assert!(matches!(error, Some(HttpError::BadLength(_))), "{lengths}");
-        }
-        let gzip = bad(&format!("{head}content-encoding: gzip\r\n\r\n"));
-        assert_eq!(gzip, Some(HttpError::Encoded("gzip".to_owned())));
-        for chunk in ["x\r\n", "\r\n", "ffffffffffffffff\r\n", "1\r\nab", "1 x\r\nab"] {
-            let bytes = format!("{head}transfer-encoding: chunked\r\n\r\n{chunk}");
-            assert!(matches!(bad(&bytes), Some(HttpError::BadChunk(_))), "{chunk}");
-        }
-        let long = format!("{head}x: {}", "y".repeat(HEAD_BYTES_MAX));
-        assert_eq!(bad(&long), Some(HttpError::HeadTooLarge));
-        let endless = format!("{head}transfer-encoding: chunked\r\n\r\n1;{}", "y".repeat(20_000));
-        assert!(matches!(bad(&endless), Some(HttpError::BadChunk(_))));
-    }
-
-    #[test]
-    fn what_follows_the_end_is_left_alone() {
-        let read = read(&[b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nokHTTP"], false);
-        assert_eq!((read.complete, read.left), (true, 4));
-    }
-
-    #[test]
-    fn connection_words_decide_on_reuse() {
-        for (head, reuse) in [
-            ("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n", true),
-            ("HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: Close\r\n\r\n", false),
-            ("HTTP/1.0 200 OK\r\ncontent-length: 0\r\n\r\n", false),
-            ("HTTP/1.0 200 OK\r\ncontent-length: 0\r\nconnection: keep-alive\r\n\r\n", true),
-        ] {
-            let mut reader = ResponseReader::new();
-            let mut input = head.as_bytes();
-            assert_eq!(reader.step(&mut input), Ok(Step::Head));
-            assert_eq!(reader.may_reuse(), reuse, "{head}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn chunked_bodies_survive_any_chunking_and_any_splitting(
-            chunks in prop::collection::vec(prop::collection::vec(any::<u8>(), 1..40), 0..8),
-            cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..12),
-        ) {
-            let mut bytes = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
-            for chunk in &chunks {
-                bytes.extend_from_slice(format!("{:x}\r\n", chunk.len()).as_bytes());
-                bytes.extend_from_slice(chunk);
-                bytes.extend_from_slice(b"\r\n");
-            }
-            bytes.extend_from_slice(b"0\r\n\r\n");
-            let mut places: Vec<usize> = cuts.iter().map(|cut| cut.index(bytes.len())).collect();
-            places.extend([0, bytes.len()]);
-            places.sort_unstable();
-            let parts: Vec<&[u8]> = places.windows(2).map(|pair| &bytes[pair[0]..pair[1]]).collect();
-            let read = read(&parts, false);
-            prop_assert_eq!(read.body, chunks.concat());
-            prop_assert!(read.complete);
-        }
-
-        #[test]
-        fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
-            let mut whole = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n".to_vec();
-            whole.extend_from_slice(&bytes);
-            read(&[&bytes], true);
-            read(&[&whole], true);
-        }
-    }
-}
+mod tests;

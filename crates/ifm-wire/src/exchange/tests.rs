@@ -170,6 +170,34 @@ fn documents_are_read_or_explained() {
 }
 
 #[test]
+fn an_encoded_answer_is_refused_in_words_and_with_its_status() {
+    let outcome = |status: &str| {
+        let head =
+            format!("HTTP/1.1 {status}\r\ncontent-encoding: gzip\r\ncontent-length: 4\r\n\r\n");
+        let answer = decode(&[head.into_bytes(), b"\x1f\x8b{\n".to_vec()], EndCause::Complete);
+        (answer.outcome, answer.http_status, answer.error.unwrap())
+    };
+    let (outcome_of_200, status, error) = outcome("200 OK");
+    assert_eq!((outcome_of_200, status), (Outcome::InBandError, Some(200)));
+    assert!(error.contains("encoded as gzip"), "{error}");
+    let (outcome_of_429, status, error) = outcome("429 Slow down");
+    assert_eq!((outcome_of_429, status), (Outcome::HttpError, Some(429)));
+    assert_eq!(error, "HTTP 429: the explanation is encoded as gzip");
+}
+
+#[test]
+fn counts_that_no_sum_can_hold_do_not_stop_the_decoder() {
+    let counted = |index: u16| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":{index},\"text\":\"a\"}}],\"usage\":{{\"completion_tokens\":{}}}}}\n\n",
+            u32::MAX
+        )
+    };
+    let answer = decode(&stream(&[counted(0), counted(1)]), EndCause::Complete);
+    assert_eq!(answer.output_tokens.map(|count| count.tokens), Some(u32::MAX));
+}
+
+#[test]
 fn several_choices_are_sequences_and_all_must_finish() {
     let of = |index: u16, finish: bool| {
         let (delta, reason) =

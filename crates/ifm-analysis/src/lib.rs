@@ -26,7 +26,7 @@ pub use request::RequestMetrics;
 pub use stat::Distribution;
 pub use warning::{CheckResult, Severity, Warning};
 
-use ifm_core::{ClientHealth, Phase, RunData};
+use ifm_core::{ClientHealth, RunData};
 
 /// Everything that is computed from a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,22 +46,15 @@ pub struct RunSummary {
 /// Computes everything from a run.
 pub fn summarize(run: &RunData) -> RunSummary {
     let spec = &run.manifest.spec;
-    let mut present: Vec<u16> = run
-        .requests
+    let measured = level::measured_by_level(&run.requests);
+    let levels: Vec<LevelSummary> = measured
         .iter()
-        .filter(|record| record.phase == Phase::Measure)
-        .map(|record| record.level)
-        .collect();
-    present.sort_unstable();
-    present.dedup();
-    let levels: Vec<LevelSummary> = present
-        .into_iter()
-        .map(|level| {
-            let info = run.manifest.levels.iter().find(|info| info.level == level);
-            summarize_level(spec, level, info, &run.requests)
+        .map(|(level, requests)| {
+            let info = run.manifest.levels.iter().find(|info| info.level == *level);
+            level::summarize_measured(spec, *level, info, requests)
         })
         .collect();
-    let checks = warning::check(run, &levels);
+    let checks = warning::check(run, &measured, &levels);
     let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
     let answers = answer::answers(&spec.slo, &levels, &checks);
     RunSummary { levels, warnings, checks, answers, health: run.manifest.health.clone() }

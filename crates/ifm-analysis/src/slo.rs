@@ -184,8 +184,8 @@ pub struct TermVerdict {
     pub n: u64,
     /// Pass if the percentile is at most the limit.
     pub state: VerdictState,
-    /// Whether the population is large enough for this percentile, and, where there is a 95 %
-    /// interval, whether all of it is on the same side of the limit.
+    /// Whether the 95 % interval of the percentile is on the same side of the limit; for pooled
+    /// gaps, which have no interval, whether there are enough of them for this percentile.
     pub is_sure: bool,
 }
 
@@ -256,15 +256,17 @@ fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
     };
     let limit_ns = term.limit_ms * NS_PER_MS;
     let holds = percentile.value <= limit_ns;
-    let whole_interval = percentile.interval.is_none_or(|interval| {
-        if holds { interval.high <= limit_ns } else { interval.low > limit_ns }
-    });
+    let is_sure = match percentile.interval {
+        None => percentile.enough,
+        Some(interval) if holds => interval.high.is_some_and(|high| high <= limit_ns),
+        Some(interval) => interval.low.is_some_and(|low| low > limit_ns),
+    };
     TermVerdict {
         term: term.clone(),
         value_ms: Some(percentile.value / NS_PER_MS),
         n,
         state: if holds { VerdictState::Pass } else { VerdictState::Fail },
-        is_sure: percentile.enough && whole_interval,
+        is_sure,
     }
 }
 

@@ -1,1 +1,27 @@
 //! Results to bytes: terminal tables, JSON, Markdown, HTML.
+//!
+//! Everything is a pure function from a [`ReportModel`] to text. No statistic is computed here; a
+//! number that stands in a report stands in the model. What is not here: files, terminals and
+//! clocks; the caller says how wide its terminal is and whether it shows colours.
+#![forbid(unsafe_code)]
+
+mod format;
+mod html;
+mod json;
+mod markdown;
+mod model;
+mod terminal;
+mod vllm;
+mod words;
+
+#[cfg(test)]
+mod testing;
+
+pub use html::html;
+pub use json::{SCHEMA_VERSION, json, request_line};
+pub use markdown::markdown;
+pub use model::ReportModel;
+pub use terminal::{
+    TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,
+};
+pub use vllm::vllm;

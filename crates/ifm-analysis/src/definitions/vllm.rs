@@ -12,8 +12,10 @@
 //! an error inside the stream, for a success); a number that is not defined is absent, where vLLM
 //! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer.
 
+use crate::level::LevelSummary;
+use crate::request::is_one_sequence;
 use crate::stat::{Distribution, Population};
-use ifm_core::{Outcome, Phase, RequestRecord, RunData};
+use ifm_core::{Outcome, RequestRecord};
 
 /// Percentiles of the block.
 pub const PERCENTILES: [f64; 3] = [50.0, 90.0, 99.0];
@@ -86,19 +88,14 @@ impl Population for Gaps<'_> {
     }
 }
 
-/// Computes the block of one level; absent if nothing was sent.
-pub fn summarize(run: &RunData, level: u16) -> Option<VllmSummary> {
-    let sent: Vec<&RequestRecord> = run
-        .requests
-        .iter()
-        .filter(|record| record.level == level && record.phase == Phase::Measure)
-        .filter(|record| record.outcome != Outcome::Dropped)
-        .collect();
+/// Computes the block of one level from its measured requests, which `level` summarizes; absent if
+/// nothing was sent.
+pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<VllmSummary> {
+    let sent: Vec<&RequestRecord> =
+        measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
     let start_ns = sent.iter().map(|record| record.start_ns).min()?;
     let end_ns = sent.iter().map(|record| record.end_ns).max()?;
     let duration_s = end_ns.saturating_sub(start_ns) as f64 / NS_PER_S_FLOAT;
-    let good = crate::goodput::evaluate(&run.manifest.spec.slo, &sent)
-        .map(|evaluation| evaluation.good.iter().filter(|good| **good).count() as f64);
     let ok: Vec<&RequestRecord> =
         sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
     let input: u64 = ok.iter().map(|record| u64::from(prompt_tokens(record))).sum();
@@ -108,26 +105,19 @@ pub fn summarize(run: &RunData, level: u16) -> Option<VllmSummary> {
     Some(VllmSummary {
         completed: ok.len() as u64,
         failed: (sent.len() - ok.len()) as u64,
-        max_concurrency: run
-            .manifest
-            .spec
-            .levels
-            .get(usize::from(level))
-            .map(|level| level.concurrency),
+        max_concurrency: level.concurrency_asked(),
         duration_s,
         total_input_tokens: input,
         total_output_tokens: output,
         request_throughput: per_s(ok.len() as f64),
-        request_goodput: good.map(per_s),
+        request_goodput: level.goodput.map(|goodput| per_s(goodput.good as f64)),
         output_throughput: per_s(output as f64),
         peak_output_throughput: peak_events as f64,
         peak_concurrent_requests: peak_requests as f64,
         total_token_throughput: per_s((input + output) as f64),
-        ttft: latency(&ok, |record| {
-            record.streamed.then(|| record.first_token_ns()).flatten().map(|at| since(record, at))
-        }),
+        ttft: level.latencies.ttft_ns.as_ref().map(in_ms),
         tpot: latency(&ok, tpot_ns),
-        itl: Distribution::from_population(&Gaps(&ok), 1.0, &PERCENTILES).map(in_ms),
+        itl: gaps(level, &ok),
         e2el: latency(&ok, |record| record.last_token_ns().map(|at| since(record, at))),
     })
 }
@@ -158,16 +148,26 @@ fn latency(
     value: impl Fn(&RequestRecord) -> Option<f64>,
 ) -> Option<VllmLatency> {
     let values = ok.iter().filter_map(|record| value(record)).collect();
-    Distribution::from_values(values, &PERCENTILES).map(in_ms)
+    Distribution::from_values(values, &PERCENTILES).as_ref().map(in_ms)
 }
 
-fn in_ms(distribution: Distribution) -> VllmLatency {
+/// The gaps of all choices of a request as one sequence. For requests with one choice each they
+/// are those that the level has.
+fn gaps(level: &LevelSummary, ok: &[&RequestRecord]) -> Option<VllmLatency> {
+    let streamed: Vec<&RequestRecord> =
+        ok.iter().copied().filter(|record| record.streamed).collect();
+    if streamed.iter().all(|record| is_one_sequence(record)) {
+        return level.latencies.gap_ns.as_ref().map(in_ms);
+    }
+    Distribution::from_population(&Gaps(&streamed), 1.0, &PERCENTILES).as_ref().map(in_ms)
+}
+
+fn in_ms(distribution: &Distribution) -> VllmLatency {
+    let percentiles = PERCENTILES.iter().filter_map(|p| distribution.percentile(*p));
     VllmLatency {
         mean_ms: distribution.mean / NS_PER_MS,
         median_ms: distribution.median().unwrap_or(distribution.mean) / NS_PER_MS,
-        percentiles_ms: distribution
-            .percentiles
-            .iter()
+        percentiles_ms: percentiles
             .map(|percentile| (percentile.p, percentile.value / NS_PER_MS))
             .collect(),
     }
@@ -211,6 +211,13 @@ fn end_of(record: &RequestRecord) -> u64 {
 mod tests {
     use super::*;
     use crate::testing::{failed, request, run};
+    use ifm_core::RunData;
+
+    fn block(run: &RunData) -> Option<VllmSummary> {
+        let measured = crate::level::measured_by_level(&run.requests);
+        let level = crate::summarize(run).levels.into_iter().next()?;
+        summarize(&level, measured.get(&0)?)
+    }
 
     #[test]
     fn three_requests_one_after_the_other_by_hand() {
@@ -221,7 +228,7 @@ mod tests {
             failed(3, 0, 0, 1100.0, 900.0),
         ];
         requests[2].events.choice = vec![0];
-        let summary = summarize(&run(&[1], requests), 0).expect("requests");
+        let summary = block(&run(&[1], requests)).expect("requests");
         assert_eq!((summary.completed, summary.failed), (3, 1));
         assert_eq!(summary.max_concurrency, Some(1));
         assert_eq!(summary.duration_s, 2.0);
@@ -249,9 +256,18 @@ mod tests {
     #[test]
     fn a_level_without_an_answer_has_no_latencies() {
         let run = run(&[1], vec![failed(0, 0, 0, 0.0, 100.0)]);
-        let summary = summarize(&run, 0).expect("a request");
+        let summary = block(&run).expect("a request");
         assert_eq!((summary.completed, summary.failed), (0, 1));
         assert!(summary.ttft.is_none() && summary.itl.is_none());
-        assert_eq!(summarize(&run, 1), None);
+    }
+
+    #[test]
+    fn the_choices_of_a_request_are_one_sequence() {
+        let mut record = request(0, 0, 0, 0.0, &[100.0, 110.0, 120.0, 140.0]);
+        record.choices = 2;
+        record.events.choice = vec![0, 1, 0, 1];
+        // 10, 10 and 20; by choice it would be 20 and 30.
+        let itl = block(&run(&[1], vec![record])).expect("a request").itl.expect("gaps");
+        assert_eq!((itl.median_ms, itl.mean_ms), (10.0, 40.0 / 3.0));
     }
 }

@@ -21,6 +21,7 @@ use crate::slo::{self, Verdict};
 use crate::stat::distribution::DEFAULT_PERCENTILES;
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{LevelInfo, Outcome, Phase, RequestRecord};
+use std::collections::BTreeMap;
 
 /// The summary of one level.
 #[derive(Debug, Clone, PartialEq)]
@@ -73,8 +74,21 @@ impl LevelSummary {
     }
 }
 
-/// Summarizes one level from all requests of a run (others than those of `level` are skipped).
-/// `info` is absent while the level runs. O(events), and memory for a few numbers per request.
+/// The measured requests of each level, in the order of the run.
+pub type MeasuredByLevel<'a> = BTreeMap<u16, Vec<&'a RequestRecord>>;
+
+/// Sorts the measured requests by level. Levels without one are left out.
+pub fn measured_by_level(requests: &[RequestRecord]) -> MeasuredByLevel<'_> {
+    let mut levels = MeasuredByLevel::new();
+    for record in requests.iter().filter(|record| record.phase == Phase::Measure) {
+        levels.entry(record.level).or_default().push(record);
+    }
+    levels
+}
+
+/// Summarizes one level from all requests of a run (others than those of `level` are skipped), as
+/// soon as it has ended. `info` is absent while that is not known. O(events), and memory for a few
+/// numbers per request.
 pub fn summarize_level(
     spec: &RunSpec,
     level: u16,
@@ -85,10 +99,20 @@ pub fn summarize_level(
         .iter()
         .filter(|record| record.level == level && record.phase == Phase::Measure)
         .collect();
+    summarize_measured(spec, level, info, &measured)
+}
+
+/// Summarizes one level from its measured requests.
+pub(crate) fn summarize_measured(
+    spec: &RunSpec,
+    level: u16,
+    info: Option<&LevelInfo>,
+    measured: &[&RequestRecord],
+) -> LevelSummary {
     let asked = spec.levels.get(usize::from(level)).cloned();
     let percentiles = percentiles(spec);
-    let counts = Counts::of(&measured);
-    let latencies = Latencies::of(&measured, &percentiles);
+    let counts = Counts::of(measured);
+    let latencies = Latencies::of(measured, &percentiles);
     let sent: Vec<&RequestRecord> =
         measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
     let evaluation = crate::goodput::evaluate(&spec.slo, &sent);
@@ -104,7 +128,7 @@ pub fn summarize_level(
         level,
         complete: info.map(|info| info.complete),
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
-        tokens: TokenFacts::of(&measured),
+        tokens: TokenFacts::of(measured),
         whole: windows.whole,
         steady: windows.steady,
         steady_absent_because: windows.steady_absent_because,

@@ -7,13 +7,13 @@ use super::quantile::{is_enough, percentile_of_sorted, position};
 /// The percentiles that every summary gives, 0 to 100. Those that a latency target names are added.
 pub const DEFAULT_PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-/// Bounds of a value with 95 % confidence.
+/// Bounds of a percentile with 95 % confidence. A bound that so few values cannot give is absent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     /// Lower bound.
-    pub low: f64,
+    pub low: Option<f64>,
     /// Upper bound.
-    pub high: f64,
+    pub high: Option<f64>,
 }
 
 /// One percentile of a population, in the unit of the population.
@@ -25,8 +25,8 @@ pub struct Percentile {
     pub value: f64,
     /// Whether the population is large enough for it; if not, it is shown with a mark and its n.
     pub enough: bool,
-    /// 95 % interval from order statistics; absent where the population is too small for one, and
-    /// for pooled gaps, whose values are not independent.
+    /// 95 % interval from order statistics; absent for pooled gaps, whose values are not
+    /// independent.
     pub interval: Option<Interval>,
 }
 
@@ -62,9 +62,9 @@ impl Distribution {
         let percentiles = percentiles
             .iter()
             .filter_map(|&p| {
-                let interval = interval::ranks(n, p).and_then(|(low, high)| {
-                    Some(Interval { low: value_at(low)?, high: value_at(high)? })
-                });
+                let (low, high) = interval::ranks(n, p);
+                let interval =
+                    Some(Interval { low: low.and_then(value_at), high: high.and_then(value_at) });
                 let value = percentile_of_sorted(&values, p)?;
                 Some(Percentile { p, value, enough: is_enough(n, p), interval })
             })
@@ -150,7 +150,8 @@ mod tests {
         assert_eq!(summary.median(), Some(30.0));
         let p99 = summary.percentile(99.0).expect("asked for");
         assert!((p99.value - 49.6).abs() < 1e-9);
-        assert!(!p99.enough && p99.interval.is_none());
+        assert!(!p99.enough);
+        assert_eq!(p99.interval, Some(Interval { low: Some(40.0), high: None }));
     }
 
     #[test]

@@ -11,15 +11,15 @@ const NORMAL_97_5: f64 = 1.959_963_985;
 /// Above this number of values, the binomial is taken as normal: its error is below one rank.
 const EXACT_N_MAX: u64 = 2_000;
 
-/// Ranks from 0 of the values that bound percentile `p` (0 to 100) of `n` values with at least
-/// 95 % confidence; absent where `n` values cannot bound it on both sides.
-pub(crate) fn ranks(n: u64, p: f64) -> Option<(u64, u64)> {
+/// Ranks from 0 of the values that bound percentile `p` (0 to 100) of `n` values, each left out by
+/// chance at most [`TAIL`]; a bound is absent where so few values cannot give it.
+pub(crate) fn ranks(n: u64, p: f64) -> (Option<u64>, Option<u64>) {
     let q = p / 100.0;
     if n == 0 || q <= 0.0 || q >= 1.0 {
-        return None;
+        return (None, None);
     }
     let (low, high) = if n <= EXACT_N_MAX { exact_ranks(n, q) } else { normal_ranks(n as f64, q) };
-    (low >= 1 && high <= n).then(|| (low - 1, high - 1))
+    (low.checked_sub(1), (high <= n).then(|| high - 1))
 }
 
 /// One-based ranks by the binomial distribution: the largest lower rank and the smallest upper one
@@ -64,16 +64,19 @@ mod tests {
         // Ranks (from 1) of the 95 % interval of a median: 10 values 2 and 9, 20 values 6 and 15,
         // 100 values 40 and 61.
         for (n, low, high) in [(10, 2, 9), (20, 6, 15), (100, 40, 61)] {
-            assert_eq!(ranks(n, 50.0), Some((low - 1, high - 1)), "n = {n}");
+            assert_eq!(ranks(n, 50.0), (Some(low - 1), Some(high - 1)), "n = {n}");
         }
     }
 
     #[test]
-    fn a_percentile_that_the_values_cannot_bound_has_no_interval() {
-        assert_eq!(ranks(5, 50.0), None);
-        assert_eq!(ranks(100, 99.0), None);
-        assert_eq!(ranks(0, 50.0), None);
-        assert!(ranks(1000, 99.0).is_some());
+    fn few_values_give_one_bound_or_none() {
+        assert_eq!(ranks(5, 50.0), (None, None));
+        assert_eq!(ranks(0, 50.0), (None, None));
+        // 0.99^100 = 0.37: the largest of 100 values is below P99 too often to bound it.
+        assert!(matches!(ranks(100, 99.0), (Some(_), None)));
+        // 0.99^368 = 0.0248, the first power below 0.025: so many values bound P99 from above.
+        assert_eq!(ranks(367, 99.0).1, None);
+        assert_eq!(ranks(368, 99.0).1, Some(367));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 use crate::request::RequestMetrics;
 use crate::stat::Distribution;
-use ifm_core::{Phase, RequestRecord};
+use ifm_core::RequestRecord;
 
 /// Smaller changes are no reason to distrust a mean.
 const SHARE_MIN: f64 = 0.10;
@@ -23,15 +23,13 @@ pub(super) const CHECK: Check = Check {
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(steady) = &level.steady else { return AtLevel::NotApplicable };
+    let window = steady.window;
     let mut within: Vec<&RequestRecord> = context
-        .run
-        .requests
+        .measured(level)
         .iter()
-        .filter(|record| record.level == level.level && record.phase == Phase::Measure)
+        .copied()
         .filter(|record| record.outcome.is_ok())
-        .filter(|record| {
-            record.start_ns >= steady.window.start_ns && record.start_ns < steady.window.end_ns
-        })
+        .filter(|record| record.start_ns >= window.start_ns && record.start_ns < window.end_ns)
         .collect();
     within.sort_by_key(|record| (record.start_ns, record.seq));
     let third = within.len() / 3;
@@ -67,12 +65,12 @@ fn change(
         let values =
             records.iter().filter_map(|record| value(RequestMetrics::derive(record))).collect();
         let median = *Distribution::from_values(values, &[50.0])?.percentile(50.0)?;
-        Some((median.value, median.interval?))
+        let interval = median.interval?;
+        Some((median.value, interval.low?, interval.high?))
     };
-    let (before, before_interval) = median(first)?;
-    let (after, after_interval) = median(last)?;
-    let apart =
-        before_interval.high < after_interval.low || after_interval.high < before_interval.low;
+    let (before, before_low, before_high) = median(first)?;
+    let (after, after_low, after_high) = median(last)?;
+    let apart = before_high < after_low || after_high < before_low;
     let change = after / before - 1.0;
     (before > 0.0 && apart && change.abs() > SHARE_MIN).then(|| {
         let sign = if change > 0.0 { "+" } else { "" };

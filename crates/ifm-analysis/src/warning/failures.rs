@@ -3,6 +3,7 @@
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 use crate::slo::ERROR_RATE_MAX;
+use ifm_core::Outcome;
 
 pub(super) const CHECK: Check =
     Check { id: "failures", title: "requests came back complete", run: Made::ByLevel(make) };
@@ -13,14 +14,21 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     if counts.failed == 0 {
         return AtLevel::Silent;
     }
-    let mut kinds: Vec<String> = counts
+    let refused: Vec<String> = counts
+        .statuses
+        .iter()
+        .filter(|(status, _)| *status >= 400)
+        .map(|(status, count)| format!("{count} with status {status}"))
+        .collect();
+    let kinds: Vec<String> = counts
         .outcomes
         .iter()
         .filter(|(outcome, _)| outcome.is_failure())
-        .map(|(outcome, count)| format!("{count} {outcome}"))
+        .map(|(outcome, count)| match *outcome {
+            Outcome::HttpError => format!("{outcome} ({})", refused.join(", ")),
+            _ => format!("{outcome} ({count})"),
+        })
         .collect();
-    let refused = counts.statuses.iter().filter(|(status, _)| *status >= 400);
-    kinds.extend(refused.map(|(status, count)| format!("status {status} {count} times")));
     let text = format!(
         "{} of {} requests failed ({}): {}",
         counts.failed,
@@ -48,6 +56,6 @@ mod tests {
             }
         };
         check("failures", spoil(1), Severity::Caution, "1 of 121 requests failed (0.8 %)");
-        check("failures", spoil(2), Severity::Invalid, "2 http_error, status 503 2 times");
+        check("failures", spoil(2), Severity::Invalid, "http_error (2 with status 503)");
     }
 }

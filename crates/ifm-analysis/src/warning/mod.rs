@@ -1,6 +1,6 @@
 //! Checks of a run: what deserves caution before a number is believed.
 //!
-//! One file per check, one line in [`CHECKS`]. A check says only what is certain from the run; it
+//! One file per check, one line in `CHECKS`. A check says only what is certain from the run; it
 //! can be silent, can warn about levels, or can be not applicable. What is not here: the client's
 //! own limits, which are judged in [`crate::health`] and only repeated here.
 
@@ -17,8 +17,8 @@ mod output_length;
 mod prompt_length;
 mod samples;
 
-use crate::level::LevelSummary;
-use ifm_core::RunData;
+use crate::level::{LevelSummary, MeasuredByLevel};
+use ifm_core::{RequestRecord, RunData};
 
 /// How much a warning weighs, lightest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,7 +110,15 @@ impl CheckResult {
 /// What the checks look at.
 struct Context<'a> {
     run: &'a RunData,
+    measured: &'a MeasuredByLevel<'a>,
     levels: &'a [LevelSummary],
+}
+
+impl<'a> Context<'a> {
+    /// The measured requests of a level.
+    fn measured(&self, level: &LevelSummary) -> &'a [&'a RequestRecord] {
+        self.measured.get(&level.level).map_or(&[], Vec::as_slice)
+    }
 }
 
 /// What one check finds in one level, or in the run.
@@ -158,8 +166,12 @@ const CHECKS: [&Check; 12] = [
 ];
 
 /// Makes every check.
-pub(crate) fn check(run: &RunData, levels: &[LevelSummary]) -> Vec<CheckResult> {
-    let context = Context { run, levels };
+pub(crate) fn check(
+    run: &RunData,
+    measured: &MeasuredByLevel,
+    levels: &[LevelSummary],
+) -> Vec<CheckResult> {
+    let context = Context { run, measured, levels };
     CHECKS.into_iter().map(|check| check.make(&context)).collect()
 }
 

@@ -13,7 +13,11 @@ pub(super) const CHECK: Check =
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let ok = level.counts.ok;
     if ok < ANSWERS_MIN {
-        let text = format!("only {ok} complete answers: even medians are rough");
+        let text = match ok {
+            0 => "no complete answer".to_owned(),
+            1 => "only 1 complete answer".to_owned(),
+            _ => format!("only {ok} complete answers: even medians are rough"),
+        };
         return AtLevel::Fires(Severity::Caution, text);
     }
     if !is_enough(ok, 99.0) {

@@ -1,0 +1,226 @@
+//! How numbers are written for people: three or four digits, and the unit beside them.
+//!
+//! Time is in nanoseconds until it comes here. What is not here: numbers for programs, which keep
+//! all digits and have their unit in the name of the field.
+
+const NS_PER_MS: f64 = 1e6;
+const MS_PER_S: f64 = 1e3;
+/// What stands where a number is not known.
+pub(crate) const ABSENT: &str = "–";
+
+/// A whole number in groups of three digits.
+pub(crate) fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(' ');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A positive number with three digits, four above 1000, then `k`, `M`, `G`.
+pub(crate) fn number(value: f64) -> String {
+    let size = value.abs();
+    if !value.is_finite() {
+        ABSENT.to_owned()
+    } else if size >= 999_950.0 * 1e3 {
+        format!("{}G", decimals(value / 1e9))
+    } else if size >= 999_950.0 {
+        format!("{}M", decimals(value / 1e6))
+    } else if size >= 99_999.5 {
+        format!("{}k", decimals(value / 1e3))
+    } else if value >= 999.5 {
+        count(value.round() as u64)
+    } else {
+        decimals(value)
+    }
+}
+
+/// Up to three digits.
+fn decimals(value: f64) -> String {
+    let size = value.abs();
+    let places = match size {
+        _ if size >= 99.95 || size == 0.0 => 0,
+        _ if size >= 9.995 => 1,
+        _ if size >= 0.0995 => 2,
+        _ => 3,
+    };
+    format!("{value:.places$}")
+}
+
+/// A time in milliseconds below one second, in seconds above.
+pub(crate) fn span(ns: f64) -> String {
+    let ms = ns / NS_PER_MS;
+    if ms.abs() >= 999.5 {
+        format!("{} s", number(ms / MS_PER_S))
+    } else {
+        format!("{} ms", number(ms))
+    }
+}
+
+/// A share in percent. Shows 100 and 0 only if all or nothing is meant.
+pub(crate) fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if share > 0.0 && value < 0.1 {
+        "<0.1%".to_owned()
+    } else if share < 1.0 && value > 99.9 {
+        ">99.9%".to_owned()
+    } else if value == value.round() || value.abs() >= 9.95 && value < 99.0 {
+        format!("{value:.0}%")
+    } else {
+        format!("{value:.1}%")
+    }
+}
+
+/// A limit as the user wrote it, in milliseconds or seconds, without rounding.
+pub(crate) fn limit(ms: f64) -> String {
+    if ms >= MS_PER_S { format!("{} s", ms / MS_PER_S) } else { format!("{ms} ms") }
+}
+
+/// Bytes in powers of 1024.
+pub(crate) fn bytes(value: u64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let mut size = value as f64;
+    let mut unit = 0;
+    while size >= 1024.0 && unit + 1 < units.len() {
+        size /= 1024.0;
+        unit += 1;
+    }
+    format!("{} {}", number(size), units.get(unit).copied().unwrap_or("B"))
+}
+
+/// Text from a server or a user without control characters, so that it cannot steer a terminal,
+/// and of bounded length.
+pub(crate) fn plain(text: &str) -> String {
+    const LENGTH_MAX: usize = 300;
+    let mut plain: String = text
+        .chars()
+        .take(LENGTH_MAX)
+        .map(|c| if c.is_control() || is_direction_mark(c) { '?' } else { c })
+        .collect();
+    if text.chars().nth(LENGTH_MAX).is_some() {
+        plain.push('…');
+    }
+    plain
+}
+
+/// A command line as it can be given to a shell again: words that a shell would take apart are
+/// quoted (POSIX single quotes).
+pub(crate) fn command_line(words: &[String]) -> String {
+    let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    let quoted: Vec<String> = words
+        .iter()
+        .map(|word| {
+            let word = plain(word);
+            if !word.is_empty() && word.chars().all(is_safe) {
+                word
+            } else {
+                format!("'{}'", word.replace('\'', "'\\''"))
+            }
+        })
+        .collect();
+    quoted.join(" ")
+}
+
+/// Invisible marks that can make text read in another order than it is stored.
+fn is_direction_mark(c: char) -> bool {
+    matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The signs of this program in ASCII; other characters outside ASCII become `?`.
+pub(crate) fn ascii(text: &str) -> String {
+    let mut ascii = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '●' => ascii.push('*'),
+            '◀' => ascii.push('<'),
+            '✓' => ascii.push_str("ok"),
+            '⚠' => ascii.push('!'),
+            '✗' => ascii.push('x'),
+            '·' => ascii.push('|'),
+            '–' => ascii.push('-'),
+            '→' => ascii.push_str("->"),
+            '≤' => ascii.push_str("<="),
+            '≥' => ascii.push_str(">="),
+            '…' => ascii.push_str("..."),
+            c if c.is_ascii() => ascii.push(c),
+            _ => ascii.push('?'),
+        }
+    }
+    ascii
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_keep_three_or_four_digits() {
+        let check = |value: f64, expect: &str| assert_eq!(number(value), expect, "{value}");
+        check(0.0, "0");
+        check(0.0123, "0.012");
+        check(0.999, "1.00");
+        check(3.456, "3.46");
+        check(9.996, "10.0");
+        check(42.04, "42.0");
+        check(99.96, "100");
+        check(158.4, "158");
+        check(999.6, "1 000");
+        check(2352.4, "2 352");
+        check(99_999.0, "99 999");
+        check(123_456.0, "123k");
+        check(999_960.0, "1.00M");
+        check(8_467_200.0, "8.47M");
+        check(2.5e9, "2.50G");
+        check(f64::NAN, ABSENT);
+    }
+
+    #[test]
+    fn times_change_unit_at_one_second() {
+        let check = |ms: f64, expect: &str| assert_eq!(span(ms * 1e6), expect, "{ms}");
+        check(0.41, "0.41 ms");
+        check(6.34, "6.34 ms");
+        check(91.04, "91.0 ms");
+        check(410.4, "410 ms");
+        check(999.6, "1.00 s");
+        check(1150.0, "1.15 s");
+        check(75_000.0, "75.0 s");
+    }
+
+    #[test]
+    fn shares_never_round_to_all_or_nothing() {
+        let check = |share: f64, expect: &str| assert_eq!(percent(share), expect, "{share}");
+        check(1.0, "100%");
+        check(0.0, "0%");
+        check(0.9995, ">99.9%");
+        check(0.999, "99.9%");
+        check(0.869, "87%");
+        check(0.042, "4.2%");
+        check(0.0001, "<0.1%");
+    }
+
+    #[test]
+    fn counts_limits_and_bytes() {
+        assert_eq!(
+            (count(0), count(999), count(1_234_567)),
+            ("0".into(), "999".into(), "1 234 567".into())
+        );
+        assert_eq!(
+            (limit(500.0), limit(1500.0), limit(0.9)),
+            ("500 ms".into(), "1.5 s".into(), "0.9 ms".into())
+        );
+        assert_eq!((bytes(512), bytes(8 << 30)), ("512 B".into(), "8.00 GiB".into()));
+    }
+
+    #[test]
+    fn foreign_text_cannot_steer_a_terminal() {
+        assert_eq!(plain("a\u{1b}[2Jb\n\u{202E}c"), "a?[2Jb??c");
+        let words = ["a", "--slo", "ttft:p99<500ms", "it's", ""].map(str::to_owned);
+        assert_eq!(command_line(&words), r"a --slo 'ttft:p99<500ms' 'it'\''s' ''");
+        assert_eq!(plain(&"x".repeat(400)).chars().count(), 301);
+        assert_eq!(ascii("● 5 ✓ ≤ 3 → é"), "* 5 ok <= 3 -> ?");
+    }
+}

@@ -1,0 +1,124 @@
+//! What a report shows: the head of the run and everything that analysis computed from it.
+//!
+//! Renderers read this and nothing else, so that no two formats can disagree. What is not here:
+//! how a number is written, see `format`.
+
+use crate::format::{count, plain, span};
+use ifm_analysis::definitions::vllm::{self, VllmSummary};
+use ifm_analysis::level::{GapLabel, measured_by_level};
+use ifm_analysis::{LevelSummary, RunSummary};
+use ifm_core::{Manifest, RunData};
+
+/// The note of a server that says where its weights come from.
+const WEIGHTS_NOTE: &str = "weights";
+
+/// What a report shows.
+#[derive(Debug, Clone)]
+pub struct ReportModel {
+    /// The head of the run.
+    pub manifest: Manifest,
+    /// Levels, checks and answers.
+    pub summary: RunSummary,
+    /// Each level of `summary` as vLLM's benchmark would count it.
+    pub vllm: Vec<VllmSummary>,
+}
+
+impl ReportModel {
+    /// From a run and what [`ifm_analysis::summarize`] made of it.
+    pub fn new(run: &RunData, summary: RunSummary) -> ReportModel {
+        let measured = measured_by_level(&run.requests);
+        let block =
+            |level: &LevelSummary| vllm::summarize(level, measured.get(&level.level)?.as_slice());
+        let vllm = summary.levels.iter().filter_map(block).collect();
+        ReportModel { manifest: run.manifest.clone(), summary, vllm }
+    }
+
+    /// Model, server and host of the server: what was measured.
+    pub(crate) fn title(&self) -> Vec<String> {
+        let target = &self.manifest.spec.target;
+        let server = &self.manifest.server;
+        let mut parts = vec![plain(&target.model)];
+        if let Some(kind) = &server.kind {
+            let version = server.version.as_deref().unwrap_or("");
+            parts.push(plain(format!("{kind} {version}").trim()));
+        }
+        parts.push(plain(&target.base_url));
+        parts
+    }
+
+    /// Workload, load and length: under which conditions.
+    pub(crate) fn conditions(&self) -> Vec<String> {
+        let spec = &self.manifest.spec;
+        let workload = &spec.workload;
+        let mut parts = vec![format!(
+            "{} {} {}→{} tokens",
+            spec.target.api.word(),
+            plain(&workload.kind),
+            count(u64::from(workload.prompt_tokens)),
+            count(u64::from(workload.output_tokens))
+        )];
+        if workload.shared_prefix_tokens > 0 {
+            parts.push(format!("{} of them shared", count(workload.shared_prefix_tokens.into())));
+        }
+        if !spec.target.stream {
+            parts.push("not streamed".to_owned());
+        }
+        if spec.target.fresh_connections {
+            parts.push("a new connection for each request, inside its time".to_owned());
+        }
+        let users: Vec<String> =
+            self.summary.levels.iter().map(|level| users(level.concurrency_asked())).collect();
+        let plural = if users.len() == 1 && users.first().is_some_and(|only| only == "1") {
+            "user"
+        } else {
+            "users"
+        };
+        parts.push(format!("closed loop, {} {plural}", users.join(", ")));
+        let sent: u64 = self.summary.levels.iter().map(|level| level.counts.sent).sum();
+        parts.push(format!("{} requests", count(sent)));
+        parts.extend(self.duration_ns().map(span));
+        parts
+    }
+
+    /// From the first start to the last end of all levels, nanoseconds.
+    fn duration_ns(&self) -> Option<f64> {
+        let windows = || self.summary.levels.iter().filter_map(|level| level.whole.as_ref());
+        let start = windows().map(|whole| whole.window.start_ns).min()?;
+        let end = windows().map(|whole| whole.window.end_ns).max()?;
+        Some(end.saturating_sub(start) as f64)
+    }
+
+    /// What the server said about its weights, if they are random: the text then means nothing.
+    pub(crate) fn random_weights(&self) -> Option<String> {
+        let weights = self.manifest.server.notes.get(WEIGHTS_NOTE)?;
+        weights.starts_with("random").then(|| {
+            format!("The weights are {}: the speed is real, the text is noise.", plain(weights))
+        })
+    }
+
+    /// Whether gaps of any level are between events rather than tokens.
+    pub(crate) fn gap_label(&self) -> GapLabel {
+        let inter_event = |level: &LevelSummary| level.latencies.gap_label == GapLabel::InterEvent;
+        if self.summary.levels.iter().any(inter_event) {
+            GapLabel::InterEvent
+        } else {
+            GapLabel::InterToken
+        }
+    }
+
+    /// Index into the spec of the largest level that fits, for its mark in a table.
+    pub(crate) fn fitting_level(&self) -> Option<u16> {
+        let answers = self.summary.answers.as_ref()?;
+        answers.users.users.map(|_| answers.at.level)
+    }
+}
+
+/// A number of users, or a sign that it is not known.
+pub(crate) fn users(users: Option<u32>) -> String {
+    users.map_or_else(|| "?".to_owned(), |users| count(u64::from(users)))
+}
+
+/// A number of users in words: `1 user`, `4 users`.
+pub(crate) fn users_words(number: Option<u32>) -> String {
+    format!("{} {}", users(number), if number == Some(1) { "user" } else { "users" })
+}

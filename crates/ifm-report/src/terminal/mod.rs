@@ -1,0 +1,241 @@
+//! Results for people at a terminal: a table of levels, or one level in detail, and the answers.
+//!
+//! A sweep prints the header and one row per level as each one ends, then the answers; `terminal`
+//! gives all of it at once. What is not here: whether the terminal is wide, coloured or ASCII
+//! only; the caller says so.
+
+mod single;
+mod table;
+
+pub use table::{level_footnote, level_header, level_line};
+
+use crate::ReportModel;
+use crate::format::ascii;
+use crate::words::{self, Answer};
+use ifm_analysis::Severity;
+
+/// How to print.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TerminalStyle {
+    /// Columns of the terminal; the table drops columns in a fixed order to fit.
+    pub width: usize,
+    /// Whether colours are shown. Nothing is said in colour only.
+    pub color: bool,
+    /// Whether only ASCII may be printed.
+    pub ascii: bool,
+}
+
+/// The colours that are used.
+#[derive(Clone, Copy)]
+enum Color {
+    Dim,
+    Bold,
+    Green,
+    Yellow,
+    Red,
+}
+
+impl TerminalStyle {
+    /// Text in a color, if colors are on. The text's width must be set before.
+    fn paint(&self, color: Color, text: &str) -> String {
+        if !self.color || text.is_empty() {
+            return text.to_owned();
+        }
+        let code = match color {
+            Color::Dim => "2",
+            Color::Bold => "1",
+            Color::Green => "32",
+            Color::Yellow => "33",
+            Color::Red => "31",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// Text in the characters that may be printed.
+    fn text(&self, text: &str) -> String {
+        if self.ascii { ascii(text) } else { text.to_owned() }
+    }
+}
+
+/// The whole result: head line, table or single level, answers. Ends with a line break.
+pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
+    let mut out = heading(model, style);
+    out.push('\n');
+    match model.summary.levels.as_slice() {
+        [] => out.push_str("no request was measured\n"),
+        [only] => out.push_str(&single::level(only, style)),
+        levels => {
+            let fitting = model.fitting_level();
+            out.push_str(&level_header(style, model.gap_label()));
+            out.push('\n');
+            for level in levels {
+                out.push_str(&level_line(level, style, fitting == Some(level.level)));
+                out.push('\n');
+            }
+            if let Some(footnote) = level_footnote(levels, style) {
+                out.push_str(&footnote);
+                out.push('\n');
+            }
+        }
+    }
+    out.push('\n');
+    out.push_str(&terminal_answers(model, style));
+    out
+}
+
+fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
+    let mut out = String::new();
+    let title = style.text(&model.title().join(" · "));
+    out.push_str(&style.paint(Color::Bold, &title));
+    out.push('\n');
+    out.push_str(&style.text(&model.conditions().join(" · ")));
+    out.push('\n');
+    if let Some(random) = model.random_weights() {
+        out.push_str(&style.text(&random));
+        out.push('\n');
+    }
+    if let Some(reason) = &model.manifest.stop_reason {
+        let reason = format!("⚠ partial: {}", crate::format::plain(reason));
+        out.push_str(&style.paint(Color::Yellow, &style.text(&reason)));
+        out.push('\n');
+    }
+    out
+}
+
+/// The four answers, and below them what the checks found. Ends with a line break; empty if
+/// nothing was measured.
+pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
+    let Some(answers) = &model.summary.answers else { return String::new() };
+    let mut out = String::new();
+    for answer in words::answers(answers, &model.summary.checks) {
+        out.push_str(&answer_line(&answer, style));
+        out.push('\n');
+    }
+    for warning in &model.summary.warnings {
+        let text = format!("     {} {}", words::sign(warning.severity), words::warning(warning));
+        let color = match warning.severity {
+            Severity::Note => Color::Dim,
+            Severity::Caution => Color::Yellow,
+            Severity::Invalid => Color::Red,
+        };
+        for line in wrap(&style.text(&text), style.width, "       ") {
+            out.push_str(&style.paint(color, &line));
+            out.push('\n');
+        }
+    }
+    out
+}
+
+fn answer_line(answer: &Answer, style: &TerminalStyle) -> String {
+    let question = format!(" ● {:<17}", answer.question);
+    let value = format!("{} {}", answer.value, answer.unit);
+    let line = format!("{question}  {}   {}", value.trim_end(), answer.detail);
+    let lines = wrap(&style.text(line.trim_end()), style.width, "                      ");
+    lines.join("\n")
+}
+
+/// Breaks a line at spaces so that no part is wider than `width`, if words allow; parts after the
+/// first start with `indent`.
+fn wrap(line: &str, width: usize, indent: &str) -> Vec<String> {
+    let width = width.max(indent.len() + 20);
+    let mut lines = Vec::new();
+    let mut current = String::new();
+    // Leading spaces belong to the line, so the first word carries them.
+    let lead = line.len() - line.trim_start().len();
+    let (lead, rest) = line.split_at(lead);
+    current.push_str(lead);
+    let mut is_fresh = true;
+    for word in rest.split(' ') {
+        let extra = usize::from(!is_fresh) + word.chars().count();
+        if !is_fresh && current.chars().count() + extra > width {
+            lines.push(current.trim_end().to_owned());
+            current = indent.to_owned();
+            is_fresh = true;
+        }
+        if !is_fresh {
+            current.push(' ');
+        }
+        current.push_str(word);
+        is_fresh = false;
+    }
+    lines.push(current);
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{all_failed, model, single, sweep};
+
+    const PLAIN: TerminalStyle = TerminalStyle { width: 100, color: false, ascii: false };
+
+    #[test]
+    fn a_sweep() {
+        insta::assert_snapshot!(terminal(&model(&sweep()), &PLAIN));
+    }
+
+    #[test]
+    fn a_single_level() {
+        insta::assert_snapshot!(terminal(&model(&single()), &PLAIN));
+    }
+
+    #[test]
+    fn a_level_without_an_answer() {
+        insta::assert_snapshot!(terminal(&model(&all_failed()), &PLAIN));
+    }
+
+    #[test]
+    fn every_width_is_kept_down_to_sixty() {
+        let mut run = sweep();
+        run.manifest.spec.target.model = "m".to_owned();
+        let model = model(&run);
+        for width in [60, 79, 80, 100, 200] {
+            let style = TerminalStyle { width, ..PLAIN };
+            let header = level_header(&style, model.gap_label());
+            assert!(header.chars().count() <= width, "{width}: {header}");
+            for level in &model.summary.levels {
+                let line = level_line(level, &style, true);
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+            for line in terminal_answers(&model, &style).lines() {
+                assert!(line.chars().count() <= width, "{width}: {line}");
+            }
+        }
+    }
+
+    #[test]
+    fn ascii_is_ascii_and_plain_has_no_escapes() {
+        let model = model(&sweep());
+        let style = TerminalStyle { ascii: true, ..PLAIN };
+        assert!(terminal(&model, &style).is_ascii());
+        assert!(!terminal(&model, &PLAIN).contains('\u{1b}'));
+        let color = terminal(&model, &TerminalStyle { color: true, ..PLAIN });
+        assert!(color.contains("\u{1b}[31m"));
+    }
+
+    #[test]
+    fn names_cannot_steer_the_terminal() {
+        let mut run = sweep();
+        run.manifest.spec.target.model = "evil\u{1b}[2J\nmodel".to_owned();
+        run.manifest.stop_reason = Some("stopped\u{7}".to_owned());
+        let text = terminal(&model(&run), &PLAIN);
+        assert!(text.contains("evil?[2J?model") && text.contains("stopped?"));
+    }
+
+    #[test]
+    fn random_weights_are_named() {
+        let mut run = sweep();
+        let notes = &mut run.manifest.server.notes;
+        notes.insert("weights".to_owned(), "random, seed 7".to_owned());
+        assert!(terminal(&model(&run), &PLAIN).contains("The weights are random, seed 7:"));
+        run.manifest.server.notes.insert("weights".to_owned(), "model.gguf".to_owned());
+        assert!(!terminal(&model(&run), &PLAIN).contains("noise"));
+    }
+
+    #[test]
+    fn long_lines_break_at_words() {
+        assert_eq!(wrap("  one two three", 100, "  "), ["  one two three"]);
+        let lines = wrap("  aaaaaaaaaa bbbbbbbbbb cccccccccc", 24, "    ");
+        assert_eq!(lines, ["  aaaaaaaaaa bbbbbbbbbb", "    cccccccccc"]);
+    }
+}

@@ -1,0 +1,142 @@
+//! One level in detail.
+
+use super::{Color, TerminalStyle, wrap};
+use crate::format::{ABSENT, number, percent, span};
+use crate::model::users;
+use crate::words::{accounting, marked_span, note};
+use ifm_analysis::LevelSummary;
+use ifm_analysis::level::{TokenFacts, WindowSummary};
+use ifm_analysis::stat::{Distribution, Percentile};
+
+/// Percentiles of the block.
+const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
+
+/// The block of one level; ends with a line break.
+pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
+    let mut lines = vec![fact("users", &users(level.concurrency_asked()))];
+    lines.push(fact("requests", &accounting(level)));
+    for window in [&level.steady, &level.whole].into_iter().flatten() {
+        lines.push(fact(window.window.kind.word(), &rates(window)));
+    }
+    if let Some(reason) = &level.steady_absent_because {
+        lines.push(fact("", &format!("no steady window: {reason}")));
+    }
+    lines.extend(level.goodput.and_then(|goodput| goodput.attainment()).map(|share| {
+        fact("goodput", &format!("{} of the requests met the whole target", percent(share)))
+    }));
+    lines.push(fact("tokens", &tokens(&level.tokens)));
+    let verdict = note(level, false);
+    if !verdict.is_empty() {
+        lines.push(fact("target", &verdict));
+    }
+    let mut out = String::new();
+    for line in lines {
+        for part in wrap(&style.text(&line), style.width, "            ") {
+            out.push_str(&part);
+            out.push('\n');
+        }
+    }
+    out.push_str(&latencies(level, style));
+    out
+}
+
+fn fact(name: &str, text: &str) -> String {
+    format!(" {name:<10} {text}").trim_end().to_owned()
+}
+
+fn rates(window: &WindowSummary) -> String {
+    let mut parts = vec![format!("{} output tok/s", number(window.output_tok_per_s))];
+    parts.extend(window.total_tok_per_s.map(|rate| format!("{} total tok/s", number(rate))));
+    parts.push(format!("{} req/s", number(window.req_per_s)));
+    parts.extend(window.good_req_per_s.map(|rate| format!("{} good req/s", number(rate))));
+    let concurrency = window.concurrency;
+    parts.push(format!(
+        "in flight {} (p50 {}, p95 {}, max {})",
+        number(concurrency.mean),
+        concurrency.p50,
+        concurrency.p95,
+        concurrency.max
+    ));
+    parts.push(format!("over {}", span(window.window.seconds() * 1e9)));
+    if window.output_tokens_incomplete > 0.0 {
+        let lost = number(window.output_tokens_incomplete);
+        parts.push(format!("{lost} of the tokens came on requests that did not complete"));
+    }
+    parts.join(" · ")
+}
+
+fn tokens(facts: &TokenFacts) -> String {
+    let length = |name: &str, got: Option<f64>, asked: Option<f64>| {
+        let got = got.map_or_else(|| "not counted".to_owned(), number);
+        let asked = asked.map(|asked| format!(" (asked {})", number(asked)));
+        format!("{name} {got}{}", asked.unwrap_or_default())
+    };
+    let mut parts = vec![
+        length("prompt", facts.prompt_mean, facts.prompt_asked_mean),
+        length("output", facts.output_mean, facts.output_asked_mean),
+        facts.output_from.provenance().words().to_owned(),
+    ];
+    let cached = facts.cached_share.filter(|share| *share > 0.0);
+    parts.extend(cached.map(|share| format!("{} of prompts cached", percent(share))));
+    parts.join(" · ")
+}
+
+fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
+    let latencies = &level.latencies;
+    if latencies.e2e_ns.is_none() {
+        return String::new();
+    }
+    let head = format!(
+        " {:<10}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>9}",
+        "", "mean", "p50", "p90", "p95", "p99", "max", "n"
+    );
+    let mut out = format!("\n{}\n", style.paint(Color::Bold, &head));
+    let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
+    let rows = [
+        ("TTFT", latencies.ttft_ns.as_ref()),
+        ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
+        (latencies.gap_label.short(), latencies.gap_ns.as_ref()),
+        ("per token", latencies.gap_ns_per_token.as_ref()),
+        ("TPOT", latencies.tpot_ns.as_ref()),
+        ("TPOT ~", latencies.tpot_ns_estimated.as_ref()),
+        ("E2E", latencies.e2e_ns.as_ref()),
+    ];
+    for (name, distribution) in rows {
+        if let Some(distribution) = distribution {
+            out.push_str(&row(name, distribution, style, &marked_span, &span));
+        }
+    }
+    let rate = |percentile: &Percentile| {
+        format!("{}{}", if percentile.enough { "" } else { "~" }, number(percentile.value))
+    };
+    let speeds = [
+        ("tok/s/user", latencies.user_tok_per_s.as_ref()),
+        ("tok/s/us. ~", latencies.user_tok_per_s_estimated.as_ref()),
+    ];
+    for (name, distribution) in speeds {
+        if let Some(distribution) = distribution {
+            out.push_str(&row(name, distribution, style, &rate, &number));
+        }
+    }
+    out
+}
+
+fn row(
+    name: &str,
+    distribution: &Distribution,
+    style: &TerminalStyle,
+    percentile: &dyn Fn(&Percentile) -> String,
+    value: &dyn Fn(f64) -> String,
+) -> String {
+    let mut line = format!(" {name:<10}{:>9}", value(distribution.mean));
+    for p in PERCENTILES {
+        let found = distribution.percentile(p);
+        let text = found.map_or_else(|| ABSENT.to_owned(), percentile);
+        let text = format!("{:>10}", style.text(&text));
+        let is_rough = found.is_some_and(|found| !found.enough);
+        line.push_str(&if is_rough { style.paint(Color::Dim, &text) } else { text });
+    }
+    let count = crate::format::count(distribution.n);
+    line.push_str(&format!("{:>10}{count:>9}\n", value(distribution.max)));
+    line
+}

@@ -1,0 +1,202 @@
+//! The table of levels, row by row.
+//!
+//! Columns have fixed widths, so that a row can be printed before the next level has run.
+
+use super::{Color, TerminalStyle};
+use crate::format::{ABSENT, number, percent};
+use crate::model::users;
+use crate::words::{marked_span, note};
+use ifm_analysis::level::GapLabel;
+use ifm_analysis::stat::Distribution;
+use ifm_analysis::{LevelSummary, slo::VerdictState};
+
+/// Room that is kept for the note at the end of a row.
+const NOTE_WIDTH: usize = 16;
+
+/// One cell before it is padded.
+struct Cell {
+    text: String,
+    /// Whether it stands on too few values, or on estimated counts.
+    is_rough: bool,
+}
+
+impl Cell {
+    fn plain(text: String) -> Cell {
+        Cell { text, is_rough: false }
+    }
+
+    fn absent() -> Cell {
+        Cell::plain(ABSENT.to_owned())
+    }
+}
+
+/// One column.
+struct Column {
+    head: fn(GapLabel) -> String,
+    width: usize,
+    /// Columns with the highest value go first when the terminal is narrow; 0 stays.
+    drop_order: u8,
+    cell: fn(&LevelSummary) -> Cell,
+}
+
+const COLUMNS: [Column; 9] = [
+    Column {
+        head: |_| "users".to_owned(),
+        width: 6,
+        drop_order: 0,
+        cell: |level| Cell::plain(users(level.concurrency_asked())),
+    },
+    Column {
+        head: |_| "req/s".to_owned(),
+        width: 7,
+        drop_order: 6,
+        cell: |level| rate(level.window().map(|window| window.req_per_s)),
+    },
+    Column {
+        head: |_| "out tok/s".to_owned(),
+        width: 11,
+        drop_order: 0,
+        cell: |level| rate(level.window().map(|window| window.output_tok_per_s)),
+    },
+    Column { head: |_| "tok/s/user".to_owned(), width: 11, drop_order: 2, cell: speed },
+    Column {
+        head: |_| "TTFT p50".to_owned(),
+        width: 10,
+        drop_order: 5,
+        cell: |level| percentile(level.latencies.ttft_ns.as_ref(), 50.0),
+    },
+    Column {
+        head: |_| "TTFT p99".to_owned(),
+        width: 9,
+        drop_order: 1,
+        cell: |level| percentile(level.latencies.ttft_ns.as_ref(), 99.0),
+    },
+    Column {
+        head: |label| format!("{} p50", label.short()),
+        width: 10,
+        drop_order: 4,
+        cell: |level| percentile(level.latencies.gap_ns.as_ref(), 50.0),
+    },
+    Column {
+        head: |label| format!("{} p99", label.short()),
+        width: 9,
+        drop_order: 0,
+        cell: |level| percentile(level.latencies.gap_ns.as_ref(), 99.0),
+    },
+    Column {
+        head: |_| "ok".to_owned(),
+        width: 7,
+        drop_order: 3,
+        cell: |level| match level.counts.ok_share() {
+            Some(share) => Cell::plain(percent(share)),
+            None => Cell::absent(),
+        },
+    },
+];
+
+fn rate(value: Option<f64>) -> Cell {
+    value.map_or_else(Cell::absent, |value| Cell::plain(number(value)))
+}
+
+fn speed(level: &LevelSummary) -> Cell {
+    match level.user_tok_per_s() {
+        None => Cell::absent(),
+        Some((speed, false)) => Cell::plain(number(speed)),
+        Some((speed, true)) => Cell { text: format!("~{}", number(speed)), is_rough: true },
+    }
+}
+
+fn percentile(distribution: Option<&Distribution>, p: f64) -> Cell {
+    let found = distribution.and_then(|distribution| distribution.percentile(p));
+    found.map_or_else(Cell::absent, |percentile| Cell {
+        text: marked_span(percentile),
+        is_rough: !percentile.enough,
+    })
+}
+
+/// The columns that fit, in order.
+fn columns(style: &TerminalStyle) -> Vec<&'static Column> {
+    const ALL: &[Column] = &COLUMNS;
+    let mut columns: Vec<&Column> = ALL.iter().collect();
+    let width =
+        |columns: &[&Column]| columns.iter().map(|column| column.width).sum::<usize>() + NOTE_WIDTH;
+    while width(&columns) > style.width {
+        let widest_order = columns.iter().map(|column| column.drop_order).max().unwrap_or(0);
+        if widest_order == 0 {
+            break;
+        }
+        columns.retain(|column| column.drop_order != widest_order);
+    }
+    columns
+}
+
+/// The head of the table, without a line break. `label` says what the gaps are called; while it is
+/// not known, take [`GapLabel::InterToken`].
+pub fn level_header(style: &TerminalStyle, label: GapLabel) -> String {
+    let mut line = String::new();
+    for column in columns(style) {
+        line.push_str(&format!("{:>width$}", (column.head)(label), width = column.width));
+    }
+    line.push_str("  note");
+    style.paint(Color::Bold, &line)
+}
+
+/// One row, without a line break. `is_fitting` marks the largest level inside the latency target,
+/// which is known only when the next level has run.
+pub fn level_line(level: &LevelSummary, style: &TerminalStyle, is_fitting: bool) -> String {
+    let mut line = String::new();
+    let mut width = 0;
+    for column in columns(style) {
+        let cell = (column.cell)(level);
+        let text = format!("{:>width$}", style.text(&cell.text), width = column.width);
+        width += text.chars().count();
+        let text = if cell.is_rough { style.paint(Color::Dim, &text) } else { text };
+        line.push_str(&text);
+    }
+    let room = style.width.saturating_sub(width + 2);
+    let note = shorten(&style.text(&note(level, is_fitting)), room);
+    if note.is_empty() {
+        return line;
+    }
+    let color = match level.verdict.state {
+        VerdictState::Pass => Color::Green,
+        VerdictState::Fail => Color::Red,
+        VerdictState::Unknown => Color::Yellow,
+    };
+    format!("{line}  {}", style.paint(color, &note))
+}
+
+/// Cuts a note that does not fit.
+fn shorten(note: &str, room: usize) -> String {
+    if note.chars().count() <= room {
+        return note.to_owned();
+    }
+    let kept: String = note.chars().take(room.saturating_sub(1)).collect();
+    format!("{kept}{}", if note.is_ascii() { "." } else { "…" })
+}
+
+/// What `~` means, if any row has one; without a line break.
+pub fn level_footnote(levels: &[LevelSummary], style: &TerminalStyle) -> Option<String> {
+    let is_rough =
+        |level: &LevelSummary| columns(style).iter().any(|column| (column.cell)(level).is_rough);
+    let rough: Vec<&LevelSummary> = levels.iter().filter(|level| is_rough(level)).collect();
+    if rough.is_empty() {
+        return None;
+    }
+    let mut parts = Vec::new();
+    let smallest = rough
+        .iter()
+        .filter_map(|level| level.latencies.ttft_ns.as_ref())
+        .filter(|ttft| ttft.percentile(99.0).is_some_and(|percentile| !percentile.enough))
+        .map(|ttft| ttft.n)
+        .min();
+    parts.extend(smallest.map(|n| format!("P99 needs 1000 values, here n={n} and more")));
+    let estimated = rough.iter().any(|level| level.user_tok_per_s().is_some_and(|speed| speed.1));
+    if estimated {
+        parts.push("speed from a number of tokens that nobody counted".to_owned());
+    }
+    if parts.is_empty() {
+        parts.push("from few values".to_owned());
+    }
+    Some(style.paint(Color::Dim, &style.text(&format!("     ~ rough: {}", parts.join("; ")))))
+}

@@ -1,0 +1,110 @@
+//! The block that `vllm bench serve` prints, so that eyes and scripts which know it can read ours.
+//!
+//! Layout as in version 0.33: 50 wide, labels left in 40, values left in 10. The numbers follow
+//! vLLM's definitions, see [`ifm_analysis::definitions::vllm`]; a value that is not defined is
+//! `nan`, as Python prints it. What is not here: notes of our own, which would break the readers.
+
+use crate::ReportModel;
+use ifm_analysis::definitions::vllm::{PERCENTILES, VllmLatency, VllmSummary};
+use std::fmt::Write;
+
+const WIDTH: usize = 50;
+/// The name of the latency target that was given in vLLM's own words.
+const GOODPUT_TARGET: &str = "goodput";
+
+/// One block for each level, an empty line between them.
+pub fn vllm(model: &ReportModel) -> String {
+    let goodput = model.manifest.spec.slo.name == GOODPUT_TARGET;
+    let blocks: Vec<String> = model.vllm.iter().map(|summary| block(summary, goodput)).collect();
+    blocks.join("\n")
+}
+
+fn block(summary: &VllmSummary, goodput: bool) -> String {
+    let mut out = String::new();
+    rule(&mut out, " Serving Benchmark Result ", '=');
+    line(&mut out, "Successful requests:", &summary.completed.to_string());
+    line(&mut out, "Failed requests:", &summary.failed.to_string());
+    if let Some(concurrency) = summary.max_concurrency {
+        line(&mut out, "Maximum request concurrency:", &concurrency.to_string());
+    }
+    float(&mut out, "Benchmark duration (s):", summary.duration_s);
+    line(&mut out, "Total input tokens:", &summary.total_input_tokens.to_string());
+    line(&mut out, "Total generated tokens:", &summary.total_output_tokens.to_string());
+    float(&mut out, "Request throughput (req/s):", summary.request_throughput);
+    if let Some(value) = summary.request_goodput.filter(|_| goodput) {
+        float(&mut out, "Request goodput (req/s):", value);
+    }
+    float(&mut out, "Output token throughput (tok/s):", summary.output_throughput);
+    float(&mut out, "Peak output token throughput (tok/s):", summary.peak_output_throughput);
+    float(&mut out, "Peak concurrent requests:", summary.peak_concurrent_requests);
+    float(&mut out, "Total token throughput (tok/s):", summary.total_token_throughput);
+    latency(&mut out, "Time to First Token", "TTFT", summary.ttft.as_ref());
+    latency(&mut out, "Time per Output Token (excl. 1st token)", "TPOT", summary.tpot.as_ref());
+    latency(&mut out, "Inter-token Latency", "ITL", summary.itl.as_ref());
+    latency(&mut out, "End-to-end Latency", "E2EL", summary.e2el.as_ref());
+    rule(&mut out, "", '=');
+    out
+}
+
+fn latency(out: &mut String, title: &str, name: &str, latency: Option<&VllmLatency>) {
+    rule(out, title, '-');
+    let value = |pick: fn(&VllmLatency) -> f64| latency.map_or(f64::NAN, pick);
+    float(out, &format!("Mean {name} (ms):"), value(|latency| latency.mean_ms));
+    float(out, &format!("Median {name} (ms):"), value(|latency| latency.median_ms));
+    for p in PERCENTILES {
+        let known = latency.and_then(|latency| {
+            latency.percentiles_ms.iter().find(|(known, _)| *known == p).map(|(_, value)| *value)
+        });
+        float(out, &format!("P{p} {name} (ms):"), known.unwrap_or(f64::NAN));
+    }
+}
+
+/// A title centered between signs; as in Python, the odd sign goes to the right.
+fn rule(out: &mut String, title: &str, sign: char) {
+    let free = WIDTH.saturating_sub(title.len());
+    let sign = sign.to_string();
+    let left = sign.repeat(free / 2);
+    let right = sign.repeat(free - free / 2);
+    out.push_str(&format!("{left}{title}{right}\n"));
+}
+
+fn float(out: &mut String, label: &str, value: f64) {
+    let text = if value.is_nan() { "nan".to_owned() } else { format!("{value:.2}") };
+    line(out, label, &text);
+}
+
+fn line(out: &mut String, label: &str, value: &str) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{label:<40} {value:<10}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{model, sweep};
+
+    #[test]
+    fn the_layout_is_that_of_vllm() {
+        let model = model(&sweep());
+        insta::assert_snapshot!(vllm(&model));
+        for line in vllm(&model).lines() {
+            assert!(line.is_empty() || line.len() >= WIDTH, "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_goodput_line_is_there_only_for_vllms_own_flag() {
+        let mut run = sweep();
+        assert!(!vllm(&model(&run)).contains("goodput"));
+        run.manifest.spec.slo.name = GOODPUT_TARGET.to_owned();
+        assert!(vllm(&model(&run)).contains("Request goodput (req/s):                 "));
+    }
+
+    #[test]
+    fn what_is_not_defined_is_nan() {
+        let run = crate::testing::all_failed();
+        assert!(
+            vllm(&model(&run)).contains("Mean TTFT (ms):                          nan       \n")
+        );
+    }
+}

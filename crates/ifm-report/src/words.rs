@@ -1,0 +1,279 @@
+//! Sentences that several formats share: the answers, the verdict of a level, the checks.
+//!
+//! What is not here: layout. Each function gives plain text without line breaks; names that come
+//! from a server have been cleaned by `plain` before they get here.
+
+use crate::format::{count, limit, number, percent, span};
+use crate::model::{users, users_words};
+use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
+use ifm_analysis::level::{GapLabel, WindowKind};
+use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
+use ifm_analysis::stat::Percentile;
+use ifm_analysis::warning::{CheckState, Severity};
+use ifm_analysis::{CheckResult, LevelSummary, Warning};
+use ifm_core::spec::{SloSpec, SloTerm};
+
+/// An answer: the question, the short answer, and what it rests on.
+pub(crate) struct Answer {
+    pub question: &'static str,
+    pub value: String,
+    pub unit: &'static str,
+    pub detail: String,
+}
+
+/// The name of a metric of a latency target in a table or sentence.
+fn metric_name(metric: &str, label: GapLabel) -> String {
+    match metric {
+        "itl" => label.short().to_owned(),
+        "e2e" => "E2E".to_owned(),
+        other => other.to_ascii_uppercase(),
+    }
+}
+
+fn term_words(term: &SloTerm) -> String {
+    let name = metric_name(&term.metric, GapLabel::InterToken);
+    format!("{name} p{} ≤ {}", term.percentile, limit(term.limit_ms))
+}
+
+/// The latency target: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
+pub(crate) fn target(slo: &SloSpec) -> String {
+    slo.terms.iter().map(term_words).collect::<Vec<_>>().join(" and ")
+}
+
+fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
+    let name = metric_name(&term.term.metric, label);
+    match term.value_ms {
+        Some(value) => format!(
+            "{name} p{} {} > {}",
+            term.term.percentile,
+            span(value * 1e6),
+            limit(term.term.limit_ms)
+        ),
+        None => format!("{name} is not known"),
+    }
+}
+
+/// The four answers, in order.
+pub(crate) fn answers(answers: &Answers, checks: &[CheckResult]) -> [Answer; 4] {
+    let at = &answers.at;
+    [
+        users_answer(&answers.users, &answers.slo, at.gap_label),
+        one_user(at, &answers.users),
+        output(at),
+        trust(answers, checks),
+    ]
+}
+
+fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer {
+    let worse = answer.next_worse.as_ref().map(|worse| next_worse(worse, label));
+    let value = match (answer.state, answer.users) {
+        (UsersState::Found, number) => users(number),
+        (UsersState::AtLeast, number) => format!("at least {}", users(number)),
+        (UsersState::None, _) => "none".to_owned(),
+        (UsersState::Unknown, _) => "not known".to_owned(),
+    };
+    let mut detail = match (answer.state, worse) {
+        (UsersState::Unknown, _) if slo.terms.is_empty() => {
+            "no latency target was given".to_owned()
+        }
+        (UsersState::Unknown, _) => {
+            format!("the measured levels cannot be held against {}", target(slo))
+        }
+        (UsersState::AtLeast, _) => format!("inside {}, no higher level was measured", target(slo)),
+        (UsersState::None, Some(worse)) => format!("outside {} ({worse})", target(slo)),
+        (_, Some(worse)) => format!("inside {} ({worse})", target(slo)),
+        (_, None) => format!("inside {}", target(slo)),
+    };
+    if answer.state != UsersState::Unknown && !answer.is_sure {
+        detail.push_str("; not settled: too few requests to be sure");
+    }
+    if !answer.inside_above.is_empty() {
+        let above: Vec<String> = answer.inside_above.iter().map(u32::to_string).collect();
+        detail.push_str(&format!("; yet {} is inside, measure again", above.join(", ")));
+    }
+    Answer { question: "How many users?", value, unit: "", detail }
+}
+
+fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
+    let mut reasons: Vec<String> =
+        worse.terms.iter().map(|term| failing_term(term, label)).collect();
+    reasons
+        .extend(worse.error_rate.map(|rate| format!("{} of the requests failed", percent(rate))));
+    let verb = if worse.state == VerdictState::Fail { "fails" } else { "cannot be judged" };
+    format!("{} {verb}: {}", count(u64::from(worse.users)), reasons.join(", "))
+}
+
+fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
+    let value = match at.user_tok_per_s {
+        Some(speed) if at.user_speed_is_estimated => format!("~{}", number(speed)),
+        Some(speed) => number(speed),
+        None => "not known".to_owned(),
+    };
+    let mut parts = Vec::new();
+    if let Some(p50) = at.ttft_ns_p50 {
+        let tail = at.ttft_ns_p99.map(|(p99, is_enough)| {
+            format!(" (p99 {}{})", if is_enough { "" } else { "~" }, span(p99))
+        });
+        parts.push(format!("first token after {}{}", span(p50), tail.unwrap_or_default()));
+    }
+    parts.extend(at.gap_ns_p50.map(|gap| format!("{} {}", at.gap_label.short(), span(gap))));
+    if answer.users.is_none() {
+        parts.push(format!("with {}", users_words(at.users)));
+    }
+    Answer {
+        question: "One user there",
+        value,
+        unit: if at.user_tok_per_s.is_some() { "tok/s" } else { "" },
+        detail: parts.join(" · "),
+    }
+}
+
+fn output(at: &LevelAnswer) -> Answer {
+    let mut parts = Vec::new();
+    parts.extend(at.output_tok_per_hour.map(|rate| format!("= {} tokens/hour", number(rate))));
+    parts.extend(
+        at.share_of_best
+            .filter(|share| *share < 1.0)
+            .map(|share| format!("{} of the best level", percent(share))),
+    );
+    if at.window == Some(WindowKind::Whole) {
+        parts.push("over the whole level".to_owned());
+    }
+    Answer {
+        question: "Output",
+        value: at.output_tok_per_s.map_or_else(|| "not known".to_owned(), number),
+        unit: if at.output_tok_per_s.is_some() { "tok/s" } else { "" },
+        detail: parts.join(", "),
+    }
+}
+
+/// The line of the checks: `12 checks: 11 ✓ 1 ⚠`, with what the first of the loud ones says.
+fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
+    let trust = &answers.trust;
+    let mut value = format!("{} checks: {} ✓", trust.checks, trust.passed);
+    if trust.cautions > 0 {
+        value.push_str(&format!(" {} ⚠", trust.cautions));
+    }
+    if trust.invalid > 0 {
+        value.push_str(&format!(" {} ✗", trust.invalid));
+    }
+    let failing = checks
+        .iter()
+        .filter(|check| matches!(check.state(), CheckState::Caution | CheckState::Invalid))
+        .map(|check| check.id.replace('_', " "));
+    Answer { question: "Trust", value, unit: "", detail: failing.collect::<Vec<_>>().join(", ") }
+}
+
+/// A warning with its level: `64 users: 3 of 120 requests failed`.
+pub(crate) fn warning(warning: &Warning) -> String {
+    match (warning.level, warning.users) {
+        (Some(_), Some(_)) => format!("{}: {}", users_words(warning.users), warning.text),
+        (Some(level), None) => format!("level {level}: {}", warning.text),
+        (None, _) => warning.text.clone(),
+    }
+}
+
+/// The sign of a severity; a word stands beside it wherever there is room.
+pub(crate) fn sign(severity: Severity) -> char {
+    match severity {
+        Severity::Note => '·',
+        Severity::Caution => '⚠',
+        Severity::Invalid => '✗',
+    }
+}
+
+/// The last column of a level: what fails, or the mark of the largest level that fits.
+pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
+    let mut parts = Vec::new();
+    let failing = failing_names(&level.verdict, level.latencies.gap_label);
+    match level.verdict.state {
+        VerdictState::Fail => parts.push(format!("{} fail", failing.join(", "))),
+        VerdictState::Pass if is_fitting => parts.push("◀ inside SLO".to_owned()),
+        VerdictState::Pass | VerdictState::Unknown => {}
+    }
+    if level.complete == Some(false) {
+        parts.push("partial".to_owned());
+    }
+    parts.join(", ")
+}
+
+fn failing_names(verdict: &Verdict, label: GapLabel) -> Vec<String> {
+    let mut names: Vec<String> =
+        verdict.failing().map(|term| metric_name(&term.term.metric, label)).collect();
+    names.dedup();
+    if verdict.too_many_errors {
+        names.insert(0, "requests".to_owned());
+    }
+    names
+}
+
+/// A percentile as a time, with `~` where it stands on too few values.
+pub(crate) fn marked_span(percentile: &Percentile) -> String {
+    format!("{}{}", if percentile.enough { "" } else { "~" }, span(percentile.value))
+}
+
+/// Who counted the output tokens of all levels.
+pub(crate) fn provenance(levels: &[LevelSummary]) -> String {
+    let mut words: Vec<&str> =
+        levels.iter().map(|level| level.tokens.output_from.provenance().words()).collect();
+    words.dedup();
+    words.join("; ")
+}
+
+/// Requests of a level in one line: `400 sent, 398 ok, 2 failed (2 http_error)`.
+pub(crate) fn accounting(level: &LevelSummary) -> String {
+    let counts = &level.counts;
+    let mut parts =
+        vec![format!("{} sent", count(counts.sent)), format!("{} ok", count(counts.ok))];
+    let mut kinds = counts
+        .outcomes
+        .iter()
+        .filter(|(outcome, _)| outcome.is_failure())
+        .map(|(outcome, number)| format!("{} {outcome}", count(*number)))
+        .peekable();
+    if kinds.peek().is_some() {
+        let kinds = kinds.collect::<Vec<_>>().join(", ");
+        parts.push(format!("{} failed ({kinds})", count(counts.failed)));
+    }
+    if counts.cancelled > 0 {
+        parts.push(format!("{} cut off", count(counts.cancelled)));
+    }
+    if counts.dropped > 0 {
+        parts.push(format!("{} never sent", count(counts.dropped)));
+    }
+    parts.join(" · ")
+}
+
+/// What each printed metric means: name and definition.
+pub(crate) const DEFINITIONS: [(&str, &str); 12] = [
+    (
+        "users",
+        "requests in flight; a closed loop sends a user's next request when the former ended",
+    ),
+    ("TTFT", "start of sending to the first token of any kind, per request"),
+    (
+        "TTFAT",
+        "start of sending to the first token of the answer proper, reasoning skipped, per request",
+    ),
+    ("E2E", "start of sending to the last token, per request; what comes after it is kept apart"),
+    ("TPOT", "(last token - first token) / (tokens - 1), per request; not defined for one token"),
+    ("ITL", "gap between successive token-bearing events, pooled over requests"),
+    (
+        "IEL",
+        "the same gap where more than 1 % of the events carry several tokens: inter-event latency",
+    ),
+    ("tok/s/user", "1 / TPOT, median over requests"),
+    (
+        "out tok/s",
+        "output tokens that arrived in the window, on whatever request, per second of the window",
+    ),
+    ("req/s", "complete answers whose end is in the window, per second of the window"),
+    (
+        "window",
+        "steady: from the first to the last moment with all users in flight; whole: first start to last end, used where steady is too short",
+    ),
+    (
+        "ok",
+        "complete answers over requests that ended by themselves; latencies are over complete answers",
+    ),
+];

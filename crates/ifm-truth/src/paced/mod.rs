@@ -82,7 +82,7 @@ pub struct Served {
     pub api: &'static str,
     /// When the connection was accepted, nanoseconds on the monotonic clock.
     pub accepted_ns: u64,
-    /// When the first byte of the request arrived.
+    /// When the first segment of the request arrived.
     pub first_byte: Arrival,
     /// When the last byte of the request arrived: time 0 of the answer.
     pub arrival: Arrival,

@@ -24,6 +24,9 @@ const LISTEN_TOKEN: u64 = u64::MAX - 1;
 /// Bytes per receive: the larger, the fewer system calls a long prompt takes.
 const READ_BYTES: usize = 256 * 1024;
 
+/// Bytes of the first receive of a request.
+const FRONT_BYTES: usize = 64;
+
 /// Input that a client may send ahead of the end of its former answer, bytes.
 const AHEAD_BYTES_MAX: usize = 1 << 20;
 
@@ -79,6 +82,7 @@ pub struct Server {
     due: BinaryHeap<Reverse<(u64, Seat)>>,
     running: VecDeque<Seat>,
     buffer: Vec<u8>,
+    front: Vec<u8>,
     stamper: Stamper,
     stamps: usize,
     log: PacedLog,
@@ -99,6 +103,7 @@ impl Server {
             due: BinaryHeap::new(),
             running: VecDeque::new(),
             buffer: Vec::with_capacity(READ_BYTES),
+            front: Vec::with_capacity(FRONT_BYTES),
             stamper: Stamper::default(),
             stamps: 0,
             log: PacedLog::default(),
@@ -232,20 +237,36 @@ impl Server {
         }
     }
 
+    /// Reads what there is. A new request's front is read apart, so that the kernel's stamp is
+    /// that of its first segment and the time of the upload can be told.
     fn read(&mut self, connection: &mut Connection, place: u32) -> Fate {
+        if connection.answer.is_none() && connection.reader.is_idle() {
+            let mut front = std::mem::take(&mut self.front);
+            let fate = self.read_into(connection, place, &mut front);
+            self.front = front;
+            if fate != Fate::Waits {
+                return fate;
+            }
+        }
         let mut buffer = std::mem::take(&mut self.buffer);
+        let fate = self.read_into(connection, place, &mut buffer);
+        self.buffer = buffer;
+        fate
+    }
+
+    fn read_into(&mut self, connection: &mut Connection, place: u32, buffer: &mut Vec<u8>) -> Fate {
         buffer.clear();
-        let fate = match recv_stamped(&connection.stream, &mut buffer) {
+        match recv_stamped(&connection.stream, buffer) {
             Ok(received) if received.bytes == 0 => Fate::Ends,
             Ok(received) => {
                 let arrival = self.stamper.arrival(received, mono_ns());
                 if connection.answer.is_some() {
-                    connection.ahead.extend_from_slice(&buffer);
+                    connection.ahead.extend_from_slice(buffer);
                     connection.ahead_arrival = Some(arrival);
                     if connection.ahead.len() > AHEAD_BYTES_MAX { Fate::Ends } else { Fate::Waits }
                 } else {
                     connection.ahead_arrival = Some(arrival);
-                    match self.feed(connection, &buffer, arrival) {
+                    match self.feed(connection, buffer, arrival) {
                         Fate::Ends => Fate::Ends,
                         _ => match self.next_request(connection) {
                             Fate::Runs => self.send(connection, place),
@@ -256,9 +277,7 @@ impl Server {
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Fate::Waits,
             Err(_) => Fate::Ends,
-        };
-        self.buffer = buffer;
-        fate
+        }
     }
 
     /// Gives input to the connection's reader; a complete request gets its answer prepared, or

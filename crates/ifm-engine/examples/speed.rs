@@ -4,6 +4,9 @@
 //! CPU seconds are those of the whole process, from `/proc/self/stat`: hundredths, so
 //! the parts below run for seconds.
 
+// Printing is what this program is for.
+#![allow(clippy::print_stdout)]
+
 use std::{error::Error, time::Instant};
 
 use ifm_engine::{Model, ModelSource, StaticBatch};

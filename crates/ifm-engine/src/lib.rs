@@ -1,10 +1,12 @@
 #![forbid(unsafe_code)]
 //! The embedded engine: a real decoder on the CPU with continuous batching.
 
+mod answer;
 mod attention;
 mod decoder;
 #[cfg(test)]
 mod decoder_tests;
+mod engine;
 mod kv;
 mod linear;
 mod load;
@@ -13,13 +15,19 @@ mod model;
 mod parallel;
 mod quantization;
 mod random;
+mod request;
 mod rope;
 mod sample;
+mod scheduler;
+mod sequence;
 mod shape;
 mod simd;
+mod stats;
 mod weights;
 
 pub use decoder::ComputeError;
+pub use engine::{Engine, EngineError, EngineHandle, EngineInfo, EngineOptions, EventReceiver};
+pub use kv::KvExhausted;
 pub use load::LoadError;
 pub use measure::{MeasureError, StaticBatch, StaticTiming};
 pub use model::{Model, ModelInfo, ModelSource};
@@ -27,5 +35,7 @@ pub use parallel::{
     restart_with_threads, suggested_threads, thread_environment, threads_in_effect,
 };
 pub use quantization::{Quantization, UnknownQuantization};
+pub use request::{Event, Finish, FinishReason, GenerateRequest, SubmitError, Token};
 pub use sample::Sampling;
 pub use shape::{ModelShape, Preset, UnknownPreset};
+pub use stats::EngineStats;

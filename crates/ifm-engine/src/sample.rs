@@ -5,7 +5,12 @@
 //!
 //! Not here: when an answer ends (`answer`).
 
-use crate::random::RandomStream;
+use pulp::{Arch, Simd, WithSimd};
+
+use crate::{
+    random::RandomStream,
+    simd::{exp2_below, greatest, scale},
+};
 
 /// How the next token is chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,39 +35,65 @@ pub(crate) fn most_likely(logits: &[f32]) -> u32 {
     best.0 as u32
 }
 
-/// Chooses the token number `position` of an answer. Changes the logits.
-pub(crate) fn choose(logits: &mut [f32], sampling: Sampling, position: usize) -> u32 {
-    // Below, the division would overflow, and the choice is certain anyway.
-    if sampling.temperature < 1e-5 {
-        return most_likely(logits);
+/// Chooses tokens, with the vectors of the machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sampler {
+    arch: Arch,
+}
+
+impl Sampler {
+    pub(crate) fn new(arch: Arch) -> Self {
+        Self { arch }
     }
-    let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let factor = sampling.temperature.recip();
-    let mut total = 0.0_f64;
-    for logit in logits.iter_mut() {
-        *logit = ((*logit - top) * factor).exp();
-        total += f64::from(*logit);
-    }
-    let weights = &*logits;
-    let (threshold, total) = if sampling.top_p < 1.0 {
-        find_threshold(weights, f64::from(sampling.top_p.max(0.0)) * total)
-    } else {
-        (0.0, total)
-    };
-    let mut stream = RandomStream::new(sampling.seed ^ (position as u64).rotate_left(40), "sample");
-    let mut left = f64::from(stream.next_unit()) * total;
-    let mut chosen = most_likely(weights);
-    for (index, &weight) in weights.iter().enumerate() {
-        if weight < threshold || weight == 0.0 {
-            continue;
+
+    /// Chooses the token number `position` of an answer. Changes the logits.
+    pub(crate) fn choose(&self, logits: &mut [f32], sampling: Sampling, position: usize) -> u32 {
+        // Below, the division would overflow, and the choice is certain anyway.
+        if sampling.temperature < 1e-5 {
+            return most_likely(logits);
         }
-        chosen = index as u32;
-        left -= f64::from(weight);
-        if left < 0.0 {
-            break;
+        let factor = std::f32::consts::LOG2_E / sampling.temperature;
+        let total = f64::from(self.arch.dispatch(Weigh { logits, factor }));
+        let weights = &*logits;
+        let (threshold, total) = if sampling.top_p < 1.0 {
+            find_threshold(weights, f64::from(sampling.top_p.max(0.0)) * total)
+        } else {
+            (0.0, total)
+        };
+        let seed = sampling.seed ^ (position as u64).rotate_left(40);
+        let mut left = f64::from(RandomStream::new(seed, "sample").next_unit()) * total;
+        // Rounding may leave a little at the end; the last token that counts gets it.
+        let mut chosen = 0;
+        for (index, &weight) in weights.iter().enumerate() {
+            if weight < threshold || weight == 0.0 {
+                continue;
+            }
+            chosen = index as u32;
+            left -= f64::from(weight);
+            if left < 0.0 {
+                break;
+            }
         }
+        chosen
     }
-    chosen
+}
+
+/// Turns logits into weights of which the greatest is 1; gives their sum.
+struct Weigh<'a> {
+    logits: &'a mut [f32],
+    /// Of the logits, to exponents of two.
+    factor: f32,
+}
+
+impl WithSimd for Weigh<'_> {
+    type Output = f32;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> f32 {
+        scale(simd, self.logits, self.factor);
+        let top = greatest(simd, self.logits);
+        exp2_below(simd, self.logits, top)
+    }
 }
 
 /// The greatest weight such that the weights from it on sum to at least `wanted`,
@@ -96,10 +127,11 @@ mod tests {
     const LOGITS: [f32; 4] = [0.0, 2.0, 1.0, -1.0];
 
     fn shares(temperature: f32, top_p: f32) -> [f32; 4] {
+        let sampler = Sampler::new(Arch::new());
         let mut counts = [0_u16; 4];
         for position in 0..20_000 {
             let sampling = Sampling { temperature, top_p, seed: 3 };
-            counts[choose(&mut LOGITS.clone(), sampling, position) as usize] += 1;
+            counts[sampler.choose(&mut LOGITS.clone(), sampling, position) as usize] += 1;
         }
         counts.map(|count| f32::from(count) / 20_000.0)
     }

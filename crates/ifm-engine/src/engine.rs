@@ -1,0 +1,281 @@
+//! The engine: a model, a thread that runs it, and a handle to hand it requests.
+//!
+//! Not here: how requests share the model (`scheduler`), HTTP (`ifm-serve`).
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::Ordering,
+        mpsc::{Sender, channel},
+    },
+    thread::JoinHandle,
+};
+
+use tokio::sync::mpsc;
+
+use crate::{
+    kv::{TILE_TOKENS, tiles_for},
+    load::LoadError,
+    model::{Model, ModelInfo, ModelSource},
+    parallel::threads_in_effect,
+    request::{Event, GenerateRequest, SubmitError},
+    scheduler::{Command, Limits, Scheduler},
+    sequence::Sequence,
+    stats::{Counters, EngineStats, count},
+};
+
+use ifm_tokenizer::Tokenizer;
+
+/// The events of one request. Dropping it cancels the request.
+pub type EventReceiver = mpsc::Receiver<Event>;
+
+/// Memory for keys and values when nothing is said, in bytes: a quarter of a small
+/// machine, and far more than the presets need.
+const KV_BYTES_DEFAULT: usize = 1 << 30;
+
+/// How an engine works.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EngineOptions {
+    /// Threads that compute; `None` takes those in effect. Another number than those
+    /// in effect is an error: see [`crate::restart_with_threads`].
+    pub threads: Option<usize>,
+    /// Most tokens of a prompt and its answer; `None` takes what the model is made for.
+    pub context: Option<usize>,
+    /// Most requests at once in a pass.
+    pub max_batch: usize,
+    /// Most tokens of prompts in a pass: more makes prompts quicker, and the others'
+    /// next token later.
+    pub prefill_chunk: usize,
+    /// Tokens of memory for keys and values, over all requests; `None` takes the
+    /// context for every place in the batch, within a gibibyte, but at least once.
+    pub kv_tokens: Option<usize>,
+    /// Most requests that wait; further ones are refused.
+    pub waiting_max: usize,
+}
+
+impl EngineOptions {
+    /// Values that suit a demonstration and a test: 32 requests at once, prompts in
+    /// chunks of 512 tokens, 1024 requests waiting.
+    pub fn suggested() -> Self {
+        Self {
+            threads: None,
+            context: None,
+            max_batch: 32,
+            prefill_chunk: 512,
+            kv_tokens: None,
+            waiting_max: 1024,
+        }
+    }
+}
+
+/// Why an engine could not be started.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EngineError {
+    /// The model could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// The number of threads is fixed when the process starts.
+    #[error(
+        "{asked} threads were asked for, but this process computes with {in_effect}; hint: start \
+         it with CANDLE_NUM_THREADS={asked} and RAYON_NUM_THREADS={asked}"
+    )]
+    Threads {
+        /// The number asked for.
+        asked: usize,
+        /// The number in effect.
+        in_effect: usize,
+    },
+    /// An option is zero.
+    #[error("{option} is 0; hint: use at least 1")]
+    Zero {
+        /// Its name.
+        option: &'static str,
+    },
+    /// The system refused a thread.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[from] std::io::Error),
+}
+
+/// What an engine is, for records and reports.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EngineInfo {
+    /// The model.
+    pub model: ModelInfo,
+    /// Most tokens of a prompt and its answer.
+    pub context: usize,
+    /// Most requests at once in a pass.
+    pub max_batch: usize,
+    /// Most tokens of prompts in a pass.
+    pub prefill_chunk: usize,
+    /// Tokens of memory for keys and values.
+    pub kv_tokens: usize,
+    /// The same in bytes. Taken when needed, never given back.
+    pub kv_bytes: usize,
+    /// Most requests that wait.
+    pub waiting_max: usize,
+}
+
+/// Starts engines.
+#[derive(Debug)]
+pub struct Engine;
+
+impl Engine {
+    /// Loads a model and starts the thread that runs it.
+    ///
+    /// # Errors
+    /// [`EngineError`].
+    pub fn load(source: &ModelSource, options: EngineOptions) -> Result<EngineHandle, EngineError> {
+        if let Some(asked) = options.threads {
+            let in_effect = threads_in_effect();
+            if asked != in_effect {
+                return Err(EngineError::Threads { asked, in_effect });
+            }
+        }
+        Self::start(Model::load(source, options.context)?, options)
+    }
+
+    /// Starts the thread that runs a model.
+    ///
+    /// # Errors
+    /// [`EngineError::Zero`] and [`EngineError::Thread`].
+    pub fn start(model: Model, options: EngineOptions) -> Result<EngineHandle, EngineError> {
+        let nonzero = [
+            ("max_batch", options.max_batch),
+            ("prefill_chunk", options.prefill_chunk),
+            ("context", model.decoder.shape().context_max),
+            ("kv_tokens", options.kv_tokens.unwrap_or(1)),
+        ];
+        for (option, value) in nonzero {
+            if value == 0 {
+                return Err(EngineError::Zero { option });
+            }
+        }
+        let context = model.decoder.shape().context_max;
+        let token_bytes = model.decoder.shape().kv_bytes_per_token();
+        let kv_tokens = options.kv_tokens.unwrap_or_else(|| {
+            let wanted = options.max_batch.saturating_mul(context);
+            wanted.min(KV_BYTES_DEFAULT / token_bytes.max(1)).max(context)
+        });
+        let kv_tokens = tiles_for(kv_tokens) * TILE_TOKENS;
+        let info = EngineInfo {
+            model: model.info().clone(),
+            context,
+            max_batch: options.max_batch,
+            prefill_chunk: options.prefill_chunk,
+            kv_tokens,
+            kv_bytes: kv_tokens * token_bytes,
+            waiting_max: options.waiting_max,
+        };
+        let model = Arc::new(model);
+        let counters = Arc::new(Counters::default());
+        let limits = Limits { max_batch: options.max_batch, prefill_chunk: options.prefill_chunk };
+        let scheduler =
+            Scheduler::new(Arc::clone(&model), limits, kv_tokens, Arc::clone(&counters));
+        let (commands, inbox) = channel();
+        let thread = std::thread::Builder::new()
+            .name("ifm-engine".to_owned())
+            .spawn(move || scheduler.run(&inbox))?;
+        Ok(EngineHandle {
+            shared: Arc::new(Shared {
+                info,
+                model,
+                counters,
+                commands,
+                thread: Mutex::new(Some(thread)),
+            }),
+        })
+    }
+}
+
+/// A running engine. Cloning shares it; it stops when the last handle is dropped.
+#[derive(Debug, Clone)]
+pub struct EngineHandle {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    info: EngineInfo,
+    model: Arc<Model>,
+    counters: Arc<Counters>,
+    commands: Sender<Command>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl EngineHandle {
+    /// Hands in a request. Its events come one for each token; dropping the receiver
+    /// cancels it.
+    ///
+    /// Never blocks. The channel is bounded by the tokens that the request may have.
+    ///
+    /// # Errors
+    /// [`SubmitError`].
+    pub fn submit(&self, request: GenerateRequest) -> Result<EventReceiver, SubmitError> {
+        self.check(&request)?;
+        let counters = &self.shared.counters;
+        let waiting_max = self.shared.info.waiting_max;
+        let enter = |waiting: usize| (waiting < waiting_max).then_some(waiting + 1);
+        let entered = counters.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, enter);
+        if let Err(waiting) = entered {
+            count(&counters.refused, 1);
+            return Err(SubmitError::Overloaded { waiting });
+        }
+        // One more for the news of a failure.
+        let (events, receiver) = mpsc::channel(request.max_tokens.saturating_add(1));
+        let sequence = Sequence::new(request, events, self.tokenizer());
+        if self.shared.commands.send(Command::Start(Box::new(sequence))).is_err() {
+            counters.waiting.fetch_sub(1, Ordering::Relaxed);
+            return Err(SubmitError::Stopped);
+        }
+        Ok(receiver)
+    }
+
+    fn check(&self, request: &GenerateRequest) -> Result<(), SubmitError> {
+        let info = &self.shared.info;
+        if request.prompt.is_empty() {
+            return Err(SubmitError::EmptyPrompt);
+        }
+        if request.max_tokens == 0 {
+            return Err(SubmitError::NoTokens);
+        }
+        let vocabulary = info.model.shape.vocabulary;
+        if let Some(&token) = request.prompt.iter().find(|&&token| token as usize >= vocabulary) {
+            return Err(SubmitError::UnknownToken { token, vocabulary });
+        }
+        let context = info.context.min(info.kv_tokens);
+        let prompt_tokens = request.prompt.len();
+        if prompt_tokens.saturating_add(request.max_tokens) > context {
+            let max_tokens = request.max_tokens;
+            return Err(SubmitError::TooLong { prompt_tokens, max_tokens, context });
+        }
+        Ok(())
+    }
+
+    /// What the engine is.
+    pub fn info(&self) -> &EngineInfo {
+        &self.shared.info
+    }
+
+    /// What the engine is doing and has done.
+    pub fn stats(&self) -> EngineStats {
+        self.shared.counters.read(self.shared.info.kv_tokens)
+    }
+
+    /// The model's tokenizer.
+    pub fn tokenizer(&self) -> &Tokenizer {
+        self.shared.model.tokenizer()
+    }
+
+    /// Stops the engine: running and waiting requests fail, and the thread ends before
+    /// this returns. Further requests are refused.
+    pub fn shutdown(&self) {
+        // A thread that is gone cannot be told, and need not be.
+        let _ = self.shared.commands.send(Command::Shutdown);
+        let thread = self.shared.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the thread has been reported where it happened.
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Files that cannot be loaded say why.

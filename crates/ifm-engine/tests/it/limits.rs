@@ -1,0 +1,136 @@
+//! Where answers end, and what is refused.
+
+use super::*;
+
+#[test]
+fn a_stop_string_ends_the_answer_and_is_not_shown() {
+    let engine = start(options());
+    let whole = answer(&engine, request(prompt(1, 10), 40));
+    // Twelve characters from the middle: more than any one token of this answer.
+    let characters: Vec<(usize, char)> = whole.text.char_indices().collect();
+    let (from, to) = (characters[20].0, characters[32].0);
+    let stop = whole.text[from..to].to_owned();
+    let first = whole.text.find(&stop).expect("it is there");
+    let stopped = answer(
+        &engine,
+        GenerateRequest { stop: vec!["\u{1F600}".to_owned(), stop], ..request(prompt(1, 10), 40) },
+    );
+    assert_eq!(stopped.text, whole.text[..first]);
+    assert_eq!(stopped.finish.reason, FinishReason::Stop);
+    assert!(stopped.finish.completion_tokens < 40);
+    assert_eq!(stopped.ids, whole.ids[..stopped.ids.len()]);
+    assert_eq!(engine.stats().finished_stop_total, 1);
+}
+
+#[test]
+fn end_tokens_end_unless_ignored_or_too_early() {
+    let engine = start(options());
+    // Hot enough that a token out of 8192 is soon the end.
+    let hot = |ignore_eos, min_tokens| GenerateRequest {
+        ignore_eos,
+        min_tokens,
+        sampling: Sampling { temperature: 50.0, top_p: 1.0, seed: 3 },
+        ..request(prompt(1, 4), 1000)
+    };
+    let eos = engine.info().model.eos_ids[0];
+    let run = |seed: u64, ignore_eos, min_tokens| {
+        let mut request = hot(ignore_eos, min_tokens);
+        request.sampling.seed = seed;
+        answer(&engine, request)
+    };
+    // Seeds, a batch at a time, until one meets an end token by itself.
+    let (seed, ended) = (0..16)
+        .find_map(|batch| {
+            let seeds = batch * 8..batch * 8 + 8;
+            let submitted = seeds.map(|seed| {
+                let mut request = hot(false, 0);
+                request.sampling.seed = seed;
+                (seed, engine.submit(request).expect("taken"))
+            });
+            let submitted: Vec<_> = submitted.collect();
+            let answers = submitted
+                .into_iter()
+                .map(|(seed, events)| (seed, collect(events).expect("complete")));
+            let answers: Vec<_> = answers.collect();
+            answers.into_iter().find(|(_, answer)| answer.finish.reason == FinishReason::Stop)
+        })
+        .expect("an end token among 128 000");
+    assert_eq!(ended.ids.last(), Some(&eos));
+    assert_eq!(ended.finish.completion_tokens, ended.ids.len());
+    let ignored = run(seed, true, 0);
+    assert_eq!(ignored.ids.len(), 1000);
+    assert_eq!(ignored.ids[..ended.ids.len()], ended.ids);
+    let later = run(seed, false, ended.ids.len());
+    assert!(later.ids.len() > ended.ids.len());
+    assert!(!later.ids[..ended.ids.len()].contains(&eos));
+}
+
+#[test]
+fn requests_that_cannot_be_answered_are_refused() {
+    let engine = start(EngineOptions { kv_tokens: Some(300), ..options() });
+    let refuse = |request| engine.submit(request).expect_err("refused");
+    assert_eq!(refuse(request(Vec::new(), 1)), SubmitError::EmptyPrompt);
+    assert_eq!(refuse(request(vec![6], 0)), SubmitError::NoTokens);
+    let unknown = SubmitError::UnknownToken { token: 8192, vocabulary: 8192 };
+    assert_eq!(refuse(request(vec![6, 8192], 1)), unknown);
+    // Memory is given out in tiles, so 300 tokens of it are 320.
+    let long = SubmitError::TooLong { prompt_tokens: 300, max_tokens: 21, context: 320 };
+    assert_eq!(refuse(request(prompt(1, 300), 21)), long);
+    assert_eq!(answer(&engine, request(prompt(1, 300), 20)).ids.len(), 20);
+    assert!(matches!(refuse(request(vec![6], usize::MAX)), SubmitError::TooLong { .. }));
+}
+
+#[test]
+fn the_queue_is_bounded() {
+    let engine = start(EngineOptions { max_batch: 1, waiting_max: 2, ..options() });
+    let mut running = engine.submit(request(prompt(1, 4), 1000)).expect("taken");
+    assert!(matches!(running.blocking_recv(), Some(Event::Token(_))));
+    let waiting: Vec<EventReceiver> =
+        (0..2).map(|index| engine.submit(request(prompt(index, 4), 2)).expect("taken")).collect();
+    let refused = engine.submit(request(prompt(1, 4), 2));
+    assert!(matches!(refused, Err(SubmitError::Overloaded { waiting: 2 })));
+    assert_eq!(engine.stats().refused_total, 1);
+    drop(running);
+    for events in waiting {
+        assert_eq!(collect(events).expect("complete").ids.len(), 2);
+    }
+}
+
+#[test]
+fn a_shutdown_fails_what_runs_and_refuses_the_rest() {
+    let engine = start(options());
+    let mut running = engine.submit(request(prompt(1, 4), 1000)).expect("taken");
+    assert!(matches!(running.blocking_recv(), Some(Event::Token(_))));
+    engine.shutdown();
+    let reason = collect(running).expect_err("cut short");
+    assert!(reason.contains("shutting down"), "{reason}");
+    let refused = engine.submit(request(vec![6], 1));
+    assert!(matches!(refused, Err(SubmitError::Stopped)));
+    assert_eq!((engine.stats().running, engine.stats().waiting), (0, 0));
+    engine.shutdown();
+}
+
+#[test]
+fn impossible_options_are_named() {
+    let threads = EngineOptions { threads: Some(1000), ..options() };
+    let error = Engine::load(&nano(), threads).expect_err("not 1000 threads");
+    assert!(matches!(error, EngineError::Threads { asked: 1000, .. }), "{error}");
+    let batch = EngineOptions { max_batch: 0, ..options() };
+    let error = Engine::load(&nano(), batch).expect_err("no batch");
+    assert!(error.to_string().contains("max_batch is 0"), "{error}");
+}
+
+#[test]
+fn the_engine_says_what_it_is() {
+    let engine = start(options());
+    let info = engine.info();
+    assert_eq!(info.model.name, "nano");
+    assert_eq!(info.model.architecture, "llama");
+    assert_eq!(info.model.stored_dtype, "q8_0");
+    assert_eq!(info.model.random_seed, Some(1));
+    assert!(!info.model.prefix_cache);
+    assert_eq!((info.context, info.max_batch), (1024, 8));
+    assert_eq!(info.kv_tokens, 8 * 1024);
+    // Two layers, two heads of 64, keys and values, four bytes.
+    assert_eq!(info.kv_bytes, 8 * 1024 * 2 * 2 * 64 * 2 * 4);
+}

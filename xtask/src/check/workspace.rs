@@ -15,8 +15,8 @@ use std::{
 /// Files larger than this are data and are not looked into, bytes.
 const FILE_BYTES_MAX: u64 = 4 << 20;
 /// Where files that git does not know yet are looked at too, so that a forgotten registry line
-/// shows before the commit.
-const OWN_FOLDERS: [&str; 3] = ["crates", "xtask", "docs"];
+/// shows before the commit: our own folders, and pages and settings at the root.
+const OWN_PATHS: [&str; 5] = ["crates", "xtask", "docs", ":(glob)*.md", ":(glob)*.toml"];
 /// Folders that a source tree without git may hold and that are not source.
 const SKIPPED_FOLDERS: [&str; 3] = ["target", ".git", ".inferometer"];
 
@@ -180,7 +180,7 @@ fn list_files(root: &Path) -> Result<BTreeSet<String>> {
         walk(root, Path::new(""), &mut paths)?;
         return Ok(paths);
     };
-    let new = ["--others", "--exclude-standard", "--"].into_iter().chain(OWN_FOLDERS);
+    let new = ["--others", "--exclude-standard", "--"].into_iter().chain(OWN_PATHS);
     paths.extend(git_files(root, &new.collect::<Vec<_>>()).unwrap_or_default());
     paths.retain(|path| root.join(path).is_file());
     Ok(paths)

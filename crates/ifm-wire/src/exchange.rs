@@ -454,7 +454,10 @@ impl Facts {
             return;
         }
         if event.is_error {
-            return self.fail(dialect::error_sentence(event.data));
+            return self.fail(match event.data {
+                [] => "the server sent an error event without a message".to_owned(),
+                data => dialect::error_sentence(data),
+            });
         }
         let mut lossy = String::new();
         let data = match std::str::from_utf8(event.data) {

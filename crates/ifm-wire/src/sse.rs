@@ -2,7 +2,8 @@
 //!
 //! Lines end with CR, LF or CRLF; a leading byte-order mark, comments and unknown fields are
 //! skipped; several `data` lines join with a line feed; an event that the end of the stream cuts
-//! off is not dispatched. The stamp of an event is that of the read that held the last byte of
+//! off is not dispatched. Unlike there, an event with an empty payload is left out, unless it
+//! names itself an error: some servers send empty ones to keep a connection alive. The stamp of an event is that of the read that held the last byte of
 //! its payload, not of the blank line behind it.
 
 use memchr::{memchr, memchr2};
@@ -126,7 +127,7 @@ impl EventReader {
         };
         if line.is_empty() {
             if let Some((_line_feed, data)) = self.data.split_last()
-                && !data.is_empty()
+                && (!data.is_empty() || self.is_error)
             {
                 on_event(Event { data, is_error: self.is_error, at_ns: self.data_at_ns });
             }

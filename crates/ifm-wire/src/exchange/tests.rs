@@ -133,6 +133,10 @@ fn the_ways_to_fail_are_told_apart() {
     assert_eq!(outcome(&stream(&broken), EndCause::Complete), Outcome::InBandError);
     let named = ["event: error\ndata: gone\n\n".to_owned()];
     assert_eq!(outcome(&stream(&named), EndCause::Complete), Outcome::InBandError);
+    let silent = ["event: error\ndata:\n\n".to_owned(), DONE.to_owned()];
+    let answer = decode(&stream(&silent), EndCause::Complete);
+    assert_eq!(answer.outcome, Outcome::InBandError);
+    assert!(answer.error.unwrap().contains("without a message"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use std::time::Duration;
 /// Rest when there is nothing to decode.
 const REST: Duration = Duration::from_millis(1);
 /// Time between two calls of [`Sink::tick`].
-const TICK_NS: u64 = 1_000_000_000;
+const TICK_NS: u64 = 50_000_000;
 /// Failures without any success before a level is given up: at least this many, or one a slot.
 const HOPELESS_MIN: u64 = 8;
 

@@ -55,6 +55,8 @@ pub struct LevelPlan {
     pub limits: Limits,
     /// Origin of the run's time base on the monotonic clock, nanoseconds.
     pub origin_ns: u64,
+    /// Whether the kernel stamps what arrives on this host.
+    pub kernel_stamps: bool,
     /// Number of shards; at least 1.
     pub shards: usize,
     /// Processors to which shards are tied, in turn; empty leaves them free.
@@ -89,7 +91,7 @@ pub trait Sink: Send {
     /// Why it cannot be kept; this ends the level.
     fn record(&mut self, record: RequestRecord) -> Result<(), String>;
 
-    /// Called about once a second: make what was taken durable.
+    /// Called about every 50 ms, and at the end: hand what was taken to the system.
     ///
     /// # Errors
     /// As [`Sink::record`].

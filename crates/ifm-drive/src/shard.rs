@@ -15,6 +15,7 @@ use ifm_sys::{ClockPair, Interest, Poller, enable_stamps, mono_ns, socket, threa
 use ifm_wire::{EndCause, Step};
 use std::io::{self, ErrorKind};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 /// Sockets reported by one wait. Small enough that due work is looked at often.
 const READY_MAX: usize = 256;
@@ -26,6 +27,12 @@ const SWEEP_NS: u64 = 20_000_000;
 const WAIT_NS: u64 = 5_000_000;
 /// Wait while a slot is free and a request is on its way from the feeder.
 const WAIT_FOR_FEED_NS: u64 = 100_000;
+/// How long arrivals are left to gather before they are read, while they come faster than that.
+///
+/// Waking up costs more than reading. The kernel has stamped what waits, and events of one stream
+/// are further apart than this, so no stamp moves; what moves is the start of a slot's next
+/// request, by at most this much. Without kernel stamps nothing is left to gather.
+const GATHER_NS: u64 = 100_000;
 /// A step of the wall clock against the monotonic one that is counted.
 const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
@@ -159,6 +166,7 @@ impl<'level> Shard<'level> {
 
     fn work(&mut self) -> io::Result<()> {
         let mut next_sweep_ns = 0;
+        let mut woken_ns = 0;
         loop {
             let mut now = mono_ns();
             if now >= next_sweep_ns {
@@ -170,7 +178,15 @@ impl<'level> Shard<'level> {
                 return Ok(());
             }
             let timeout = if waiting { WAIT_FOR_FEED_NS } else { WAIT_NS };
-            let count = self.poller.wait(Some(timeout))?;
+            let mut count = self.poller.wait(Some(timeout))?;
+            now = mono_ns();
+            let since_woken_ns = now - woken_ns;
+            if count > 0 && self.plan.kernel_stamps && since_woken_ns < GATHER_NS {
+                std::thread::sleep(Duration::from_nanos(GATHER_NS - since_woken_ns));
+                count = self.poller.wait(Some(0))?;
+                now = mono_ns();
+            }
+            woken_ns = now;
             for position in 0..count {
                 let ready = self.poller.ready(position);
                 let index = ready.token as usize;

@@ -75,6 +75,12 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
+/// Columns of the terminal behind standard output; absent where it is none.
+pub fn terminal_columns() -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+    Some(size.ws_col).filter(|columns| *columns > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,2 +1,58 @@
-//! The inferometer binary.
-fn main() {}
+//! The inferometer binary: reads the command line, calls the libraries, prints, exits.
+//!
+//! Only this crate reads the environment, prints and decides how the program ends.
+#![forbid(unsafe_code)]
+
+mod child;
+mod cli;
+mod exit;
+mod host;
+mod monitor;
+mod output;
+mod resolve;
+mod server;
+mod session;
+mod signals;
+mod sink;
+mod source;
+mod terminal;
+mod url;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+use exit::Code;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A reader that goes away (`| head`) ends the printing, not the program with a panic.
+    let words: Vec<String> =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let rewritten = cli::aliases::rewrite(words.clone());
+    for warning in &rewritten.warnings {
+        terminal::warn(warning);
+    }
+    let parsed = match cli::Cli::try_parse_from(&rewritten.words) {
+        Ok(parsed) => parsed,
+        Err(error) => {
+            let is_question =
+                matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
+            // What cannot be printed cannot be mended by printing more.
+            let _ = error.print();
+            return if is_question { Code::Done } else { Code::Usage }.into();
+        }
+    };
+    match std::panic::catch_unwind(|| cli::dispatch(parsed, &words)) {
+        Ok(Ok(code)) => code.into(),
+        Ok(Err(failure)) => {
+            terminal::say(&failure.to_string());
+            failure.code.into()
+        }
+        Err(_) => {
+            terminal::say(
+                "error: this is a bug of inferometer\n\
+                 hint: please report it with the lines above; what was finished is in the run store",
+            );
+            Code::Internal.into()
+        }
+    }
+}

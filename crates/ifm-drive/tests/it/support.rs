@@ -58,6 +58,7 @@ pub fn plan(address: SocketAddr) -> LevelPlan {
         duration_ns: None,
         limits: Limits::default(),
         origin_ns: ifm_sys::mono_ns(),
+        kernel_stamps: ifm_sys::probe::kernel_stamps(),
         shards: 1,
         cpus: vec![],
     }

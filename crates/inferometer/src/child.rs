@@ -1,0 +1,59 @@
+//! The embedded engine as a child process: started on a free port, ended with its parent.
+
+use crate::exit::{Code, Failure};
+use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+
+/// A running server of our own. It ends when this is dropped, and also when this process is
+/// killed: it watches its standard input, which closes with us.
+#[derive(Debug)]
+pub struct OwnServer {
+    child: Child,
+    /// Base URL.
+    pub url: String,
+}
+
+impl OwnServer {
+    /// Starts `inferometer serve` with these flags and waits until it listens.
+    ///
+    /// # Errors
+    /// The process cannot be started, or ends before it listens.
+    pub fn start(flags: &[&str]) -> Result<OwnServer, Failure> {
+        let cannot = |why: String| {
+            Failure::new(Code::Internal, format!("the embedded server did not start: {why}"))
+        };
+        let program = std::env::current_exe().map_err(|error| cannot(error.to_string()))?;
+        let mut child = Command::new(program)
+            .arg("serve")
+            .args(["--port", "0", "--until-stdin-closes"])
+            .args(flags)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            // Ctrl-C goes to the terminal's whole group: the server must outlive the client's
+            // orderly end.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| cannot(error.to_string()))?;
+        let mut line = String::new();
+        let stdout = child.stdout.take().ok_or_else(|| cannot("it has no output".to_owned()))?;
+        let read = BufReader::new(stdout).read_line(&mut line);
+        let url = line.trim().strip_prefix("listening on ").map(str::to_owned);
+        match (read, url) {
+            (Ok(_), Some(url)) => Ok(OwnServer { child, url }),
+            (_, _) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(cannot(format!("it said \"{}\"", line.trim())))
+            }
+        }
+    }
+}
+
+impl Drop for OwnServer {
+    fn drop(&mut self) {
+        // It may have ended by itself already; then there is nothing to end.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,102 @@
+//! `inferometer demo`: the embedded engine, measured.
+
+use super::levels;
+use super::load_args::LoadArgs;
+use crate::child::OwnServer;
+use crate::exit::{Code, Failure};
+use crate::resolve::{Ending, LevelRequest, resolve};
+use crate::session::execute;
+use crate::terminal;
+use clap::{Args, Parser};
+use std::path::PathBuf;
+
+/// Users at each level.
+const LEVELS: &str = "1,2,4,8";
+/// Prompt and output tokens: small, so that a processor answers many within a level.
+const WORKLOAD: &str = "128/64";
+/// Seconds of sending at each level.
+const LEVEL_S: f64 = 6.0;
+
+/// Flags of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Size of the model: nano, tiny, small, llama-1b
+    #[arg(long, default_value = "tiny")]
+    preset: String,
+
+    /// How weights are stored: q8_0, q4_k or f32
+    #[arg(long, default_value = "q8_0")]
+    quant: String,
+
+    /// Report to write
+    #[arg(short, long, default_value = "inferometer-demo.html", value_name = "FILE")]
+    out: PathBuf,
+
+    /// Seconds of sending at each level
+    #[arg(short = 'z', long, default_value_t = LEVEL_S, value_name = "SECONDS")]
+    duration: f64,
+
+    /// Folder of stored runs [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(long)]
+    no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+/// The flags of a command as a program of their own, so that defaults are read in one place.
+#[derive(Debug, Parser)]
+struct Alone<T: Args> {
+    #[command(flatten)]
+    args: T,
+}
+
+impl Default for DemoArgs {
+    fn default() -> DemoArgs {
+        Alone::<DemoArgs>::parse_from(["demo"]).args
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
+    crate::output::check_path(&args.out)?;
+    if !(args.duration.is_finite() && args.duration > 0.0) {
+        return Err(Failure::usage("--duration must be a positive number of seconds"));
+    }
+    terminal::say("No server needed: starting the embedded engine.");
+    let server = OwnServer::start(&["--preset", &args.preset, "--quant", &args.quant])?;
+    let mut load = Alone::<LoadArgs>::parse_from(["demo", &server.url]).args;
+    WORKLOAD.clone_into(&mut load.workload);
+    load.name = Some("demo".to_owned());
+    load.out = vec![args.out.clone()];
+    load.store.clone_from(&args.store);
+    load.no_color = args.no_color;
+    load.ascii = args.ascii;
+    // The engine's own server asks for no key, and none must reach it.
+    load.api_key_env = None;
+    let ending = Ending::new(None, Some(args.duration))?;
+    let levels: Vec<LevelRequest> = levels::parse(LEVELS)
+        .map_err(Failure::usage)?
+        .into_iter()
+        .map(|concurrency| LevelRequest { concurrency, ending, warmup: None })
+        .collect();
+    let job = resolve(&load, &levels, words)?;
+    let notes = &job.inspection.info.notes;
+    if let Some(weights) = notes.get("weights") {
+        terminal::say(&format!(
+            "{} at {}: weights are {weights}; the speed is real, the text is noise.",
+            job.spec.target.model, server.url
+        ));
+    }
+    let seconds = args.duration * levels.len() as f64;
+    terminal::say(&format!("{} levels, about {:.0} s.", levels.len(), seconds * 1.3));
+    let code = execute(job)?;
+    terminal::say(&format!("report  {}", args.out.display()));
+    terminal::say("next    inferometer sweep http://localhost:8000   (your own server)");
+    Ok(code)
+}

@@ -1,0 +1,215 @@
+//! The flags that every command that drives load understands.
+
+use super::duration::seconds;
+use clap::{Args, ValueEnum};
+use ifm_core::spec::Api;
+use std::path::PathBuf;
+
+/// Which API carries the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ApiWord {
+    /// POST /v1/chat/completions
+    Chat,
+    /// POST /v1/completions
+    Completions,
+}
+
+impl From<ApiWord> for Api {
+    fn from(word: ApiWord) -> Api {
+        match word {
+            ApiWord::Chat => Api::Chat,
+            ApiWord::Completions => Api::Completions,
+        }
+    }
+}
+
+/// What goes to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table and the answers
+    Text,
+    /// One JSON document
+    Json,
+    /// One line of JSON per finished request
+    Requests,
+    /// The block that `vllm bench serve` prints, from our numbers
+    Vllm,
+    /// Markdown
+    Md,
+}
+
+/// What `--json` may say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum JsonKind {
+    /// One document
+    Document,
+    /// One line per finished request
+    Requests,
+}
+
+/// The server, what to send, and where results go.
+#[derive(Debug, Clone, Args)]
+pub struct LoadArgs {
+    /// Base URL of the server [default: the first that answers on loopback at 8000, 8080, 11434,
+    /// 30000, 1234]
+    #[arg(value_name = "URL")]
+    pub url: Option<String>,
+
+    #[arg(long = "base-url", visible_aliases = ["url", "target"], value_name = "URL", hide = true, conflicts_with = "url")]
+    pub base_url: Option<String>,
+
+    #[arg(long, hide = true, conflicts_with_all = ["url", "base_url"], requires = "port")]
+    pub host: Option<String>,
+
+    #[arg(long, hide = true, conflicts_with_all = ["url", "base_url"])]
+    pub port: Option<u16>,
+
+    /// Model to ask for [default: the only one that the server offers]
+    #[arg(short, long, aliases = ["served-model-name", "api-model-name"])]
+    pub model: Option<String>,
+
+    /// API that carries the load [default: chat]
+    #[arg(long, value_enum)]
+    pub api: Option<ApiWord>,
+
+    #[arg(long, hide = true, value_name = "PATH", conflicts_with = "api")]
+    pub endpoint: Option<String>,
+
+    /// Prompt and output tokens of random prompts, or a preset: 1024/256, chat, rag, agent, tools
+    #[arg(short = 'W', long, default_value = "chat", value_name = "SHAPE")]
+    pub workload: String,
+
+    /// Prompt tokens (overrides the workload's)
+    #[arg(long, aliases = ["random-input-len", "isl"], value_name = "TOKENS")]
+    pub input_len: Option<u32>,
+
+    /// Output tokens (overrides the workload's)
+    #[arg(long, aliases = ["random-output-len", "osl"], value_name = "TOKENS")]
+    pub output_len: Option<u32>,
+
+    /// Tokens that all prompts share at their start
+    #[arg(long, alias = "random-prefix-len", default_value_t = 0, value_name = "TOKENS")]
+    pub shared_prefix: u32,
+
+    /// Tokenizer that counts prompts: a tokenizer.json [default: the embedded one]
+    #[arg(long, value_name = "FILE")]
+    pub tokenizer: Option<PathBuf>,
+
+    /// Seed of prompts
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    /// Tell the server to go on past its end-of-text token
+    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
+    pub ignore_eos: bool,
+
+    /// Sampling temperature; "none" sends none
+    #[arg(long, default_value = "0")]
+    pub temperature: String,
+
+    /// Ask for whole answers instead of streams
+    #[arg(long)]
+    pub no_stream: bool,
+
+    /// Open a new connection for each request, inside its time
+    #[arg(long)]
+    pub fresh_connections: bool,
+
+    /// Extra header, "name: value"; may be repeated
+    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    pub headers: Vec<String>,
+
+    /// JSON object merged into each request body; null removes a field
+    #[arg(long, alias = "extra-request-body", value_name = "JSON")]
+    pub extra_body: Option<String>,
+
+    /// Environment variable that holds the API key [default: OPENAI_API_KEY, if set]
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+
+    /// Do not check the server's certificate
+    #[arg(long)]
+    pub insecure: bool,
+
+    /// Longest wait for a connection
+    #[arg(long, default_value = "10s", value_parser = seconds, value_name = "SPAN")]
+    pub connect_timeout: f64,
+
+    /// Longest wait for a first token
+    #[arg(long, default_value = "10m", value_parser = seconds, value_name = "SPAN")]
+    pub first_token_timeout: f64,
+
+    /// Longest silence within an answer
+    #[arg(long, default_value = "2m", value_parser = seconds, value_name = "SPAN")]
+    pub idle_timeout: f64,
+
+    /// Longest whole request
+    #[arg(long, value_parser = seconds, value_name = "SPAN")]
+    pub timeout: Option<f64>,
+
+    /// Latency target for the answers, e.g. ttft:p99<500ms,itl:p99<50ms
+    #[arg(long, default_value = "ttft:p99<500ms,itl:p99<50ms", value_name = "TERMS")]
+    pub slo: String,
+
+    #[arg(long, hide = true, num_args = 1.., value_name = "TERM", conflicts_with = "slo")]
+    pub goodput: Vec<String>,
+
+    /// Name of the run
+    #[arg(long, alias = "label")]
+    pub name: Option<String>,
+
+    /// Also write a report: .html, .md or .json
+    #[arg(short, long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+
+    /// What goes to standard output
+    #[arg(short, long, value_enum, default_value = "text")]
+    pub format: Format,
+
+    /// The same as --format json; --json=requests for one line per finished request
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
+    pub json: Option<JsonKind>,
+
+    /// Folder of stored runs [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    pub store: Option<PathBuf>,
+
+    /// Keep generated texts in the stored run
+    #[arg(long)]
+    pub keep_text: bool,
+
+    /// Drive load to a public address
+    #[arg(long)]
+    pub yes: bool,
+
+    /// Threads that read [default: 1 per 500 users, at most one less than there are processors]
+    #[arg(long, value_name = "N")]
+    pub readers: Option<usize>,
+
+    /// Processors to which readers are tied, e.g. 1 or 1,2
+    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    pub cpus: Vec<usize>,
+
+    /// No progress lines
+    #[arg(short = 's', long)]
+    pub quiet: bool,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(long)]
+    pub no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(long)]
+    pub ascii: bool,
+}
+
+impl LoadArgs {
+    /// The output format, `--json` folded in.
+    pub fn output(&self) -> Format {
+        match self.json {
+            Some(JsonKind::Document) => Format::Json,
+            Some(JsonKind::Requests) => Format::Requests,
+            None => self.format,
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! The command line: one file per command, each from its flags to one call of a library.
+
+pub mod aliases;
+pub mod demo;
+pub mod duration;
+pub mod levels;
+pub mod load_args;
+pub mod report;
+pub mod run;
+pub mod runs;
+pub mod sweep;
+
+use crate::exit::{Code, Failure};
+use clap::{Parser, Subcommand};
+
+/// Benchmark LLM servers and believe the numbers.
+///
+/// Without a command: starts the embedded engine as a server, measures it at 1, 2, 4 and 8 users,
+/// and prints what it found. Needs no GPU, no server and no network.
+#[derive(Debug, Parser)]
+#[command(name = "inferometer", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Measure the embedded engine: needs nothing (this is also what no command does)
+    Demo(demo::DemoArgs),
+    /// Measure a server at one load
+    Run(run::RunArgs),
+    /// Measure a server at several loads, in one table
+    Sweep(sweep::SweepArgs),
+    /// List, show, seal or remove stored runs
+    Runs(runs::RunsArgs),
+    /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
+    Report(report::ReportArgs),
+}
+
+/// Runs the command that the words ask for.
+///
+/// # Errors
+/// What the user has to know.
+pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
+    match cli.verb.unwrap_or_else(|| Verb::Demo(demo::DemoArgs::default())) {
+        Verb::Demo(args) => demo::run(&args, words),
+        Verb::Run(args) => run::run(&args, words),
+        Verb::Sweep(args) => sweep::run(&args, words),
+        Verb::Runs(args) => runs::run(&args),
+        Verb::Report(args) => report::run(&args),
+    }
+}

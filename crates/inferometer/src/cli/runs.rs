@@ -1,0 +1,148 @@
+//! `inferometer runs`: what the store holds.
+
+use crate::exit::{Code, Failure};
+use crate::session::store_root;
+use crate::terminal;
+use clap::{Args, Subcommand};
+use ifm_core::RunState;
+use ifm_report::ReportModel;
+use ifm_store::{RunEntry, Store};
+use std::path::PathBuf;
+
+/// Flags of `runs`.
+#[derive(Debug, Args)]
+pub struct RunsArgs {
+    #[command(subcommand)]
+    action: Action,
+
+    /// Folder of stored runs [default: .inferometer/runs]
+    #[arg(long, global = true, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// All runs, newest first
+    List,
+    /// One run: its table and answers
+    Show {
+        /// Id, start of an id, name, path, or "last"
+        run: String,
+        /// No colour (also: NO_COLOR)
+        #[arg(long)]
+        no_color: bool,
+        /// Only ASCII characters
+        #[arg(long)]
+        ascii: bool,
+    },
+    /// Turn the journal of a run that was cut off into its final files
+    Seal {
+        /// Id, start of an id, name, path, or "last"
+        run: String,
+    },
+    /// Remove a run for good
+    Rm {
+        /// Id, start of an id, name or path
+        run: String,
+    },
+}
+
+/// Runs the command.
+pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
+    let store = Store::at(store_root(args.store.as_ref()));
+    match &args.action {
+        Action::List => list(&store),
+        Action::Show { run, no_color, ascii } => {
+            let entry = find(&store, run)?;
+            let model = load(&store, &entry)?;
+            let style = terminal::style(*no_color, *ascii);
+            terminal::print(&ifm_report::terminal(&model, &style));
+            Ok(Code::Done)
+        }
+        Action::Seal { run } => {
+            let entry = find(&store, run)?;
+            let sealed = store.seal_abandoned(&entry).map_err(|e| Failure::files(e.to_string()))?;
+            terminal::print(&format!("sealed {}: {} requests\n", entry.id, sealed.requests));
+            if let Some(loss) = sealed.loss {
+                terminal::warn(&format!(
+                    "{} bytes of the journal were cut off",
+                    loss.bytes_dropped
+                ));
+            }
+            Ok(Code::Done)
+        }
+        Action::Rm { run } => {
+            let entry = find(&store, run)?;
+            store.remove(&entry).map_err(|error| Failure::files(error.to_string()))?;
+            terminal::print(&format!("removed {}\n", entry.id));
+            Ok(Code::Done)
+        }
+    }
+}
+
+/// Finds a run by what the user calls it.
+///
+/// # Errors
+/// None or several are meant.
+pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
+    store.find(key).map_err(|error| {
+        Failure::usage(error.to_string()).hint("inferometer runs list shows what there is")
+    })
+}
+
+/// Loads a run, sealed or not, and computes what its reports show.
+///
+/// # Errors
+/// It cannot be read.
+pub fn load(store: &Store, entry: &RunEntry) -> Result<ReportModel, Failure> {
+    let loaded = store.open(entry).map_err(|error| Failure::files(error.to_string()))?;
+    if let Some(loss) = &loaded.loss {
+        terminal::warn(&format!(
+            "the journal of {} ends in {} bytes that hold no whole request",
+            entry.id, loss.bytes_dropped
+        ));
+    }
+    let summary = ifm_analysis::summarize(&loaded.data);
+    Ok(ReportModel::new(&loaded.data, summary))
+}
+
+fn list(store: &Store) -> Result<Code, Failure> {
+    let entries = store.list().map_err(|error| Failure::files(error.to_string()))?;
+    if entries.is_empty() {
+        terminal::say(&format!("no runs in {}", store.root().display()));
+        return Ok(Code::Done);
+    }
+    let mut text = format!("{:<22} {:<9} {:<16} {:<28} users\n", "run", "state", "name", "model");
+    for entry in entries {
+        text.push_str(&row(&entry));
+        text.push('\n');
+    }
+    terminal::print(&text);
+    Ok(Code::Done)
+}
+
+fn row(entry: &RunEntry) -> String {
+    let manifest = match &entry.manifest {
+        Ok(manifest) => manifest,
+        Err(error) => return format!("{:<22} {:<9} {error}", entry.id, "broken"),
+    };
+    let state = match (manifest.state, entry.is_live()) {
+        (RunState::Open, Ok(true)) => "running",
+        (RunState::Open, _) => "unsealed",
+        (RunState::Complete, _) => "complete",
+        (RunState::Partial, _) => "partial",
+    };
+    let users: Vec<String> =
+        manifest.spec.levels.iter().map(|level| level.concurrency.to_string()).collect();
+    let cut = |text: &str, width: usize| -> String {
+        // Names come from users and servers: nothing that could steer a terminal gets through.
+        text.chars().filter(|c| !c.is_control()).take(width).collect()
+    };
+    format!(
+        "{:<22} {state:<9} {:<16} {:<28} {}",
+        entry.id,
+        cut(manifest.name.as_deref().unwrap_or("-"), 16),
+        cut(&manifest.spec.target.model, 28),
+        users.join(",")
+    )
+}

@@ -1,0 +1,1 @@
+//! `inferometer serve`: the embedded engine as a server.

@@ -1,0 +1,78 @@
+//! How the program ends: the exit codes, and failures in words that say what to do.
+
+use std::fmt;
+use std::process::ExitCode;
+
+/// Exit codes. They are part of the interface: a meaning never changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Code {
+    /// Done.
+    Done = 0,
+    /// The command line or a configuration cannot be understood.
+    Usage = 2,
+    /// The server cannot be reached, or is none that we can talk to.
+    Server = 5,
+    /// The run is not valid: no request got a complete answer.
+    Invalid = 6,
+    /// A bug of this program.
+    Internal = 70,
+    /// Results cannot be written or read.
+    Files = 74,
+    /// Stopped by the user (SIGINT); what was finished is kept.
+    Interrupted = 130,
+    /// Stopped by the system (SIGTERM); what was finished is kept.
+    Terminated = 143,
+}
+
+impl From<Code> for ExitCode {
+    fn from(code: Code) -> ExitCode {
+        ExitCode::from(code as u8)
+    }
+}
+
+/// A failure to tell the user: what, and what to do.
+#[derive(Debug)]
+pub struct Failure {
+    /// Exit code.
+    pub code: Code,
+    sentence: String,
+    hint: Option<String>,
+}
+
+impl Failure {
+    /// A failure with this exit code.
+    pub fn new(code: Code, sentence: impl Into<String>) -> Failure {
+        Failure { code, sentence: sentence.into(), hint: None }
+    }
+
+    /// A mistake on the command line.
+    pub fn usage(sentence: impl Into<String>) -> Failure {
+        Failure::new(Code::Usage, sentence)
+    }
+
+    /// The server's part.
+    pub fn server(sentence: impl Into<String>) -> Failure {
+        Failure::new(Code::Server, sentence)
+    }
+
+    /// Files that cannot be read or written.
+    pub fn files(sentence: impl Into<String>) -> Failure {
+        Failure::new(Code::Files, sentence)
+    }
+
+    /// Adds what to do about it.
+    pub fn hint(mut self, hint: impl Into<String>) -> Failure {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "error: {}", self.sentence)?;
+        match &self.hint {
+            Some(hint) => write!(formatter, "\nhint: {hint}"),
+            None => Ok(()),
+        }
+    }
+}

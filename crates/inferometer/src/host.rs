@@ -1,0 +1,16 @@
+//! The machine that the client runs on, for the manifest.
+
+use ifm_core::manifest::HostInfo;
+use ifm_sys::{host, probe, thread};
+
+/// Reads the facts; what the host does not tell is absent.
+pub fn describe() -> HostInfo {
+    HostInfo {
+        os: host::os_release(),
+        cpu: host::cpu_name(),
+        cpus: thread::allowed_cpus().map_or(1, |cpus| cpus.len() as u32),
+        memory_bytes: host::memory_bytes(),
+        load_average: host::load_average(),
+        kernel_stamps: probe::kernel_stamps(),
+    }
+}

@@ -1,0 +1,309 @@
+//! Asking a server what it is, before any load.
+
+use crate::exit::Failure;
+use crate::url::BaseUrl;
+use ifm_core::manifest::ServerInfo;
+use serde_json::Value;
+use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::time::Duration;
+use ureq::Agent;
+use ureq::tls::{RootCerts, TlsConfig};
+
+/// Ports of usual servers on loopback: vLLM, llama.cpp, Ollama, SGLang, LM Studio.
+const USUAL_PORTS: [u16; 5] = [8000, 8080, 11434, 30000, 1234];
+/// Longest wait for one answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Most bytes of an answer.
+const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// What a server said about itself, and the model to ask for.
+#[derive(Debug, Clone)]
+pub struct Inspection {
+    /// Model to ask for.
+    pub model: String,
+    /// The rest, for the manifest.
+    pub info: ServerInfo,
+}
+
+/// Finds a server on loopback at the usual ports, and says which it took.
+///
+/// # Errors
+/// None listens.
+pub fn find_local() -> Result<BaseUrl, Failure> {
+    for port in USUAL_PORTS {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        if TcpStream::connect_timeout(&address, Duration::from_millis(200)).is_ok() {
+            let (url, _) = BaseUrl::parse(&format!("http://127.0.0.1:{port}"))?;
+            crate::terminal::say(&format!("no URL given: taking {url}"));
+            return Ok(url);
+        }
+    }
+    Err(Failure::server("no URL given, and no server listens on this host at the usual ports")
+        .hint("give the URL, or try `inferometer demo`, which brings its own server"))
+}
+
+/// Asks for the models, and for what else the kind of server tells.
+///
+/// # Errors
+/// Nothing answers, the key is refused, the answer is no OpenAI API, or the model is not offered.
+pub fn inspect(
+    url: &BaseUrl,
+    insecure: bool,
+    authorization: Option<&str>,
+    headers: &[(String, String)],
+    wanted: Option<&str>,
+) -> Result<Inspection, Failure> {
+    let client = Client { agent: agent(insecure), authorization, headers };
+    let answer = client.get(&format!("{url}/models")).map_err(|error| unreachable(url, &error))?;
+    let mut info = ServerInfo { server_header: answer.server.clone(), ..ServerInfo::default() };
+    let models = match (answer.status, &answer.json) {
+        (200..=299, Some(json)) => models(json),
+        (401 | 403, _) => return Err(refused(url, authorization.is_some(), answer.status)),
+        // A server without a list of models may still serve the one that was named.
+        (404 | 405 | 501, _) if wanted.is_some() => None,
+        _ => return Err(no_api(url, &answer)),
+    };
+    if let Some(models) = &models {
+        info.models = models.iter().map(|(name, _)| name.clone()).collect();
+    }
+    let model = choose(url, wanted, &info.models, models.is_some())?;
+    info.context_tokens =
+        models.iter().flatten().find(|(name, _)| *name == model).and_then(|(_, context)| *context);
+    recognise(&client, url, &answer, &mut info);
+    Ok(Inspection { model, info })
+}
+
+struct Client<'client> {
+    agent: Agent,
+    authorization: Option<&'client str>,
+    headers: &'client [(String, String)],
+}
+
+/// What came back.
+struct Answer {
+    status: u16,
+    server: Option<String>,
+    content_type: String,
+    body: String,
+    json: Option<Value>,
+}
+
+impl Client<'_> {
+    fn get(&self, url: &str) -> Result<Answer, ureq::Error> {
+        let mut request = self.agent.get(url);
+        if let Some(value) = self.authorization {
+            request = request.header("Authorization", value);
+        }
+        for (name, value) in self.headers {
+            request = request.header(name, value);
+        }
+        let mut response = request.call()?;
+        let text = |name: &str| {
+            let value = response.headers().get(name)?;
+            Some(value.to_str().ok()?.to_owned())
+        };
+        let (server, content_type) = (text("server"), text("content-type").unwrap_or_default());
+        let status = response.status().as_u16();
+        let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX).read_to_string()?;
+        let json = serde_json::from_str(&body).ok();
+        Ok(Answer { status, server, content_type, body, json })
+    }
+}
+
+fn agent(insecure: bool) -> Agent {
+    let mut tls = TlsConfig::builder().disable_verification(insecure);
+    if !insecure {
+        let roots = rustls_native_certs::load_native_certs().certs;
+        let roots: Vec<_> =
+            roots.iter().map(|root| ureq::tls::Certificate::from_der(root).to_owned()).collect();
+        tls = tls.root_certs(RootCerts::new_with_certs(&roots));
+    }
+    Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(PATIENCE))
+        .proxy(None)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .user_agent("inferometer")
+        .tls_config(tls.build())
+        .build()
+        .into()
+}
+
+/// Names and context lengths in a list of models.
+fn models(json: &Value) -> Option<Vec<(String, Option<u32>)>> {
+    let list = json.get("data").or_else(|| json.get("models"))?.as_array()?;
+    let context = |model: &Value| {
+        let known = ["max_model_len", "context_length", "max_context_length"];
+        let direct = known.iter().find_map(|key| model.get(key));
+        let length = direct.or_else(|| model.pointer("/meta/n_ctx_train"))?;
+        u32::try_from(length.as_u64()?).ok()
+    };
+    Some(
+        list.iter()
+            .filter_map(|model| Some((model.get("id")?.as_str()?.to_owned(), context(model))))
+            .collect(),
+    )
+}
+
+fn choose(
+    url: &BaseUrl,
+    wanted: Option<&str>,
+    offered: &[String],
+    has_list: bool,
+) -> Result<String, Failure> {
+    let list = || {
+        let shown: Vec<&str> = offered.iter().take(10).map(String::as_str).collect();
+        let more = offered.len().saturating_sub(shown.len());
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        format!("it offers: {}{more}", shown.join(", "))
+    };
+    match (wanted, offered) {
+        (Some(model), _) if !has_list || offered.iter().any(|name| name == model) => {
+            Ok(model.to_owned())
+        }
+        // Servers may list adapters or aliases incompletely: warn, and let the first requests
+        // tell. A refusal of every request ends the level early with the server's own words.
+        (Some(model), _) => {
+            crate::terminal::warn(&format!(
+                "{url} does not list the model \"{model}\"; {}",
+                list()
+            ));
+            Ok(model.to_owned())
+        }
+        (None, [only]) => Ok(only.clone()),
+        (None, []) => {
+            Err(Failure::server(format!("{url} offers no model")).hint("name one with --model"))
+        }
+        (None, _) => Err(Failure::usage(format!("{url} offers {} models", offered.len()))
+            .hint(format!("choose one with --model; {}", list()))),
+    }
+}
+
+/// Recognises the kind of server by what it alone answers.
+fn recognise(client: &Client<'_>, url: &BaseUrl, answer: &Answer, info: &mut ServerInfo) {
+    let owner = answer
+        .json
+        .as_ref()
+        .and_then(|json| json.pointer("/data/0/owned_by"))
+        .and_then(Value::as_str)
+        .unwrap_or("");
+    let header = info.server_header.as_deref().unwrap_or("");
+    let kind = match (owner, header) {
+        ("vllm", _) => "vLLM",
+        ("sglang", _) => "SGLang",
+        ("llamacpp", _) => "llama.cpp",
+        ("inferometer", _) => "inferometer",
+        ("library", _) => "Ollama",
+        (_, header) if header.starts_with("llama.cpp") => "llama.cpp",
+        _ => return,
+    };
+    info.kind = Some(kind.to_owned());
+    let version_at = match kind {
+        "Ollama" => "/api/version",
+        "vLLM" | "inferometer" => "/version",
+        _ => return,
+    };
+    if let Ok(answer) = client.get(&format!("{}{version_at}", url.root()))
+        && let Some(Value::Object(fields)) = answer.json
+    {
+        for (name, value) in &fields {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            match name.as_str() {
+                "version" => info.version = Some(text),
+                _ if info.notes.len() < 32 => {
+                    info.notes.insert(name.clone(), text.chars().take(200).collect());
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
+    let text = error.to_string();
+    if url.is_tls()
+        && (text.contains("certificate") || text.contains("tls") || text.contains("Tls"))
+    {
+        return Failure::server(format!("{url}: {text}")).hint(
+            "check the name in the URL and the server's certificate (SSL_CERT_FILE adds an \
+             authority), use --insecure for a server that you trust, or http:// for one without TLS",
+        );
+    }
+    if text.contains("refused") {
+        return Failure::server(format!("nothing listens at {url} (connection refused)"))
+            .hint("start the server, or check host and port");
+    }
+    if matches!(error, ureq::Error::Timeout(_)) {
+        let limit = PATIENCE.as_secs();
+        return Failure::server(format!("{url} did not answer within {limit} s"))
+            .hint("check host and port, and whether a firewall drops packets");
+    }
+    Failure::server(format!("{url} cannot be asked: {text}"))
+        .hint("check that the URL is that of an OpenAI-compatible server, http or https")
+}
+
+fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
+    let failure = Failure::server(format!("{url} answered {status}: it wants an API key"));
+    match has_key {
+        true => {
+            failure.hint("the key that was sent is not accepted: check the variable that holds it")
+        }
+        false => {
+            failure.hint("put the key into OPENAI_API_KEY, or name its variable with --api-key-env")
+        }
+    }
+}
+
+fn no_api(url: &BaseUrl, answer: &Answer) -> Failure {
+    let start =
+        ifm_wire::dialect::bounded_sentence(&answer.body.chars().take(120).collect::<String>());
+    let what = match answer.status {
+        200..=299 => format!("answered with {} instead of a list of models", content(answer)),
+        status => format!("answered {status}"),
+    };
+    Failure::server(format!("{url}/models {what}: {start}")).hint(
+        "is this an OpenAI-compatible server? Its base URL usually ends with /v1; for one without \
+         a list of models, name the model with --model",
+    )
+}
+
+fn content(answer: &Answer) -> &str {
+    match answer.content_type.split(';').next() {
+        Some(kind) if !kind.is_empty() && answer.json.is_none() => kind,
+        _ => "something else",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_models_are_read() {
+        let json = serde_json::json!({"data": [
+            {"id": "a", "max_model_len": 4096},
+            {"id": "b", "meta": {"n_ctx_train": 2048}},
+            {"id": "c"},
+            {"nonsense": 1},
+        ]});
+        let expect = vec![
+            ("a".to_owned(), Some(4096)),
+            ("b".to_owned(), Some(2048)),
+            ("c".to_owned(), None),
+        ];
+        assert_eq!(models(&json), Some(expect));
+        assert_eq!(models(&serde_json::json!({"ok": true})), None);
+    }
+
+    #[test]
+    fn the_model_is_chosen_only_when_there_is_no_choice() {
+        let (url, _) = BaseUrl::parse("http://h").unwrap();
+        let names = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect::<Vec<_>>();
+        assert_eq!(choose(&url, None, &names(&["a"]), true).unwrap(), "a");
+        assert_eq!(choose(&url, Some("x"), &[], false).unwrap(), "x");
+        let error = choose(&url, None, &names(&["a", "b"]), true).unwrap_err().to_string();
+        assert!(error.contains("--model") && error.contains("a, b"), "{error}");
+        assert!(choose(&url, None, &[], true).is_err());
+    }
+}

@@ -1,0 +1,415 @@
+//! A session: the levels of a job one after another, stored as they go, shown as they finish.
+
+use crate::cli::load_args::Format;
+use crate::exit::{Code, Failure};
+use crate::monitor::Monitor;
+use crate::resolve::Job;
+use crate::signals::Signals;
+use crate::sink::RunSink;
+use crate::source::PromptSource;
+use crate::{host, output, terminal};
+use ifm_analysis::health::{self, HealthEvidence};
+use ifm_analysis::{LevelSummary, RunSummary};
+use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
+use ifm_core::{ClientHealth, Manifest, RunData, RunState};
+use ifm_drive::{
+    DriveError, Evidence, LevelPlan, LevelResult, Limits, Progress, Stop, StopLevel, Target,
+};
+use ifm_report::{ReportModel, TerminalStyle};
+use ifm_store::{Store, StoreError};
+use ifm_sys::ClockPair;
+use ifm_sys::host::CpuTicks;
+use ifm_wire::request::TemplateSpec;
+use ifm_wire::{Expect, RequestTemplate};
+use ifm_workload::Generator;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Users that one reading thread serves.
+const USERS_PER_READER: u32 = 500;
+/// A sweep without named levels ends after two levels that bring less than this share more.
+const PLATEAU_GAIN: f64 = 0.05;
+/// A sweep without named levels ends when a larger share of the requests fails.
+const PLATEAU_ERROR_RATE: f64 = 0.01;
+/// File descriptors that a run needs beside its connections.
+const SPARE_FILES: u64 = 64;
+
+/// Runs a job to its end and says what came of it.
+///
+/// # Errors
+/// What kept the run from starting, from being kept, or from being valid.
+pub fn execute(job: Job) -> Result<Code, Failure> {
+    let style = terminal::style(job.no_color, job.ascii);
+    check_open_files(&job)?;
+    let template = request_template(&job)?;
+    let generator = Generator::random(&job.random, &job.tokenizer)
+        .map_err(|error| Failure::usage(format!("the workload cannot be made: {error}")))?;
+    let clock = ClockPair::sample();
+    let mut manifest = first_manifest(&job, clock);
+    let store = Store::at(store_root(job.store.as_ref()));
+    let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
+    let stop = Stop::default();
+    let progress = Arc::new(Progress::default());
+    let signals = Signals::watch(stop.clone(), progress.clone());
+    let mut session = Session {
+        monitor: Monitor::new(clock.mono_ns, job.quiet),
+        source: PromptSource::new(generator, template),
+        sink: RunSink::new(writer, job.format == Format::Requests),
+        evidence: Evidence::default(),
+        stop,
+        progress,
+        style,
+        origin: clock,
+        kernel_stamps: manifest.host.kernel_stamps,
+        shown: Vec::new(),
+        job,
+    };
+    let ticks = CpuTicks::read();
+    let ended = session.run_levels(&mut manifest);
+    let steal =
+        ticks.zip(CpuTicks::read()).and_then(|(before, after)| after.steal_share_since(before));
+    session.finish(manifest, ended, steal, &signals)
+}
+
+/// Folder of the run store.
+pub fn store_root(given: Option<&PathBuf>) -> PathBuf {
+    given.cloned().unwrap_or_else(|| Store::default_root(std::path::Path::new("")))
+}
+
+struct Session {
+    job: Job,
+    source: PromptSource,
+    sink: RunSink,
+    monitor: Monitor,
+    evidence: Evidence,
+    stop: Stop,
+    progress: Arc<Progress>,
+    style: TerminalStyle,
+    origin: ClockPair,
+    kernel_stamps: bool,
+    /// Levels already shown as rows.
+    shown: Vec<LevelSummary>,
+}
+
+/// How the levels ended.
+enum Ended {
+    /// As planned.
+    Planned,
+    /// Before, for this reason.
+    Early(String),
+    /// By a failure of ours.
+    Failed(DriveError),
+}
+
+impl Session {
+    fn run_levels(&mut self, manifest: &mut Manifest) -> Ended {
+        let levels = self.job.spec.levels.len();
+        for index in 0..levels {
+            let result = match self.run_level(index) {
+                Ok(result) => result,
+                Err(error) => return Ended::Failed(error),
+            };
+            self.evidence.merge(&result.evidence);
+            manifest.levels.extend(result.info);
+            if let Err(error) = self.sink.writer.checkpoint_manifest(manifest) {
+                return Ended::Failed(DriveError::Sink(error.to_string()));
+            }
+            let summary = self.show_level(manifest, index);
+            if let Some(error) = result.gave_up {
+                return Ended::Early(format!("the server refused every request: {error}"));
+            }
+            if self.stop.level() > StopLevel::Run {
+                return Ended::Early("stopped by the user".to_owned());
+            }
+            if let Some(summary) = summary {
+                self.shown.push(summary);
+            }
+            if self.job.stop_at_plateau && is_plateau(&self.shown) {
+                // The levels that were left out are not part of what was asked any more.
+                self.job.spec.levels.truncate(index + 1);
+                manifest.spec.levels.truncate(index + 1);
+                break;
+            }
+        }
+        Ended::Planned
+    }
+
+    fn run_level(&mut self, index: usize) -> Result<LevelResult, DriveError> {
+        let plan = self.plan(index);
+        self.source.rewind(plan.first_seq);
+        let label = match self.job.spec.levels.len() {
+            1 => format!("{} users", plan.slots),
+            levels => format!("level {} of {levels}, {} users", index + 1, plan.slots),
+        };
+        let over = AtomicBool::new(false);
+        let (source, sink, monitor) = (&mut self.source, &mut self.sink, &mut self.monitor);
+        let (stop, progress) = (&self.stop, &self.progress);
+        progress.finished.store(0, Ordering::Relaxed);
+        progress.failed.store(0, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            let watcher = scope.spawn(|| monitor.watch(&label, progress, &over));
+            let result = ifm_drive::drive_level(&plan, source, sink, stop, progress);
+            over.store(true, Ordering::Relaxed);
+            watcher.thread().unpark();
+            result
+        })
+    }
+
+    fn plan(&self, index: usize) -> LevelPlan {
+        let spec = &self.job.spec;
+        let load = &spec.levels[index];
+        let ns = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e9) as u64);
+        let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
+        let wanted = load.concurrency.div_ceil(USERS_PER_READER) as usize;
+        LevelPlan {
+            level: index as u16,
+            first_seq: self.sink.records.len() as u32,
+            target: Target {
+                addresses: self.job.addresses.clone(),
+                tls: self.job.tls.clone(),
+                fresh_connections: spec.target.fresh_connections,
+            },
+            expect: Expect { api: spec.target.api, keep_text: spec.keep_text },
+            slots: load.concurrency,
+            warmup_requests: load.warmup_requests,
+            requests: load.requests,
+            duration_ns: ns(load.duration_s),
+            limits: Limits {
+                connect_ns: ns(spec.limits.connect_s),
+                first_token_ns: ns(spec.limits.first_token_s),
+                idle_ns: ns(spec.limits.idle_s),
+                total_ns: ns(spec.limits.total_s),
+            },
+            origin_ns: self.origin.mono_ns,
+            kernel_stamps: self.kernel_stamps,
+            shards: self.job.readers.unwrap_or(wanted.min(processors.saturating_sub(1))).max(1),
+            cpus: self.job.cpus.clone(),
+        }
+    }
+
+    /// Summarises a level that has just ended, and shows its row if there are several.
+    fn show_level(&self, manifest: &Manifest, index: usize) -> Option<LevelSummary> {
+        let mut manifest = manifest.clone();
+        manifest.levels.retain(|level| usize::from(level.level) == index);
+        let of_level = |record: &&ifm_core::RequestRecord| usize::from(record.level) == index;
+        let requests = self.sink.records.iter().filter(of_level).cloned().collect();
+        let run = RunData { manifest, requests, series: Vec::new() };
+        let summary = ifm_analysis::summarize(&run).levels.into_iter().next()?;
+        if self.job.format == Format::Text && self.job.spec.levels.len() > 1 && !self.job.quiet {
+            if self.shown.is_empty() {
+                let header = ifm_report::level_header(&self.style, summary.latencies.gap_label);
+                terminal::print(&format!("\n{header}\n"));
+            }
+            terminal::print(&format!("{}\n", ifm_report::level_line(&summary, &self.style, false)));
+        }
+        Some(summary)
+    }
+
+    fn finish(
+        self,
+        mut manifest: Manifest,
+        ended: Ended,
+        steal: Option<f64>,
+        signals: &Signals,
+    ) -> Result<Code, Failure> {
+        let Session { job, source, sink, monitor, evidence, style, origin, shown, .. } = self;
+        let RunSink { writer, mut records, .. } = sink;
+        records.sort_by_key(|record| record.seq);
+        manifest.state = match &ended {
+            Ended::Planned if signals.code().is_none() => RunState::Complete,
+            _ => RunState::Partial,
+        };
+        manifest.stop_reason = match &ended {
+            Ended::Planned => None,
+            Ended::Early(reason) => Some(reason.clone()),
+            Ended::Failed(error) => Some(error.to_string()),
+        };
+        manifest.prompts_sha256 = Some(source.prompts_sha256());
+        manifest.clock.offset_ns = evidence
+            .clock
+            .iter()
+            .map(|&(at, offset)| (at.saturating_sub(origin.mono_ns), offset - origin.offset_ns))
+            .collect();
+        manifest.health = Some(judge(&job, &records, &evidence, steal));
+        let series = monitor.into_series();
+        let folder = writer.path().to_owned();
+        let run = RunData { manifest: manifest.clone(), requests: records, series: series.clone() };
+        let sealed = writer.seal(manifest, &series);
+        let summary = ifm_analysis::summarize(&run);
+        let model = ReportModel::new(&run, summary);
+        show(&job, &model, &style, &shown);
+        for path in &job.out {
+            output::write_file(&model, path)?;
+        }
+        if let Ended::Failed(error) = ended {
+            return Err(drive_failure(&error, &folder));
+        }
+        let sealed = sealed.map_err(|error| cannot_seal(&error, &run.manifest.run_id))?;
+        if job.format == Format::Text && !job.quiet {
+            let size = sealed.bytes as f64 / 1e3;
+            terminal::say(&format!(
+                "\nrun {} saved: {} requests, {size:.0} kB in {}",
+                run.manifest.run_id,
+                run.requests.len(),
+                folder.display()
+            ));
+        }
+        verdict(&run, &model.summary, signals)
+    }
+}
+
+/// Shows the result; rows of levels that are already on the screen are not repeated.
+fn show(job: &Job, model: &ReportModel, style: &TerminalStyle, shown: &[LevelSummary]) {
+    if job.format == Format::Text && job.spec.levels.len() > 1 && !shown.is_empty() && !job.quiet {
+        if let Some(note) = ifm_report::level_footnote(&model.summary.levels, style) {
+            terminal::print(&format!("{note}\n"));
+        }
+        terminal::print(&format!("\n{}", ifm_report::terminal_answers(model, style)));
+    } else {
+        terminal::print(&output::text(model, job.format, style));
+    }
+}
+
+fn verdict(run: &RunData, summary: &RunSummary, signals: &Signals) -> Result<Code, Failure> {
+    if let Some(code) = signals.code() {
+        return Ok(code);
+    }
+    if run.requests.iter().any(|record| record.outcome.is_ok()) {
+        return Ok(Code::Done);
+    }
+    let failed = summary.levels.iter().map(|level| level.counts.sent).sum::<u64>();
+    let first = run.requests.iter().find_map(|record| record.error.clone());
+    let why = first.unwrap_or_else(|| {
+        run.requests.first().map_or("nothing was sent".to_owned(), |r| r.outcome.word().to_owned())
+    });
+    Err(Failure::new(
+        Code::Invalid,
+        format!("none of {failed} requests got a complete answer: {why}"),
+    )
+    .hint(format!("inferometer runs show {} lists what came back", run.manifest.run_id)))
+}
+
+fn is_plateau(levels: &[LevelSummary]) -> bool {
+    let Some(last) = levels.last() else { return false };
+    if last.counts.error_rate().is_some_and(|rate| rate > PLATEAU_ERROR_RATE) {
+        return true;
+    }
+    let speed = |level: &LevelSummary| level.window().map(|window| window.output_tok_per_s);
+    let gains_little = |pair: &[LevelSummary]| match (speed(&pair[0]), speed(&pair[1])) {
+        (Some(before), Some(after)) => after < before * (1.0 + PLATEAU_GAIN),
+        _ => false,
+    };
+    levels.len() >= 3 && levels[levels.len() - 3..].windows(2).all(gains_little)
+}
+
+fn judge(
+    job: &Job,
+    records: &[ifm_core::RequestRecord],
+    evidence: &Evidence,
+    steal_share: Option<f64>,
+) -> ClientHealth {
+    health::judge(HealthEvidence {
+        reader_lag: evidence.reader_lag.quantiles(),
+        send_lateness: evidence.send_lateness.quantiles(),
+        streams_max: job.spec.levels.iter().map(|level| level.concurrency).max().unwrap_or(0),
+        requests: records.len() as u64,
+        reads: evidence.reads,
+        stamped_reads: evidence.stamped_reads,
+        events: evidence.events,
+        co_arrived_events: evidence.co_arrived_events,
+        gap_ns_p5: health::gap_ns_p5(records),
+        reader_cpu_ns: evidence.reader_cpu_ns,
+        decoder_cpu_ns: evidence.decoder_cpu_ns,
+        process_cpu_ns: evidence.process_cpu_ns,
+        wall_ns: evidence.wall_ns,
+        reader_busy_share: evidence.reader_busy_share,
+        involuntary_switches: evidence.involuntary_switches,
+        steal_share,
+        starved_sends: evidence.starved_sends,
+        late_allocations: evidence.late_segments,
+        clock_steps: evidence.clock_steps,
+        reconnects: evidence.reconnects,
+    })
+}
+
+fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
+    let unix_ns = (clock.mono_ns as i64 + clock.offset_ns).max(0) as u64;
+    let salt = (clock.mono_ns ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9)) as u16;
+    let time = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
+    Manifest {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        run_id: ifm_store::new_run_id(unix_ns, salt),
+        name: job.name.clone(),
+        tool: ToolInfo {
+            name: "inferometer".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        created_utc: format!("{time:.0}"),
+        command: job.command.clone(),
+        state: RunState::Open,
+        stop_reason: None,
+        spec: job.spec.clone(),
+        host: host::describe(),
+        server: job.inspection.info.clone(),
+        clock: ClockInfo {
+            source: "CLOCK_MONOTONIC".to_owned(),
+            origin_unix_ns: unix_ns,
+            offset_ns: Vec::new(),
+        },
+        levels: Vec::new(),
+        prompts_sha256: None,
+        health: None,
+        files: Vec::new(),
+        extra: serde_json::Map::new(),
+    }
+}
+
+fn request_template(job: &Job) -> Result<RequestTemplate, Failure> {
+    let spec = &job.spec;
+    let path = format!("{}{}", job.url.path(), spec.target.api.path());
+    RequestTemplate::new(&TemplateSpec {
+        api: spec.target.api,
+        host: &job.url.authority(),
+        path: &path,
+        model: &spec.target.model,
+        authorization: job.authorization.as_deref(),
+        headers: &job.headers,
+        stream: spec.target.stream,
+        ignore_eos: spec.workload.ignore_eos,
+        temperature: spec.workload.temperature,
+        extra_body: &spec.target.extra_body,
+    })
+    .map_err(|error| Failure::usage(error.to_string()))
+}
+
+fn check_open_files(job: &Job) -> Result<(), Failure> {
+    let most = job.spec.levels.iter().map(|level| u64::from(level.concurrency)).max().unwrap_or(0);
+    match ifm_sys::host::raise_open_files() {
+        Some(limit) if limit < most + SPARE_FILES => Err(Failure::usage(format!(
+            "{most} users need {} open files, and this process may have {limit}",
+            most + SPARE_FILES
+        ))
+        .hint("raise the limit (ulimit -n), or ask for fewer users")),
+        _ => Ok(()),
+    }
+}
+
+fn cannot_store(error: &StoreError) -> Failure {
+    Failure::files(format!("the run cannot be stored: {error}"))
+        .hint("--store DIR puts it elsewhere")
+}
+
+fn cannot_seal(error: &StoreError, run_id: &str) -> Failure {
+    Failure::files(format!("the run cannot be sealed: {error}")).hint(format!(
+        "every finished request is in its journal; later: inferometer runs seal {run_id}"
+    ))
+}
+
+fn drive_failure(error: &DriveError, folder: &std::path::Path) -> Failure {
+    let failure = match error {
+        DriveError::Sink(_) => Failure::files(error.to_string()),
+        _ => Failure::new(Code::Internal, error.to_string()),
+    };
+    failure.hint(format!("what was finished is kept in {}", folder.display()))
+}

@@ -1,0 +1,39 @@
+//! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
+
+use ifm_core::RequestRecord;
+use ifm_drive::Sink;
+use ifm_store::RunWriter;
+use std::io::Write;
+
+/// Keeps every finished request.
+pub struct RunSink {
+    /// The journal of the run.
+    pub writer: RunWriter,
+    /// All requests so far.
+    pub records: Vec<RequestRecord>,
+    lines: bool,
+}
+
+impl RunSink {
+    /// A sink that also prints a line of JSON per request, if asked to.
+    pub fn new(writer: RunWriter, lines: bool) -> RunSink {
+        RunSink { writer, records: Vec::new(), lines }
+    }
+}
+
+impl Sink for RunSink {
+    fn record(&mut self, record: RequestRecord) -> Result<(), String> {
+        self.writer.append(&record).map_err(|error| error.to_string())?;
+        if self.lines {
+            let line = ifm_report::request_line(&record);
+            // A reader that has gone wants no more lines; the run goes on.
+            self.lines = writeln!(std::io::stdout().lock(), "{line}").is_ok();
+        }
+        self.records.push(record);
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), String> {
+        self.writer.tick(ifm_sys::mono_ns()).map_err(|error| error.to_string())
+    }
+}

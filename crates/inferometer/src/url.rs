@@ -1,0 +1,203 @@
+//! Base URLs of servers: from what people type to what is asked and stored.
+
+use crate::exit::Failure;
+use http::Uri;
+use ifm_core::spec::Api;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
+
+/// A base URL including the API prefix, without a slash at the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseUrl {
+    is_tls: bool,
+    host: String,
+    port: u16,
+    has_port: bool,
+    path: String,
+}
+
+impl BaseUrl {
+    /// Reads what was typed: the scheme may be missing, `/v1` is added unless the path names a
+    /// version, and the path of an endpoint is taken as the choice of that API.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn parse(typed: &str) -> Result<(BaseUrl, Option<Api>), Failure> {
+        let typed = typed.trim();
+        let bad = |why: &str| {
+            Failure::usage(format!("\"{typed}\" is no URL of a server: {why}"))
+                .hint("for example http://localhost:8000")
+        };
+        let with_scheme = match typed.contains("://") {
+            true => typed.to_owned(),
+            false => format!("http://{typed}"),
+        };
+        let uri: Uri = with_scheme.parse().map_err(|_| bad("it cannot be read"))?;
+        let is_tls = match uri.scheme_str() {
+            Some("http") => false,
+            Some("https") => true,
+            _ => return Err(bad("only http and https are spoken")),
+        };
+        let authority = uri.authority().ok_or_else(|| bad("the host is missing"))?;
+        if authority.as_str().contains('@') {
+            // What stands before the @ is a secret: it is not repeated.
+            return Err(Failure::usage("the URL holds a user name or a password")
+                .hint("give keys in an environment variable (--api-key-env)"));
+        }
+        if uri.query().is_some() {
+            return Err(bad("a base URL has no query"));
+        }
+        let (path, api) = api_prefix(uri.path());
+        let default_port = if is_tls { 443 } else { 80 };
+        let url = BaseUrl {
+            is_tls,
+            host: authority.host().to_owned(),
+            port: authority.port_u16().unwrap_or(default_port),
+            has_port: authority.port_u16().is_some(),
+            path,
+        };
+        Ok((url, api))
+    }
+
+    /// Whether TLS is asked for.
+    pub fn is_tls(&self) -> bool {
+        self.is_tls
+    }
+
+    /// Host name or address, as in the URL.
+    pub fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// Value of the `Host` header.
+    pub fn authority(&self) -> String {
+        match self.has_port {
+            true => format!("{}:{}", self.host, self.port),
+            false => self.host.clone(),
+        }
+    }
+
+    /// Path with the API prefix: `/v1`.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
+    /// The URL of the server's root, where `/version` and `/health` are.
+    pub fn root(&self) -> String {
+        let scheme = if self.is_tls { "https" } else { "http" };
+        format!("{scheme}://{}", self.authority())
+    }
+
+    /// Looks the host up.
+    ///
+    /// # Errors
+    /// The name is not known.
+    pub fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
+        let bare = self.host.trim_start_matches('[').trim_end_matches(']');
+        let mut addresses: Vec<SocketAddr> = (bare, self.port)
+            .to_socket_addrs()
+            .map_err(|error| {
+                Failure::server(format!("the host \"{bare}\" is not known: {error}"))
+                    .hint("check the spelling of the URL")
+            })?
+            .collect();
+        // Loopback names resolve to both families, while servers often listen on one only.
+        addresses.sort_by_key(|address| address.is_ipv6());
+        addresses.truncate(1);
+        match addresses.is_empty() {
+            false => Ok(addresses),
+            true => Err(Failure::server(format!("the host \"{bare}\" has no address"))),
+        }
+    }
+}
+
+impl fmt::Display for BaseUrl {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}{}", self.root(), self.path)
+    }
+}
+
+/// The API prefix of a path, and the API if the path names an endpoint.
+fn api_prefix(path: &str) -> (String, Option<Api>) {
+    let path = path.trim_end_matches('/');
+    let (path, api) = if let Some(base) = path.strip_suffix("/chat/completions") {
+        (base, Some(Api::Chat))
+    } else if let Some(base) = path.strip_suffix("/completions") {
+        (base, Some(Api::Completions))
+    } else {
+        (path, None)
+    };
+    let names_version = path.split('/').any(|segment| {
+        segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    });
+    match names_version || api.is_some() {
+        true => (path.to_owned(), api),
+        false => (format!("{path}/v1"), api),
+    }
+}
+
+/// Whether an address is outside private networks and this host.
+pub fn is_public(address: &SocketAddr) -> bool {
+    match address.ip() {
+        IpAddr::V4(ip) => {
+            let shared = ip.octets()[0] == 100 && (64..128).contains(&ip.octets()[1]);
+            !(ip.is_private()
+                || ip.is_loopback()
+                || ip.is_link_local()
+                || ip.is_unspecified()
+                || shared)
+        }
+        IpAddr::V6(ip) => {
+            !(ip.is_loopback()
+                || ip.is_unspecified()
+                || ip.is_unique_local()
+                || ip.is_unicast_link_local())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_type_becomes_a_base_url() {
+        for (typed, expect, api) in [
+            ("localhost:8000", "http://localhost:8000/v1", None),
+            ("http://h", "http://h/v1", None),
+            ("https://h:8443/", "https://h:8443/v1", None),
+            ("http://h/v1", "http://h/v1", None),
+            ("http://h/v1/", "http://h/v1", None),
+            ("http://h/openai/v1beta", "http://h/openai/v1beta", None),
+            ("http://h/case/x", "http://h/case/x/v1", None),
+            ("http://h/v1/chat/completions", "http://h/v1", Some(Api::Chat)),
+            ("http://h/v1/completions", "http://h/v1", Some(Api::Completions)),
+            ("http://[::1]:9/v1", "http://[::1]:9/v1", None),
+        ] {
+            let (url, found) = BaseUrl::parse(typed).unwrap();
+            assert_eq!((url.to_string().as_str(), found), (expect, api), "{typed}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_is_refused_without_repeating_secrets() {
+        for typed in ["", "ftp://h", "http://", "http://h?x=1", "a b"] {
+            assert!(BaseUrl::parse(typed).is_err(), "{typed}");
+        }
+        let error = BaseUrl::parse("http://me:sk-1@h/v1").unwrap_err().to_string();
+        assert!(!error.contains("sk-1"), "{error}");
+    }
+
+    #[test]
+    fn private_addresses_need_no_permission() {
+        let public = |text: &str| is_public(&SocketAddr::new(text.parse().unwrap(), 1));
+        for ip in
+            ["127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1", "100.64.0.1", "::1", "fd00::1"]
+        {
+            assert!(!public(ip), "{ip}");
+        }
+        for ip in ["8.8.8.8", "172.32.0.1", "2606:4700::1111"] {
+            assert!(public(ip), "{ip}");
+        }
+    }
+}

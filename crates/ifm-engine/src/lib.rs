@@ -39,3 +39,5 @@ pub use request::{Event, Finish, FinishReason, GenerateRequest, SubmitError, Tok
 pub use sample::Sampling;
 pub use shape::{ModelShape, Preset, UnknownPreset};
 pub use stats::EngineStats;
+// Requests are in tokens, so who makes them needs the tokenizer's type.
+pub use ifm_tokenizer::Tokenizer;

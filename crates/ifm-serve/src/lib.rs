@@ -1,1 +1,31 @@
+#![forbid(unsafe_code)]
 //! The OpenAI-compatible HTTP server in front of the embedded engine.
+//!
+//! `POST /v1/chat/completions` and `/v1/completions`, streamed or whole, with the
+//! extensions of vLLM that load generators use (`min_tokens`, `ignore_eos`,
+//! `continuous_usage_stats`); `GET /v1/models`, `/health`, `/version` and `/metrics`
+//! (Prometheus, in vLLM's names); `POST /tokenize` and `/detokenize`.
+//!
+//! Made to be measured: every generated token is one event, and every event is sent at
+//! once and on its own, so what a client sees is what the engine did.
+//!
+//! # Not here
+//! Inference (`ifm-engine`), several choices for a request, log probabilities, tools,
+//! images, TLS. The number of connections is bounded by the process's open files only.
+
+mod app;
+mod body;
+mod chat;
+mod completions;
+mod error;
+mod fields;
+mod frames;
+mod generate;
+mod metrics;
+mod params;
+mod server;
+mod stream;
+mod template;
+mod tokenize;
+
+pub use server::{ServeError, ServeOptions, Server, Shutdown, serve};

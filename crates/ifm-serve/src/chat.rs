@@ -1,0 +1,35 @@
+//! `POST /v1/chat/completions`.
+
+use std::{sync::Arc, time::Instant};
+
+use axum::{
+    body::Bytes,
+    extract::{State, rejection::BytesRejection},
+    response::Response,
+};
+
+use crate::{
+    app::App,
+    body::read_fields,
+    error::ApiError,
+    frames::Api,
+    generate::{Generation, generate},
+    params::Params,
+    template::read_messages,
+};
+
+/// Answers a chat.
+pub(crate) async fn handle(
+    State(app): State<Arc<App>>,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, ApiError> {
+    let arrival = Instant::now();
+    let fields = read_fields(body)?;
+    app.check_model(&fields)?;
+    let params = Params::read(&fields)?;
+    let messages = read_messages(&fields)?;
+    let prompt = app.encode(app.template.render(&messages, true), true).await?;
+    let generation =
+        Generation { api: Api::Chat, params, prompt, max_tokens_default: None, arrival };
+    generate(app, generation).await
+}

@@ -1,0 +1,253 @@
+//! The bytes of answers: one event for each token, and whole answers.
+//!
+//! What is the same in every event of a request is written once, so that an event
+//! costs little more than its text.
+//!
+//! Not here: when events are sent (`stream`).
+
+use ifm_engine::Finish;
+use serde_json::{Value, json};
+
+use crate::params::StreamParams;
+
+/// Which of the two forms of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Api {
+    Chat,
+    Completions,
+}
+
+impl Api {
+    fn object(self, is_stream: bool) -> &'static str {
+        match (self, is_stream) {
+            (Self::Chat, true) => "chat.completion.chunk",
+            (Self::Chat, false) => "chat.completion",
+            (Self::Completions, _) => "text_completion",
+        }
+    }
+
+    pub(crate) fn id_prefix(self) -> &'static str {
+        match self {
+            Self::Chat => "chatcmpl-",
+            Self::Completions => "cmpl-",
+        }
+    }
+}
+
+/// What names an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) api: Api,
+    pub(crate) id: String,
+    /// Seconds since 1970.
+    pub(crate) created_s: u64,
+    pub(crate) model: String,
+}
+
+impl Identity {
+    /// A whole answer.
+    pub(crate) fn answer(&self, text: &str, finish: &Finish) -> Value {
+        let reason = finish.reason.as_str();
+        let choice = match self.api {
+            Api::Chat => json!({
+                "index": 0,
+                "message": {"role": "assistant", "content": text, "refusal": null},
+                "logprobs": null,
+                "finish_reason": reason,
+            }),
+            Api::Completions => json!({
+                "index": 0,
+                "text": text,
+                "logprobs": null,
+                "finish_reason": reason,
+            }),
+        };
+        json!({
+            "id": self.id,
+            "object": self.api.object(false),
+            "created": self.created_s,
+            "model": self.model,
+            "choices": [choice],
+            "usage": {
+                "prompt_tokens": finish.prompt_tokens,
+                "total_tokens": finish.prompt_tokens + finish.completion_tokens,
+                "completion_tokens": finish.completion_tokens,
+                "prompt_tokens_details": {"cached_tokens": 0},
+            },
+        })
+    }
+}
+
+/// Writes the events of one answer.
+#[derive(Debug)]
+pub(crate) struct EventWriter {
+    api: Api,
+    params: StreamParams,
+    /// From `data: ` to the list of choices, which it opens.
+    head: String,
+    prompt_tokens: usize,
+}
+
+impl EventWriter {
+    pub(crate) fn new(identity: &Identity, params: StreamParams, prompt_tokens: usize) -> Self {
+        let Identity { api, id, created_s, model } = identity;
+        let head = format!(
+            "data: {{\"id\":{},\"object\":\"{}\",\"created\":{created_s},\"model\":{},\"choices\":[",
+            Value::from(id.as_str()),
+            api.object(true),
+            Value::from(model.as_str()),
+        );
+        Self { api: *api, params, head, prompt_tokens }
+    }
+
+    /// The first event of a chat, which has the role and no text.
+    pub(crate) fn write_role(&self, out: &mut Vec<u8>) {
+        if self.api == Api::Chat {
+            self.open(out);
+            out.extend_from_slice(
+                b"{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\"},\
+                  \"logprobs\":null,\"finish_reason\":null}",
+            );
+            self.close(out, 0);
+        }
+    }
+
+    /// The event of token number `tokens`. A completion says with its last token why it
+    /// ended, a chat in an event of its own.
+    pub(crate) fn write_token(
+        &self,
+        out: &mut Vec<u8>,
+        text: &str,
+        tokens: usize,
+        finish: Option<&Finish>,
+    ) {
+        self.open(out);
+        let (before, after) = match self.api {
+            Api::Chat => ("{\"index\":0,\"delta\":{\"content\":", "},\"logprobs\":null,"),
+            Api::Completions => ("{\"index\":0,\"text\":", ",\"logprobs\":null,"),
+        };
+        out.extend_from_slice(before.as_bytes());
+        write_string(out, text);
+        out.extend_from_slice(after.as_bytes());
+        match finish.filter(|_| self.api == Api::Completions) {
+            Some(finish) => write_reason(out, finish),
+            None => out.extend_from_slice(b"\"finish_reason\":null}"),
+        }
+        self.close(out, tokens);
+    }
+
+    /// What follows the last token: the end of a chat, the usage, the end of the stream.
+    pub(crate) fn write_end(&self, out: &mut Vec<u8>, finish: &Finish) {
+        if self.api == Api::Chat {
+            self.open(out);
+            out.extend_from_slice(b"{\"index\":0,\"delta\":{},\"logprobs\":null,");
+            write_reason(out, finish);
+            self.close(out, finish.completion_tokens);
+        }
+        if self.params.include_usage {
+            self.open(out);
+            out.push(b']');
+            self.write_usage(out, finish.completion_tokens);
+            out.extend_from_slice(b"}\n\n");
+        }
+        out.extend_from_slice(b"data: [DONE]\n\n");
+    }
+
+    fn open(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(self.head.as_bytes());
+    }
+
+    fn close(&self, out: &mut Vec<u8>, tokens: usize) {
+        out.push(b']');
+        if self.params.continuous_usage {
+            self.write_usage(out, tokens);
+        } else if self.params.include_usage {
+            out.extend_from_slice(b",\"usage\":null");
+        }
+        out.extend_from_slice(b"}\n\n");
+    }
+
+    fn write_usage(&self, out: &mut Vec<u8>, tokens: usize) {
+        let total = self.prompt_tokens + tokens;
+        let prompt = self.prompt_tokens;
+        out.extend_from_slice(
+            format!(
+                ",\"usage\":{{\"prompt_tokens\":{prompt},\"total_tokens\":{total},\
+                 \"completion_tokens\":{tokens}}}"
+            )
+            .as_bytes(),
+        );
+    }
+}
+
+/// The event of an error inside a stream, and its end.
+pub(crate) fn write_error(out: &mut Vec<u8>, error: &Value) {
+    out.extend_from_slice(format!("data: {error}\n\ndata: [DONE]\n\n").as_bytes());
+}
+
+fn write_reason(out: &mut Vec<u8>, finish: &Finish) {
+    out.extend_from_slice(b"\"finish_reason\":\"");
+    out.extend_from_slice(finish.reason.as_str().as_bytes());
+    out.extend_from_slice(b"\"}");
+}
+
+fn write_string(out: &mut Vec<u8>, text: &str) {
+    // Text is always valid JSON, and a vector takes all of it.
+    let _ = serde_json::to_writer(out, text);
+}
+
+#[cfg(test)]
+mod tests {
+    use ifm_engine::FinishReason;
+
+    use super::*;
+
+    const FINISH: Finish =
+        Finish { reason: FinishReason::Length, prompt_tokens: 5, completion_tokens: 2 };
+
+    fn events(api: Api, params: StreamParams) -> Vec<Value> {
+        let identity =
+            Identity { api, id: "x-1".to_owned(), created_s: 7, model: "a \"model\"".to_owned() };
+        let writer = EventWriter::new(&identity, params, 5);
+        let mut out = Vec::new();
+        writer.write_role(&mut out);
+        writer.write_token(&mut out, "a\n\u{2028}\"é", 1, None);
+        writer.write_token(&mut out, "", 2, Some(&FINISH));
+        writer.write_end(&mut out, &FINISH);
+        let text = String::from_utf8(out).expect("text");
+        let text = text.strip_suffix("data: [DONE]\n\n").expect("the end");
+        text.split_terminator("\n\n")
+            .map(|event| event.strip_prefix("data: ").expect("an event"))
+            .map(|data| serde_json::from_str(data).expect("valid JSON"))
+            .collect()
+    }
+
+    #[test]
+    fn a_chat_has_a_role_its_tokens_an_end_and_the_usage() {
+        let params = StreamParams { include_usage: true, continuous_usage: false };
+        let events = events(Api::Chat, params);
+        assert_eq!(events.len(), 5);
+        assert_eq!(events[0]["choices"][0]["delta"], json!({"role": "assistant", "content": ""}));
+        assert_eq!(events[1]["choices"][0]["delta"], json!({"content": "a\n\u{2028}\"é"}));
+        assert_eq!(events[2]["choices"][0]["finish_reason"], Value::Null);
+        assert_eq!(events[3]["choices"][0]["delta"], json!({}));
+        assert_eq!(events[3]["choices"][0]["finish_reason"], "length");
+        assert_eq!(events[3]["usage"], Value::Null);
+        assert_eq!(events[4]["choices"], json!([]));
+        let usage = json!({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7});
+        assert_eq!(events[4]["usage"], usage);
+        assert_eq!(events[4]["object"], "chat.completion.chunk");
+        assert_eq!(events[4]["model"], "a \"model\"");
+    }
+
+    #[test]
+    fn a_completion_ends_with_its_last_token() {
+        let params = StreamParams { include_usage: false, continuous_usage: true };
+        let events = events(Api::Completions, params);
+        assert_eq!(events.len(), 2);
+        assert_eq!(events[0]["choices"][0]["text"], "a\n\u{2028}\"é");
+        assert_eq!(events[0]["usage"]["completion_tokens"], 1);
+        assert_eq!(events[1]["choices"][0]["finish_reason"], "length");
+        assert_eq!(events[1]["usage"]["total_tokens"], 7);
+    }
+}

@@ -1,0 +1,226 @@
+//! The listening socket, the thread behind it, and the end of both.
+//!
+//! One thread serves all connections: an event costs a few microseconds, and the cores
+//! are better used by the engine and by the client that measures it.
+//!
+//! Not here: paths and answers (`app`).
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError, mpsc},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use axum::serve::ListenerExt as _;
+use ifm_engine::EngineHandle;
+use tokio::{net::TcpListener, sync::watch};
+
+use crate::app::{App, router};
+
+/// How a server listens and what it answers.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// The engine that answers.
+    pub engine: EngineHandle,
+    /// The name of the model in requests and answers.
+    pub model_name: String,
+    /// The key that requests must bring, if any. `/health`, `/version` and `/metrics` are
+    /// open to all.
+    pub api_key: Option<String>,
+    /// Largest body of a request, bytes.
+    pub body_bytes_max: usize,
+    /// How long a shutdown waits for answers that are under way.
+    pub grace: Duration,
+}
+
+impl ServeOptions {
+    /// Options for an engine: its own name, no key, bodies up to 32 MiB, 5 s of grace.
+    pub fn new(listen: SocketAddr, engine: EngineHandle) -> Self {
+        Self {
+            listen,
+            model_name: engine.info().model.name.clone(),
+            engine,
+            api_key: None,
+            body_bytes_max: 32 << 20,
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Why a server does not run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The address cannot be listened on: in use, or not of this machine.
+    #[error("cannot listen on {address}: {source}; hint: port 0 takes a free port")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// The system refused a thread or a selector.
+    #[error("cannot start the server: {0}")]
+    Start(std::io::Error),
+    /// The server's thread died.
+    #[error("the server's thread died")]
+    Died,
+}
+
+/// Ends a server from anywhere, also from a signal's thread.
+#[derive(Debug, Clone)]
+pub struct Shutdown {
+    sender: Arc<watch::Sender<bool>>,
+}
+
+impl Shutdown {
+    /// A handle that has not been used.
+    pub fn new() -> Self {
+        Self { sender: Arc::new(watch::Sender::new(false)) }
+    }
+
+    /// Ends the server: it accepts nothing more, and answers under way have the time of
+    /// [`ServeOptions::grace`].
+    pub fn request(&self) {
+        self.sender.send_replace(true);
+    }
+
+    async fn wait(&self) {
+        // The sender is held by `self`, so the channel cannot close meanwhile.
+        let _ = self.sender.subscribe().wait_for(|is_requested| *is_requested).await;
+    }
+}
+
+impl Default for Shutdown {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Serves until `shutdown` is requested; the calling thread does the work.
+///
+/// `on_ready` is told the address as soon as connections are accepted.
+///
+/// # Errors
+/// [`ServeError::Listen`] and [`ServeError::Start`].
+pub fn serve(
+    options: ServeOptions,
+    shutdown: &Shutdown,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        // Only long prompts are worked on beside the server's thread.
+        .max_blocking_threads(1)
+        .build()
+        .map_err(ServeError::Start)?;
+    let served = runtime.block_on(run(options, shutdown, on_ready));
+    // Connections that outlast the grace are cut here.
+    runtime.shutdown_background();
+    served
+}
+
+async fn run(
+    options: ServeOptions,
+    shutdown: &Shutdown,
+    on_ready: impl FnOnce(SocketAddr),
+) -> Result<(), ServeError> {
+    let ServeOptions { listen, engine, model_name, api_key, body_bytes_max, grace } = options;
+    let listen_error = |source| ServeError::Listen { address: listen, source };
+    let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
+    let address = listener.local_addr().map_err(listen_error)?;
+    let app = Arc::new(App::new(engine, model_name, api_key));
+    let listener = listener.tap_io(|stream| {
+        // An event waits for nothing. A socket that refuses is about to fail anyway.
+        let _ = stream.set_nodelay(true);
+    });
+    let until_shutdown = {
+        let shutdown = shutdown.clone();
+        async move { shutdown.wait().await }
+    };
+    let serving =
+        axum::serve(listener, router(app, body_bytes_max)).with_graceful_shutdown(until_shutdown);
+    on_ready(address);
+    let out_of_patience = async {
+        shutdown.wait().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        served = serving => served.map_err(ServeError::Start),
+        () = out_of_patience => Ok(()),
+    }
+}
+
+/// A server on a thread of its own. Dropping it shuts it down.
+#[derive(Debug)]
+pub struct Server {
+    address: SocketAddr,
+    shutdown: Shutdown,
+    thread: Mutex<Option<JoinHandle<Result<(), ServeError>>>>,
+}
+
+impl Server {
+    /// Starts a server; returns when it accepts connections.
+    ///
+    /// # Errors
+    /// [`ServeError`].
+    pub fn start(options: ServeOptions) -> Result<Self, ServeError> {
+        let shutdown = Shutdown::new();
+        let (ready, is_ready) = mpsc::channel();
+        let thread = {
+            let shutdown = shutdown.clone();
+            std::thread::Builder::new()
+                .name("ifm-serve".to_owned())
+                .spawn(move || {
+                    serve(options, &shutdown, |address| {
+                        // The starter waits for nothing else.
+                        let _ = ready.send(address);
+                    })
+                })
+                .map_err(ServeError::Start)?
+        };
+        match is_ready.recv() {
+            Ok(address) => Ok(Self { address, shutdown, thread: Mutex::new(Some(thread)) }),
+            // The thread ended without being ready, so it has the reason.
+            Err(_) => match thread.join() {
+                Ok(Err(error)) => Err(error),
+                Ok(Ok(())) | Err(_) => Err(ServeError::Died),
+            },
+        }
+    }
+
+    /// Where the server listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// A handle that ends the server.
+    pub fn shutdown_handle(&self) -> Shutdown {
+        self.shutdown.clone()
+    }
+
+    /// Shuts down and waits for the end.
+    ///
+    /// # Errors
+    /// What ended the server, if not this call.
+    pub fn stop(&self) -> Result<(), ServeError> {
+        self.shutdown.request();
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        match thread.map(JoinHandle::join) {
+            None => Ok(()),
+            Some(Ok(result)) => result,
+            Some(Err(_)) => Err(ServeError::Died),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Nobody is left to be told.
+        let _ = self.stop();
+    }
+}

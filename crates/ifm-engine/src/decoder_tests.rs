@@ -7,7 +7,9 @@ use crate::{
     decoder::{Decoder, Row},
     kv::{KvCache, KvPool},
     linear::Matrix,
+    load::LoadError,
     quantization::Quantization,
+    random::RandomStream,
     sample::most_likely,
     shape::{ModelShape, Preset},
     weights::{LayerTensor, RandomWeights, TensorName, WeightSource},
@@ -42,10 +44,29 @@ fn assert_close(got: &[f32], expected: &[f32], tolerance: f32) {
     }
 }
 
+/// Random weights with the biases of Qwen 2 and the norms of Qwen 3.
+struct Extended(RandomWeights);
+
+impl WeightSource for Extended {
+    fn matrix(
+        &mut self,
+        name: TensorName,
+        rows: usize,
+        columns: usize,
+    ) -> Result<QTensor, LoadError> {
+        self.0.matrix(name, rows, columns)
+    }
+
+    fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
+        let mut stream = RandomStream::new(9, &name.hugging_face());
+        Ok(Some((0..length).map(|_| stream.next_unit() + 0.5).collect()))
+    }
+}
+
 /// The plain decoder.
 struct Plain {
     shape: ModelShape,
-    weights: RandomWeights,
+    weights: Box<dyn WeightSource>,
     /// For each layer the keys and values of each token, all heads.
     seen: Vec<Vec<(Vec<f32>, Vec<f32>)>>,
 }
@@ -65,9 +86,39 @@ impl Plain {
             .collect()
     }
 
-    fn normalize(&self, input: &[f32]) -> Vec<f32> {
+    fn vector(&mut self, name: TensorName, length: usize) -> Option<Vec<f32>> {
+        self.weights.vector(name, length).expect("made")
+    }
+
+    fn normalize(&mut self, name: TensorName, input: &[f32]) -> Vec<f32> {
+        let gain = self.vector(name, input.len()).unwrap_or(vec![1.0; input.len()]);
         let square = input.iter().map(|x| x * x).sum::<f32>() / input.len() as f32;
-        input.iter().map(|x| x / (square + self.shape.norm_epsilon).sqrt()).collect()
+        let factor = (square + self.shape.norm_epsilon).sqrt();
+        input.iter().zip(gain).map(|(x, gain)| x / factor * gain).collect()
+    }
+
+    /// Queries or keys: product, bias, norm of each head where there is one, rotation.
+    fn heads(
+        &mut self,
+        layer: usize,
+        [weights, bias, norm]: [LayerTensor; 3],
+        input: &[f32],
+        rows: usize,
+        position: usize,
+    ) -> Vec<f32> {
+        let name = |tensor| TensorName::Layer(layer, tensor);
+        let mut heads = self.product(name(weights), input, rows);
+        if let Some(bias) = self.vector(name(bias), rows) {
+            heads.iter_mut().zip(bias).for_each(|(head, bias)| *head += bias);
+        }
+        let width = self.shape.head_width;
+        if self.vector(name(norm), width).is_some() {
+            let normed: Vec<Vec<f32>> =
+                heads.chunks(width).map(|head| self.normalize(name(norm), head)).collect();
+            heads = normed.concat();
+        }
+        self.turn(&mut heads, position);
+        heads
     }
 
     fn turn(&self, heads: &mut [f32], position: usize) {
@@ -115,17 +166,20 @@ impl Plain {
         let mut hidden = table[token as usize * width..][..width].to_vec();
         for layer in 0..layers {
             let name = |tensor| TensorName::Layer(layer, tensor);
-            let normed = self.normalize(&hidden);
-            let mut query = self.product(name(LayerTensor::Query), &normed, queries);
-            let mut key = self.product(name(LayerTensor::Key), &normed, keys);
-            let value = self.product(name(LayerTensor::Value), &normed, keys);
-            self.turn(&mut query, position);
-            self.turn(&mut key, position);
+            let normed = self.normalize(name(LayerTensor::AttentionNorm), &hidden);
+            let tensors = [LayerTensor::Query, LayerTensor::QueryBias, LayerTensor::QueryNorm];
+            let query = self.heads(layer, tensors, &normed, queries, position);
+            let tensors = [LayerTensor::Key, LayerTensor::KeyBias, LayerTensor::KeyNorm];
+            let key = self.heads(layer, tensors, &normed, keys, position);
+            let mut value = self.product(name(LayerTensor::Value), &normed, keys);
+            if let Some(bias) = self.vector(name(LayerTensor::ValueBias), keys) {
+                value.iter_mut().zip(bias).for_each(|(value, bias)| *value += bias);
+            }
             self.seen[layer].push((key, value));
             let attended = self.attend(layer, &query);
             let out = self.product(name(LayerTensor::AttentionOutput), &attended, width);
             hidden.iter_mut().zip(out).for_each(|(hidden, out)| *hidden += out);
-            let normed = self.normalize(&hidden);
+            let normed = self.normalize(name(LayerTensor::FeedForwardNorm), &hidden);
             let gate = self.product(name(LayerTensor::Gate), &normed, feed_forward);
             let up = self.product(name(LayerTensor::Up), &normed, feed_forward);
             let gated: Vec<f32> =
@@ -133,9 +187,28 @@ impl Plain {
             let out = self.product(name(LayerTensor::Down), &gated, width);
             hidden.iter_mut().zip(out).for_each(|(hidden, out)| *hidden += out);
         }
-        let normed = self.normalize(&hidden);
+        let normed = self.normalize(TensorName::FinalNorm, &hidden);
         self.product(TensorName::Embedding, &normed, vocabulary)
     }
+}
+
+/// Checks the decoder after two and after five tokens.
+fn assert_as_plain(
+    mut source: Box<dyn WeightSource>,
+    weights: Box<dyn WeightSource>,
+    tolerance: f32,
+) {
+    let shape = Preset::Nano.shape();
+    let seen = vec![Vec::new(); shape.layers];
+    let mut plain = Plain { shape: shape.clone(), weights, seen };
+    let tokens = prompt(5);
+    let expected: Vec<Vec<f32>> =
+        (0..5).map(|position| plain.logits(tokens[position], position)).collect();
+    let decoder = Decoder::load(shape, &[], source.as_mut()).expect("loads");
+    assert_close(&logits_of(&decoder, &tokens), &expected[4], tolerance);
+    assert_close(&logits_of(&decoder, &tokens[..2]), &expected[1], tolerance);
+    let square = expected[4].iter().map(|x| x * x).sum::<f32>() / 8192.0;
+    assert!((2.0..6.0).contains(&square.sqrt()), "the spread of the logits: {square}");
 }
 
 #[test]
@@ -144,21 +217,16 @@ fn logits_are_those_of_the_plain_decoder() {
     for quantization in Quantization::ALL {
         // Products with blocks round their activations to eight bits.
         let tolerance = if quantization == Quantization::F32 { 0.01 } else { 0.5 };
-        let weights = RandomWeights::new(&shape, quantization, 5);
-        let seen = vec![Vec::new(); shape.layers];
-        let mut plain = Plain { shape: shape.clone(), weights, seen };
-        let tokens = prompt(5);
-        let expected: Vec<Vec<f32>> = tokens
-            .iter()
-            .enumerate()
-            .map(|(position, token)| plain.logits(*token, position))
-            .collect();
-        let deviation = expected[4].iter().map(|x| x * x).sum::<f32>() / 8192.0;
-        assert!((deviation.sqrt() - 4.0).abs() < 0.5, "the scale of logits: {deviation}");
-        let decoder = nano(quantization);
-        assert_close(&logits_of(&decoder, &tokens), &expected[4], tolerance);
-        assert_close(&logits_of(&decoder, &tokens[..2]), &expected[1], tolerance);
+        let weights = || Box::new(RandomWeights::new(&shape, quantization, 5));
+        assert_as_plain(weights(), weights(), tolerance);
     }
+}
+
+#[test]
+fn biases_and_norms_of_heads_count_where_they_exist() {
+    let shape = Preset::Nano.shape();
+    let weights = || Box::new(Extended(RandomWeights::new(&shape, Quantization::F32, 5)));
+    assert_as_plain(weights(), weights(), 0.01);
 }
 
 #[test]

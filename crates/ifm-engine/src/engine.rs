@@ -39,7 +39,8 @@ pub struct EngineOptions {
     /// Threads that compute; `None` takes those in effect. Another number than those
     /// in effect is an error: see [`crate::restart_with_threads`].
     pub threads: Option<usize>,
-    /// Most tokens of a prompt and its answer; `None` takes what the model is made for.
+    /// Most tokens of a prompt and its answer; `None` takes what the model is made for,
+    /// up to 32,768.
     pub context: Option<usize>,
     /// Most requests at once in a pass.
     pub max_batch: usize,

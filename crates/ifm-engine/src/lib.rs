@@ -6,6 +6,8 @@ mod attention;
 mod decoder;
 #[cfg(test)]
 mod decoder_tests;
+#[cfg(test)]
+mod end_tests;
 mod engine;
 mod kv;
 mod linear;

@@ -9,7 +9,7 @@ use ifm_tokenizer::Tokenizer;
 use crate::{
     decoder::{Decoder, Row},
     kv::{KvCache, KvPool},
-    load::{LoadError, LoadedParts},
+    load::{LoadError, LoadedParts, choose_context},
     parallel::threads_in_effect,
     quantization::{Quantization, dtype_name},
     shape::{ModelShape, Preset},
@@ -84,12 +84,12 @@ pub struct ModelInfo {
 pub struct Model {
     pub(crate) decoder: Decoder,
     pub(crate) tokenizer: Tokenizer,
-    info: ModelInfo,
+    pub(crate) info: ModelInfo,
 }
 
 impl Model {
     /// Loads a model for contexts of up to `context` tokens; `None` takes what the
-    /// model was made for.
+    /// model was made for, up to 32,768.
     ///
     /// Ends with a pass over one token, in which the kernels arrange the weights to
     /// their liking: afterwards the first request is as fast as any other.
@@ -130,7 +130,7 @@ fn load_preset(
     context: Option<usize>,
 ) -> Result<LoadedParts, LoadError> {
     let mut shape = preset.shape();
-    shape.context_max = context.unwrap_or(shape.context_max).min(shape.context_max);
+    shape.context_max = choose_context(context, shape.context_max);
     let mut weights = RandomWeights::new(&shape, quantization, seed);
     let decoder = Decoder::load(shape, &[], &mut weights)?;
     let tokenizer = Tokenizer::embedded()?;

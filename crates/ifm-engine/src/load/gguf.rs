@@ -22,7 +22,7 @@ use candle_core::{
 };
 use ifm_tokenizer::Tokenizer;
 
-use super::{LoadError, LoadedParts, gguf_tokenizer, rope_scaling};
+use super::{LoadError, LoadedParts, choose_context, gguf_tokenizer, rope_scaling};
 use crate::{
     decoder::Decoder,
     model::describe,
@@ -186,7 +186,7 @@ impl Metadata<'_> {
             head_width,
             feed_forward: self.required(&key("feed_forward_length"))?,
             vocabulary,
-            context_max: context.unwrap_or(trained).min(trained),
+            context_max: choose_context(context, trained),
             rope_base: self.float(&key("rope.freq_base")).unwrap_or(10_000.0),
             norm_epsilon: self.float(&key("attention.layer_norm_rms_epsilon")).unwrap_or(1e-5),
             tied_head: !self.content.tensor_infos.contains_key(&TensorName::Head.gguf()),

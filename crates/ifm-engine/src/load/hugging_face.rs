@@ -13,7 +13,7 @@ use candle_core::quantized::QTensor;
 use ifm_tokenizer::Tokenizer;
 use serde_json::Value;
 
-use super::{LoadError, LoadedParts, rope_scaling, safetensors::Checkpoint};
+use super::{LoadError, LoadedParts, choose_context, rope_scaling, safetensors::Checkpoint};
 use crate::{
     decoder::Decoder,
     model::describe,
@@ -139,7 +139,7 @@ impl Config {
             head_width: self.number("head_dim").unwrap_or(embedding / heads.max(1)),
             feed_forward: self.required("intermediate_size")?,
             vocabulary: self.required("vocab_size")?,
-            context_max: context.unwrap_or(most).min(most),
+            context_max: choose_context(context, most),
             rope_base: self.rope("rope_theta").unwrap_or(10_000.0) as f32,
             norm_epsilon: self.json["rms_norm_eps"].as_f64().unwrap_or(1e-6) as f32,
             tied_head: self.json["tie_word_embeddings"] == true || !checkpoint.contains(&head),

@@ -23,49 +23,6 @@ fn a_stop_string_ends_the_answer_and_is_not_shown() {
 }
 
 #[test]
-fn end_tokens_end_unless_ignored_or_too_early() {
-    let engine = start(options());
-    // Hot enough that a token out of 8192 is soon the end.
-    let hot = |ignore_eos, min_tokens| GenerateRequest {
-        ignore_eos,
-        min_tokens,
-        sampling: Sampling { temperature: 50.0, top_p: 1.0, seed: 3 },
-        ..request(prompt(1, 4), 1000)
-    };
-    let eos = engine.info().model.eos_ids[0];
-    let run = |seed: u64, ignore_eos, min_tokens| {
-        let mut request = hot(ignore_eos, min_tokens);
-        request.sampling.seed = seed;
-        answer(&engine, request)
-    };
-    // Seeds, a batch at a time, until one meets an end token by itself.
-    let (seed, ended) = (0..16)
-        .find_map(|batch| {
-            let seeds = batch * 8..batch * 8 + 8;
-            let submitted = seeds.map(|seed| {
-                let mut request = hot(false, 0);
-                request.sampling.seed = seed;
-                (seed, engine.submit(request).expect("taken"))
-            });
-            let submitted: Vec<_> = submitted.collect();
-            let answers = submitted
-                .into_iter()
-                .map(|(seed, events)| (seed, collect(events).expect("complete")));
-            let answers: Vec<_> = answers.collect();
-            answers.into_iter().find(|(_, answer)| answer.finish.reason == FinishReason::Stop)
-        })
-        .expect("an end token among 128 000");
-    assert_eq!(ended.ids.last(), Some(&eos));
-    assert_eq!(ended.finish.completion_tokens, ended.ids.len());
-    let ignored = run(seed, true, 0);
-    assert_eq!(ignored.ids.len(), 1000);
-    assert_eq!(ignored.ids[..ended.ids.len()], ended.ids);
-    let later = run(seed, false, ended.ids.len());
-    assert!(later.ids.len() > ended.ids.len());
-    assert!(!later.ids[..ended.ids.len()].contains(&eos));
-}
-
-#[test]
 fn requests_that_cannot_be_answered_are_refused() {
     let engine = start(EngineOptions { kv_tokens: Some(300), ..options() });
     let refuse = |request| engine.submit(request).expect_err("refused");

@@ -6,7 +6,6 @@ use ifm_engine::{
 };
 
 mod batching;
-mod files;
 mod limits;
 
 fn nano() -> ModelSource {

@@ -1,1 +1,0 @@
-//! Files that cannot be loaded say why.

@@ -1,6 +1,6 @@
 //! hyper's client connection over bytes in memory, polled by hand until nothing moves.
 
-use super::{End, Seen};
+use super::compare::{End, Seen};
 use hyper::body::{Body, Incoming};
 use hyper::client::conn::http1;
 use hyper::rt::{Read, ReadBufCursor, Write};

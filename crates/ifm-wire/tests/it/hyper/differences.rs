@@ -1,7 +1,7 @@
 //! Where our reader and hyper's differ for a reason, and how each is recognised: from the bytes
 //! alone, by a walk over them that shares no code with either reader.
 
-use super::{End, Seen};
+use super::compare::{End, Seen};
 
 /// A reason for which the two may differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,9 @@ pub enum Class {
     /// A status below 100. RFC 9110, 15 asks to treat a status that is no valid one as a server
     /// error, which any status but a 2xx is to us; hyper refuses the response.
     LowStatus,
+    /// A chunk of a tebibyte or more. RFC 9112, 7.1 asks to be on guard against sizes that no
+    /// number can hold; we refuse at once what no server means, hyper only what overflows.
+    HugeChunk,
 }
 
 /// Bytes that show each difference.
@@ -44,6 +47,7 @@ pub const EXAMPLES: &[(Class, &[u8])] = &[
         Class::OpaqueBytes,
         b"HTTP/1.1 200 OK\r\nconnection: \xe4, close\r\ncontent-length: 0\r\n\r\n",
     ),
+    (Class::HugeChunk, b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n10000000000\r\nok"),
     (Class::LowStatus, b"HTTP/1.1 099 What\r\ncontent-length: 0\r\n\r\n"),
 ];
 
@@ -85,10 +89,17 @@ impl Class {
             return Some(Class::OpaqueBytes);
         }
         let chunked = codings.concat().to_ascii_lowercase().contains("chunked");
-        if !chunked || !ours.body.starts_with(&theirs.body) {
+        if !chunked {
             return None;
         }
         let class = walk_chunks(head.rest)?;
+        if class == Class::HugeChunk {
+            let both_gave_up = (ours.end, theirs.end) == (End::Error, End::Error);
+            return (both_gave_up && theirs.body.starts_with(&ours.body)).then_some(class);
+        }
+        if !ours.body.starts_with(&theirs.body) {
+            return None;
+        }
         let goes_on_in_trailers = class == Class::BareLineFeed
             && ours.body == theirs.body
             && (ours.end, theirs.end) == (End::Complete, End::Complete)
@@ -169,7 +180,11 @@ fn walk_chunks(body: &[u8]) -> Option<Class> {
             return Some(Class::BareLineFeed);
         }
         let digits = size.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
-        let size = usize::from_str_radix(std::str::from_utf8(&size[..digits]).ok()?, 16).ok()?;
+        let size = u64::from_str_radix(std::str::from_utf8(&size[..digits]).ok()?, 16).ok()?;
+        if size >= 1 << 40 {
+            return Some(Class::HugeChunk);
+        }
+        let size = usize::try_from(size).ok()?;
         if size == 0 {
             break;
         }

@@ -1,0 +1,32 @@
+//! Raw bytes to an answer: the quick way against the full one, and whole against in pieces.
+#![no_main]
+
+mod input;
+
+use ifm_core::spec::Api;
+use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect};
+
+/// All reads carry the same stamp: pieces then differ from the whole only in what shares a read.
+fn decode(decoder: &mut ExchangeDecoder, expect: Expect, pieces: &[Vec<u8>]) -> Answer {
+    for piece in pieces {
+        decoder.feed(piece, 1_000);
+    }
+    decoder.finish(EndCause::Closed, expect)
+}
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let Some((stream, pieces)) = input::stream_and_pieces(input) else { return };
+    let quick = Expect { api: Api::Chat, keep_text: false };
+    let full = Expect { api: Api::Chat, keep_text: true };
+    let mut answer = decode(&mut ExchangeDecoder::new(quick), quick, &pieces);
+    let mut decoder = ExchangeDecoder::new(full);
+    let mut kept = decode(&mut decoder, full, &pieces);
+    // A decoder that was used before decodes as a fresh one does.
+    assert_eq!(decode(&mut decoder, full, &pieces), kept, "the second time");
+    kept.text = None;
+    assert_eq!(answer, kept, "quick and full");
+    let mut whole = decode(&mut ExchangeDecoder::new(quick), quick, &[stream.to_vec()]);
+    whole.co_arrived_events = 0;
+    answer.co_arrived_events = 0;
+    assert_eq!(answer, whole, "in pieces and whole");
+});

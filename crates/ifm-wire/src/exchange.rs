@@ -314,7 +314,7 @@ impl ExchangeDecoder {
         if start.first() == Some(&b'<') {
             return facts.fail(format!(
                 "the server answered with markup instead of JSON: {}",
-                dialect::bounded_sentence(&String::from_utf8_lossy(&start[..start.len().min(200)]))
+                dialect::markup_sentence(&String::from_utf8_lossy(start))
             ));
         }
         let text = facts.expect.keep_text.then_some(&mut facts.text);

@@ -91,11 +91,41 @@ pub fn is_end_mark(api: Api, data: &[u8]) -> bool {
 }
 
 /// The message of an error body, whatever its shape: `{"error":{"message":…}}`,
-/// `{"error":"…"}`, `{"object":"error","message":…}`, `{"detail":…}`, or the plain text.
+/// `{"error":"…"}`, `{"object":"error","message":…}`, `{"detail":…}`, the text of a page of
+/// markup as proxies send them, or the plain text.
 pub fn error_sentence(body: &[u8]) -> String {
     match serde_json::from_slice::<serde_json::Value>(body) {
         Ok(value) => openai::error_message(&value),
-        Err(_) => bounded_sentence(&String::from_utf8_lossy(body)),
+        Err(_) => {
+            let text = String::from_utf8_lossy(body);
+            match text.trim_start().starts_with('<') {
+                true => markup_sentence(&text),
+                false => bounded_sentence(&text),
+            }
+        }
+    }
+}
+
+/// What a page of markup says to a reader, without its tags; the page itself if that is nothing.
+pub fn markup_sentence(page: &str) -> String {
+    // Lower-casing ASCII only keeps every byte in its place.
+    let lower = page.to_ascii_lowercase();
+    let mut at = lower.find("<body").unwrap_or(0);
+    let mut text = String::new();
+    while let Some(tag) = lower[at..].find('<').map(|offset| at + offset) {
+        text.push_str(&page[at..tag]);
+        text.push(' ');
+        let rest = &lower[tag..];
+        let ending = ["script", "style"]
+            .into_iter()
+            .find(|name| rest[1..].starts_with(name))
+            .map_or_else(|| ">".to_owned(), |name| format!("</{name}>"));
+        at = rest.find(&ending).map_or(page.len(), |offset| tag + offset + ending.len());
+    }
+    text.push_str(&page[at..]);
+    match bounded_sentence(&text) {
+        sentence if sentence.is_empty() => bounded_sentence(page),
+        sentence => sentence,
     }
 }
 
@@ -115,4 +145,28 @@ pub fn bounded_sentence(text: &str) -> String {
         }
     }
     sentence
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_of_markup_is_told_by_what_it_says() {
+        for (page, expect) in [
+            (
+                "<html><head><title>502</title></head>\r\n<BODY><center><h1>502 Bad Gateway</h1>\
+                 </center><hr>nginx</body></html>",
+                "502 Bad Gateway nginx",
+            ),
+            ("<p>é</p><style>p > q {}</style><Script>a<b</script>up<br/>down", "é up down"),
+            ("<html></html>", "<html></html>"),
+            ("<b", "<b"),
+            ("<script>", "<script>"),
+            (" <!doctype html><body>no end <", "no end"),
+        ] {
+            assert_eq!(error_sentence(page.as_bytes()), expect, "{page}");
+        }
+        assert_eq!(error_sentence(b"a < b"), "a < b");
+    }
 }

@@ -222,6 +222,10 @@ fn recognise(client: &Client<'_>, url: &BaseUrl, answer: &Answer, info: &mut Ser
 
 fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
     let text = error.to_string();
+    if url.is_tls() && text.contains("InvalidContentType") {
+        return Failure::server(format!("{url}: what listens there does not speak TLS"))
+            .hint("write http:// instead of https://");
+    }
     if url.is_tls()
         && (text.contains("certificate") || text.contains("tls") || text.contains("Tls"))
     {
@@ -256,13 +260,13 @@ fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
 }
 
 fn no_api(url: &BaseUrl, answer: &Answer) -> Failure {
-    let start =
-        ifm_wire::dialect::bounded_sentence(&answer.body.chars().take(120).collect::<String>());
     let what = match answer.status {
         200..=299 => format!("answered with {} instead of a list of models", content(answer)),
         status => format!("answered {status}"),
     };
-    Failure::server(format!("{url}/models {what}: {start}")).hint(
+    let says = ifm_wire::dialect::error_sentence(answer.body.as_bytes());
+    let says = if says.is_empty() { String::new() } else { format!(": {says}") };
+    Failure::server(format!("{url}/models {what}{says}")).hint(
         "is this an OpenAI-compatible server? Its base URL usually ends with /v1; for one without \
          a list of models, name the model with --model",
     )
@@ -305,5 +309,45 @@ mod tests {
         let error = choose(&url, None, &names(&["a", "b"]), true).unwrap_err().to_string();
         assert!(error.contains("--model") && error.contains("a, b"), "{error}");
         assert!(choose(&url, None, &[], true).is_err());
+    }
+
+    #[test]
+    fn a_server_without_tls_is_told_from_one_that_is_not_there() {
+        use std::io::{Read, Write};
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let (url, _) =
+            BaseUrl::parse(&format!("https://{}", listener.local_addr().unwrap())).unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+        });
+        let error = inspect(&url, true, None, &[], None).unwrap_err().to_string();
+        server.join().unwrap();
+        assert!(error.contains("does not speak TLS") && error.contains("http://"), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_api_is_told_in_its_own_words() {
+        let (url, _) = BaseUrl::parse("http://h").unwrap();
+        let told = |status: u16, content_type: &str, body: &str| {
+            let answer = Answer {
+                status,
+                server: None,
+                content_type: content_type.to_owned(),
+                body: body.to_owned(),
+                json: serde_json::from_str(body).ok(),
+            };
+            no_api(&url, &answer).to_string().lines().next().unwrap_or_default().to_owned()
+        };
+        let json = r#"{"error":{"message":"no database","code":"400"}}"#;
+        let start = "error: http://h/v1/models answered";
+        assert_eq!(told(400, "application/json", json), format!("{start} 400: no database"));
+        assert_eq!(told(404, "text/html", "<h1>Not here</h1>"), format!("{start} 404: Not here"));
+        assert_eq!(told(500, "text/plain", ""), format!("{start} 500"));
+        assert_eq!(
+            told(200, "text/html; charset=utf-8", "<p>Hello"),
+            format!("{start} with text/html instead of a list of models: Hello")
+        );
     }
 }

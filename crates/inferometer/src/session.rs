@@ -138,9 +138,10 @@ impl Session {
     fn run_level(&mut self, index: usize) -> Result<LevelResult, DriveError> {
         let plan = self.plan(index);
         self.source.rewind(plan.first_seq);
+        let users = if plan.slots == 1 { "user" } else { "users" };
         let label = match self.job.spec.levels.len() {
-            1 => format!("{} users", plan.slots),
-            levels => format!("level {} of {levels}, {} users", index + 1, plan.slots),
+            1 => format!("{} {users}", plan.slots),
+            levels => format!("level {} of {levels}, {} {users}", index + 1, plan.slots),
         };
         let over = AtomicBool::new(false);
         let (source, sink, monitor) = (&mut self.source, &mut self.sink, &mut self.monitor);

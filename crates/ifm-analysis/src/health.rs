@@ -5,7 +5,7 @@
 //! counts against the shortest gaps, and only if events did share reads. What is not here:
 //! collecting the evidence, which is the client's part.
 
-use crate::request::each_gap;
+use crate::request::{RequestMetrics, each_gap};
 use crate::stat::{Distribution, Population, percentile_of_sorted};
 use ifm_core::health::SpanQuantiles;
 use ifm_core::{ClientHealth, HealthVerdict, Phase, RequestRecord};
@@ -16,6 +16,8 @@ pub const STAMP_COVERAGE_MIN: f64 = 0.99;
 pub const STREAMS_WITHOUT_STAMPS_MAX: u32 = 100;
 /// A request sent later than this after its due time, at P99, was not sent when it was wanted.
 pub const SEND_LATENESS_NS_P99_MAX: u64 = 1_000_000;
+/// Largest P99 of the lateness of requests as a share of the median answer's time.
+pub const SEND_LATENESS_SHARE_MAX: f64 = 0.02;
 /// A reading thread that is busier than this share of the time queues what arrives.
 pub const READER_BUSY_SHARE_MAX: f64 = 0.80;
 /// A hypervisor that takes more than this share of the CPU time takes it from the measurement too.
@@ -35,6 +37,8 @@ pub struct HealthEvidence {
     pub reader_lag: Option<SpanQuantiles>,
     /// Delay from due to first byte leaving, per request.
     pub send_lateness: Option<SpanQuantiles>,
+    /// Median time from start to last token, nanoseconds; absent without a complete answer.
+    pub e2e_ns_p50: Option<u64>,
     /// Most streams open at once.
     pub streams_max: u32,
     /// Requests sent.
@@ -67,6 +71,8 @@ pub struct HealthEvidence {
     pub starved_sends: u64,
     /// Buffers made or grown after the load had started.
     pub late_allocations: u64,
+    /// Times a reading thread had to wait for the decoder.
+    pub decoder_stalls: u64,
     /// Steps of the wall clock against the monotonic one above 50 microseconds.
     pub clock_steps: u64,
     /// Keep-alive connections found dead and opened again.
@@ -83,6 +89,7 @@ pub fn judge(evidence: HealthEvidence) -> ClientHealth {
         stepped(&evidence),
         starved(&evidence),
         lagging(&evidence),
+        stalled(&evidence),
     ]
     .into_iter()
     .flatten()
@@ -106,6 +113,7 @@ pub fn judge(evidence: HealthEvidence) -> ClientHealth {
         steal_share: evidence.steal_share,
         starved_sends: evidence.starved_sends,
         late_allocations: evidence.late_allocations,
+        decoder_stalls: evidence.decoder_stalls,
         clock_steps: evidence.clock_steps,
         reconnects: evidence.reconnects,
     }
@@ -133,8 +141,17 @@ fn uncovered(evidence: &HealthEvidence) -> Option<String> {
 
 fn late(evidence: &HealthEvidence) -> Option<String> {
     let p99_ns = evidence.send_lateness?.p99_ns;
-    (p99_ns > SEND_LATENESS_NS_P99_MAX)
+    // A request that a slot sends late is timed from when it was sent: no latency is wrong, but
+    // the slot was idle meanwhile. That matters by its share of the slot's time.
+    let of_answer_ns = (evidence.e2e_ns_p50.unwrap_or(0) as f64 * SEND_LATENESS_SHARE_MAX) as u64;
+    (p99_ns > SEND_LATENESS_NS_P99_MAX.max(of_answer_ns))
         .then(|| format!("requests left late: {:.1} ms after they were due at P99", ms(p99_ns)))
+}
+
+fn stalled(evidence: &HealthEvidence) -> Option<String> {
+    let stalls = evidence.decoder_stalls;
+    (stalls > 0)
+        .then(|| format!("reading had to wait {stalls} times because decoding was far behind"))
 }
 
 fn busy(evidence: &HealthEvidence) -> Option<String> {
@@ -217,6 +234,18 @@ pub fn gap_ns_p5(requests: &[RequestRecord]) -> Option<u64> {
     gaps.percentile(GAP_PERCENTILE).map(|percentile| percentile.value.round() as u64)
 }
 
+/// Median time from start to last token of the measured requests, nanoseconds; absent without a
+/// complete answer.
+pub fn e2e_ns_p50(requests: &[RequestRecord]) -> Option<u64> {
+    let mut spans: Vec<u64> = requests
+        .iter()
+        .filter(|record| record.phase == Phase::Measure)
+        .filter_map(|record| RequestMetrics::derive(record).e2e_ns)
+        .collect();
+    let middle = spans.len() / 2;
+    (!spans.is_empty()).then(|| *spans.select_nth_unstable(middle).1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +260,7 @@ mod tests {
         HealthEvidence {
             reader_lag: spans(5 * MS),
             send_lateness: spans(SEND_LATENESS_NS_P99_MAX),
+            e2e_ns_p50: Some(10 * MS),
             streams_max: 1000,
             requests: 1000,
             reads: 1000,
@@ -243,6 +273,30 @@ mod tests {
             starved_sends: 1,
             ..HealthEvidence::default()
         }
+    }
+
+    #[test]
+    fn lateness_that_is_little_beside_the_answers_is_no_reason() {
+        let patient = HealthEvidence {
+            e2e_ns_p50: Some(1000 * MS),
+            send_lateness: spans(20 * MS),
+            ..just_good()
+        };
+        assert_eq!(judge(patient).verdict, HealthVerdict::Good);
+    }
+
+    #[test]
+    fn the_median_answer_is_over_measured_complete_ones() {
+        assert_eq!(e2e_ns_p50(&[]), None);
+        let mut warm = request(0, 0, 0, 0.0, &[1.0, 900.0]);
+        warm.phase = Phase::Warmup;
+        let requests = [
+            warm,
+            request(1, 0, 0, 0.0, &[1.0, 10.0]),
+            request(2, 0, 0, 0.0, &[1.0, 30.0]),
+            request(3, 0, 0, 0.0, &[1.0, 20.0]),
+        ];
+        assert_eq!(e2e_ns_p50(&requests), Some(20 * MS));
     }
 
     #[test]
@@ -265,6 +319,14 @@ mod tests {
         };
         check(|evidence| evidence.stamped_reads = 989, "receive stamp");
         check(|evidence| evidence.send_lateness = spans(MS + 1), "left late");
+        check(|evidence| evidence.decoder_stalls = 1, "decoding was far behind");
+        check(
+            |evidence| {
+                evidence.e2e_ns_p50 = Some(100 * MS);
+                evidence.send_lateness = spans(2 * MS + 1);
+            },
+            "left late",
+        );
         check(|evidence| evidence.reader_busy_share = 0.81, "reading thread");
         check(|evidence| evidence.steal_share = Some(0.021), "hypervisor");
         check(|evidence| evidence.clock_steps = 1, "stepped 1 time ");

@@ -153,6 +153,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         clock: ClockInfo {
             source: "CLOCK_MONOTONIC".to_owned(),
             origin_unix_ns: 1_795_000_000_000_000_000,
+            origin_monotonic_ns: None,
             offset_ns: Vec::new(),
         },
         levels,
@@ -228,6 +229,7 @@ pub fn health() -> ClientHealth {
         steal_share: Some(0.0),
         starved_sends: 0,
         late_allocations: 0,
+        decoder_stalls: 0,
         clock_steps: 0,
         reconnects: 0,
     }

@@ -62,6 +62,9 @@ pub struct ClientHealth {
     pub starved_sends: u64,
     /// Buffers that had to be made or grown after the load had started.
     pub late_allocations: u64,
+    /// Times a reading thread had to wait because the decoder was far behind.
+    #[serde(default)]
+    pub decoder_stalls: u64,
     /// Steps of the wall clock against the monotonic one above 50 microseconds.
     pub clock_steps: u64,
     /// Keep-alive connections found dead and opened again.

@@ -63,6 +63,10 @@ pub struct ClockInfo {
     pub source: String,
     /// UTC nanoseconds since the epoch at the run's origin.
     pub origin_unix_ns: u64,
+    /// The run's origin on the monotonic clock itself, nanoseconds: what ties the run to stamps
+    /// that other processes of the same host took. Absent in runs of earlier versions.
+    #[serde(default)]
+    pub origin_monotonic_ns: Option<u64>,
     /// Pairs of (nanoseconds since the origin, wall clock minus monotonic clock relative to the
     /// first pair, nanoseconds), about one a second: the drift between the clocks.
     pub offset_ns: Vec<(u64, i64)>,

@@ -15,6 +15,9 @@ const USUAL_PORTS: [u16; 5] = [8000, 8080, 11434, 30000, 1234];
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
+/// Most facts about a server that are kept, and most characters of each.
+const NOTES_MAX: usize = 32;
+const NOTE_CHARS_MAX: usize = 200;
 
 /// What a server said about itself, and the model to ask for.
 #[derive(Debug, Clone)]
@@ -69,8 +72,33 @@ pub fn inspect(
     let model = choose(url, wanted, &info.models, models.is_some())?;
     info.context_tokens =
         models.iter().flatten().find(|(name, _)| *name == model).and_then(|(_, context)| *context);
+    if let Some(json) = &answer.json {
+        note_model(json, &model, &mut info);
+    }
     recognise(&client, url, &answer, &mut info);
     Ok(Inspection { model, info })
+}
+
+/// Keeps what the list of models says about the chosen one (`meta`, as llama.cpp and our own
+/// server have it), and says in plain words when its weights are random.
+fn note_model(json: &Value, model: &str, info: &mut ServerInfo) {
+    let list = json.get("data").and_then(Value::as_array);
+    let meta = list
+        .into_iter()
+        .flatten()
+        .find(|entry| entry.get("id").and_then(Value::as_str) == Some(model))
+        .and_then(|entry| entry.get("meta")?.as_object());
+    for (name, value) in meta.into_iter().flatten().take(NOTES_MAX) {
+        let text = match value {
+            Value::String(text) => text.clone(),
+            Value::Bool(_) | Value::Number(_) => value.to_string(),
+            _ => continue,
+        };
+        if name == "random_seed" {
+            info.notes.insert("weights".to_owned(), format!("random, seed {text}"));
+        }
+        info.notes.insert(name.clone(), text.chars().take(NOTE_CHARS_MAX).collect());
+    }
 }
 
 struct Client<'client> {
@@ -211,8 +239,8 @@ fn recognise(client: &Client<'_>, url: &BaseUrl, answer: &Answer, info: &mut Ser
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             match name.as_str() {
                 "version" => info.version = Some(text),
-                _ if info.notes.len() < 32 => {
-                    info.notes.insert(name.clone(), text.chars().take(200).collect());
+                _ if info.notes.len() < NOTES_MAX => {
+                    info.notes.insert(name.clone(), text.chars().take(NOTE_CHARS_MAX).collect());
                 }
                 _ => {}
             }
@@ -298,6 +326,22 @@ mod tests {
         ];
         assert_eq!(models(&json), Some(expect));
         assert_eq!(models(&serde_json::json!({"ok": true})), None);
+    }
+
+    #[test]
+    fn random_weights_are_said_in_plain_words() {
+        let json = serde_json::json!({"data": [
+            {"id": "a", "meta": {"random_seed": 7, "threads": 2, "x": null}},
+            {"id": "b", "meta": {"random_seed": null}},
+        ]});
+        let notes = |model: &str| {
+            let mut info = ServerInfo::default();
+            note_model(&json, model, &mut info);
+            info.notes
+        };
+        assert_eq!(notes("a").get("weights").map(String::as_str), Some("random, seed 7"));
+        assert_eq!(notes("a").len(), 3);
+        assert!(notes("b").is_empty());
     }
 
     #[test]

@@ -313,6 +313,7 @@ fn judge(
     health::judge(HealthEvidence {
         reader_lag: evidence.reader_lag.quantiles(),
         send_lateness: evidence.send_lateness.quantiles(),
+        e2e_ns_p50: health::e2e_ns_p50(records),
         streams_max: job.spec.levels.iter().map(|level| level.concurrency).max().unwrap_or(0),
         requests: records.len() as u64,
         reads: evidence.reads,
@@ -329,6 +330,7 @@ fn judge(
         steal_share,
         starved_sends: evidence.starved_sends,
         late_allocations: evidence.late_segments,
+        decoder_stalls: evidence.decoder_stalls,
         clock_steps: evidence.clock_steps,
         reconnects: evidence.reconnects,
     })
@@ -356,6 +358,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         clock: ClockInfo {
             source: "CLOCK_MONOTONIC".to_owned(),
             origin_unix_ns: unix_ns,
+            origin_monotonic_ns: Some(clock.mono_ns),
             offset_ns: Vec::new(),
         },
         levels: Vec::new(),

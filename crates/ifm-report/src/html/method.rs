@@ -231,6 +231,7 @@ fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
         ("involuntary switches", Some(count(health.involuntary_switches))),
         ("sends that had to wait for bytes", Some(count(health.starved_sends))),
         ("buffers made under load", Some(count(health.late_allocations))),
+        ("waits for the decoder", Some(count(health.decoder_stalls))),
         ("clock steps", Some(count(health.clock_steps))),
         ("connections opened again", Some(count(health.reconnects))),
     ]

@@ -39,6 +39,7 @@ pub fn manifest(run_id: &str) -> Manifest {
         clock: ClockInfo {
             source: "CLOCK_MONOTONIC".to_string(),
             origin_unix_ns: 1_795_176_867_000_000_000,
+            origin_monotonic_ns: None,
             offset_ns: vec![(0, 0), (1_000_000_000, -120)],
         },
         levels: vec![LevelInfo {
@@ -118,6 +119,7 @@ fn health() -> ClientHealth {
         steal_share: None,
         starved_sends: 0,
         late_allocations: 0,
+        decoder_stalls: 0,
         clock_steps: 0,
         reconnects: 0,
     }

@@ -8,6 +8,7 @@ pub mod load_args;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod serve;
 pub mod sweep;
 
 use crate::exit::{Code, Failure};
@@ -32,6 +33,8 @@ enum Verb {
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),
+    /// Offer the embedded engine as an OpenAI-compatible server
+    Serve(serve::ServeArgs),
     /// List, show, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
@@ -47,6 +50,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Demo(args) => demo::run(&args, words),
         Verb::Run(args) => run::run(&args, words),
         Verb::Sweep(args) => sweep::run(&args, words),
+        Verb::Serve(args) => serve::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
     }

@@ -1,0 +1,123 @@
+//! What goes wrong, in one clear sentence and with a documented exit code.
+
+use crate::support::{canned, paced, program, run, serve, stderr, stdout};
+
+/// Runs the words, expects the code, and expects each of the texts in the error.
+fn check(words: &[&str], code: i32, texts: &[&str]) {
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), words);
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(code), "{words:?}: {error}");
+    for text in texts {
+        assert!(error.contains(text), "{words:?}: no \"{text}\" in: {error}");
+    }
+    assert!(!error.contains("panicked"), "{error}");
+}
+
+#[test]
+fn a_server_that_is_not_there_is_code_5() {
+    // A port that was free a moment ago.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let url = format!("http://127.0.0.1:{port}");
+    check(&["run", &url, "-n", "1"], 5, &["nothing listens at", "hint: start the server"]);
+    check(&["run", "http://no-such-host.invalid", "-n", "1"], 5, &["is not known"]);
+}
+
+#[test]
+fn answers_that_are_no_openai_api_are_code_5() {
+    for (answer, texts) in [
+        ("HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n", ["answered 404", "hint:"]),
+        (
+            "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: 15\r\n\r\n<html>hi</html>",
+            ["answered with text/html", "OpenAI-compatible"],
+        ),
+        ("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\n\r\n", ["API key", "OPENAI_API_KEY"]),
+        ("SSH-2.0-OpenSSH_9.2\r\n", ["cannot be asked", "hint:"]),
+    ] {
+        check(&["run", &canned(answer), "-n", "1"], 5, &texts);
+    }
+}
+
+#[test]
+fn tls_where_there_is_none_is_code_5() {
+    let server = paced(1, 0);
+    let url = format!("https://{}", server.address());
+    check(&["run", &url, "-n", "1", "--insecure"], 5, &["hint:"]);
+}
+
+#[test]
+fn mistakes_on_the_command_line_are_code_2() {
+    check(&["run", "http://127.0.0.1:1", "--concurency", "4"], 2, &["--concurrency"]);
+    check(&["run", "ftp://h", "-n", "1"], 2, &["only http and https"]);
+    check(&["run", "http://127.0.0.1:1", "-W", "banana"], 2, &["--workload banana"]);
+    check(&["run", "http://127.0.0.1:1", "--slo", "ttft"], 2, &["--slo", "hint:"]);
+    check(&["run", "http://127.0.0.1:1", "--tokenizer", "nowhere.json"], 2, &["nowhere.json"]);
+    check(&["run", "http://127.0.0.1:1", "-o", "r.docx"], 2, &["names no format", ".html"]);
+    check(&["run", "http://127.0.0.1:1", "-o", "no/such/r.html"], 2, &["does not exist"]);
+    check(&["run", "http://127.0.0.1:1", "--extra-body", "[]"], 2, &["no JSON object"]);
+    check(&["run", "http://127.0.0.1:1", "-H", "secretvalue"], 2, &["no colon"]);
+    check(&["run", "http://8.8.8.8", "-n", "1"], 2, &["public address", "--yes"]);
+    check(&["run", "http://127.0.0.1:1", "--api-key-env", "NO_SUCH_KEY"], 2, &["NO_SUCH_KEY"]);
+    check(&["sweep", "http://127.0.0.1:1", "-c", "8..1"], 2, &["downwards"]);
+    check(&["runs", "show", "nothing"], 2, &["no run matches"]);
+}
+
+#[test]
+fn a_server_that_refuses_everything_is_told_in_its_own_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, url) = serve(folder.path(), &[]);
+    let wrong_model =
+        run(folder.path(), &["run", &url, "-m", "nope", "-n", "200", "-W", "16/4", "-s"]);
+    assert_eq!(wrong_model.status.code(), Some(6), "{}", stderr(&wrong_model));
+    let error = stderr(&wrong_model);
+    assert!(error.contains("HTTP 404") && error.contains("nope"), "{error}");
+    let too_long = run(folder.path(), &["run", &url, "-n", "200", "-W", "16/900000", "-s"]);
+    assert_eq!(too_long.status.code(), Some(6), "{}", stderr(&too_long));
+    assert!(stderr(&too_long).contains("HTTP 400"), "{}", stderr(&too_long));
+}
+
+#[test]
+fn the_key_is_used_but_never_shown_or_stored() {
+    const KEY: &str = "sk-very-secret-123";
+    let folder = tempfile::tempdir().unwrap();
+    let child = program(folder.path())
+        .env("SERVER_KEY", KEY)
+        .args(["serve", "--preset", "nano", "--port", "0", "--until-stdin-closes"])
+        .args(["--api-key-env", "SERVER_KEY"])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut running = crate::support::Running(child);
+    let mut line = String::new();
+    let stdout_pipe = running.0.stdout.take().unwrap();
+    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout_pipe), &mut line).unwrap();
+    let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+
+    let without = run(folder.path(), &["run", &url, "-n", "2", "-W", "16/4"]);
+    assert_eq!(without.status.code(), Some(5), "{}", stderr(&without));
+    assert!(stderr(&without).contains("API key"), "{}", stderr(&without));
+    let header = format!("x-api-key: {KEY}");
+    let output = program(folder.path())
+        .env("MY_KEY", KEY)
+        .args(["run", &url, "-n", "2", "-W", "16/4", "--api-key-env", "MY_KEY", "-H", &header])
+        .args(["-o", "r.html", "-o", "r.json"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(!stdout(&output).contains(KEY) && !stderr(&output).contains(KEY));
+    let mut files = vec![folder.path().to_owned()];
+    let mut looked_at = 0;
+    while let Some(path) = files.pop() {
+        if path.is_dir() {
+            files.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
+        } else {
+            let bytes = std::fs::read(&path).unwrap();
+            let found = bytes.windows(KEY.len()).any(|part| part == KEY.as_bytes());
+            assert!(!found, "the key is in {}", path.display());
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at >= 4, "manifest, requests and two reports");
+}

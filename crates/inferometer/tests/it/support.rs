@@ -1,0 +1,91 @@
+//! Running the binary, and servers to run it against.
+
+use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+
+/// The program with an environment of its own: no key, no colour, a store in the given folder.
+pub fn program(folder: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_inferometer"));
+    command
+        .current_dir(folder)
+        .env_remove("OPENAI_API_KEY")
+        .env_remove("COLUMNS")
+        .env("INFEROMETER_STORE", folder.join("runs"))
+        .env("NO_COLOR", "1");
+    command
+}
+
+/// Runs it to its end.
+pub fn run(folder: &Path, words: &[&str]) -> Output {
+    program(folder).args(words).output().unwrap()
+}
+
+pub fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A server that streams tokens at a pace: time to first token and gaps in milliseconds.
+pub fn paced(ttft_ms: u64, itl_ms: u64) -> Paced {
+    let pace = Pace {
+        ttft_ns: ttft_ms * 1_000_000,
+        itl_ns: itl_ms * 1_000_000,
+        coalesce: false,
+        burst: 1,
+        usage: true,
+    };
+    run_paced(PacedOptions::for_benchmarks(pace)).unwrap()
+}
+
+/// A process that ends with the test.
+pub struct Running(pub Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Starts `inferometer serve` on a free port: the process and its base URL.
+pub fn serve(folder: &Path, words: &[&str]) -> (Running, String) {
+    let child = program(folder)
+        .args(["serve", "--preset", "nano", "--port", "0", "--until-stdin-closes"])
+        .args(words)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut running = Running(child);
+    let mut line = String::new();
+    BufReader::new(running.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+    (running, url)
+}
+
+/// A listener that answers each connection with the same bytes and closes it.
+pub fn canned(answer: &'static str) -> String {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(mut stream) = stream else { return };
+            std::thread::spawn(move || {
+                use std::io::{Read, Write};
+                let mut request = [0; 65536];
+                if stream.read(&mut request).is_ok() {
+                    // The client may have gone.
+                    let _ = stream.write_all(answer.as_bytes());
+                }
+            });
+        }
+    });
+    format!("http://{address}")
+}

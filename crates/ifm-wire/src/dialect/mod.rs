@@ -7,6 +7,7 @@
 
 pub mod openai;
 pub mod template;
+mod text;
 
 use ifm_core::spec::Api;
 use std::borrow::Cow;
@@ -62,7 +63,7 @@ pub struct ChunkFacts<'input> {
 /// Why the payload is no JSON of that API, in one bounded sentence.
 pub fn read_event<'input>(
     api: Api,
-    data: &'input [u8],
+    data: &'input str,
     text: Option<&mut String>,
 ) -> Result<ChunkFacts<'input>, String> {
     match api {
@@ -77,7 +78,7 @@ pub fn read_event<'input>(
 /// As [`read_event`].
 pub fn read_answer<'input>(
     api: Api,
-    data: &'input [u8],
+    data: &'input str,
     text: Option<&mut String>,
 ) -> Result<ChunkFacts<'input>, String> {
     read_event(api, data, text)

@@ -3,6 +3,7 @@
 //! Known variants: `reasoning` and `reasoning_content`, `text` beside `delta`, `usage` in any
 //! chunk, `choices` null or absent, error objects with and without the `error` key.
 
+use super::text::{Content, Text};
 use super::{ChoiceFacts, ChunkFacts, Usage, bounded_sentence};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -52,21 +53,22 @@ impl<'input> Choices<'input> {
 /// # Errors
 /// Why it is no JSON object of this shape.
 pub fn read<'input>(
-    data: &'input [u8],
+    data: &'input str,
     mut text: Option<&mut String>,
 ) -> Result<ChunkFacts<'input>, String> {
-    let chunk: Chunk<'input> = serde_json::from_slice(data).map_err(|error| {
-        let start = bounded_sentence(&String::from_utf8_lossy(&data[..data.len().min(80)]));
+    let chunk: Chunk<'input> = serde_json::from_str(data).map_err(|error| {
+        let start: String = data.chars().take(80).collect();
+        let start = bounded_sentence(&start);
         format!("malformed JSON from the server ({error}): {start}")
     })?;
     let mut facts = ChunkFacts { usage: chunk.usage.map(Usage::from), ..ChunkFacts::default() };
     let is_error_object = chunk.object.as_ref().is_some_and(|object| object.0 == "error");
     if chunk.error.as_ref().is_some_and(|error| !error.is_null()) || is_error_object {
-        let value: Value = serde_json::from_slice(data).unwrap_or(Value::Null);
+        let value: Value = serde_json::from_str(data).unwrap_or(Value::Null);
         facts.error = Some(error_message(&value));
         return Ok(facts);
     }
-    for choice in chunk.choices.unwrap_or_default().0 {
+    for choice in chunk.choices.unwrap_or_default().into_iter() {
         if let Some(text) = text.as_deref_mut() {
             choice.append_text(text);
         }
@@ -89,15 +91,15 @@ pub fn error_message(value: &Value) -> String {
     }
 }
 
-/// A JSON string, borrowed from the input unless it holds escapes. (Serde borrows a `Cow` only
-/// where it is a field by itself, not within an `Option`.)
+/// A JSON string whose very characters matter, borrowed from the input unless it holds escapes.
+/// (Serde borrows a `Cow` only where it is a field by itself, not within an `Option`.)
 #[derive(Deserialize)]
-struct Text<'input>(#[serde(borrow)] Cow<'input, str>);
+struct Word<'input>(#[serde(borrow)] Cow<'input, str>);
 
 #[derive(Deserialize)]
 struct Chunk<'input> {
     #[serde(borrow, default)]
-    object: Option<Text<'input>>,
+    object: Option<Word<'input>>,
     #[serde(borrow, default)]
     choices: Option<RawChoices<'input>>,
     #[serde(default)]
@@ -106,29 +108,17 @@ struct Chunk<'input> {
     error: Option<Value>,
 }
 
-/// The list of choices; one choice needs no allocation.
+/// The list of choices; up to [`INLINE_CHOICES`] need no allocation.
 #[derive(Default)]
-struct RawChoices<'input>(ChoiceList<'input>);
-
-#[derive(Default)]
-enum ChoiceList<'input> {
-    #[default]
-    None,
-    One(Choice<'input>),
-    Many(std::vec::IntoIter<Choice<'input>>),
+struct RawChoices<'input> {
+    first: Option<Choice<'input>>,
+    second: Option<Choice<'input>>,
+    more: Vec<Choice<'input>>,
 }
 
-impl<'input> Iterator for ChoiceList<'input> {
-    type Item = Choice<'input>;
-
-    fn next(&mut self) -> Option<Choice<'input>> {
-        match self {
-            ChoiceList::Many(choices) => choices.next(),
-            other => match std::mem::take(other) {
-                ChoiceList::One(choice) => Some(choice),
-                _ => None,
-            },
-        }
+impl<'input> RawChoices<'input> {
+    fn into_iter(self) -> impl Iterator<Item = Choice<'input>> {
+        self.first.into_iter().chain(self.second).chain(self.more)
     }
 }
 
@@ -141,17 +131,16 @@ impl<'de: 'input, 'input> Deserialize<'de> for RawChoices<'input> {
                 formatter.write_str("a list of choices")
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let Some(first) = seq.next_element::<Choice<'de>>()? else {
-                    return Ok(RawChoices(ChoiceList::None));
-                };
-                let Some(second) = seq.next_element::<Choice<'de>>()? else {
-                    return Ok(RawChoices(ChoiceList::One(first)));
-                };
-                let mut choices = vec![first, second];
-                while let Some(choice) = seq.next_element()? {
-                    choices.push(choice);
+                let mut choices = RawChoices { first: seq.next_element()?, ..Default::default() };
+                if choices.first.is_some() {
+                    choices.second = seq.next_element()?;
                 }
-                Ok(RawChoices(ChoiceList::Many(choices.into_iter())))
+                if choices.second.is_some() {
+                    while let Some(choice) = seq.next_element()? {
+                        choices.more.push(choice);
+                    }
+                }
+                Ok(choices)
             }
         }
         deserializer.deserialize_seq(List)
@@ -167,7 +156,7 @@ struct Choice<'input> {
     #[serde(borrow, default)]
     text: Option<Text<'input>>,
     #[serde(borrow, default)]
-    finish_reason: Option<Text<'input>>,
+    finish_reason: Option<Word<'input>>,
 }
 
 #[derive(Deserialize)]
@@ -192,31 +181,32 @@ impl Choice<'_> {
     fn append_text(&self, out: &mut String) {
         if let Some(delta) = &self.delta {
             for part in [&delta.reasoning_content, &delta.reasoning].into_iter().flatten() {
-                out.push_str(&part.0);
+                part.append_to(out);
             }
-            if let Some(Content(Some(content))) = &delta.content {
-                out.push_str(content);
+            if let Some(content) = &delta.content {
+                content.append_to(out);
             }
         }
         if let Some(text) = &self.text {
-            out.push_str(&text.0);
+            text.append_to(out);
         }
     }
 }
 
 impl<'input> Choice<'input> {
     fn facts(self) -> ChoiceFacts<'input> {
-        let full = |text: &Option<Text<'_>>| text.as_ref().is_some_and(|text| !text.0.is_empty());
+        let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
         let mut facts = ChoiceFacts {
             index: self.index.unwrap_or(0),
             has_answer: full(&self.text),
-            finish_reason: self.finish_reason.map(|reason| reason.0),
+            // Some servers say "" where others say null.
+            finish_reason: self.finish_reason.map(|word| word.0).filter(|word| !word.is_empty()),
             ..ChoiceFacts::default()
         };
         let mut has_text = self.text.is_some();
         let mut has_role = false;
         if let Some(delta) = &self.delta {
-            let content = delta.content.as_ref().and_then(|content| content.0.as_ref());
+            let content = delta.content.as_ref();
             has_role = delta.role.is_some();
             has_text |=
                 content.is_some() || delta.reasoning.is_some() || delta.reasoning_content.is_some();
@@ -230,43 +220,6 @@ impl<'input> Choice<'input> {
         let carries = facts.has_answer || facts.has_reasoning;
         facts.has_empty_text = has_text && !carries && !has_role && facts.finish_reason.is_none();
         facts
-    }
-}
-
-/// `content`: a string, null, or a list of parts of which each text counts.
-struct Content<'input>(Option<Cow<'input, str>>);
-
-impl<'de: 'input, 'input> Deserialize<'de> for Content<'input> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Parts;
-        #[derive(Deserialize)]
-        struct Part<'part> {
-            #[serde(borrow, default)]
-            text: Option<Text<'part>>,
-        }
-        impl<'de> Visitor<'de> for Parts {
-            type Value = Content<'de>;
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a text, or a list of parts")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content(Some(Cow::Borrowed(text))))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content(Some(Cow::Owned(text.to_owned()))))
-            }
-            fn visit_unit<E>(self) -> Result<Self::Value, E> {
-                Ok(Content(None))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
-                let mut joined = String::new();
-                while let Some(part) = seq.next_element::<Part<'_>>()? {
-                    joined.push_str(part.text.as_ref().map_or("", |text| &text.0));
-                }
-                Ok(Content(Some(Cow::Owned(joined))))
-            }
-        }
-        deserializer.deserialize_any(Parts)
     }
 }
 
@@ -356,7 +309,7 @@ mod tests {
     use super::*;
 
     fn only(data: &str) -> ChoiceFacts<'_> {
-        let facts = read(data.as_bytes(), None).unwrap();
+        let facts = read(data, None).unwrap();
         assert_eq!(facts.choices.len(), 1, "{data}");
         facts.choices.inline[0].clone()
     }
@@ -400,21 +353,27 @@ mod tests {
         let finish = only(r#"{"choices":[{"text":"","finish_reason":"stop"}]}"#);
         assert!(!finish.has_empty_text);
         assert_eq!(finish.finish_reason, Some(Cow::Borrowed("stop")));
+        let going_on = only(r#"{"choices":[{"text":"","finish_reason":""}]}"#);
+        assert!(going_on.has_empty_text && going_on.finish_reason.is_none());
     }
 
     #[test]
     fn choices_may_be_absent_null_or_many() {
         for data in [r#"{}"#, r#"{"choices":null}"#, r#"{"choices":[]}"#] {
-            assert!(read(data.as_bytes(), None).unwrap().choices.is_empty());
+            assert!(read(data, None).unwrap().choices.is_empty());
         }
-        let facts = read(br#"{"choices":[{"index":1,"text":"a"},{"index":0,"text":"b"},{"index":2,"text":"c"}]}"#, None).unwrap();
+        let facts = read(
+            r#"{"choices":[{"index":1,"text":"a"},{"index":0,"text":"b"},{"index":2,"text":"c"}]}"#,
+            None,
+        )
+        .unwrap();
         let indexes: Vec<u16> = facts.choices.iter().map(|choice| choice.index).collect();
         assert_eq!(indexes, [1, 0, 2]);
     }
 
     #[test]
     fn usage_is_taken_with_its_details() {
-        let facts = read(br#"{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":4,"accepted_prediction_tokens":2,"rejected_prediction_tokens":1}}}"#, None).unwrap();
+        let facts = read(r#"{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":4,"accepted_prediction_tokens":2,"rejected_prediction_tokens":1}}}"#, None).unwrap();
         let expect = Usage {
             prompt_tokens: Some(8),
             completion_tokens: Some(10),
@@ -424,9 +383,9 @@ mod tests {
             rejected_draft_tokens: Some(1),
         };
         assert_eq!(facts.usage, Some(expect));
-        assert_eq!(read(br#"{"usage":null}"#, None).unwrap().usage, None);
+        assert_eq!(read(r#"{"usage":null}"#, None).unwrap().usage, None);
         assert_eq!(
-            read(br#"{"usage":{"prompt_tokens_details":null}}"#, None).unwrap().usage,
+            read(r#"{"usage":{"prompt_tokens_details":null}}"#, None).unwrap().usage,
             Some(Usage::default())
         );
     }
@@ -439,11 +398,11 @@ mod tests {
             (r#"{"object":"error","message":"engine died","code":400}"#, "engine died"),
             (r#"{"error":{"code":500}}"#, r#"{"code":500}"#),
         ] {
-            let facts = read(data.as_bytes(), None).unwrap();
+            let facts = read(data, None).unwrap();
             assert_eq!(facts.error.as_deref(), Some(message), "{data}");
         }
-        assert_eq!(read(br#"{"error":null,"choices":[]}"#, None).unwrap().error, None);
-        assert!(read(b"{broken", None).unwrap_err().contains("malformed JSON"));
+        assert_eq!(read(r#"{"error":null,"choices":[]}"#, None).unwrap().error, None);
+        assert!(read("{broken", None).unwrap_err().contains("malformed JSON"));
     }
 
     #[test]
@@ -454,7 +413,7 @@ mod tests {
             r#"{"choices":[{"delta":{"content":"a\nb"}}]}"#,
             r#"{"choices":[{"text":"c"}]}"#,
         ] {
-            read(data.as_bytes(), Some(&mut text)).unwrap();
+            read(data, Some(&mut text)).unwrap();
         }
         assert_eq!(text, "Hm. a\nbc");
     }

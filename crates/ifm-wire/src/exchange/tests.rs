@@ -1,6 +1,7 @@
 //! Whole exchanges, from raw bytes to facts.
 
 use super::*;
+use ifm_core::record::CountSource;
 use proptest::prelude::*;
 
 const CHAT: Expect = Expect { api: Api::Chat, keep_text: false };
@@ -160,6 +161,8 @@ fn documents_are_read_or_explained() {
     assert_eq!((whole.outcome, whole.streamed), (Outcome::Ok, false));
     assert_eq!(whole.output_tokens, Some(Counted { tokens: 4, from: CountSource::FinalUsage }));
     assert!(whole.events.is_empty() && whole.stream_end_ns == Some(1000));
+    let marked = plain("200 OK", "\u{feff} {\"choices\":[{\"finish_reason\":\"stop\"}]}");
+    assert_eq!((marked.outcome, marked.streamed), (Outcome::Ok, false));
     assert_eq!(plain("200 OK", r#"{"error":{"message":"no"}}"#).outcome, Outcome::InBandError);
     assert_eq!(plain("200 OK", r#"{"ok":true}"#).outcome, Outcome::InBandError);
     assert_eq!(plain("200 OK", "<html>login</html>").outcome, Outcome::InBandError);

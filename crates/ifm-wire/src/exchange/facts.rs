@@ -1,0 +1,323 @@
+//! What the events of one stream have told so far, and how that becomes columns and counts.
+
+use super::{Answer, Expect};
+use crate::dialect::template::Template;
+use crate::dialect::{self, ChunkFacts, Usage};
+use crate::sse::Event;
+use ifm_core::record::{CountSource, Counted};
+use std::borrow::Cow;
+
+/// What an event that may carry a token is worth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Answer,
+    Reasoning,
+    /// An empty text: a token only if the usage says that one stands behind it.
+    Empty,
+}
+
+/// What the events have told so far.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) expect: Expect,
+    template: Template,
+    pub(super) read: u32,
+    pub(super) at_ns: Vec<u64>,
+    tokens: Vec<u32>,
+    choice: Vec<u16>,
+    kind: Vec<Kind>,
+    /// Read that each event came with, to tell co-arrival.
+    read_of: Vec<u32>,
+    empties: u32,
+    many_choices: bool,
+    /// Events with a usage object beside their output.
+    counted_events: u32,
+    /// Completion tokens that the last usage of each choice stated.
+    counted: Vec<u32>,
+    usage: Option<Usage>,
+    usage_alone: bool,
+    pub(super) choices_seen: u16,
+    finished: Vec<bool>,
+    pub(super) filtered: bool,
+    pub(super) finish_reason: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) first_event_ns: Option<u64>,
+    pub(super) end_mark_ns: Option<u64>,
+    pub(super) text: String,
+}
+
+impl Facts {
+    pub(super) fn new(expect: Expect) -> Facts {
+        Facts {
+            expect,
+            template: Template::default(),
+            read: 0,
+            at_ns: Vec::new(),
+            tokens: Vec::new(),
+            choice: Vec::new(),
+            kind: Vec::new(),
+            read_of: Vec::new(),
+            empties: 0,
+            many_choices: false,
+            counted_events: 0,
+            counted: Vec::new(),
+            usage: None,
+            usage_alone: false,
+            choices_seen: 0,
+            finished: Vec::new(),
+            filtered: false,
+            finish_reason: None,
+            error: None,
+            first_event_ns: None,
+            end_mark_ns: None,
+            text: String::new(),
+        }
+    }
+
+    pub(super) fn reset(&mut self, expect: Expect) {
+        self.expect = expect;
+        self.template.reset();
+        self.read = 0;
+        self.at_ns.clear();
+        self.tokens.clear();
+        self.choice.clear();
+        self.kind.clear();
+        self.read_of.clear();
+        self.empties = 0;
+        self.many_choices = false;
+        self.counted_events = 0;
+        self.counted.clear();
+        self.usage = None;
+        self.usage_alone = false;
+        self.choices_seen = 0;
+        self.finished.clear();
+        self.filtered = false;
+        self.finish_reason = None;
+        self.error = None;
+        self.first_event_ns = None;
+        self.end_mark_ns = None;
+        self.text.clear();
+    }
+
+    pub(super) fn fail(&mut self, sentence: String) {
+        self.error.get_or_insert(sentence);
+    }
+
+    /// Takes one event of the stream.
+    #[inline]
+    pub(super) fn take(&mut self, event: Event<'_>) {
+        if self.end_mark_ns.is_some() {
+            return; // Nothing behind the end mark belongs to the answer.
+        }
+        self.first_event_ns.get_or_insert(event.at_ns);
+        if !event.is_error && !self.expect.keep_text && self.template.matches(event.data) {
+            // Same structure as the last full read: one more event of output of that choice.
+            let choice = self.choice.last().copied().unwrap_or(0);
+            let kind = self.kind.last().copied().unwrap_or(Kind::Answer);
+            return self.push(event.at_ns, choice, kind);
+        }
+        self.take_in_full(event);
+    }
+
+    #[cold]
+    fn take_in_full(&mut self, event: Event<'_>) {
+        self.template.reset();
+        if dialect::is_end_mark(self.expect.api, event.data) {
+            self.end_mark_ns = Some(event.at_ns);
+            return;
+        }
+        if event.is_error {
+            return self.fail(match event.data {
+                [] => "the server sent an error event without a message".to_owned(),
+                data => dialect::error_sentence(data),
+            });
+        }
+        // The grammar decodes streams leniently; so do we. (The strict check is the faster one.)
+        let data = match std::str::from_utf8(event.data) {
+            Ok(data) => Cow::Borrowed(data),
+            Err(_) => String::from_utf8_lossy(event.data),
+        };
+        let data = data.as_ref();
+        let text = self.expect.keep_text.then_some(&mut self.text);
+        match dialect::read_event(self.expect.api, data, text) {
+            Err(error) => self.fail(error),
+            Ok(facts) => {
+                self.take_facts(&facts, event.at_ns);
+                let mut choices = facts.choices.iter();
+                if let (Some(choice), None) = (choices.next(), choices.next())
+                    && (choice.has_answer || choice.has_reasoning)
+                    && choice.finish_reason.is_none()
+                    && facts.usage.is_none()
+                    && facts.error.is_none()
+                {
+                    self.template.learn(data.as_bytes());
+                }
+            }
+        }
+    }
+
+    fn take_facts(&mut self, facts: &ChunkFacts<'_>, at_ns: u64) {
+        if let Some(error) = &facts.error {
+            return self.fail(error.clone());
+        }
+        let several = facts.choices.len() > 1;
+        let mut carried = 0;
+        for choice in facts.choices.iter() {
+            self.note_choice(choice.index, choice.finish_reason.as_deref());
+            self.filtered |= choice.has_refusal;
+            let kind = match (choice.has_answer, choice.has_reasoning, choice.has_empty_text) {
+                (true, ..) => Kind::Answer,
+                (false, true, _) => Kind::Reasoning,
+                (false, false, true) => Kind::Empty,
+                _ => continue,
+            };
+            self.push(at_ns, choice.index, kind);
+            carried += 1;
+            if let (Some(usage), false) = (&facts.usage, several) {
+                self.note_chunk_usage(choice.index, usage);
+            }
+        }
+        if let Some(usage) = &facts.usage {
+            self.usage_alone |= carried == 0;
+            let mut merged = *usage;
+            if let Some(former) = &self.usage {
+                merged.prompt_tokens = merged.prompt_tokens.or(former.prompt_tokens);
+                merged.cached_tokens = merged.cached_tokens.or(former.cached_tokens);
+            }
+            self.usage = Some(merged);
+        }
+    }
+
+    /// Takes a whole answer that was not streamed: counts and reasons, but no token stamps.
+    pub(super) fn take_document(&mut self, facts: &ChunkFacts<'_>) {
+        if let Some(error) = &facts.error {
+            return self.fail(error.clone());
+        }
+        for choice in facts.choices.iter() {
+            self.note_choice(choice.index, choice.finish_reason.as_deref());
+            self.filtered |= choice.has_refusal;
+        }
+        self.usage = facts.usage;
+    }
+
+    fn note_choice(&mut self, index: u16, finish_reason: Option<&str>) {
+        let place = usize::from(index);
+        // A hostile index must not make us allocate 64 Ki entries for nothing useful.
+        if place >= self.finished.len() && place < 1024 {
+            self.finished.resize(place + 1, false);
+        }
+        self.choices_seen = self.choices_seen.max(index.saturating_add(1));
+        if let Some(reason) = finish_reason {
+            if let Some(finished) = self.finished.get_mut(place) {
+                *finished = true;
+            }
+            self.filtered |= reason == "content_filter";
+            self.finish_reason = Some(reason.chars().take(64).collect());
+        }
+    }
+
+    /// Per-chunk usage: the tokens of this event are what the count of its choice grew by.
+    fn note_chunk_usage(&mut self, index: u16, usage: &Usage) {
+        let Some(total) = usage.completion_tokens else { return };
+        let place = usize::from(index).min(1023);
+        if place >= self.counted.len() {
+            self.counted.resize(place + 1, 0);
+        }
+        let grown = total.saturating_sub(self.counted[place]);
+        self.counted[place] = total;
+        self.counted_events += 1;
+        if let Some(tokens) = self.tokens.last_mut() {
+            *tokens = grown;
+        }
+    }
+
+    #[inline]
+    fn push(&mut self, at_ns: u64, choice: u16, kind: Kind) {
+        // Reads of one exchange are in order, but a stamp may lie a hair before the former one
+        // when the wall clock is slewed: time does not run backwards in a record.
+        let at_ns = self.at_ns.last().map_or(at_ns, |former| at_ns.max(*former));
+        self.at_ns.push(at_ns);
+        self.tokens.push(0);
+        self.choice.push(choice);
+        self.kind.push(kind);
+        self.read_of.push(self.read);
+        self.many_choices |= choice != 0;
+        self.empties += u32::from(kind == Kind::Empty);
+    }
+
+    pub(super) fn all_finished(&self) -> bool {
+        !self.finished.is_empty() && self.finished.iter().all(|finished| *finished)
+    }
+
+    /// Writes the columns and counts into the answer, once the stream is over.
+    pub(super) fn fill(&mut self, answer: &mut Answer) {
+        let per_chunk = self.counted_events > 0 && self.counted_events as usize == self.at_ns.len();
+        let mut usage = self.usage.unwrap_or_default();
+        if per_chunk && !self.usage_alone {
+            let total = self.counted.iter().fold(0, |sum: u32, count| sum.saturating_add(*count));
+            usage.completion_tokens = Some(total);
+        }
+        if self.empties > 0 {
+            self.settle_empties(per_chunk, usage.completion_tokens);
+        }
+        answer.first_answer_ns = self
+            .kind
+            .iter()
+            .position(|kind| *kind != Kind::Reasoning)
+            .and_then(|place| self.at_ns.get(place).copied());
+        let shares = |pair: &[u32]| pair[0] == pair[1];
+        let count = self.read_of.len();
+        answer.co_arrived_events = (0..count)
+            .filter(|&place| {
+                (place > 0 && shares(&self.read_of[place - 1..=place]))
+                    || (place + 1 < count && shares(&self.read_of[place..=place + 1]))
+            })
+            .count() as u32;
+        let from = if per_chunk { CountSource::ChunkUsage } else { CountSource::FinalUsage };
+        answer.prompt_tokens = usage.prompt_tokens.map(|tokens| Counted { tokens, from });
+        answer.output_tokens = usage.completion_tokens.map(|tokens| Counted { tokens, from });
+        if answer.output_tokens.is_none() && !self.at_ns.is_empty() {
+            let tokens = self.at_ns.len() as u32;
+            answer.output_tokens = Some(Counted { tokens, from: CountSource::Events });
+        }
+        if per_chunk {
+            answer.first_event_tokens = self.tokens.first().copied();
+            answer.events.tokens = self.tokens.clone();
+        }
+        if self.many_choices {
+            answer.events.choice = self.choice.clone();
+        }
+        // Exact copies: the columns stay here, so that no later event has to grow them again.
+        answer.events.at_ns = self.at_ns.clone();
+        answer.usage = usage;
+        if self.expect.keep_text {
+            answer.text = Some(std::mem::take(&mut self.text));
+        }
+    }
+
+    /// Decides which empty texts stand for tokens. Per-chunk usage tells exactly. Otherwise they
+    /// all do if the count has room for them, and none does if it has not or is not known.
+    fn settle_empties(&mut self, per_chunk: bool, total: Option<u32>) {
+        let full = self.at_ns.len() as u32 - self.empties;
+        let room = total.is_some_and(|total| total >= full + self.empties);
+        let keep: Vec<bool> = self
+            .kind
+            .iter()
+            .zip(&self.tokens)
+            .map(|(kind, tokens)| {
+                *kind != Kind::Empty || if per_chunk { *tokens > 0 } else { room }
+            })
+            .collect();
+        retain(&mut self.at_ns, &keep);
+        retain(&mut self.tokens, &keep);
+        retain(&mut self.choice, &keep);
+        retain(&mut self.kind, &keep);
+        retain(&mut self.read_of, &keep);
+        self.empties = 0;
+    }
+}
+
+fn retain<T>(column: &mut Vec<T>, keep: &[bool]) {
+    let mut flags = keep.iter();
+    column.retain(|_| flags.next().copied().unwrap_or(true));
+}

@@ -26,10 +26,12 @@ fn main() -> Result<(), Box<dyn Error>> {
         info.threads,
         info.load_ns as f64 / 1e6
     );
-    for prompt_tokens in [128, 512, 2048] {
-        let batch =
-            StaticBatch { sequences: 1, prompt_tokens, generated_tokens: 0, prefill_chunk: 512 };
-        report(&format!("pp{prompt_tokens}"), repeats * prompt_tokens, || {
+    for (prompt_tokens, prefill_chunk) in
+        [(128, 128), (512, 512), (2048, 512), (2048, 128), (2048, 64), (2048, 32)]
+    {
+        let batch = StaticBatch { sequences: 1, prompt_tokens, generated_tokens: 0, prefill_chunk };
+        let name = format!("pp{prompt_tokens} / {prefill_chunk}");
+        report(&name, repeats * prompt_tokens, || {
             (0..repeats).try_for_each(|_| model.time_static_batch(batch).map(|_| ()))
         })?;
     }

@@ -1,5 +1,26 @@
 #![forbid(unsafe_code)]
 //! The embedded engine: a real decoder on the CPU with continuous batching.
+//!
+//! [`Engine::load`] takes a [`ModelSource`] and gives an [`EngineHandle`], to which any
+//! thread submits requests; each gets a channel with one event for each token. A thread
+//! of the engine's own puts the running requests through the model together.
+//! [`Model::time_static_batch`] measures the model without all that.
+//!
+//! # Models
+//! The Llama family: presets with random weights that need no file, GGUF files (`llama`,
+//! `qwen2`, `qwen3`; any of candle's formats) and Hugging Face folders (`llama`,
+//! `mistral`, `qwen2`, `qwen3`; floats, optionally quantised while loading). Mixtures of
+//! experts, other rotary scalings than linear and Llama 3's, and other families are
+//! refused with the reason.
+//!
+//! # What is real about it
+//! Random weights cost what trained ones of their dimensions cost: the speed is real, the
+//! text is noise. There is no cache of prompts, so equal prompts cost the same. An answer
+//! does not depend on the company it is computed in, up to the rounding of floats; with
+//! `q8_0` and `q4_k` on processors with AVX-512 VNNI not even that.
+//!
+//! # Not here
+//! HTTP and chat templates (`ifm-serve`), GPUs, speculative decoding, log probabilities.
 
 mod answer;
 mod attention;

@@ -8,8 +8,10 @@
 //! The pool is a spin barrier: every product waits for the slowest thread, and for a
 //! small model there are thousands of products a second. A thread that the kernel
 //! has put aside for another program stalls all others, which burn their cores
-//! meanwhile. That is why [`suggested_threads`] leaves cores to the server and to
-//! the client that measures it.
+//! meanwhile. Measured with `tiny` in q8_0, eight streams, on two cores that other
+//! programs kept busy (load 11): one thread made 2762 tokens a second, two threads 65,
+//! at eleven times the CPU time for each. That is why [`suggested_threads`] leaves
+//! cores to the server and to the client that measures it.
 //!
 //! Not here: the scheduler's own thread, which sleeps when there is no work.
 

@@ -17,7 +17,7 @@
 //! Random weights cost what trained ones of their dimensions cost: the speed is real, the
 //! text is noise. There is no cache of prompts, so equal prompts cost the same. An answer
 //! does not depend on the company it is computed in, up to the rounding of floats; with
-//! `q8_0` and `q4_k` on processors with AVX-512 VNNI not even that.
+//! `q8_0` on processors with AVX-512 VNNI not in a single bit.
 //!
 //! # Not here
 //! HTTP and chat templates (`ifm-serve`), GPUs, speculative decoding, log probabilities.

@@ -44,17 +44,24 @@ pub(crate) struct App {
     model_name: String,
     api_key: Option<String>,
     created_s: u64,
+    version: String,
     requests: AtomicU64,
 }
 
 impl App {
-    pub(crate) fn new(engine: EngineHandle, model_name: String, api_key: Option<String>) -> Self {
+    pub(crate) fn new(
+        engine: EngineHandle,
+        model_name: String,
+        api_key: Option<String>,
+        version: String,
+    ) -> Self {
         Self {
             template: ChatTemplate::find(engine.tokenizer()),
             metrics: Arc::new(Metrics::new()),
             engine,
             model_name,
             api_key,
+            version,
             created_s: unix_seconds(),
             requests: AtomicU64::new(0),
         }
@@ -204,9 +211,8 @@ async fn health() -> &'static str {
     ""
 }
 
-async fn version() -> Response {
-    let version = env!("CARGO_PKG_VERSION");
-    Json(json!({"version": version, "server": "inferometer"})).into_response()
+async fn version(State(app): State<Arc<App>>) -> Response {
+    Json(json!({"version": app.version, "server": "inferometer"})).into_response()
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {

@@ -30,6 +30,8 @@ pub struct ServeOptions {
     /// The key that requests must bring, if any. `/health`, `/version` and `/metrics` are
     /// open to all.
     pub api_key: Option<String>,
+    /// Version of the program, as `/version` tells it.
+    pub version: String,
     /// Largest body of a request, bytes.
     pub body_bytes_max: usize,
     /// How long a shutdown waits for answers that are under way.
@@ -44,6 +46,7 @@ impl ServeOptions {
             model_name: engine.info().model.name.clone(),
             engine,
             api_key: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
             body_bytes_max: 32 << 20,
             grace: Duration::from_secs(5),
         }
@@ -129,11 +132,12 @@ async fn run(
     shutdown: &Shutdown,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let ServeOptions { listen, engine, model_name, api_key, body_bytes_max, grace } = options;
+    let ServeOptions { listen, engine, model_name, api_key, version, body_bytes_max, grace } =
+        options;
     let listen_error = |source| ServeError::Listen { address: listen, source };
     let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
-    let app = Arc::new(App::new(engine, model_name, api_key));
+    let app = Arc::new(App::new(engine, model_name, api_key, version));
     let listener = listener.tap_io(|stream| {
         // An event waits for nothing. A socket that refuses is about to fail anyway.
         let _ = stream.set_nodelay(true);

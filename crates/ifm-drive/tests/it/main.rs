@@ -1,4 +1,7 @@
 //! The load generator against real sockets: servers that know what they did.
 
+// Helpers beside the tests may fail as the tests do.
+#![allow(clippy::unwrap_used)]
+
 mod conformance;
 mod support;

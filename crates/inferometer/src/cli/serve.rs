@@ -88,6 +88,7 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
         .map_err(|error| Failure::usage(format!("the model cannot be served: {error}")))?;
     let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), engine.clone());
     options.api_key = api_key;
+    options.version = env!("CARGO_PKG_VERSION").to_owned();
     if let Some(name) = &args.served_model_name {
         options.model_name.clone_from(name);
     }

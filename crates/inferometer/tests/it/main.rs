@@ -1,5 +1,8 @@
 //! The program as a user runs it: real processes, real sockets, exit codes and words.
 
+// Helpers beside the tests may fail as the tests do.
+#![allow(clippy::unwrap_used)]
+
 mod bad_input;
 mod demo;
 mod load;

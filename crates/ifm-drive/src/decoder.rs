@@ -2,8 +2,8 @@
 
 use crate::Histogram;
 use crate::feed::Feed;
-use crate::level::Shared;
 use crate::plan::{LevelPlan, Sink, StopLevel};
+use crate::shared::Shared;
 use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
 use ifm_core::outcome::Outcome;
 use ifm_core::record::{Phase, RequestRecord};

@@ -16,6 +16,7 @@ pub mod histogram;
 pub mod level;
 pub mod plan;
 mod shard;
+mod shared;
 mod slot;
 pub mod tls;
 mod transport;

@@ -5,8 +5,8 @@
 
 use crate::Histogram;
 use crate::feed::{Claim, Feed};
-use crate::level::Shared;
 use crate::plan::{LevelPlan, StopLevel};
+use crate::shared::Shared;
 use crate::slot::{Active, Done, Line, Message, Segment, Slot};
 use crate::transport::Transport;
 use ifm_core::outcome::TimeoutKind;

@@ -69,7 +69,8 @@ pub fn run(plan: &LevelPlan, request: Vec<u8>) -> (Vec<RequestRecord>, LevelResu
     let mut kept = Kept::default();
     let progress = Arc::new(Progress::default());
     let result =
-        drive_level(plan, &mut Same(request), &mut kept, &Stop::default(), &progress).unwrap();
+        drive_level(plan, &mut Same(request), &mut kept, &Stop::default(), &progress)
+            .expect("a level that runs");
     kept.0.sort_by_key(|record| record.seq);
     (kept.0, result)
 }

@@ -68,9 +68,8 @@ pub fn plan(address: SocketAddr) -> LevelPlan {
 pub fn run(plan: &LevelPlan, request: Vec<u8>) -> (Vec<RequestRecord>, LevelResult) {
     let mut kept = Kept::default();
     let progress = Arc::new(Progress::default());
-    let result =
-        drive_level(plan, &mut Same(request), &mut kept, &Stop::default(), &progress)
-            .expect("a level that runs");
+    let result = drive_level(plan, &mut Same(request), &mut kept, &Stop::default(), &progress)
+        .expect("a level that runs");
     kept.0.sort_by_key(|record| record.seq);
     (kept.0, result)
 }

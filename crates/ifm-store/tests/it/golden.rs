@@ -49,7 +49,7 @@ fn the_open_run_of_version_1_loads_and_seals() {
 
 /// Makes the folders of a version; run by hand, once, after which they are history.
 #[test]
-#[ignore = "writes golden runs: run by hand for a new version of the format"]
+#[ignore = "not a test: writes golden runs, by hand, for a new version of the format"]
 fn write_golden_runs() {
     let store = Store::at(golden());
     for id in ["v1", "v1-open"] {

@@ -26,7 +26,7 @@ pub struct Limits {
     pub connect_ns: Option<u64>,
     /// Start to first token-bearing event.
     pub first_token_ns: Option<u64>,
-    /// Silence within a response, and before its first byte.
+    /// Silence after the first token; before it too where `first_token_ns` is absent.
     pub idle_ns: Option<u64>,
     /// Whole request.
     pub total_ns: Option<u64>,

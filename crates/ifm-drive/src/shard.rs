@@ -7,7 +7,7 @@ use crate::Histogram;
 use crate::feed::{Claim, Feed};
 use crate::plan::{LevelPlan, StopLevel};
 use crate::shared::Shared;
-use crate::slot::{Active, Done, Line, Message, Segment, Slot};
+use crate::slot::{Active, Asked, Done, Line, Message, Segment, Slot};
 use crate::transport::Transport;
 use ifm_core::outcome::TimeoutKind;
 use ifm_core::record::Phase;
@@ -251,7 +251,7 @@ impl<'level> Shard<'level> {
             on_reused_line: slot.line_used,
             last_activity_ns: start_ns,
             has_bytes: false,
-            asked_decoder_until_ns: None,
+            asked_decoder: None,
         });
         if slot.line == Line::Down
             && let Err(error) = self.dial(index, start_ns)
@@ -557,29 +557,37 @@ impl<'level> Shard<'level> {
         if over(limits.total_ns, active.start_ns) {
             return Some(TimeoutKind::Total);
         }
-        if over(limits.first_token_ns, active.start_ns) && self.lacks_first_token(index, now) {
-            return Some(TimeoutKind::FirstToken);
+        let waited = over(limits.first_token_ns, active.start_ns);
+        let silent = over(limits.idle_ns, active.last_activity_ns);
+        let depends_on_token = waited || (silent && limits.first_token_ns.is_some());
+        if !depends_on_token {
+            return silent.then_some(TimeoutKind::Idle);
         }
-        let active = self.slots[index].active.as_ref()?;
-        over(limits.idle_ns, active.last_activity_ns).then_some(TimeoutKind::Idle)
+        // Before the first token there is one limit only: a long queue is no silence.
+        let since_ns = if waited { active.start_ns } else { active.last_activity_ns };
+        match self.has_first_token(index, since_ns, now)? {
+            true => silent.then_some(TimeoutKind::Idle),
+            false => waited.then_some(TimeoutKind::FirstToken),
+        }
     }
 
-    /// Whether the decoder, having seen all bytes, knows of no token yet. It is asked once and
-    /// given a moment to answer.
-    fn lacks_first_token(&mut self, index: usize, now: u64) -> bool {
+    /// Whether the decoder, having seen all bytes, knows of a token. It is asked once about each
+    /// wait, which is told by its start, and given a moment to answer.
+    fn has_first_token(&mut self, index: usize, since_ns: u64, now: u64) -> Option<bool> {
         let slot = &mut self.slots[index];
         let id = slot.id as usize;
-        let Some(active) = &mut slot.active else { return false };
+        let active = slot.active.as_mut()?;
         let mark = active.request.seq.wrapping_add(1);
         if self.shared.first_token_of[id].load(Ordering::Relaxed) == mark {
-            return false;
+            return Some(true);
         }
-        match active.asked_decoder_until_ns {
-            Some(until) => now >= until,
-            None => {
-                active.asked_decoder_until_ns = Some(now + DECODER_ANSWER_NS);
+        match active.asked_decoder {
+            Some(asked) if asked.since_ns == since_ns => (now >= asked.until_ns).then_some(false),
+            _ => {
+                let until_ns = now + DECODER_ANSWER_NS;
+                active.asked_decoder = Some(Asked { since_ns, until_ns });
                 self.flush(index);
-                false
+                None
             }
         }
     }

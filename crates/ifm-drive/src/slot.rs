@@ -124,8 +124,17 @@ pub(crate) struct Active {
     pub last_activity_ns: u64,
     /// Whether any byte of the response arrived.
     pub has_bytes: bool,
-    /// The decoder has been asked about a first token; its answer is awaited until then.
-    pub asked_decoder_until_ns: Option<u64>,
+    /// The last question to the decoder about a first token.
+    pub asked_decoder: Option<Asked>,
+}
+
+/// A question to the decoder, whether a first token has come.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    /// Start of the wait that raised it.
+    pub since_ns: u64,
+    /// When no answer means no token.
+    pub until_ns: u64,
 }
 
 /// One of the level's concurrent users.

@@ -4,4 +4,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod conformance;
+mod limits;
 mod support;

@@ -15,7 +15,8 @@ pub enum Class {
     /// unread, hyper parses them.
     WrongTrailer,
     /// A transfer coding in HTTP/1.0. RFC 9112, 6.1 calls the framing faulty and asks to close
-    /// the connection after the message; we read the message and close, hyper refuses it.
+    /// the connection after the message; we read the message and close. hyper refuses it, or,
+    /// where the status allows no body, does not look at the coding and keeps the connection.
     CodingInOldVersion,
     /// The list of transfer codings ends with an empty element, which does not count by
     /// RFC 9110, 5.6.1.2. hyper takes it for a coding that is not `chunked`.
@@ -40,6 +41,10 @@ pub const EXAMPLES: &[(Class, &[u8])] = &[
     ),
     (Class::CodingInOldVersion, b"HTTP/1.0 200 OK\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n"),
     (
+        Class::CodingInOldVersion,
+        b"HTTP/1.0 204 OK\r\nconnection: keep-alive\r\ntransfer-encoding: chunked\r\n\r\n",
+    ),
+    (
         Class::EmptyElement,
         b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked,\r\n\r\n2\r\nok\r\n0\r\n\r\n",
     ),
@@ -63,8 +68,10 @@ impl Class {
             return None;
         }
         let codings = head.values("transfer-encoding");
-        if head.is_old && !codings.is_empty() && refused && !ours.reusable {
-            return Some(Class::CodingInOldVersion);
+        if head.is_old && !codings.is_empty() && !ours.reusable {
+            let kept = Seen { reusable: true, ..ours.clone() };
+            let without_body = matches!(head.status, 204 | 304) && *theirs == kept;
+            return (refused || without_body).then_some(Class::CodingInOldVersion);
         }
         if theirs.status != ours.status {
             return None;

@@ -6,6 +6,7 @@
 //! Not here: anything that a user of inferometer runs.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod check;
 mod train_tokenizer;
 
@@ -33,6 +34,12 @@ struct Command {
 
 /// Every command, in the order of the help. To add one, add its file and a line.
 const COMMANDS: &[Command] = &[
+    Command {
+        name: "bench",
+        arguments: "[NAME...] [FLAGS]",
+        summary: "measure what the client costs and how far its times are from the truth",
+        run: bench::run,
+    },
     Command {
         name: "check",
         arguments: "",

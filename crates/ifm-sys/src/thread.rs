@@ -71,6 +71,32 @@ pub fn peak_memory_bytes() -> u64 {
     accounts.ru_maxrss.max(0) as u64 * 1024
 }
 
+/// What the kernel accounts for child processes that have ended and were waited for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ChildrenUsage {
+    /// CPU time of all of them, in user and kernel mode, nanoseconds.
+    pub cpu_ns: u64,
+    /// Largest resident memory of any of them, bytes. A child begins with that of its parent.
+    pub peak_memory_bytes: u64,
+}
+
+/// Reads the accounts of ended children.
+pub fn children_usage() -> ChildrenUsage {
+    // SAFETY: as in `usage`.
+    let accounts = unsafe {
+        let mut accounts: libc::rusage = std::mem::zeroed();
+        libc::getrusage(libc::RUSAGE_CHILDREN, &mut accounts);
+        accounts
+    };
+    let ns = |time: libc::timeval| {
+        time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_usec.max(0) as u64 * 1_000
+    };
+    ChildrenUsage {
+        cpu_ns: ns(accounts.ru_utime) + ns(accounts.ru_stime),
+        peak_memory_bytes: accounts.ru_maxrss.max(0) as u64 * 1024,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,6 +111,16 @@ mod tests {
         })
         .join()
         .unwrap();
+    }
+
+    #[test]
+    fn a_child_counts_once_it_was_waited_for() {
+        let program = std::env::current_exe().unwrap();
+        let mut command = std::process::Command::new(program);
+        let status = command.arg("--list").stdout(std::process::Stdio::null()).status();
+        assert!(status.unwrap().success());
+        let usage = children_usage();
+        assert!(usage.cpu_ns > 0 && usage.peak_memory_bytes > 100_000, "{usage:?}");
     }
 
     #[test]

@@ -1,0 +1,315 @@
+//! What every benchmark needs: the binaries, the two processors, a server, and runs of the client
+//! and of the simplest client.
+
+use super::child::{Cost, run_on};
+use anyhow::{Context as _, Result, bail, ensure};
+use ifm_core::RunData;
+use ifm_store::Store;
+use serde::Deserialize;
+use std::{
+    fs,
+    io::{BufRead as _, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+};
+use tempfile::TempDir;
+
+/// Longest life of a server: a benchmark that hangs ends by itself.
+const SERVER_SECONDS: u32 = 600;
+
+/// Binaries, processors and a folder for what is thrown away.
+#[derive(Debug)]
+pub struct Lab {
+    client: PathBuf,
+    /// The release build of this program: server and simplest client.
+    tools: PathBuf,
+    server_cpu: usize,
+    client_cpu: usize,
+    folder: TempDir,
+    /// Runs of each measurement.
+    pub repeats: usize,
+}
+
+/// What the client is to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Load<'a> {
+    /// How the server paces its answers, such as `ttft_ms=200,itl_ms=20`.
+    pub pace: &'a str,
+    /// Users, each with one connection.
+    pub streams: u32,
+    /// Requests in all.
+    pub requests: u32,
+    /// Prompt tokens.
+    pub prompt_tokens: u32,
+    /// Tokens of each answer.
+    pub tokens: u32,
+}
+
+impl Load<'_> {
+    /// Tokens of all answers.
+    pub fn tokens_total(&self) -> u64 {
+        u64::from(self.requests) * u64::from(self.tokens)
+    }
+}
+
+/// What the client made of a load.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The stored run.
+    pub run: RunData,
+    /// What it cost.
+    pub cost: Cost,
+    /// Bytes of the run's folder.
+    pub disk_bytes: u64,
+}
+
+/// What the simplest client said about itself.
+#[derive(Debug, Clone, Copy, Deserialize)]
+pub struct Drained {
+    /// CPU time of the load alone, nanoseconds.
+    pub cpu_ns: u64,
+    /// Tokens of all answers.
+    pub tokens: u64,
+    /// Tokens per second of wall time.
+    pub tokens_per_s: f64,
+    /// Tokens per receive.
+    pub tokens_per_read: f64,
+}
+
+impl Drained {
+    /// CPU time per token, nanoseconds.
+    pub fn cpu_ns_per_token(&self) -> f64 {
+        self.cpu_ns as f64 / self.tokens.max(1) as f64
+    }
+}
+
+/// One request as the server logged it. Times are nanoseconds on the monotonic clock.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Served {
+    /// Connection, in order of acceptance.
+    pub connection: u64,
+    /// Arrival of the first segment of the request.
+    pub first_byte_ns: u64,
+    /// Arrival of its last byte.
+    pub arrival_ns: u64,
+    /// Stamps that a full log left out.
+    pub stamps_left_out: u32,
+    /// Taken right before the write that completed each token.
+    pub token_ns: Vec<u64>,
+}
+
+impl Lab {
+    /// Finds binaries and processors.
+    ///
+    /// # Errors
+    /// When one of them is missing: then with what to do.
+    pub fn new(
+        repeats: usize,
+        binary: Option<PathBuf>,
+        cpus: Option<(usize, usize)>,
+    ) -> Result<Lab> {
+        let own = std::env::current_exe().context("this program cannot find itself")?;
+        let release = own.parent().and_then(Path::parent).map(|folder| folder.join("release"));
+        let release = release.context("this program does not lie in a build folder")?;
+        let client = binary.unwrap_or_else(|| release.join("inferometer"));
+        let tools = release.join("xtask");
+        for file in [&client, &tools] {
+            ensure!(
+                file.is_file(),
+                "{} does not exist; hint: cargo build --release",
+                file.display()
+            );
+        }
+        let allowed = ifm_sys::thread::allowed_cpus().context("the processors are not known")?;
+        let (server_cpu, client_cpu) = match (cpus, allowed.as_slice()) {
+            (Some(pair), _) => pair,
+            (None, [server, client, ..]) => (*server, *client),
+            (None, _) => bail!("server and client need a processor each, and this host has one"),
+        };
+        let folder = tempfile::tempdir().context("no temporary folder can be made")?;
+        Ok(Lab { client, tools, server_cpu, client_cpu, folder, repeats })
+    }
+
+    /// Host, load, and what that means for the figures.
+    pub fn describe(&self) -> String {
+        let cpu = ifm_sys::host::cpu_name().unwrap_or_else(|| "unknown processor".to_owned());
+        let count = ifm_sys::thread::allowed_cpus().map_or(0, |cpus| cpus.len());
+        let runs = match self.repeats {
+            1 => "One run of each measurement.".to_owned(),
+            count => format!("Medians of {count} runs."),
+        };
+        format!(
+            "{cpu}, {count} processors, {}. Server on processor {}, client on {}, loopback. {runs}\n\
+             {}\n\
+             Absolute figures depend on the host and on what else it does; the ratio to the \
+             simplest possible client\n\
+             (one thread that reads, finds and stamps every event, and nothing else: \
+             `drain --parse`, run in turn) travels better.\n",
+            ifm_sys::host::os_release(),
+            self.server_cpu,
+            self.client_cpu,
+            load_line("at the start"),
+        )
+    }
+
+    /// The server's processor.
+    pub fn server_cpu(&self) -> usize {
+        self.server_cpu
+    }
+
+    /// Starts a paced server, with a log of what it did or without.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn serve(&self, with_log: bool) -> Result<Server> {
+        let log = self.folder.path().join("served.jsonl");
+        let mut command = Command::new(&self.tools);
+        command.args(["truth", "paced", "--until-stdin-closes"]);
+        command.args(["--cpu", &self.server_cpu.to_string()]);
+        command.args(["--seconds", &SERVER_SECONDS.to_string()]);
+        if with_log {
+            command.arg("--log").arg(&log);
+        }
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.tools.display()))?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let mut server = Server {
+            child,
+            stdin,
+            stdout: stdout.map(BufReader::new),
+            address: String::new(),
+            log: with_log.then_some(log),
+        };
+        let mut line = String::new();
+        if let Some(stdout) = &mut server.stdout {
+            stdout.read_line(&mut line).context("the server cannot be read")?;
+        }
+        let address = line.trim().strip_prefix("listening ");
+        server.address = address.context("the server did not start")?.to_owned();
+        Ok(server)
+    }
+
+    /// Runs the client on a server to the end of its load.
+    ///
+    /// # Errors
+    /// When the client fails, or any of its requests did.
+    pub fn load(&self, server: &Server, load: &Load<'_>) -> Result<Loaded> {
+        let url = format!("http://{}/pace/{}/v1", server.address, load.pace);
+        let (cost, store) = self.client(&url, load)?;
+        let store_of = Store::at(store.path());
+        let entry = store_of.find("last").context("the client stored no run")?;
+        let run = store_of.open(&entry).context("the stored run cannot be read")?.data;
+        let failed = run.requests.iter().find(|record| !record.outcome.is_ok());
+        if let Some(failed) = failed {
+            bail!("a request failed ({}): {:?}", failed.outcome.word(), failed.error);
+        }
+        ensure!(
+            run.requests.len() == load.requests as usize,
+            "{} of {} requests were stored",
+            run.requests.len(),
+            load.requests
+        );
+        Ok(Loaded { run, cost, disk_bytes: folder_bytes(&entry.path)? })
+    }
+
+    /// Runs the client on any URL; what it cost, and the folder of its store.
+    ///
+    /// # Errors
+    /// When the client fails.
+    pub fn client(&self, url: &str, load: &Load<'_>) -> Result<(Cost, TempDir)> {
+        let store = TempDir::new_in(self.folder.path()).context("no folder can be made")?;
+        let arguments = [
+            "run".to_owned(),
+            url.to_owned(),
+            "--quiet".to_owned(),
+            "--store".to_owned(),
+            store.path().display().to_string(),
+            format!("--workload={}/{}", load.prompt_tokens, load.tokens),
+            format!("--concurrency={}", load.streams),
+            format!("--requests={}", load.requests),
+            "--warmup=0".to_owned(),
+        ];
+        let (_, cost) = run_on(self.client_cpu, &self.client, &arguments)?;
+        Ok((cost, store))
+    }
+
+    /// Runs the simplest client with the same load.
+    ///
+    /// # Errors
+    /// When it fails.
+    pub fn drain(&self, server: &Server, load: &Load<'_>) -> Result<Drained> {
+        let mut words = vec!["truth".to_owned(), "drain".to_owned(), "--parse".to_owned()];
+        for (flag, value) in [
+            ("--address", server.address.clone()),
+            ("--pace", load.pace.to_owned()),
+            ("--connections", load.streams.to_string()),
+            ("--requests", load.requests.div_ceil(load.streams).to_string()),
+            ("--tokens", load.tokens.to_string()),
+        ] {
+            words.extend([flag.to_owned(), value]);
+        }
+        let (text, _) = run_on(self.client_cpu, &self.tools, &words)?;
+        serde_json::from_str(text.trim()).context("the simplest client said something else")
+    }
+}
+
+/// A running server. It stops when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: Option<BufReader<ChildStdout>>,
+    /// Where it listens.
+    pub address: String,
+    log: Option<PathBuf>,
+}
+
+impl Server {
+    /// Stops it; the requests that it served, in the order in which they ended. Empty without a
+    /// log.
+    ///
+    /// # Errors
+    /// When it did not end well, or its log cannot be read.
+    pub fn stop(mut self) -> Result<Vec<Served>> {
+        self.stdin.take();
+        let status = self.child.wait().context("the server cannot be waited for")?;
+        ensure!(status.success(), "the server ended with {status}");
+        let Some(log) = &self.log else { return Ok(Vec::new()) };
+        let file = fs::File::open(log).context("the server wrote no log")?;
+        let mut served = Vec::new();
+        for line in BufReader::new(file).lines() {
+            let line = line.context("the server's log cannot be read")?;
+            served.push(serde_json::from_str(&line).context("the server's log is damaged")?);
+        }
+        Ok(served)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.stdin.take();
+        // It has ended already after `stop`; a benchmark that fails leaves nothing running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The load average now, in a sentence.
+pub fn load_line(when: &str) -> String {
+    match ifm_sys::host::load_average() {
+        Some(load) => format!("Load average {when}: {load:.2}."),
+        None => format!("Load average {when}: unknown."),
+    }
+}
+
+/// Bytes of the files in a folder.
+fn folder_bytes(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in fs::read_dir(folder).context("the folder of the run cannot be read")? {
+        bytes += entry?.metadata()?.len();
+    }
+    Ok(bytes)
+}

@@ -363,7 +363,8 @@ mod tests {
             BaseUrl::parse(&format!("https://{}", listener.local_addr().unwrap())).unwrap();
         let server = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            stream.read(&mut [0; 4096]).unwrap();
+            let received = stream.read(&mut [0; 4096]).unwrap();
+            assert!(received > 0);
             stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         });
         let error = inspect(&url, true, None, &[], None).unwrap_err().to_string();

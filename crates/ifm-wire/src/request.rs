@@ -11,8 +11,18 @@ const SECRET_HEADERS: [&str; 6] =
 /// key, a token or a secret.
 pub fn is_secret_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
-    SECRET_HEADERS.contains(&name.as_str())
-        || ["key", "token", "secret", "password"].iter().any(|word| name.contains(word))
+    let words = ["key", "token", "secret", "password", "auth", "cookie", "credential"];
+    SECRET_HEADERS.contains(&name.as_str()) || words.iter().any(|word| name.contains(word))
+}
+
+/// Whether a text under this name in a body must never be shown or stored. Narrower than for
+/// headers: bodies speak of tokens that are no secrets.
+pub fn is_secret_field(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    ["apikey", "secret", "password", "authorization", "credential", "bearer"]
+        .iter()
+        .any(|word| name.contains(word))
+        || ["key", "access_token", "auth_token"].iter().any(|end| name.ends_with(end))
 }
 
 /// What cannot become a request.

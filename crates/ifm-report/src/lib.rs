@@ -25,3 +25,4 @@ pub use terminal::{
     TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,
 };
 pub use vllm::vllm;
+pub use words::findings;

@@ -4,7 +4,7 @@
 //! from a server have been cleaned by `plain` before they get here.
 
 use crate::format::{count, limit, number, percent, span};
-use crate::model::{users, users_words};
+use crate::model::{ReportModel, users, users_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
 use ifm_analysis::level::{GapLabel, WindowKind};
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
@@ -171,6 +171,12 @@ pub(crate) fn warning(warning: &Warning) -> String {
         (Some(level), None) => format!("level {level}: {}", warning.text),
         (None, _) => warning.text.clone(),
     }
+}
+
+/// What the checks found that may mislead, in sentences: notes are left out.
+pub fn findings(model: &ReportModel) -> Vec<String> {
+    let loud = |found: &&Warning| found.severity != Severity::Note;
+    model.summary.warnings.iter().filter(loud).map(warning).collect()
 }
 
 /// The sign of a severity; a word stands beside it wherever there is room.

@@ -42,7 +42,15 @@ fn main() -> ExitCode {
         }
     };
     match std::panic::catch_unwind(|| cli::dispatch(parsed, &words)) {
-        Ok(Ok(code)) => code.into(),
+        Ok(Ok(code)) => match terminal::output_failure() {
+            None => code.into(),
+            Some(error) => {
+                let failure =
+                    exit::Failure::files(format!("standard output cannot be written: {error}"));
+                terminal::say(&failure.to_string());
+                failure.code.into()
+            }
+        },
         Ok(Err(failure)) => {
             terminal::say(&failure.to_string());
             failure.code.into()

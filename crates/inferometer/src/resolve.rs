@@ -8,8 +8,10 @@ use crate::url::BaseUrl;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
-use ifm_wire::request::is_secret_header;
+use ifm_wire::RequestTemplate;
+use ifm_wire::request::{TemplateSpec, is_secret_field, is_secret_header};
 use ifm_workload::{LengthRange, RandomSpec, Shape};
+use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -67,6 +69,8 @@ pub struct Job {
     pub headers: Vec<(String, String)>,
     /// Value of the `Authorization` header. Never stored, never printed.
     pub authorization: Option<String>,
+    /// Fields of each body as they are sent, secrets included. Never stored, never printed.
+    pub extra_body: Map<String, Value>,
     /// Makes the prompts.
     pub random: RandomSpec,
     /// Counts them.
@@ -101,7 +105,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     for path in &args.out {
         crate::output::check_path(path)?;
     }
-    let (random, shape_kind) = random_spec(args)?;
+    let seed = args.seed.unwrap_or_else(fresh_seed);
+    let (random, shape_kind) = random_spec(args, seed)?;
     let slo = slo(args)?;
     let headers = headers(args)?;
     let extra_body = extra_body(args)?;
@@ -123,6 +128,21 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         Some("OPENAI_API_KEY".to_owned())
     });
     let authorization = authorization(key_env.as_deref())?;
+    let stream = !args.no_stream;
+    let draft = TemplateSpec {
+        api,
+        host: &url.authority(),
+        path: url.path(),
+        model: "",
+        authorization: authorization.as_deref(),
+        headers: &headers,
+        stream,
+        ignore_eos: args.ignore_eos,
+        temperature,
+        extra_body: &extra_body,
+    };
+    // What cannot be sent is told before anything is.
+    RequestTemplate::new(&draft).map_err(|error| Failure::usage(error.to_string()))?;
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
     let inspection = server::inspect(
@@ -132,7 +152,9 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         &headers,
         args.model.as_deref(),
     )?;
-    let stream = !args.no_stream;
+    if let Some(context) = inspection.info.context_tokens {
+        warn_of_context(&random, context);
+    }
     let spec = RunSpec {
         target: TargetSpec {
             base_url: url.to_string(),
@@ -140,7 +162,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             model: inspection.model.clone(),
             api_key_env: key_env,
             headers: masked(&headers),
-            extra_body,
+            extra_body: masked_fields(&extra_body),
             insecure_tls: args.insecure,
             stream,
             fresh_connections: args.fresh_connections,
@@ -154,7 +176,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             temperature,
             tokenizer: tokenizer.name().to_owned(),
             tokenizer_sha256: tokenizer.sha256().to_owned(),
-            seed: args.seed,
+            seed,
         },
         levels: levels.iter().map(load_spec).collect(),
         limits: LimitSpec {
@@ -176,6 +198,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         url,
         headers,
         authorization,
+        extra_body,
         random,
         tokenizer,
         inspection,
@@ -222,12 +245,33 @@ fn api(args: &LoadArgs, from_path: Option<Api>) -> Result<Api, Failure> {
     }
 }
 
-fn random_spec(args: &LoadArgs) -> Result<(RandomSpec, String), Failure> {
+/// A seed that no run had before: with one seed for all runs, the second of two equal runs would
+/// find its prompts in the server's prefix cache and measure that. Short, to be typed again.
+fn fresh_seed() -> u64 {
+    let clock = ifm_sys::ClockPair::sample();
+    let now_ns = clock.mono_ns as i64 + clock.offset_ns;
+    let mixed = (now_ns as u64 ^ u64::from(std::process::id()).rotate_left(32))
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed >> 32
+}
+
+/// Says that the longest request does not fit, which servers refuse or cut.
+fn warn_of_context(random: &RandomSpec, context_tokens: u32) {
+    let (prompt, output) = (random.prompt_tokens.max(), random.output_tokens.max());
+    if u64::from(prompt) + u64::from(output) > u64::from(context_tokens) {
+        crate::terminal::warn(&format!(
+            "prompts of {prompt} tokens and answers of {output} do not fit into the server's \
+             context of {context_tokens}"
+        ));
+    }
+}
+
+fn random_spec(args: &LoadArgs, seed: u64) -> Result<(RandomSpec, String), Failure> {
     let shape: Shape = args
         .workload
         .parse()
         .map_err(|error| Failure::usage(format!("--workload {}: {error}", args.workload)))?;
-    let mut spec = RandomSpec::from_shape(&shape, args.seed);
+    let mut spec = RandomSpec::from_shape(&shape, seed);
     let fixed = |flag: &str, tokens: u32| {
         LengthRange::fixed(tokens)
             .map_err(|error| Failure::usage(format!("{flag} {tokens}: {error}")))
@@ -293,10 +337,10 @@ fn headers(args: &LoadArgs) -> Result<Vec<(String, String)>, Failure> {
         .collect()
 }
 
-fn extra_body(args: &LoadArgs) -> Result<serde_json::Map<String, serde_json::Value>, Failure> {
+fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
     match args.extra_body.as_deref().map(serde_json::from_str) {
-        None => Ok(serde_json::Map::new()),
-        Some(Ok(serde_json::Value::Object(fields))) => Ok(fields),
+        None => Ok(Map::new()),
+        Some(Ok(Value::Object(fields))) => Ok(fields),
         Some(Ok(_)) => Err(Failure::usage("--extra-body is no JSON object")),
         Some(Err(error)) => Err(Failure::usage(format!("--extra-body is no JSON: {error}"))),
     }
@@ -305,6 +349,13 @@ fn extra_body(args: &LoadArgs) -> Result<serde_json::Map<String, serde_json::Val
 fn authorization(key_env: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(name) = key_env else { return Ok(None) };
     match std::env::var(name) {
+        Ok(key) if key.trim().bytes().any(|byte| !byte.is_ascii_graphic()) => {
+            Err(Failure::usage(format!(
+                "the API key in {name} holds a space or another character \
+                that no header can carry"
+            ))
+            .hint("copy it again, without line breaks"))
+        }
         Ok(key) if !key.trim().is_empty() => Ok(Some(format!("Bearer {}", key.trim()))),
         _ => Err(Failure::usage(format!("the environment variable {name} holds no API key"))),
     }
@@ -321,25 +372,53 @@ fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
         .collect()
 }
 
-/// The command line as it is stored: header values that look secret are masked.
+/// Fields of the body as they are stored: texts under names that speak of a secret are masked, at
+/// any depth.
+fn masked_fields(fields: &Map<String, Value>) -> Map<String, Value> {
+    fields.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
+}
+
+fn masked_value(name: &str, value: &Value) -> Value {
+    match value {
+        Value::String(_) if is_secret_field(name) => Value::from("***"),
+        Value::Object(fields) => Value::Object(masked_fields(fields)),
+        Value::Array(items) => items.iter().map(|item| masked_value(name, item)).collect(),
+        other => other.clone(),
+    }
+}
+
+/// The command line as it is stored: values of headers and body fields that look secret are
+/// masked.
 fn mask_command(words: &[String]) -> Vec<String> {
-    let mask = |text: &str| match text.split_once(':') {
+    let header = |text: &str| match text.split_once(':') {
         Some((name, _)) if is_secret_header(name.trim()) => format!("{name}: ***"),
         _ => text.to_owned(),
     };
+    let body = |text: &str| match serde_json::from_str::<Map<String, Value>>(text) {
+        Ok(fields) if masked_fields(&fields) != fields => {
+            Value::Object(masked_fields(&fields)).to_string()
+        }
+        _ => text.to_owned(),
+    };
     let mut masked = Vec::with_capacity(words.len());
-    let mut is_header = false;
+    let mut flag = "";
     for word in words {
-        let shown = if is_header {
-            mask(word)
-        } else if let Some(value) = word.strip_prefix("--header=") {
-            format!("--header={}", mask(value))
-        } else if let Some(value) = word.strip_prefix("-H").filter(|value| !value.is_empty()) {
-            format!("-H{}", mask(value))
-        } else {
-            word.clone()
+        let joined = word.split_once('=');
+        let shown = match (flag, joined) {
+            ("-H" | "--header", _) => header(word),
+            ("--extra-body" | "--extra-request-body", _) => body(word),
+            (_, Some((name @ "--header", value))) => format!("{name}={}", header(value)),
+            (_, Some((name @ ("--extra-body" | "--extra-request-body"), value))) => {
+                format!("{name}={}", body(value))
+            }
+            _ => match word.strip_prefix("-H").filter(|value| !value.is_empty()) {
+                Some(value) => format!("-H{}", header(value)),
+                None => word.clone(),
+            },
         };
-        is_header = !is_header && matches!(word.as_str(), "-H" | "--header");
+        let names = ["-H", "--header", "--extra-body", "--extra-request-body"];
+        let is_flag = flag.is_empty() && names.contains(&word.as_str());
+        flag = if is_flag { word } else { "" };
         masked.push(shown);
     }
     masked
@@ -360,12 +439,26 @@ mod tests {
             "--header=x-token:sk-3",
             "-H",
             "x-id: 7",
+            "-H",
+            "X-Custom-Auth: sk-4",
+            "--extra-body",
+            r#"{"top_k":1,"proxy":[{"api_key":"sk-5"}]}"#,
+            r#"--extra-request-body={"client_secret":"sk-6"}"#,
+            "--extra-body",
+            r#"{"stop_token_ids": [7]}"#,
         ]
         .map(str::to_owned)
         .to_vec();
         let text = mask_command(&words).join(" ");
         assert!(!text.contains("sk-"), "{text}");
         assert!(text.contains("Authorization: ***") && text.contains("x-id: 7"), "{text}");
+        assert!(text.contains(r#""top_k":1"#) && text.ends_with(r#"{"stop_token_ids": [7]}"#));
+    }
+
+    #[test]
+    fn every_run_without_a_seed_has_one_of_its_own() {
+        let seeds: std::collections::BTreeSet<u64> = (0..8).map(|_| fresh_seed()).collect();
+        assert_eq!(seeds.len(), 8);
     }
 
     #[test]

@@ -162,10 +162,16 @@ fn agent(insecure: bool) -> Agent {
 fn models(json: &Value) -> Option<Vec<(String, Option<u32>)>> {
     let list = json.get("data").or_else(|| json.get("models"))?.as_array()?;
     let context = |model: &Value| {
-        let known = ["max_model_len", "context_length", "max_context_length"];
-        let direct = known.iter().find_map(|key| model.get(key));
-        let length = direct.or_else(|| model.pointer("/meta/n_ctx_train"))?;
-        u32::try_from(length.as_u64()?).ok()
+        // What one request may hold comes first; llama.cpp also tells what the model was made for.
+        let known = [
+            "/max_model_len",
+            "/context_length",
+            "/max_context_length",
+            "/meta/n_ctx",
+            "/meta/n_ctx_train",
+        ];
+        let length = known.iter().find_map(|key| model.pointer(key)?.as_u64())?;
+        u32::try_from(length).ok()
     };
     Some(
         list.iter()
@@ -230,11 +236,15 @@ fn recognise(client: &Client<'_>, url: &BaseUrl, answer: &Answer, info: &mut Ser
     let version_at = match kind {
         "Ollama" => "/api/version",
         "vLLM" | "inferometer" => "/version",
+        "llama.cpp" => "/props",
         _ => return,
     };
     if let Ok(answer) = client.get(&format!("{}{version_at}", url.root()))
         && let Some(Value::Object(fields)) = answer.json
     {
+        if kind == "llama.cpp" {
+            return note_props(&fields, info);
+        }
         for (name, value) in &fields {
             let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
             match name.as_str() {
@@ -248,11 +258,29 @@ fn recognise(client: &Client<'_>, url: &BaseUrl, answer: &Answer, info: &mut Ser
     }
 }
 
+/// What llama.cpp tells about itself, as far as it is short and bears on speed.
+fn note_props(props: &serde_json::Map<String, Value>, info: &mut ServerInfo) {
+    info.version = props.get("build_info").and_then(Value::as_str).map(str::to_owned);
+    for name in ["total_slots", "model_ftype"] {
+        if let Some(value) = props.get(name) {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            info.notes.insert(name.to_owned(), text.chars().take(200).collect());
+        }
+    }
+}
+
 fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
     let text = error.to_string();
     if url.is_tls() && text.contains("InvalidContentType") {
         return Failure::server(format!("{url}: what listens there does not speak TLS"))
             .hint("write http:// instead of https://");
+    }
+    if text.contains("CaUsedAsEndEntity") {
+        return Failure::server(format!(
+            "{url}: the server's certificate is that of an authority (CA:TRUE), which cannot stand \
+             for a server"
+        ))
+        .hint("give the server a certificate of its own, or use --insecure if you trust it");
     }
     if url.is_tls()
         && (text.contains("certificate") || text.contains("tls") || text.contains("Tls"))
@@ -268,22 +296,23 @@ fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
     }
     if matches!(error, ureq::Error::Timeout(_)) {
         let limit = PATIENCE.as_secs();
-        return Failure::server(format!("{url} did not answer within {limit} s"))
-            .hint("check host and port, and whether a firewall drops packets");
+        return Failure::server(format!("{url} did not answer within {limit} s")).hint(
+            match url.is_tls() {
+                true => "check host and port; a server without TLS wants http:// instead",
+                false => "check host and port, and whether a firewall drops packets",
+            },
+        );
     }
     Failure::server(format!("{url} cannot be asked: {text}"))
         .hint("check that the URL is that of an OpenAI-compatible server, http or https")
 }
 
 fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
-    let failure = Failure::server(format!("{url} answered {status}: it wants an API key"));
     match has_key {
-        true => {
-            failure.hint("the key that was sent is not accepted: check the variable that holds it")
-        }
-        false => {
-            failure.hint("put the key into OPENAI_API_KEY, or name its variable with --api-key-env")
-        }
+        true => Failure::server(format!("{url} answered {status}: it does not accept the API key"))
+            .hint("check the variable that holds the key"),
+        false => Failure::server(format!("{url} answered {status}: it wants an API key"))
+            .hint("put the key into OPENAI_API_KEY, or name its variable with --api-key-env"),
     }
 }
 
@@ -316,12 +345,14 @@ mod tests {
         let json = serde_json::json!({"data": [
             {"id": "a", "max_model_len": 4096},
             {"id": "b", "meta": {"n_ctx_train": 2048}},
+            {"id": "b4", "max_model_len": null, "meta": {"n_ctx": 512, "n_ctx_train": 2048}},
             {"id": "c"},
             {"nonsense": 1},
         ]});
         let expect = vec![
             ("a".to_owned(), Some(4096)),
             ("b".to_owned(), Some(2048)),
+            ("b4".to_owned(), Some(512)),
             ("c".to_owned(), None),
         ];
         assert_eq!(models(&json), Some(expect));

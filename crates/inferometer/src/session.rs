@@ -117,7 +117,14 @@ impl Session {
             }
             let summary = self.show_level(manifest, index);
             if let Some(error) = result.gave_up {
-                return Ended::Early(format!("the server refused every request: {error}"));
+                let of_level = |record: &&ifm_core::RequestRecord| {
+                    usize::from(record.level) == index && record.outcome.is_ok()
+                };
+                let why = match self.sink.records.iter().find(of_level) {
+                    Some(_) => "the server was lost",
+                    None => "the server refused every request",
+                };
+                return Ended::Early(format!("{why}: {error}"));
             }
             if self.stop.level() > StopLevel::Run {
                 return Ended::Early("stopped by the user".to_owned());
@@ -243,8 +250,12 @@ impl Session {
         for path in &job.out {
             output::write_file(&model, path)?;
         }
+        if matches!(job.format, Format::Json | Format::Requests | Format::Vllm) && !job.quiet {
+            ifm_report::findings(&model).iter().for_each(|finding| terminal::warn(finding));
+        }
         if let Ended::Failed(error) = ended {
-            return Err(drive_failure(&error, &folder));
+            let unsealed = sealed.is_err().then_some(run.manifest.run_id.as_str());
+            return Err(drive_failure(&error, &folder, unsealed));
         }
         let sealed = sealed.map_err(|error| cannot_seal(&error, &run.manifest.run_id))?;
         if job.format == Format::Text && !job.quiet {
@@ -288,7 +299,11 @@ fn verdict(run: &RunData, summary: &RunSummary, signals: &Signals) -> Result<Cod
         Code::Invalid,
         format!("none of {failed} requests got a complete answer: {why}"),
     )
-    .hint(format!("inferometer runs show {} lists what came back", run.manifest.run_id)))
+    .hint(format!(
+        "check the URL, --model and --api; inferometer report {} --format requests tells what \
+         became of each request",
+        run.manifest.run_id
+    )))
 }
 
 fn is_plateau(levels: &[LevelSummary]) -> bool {
@@ -382,7 +397,7 @@ fn request_template(job: &Job) -> Result<RequestTemplate, Failure> {
         stream: spec.target.stream,
         ignore_eos: spec.workload.ignore_eos,
         temperature: spec.workload.temperature,
-        extra_body: &spec.target.extra_body,
+        extra_body: &job.extra_body,
     })
     .map_err(|error| Failure::usage(error.to_string()))
 }
@@ -410,10 +425,18 @@ fn cannot_seal(error: &StoreError, run_id: &str) -> Failure {
     ))
 }
 
-fn drive_failure(error: &DriveError, folder: &std::path::Path) -> Failure {
+/// A failure of ours during the load. `unsealed` is the run whose files could not be finished.
+fn drive_failure(error: &DriveError, folder: &std::path::Path, unsealed: Option<&str>) -> Failure {
     let failure = match error {
         DriveError::Sink(_) => Failure::files(error.to_string()),
         _ => Failure::new(Code::Internal, error.to_string()),
     };
-    failure.hint(format!("what was finished is kept in {}", folder.display()))
+    let folder = folder.display();
+    failure.hint(match unsealed {
+        None => format!("what was finished is kept in {folder}"),
+        Some(run_id) => format!(
+            "what was finished is kept in {folder}; mend the cause, then: inferometer runs seal \
+             {run_id}"
+        ),
+    })
 }

@@ -1,9 +1,9 @@
 //! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
 
+use crate::terminal;
 use ifm_core::RequestRecord;
 use ifm_drive::Sink;
 use ifm_store::RunWriter;
-use std::io::Write;
 
 /// Keeps every finished request.
 pub struct RunSink {
@@ -25,9 +25,8 @@ impl Sink for RunSink {
     fn record(&mut self, record: RequestRecord) -> Result<(), String> {
         self.writer.append(&record).map_err(|error| error.to_string())?;
         if self.lines {
-            let line = ifm_report::request_line(&record);
             // A reader that has gone wants no more lines; the run goes on.
-            self.lines = writeln!(std::io::stdout().lock(), "{line}").is_ok();
+            self.lines = terminal::print(&format!("{}\n", ifm_report::request_line(&record)));
         }
         self.records.push(record);
         Ok(())

@@ -1,16 +1,33 @@
 //! The two streams: results on standard output, everything else on standard error.
 
 use ifm_report::TerminalStyle;
-use std::io::{IsTerminal, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
+use std::sync::OnceLock;
 
 /// Width that is assumed where the terminal does not tell.
 const DEFAULT_WIDTH: usize = 100;
 
-/// Prints to standard output. A closed pipe is not an error of ours.
-pub fn print(text: &str) {
+/// Why standard output could not be written, once.
+static OUTPUT_FAILURE: OnceLock<String> = OnceLock::new();
+
+/// Prints to standard output and says whether more is wanted. A closed pipe is no failure, its
+/// reader wants no more; any other is kept for the end of the program.
+pub fn print(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
-    // A reader that has gone wants no more.
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => true,
+        Err(error) => {
+            if error.kind() != ErrorKind::BrokenPipe {
+                OUTPUT_FAILURE.get_or_init(|| error.to_string());
+            }
+            false
+        }
+    }
+}
+
+/// Why standard output could not be written, if that happened.
+pub fn output_failure() -> Option<&'static str> {
+    OUTPUT_FAILURE.get().map(String::as_str)
 }
 
 /// Prints one line to standard error.

@@ -95,9 +95,10 @@ pub struct LoadArgs {
     #[arg(long, value_name = "FILE")]
     pub tokenizer: Option<PathBuf>,
 
-    /// Seed of prompts
-    #[arg(long, default_value_t = 0)]
-    pub seed: u64,
+    /// Seed of prompts; the same seed makes the same prompts, which a server may have cached
+    /// [default: a new one for each run]
+    #[arg(long)]
+    pub seed: Option<u64>,
 
     /// Tell the server to go on past its end-of-text token
     #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
@@ -139,7 +140,7 @@ pub struct LoadArgs {
     #[arg(long, default_value = "10m", value_parser = seconds, value_name = "SPAN")]
     pub first_token_timeout: f64,
 
-    /// Longest silence within an answer
+    /// Longest silence after the first token
     #[arg(long, default_value = "2m", value_parser = seconds, value_name = "SPAN")]
     pub idle_timeout: f64,
 

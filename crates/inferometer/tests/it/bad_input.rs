@@ -55,6 +55,8 @@ fn mistakes_on_the_command_line_are_code_2() {
     check(&["run", "http://127.0.0.1:1", "-o", "r.docx"], 2, &["names no format", ".html"]);
     check(&["run", "http://127.0.0.1:1", "-o", "no/such/r.html"], 2, &["does not exist"]);
     check(&["run", "http://127.0.0.1:1", "--extra-body", "[]"], 2, &["no JSON object"]);
+    check(&["run", "http://127.0.0.1:1", "--extra-body", r#"{"messages":1}"#], 2, &["messages"]);
+    check(&["run", "http://127.0.0.1:1", "-H", "a b: c"], 2, &["\"a b\""]);
     check(&["run", "http://127.0.0.1:1", "-H", "secretvalue"], 2, &["no colon"]);
     check(&["run", "http://8.8.8.8", "-n", "1"], 2, &["public address", "--yes"]);
     check(&["run", "http://127.0.0.1:1", "--api-key-env", "NO_SUCH_KEY"], 2, &["NO_SUCH_KEY"]);
@@ -102,6 +104,7 @@ fn the_key_is_used_but_never_shown_or_stored() {
     let output = program(folder.path())
         .env("MY_KEY", KEY)
         .args(["run", &url, "-n", "2", "-W", "16/4", "--api-key-env", "MY_KEY", "-H", &header])
+        .args(["--extra-body", &format!(r#"{{"user":"me","api_key":"{KEY}"}}"#)])
         .args(["-o", "r.html", "-o", "r.json"])
         .output()
         .unwrap();
@@ -120,4 +123,50 @@ fn the_key_is_used_but_never_shown_or_stored() {
         }
     }
     assert!(looked_at >= 4, "manifest, requests and two reports");
+}
+
+#[test]
+fn a_key_that_no_header_can_carry_is_code_2() {
+    let folder = tempfile::tempdir().unwrap();
+    for key in ["sk-a\nb", "sk-\u{e4}", "sk a"] {
+        let output = program(folder.path())
+            .env("OPENAI_API_KEY", key)
+            .args(["run", "http://127.0.0.1:1", "-n", "1"])
+            .output()
+            .unwrap();
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{error}");
+        assert!(error.contains("OPENAI_API_KEY") && !error.contains(key), "{error}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn results_that_cannot_be_printed_are_code_74() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(1, 0);
+    let url = format!("http://{}", server.address());
+    for format in ["json", "requests", "vllm", "text"] {
+        let output = program(folder.path())
+            .args(["run", &url, "-n", "2", "-W", "16/4", "--format", format])
+            .stdout(std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap())
+            .output()
+            .unwrap();
+        let error = stderr(&output);
+        assert_eq!(output.status.code(), Some(74), "{format}: {error}");
+        assert!(error.contains("standard output cannot be written"), "{format}: {error}");
+    }
+}
+
+#[test]
+fn what_may_mislead_is_told_beside_a_format_without_checks() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(1, 0);
+    let url = format!("http://{}", server.address());
+    let words = ["run", &url, "-n", "2", "-W", "16/4", "--format", "vllm"];
+    let output = run(folder.path(), &words);
+    let error = stderr(&output);
+    assert!(error.contains("warning: 1 user: only 2 complete answers"), "{error}");
+    let quiet = run(folder.path(), &[&words[..], &["-s"]].concat());
+    assert_eq!(stderr(&quiet), "");
 }

@@ -142,18 +142,20 @@ fn the_embedded_engine_answers_on_both_apis_streamed_and_not() {
 
 #[test]
 fn prompts_of_a_run_are_all_different_and_the_same_for_the_same_seed() {
-    let digest = |seed: &str| {
+    let digest = |seed: &[&str]| {
         let folder = tempfile::tempdir().unwrap();
         let server = paced(1, 0);
         let url = format!("http://{}", server.address());
-        let words = ["sweep", &url, "-c", "1,2", "-n", "5", "-W", "32/2", "--seed", seed, "--json"];
-        let output = run(folder.path(), &words);
+        let words = ["sweep", &url, "-c", "1,2", "-n", "5", "-W", "32/2", "--json"];
+        let output = run(folder.path(), &[&words, seed].concat());
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let runs = folder.path().join("runs");
         let entry = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap();
         let manifest = std::fs::read_to_string(entry.path().join("manifest.json")).unwrap();
         json(&manifest)["prompts_sha256"].as_str().unwrap().to_owned()
     };
-    assert_eq!(digest("7"), digest("7"));
-    assert_ne!(digest("7"), digest("8"));
+    assert_eq!(digest(&["--seed", "7"]), digest(&["--seed", "7"]));
+    assert_ne!(digest(&["--seed", "7"]), digest(&["--seed", "8"]));
+    // A run without a seed must not meet what the run before it left in the server's cache.
+    assert_ne!(digest(&[]), digest(&[]));
 }

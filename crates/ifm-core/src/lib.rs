@@ -8,6 +8,7 @@
 pub mod health;
 pub mod manifest;
 pub mod outcome;
+pub mod prompt;
 pub mod record;
 pub mod run;
 pub mod series;
@@ -16,6 +17,7 @@ pub mod spec;
 pub use health::{ClientHealth, HealthVerdict};
 pub use manifest::{LevelInfo, Manifest, RunState};
 pub use outcome::{Outcome, TimeoutKind};
+pub use prompt::{Message, Prompt, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
 pub use run::RunData;
 pub use series::Series;

@@ -259,6 +259,12 @@ impl ResponseReader {
 
     /// Works through chunk-size lines, line ends and trailers, up to the next data byte.
     fn chunk_framing(&mut self, input: &mut &[u8]) -> Result<(), HttpError> {
+        if let Some((size, rest)) = self.plain_size_line(input) {
+            *input = rest;
+            self.line_bytes = 0;
+            self.state = State::ChunkData(size);
+            return Ok(());
+        }
         while let Some((&byte, rest)) = input.split_first() {
             self.line_bytes += 1;
             if self.line_bytes > CHUNK_LINE_BYTES_MAX {
@@ -313,6 +319,29 @@ impl ResponseReader {
             }
         }
         Ok(())
+    }
+
+    /// The size of the next chunk and what follows its line, where nothing of the line has been
+    /// read yet and the line is whole, plain (digits only) and that of a chunk with data: nearly
+    /// every line there is, and half of the time that framing takes byte by byte.
+    #[inline]
+    fn plain_size_line<'input>(&self, input: &'input [u8]) -> Option<(u64, &'input [u8])> {
+        let line = match self.state {
+            State::ChunkDataEnd { carriage_return: false } => input.strip_prefix(b"\r\n")?,
+            State::ChunkSize { digits: false, .. } => input,
+            _ => return None,
+        };
+        let mut size = 0;
+        // Longer ones, if ever, are read byte by byte.
+        for (place, &byte) in line.iter().take(8).enumerate() {
+            if let Some(digit) = (byte as char).to_digit(16) {
+                size = size << 4 | u64::from(digit);
+            } else {
+                let rest = line.get(place..)?.strip_prefix(b"\r\n")?;
+                return (size > 0).then_some((size, rest));
+            }
+        }
+        None
     }
 
     /// The state after a byte behind the digits of a chunk size that belongs to no extension.

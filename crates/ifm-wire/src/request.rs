@@ -1,5 +1,6 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
+use ifm_core::Prompt;
 use ifm_core::spec::Api;
 use serde_json::{Map, Value};
 
@@ -35,6 +36,22 @@ pub enum RequestError {
     /// The extra body fields hold the prompt's own field.
     #[error("the extra body may not set \"{0}\": the workload writes it")]
     PromptField(&'static str),
+    /// The API does not take this kind of prompt.
+    #[error(
+        "the API \"{0}\" takes no such prompt: chat takes texts and messages, completions texts and token ids"
+    )]
+    Prompt(&'static str),
+}
+
+/// What one request asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'ask> {
+    /// The prompt.
+    pub prompt: &'ask Prompt,
+    /// Tokens to generate at most; absent leaves it to the server.
+    pub output_tokens: Option<u32>,
+    /// Fields of the body that this request alone has.
+    pub fields: Option<&'ask Map<String, Value>>,
 }
 
 /// Everything that is the same for each request of a level.
@@ -62,15 +79,14 @@ pub struct TemplateSpec<'spec> {
     pub extra_body: &'spec Map<String, Value>,
 }
 
-/// A request with two gaps: the prompt and the number of output tokens.
+/// A request with gaps: the prompt, the number of output tokens, and fields of its own.
 #[derive(Debug, Clone)]
 pub struct RequestTemplate {
+    api: Api,
     /// Head up to the value of `Content-Length`.
     head: String,
     /// Body up to the prompt.
     before: String,
-    /// Body between the prompt and the output length; ends the body where no length is sent.
-    between: String,
     /// Whether our own output length is sent.
     sends_length: bool,
 }
@@ -88,9 +104,9 @@ impl RequestTemplate {
     /// # Errors
     /// [`RequestError`] when a header or a body field cannot be sent.
     pub fn new(spec: &TemplateSpec<'_>) -> Result<RequestTemplate, RequestError> {
-        let (prompt_field, open, close) = match spec.api {
-            Api::Chat => ("messages", r#"[{"role":"user","content":"#, "}]"),
-            Api::Completions => ("prompt", "", ""),
+        let prompt_field = match spec.api {
+            Api::Chat => "messages",
+            Api::Completions => "prompt",
         };
         if spec.extra_body.contains_key(prompt_field) {
             return Err(RequestError::PromptField(prompt_field));
@@ -101,34 +117,55 @@ impl RequestTemplate {
         if before.len() > 1 {
             before.push(',');
         }
-        before.push_str(&format!("\"{prompt_field}\":{open}"));
-        let between = match sends_length {
-            true => format!("{close},\"{}\":", LENGTH_FIELDS[0]),
-            false => format!("{close}}}"),
-        };
-        Ok(RequestTemplate { head: head_of(spec)?, before, between, sends_length })
+        before.push_str(&format!("\"{prompt_field}\":"));
+        Ok(RequestTemplate { api: spec.api, head: head_of(spec)?, before, sends_length })
     }
 
     /// Writes one whole request into `out`, which is cleared first.
-    pub fn write(&self, prompt: &str, output_tokens: u32, out: &mut Vec<u8>) {
+    ///
+    /// # Errors
+    /// [`RequestError::Prompt`] when the API does not take this kind of prompt.
+    pub fn write(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<(), RequestError> {
         out.clear();
-        out.reserve(self.head.len() + self.before.len() + prompt.len() + prompt.len() / 8 + 128);
         out.extend_from_slice(self.head.as_bytes());
         let length_start = out.len();
         out.resize(length_start + LENGTH_WIDTH, b' ');
         out.extend_from_slice(b"\r\n\r\n");
         let body_start = out.len();
         out.extend_from_slice(self.before.as_bytes());
-        serde_json::to_writer(&mut *out, prompt)
-            .expect("invariant: a string always serialises into a vector");
-        out.extend_from_slice(self.between.as_bytes());
-        if self.sends_length {
-            out.extend_from_slice(output_tokens.to_string().as_bytes());
-            out.push(b'}');
+        match (self.api, ask.prompt) {
+            (Api::Chat, Prompt::Text(text)) => {
+                out.extend_from_slice(br#"[{"role":"user","content":"#);
+                put_json(text, out);
+                out.extend_from_slice(b"}]");
+            }
+            (Api::Chat, Prompt::Messages(messages)) => put_json(messages, out),
+            (Api::Completions, Prompt::Text(text)) => put_json(text, out),
+            (Api::Completions, Prompt::Tokens(ids)) => put_json(ids, out),
+            (api, _) => return Err(RequestError::Prompt(api.word())),
         }
+        if self.sends_length
+            && let Some(tokens) = ask.output_tokens
+        {
+            out.extend_from_slice(format!(",\"{}\":{tokens}", LENGTH_FIELDS[0]).as_bytes());
+        }
+        for (name, value) in ask.fields.into_iter().flatten() {
+            out.push(b',');
+            put_json(name, out);
+            out.push(b':');
+            put_json(value, out);
+        }
+        out.push(b'}');
         let length = format!("{:>LENGTH_WIDTH$}", out.len() - body_start);
         out[length_start..length_start + LENGTH_WIDTH].copy_from_slice(length.as_bytes());
+        Ok(())
     }
+}
+
+/// Appends a value as JSON.
+fn put_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value)
+        .expect("invariant: texts, lists and numbers always serialise into a vector");
 }
 
 fn head_of(spec: &TemplateSpec<'_>) -> Result<String, RequestError> {
@@ -186,7 +223,9 @@ mod tests {
 
     fn body(spec: &TemplateSpec<'_>, prompt: &str) -> (String, Value) {
         let mut out = Vec::new();
-        RequestTemplate::new(spec).unwrap().write(prompt, 16, &mut out);
+        let prompt = Prompt::Text(prompt.to_owned());
+        let ask = Ask { prompt: &prompt, output_tokens: Some(16), fields: None };
+        RequestTemplate::new(spec).unwrap().write(&ask, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let length = head.lines().find_map(|line| line.strip_prefix("Content-Length:")).unwrap();

@@ -54,10 +54,13 @@ impl Generator {
             following.ok_or(WorkloadError::Exhausted { items: u64::from(self.next_id) })?;
         let item = self.dataset.item(self.next_id)?;
         self.next_id = following;
-        self.hasher.update((item.prompt.len() as u64).to_le_bytes());
-        self.hasher.update(item.prompt.as_bytes());
-        self.prompt_lengths.add(item.prompt_tokens);
-        self.output_lengths.add(item.output_tokens);
+        for turn in &item.turns {
+            let prompt = turn.prompt.canonical_bytes();
+            self.hasher.update((prompt.len() as u64).to_le_bytes());
+            self.hasher.update(prompt);
+            turn.prompt_tokens.into_iter().for_each(|tokens| self.prompt_lengths.add(tokens));
+            turn.output_tokens.into_iter().for_each(|tokens| self.output_lengths.add(tokens));
+        }
         Ok(item)
     }
 

@@ -15,8 +15,9 @@
 //! let shape: Shape = "random:1500/250".parse()?;
 //! let mut generator = Generator::random(&RandomSpec::from_shape(&shape, 7), &tokenizer)?;
 //! let item = generator.next_item()?;
-//! assert_eq!(item.output_tokens, 250);
-//! assert_eq!(tokenizer.encode(&item.prompt)?.len(), 1500);
+//! let turn = &item.turns[0];
+//! assert_eq!(turn.output_tokens, Some(250));
+//! assert_eq!(tokenizer.encode(turn.prompt.as_text().unwrap())?.len(), 1500);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -33,7 +34,7 @@ mod rng;
 mod shape;
 mod words;
 
-pub use dataset::{Dataset, WorkItem, random::RandomSpec};
+pub use dataset::{Dataset, Turn, WorkItem, random::RandomSpec};
 pub use error::WorkloadError;
 pub use generator::Generator;
 pub use lengths::{LengthCounts, LengthRange, TOKENS_MAX};

@@ -83,21 +83,22 @@ fn merging() -> Tokenizer {
     tokenizer("merging", normalizer, "null", &model)
 }
 
-fn items(tokenizer: &Tokenizer, tokens: u32, prefix: u32) -> Vec<WorkItem> {
+fn prompts(tokenizer: &Tokenizer, tokens: u32, prefix: u32) -> Vec<String> {
     let mut spec = RandomSpec::fixed(tokens, 1, 21).expect("the length is possible");
     spec.shared_prefix_tokens = prefix;
     let prompts = RandomPrompts::new(&spec, tokenizer).expect("words are found");
-    (0..20).map(|id| prompts.item(id).expect("a text fits")).collect()
+    let text = |item: WorkItem| item.turns[0].prompt.as_text().expect("it is a text").to_owned();
+    (0..20).map(|id| text(prompts.item(id).expect("a text fits"))).collect()
 }
 
 fn assert_exact(tokenizer: &Tokenizer, lengths: &[u32]) {
     for &tokens in lengths {
-        for item in items(tokenizer, tokens, 0) {
-            let ids = tokenizer.encode(&item.prompt).expect("the prompt encodes");
-            assert_eq!(ids.len(), tokens as usize, "{}: {:?}", tokenizer.name(), item.prompt);
+        for prompt in prompts(tokenizer, tokens, 0) {
+            let ids = tokenizer.encode(&prompt).expect("the prompt encodes");
+            assert_eq!(ids.len(), tokens as usize, "{}: {:?}", tokenizer.name(), prompt);
         }
     }
-    let prompts = items(tokenizer, 64, 0).into_iter().map(|item| item.prompt);
+    let prompts = prompts(tokenizer, 64, 0).into_iter();
     assert_eq!(prompts.collect::<BTreeSet<_>>().len(), 20);
 }
 
@@ -111,8 +112,8 @@ fn whole_words_are_counted() {
     let tokenizer = word_level();
     assert!(counts_words(&tokenizer));
     assert_exact(&tokenizer, &[1, 2, 3, 7, 100, 1024, 50_000]);
-    for item in items(&tokenizer, 100, 0) {
-        assert!(!tokenizer.encode(&item.prompt).unwrap().contains(&0), "unknown words");
+    for prompt in prompts(&tokenizer, 100, 0) {
+        assert!(!tokenizer.encode(&prompt).unwrap().contains(&0), "unknown words");
     }
 }
 
@@ -133,10 +134,10 @@ fn words_that_merge_are_fitted() {
 #[test]
 fn a_shared_prefix_is_shared_token_by_token() {
     for tokenizer in [word_level(), byte_level(), merging()] {
-        let prompts = items(&tokenizer, 120, 50);
-        let first = tokenizer.encode(&prompts[0].prompt).unwrap();
-        for item in &prompts {
-            let ids = tokenizer.encode(&item.prompt).unwrap();
+        let prompts = prompts(&tokenizer, 120, 50);
+        let first = tokenizer.encode(&prompts[0]).unwrap();
+        for prompt in &prompts {
+            let ids = tokenizer.encode(prompt).unwrap();
             assert_eq!(ids.len(), 120, "{}", tokenizer.name());
             assert_eq!(ids[..50], first[..50], "{}", tokenizer.name());
         }
@@ -159,5 +160,5 @@ fn the_embedded_vocabulary_read_as_a_file_makes_the_same_prompts() {
     let embedded = Tokenizer::embedded().unwrap();
     let json = embedded.to_json().unwrap();
     let copy = Tokenizer::from_bytes("copy", json.as_bytes()).unwrap();
-    assert_eq!(items(&embedded, 50, 10), items(&copy, 50, 10));
+    assert_eq!(prompts(&embedded, 50, 10), prompts(&copy, 50, 10));
 }

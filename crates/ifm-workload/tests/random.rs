@@ -3,12 +3,17 @@ use std::collections::BTreeSet;
 
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{
-    Dataset, Generator, LengthRange, RandomSpec, WorkloadError, dataset::random::RandomPrompts,
+    Dataset, Generator, LengthRange, RandomSpec, WorkItem, WorkloadError,
+    dataset::random::RandomPrompts,
 };
 use proptest::prelude::*;
 
 fn tokenizer() -> Tokenizer {
     Tokenizer::embedded().expect("the embedded vocabulary loads")
+}
+
+fn text(item: WorkItem) -> String {
+    item.turns[0].prompt.as_text().expect("random prompts are texts").to_owned()
 }
 
 fn generator(prompt: u32, output: u32, seed: u64) -> Generator {
@@ -23,9 +28,10 @@ fn every_length_is_exact() {
         let mut generator = generator(tokens, 5, u64::from(tokens));
         for _ in 0..3 {
             let item = generator.next_item().unwrap();
-            assert_eq!(item.prompt_tokens, tokens);
-            assert_eq!(tokenizer.encode(&item.prompt).unwrap().len(), tokens as usize);
-            assert_eq!(item.prompt.trim(), item.prompt, "templates trim");
+            assert_eq!(item.turns[0].prompt_tokens, Some(tokens));
+            let prompt = text(item);
+            assert_eq!(tokenizer.encode(&prompt).unwrap().len(), tokens as usize);
+            assert_eq!(prompt.trim(), prompt, "templates trim");
         }
     }
 }
@@ -33,7 +39,7 @@ fn every_length_is_exact() {
 #[test]
 fn prompts_never_change() {
     let mut generator = generator(64, 16, 42);
-    let first = generator.next_item().unwrap().prompt;
+    let first = text(generator.next_item().unwrap());
     assert!(first.starts_with("value public cases safe like possible "), "{first}");
     for _ in 1..1000 {
         generator.next_item().unwrap();
@@ -75,7 +81,7 @@ fn no_two_prompts_begin_alike() {
     let mut beginnings = BTreeSet::new();
     let mut firsts = BTreeSet::new();
     for id in 0..10_000 {
-        let ids = tokenizer.encode(&generator.next_item().unwrap().prompt).unwrap();
+        let ids = tokenizer.encode(&text(generator.next_item().unwrap())).unwrap();
         assert_eq!(ids.len(), 8);
         assert!(beginnings.insert(ids[..3].to_vec()), "item {id} begins like another");
         if id < 256 {
@@ -90,9 +96,9 @@ fn short_prompts_are_distinct_as_long_as_there_are_words() {
     let mut ones = generator(1, 1, 3);
     let distinct = ones.distinct_items();
     assert_eq!(distinct, 256);
-    let prompts = (0..distinct).map(|_| ones.next_item().unwrap().prompt);
+    let prompts = (0..distinct).map(|_| text(ones.next_item().unwrap()));
     assert_eq!(prompts.collect::<BTreeSet<_>>().len() as u64, distinct);
-    assert_eq!(ones.next_item().unwrap().prompt, ones.item(0).unwrap().prompt);
+    assert_eq!(text(ones.next_item().unwrap()), text(ones.item(0).unwrap()));
     assert_eq!(generator(2, 1, 3).distinct_items(), 256 * 1024);
 }
 
@@ -102,7 +108,7 @@ fn another_seed_makes_other_prompts() {
     let begin = |generator: &Generator| {
         (0..1000)
             .map(|id| {
-                let prompt = generator.item(id).unwrap().prompt;
+                let prompt = text(generator.item(id).unwrap());
                 prompt.split(' ').take(3).collect::<Vec<_>>().join(" ")
             })
             .collect::<BTreeSet<_>>()
@@ -116,17 +122,17 @@ fn a_shared_prefix_is_shared_and_no_more() {
     let mut spec = RandomSpec::fixed(100, 1, 5).unwrap();
     spec.shared_prefix_tokens = 60;
     let mut generator = Generator::random(&spec, &tokenizer).unwrap();
-    let first = tokenizer.encode(&generator.next_item().unwrap().prompt).unwrap();
+    let first = tokenizer.encode(&text(generator.next_item().unwrap())).unwrap();
     let mut next = BTreeSet::from([first[60]]);
     for _ in 1..1000 {
-        let ids = tokenizer.encode(&generator.next_item().unwrap().prompt).unwrap();
+        let ids = tokenizer.encode(&text(generator.next_item().unwrap())).unwrap();
         assert_eq!(ids.len(), 100);
         assert_eq!(ids[..60], first[..60]);
         assert!(next.insert(ids[60]), "two prompts share more than the prefix");
     }
     spec.shared_prefix_tokens = 100;
     let whole = Generator::random(&spec, &tokenizer).unwrap();
-    assert_eq!(whole.item(0).unwrap().prompt, whole.item(1).unwrap().prompt);
+    assert_eq!(text(whole.item(0).unwrap()), text(whole.item(1).unwrap()));
     assert_eq!(whole.distinct_items(), 1);
     spec.shared_prefix_tokens = 101;
     let error = RandomPrompts::new(&spec, &tokenizer).err().unwrap();

@@ -2,6 +2,7 @@
 
 use ifm_drive::{RequestMeta, RequestSource};
 use ifm_wire::RequestTemplate;
+use ifm_wire::request::Ask;
 use ifm_workload::Generator;
 use sha2::{Digest, Sha256};
 
@@ -39,12 +40,18 @@ impl RequestSource for PromptSource {
     fn next(&mut self, buffer: &mut Vec<u8>) -> Result<RequestMeta, String> {
         let item = self.generator.item(self.next_item).map_err(|error| error.to_string())?;
         self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
-        self.digests.push(Sha256::digest(item.prompt.as_bytes()).into());
-        self.template.write(&item.prompt, item.output_tokens, buffer);
+        let turn = item.turns.first().ok_or("the workload made an item without a turn")?;
+        self.digests.push(Sha256::digest(turn.prompt.canonical_bytes()).into());
+        self.template
+            .write(
+                &Ask { prompt: &turn.prompt, output_tokens: turn.output_tokens, fields: None },
+                buffer,
+            )
+            .map_err(|error| error.to_string())?;
         Ok(RequestMeta {
             item: item.id,
-            prompt_tokens_asked: Some(item.prompt_tokens),
-            output_tokens_asked: Some(item.output_tokens),
+            prompt_tokens_asked: turn.prompt_tokens,
+            output_tokens_asked: turn.output_tokens,
         })
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Not here: making text of a length (`prompt`), files.
 
+use ifm_core::Prompt;
 use ifm_tokenizer::Tokenizer;
 
 use super::{Dataset, DatasetKind, WorkItem};
@@ -103,7 +104,8 @@ impl Dataset for RandomPrompts {
         let prompt_tokens = self.spec.prompt_tokens.draw(&mut self.prompt_lengths.item(number));
         let output_tokens = self.spec.output_tokens.draw(&mut self.output_lengths.item(number));
         let prompt = self.prompts.prompt(id, prompt_tokens)?;
-        Ok(WorkItem { id, prompt, prompt_tokens, output_tokens })
+        let prompt = Prompt::Text(prompt);
+        Ok(WorkItem::single(id, prompt, Some(prompt_tokens), Some(output_tokens)))
     }
 
     fn distinct_items(&self) -> u64 {

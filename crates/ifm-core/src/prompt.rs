@@ -1,0 +1,98 @@
+//! What a request asks a model: a text, token ids, or a conversation.
+//!
+//! Not here: where prompts come from (`ifm-workload`), how an API writes them (`ifm-wire`).
+
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+
+/// What a request asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prompt {
+    /// One text. An API of messages sends it as the user's one message.
+    Text(String),
+    /// Token ids of the model's own vocabulary, for APIs that take them.
+    Tokens(Vec<u32>),
+    /// A conversation, oldest message first. An API without messages cannot send it.
+    Messages(Vec<Message>),
+}
+
+impl Prompt {
+    /// The text, where the prompt is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Prompt::Text(text) => Some(text),
+            Prompt::Tokens(_) | Prompt::Messages(_) => None,
+        }
+    }
+
+    /// The bytes that stand for the prompt in a hash: a text's own, token ids as 32 bits
+    /// little-endian each, messages as JSON.
+    pub fn canonical_bytes(&self) -> Cow<'_, [u8]> {
+        match self {
+            Prompt::Text(text) => Cow::Borrowed(text.as_bytes()),
+            Prompt::Tokens(ids) => ids.iter().flat_map(|id| id.to_le_bytes()).collect(),
+            // Strings and lists always become JSON.
+            Prompt::Messages(messages) => serde_json::to_vec(messages).unwrap_or_default().into(),
+        }
+    }
+}
+
+/// Who speaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Whoever set the conversation up.
+    System,
+    /// The user.
+    User,
+    /// The model.
+    Assistant,
+    /// A tool that the model called.
+    Tool,
+}
+
+impl Role {
+    /// The word that APIs use.
+    pub fn word(self) -> &'static str {
+        match self {
+            Role::System => "system",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+            Role::Tool => "tool",
+        }
+    }
+}
+
+/// One message of a conversation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Message {
+    /// Who speaks.
+    pub role: Role,
+    /// What is said; may be empty beside tool calls.
+    pub content: String,
+    /// Calls that the model asks for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tool_calls: Vec<ToolCall>,
+    /// The call that a tool's message answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<String>,
+}
+
+impl Message {
+    /// A message of plain text.
+    pub fn text(role: Role, content: impl Into<String>) -> Message {
+        Message { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
+    }
+}
+
+/// One call of a tool.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToolCall {
+    /// Its id, which the tool's answer repeats.
+    pub id: String,
+    /// Name of the function.
+    pub name: String,
+    /// Arguments as JSON text.
+    pub arguments: String,
+}

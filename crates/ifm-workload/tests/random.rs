@@ -153,10 +153,12 @@ fn lengths_come_from_their_own_streams() {
     let mut lengths = BTreeSet::new();
     for id in 0..2000 {
         let (one, two) = (base.item(id).unwrap(), longer.item(id).unwrap());
+        let (one, two) = (&one.turns[0], &two.turns[0]);
         assert_eq!(one.prompt, two.prompt, "output lengths moved a prompt");
-        assert!((10..=50).contains(&one.prompt_tokens));
-        assert!((1..=9).contains(&one.output_tokens));
-        lengths.insert(one.prompt_tokens);
+        let prompt_tokens = one.prompt_tokens.unwrap();
+        assert!((10..=50).contains(&prompt_tokens));
+        assert!((1..=9).contains(&one.output_tokens.unwrap()));
+        lengths.insert(prompt_tokens);
     }
     assert_eq!(lengths.len(), 41);
 }
@@ -172,7 +174,7 @@ fn the_record_holds_what_was_handed_out() {
     let mut generator = Generator::random(&spec, &tokenizer()).unwrap();
     let mut total = 0;
     for _ in 0..500 {
-        total += u64::from(generator.next_item().unwrap().prompt_tokens);
+        total += u64::from(generator.next_item().unwrap().turns[0].prompt_tokens.unwrap());
     }
     assert_eq!(generator.prompt_lengths().count(), 500);
     assert_eq!(generator.prompt_lengths().total_tokens(), total);
@@ -190,6 +192,6 @@ proptest! {
         let mut spec = RandomSpec::fixed(tokens, 1, seed).unwrap();
         spec.shared_prefix_tokens = prefix.min(tokens);
         let item = RandomPrompts::new(&spec, &tokenizer).unwrap().item(id).unwrap();
-        prop_assert_eq!(tokenizer.encode(&item.prompt).unwrap().len(), tokens as usize);
+        prop_assert_eq!(tokenizer.encode(&text(item)).unwrap().len(), tokens as usize);
     }
 }

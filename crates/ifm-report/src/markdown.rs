@@ -42,9 +42,9 @@ pub fn markdown(model: &ReportModel) -> String {
     if !model.summary.warnings.is_empty() {
         out.push('\n');
     }
-    for warning in &model.summary.warnings {
-        let sign = words::sign(warning.severity);
-        out.push_str(&format!("- {sign} {}\n", escape(&words::warning(warning))));
+    for (severity, told) in words::told(&model.summary.warnings) {
+        let sign = words::sign(severity);
+        out.push_str(&format!("- {sign} {}\n", escape(&told)));
     }
     out.push_str(&method(model));
     out

@@ -66,8 +66,12 @@ impl ReportModel {
         if spec.target.fresh_connections {
             parts.push("a new connection for each request, inside its time".to_owned());
         }
-        let users: Vec<String> =
-            self.summary.levels.iter().map(|level| users(level.concurrency_asked())).collect();
+        let measured = self.summary.levels.iter().map(|level| users(level.concurrency_asked()));
+        let mut users: Vec<String> = measured.collect();
+        if users.is_empty() {
+            // Stopped before anything was measured: what was asked.
+            users = spec.levels.iter().map(|level| level.concurrency.to_string()).collect();
+        }
         let plural = if users.len() == 1 && users.first().is_some_and(|only| only == "1") {
             "user"
         } else {

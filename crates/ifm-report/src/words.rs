@@ -164,6 +164,39 @@ fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
     Answer { question: "Trust", value, unit: "", detail: failing.collect::<Vec<_>>().join(", ") }
 }
 
+/// What one line says: how much it weighs, and the words.
+pub(crate) type Told = (Severity, String);
+
+/// Warnings as lines: what the same check found in the same words at several levels is one line,
+/// `1, 2 and 4 users: only 3 complete answers`.
+pub(crate) fn told(warnings: &[Warning]) -> Vec<Told> {
+    let same = |a: &Warning, b: &Warning| {
+        (a.check, a.severity, &a.text) == (b.check, b.severity, &b.text)
+            && a.users.is_some()
+            && b.users.is_some()
+    };
+    let mut lines = Vec::new();
+    for (index, first) in warnings.iter().enumerate() {
+        if warnings.iter().take(index).any(|before| same(before, first)) {
+            continue;
+        }
+        let levels: Vec<String> = warnings
+            .iter()
+            .skip(index)
+            .filter(|other| same(first, other))
+            .map(|other| users(other.users))
+            .collect();
+        let text = match levels.split_last() {
+            Some((last, before)) if !before.is_empty() => {
+                format!("{} and {last} users: {}", before.join(", "), first.text)
+            }
+            _ => warning(first),
+        };
+        lines.push((first.severity, text));
+    }
+    lines
+}
+
 /// A warning with its level: `64 users: 3 of 120 requests failed`.
 pub(crate) fn warning(warning: &Warning) -> String {
     match (warning.level, warning.users) {
@@ -175,8 +208,8 @@ pub(crate) fn warning(warning: &Warning) -> String {
 
 /// What the checks found that may mislead, in sentences: notes are left out.
 pub fn findings(model: &ReportModel) -> Vec<String> {
-    let loud = |found: &&Warning| found.severity != Severity::Note;
-    model.summary.warnings.iter().filter(loud).map(warning).collect()
+    let loud = told(&model.summary.warnings).into_iter();
+    loud.filter(|(severity, _)| *severity != Severity::Note).map(|(_, text)| text).collect()
 }
 
 /// The sign of a severity; a word stands beside it wherever there is room.

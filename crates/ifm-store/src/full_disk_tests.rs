@@ -59,7 +59,7 @@ fn a_journal_on_a_full_disk_stays_whole_and_goes_on() {
                 assert_eq!(dropped, 0, "room {room}");
                 let told = format!("{} finished requests are safe", on_disk.len());
                 assert!(error.to_string().contains(&told), "{error}");
-                let told = format!("{} wait in memory", seq as usize + 1 - on_disk.len());
+                let told = format!("{} are not in it yet", seq as usize + 1 - on_disk.len());
                 assert!(error.to_string().contains(&told), "{error}");
             }
         }

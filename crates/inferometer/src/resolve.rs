@@ -338,11 +338,24 @@ fn headers(args: &LoadArgs) -> Result<Vec<(String, String)>, Failure> {
 }
 
 fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
-    match args.extra_body.as_deref().map(serde_json::from_str) {
-        None => Ok(Map::new()),
-        Some(Ok(Value::Object(fields))) => Ok(fields),
-        Some(Ok(_)) => Err(Failure::usage("--extra-body is no JSON object")),
-        Some(Err(error)) => Err(Failure::usage(format!("--extra-body is no JSON: {error}"))),
+    let Some(typed) = args.extra_body.as_deref() else { return Ok(Map::new()) };
+    let (text, name) = match typed.strip_prefix('@') {
+        None => (typed.to_owned(), "--extra-body".to_owned()),
+        Some(path) => match std::fs::read_to_string(path) {
+            Ok(text) => (text, format!("--extra-body {typed}")),
+            Err(error) => {
+                return Err(Failure::usage(format!(
+                    "--extra-body {typed} cannot be read: {error}"
+                ))
+                .hint("after the @ stands the name of a file that holds a JSON object"));
+            }
+        },
+    };
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(_) => Err(Failure::usage(format!("{name} is no JSON object"))),
+        Err(error) => Err(Failure::usage(format!("{name} is no JSON: {error}"))
+            .hint("for example '{\"top_k\": 1}', or @FILE")),
     }
 }
 

@@ -275,12 +275,8 @@ fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
         return Failure::server(format!("{url}: what listens there does not speak TLS"))
             .hint("write http:// instead of https://");
     }
-    if text.contains("CaUsedAsEndEntity") {
-        return Failure::server(format!(
-            "{url}: the server's certificate is that of an authority (CA:TRUE), which cannot stand \
-             for a server"
-        ))
-        .hint("give the server a certificate of its own, or use --insecure if you trust it");
+    if let Some((_, reason)) = text.split_once("invalid peer certificate: ") {
+        return untrusted(url, reason);
     }
     if url.is_tls()
         && (text.contains("certificate") || text.contains("tls") || text.contains("Tls"))
@@ -305,6 +301,30 @@ fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
     }
     Failure::server(format!("{url} cannot be asked: {text}"))
         .hint("check that the URL is that of an OpenAI-compatible server, http or https")
+}
+
+/// Why a certificate is not accepted, from rustls' words for it.
+fn untrusted(url: &BaseUrl, reason: &str) -> Failure {
+    let (sentence, hint) = match reason {
+        _ if reason.contains("CaUsedAsEndEntity") => (
+            "that of an authority (CA:TRUE), which cannot stand for a server".to_owned(),
+            "give the server a certificate of its own, or use --insecure if you trust it",
+        ),
+        "UnknownIssuer" | "BadSignature" => (
+            format!("signed by nobody whom this machine trusts ({reason})"),
+            "name the authority's file in SSL_CERT_FILE (the certificate itself if it is \
+             self-signed), or use --insecure if you trust the server",
+        ),
+        _ if reason.contains("not valid for name") => (
+            format!("for another name: {reason}"),
+            "write the certificate's name into the URL, or use --insecure if you trust the server",
+        ),
+        _ => (
+            format!("not valid: {reason}"),
+            "renew it (and check this machine's clock), or use --insecure if you trust the server",
+        ),
+    };
+    Failure::server(format!("{url}: the server's certificate is {sentence}")).hint(hint)
 }
 
 fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
@@ -401,6 +421,22 @@ mod tests {
         let error = inspect(&url, true, None, &[], None).unwrap_err().to_string();
         server.join().unwrap();
         assert!(error.contains("does not speak TLS") && error.contains("http://"), "{error}");
+    }
+
+    #[test]
+    fn certificates_that_are_not_accepted_are_told_with_a_way_out() {
+        let (url, _) = BaseUrl::parse("https://h").unwrap();
+        for (reason, sentence, hint) in [
+            ("UnknownIssuer", "nobody whom this machine trusts", "SSL_CERT_FILE"),
+            ("Other(OtherError(CaUsedAsEndEntity))", "CA:TRUE", "of its own"),
+            ("certificate not valid for name \"h\"", "another name", "into the URL"),
+            ("certificate expired: verification time 1", "not valid: certificate exp", "renew"),
+        ] {
+            let io = std::io::Error::other(format!("invalid peer certificate: {reason}"));
+            let told = unreachable(&url, &ureq::Error::Io(io)).to_string();
+            assert!(told.contains(sentence) && told.contains(hint), "{told}");
+            assert!(told.contains("--insecure") && !told.contains("io:"), "{told}");
+        }
     }
 
     #[test]

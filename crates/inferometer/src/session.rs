@@ -32,6 +32,8 @@ const USERS_PER_READER: u32 = 500;
 const PLATEAU_GAIN: f64 = 0.05;
 /// A sweep without named levels ends when a larger share of the requests fails.
 const PLATEAU_ERROR_RATE: f64 = 0.01;
+/// What is said of a server that went away.
+const SERVER_LOST: &str = "the server was lost";
 /// File descriptors that a run needs beside its connections.
 const SPARE_FILES: u64 = 64;
 
@@ -98,6 +100,8 @@ enum Ended {
     Planned,
     /// Before, for this reason.
     Early(String),
+    /// Before: the server answered and then did so no more, with this last error.
+    Lost(String),
     /// By a failure of ours.
     Failed(DriveError),
 }
@@ -120,11 +124,10 @@ impl Session {
                 let of_level = |record: &&ifm_core::RequestRecord| {
                     usize::from(record.level) == index && record.outcome.is_ok()
                 };
-                let why = match self.sink.records.iter().find(of_level) {
-                    Some(_) => "the server was lost",
-                    None => "the server refused every request",
+                return match self.sink.records.iter().find(of_level) {
+                    Some(_) => Ended::Lost(error),
+                    None => Ended::Early(format!("the server refused every request: {error}")),
                 };
-                return Ended::Early(format!("{why}: {error}"));
             }
             if self.stop.level() > StopLevel::Run {
                 return Ended::Early("stopped by the user".to_owned());
@@ -231,6 +234,7 @@ impl Session {
         manifest.stop_reason = match &ended {
             Ended::Planned => None,
             Ended::Early(reason) => Some(reason.clone()),
+            Ended::Lost(error) => Some(format!("{SERVER_LOST}: {error}")),
             Ended::Failed(error) => Some(error.to_string()),
         };
         manifest.prompts_sha256 = Some(source.prompts_sha256());
@@ -253,9 +257,9 @@ impl Session {
         if matches!(job.format, Format::Json | Format::Requests | Format::Vllm) && !job.quiet {
             ifm_report::findings(&model).iter().for_each(|finding| terminal::warn(finding));
         }
-        if let Ended::Failed(error) = ended {
+        if let Ended::Failed(error) = &ended {
             let unsealed = sealed.is_err().then_some(run.manifest.run_id.as_str());
-            return Err(drive_failure(&error, &folder, unsealed));
+            return Err(drive_failure(error, &folder, unsealed));
         }
         let sealed = sealed.map_err(|error| cannot_seal(&error, &run.manifest.run_id))?;
         if job.format == Format::Text && !job.quiet {
@@ -267,7 +271,7 @@ impl Session {
                 folder.display()
             ));
         }
-        verdict(&run, &model.summary, signals)
+        verdict(&run, &model.summary, &ended, signals)
     }
 }
 
@@ -283,9 +287,20 @@ fn show(job: &Job, model: &ReportModel, style: &TerminalStyle, shown: &[LevelSum
     }
 }
 
-fn verdict(run: &RunData, summary: &RunSummary, signals: &Signals) -> Result<Code, Failure> {
+fn verdict(
+    run: &RunData,
+    summary: &RunSummary,
+    ended: &Ended,
+    signals: &Signals,
+) -> Result<Code, Failure> {
     if let Some(code) = signals.code() {
         return Ok(code);
+    }
+    if let Ended::Lost(error) = ended {
+        return Err(Failure::server(format!("{SERVER_LOST}: {error}")).hint(format!(
+            "what was finished is stored in run {}; look at the server's log",
+            run.manifest.run_id
+        )));
     }
     if run.requests.iter().any(|record| record.outcome.is_ok()) {
         return Ok(Code::Done);

@@ -123,15 +123,17 @@ fn steady_window(
     let target = target.ok_or("the number of requests in flight that was asked is not known")?;
     let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request came back complete")?;
     let (start_ns, end_ns) = in_flight.span_with(target.max(1)).ok_or_else(|| {
-        format!("{target} requests were never in flight at once, at most {}", in_flight.max())
+        format!("{} never in flight at once, at most {}", requests_were(target), in_flight.max())
     })?;
     let window = Window { kind: WindowKind::Steady, start_ns, end_ns };
     let e2e_s = e2e_ns / NS_PER_S;
     if window.seconds() < STEADY_E2E_MIN * e2e_s {
         return Err(format!(
-            "{target} requests were in flight together for {:.1} s, less than {STEADY_E2E_MIN} \
-             times the median request of {e2e_s:.1} s",
-            window.seconds()
+            "{} in flight for {} altogether, less than {STEADY_E2E_MIN} times the median request \
+             of {}",
+            requests_were(target),
+            seconds(window.seconds()),
+            seconds(e2e_s)
         ));
     }
     let completions =
@@ -139,11 +141,27 @@ fn steady_window(
             as u64;
     if completions < STEADY_COMPLETIONS_MIN {
         return Err(format!(
-            "only {completions} answers completed while {target} requests were in flight, fewer \
-             than {STEADY_COMPLETIONS_MIN}"
+            "only {completions} answers completed while {} in flight, fewer than \
+             {STEADY_COMPLETIONS_MIN}",
+            requests_were(target)
         ));
     }
     Ok(window)
+}
+
+fn requests_were(number: u32) -> String {
+    match number {
+        1 => "1 request was".to_owned(),
+        _ => format!("{number} requests were"),
+    }
+}
+
+/// A time in words, in milliseconds below one second.
+fn seconds(seconds: f64) -> String {
+    match seconds < 1.0 {
+        true => format!("{:.0} ms", seconds * 1e3),
+        false => format!("{seconds:.1} s"),
+    }
 }
 
 /// Counts being taken in one window.

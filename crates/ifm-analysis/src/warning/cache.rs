@@ -1,5 +1,6 @@
 //! Prompts that were served from a prefix cache although they should be unique.
 
+use super::prompt_length::TEMPLATE_TOKENS;
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 
@@ -17,7 +18,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let (Some(share), Some(cached)) = (level.tokens.cached_share, level.tokens.cached_total) else {
         return AtLevel::NotApplicable;
     };
-    let shared = f64::from(workload.shared_prefix_tokens);
+    let shared = f64::from(workload.shared_prefix_tokens) + template_tokens(level);
     let meant = level.tokens.prompt_mean.map_or(0.0, |mean| (shared / mean.max(1.0)).min(1.0));
     if share <= meant + SHARE_MAX {
         return AtLevel::Silent;
@@ -33,12 +34,22 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
+/// Tokens that the server's chat template added to each prompt: the same every time, so that those
+/// at its start come from the cache whatever was sent.
+fn template_tokens(level: &LevelSummary) -> f64 {
+    let tokens = &level.tokens;
+    match (tokens.prompt_asked_mean, tokens.prompt_mean) {
+        (Some(asked), Some(got)) => (got - asked).clamp(0.0, TEMPLATE_TOKENS),
+        _ => 0.0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::warning::CheckState;
     use crate::warning::testing::{check, sound_run, state};
-    use ifm_core::RunData;
+    use ifm_core::{CountSource, Counted, RunData};
 
     fn cache(run: &mut RunData, tokens: Option<u32>) {
         run.requests.iter_mut().for_each(|record| record.cached_tokens = tokens);
@@ -60,6 +71,18 @@ mod tests {
         run.manifest.spec.workload.shared_prefix_tokens = 32;
         cache(&mut run, Some(32));
         assert_eq!(state(&run, "prompt_cache"), CheckState::Passed);
+    }
+
+    #[test]
+    fn the_chat_template_may_be_cached() {
+        let mut run = sound_run();
+        for record in &mut run.requests {
+            record.prompt_tokens = Some(Counted { tokens: 103, from: CountSource::FinalUsage });
+        }
+        cache(&mut run, Some(2));
+        assert_eq!(state(&run, "prompt_cache"), CheckState::Passed);
+        cache(&mut run, Some(20));
+        assert_eq!(state(&run, "prompt_cache"), CheckState::Caution);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::level::LevelSummary;
 /// A chat template adds some tokens to every prompt; more than this share is not only a template.
 const SHARE_MAX: f64 = 0.10;
 /// A template adds up to about this many tokens, whatever the share.
-const TEMPLATE_TOKENS: f64 = 64.0;
+pub(super) const TEMPLATE_TOKENS: f64 = 64.0;
 
 pub(super) const CHECK: Check =
     Check { id: "prompt_length", title: "prompts are as long as meant", run: Made::ByLevel(make) };

@@ -154,12 +154,12 @@ fn trust(model: &ReportModel) -> Markup {
     html! {
         section aria-labelledby="trust" {
             h2 id="trust" { "Checks" }
-            @let loud = model.summary.warnings.iter().filter(|w| w.severity > Severity::Note);
+            @let loud = words::told(&model.summary.warnings);
             ul class="warnings" {
-                @for warning in loud {
-                    li class=(warning.severity.word()) {
-                        (words::sign(warning.severity)) " "
-                        strong { (warning.severity.word()) ": " } (words::warning(warning))
+                @for (severity, text) in loud.iter().filter(|line| line.0 > Severity::Note) {
+                    li class=(severity.word()) {
+                        (words::sign(*severity)) " "
+                        strong { (severity.word()) ": " } (text)
                     }
                 }
             }
@@ -171,8 +171,8 @@ fn trust(model: &ReportModel) -> Markup {
                             (sign(check.state())) ": " (check.title)
                             @if !check.warnings.is_empty() {
                                 ul {
-                                    @for warning in &check.warnings {
-                                        li { (words::warning(warning)) }
+                                    @for (_, text) in words::told(&check.warnings) {
+                                        li { (text) }
                                     }
                                 }
                             }

@@ -13,6 +13,7 @@ use crate::ReportModel;
 use crate::format::ascii;
 use crate::words::{self, Answer};
 use ifm_analysis::Severity;
+use ifm_core::RunState;
 
 /// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,6 +100,17 @@ fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
         out.push_str(&style.paint(Color::Yellow, &style.text(&reason)));
         out.push('\n');
     }
+    if model.manifest.state == RunState::Open {
+        let text = format!(
+            "⚠ not sealed: it is being written, or its process was killed; then: inferometer runs \
+             seal {}",
+            crate::format::plain(&model.manifest.run_id)
+        );
+        for line in wrap(&style.text(&text), style.width, "  ") {
+            out.push_str(&style.paint(Color::Yellow, &line));
+            out.push('\n');
+        }
+    }
     out
 }
 
@@ -111,9 +123,9 @@ pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
         out.push_str(&answer_line(&answer, style));
         out.push('\n');
     }
-    for warning in &model.summary.warnings {
-        let text = format!("     {} {}", words::sign(warning.severity), words::warning(warning));
-        let color = match warning.severity {
+    for (severity, told) in words::told(&model.summary.warnings) {
+        let text = format!("     {} {told}", words::sign(severity));
+        let color = match severity {
             Severity::Note => Color::Dim,
             Severity::Caution => Color::Yellow,
             Severity::Invalid => Color::Red,
@@ -220,6 +232,33 @@ mod tests {
         run.manifest.stop_reason = Some("stopped\u{7}".to_owned());
         let text = terminal(&model(&run), &PLAIN);
         assert!(text.contains("evil?[2J?model") && text.contains("stopped?"));
+    }
+
+    #[test]
+    fn a_run_without_levels_or_without_an_end_says_so() {
+        let mut run = sweep();
+        run.manifest.state = RunState::Open;
+        run.requests.clear();
+        run.manifest.levels.clear();
+        let text = terminal(&model(&run), &PLAIN);
+        assert!(text.contains("closed loop, 1, 4, 8 users"), "{text}");
+        assert!(text.contains("not sealed") && text.contains("runs seal"), "{text}");
+    }
+
+    #[test]
+    fn what_several_levels_have_in_common_is_one_line() {
+        let mut model = model(&sweep());
+        let found = |users: u32, text: &str| ifm_analysis::Warning {
+            check: "samples",
+            severity: Severity::Note,
+            level: Some(users as u16),
+            users: Some(users),
+            text: text.to_owned(),
+        };
+        model.summary.warnings = vec![found(1, "few"), found(2, "none"), found(4, "few")];
+        let text = terminal_answers(&model, &PLAIN);
+        assert!(text.contains("· 1 and 4 users: few\n") && text.contains("· 2 users: none\n"));
+        assert_eq!(text.matches("few").count(), 1, "{text}");
     }
 
     #[test]

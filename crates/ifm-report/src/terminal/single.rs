@@ -1,7 +1,7 @@
 //! One level in detail.
 
 use super::{Color, TerminalStyle, wrap};
-use crate::format::{ABSENT, number, percent, span};
+use crate::format::{ABSENT, count, number, percent, span};
 use crate::model::users;
 use crate::words::{accounting, marked_span, note};
 use ifm_analysis::LevelSummary;
@@ -59,8 +59,11 @@ fn rates(window: &WindowSummary) -> String {
     ));
     parts.push(format!("over {}", span(window.window.seconds() * 1e9)));
     if window.output_tokens_incomplete > 0.0 {
-        let lost = number(window.output_tokens_incomplete);
-        parts.push(format!("{lost} of the tokens came on requests that did not complete"));
+        let tokens = match window.output_tokens_incomplete.round() as u64 {
+            0 | 1 => "1 token".to_owned(),
+            many => format!("{} tokens", count(many)),
+        };
+        parts.push(format!("{tokens} came on requests that did not complete"));
     }
     parts.join(" · ")
 }
@@ -136,7 +139,7 @@ fn row(
         let is_rough = found.is_some_and(|found| !found.enough);
         line.push_str(&if is_rough { style.paint(Color::Dim, &text) } else { text });
     }
-    let count = crate::format::count(distribution.n);
-    line.push_str(&format!("{:>10}{count:>9}\n", value(distribution.max)));
+    let values = count(distribution.n);
+    line.push_str(&format!("{:>10}{values:>9}\n", value(distribution.max)));
     line
 }

@@ -167,8 +167,8 @@ impl<F: StorageFile> JournalWriter<F> {
         let (kept, waiting) = (self.requests - self.waiting_requests, self.waiting_requests);
         StoreError::from_io("write", &self.path, source, || {
             format!(
-                "{kept} finished requests are safe in it and {waiting} wait in memory: \
-                 free space and go on, or stop the run and seal it once there is space"
+                "{kept} finished requests are safe in it, {waiting} are not in it yet: free space, \
+                 then seal the run"
             )
         })
     }

@@ -120,7 +120,7 @@ pub struct LoadArgs {
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
 
-    /// JSON object merged into each request body; null removes a field
+    /// JSON object merged into each request body, or @FILE; null removes a field
     #[arg(long, alias = "extra-request-body", value_name = "JSON")]
     pub extra_body: Option<String>,
 

@@ -1,6 +1,7 @@
 //! What goes wrong, in one clear sentence and with a documented exit code.
 
 use crate::support::{canned, paced, program, run, serve, stderr, stdout};
+use std::io::BufRead;
 
 /// Runs the words, expects the code, and expects each of the texts in the error.
 fn check(words: &[&str], code: i32, texts: &[&str]) {
@@ -56,6 +57,7 @@ fn mistakes_on_the_command_line_are_code_2() {
     check(&["run", "http://127.0.0.1:1", "-o", "no/such/r.html"], 2, &["does not exist"]);
     check(&["run", "http://127.0.0.1:1", "--extra-body", "[]"], 2, &["no JSON object"]);
     check(&["run", "http://127.0.0.1:1", "--extra-body", r#"{"messages":1}"#], 2, &["messages"]);
+    check(&["run", "http://127.0.0.1:1", "--extra-body", "@no.json"], 2, &["@no.json cannot be"]);
     check(&["run", "http://127.0.0.1:1", "-H", "a b: c"], 2, &["\"a b\""]);
     check(&["run", "http://127.0.0.1:1", "-H", "secretvalue"], 2, &["no colon"]);
     check(&["run", "http://8.8.8.8", "-n", "1"], 2, &["public address", "--yes"]);
@@ -79,6 +81,30 @@ fn a_server_that_refuses_everything_is_told_in_its_own_words() {
 }
 
 #[test]
+fn a_server_that_goes_away_in_mid_run_is_code_5_and_nothing_is_lost() {
+    let folder = tempfile::tempdir().unwrap();
+    let (server, url) = serve(folder.path(), &[]);
+    let mut client = program(folder.path())
+        .args(["run", &url, "-n", "100000", "-W", "16/4", "--json=requests", "-w", "0"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = std::io::BufReader::new(client.stdout.take().unwrap()).lines();
+    assert!(lines.next().unwrap().unwrap().contains("\"ok\""));
+    drop(server);
+    let finished = 1 + lines.count();
+    let output = client.wait_with_output().unwrap();
+    let error = stderr(&output);
+    assert_eq!(output.status.code(), Some(5), "{error}");
+    assert!(error.contains("error: the server was lost: ") && error.contains("stored"), "{error}");
+    let shown = stdout(&run(folder.path(), &["runs", "show", "last"]));
+    assert!(shown.contains("partial: the server was lost"), "{shown}");
+    let stored = run(folder.path(), &["report", "last", "--format", "requests"]);
+    assert_eq!(stdout(&stored).lines().count(), finished);
+}
+
+#[test]
 fn the_key_is_used_but_never_shown_or_stored() {
     const KEY: &str = "sk-very-secret-123";
     let folder = tempfile::tempdir().unwrap();
@@ -94,7 +120,7 @@ fn the_key_is_used_but_never_shown_or_stored() {
     let mut running = crate::support::Running(child);
     let mut line = String::new();
     let stdout_pipe = running.0.stdout.take().unwrap();
-    std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout_pipe), &mut line).unwrap();
+    BufRead::read_line(&mut std::io::BufReader::new(stdout_pipe), &mut line).unwrap();
     let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
 
     let without = run(folder.path(), &["run", &url, "-n", "2", "-W", "16/4"]);

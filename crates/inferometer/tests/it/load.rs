@@ -40,7 +40,8 @@ fn a_line_for_each_request_says_who_counted() {
         assert_eq!(line["output_tokens"], 8);
         assert_eq!(line["output_tokens_from"], "final_usage");
         assert!(line["ttft_ms"].as_f64().unwrap() >= 5.0, "{line}");
-        assert!(line["e2e_ms"].as_f64() > line["ttft_ms"].as_f64(), "{line}");
+        // Equal if a busy machine read the whole answer at once.
+        assert!(line["e2e_ms"].as_f64() >= line["ttft_ms"].as_f64(), "{line}");
     }
 }
 

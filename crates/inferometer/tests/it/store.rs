@@ -65,6 +65,7 @@ fn a_killed_run_opens_and_can_be_sealed() {
     assert!(stdout(&run(folder.path(), &["runs", "list"])).contains("unsealed"));
     let shown = run(folder.path(), &["runs", "show", "last"]);
     assert_eq!(shown.status.code(), Some(0), "{}", stderr(&shown));
+    assert!(stdout(&shown).contains("not sealed"), "{}", stdout(&shown));
     let sealed = run(folder.path(), &["runs", "seal", "last"]);
     assert_eq!(sealed.status.code(), Some(0), "{}", stderr(&sealed));
     let text = stdout(&sealed);

@@ -3,7 +3,9 @@
 //! A made-up run is small and regular, so that a test can compute every number by hand and then
 //! spoil one thing. What is not here: anything a program should use.
 
-use ifm_core::manifest::{ClockInfo, HostInfo, LevelInfo, ServerInfo, ToolInfo};
+use ifm_core::manifest::{
+    ClockInfo, HostInfo, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
+};
 use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
 };
@@ -33,6 +35,8 @@ pub fn request(seq: u32, level: u16, slot: u32, start_ms: f64, tokens_ms: &[f64]
         phase: Phase::Measure,
         slot,
         item: seq,
+        session: None,
+        turn: None,
         due_ns: start_ns,
         start_ns,
         sent_ns: Some(start_ns),
@@ -120,7 +124,19 @@ pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
             }
         })
         .collect();
-    RunData { manifest: manifest(concurrency, levels), requests, series: Vec::new() }
+    let mut manifest = manifest(concurrency, levels);
+    let prompts = requests.len() as u64;
+    manifest.workload = Some(SentWorkload {
+        source: None,
+        rules: Vec::new(),
+        template_by: TemplatePlace::Server,
+        prompts,
+        distinct_prompts: prompts,
+        sessions: None,
+        prompt_tokens: vec![(100, prompts)],
+        output_tokens: vec![(16, prompts)],
+    });
+    RunData { manifest, requests, series: Vec::new() }
 }
 
 fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
@@ -158,6 +174,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         },
         levels,
         prompts_sha256: None,
+        workload: None,
         health: Some(health()),
         files: Vec::new(),
         extra: serde_json::Map::new(),
@@ -169,6 +186,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         concurrency,
         requests: None,
         duration_s: None,
+        sessions: None,
         warmup_requests: 0,
     };
     let term = |metric: &str, limit_ms: f64| SloTerm {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the run format that this build writes. Major versions are not compatible.
-pub const SCHEMA_VERSION: &str = "1.0";
+pub const SCHEMA_VERSION: &str = "1.1";
 
 /// Whether the run is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,6 +98,57 @@ pub struct FileInfo {
     pub bytes: u64,
 }
 
+/// The file or data set that prompts came from.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct WorkloadSource {
+    /// Name of the file, without its folder, or of the data set.
+    pub name: String,
+    /// SHA-256 of the file.
+    pub sha256: String,
+    /// Rows that were read.
+    pub rows_read: u64,
+    /// Of these, rows that passed all filters.
+    pub rows_kept: u64,
+    /// How many rows were left out, by reason.
+    pub rows_dropped: BTreeMap<String, u64>,
+    /// The first rows that made no sense: `file:line: reason`.
+    pub bad_rows: Vec<String>,
+}
+
+/// Who turns messages into the text that the model reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TemplatePlace {
+    /// The server, with the model's chat template: its tokens come on top of the prompt's.
+    Server,
+    /// Nobody: the prompt is what the model reads, but for a token at its start.
+    Nobody,
+}
+
+/// What was sent, as it turned out. Two results compare only if this is alike.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SentWorkload {
+    /// Where the prompts came from; absent where they were made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<WorkloadSource>,
+    /// The rules by which prompts and lengths were chosen, in words, in the order of their use.
+    pub rules: Vec<String>,
+    /// Who applied the chat template.
+    pub template_by: TemplatePlace,
+    /// Prompts that were sent, warm-up included. A turn of a conversation counts as one.
+    pub prompts: u64,
+    /// How many of them were different.
+    pub distinct_prompts: u64,
+    /// Conversations that were begun; absent where requests stand alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u64>,
+    /// Prompt lengths asked for, tokens, rising, each with how often it was sent. A later turn
+    /// of a conversation counts what it adds.
+    pub prompt_tokens: Vec<(u32, u64)>,
+    /// Output lengths asked for, likewise.
+    pub output_tokens: Vec<(u32, u64)>,
+}
+
 /// Name and version of the program that wrote the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolInfo {
@@ -138,6 +189,9 @@ pub struct Manifest {
     pub levels: Vec<LevelInfo>,
     /// SHA-256 over all prompts that were sent, in order; absent until sealed.
     pub prompts_sha256: Option<String>,
+    /// What was sent, as it turned out; absent until sealed, and in runs of format 1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workload: Option<SentWorkload>,
     /// The client's own error; absent until sealed by the client that ran the load.
     pub health: Option<ClientHealth>,
     /// Files of the folder, once sealed.

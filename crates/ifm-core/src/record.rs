@@ -120,7 +120,13 @@ pub struct RequestRecord {
     pub slot: u32,
     /// Index of the work item (prompt) in the workload.
     pub item: u32,
-    /// When the schedule wanted it; equals `start_ns` in a closed loop.
+    /// Conversation that the request is a turn of, from 0 and unique within a run; absent where
+    /// requests stand alone.
+    pub session: Option<u32>,
+    /// Which turn of it, from 0.
+    pub turn: Option<u16>,
+    /// When the schedule wanted it: the end of the pause before a later turn of a conversation;
+    /// otherwise, in a closed loop, `start_ns`.
     pub due_ns: u64,
     /// When the client began to send.
     pub start_ns: u64,

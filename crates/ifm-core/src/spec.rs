@@ -87,6 +87,9 @@ pub struct LoadSpec {
     pub requests: Option<u32>,
     /// Seconds to send for; absent when the number of requests alone ends the level.
     pub duration_s: Option<f64>,
+    /// Whole conversations to measure; absent where something else ends the level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<u32>,
     /// Requests sent before the measurement.
     pub warmup_requests: u32,
 }

@@ -2,7 +2,7 @@
 
 use crate::Histogram;
 use crate::feed::Feed;
-use crate::plan::{LevelPlan, Sink, StopLevel};
+use crate::plan::{Answered, LevelPlan, Sink, StopLevel, TurnMeta};
 use crate::shared::Shared;
 use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
 use ifm_core::outcome::Outcome;
@@ -14,6 +14,8 @@ use std::time::Duration;
 
 /// Rest when there is nothing to decode.
 const REST: Duration = Duration::from_millis(1);
+/// The same where the next turn of a conversation waits for the answer.
+const REST_WHEN_FOLLOWED: Duration = Duration::from_micros(100);
 /// Time between two calls of [`Sink::tick`].
 const TICK_NS: u64 = 50_000_000;
 /// Failures without any success before a level is given up: at least this many, or one a slot.
@@ -74,6 +76,10 @@ impl<'level> Decoder<'level> {
     pub fn run(mut self, sink: &mut dyn Sink) -> DecoderReport {
         thread::be_nice(10);
         let before_ns = thread::usage().cpu_ns;
+        let rest = match self.feed.follows_answers() {
+            true => REST_WHEN_FOLLOWED,
+            false => REST,
+        };
         let mut next_tick_ns = mono_ns() + TICK_NS;
         loop {
             // Read the flag before the queue: what was posted before it was set is then seen.
@@ -81,7 +87,7 @@ impl<'level> Decoder<'level> {
             match self.shared.messages.pop() {
                 Some(message) => self.take(message, sink),
                 None if over => break,
-                None => std::thread::sleep(REST),
+                None => std::thread::sleep(rest),
             }
             let now = mono_ns();
             if now >= next_tick_ns {
@@ -162,13 +168,16 @@ impl<'level> Decoder<'level> {
         self.report.events += answer.events.len() as u64;
         self.report.co_arrived_events += u64::from(answer.co_arrived_events);
         let meta = done.request.meta;
+        let due_ns = meta.turn.and_then(|turn| turn.due_ns).unwrap_or(done.start_ns);
         let record = RequestRecord {
             seq: done.request.seq,
             level: self.plan.level,
             phase: done.request.phase,
             slot: slot as u32,
             item: meta.item,
-            due_ns: since(done.start_ns),
+            session: meta.turn.map(|turn| turn.session),
+            turn: meta.turn.map(|turn| turn.turn),
+            due_ns: since(due_ns),
             start_ns: since(done.start_ns),
             sent_ns: done.sent_ns.map(since),
             head_ns: answer.head_ns,
@@ -203,6 +212,10 @@ impl<'level> Decoder<'level> {
             sent_bytes: done.sent_bytes as u64,
             text: answer.text,
         };
+        if let Some(TurnMeta { session, turn, .. }) = meta.turn {
+            let text = record.outcome.is_ok().then(|| record.text.clone().unwrap_or_default());
+            self.feed.give_back(Answered { session, turn, end_ns: done.end_ns, text });
+        }
         self.feed.recycle(done.request.bytes);
         self.note_outcome(&record);
         record

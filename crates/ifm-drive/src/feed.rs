@@ -1,6 +1,8 @@
 //! The feeder: makes requests ahead of the shards, on its own thread, within bounds.
 
-use crate::plan::{RequestMeta, RequestSource, Stop, StopLevel, phase_of};
+use crate::plan::{
+    Answered, LevelPlan, NextAsk, Offer, RequestMeta, RequestSource, Stop, StopLevel, phase_of,
+};
 use crossbeam_queue::ArrayQueue;
 use ifm_core::record::Phase;
 use std::sync::Mutex;
@@ -11,6 +13,8 @@ use std::time::Duration;
 const AHEAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// How long the feeder rests when it is far enough ahead.
 const REST: Duration = Duration::from_micros(300);
+/// How long it rests when the source waits for an answer or for the end of a pause.
+const REST_FOR_ANSWER: Duration = Duration::from_micros(100);
 
 /// A request ready to be sent.
 #[derive(Debug)]
@@ -48,13 +52,30 @@ pub(crate) struct Feed {
     /// Monotonic time at which the shards were first told that nothing more comes; 0 before.
     send_end_ns: AtomicU64,
     exhausted: AtomicBool,
+    /// Whether the source had nothing more before the level was to end.
+    ran_out: AtomicBool,
+    /// Answers on their way back to a source that follows conversations; absent for others.
+    answers: Option<ArrayQueue<Answered>>,
     stop: Stop,
     failure: Mutex<Option<String>>,
 }
 
 impl Feed {
-    pub fn new(slots: u32, warmup: u32, duration_ns: Option<u64>, stop: Stop) -> Feed {
-        let depth = (slots as usize * 4).clamp(256, 16 * 1024);
+    pub fn new(plan: &LevelPlan, stop: Stop) -> Feed {
+        let slots = plan.slots as usize;
+        // Of each slot's requests at most one waits to be followed.
+        let answers = plan.follows_answers.then(|| ArrayQueue::new(slots + 1));
+        Feed::of(slots, plan.warmup_requests, plan.duration_ns, answers, stop)
+    }
+
+    fn of(
+        slots: usize,
+        warmup: u32,
+        duration_ns: Option<u64>,
+        answers: Option<ArrayQueue<Answered>>,
+        stop: Stop,
+    ) -> Feed {
+        let depth = (slots * 4).clamp(256, 16 * 1024);
         Feed {
             warmup: ArrayQueue::new(depth),
             measure: ArrayQueue::new(depth),
@@ -66,6 +87,8 @@ impl Feed {
             measure_start_ns: AtomicU64::new(0),
             send_end_ns: AtomicU64::new(0),
             exhausted: AtomicBool::new(false),
+            ran_out: AtomicBool::new(false),
+            answers,
             stop,
             failure: Mutex::new(None),
         }
@@ -74,39 +97,76 @@ impl Feed {
     /// The feeder's thread: makes `requests` measured requests (or goes on until stopped) behind
     /// the warm-up.
     pub fn fill(&self, source: &mut dyn RequestSource, first_seq: u32, requests: Option<u32>) {
+        ifm_sys::thread::sharpen_timers();
         let total = requests.map_or(u32::MAX, |count| count.saturating_add(self.warmup_requests));
-        for position in 0..total {
-            let mut bytes = self.spent.pop().unwrap_or_default();
-            let meta = match source.next(&mut bytes) {
-                Ok(meta) => meta,
+        let mut position = 0;
+        let mut spare = None;
+        while position < total && !self.is_over() {
+            while let Some(answered) = self.answers.as_ref().and_then(ArrayQueue::pop) {
+                source.answered(answered);
+            }
+            let mut bytes = spare.take().or_else(|| self.spent.pop()).unwrap_or_default();
+            let phase = phase_of(position, self.warmup_requests);
+            let ask = NextAsk { phase, now_ns: ifm_sys::mono_ns() };
+            match source.next(&ask, &mut bytes) {
+                Ok(Offer::Request(meta)) => {
+                    let seq = first_seq.saturating_add(position);
+                    self.queue(Box::new(Prepared { seq, phase, meta, bytes }));
+                    position += 1;
+                }
+                Ok(Offer::Later) => {
+                    spare = Some(bytes);
+                    std::thread::sleep(REST_FOR_ANSWER);
+                }
+                Ok(Offer::End) => {
+                    self.ran_out.store(true, Ordering::Relaxed);
+                    break;
+                }
                 Err(error) => {
                     self.fail(error);
                     break;
                 }
-            };
-            let seq = first_seq.saturating_add(position);
-            let phase = phase_of(position, self.warmup_requests);
-            self.ahead_bytes.fetch_add(bytes.len(), Ordering::Relaxed);
-            let queue = match phase {
-                Phase::Warmup => &self.warmup,
-                Phase::Measure => &self.measure,
-            };
-            let mut prepared = Box::new(Prepared { seq, phase, meta, bytes });
-            while let Err(back) = queue.push(prepared) {
-                prepared = back;
-                if self.is_over() {
-                    return self.exhausted.store(true, Ordering::Release);
-                }
-                std::thread::sleep(REST);
-            }
-            while self.ahead_bytes.load(Ordering::Relaxed) > AHEAD_BYTES_MAX && !self.is_over() {
-                std::thread::sleep(REST);
-            }
-            if self.is_over() {
-                break;
             }
         }
         self.exhausted.store(true, Ordering::Release);
+    }
+
+    /// Puts a request in line, and waits while far enough ahead or until the level is over.
+    fn queue(&self, mut prepared: Box<Prepared>) {
+        self.ahead_bytes.fetch_add(prepared.bytes.len(), Ordering::Relaxed);
+        let queue = match prepared.phase {
+            Phase::Warmup => &self.warmup,
+            Phase::Measure => &self.measure,
+        };
+        while let Err(back) = queue.push(prepared) {
+            prepared = back;
+            if self.is_over() {
+                return;
+            }
+            std::thread::sleep(REST);
+        }
+        while self.ahead_bytes.load(Ordering::Relaxed) > AHEAD_BYTES_MAX && !self.is_over() {
+            std::thread::sleep(REST);
+        }
+    }
+
+    /// Hands an answer back to the source, if it follows conversations.
+    pub fn give_back(&self, answered: Answered) {
+        if let Some(answers) = &self.answers
+            && answers.push(answered).is_err()
+        {
+            self.fail("more answers than users wait to be followed".to_owned());
+        }
+    }
+
+    /// Whether the source follows conversations.
+    pub fn follows_answers(&self) -> bool {
+        self.answers.is_some()
+    }
+
+    /// Whether the source had nothing more before the level was to end.
+    pub fn ran_out(&self) -> bool {
+        self.ran_out.load(Ordering::Relaxed)
     }
 
     fn fail(&self, error: String) {
@@ -146,7 +206,7 @@ impl Feed {
                 self.hand_over(prepared)
             }
             None if exhausted => self.never(now_ns),
-            None => Claim::Later { starved: true },
+            None => Claim::Later { starved: self.answers.is_none() },
         }
     }
 
@@ -200,10 +260,14 @@ impl Feed {
 mod tests {
     use super::*;
 
+    fn meta(item: u32) -> RequestMeta {
+        RequestMeta { item, turn: None, prompt_tokens_asked: None, output_tokens_asked: None }
+    }
+
     struct Count(u32, u32);
 
     impl RequestSource for Count {
-        fn next(&mut self, buffer: &mut Vec<u8>) -> Result<RequestMeta, String> {
+        fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
             if self.0 == self.1 {
                 return Err("no more text".to_owned());
             }
@@ -211,7 +275,7 @@ mod tests {
             buffer.clear();
             buffer.push(b'x');
             let item = self.0;
-            Ok(RequestMeta { item, prompt_tokens_asked: None, output_tokens_asked: None })
+            Ok(Offer::Request(meta(item)))
         }
     }
 
@@ -224,7 +288,7 @@ mod tests {
 
     #[test]
     fn nothing_is_measured_before_the_warm_up_has_ended() {
-        let feed = Feed::new(1, 2, None, Stop::default());
+        let feed = Feed::of(1, 2, None, None, Stop::default());
         feed.fill(&mut Count(0, 10), 100, Some(1));
         assert_eq!(seq(feed.claim(1)), Some((100, Phase::Warmup)));
         assert_eq!(seq(feed.claim(2)), Some((101, Phase::Warmup)));
@@ -239,12 +303,12 @@ mod tests {
 
     #[test]
     fn the_duration_counts_from_the_first_measured_request() {
-        let feed = Feed::new(1, 0, Some(10), Stop::default());
+        let feed = Feed::of(1, 0, Some(10), None, Stop::default());
         feed.measure
             .push(Box::new(Prepared {
                 seq: 0,
                 phase: Phase::Measure,
-                meta: RequestMeta { item: 0, prompt_tokens_asked: None, output_tokens_asked: None },
+                meta: meta(0),
                 bytes: vec![],
             }))
             .unwrap();
@@ -256,7 +320,7 @@ mod tests {
     #[test]
     fn a_source_that_fails_ends_the_level_and_says_why() {
         let stop = Stop::default();
-        let feed = Feed::new(1, 0, None, stop.clone());
+        let feed = Feed::of(1, 0, None, None, stop.clone());
         feed.fill(&mut Count(0, 1), 0, Some(5));
         assert_eq!(stop.level(), StopLevel::Drain);
         assert_eq!(feed.failure().as_deref(), Some("no more text"));

@@ -126,6 +126,8 @@ pub struct LevelResult {
     pub info: Option<LevelInfo>,
     /// The client's part.
     pub evidence: Evidence,
+    /// Whether the workload had nothing more to send before the level was to end.
+    pub workload_ended: bool,
     /// Why the level was given up before its planned end: what the server keeps answering.
     pub gave_up: Option<String>,
 }
@@ -144,7 +146,7 @@ pub fn drive_level(
 ) -> Result<LevelResult, DriveError> {
     // The level may stop itself without stopping the run: it winds down a stop of its own.
     let own_stop = Stop::default();
-    let feed = Feed::new(plan.slots, plan.warmup_requests, plan.duration_ns, own_stop.clone());
+    let feed = Feed::new(plan, own_stop.clone());
     let shared = Shared::new(plan, own_stop.clone(), progress.clone());
     let cpu_before = process_cpu_ns();
     let start_ns = mono_ns();
@@ -193,7 +195,7 @@ pub fn drive_level(
         end_ns: end_ns - plan.origin_ns,
         complete: stop.level() == StopLevel::Run && decoder.gave_up.is_none(),
     });
-    Ok(LevelResult { info, evidence, gave_up: decoder.gave_up })
+    Ok(LevelResult { info, evidence, workload_ended: feed.ran_out(), gave_up: decoder.gave_up })
 }
 
 fn run_shard(plan: &LevelPlan, feed: &Feed, shared: &Shared, index: usize) -> ShardReport {

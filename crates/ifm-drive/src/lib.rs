@@ -24,6 +24,7 @@ mod transport;
 pub use histogram::Histogram;
 pub use level::{DriveError, Evidence, LevelResult, drive_level};
 pub use plan::{
-    LevelPlan, Limits, Progress, RequestMeta, RequestSource, Sink, Stop, StopLevel, Target,
+    Answered, LevelPlan, Limits, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop,
+    StopLevel, Target, TurnMeta,
 };
 pub use tls::{TlsError, TlsTarget};

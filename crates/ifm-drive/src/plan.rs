@@ -55,6 +55,9 @@ pub struct LevelPlan {
     pub limits: Limits,
     /// Origin of the run's time base on the monotonic clock, nanoseconds.
     pub origin_ns: u64,
+    /// Whether the source follows conversations: then answers go back to it, and a slot that has
+    /// nothing to send is no fault of the client.
+    pub follows_answers: bool,
     /// Whether the kernel stamps what arrives on this host.
     pub kernel_stamps: bool,
     /// Number of shards; at least 1.
@@ -68,19 +71,71 @@ pub struct LevelPlan {
 pub struct RequestMeta {
     /// Index of the work item.
     pub item: u32,
+    /// The conversation that it is a turn of, and which turn; absent where it stands alone.
+    pub turn: Option<TurnMeta>,
     /// Prompt length by the workload's tokenizer, if it counted.
     pub prompt_tokens_asked: Option<u32>,
     /// Output length asked for.
     pub output_tokens_asked: Option<u32>,
 }
 
+/// Where a request stands in a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TurnMeta {
+    /// The conversation, unique within a run.
+    pub session: u32,
+    /// Which turn, from 0.
+    pub turn: u16,
+    /// When the turn was due, nanoseconds on the monotonic clock; absent: as soon as a user is
+    /// free.
+    pub due_ns: Option<u64>,
+}
+
+/// What a source has to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Offer {
+    /// A whole request, written into the buffer.
+    Request(RequestMeta),
+    /// Nothing now: it waits for an answer, or for a pause to end.
+    Later,
+    /// Nothing any more.
+    End,
+}
+
+/// A finished request, as a source that follows conversations sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answered {
+    /// The conversation.
+    pub session: u32,
+    /// Which turn of it.
+    pub turn: u16,
+    /// When the request ended, nanoseconds on the monotonic clock.
+    pub end_ns: u64,
+    /// The generated text of a complete answer; absent where the request failed.
+    pub text: Option<String>,
+}
+
 /// Makes requests, one after another, on a thread of its own.
 pub trait RequestSource: Send {
-    /// Writes the next whole request into `buffer` (which it clears first).
+    /// Writes the next whole request into `buffer` (which it clears first), if there is one now.
+    /// Called about every 100 µs while it says [`Offer::Later`].
     ///
     /// # Errors
     /// Why no request can be made; this ends the level.
-    fn next(&mut self, buffer: &mut Vec<u8>) -> Result<RequestMeta, String>;
+    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String>;
+
+    /// Takes the answer to a turn of a conversation, in the order of their ends. Called only with
+    /// requests whose [`RequestMeta`] has a turn.
+    fn answered(&mut self, _answered: Answered) {}
+}
+
+/// What a source is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NextAsk {
+    /// The phase that the request will belong to.
+    pub phase: Phase,
+    /// The time, nanoseconds on the monotonic clock.
+    pub now_ns: u64,
 }
 
 /// Takes finished requests, on the decoder's thread.

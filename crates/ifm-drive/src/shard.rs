@@ -236,10 +236,11 @@ impl<'level> Shard<'level> {
             slot.hang_up();
         }
         let start_ns = mono_ns();
-        if let Some(free_ns) = slot.free_since_ns
+        let due_ns = request.meta.turn.and_then(|turn| turn.due_ns).or(slot.free_since_ns);
+        if let Some(due_ns) = due_ns
             && request.phase == Phase::Measure
         {
-            self.report.send_lateness.record(start_ns.saturating_sub(free_ns));
+            self.report.send_lateness.record(start_ns.saturating_sub(due_ns));
         }
         slot.active = Some(Active {
             request,

@@ -16,6 +16,7 @@ mod words;
 
 #[cfg(test)]
 mod testing;
+mod turns;
 
 pub use html::html;
 pub use json::{SCHEMA_VERSION, json, request_line};

@@ -39,6 +39,7 @@ pub fn markdown(model: &ReportModel) -> String {
         out.push('\n');
     }
     out.push_str(&table(model));
+    out.push_str(&turns(model));
     if !model.summary.warnings.is_empty() {
         out.push('\n');
     }
@@ -70,6 +71,22 @@ fn table(model: &ReportModel) -> String {
         let is_fitting = model.fitting_level() == Some(level.level);
         let cells: Vec<String> = row(level, is_fitting).iter().map(|cell| escape(cell)).collect();
         out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    out
+}
+
+/// The conversations of each level by turn.
+fn turns(model: &ReportModel) -> String {
+    let mut out = String::new();
+    for level in model.summary.levels.iter().filter(|level| !level.turns.is_empty()) {
+        let heads = crate::turns::heads(level.latencies.gap_label.short());
+        out.push_str(&format!("\n**Turns at {}**\n\n", users_words(level.concurrency_asked())));
+        out.push_str(&format!("| {} |\n", heads.join(" | ")));
+        out.push_str(&format!("|{}\n", "--:|".repeat(heads.len())));
+        for row in crate::turns::rows(level) {
+            let cells: Vec<String> = row.iter().map(|cell| escape(cell)).collect();
+            out.push_str(&format!("| {} |\n", cells.join(" | ")));
+        }
     }
     out
 }

@@ -79,6 +79,11 @@ impl Generator {
         self.dataset.distinct_items()
     }
 
+    /// Whether items have several turns.
+    pub fn has_conversations(&self) -> bool {
+        self.dataset.has_conversations()
+    }
+
     /// SHA-256 over the prompts handed out so far, in order, in hexadecimal. Each
     /// goes in as its length in bytes (64 bits, little-endian) and its bytes.
     pub fn prompts_sha256(&self) -> String {

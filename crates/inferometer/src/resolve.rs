@@ -21,22 +21,31 @@ use std::path::PathBuf;
 pub struct Ending {
     requests: Option<u32>,
     duration_s: Option<f64>,
+    sessions: Option<u32>,
 }
 
 impl Ending {
     /// Seconds that a level takes when nothing is said.
     const DEFAULT_S: f64 = 20.0;
 
-    /// After a number of requests, after a time, or whichever comes first.
+    /// After a number of requests, after a number of whole conversations, after a time, or
+    /// whichever comes first.
     ///
     /// # Errors
     /// A level of no request.
-    pub fn new(requests: Option<u32>, duration_s: Option<f64>) -> Result<Ending, Failure> {
-        if requests == Some(0) {
-            return Err(Failure::usage("--requests 0 measures nothing"));
+    pub fn new(
+        requests: Option<u32>,
+        sessions: Option<u32>,
+        duration_s: Option<f64>,
+    ) -> Result<Ending, Failure> {
+        for (flag, number) in [("--requests", requests), ("--sessions", sessions)] {
+            if number == Some(0) {
+                return Err(Failure::usage(format!("{flag} 0 measures nothing")));
+            }
         }
-        let duration_s = duration_s.or(requests.is_none().then_some(Ending::DEFAULT_S));
-        Ok(Ending { requests, duration_s })
+        let open = requests.is_none() && sessions.is_none();
+        let duration_s = duration_s.or(open.then_some(Ending::DEFAULT_S));
+        Ok(Ending { requests, duration_s, sessions })
     }
 }
 
@@ -219,6 +228,7 @@ fn load_spec(level: &LevelRequest) -> LoadSpec {
         concurrency: level.concurrency,
         requests: level.ending.requests,
         duration_s: level.ending.duration_s,
+        sessions: level.ending.sessions,
         warmup_requests: level.warmup.unwrap_or(level.concurrency),
     }
 }
@@ -476,9 +486,9 @@ mod tests {
 
     #[test]
     fn a_level_needs_an_end() {
-        let ending = Ending::new(None, None).unwrap();
+        let ending = Ending::new(None, None, None).unwrap();
         assert_eq!(ending.duration_s, Some(Ending::DEFAULT_S));
-        assert_eq!(Ending::new(Some(5), None).unwrap().duration_s, None);
-        assert!(Ending::new(Some(0), None).is_err());
+        assert_eq!(Ending::new(Some(5), None, None).unwrap().duration_s, None);
+        assert!(Ending::new(Some(0), None, None).is_err());
     }
 }

@@ -6,7 +6,7 @@ use crate::monitor::Monitor;
 use crate::resolve::Job;
 use crate::signals::Signals;
 use crate::sink::RunSink;
-use crate::source::PromptSource;
+use crate::source::Source;
 use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary};
@@ -56,8 +56,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let signals = Signals::watch(stop.clone(), progress.clone());
     let mut session = Session {
         monitor: Monitor::new(clock.mono_ns, job.quiet),
-        source: PromptSource::new(generator, template),
-        sink: RunSink::new(writer, job.format == Format::Requests),
+        source: Source::new(generator, template),
+        sink: RunSink::new(writer, job.format == Format::Requests, job.spec.keep_text),
         evidence: Evidence::default(),
         stop,
         progress,
@@ -81,7 +81,7 @@ pub fn store_root(given: Option<&PathBuf>) -> PathBuf {
 
 struct Session {
     job: Job,
-    source: PromptSource,
+    source: Source,
     sink: RunSink,
     monitor: Monitor,
     evidence: Evidence,
@@ -147,7 +147,8 @@ impl Session {
 
     fn run_level(&mut self, index: usize) -> Result<LevelResult, DriveError> {
         let plan = self.plan(index);
-        self.source.rewind(plan.first_seq);
+        let sessions = self.job.spec.levels[index].sessions;
+        self.source.begin_level(plan.first_seq, plan.slots, sessions);
         let users = if plan.slots == 1 { "user" } else { "users" };
         let label = match self.job.spec.levels.len() {
             1 => format!("{} {users}", plan.slots),
@@ -181,7 +182,11 @@ impl Session {
                 tls: self.job.tls.clone(),
                 fresh_connections: spec.target.fresh_connections,
             },
-            expect: Expect { api: spec.target.api, keep_text: spec.keep_text },
+            expect: Expect {
+                api: spec.target.api,
+                keep_text: spec.keep_text || self.source.follows_answers(),
+            },
+            follows_answers: self.source.follows_answers(),
             slots: load.concurrency,
             warmup_requests: load.warmup_requests,
             requests: load.requests,
@@ -224,7 +229,7 @@ impl Session {
         steal: Option<f64>,
         signals: &Signals,
     ) -> Result<Code, Failure> {
-        let Session { job, source, sink, monitor, evidence, style, origin, shown, .. } = self;
+        let Session { job, mut source, sink, monitor, evidence, style, origin, shown, .. } = self;
         let RunSink { writer, mut records, .. } = sink;
         records.sort_by_key(|record| record.seq);
         manifest.state = match &ended {
@@ -237,6 +242,8 @@ impl Session {
             Ended::Lost(error) => Some(format!("{SERVER_LOST}: {error}")),
             Ended::Failed(error) => Some(error.to_string()),
         };
+        let sent = records.len() as u32;
+        manifest.workload = Some(source.sent_workload(sent, &job.spec.target.api));
         manifest.prompts_sha256 = Some(source.prompts_sha256());
         manifest.clock.offset_ns = evidence
             .clock
@@ -393,6 +400,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         },
         levels: Vec::new(),
         prompts_sha256: None,
+        workload: None,
         health: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),

@@ -12,17 +12,22 @@ pub struct RunSink {
     /// All requests so far.
     pub records: Vec<RequestRecord>,
     lines: bool,
+    keep_text: bool,
 }
 
 impl RunSink {
-    /// A sink that also prints a line of JSON per request, if asked to.
-    pub fn new(writer: RunWriter, lines: bool) -> RunSink {
-        RunSink { writer, records: Vec::new(), lines }
+    /// A sink that also prints a line of JSON per request, and keeps generated texts, if asked to.
+    pub fn new(writer: RunWriter, lines: bool, keep_text: bool) -> RunSink {
+        RunSink { writer, records: Vec::new(), lines, keep_text }
     }
 }
 
 impl Sink for RunSink {
-    fn record(&mut self, record: RequestRecord) -> Result<(), String> {
+    fn record(&mut self, mut record: RequestRecord) -> Result<(), String> {
+        if !self.keep_text {
+            // A conversation needed it; nobody asked for it.
+            record.text = None;
+        }
         self.writer.append(&record).map_err(|error| error.to_string())?;
         if self.lines {
             // A reader that has gone wants no more lines; the run goes on.

@@ -9,12 +9,14 @@ mod in_flight;
 mod latency;
 mod throughput;
 mod tokens;
+mod turns;
 
 pub use counts::Counts;
 pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
 pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
+pub use turns::TurnSummary;
 
 use crate::goodput::Goodput;
 use crate::slo::{self, Verdict};
@@ -44,6 +46,8 @@ pub struct LevelSummary {
     pub latencies: Latencies,
     /// Lengths, caches, and who counted.
     pub tokens: TokenFacts,
+    /// Conversations by turn; empty where requests stand alone.
+    pub turns: Vec<TurnSummary>,
     /// Requests that met every term of the latency target; absent without a target, and where the
     /// target names something that this level cannot show.
     pub goodput: Option<Goodput>,
@@ -129,6 +133,7 @@ pub(crate) fn summarize_measured(
         complete: info.map(|info| info.complete),
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
+        turns: turns::by_turn(measured, &percentiles),
         whole: windows.whole,
         steady: windows.steady,
         steady_absent_because: windows.steady_absent_because,

@@ -9,7 +9,7 @@ pub(super) const CHECK: Check = Check {
     run: Made::ByLevel(make),
 };
 
-fn make(_: &Context, level: &LevelSummary) -> AtLevel {
+fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let (Some(asked), Some(whole)) = (level.concurrency_asked(), &level.whole) else {
         return AtLevel::NotApplicable;
     };
@@ -22,6 +22,15 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
             ),
             None => AtLevel::Silent,
         };
+    }
+    if context.run.manifest.workload.as_ref().is_some_and(|sent| sent.sessions.is_some()) {
+        return AtLevel::Fires(
+            Severity::Note,
+            format!(
+                "of {asked} users at most {max} had a request in flight at once: the others were \
+                 thinking"
+            ),
+        );
     }
     AtLevel::Fires(
         Severity::Caution,
@@ -38,6 +47,17 @@ mod tests {
     fn fires_when_the_target_was_never_in_flight() {
         let raise = |run: &mut ifm_core::RunData| run.manifest.spec.levels[0].concurrency = 3;
         check("concurrency", raise, Severity::Caution, "never more than 2");
+    }
+
+    #[test]
+    fn users_who_think_are_not_missed() {
+        let mut run = crate::warning::testing::sound_run();
+        run.manifest.spec.levels[0].concurrency = 3;
+        run.manifest.workload.as_mut().unwrap().sessions = Some(60);
+        let summary = crate::summarize(&run);
+        let warning = summary.warnings.iter().find(|warning| warning.check == "concurrency");
+        let warning = warning.expect("a note");
+        assert!(warning.severity == Severity::Note && warning.text.contains("thinking"));
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod drift;
 mod failures;
 mod output_length;
 mod prompt_length;
+mod repeats;
 mod samples;
 
 use crate::level::{LevelSummary, MeasuredByLevel};
@@ -150,7 +151,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 12] = [
+const CHECKS: [&Check; 13] = [
     &failures::CHECK,
     &completeness::CHECK,
     &concurrency::CHECK,
@@ -160,6 +161,7 @@ const CHECKS: [&Check; 12] = [
     &output_length::CHECK,
     &prompt_length::CHECK,
     &cache::CHECK,
+    &repeats::CHECK,
     &drift::CHECK,
     &co_arrival::CHECK,
     &samples::CHECK,
@@ -268,7 +270,7 @@ mod testing {
             summary.warnings.iter().filter(|warning| warning.severity > Severity::Note).collect();
         assert!(loud.is_empty(), "{loud:?}");
         let trust = summary.answers.expect("a level").trust;
-        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (12, 12, 0, 0));
+        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (13, 13, 0, 0));
     }
 
     #[test]

@@ -4,5 +4,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod conformance;
+mod conversations;
 mod limits;
 mod support;

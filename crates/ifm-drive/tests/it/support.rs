@@ -2,8 +2,8 @@
 
 use ifm_core::RequestRecord;
 use ifm_core::spec::Api;
-use ifm_drive::{LevelPlan, Limits, Progress, RequestMeta, RequestSource, Sink, Stop, Target};
-use ifm_drive::{LevelResult, drive_level};
+use ifm_drive::{LevelPlan, Limits, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink};
+use ifm_drive::{LevelResult, Stop, Target, drive_level};
 use ifm_wire::Expect;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,10 +12,15 @@ use std::sync::Arc;
 pub struct Same(pub Vec<u8>);
 
 impl RequestSource for Same {
-    fn next(&mut self, buffer: &mut Vec<u8>) -> Result<RequestMeta, String> {
+    fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         buffer.clear();
         buffer.extend_from_slice(&self.0);
-        Ok(RequestMeta { item: 0, prompt_tokens_asked: None, output_tokens_asked: None })
+        Ok(Offer::Request(RequestMeta {
+            item: 0,
+            turn: None,
+            prompt_tokens_asked: None,
+            output_tokens_asked: None,
+        }))
     }
 }
 
@@ -57,6 +62,7 @@ pub fn plan(address: SocketAddr) -> LevelPlan {
         requests: Some(1),
         duration_ns: None,
         limits: Limits::default(),
+        follows_answers: false,
         origin_ns: ifm_sys::mono_ns(),
         kernel_stamps: ifm_sys::probe::kernel_stamps(),
         shards: 1,

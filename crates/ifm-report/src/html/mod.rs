@@ -50,6 +50,7 @@ pub fn html(model: &ReportModel) -> String {
                     (trust(model))
                     (charts(model))
                     (levels(model))
+                    (turns(model))
                     (method::latency_table(model))
                     (method::accounting(model))
                     (method::method(model))
@@ -62,6 +63,38 @@ pub fn html(model: &ReportModel) -> String {
         }
     };
     page.into_string()
+}
+
+/// The conversations of each level by turn.
+fn turns(model: &ReportModel) -> Markup {
+    let levels: Vec<_> =
+        model.summary.levels.iter().filter(|level| !level.turns.is_empty()).collect();
+    html! {
+        @if !levels.is_empty() {
+            section aria-labelledby="turns" {
+                h2 id="turns" { "Turns of the conversations" }
+                @for level in levels {
+                    h3 { (crate::model::users_words(level.concurrency_asked())) }
+                    div class="scroll" {
+                        table {
+                            thead {
+                                tr {
+                                    @for head in crate::turns::heads(level.latencies.gap_label.short()) {
+                                        th scope="col" { (head) }
+                                    }
+                                }
+                            }
+                            tbody {
+                                @for row in crate::turns::rows(level) {
+                                    tr { @for cell in row { td { (cell) } } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Base64 of the digest, with padding (RFC 4648, section 4).

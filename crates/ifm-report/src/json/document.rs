@@ -4,7 +4,7 @@ use super::{Object, SCHEMA_VERSION};
 use crate::ReportModel;
 use crate::words::DEFINITIONS;
 use ifm_analysis::answer::{Answers, NextWorse, UsersState};
-use ifm_analysis::level::{CountSources, Latencies, TokenFacts, WindowSummary};
+use ifm_analysis::level::{CountSources, Latencies, TokenFacts, TurnSummary, WindowSummary};
 use ifm_analysis::slo::{self, TermVerdict, Verdict};
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::stat::quantile::PERCENTILE_RULE;
@@ -68,6 +68,7 @@ fn run(model: &ReportModel) -> Value {
         .set("command", manifest.command.clone())
         .set("tool", to_value(&manifest.tool))
         .set_known("prompts_sha256", manifest.prompts_sha256.as_deref())
+        .set_known("workload", manifest.workload.as_ref().map(to_value))
         .set_known("random_weights", model.random_weights())
         .take()
 }
@@ -129,8 +130,31 @@ fn level(level: &LevelSummary) -> Value {
                     .take()
             }),
         )
+        .set_known("turns", (!level.turns.is_empty()).then(|| turns(level)))
         .set("verdict", verdict(&level.verdict))
         .take()
+}
+
+fn turns(level: &LevelSummary) -> Vec<Value> {
+    let seconds = |distribution: &Option<Distribution>| {
+        distribution.as_ref().map(|distribution| self::distribution(distribution, NS_PER_S))
+    };
+    let turn = |turn: &TurnSummary| {
+        let mut object = Object::default();
+        object
+            .set("turn", turn.turn)
+            .set("and_later", turn.and_later)
+            .set("sent", turn.sent)
+            .set("ok", turn.ok)
+            .set_known("prompt_mean", turn.prompt_mean)
+            .set_known("output_mean", turn.output_mean)
+            .set_known("cached_share", turn.cached_share)
+            .set_known("ttft_s", seconds(&turn.ttft_ns))
+            .set_known("gap_s", seconds(&turn.gap_ns))
+            .set_known("e2e_s", seconds(&turn.e2e_ns))
+            .take()
+    };
+    level.turns.iter().map(turn).collect()
 }
 
 fn window(summary: &WindowSummary) -> Value {

@@ -22,6 +22,8 @@ pub fn request_line(record: &RequestRecord) -> String {
         .set("phase", record.phase.word())
         .set("slot", record.slot)
         .set("item", record.item)
+        .set_known("session", record.session)
+        .set_known("turn", record.turn)
         .set("outcome", record.outcome.word())
         .set_known("http_status", record.http_status)
         .set_known("retry_after_s", record.retry_after_s)

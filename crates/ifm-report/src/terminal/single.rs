@@ -37,6 +37,27 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
         }
     }
     out.push_str(&latencies(level, style));
+    out.push_str(&turns(level, style));
+    out
+}
+
+/// The conversations by turn.
+fn turns(level: &LevelSummary, style: &TerminalStyle) -> String {
+    let rows = crate::turns::rows(level);
+    if rows.is_empty() {
+        return String::new();
+    }
+    let line = |cells: &[String; 9]| {
+        let cells: Vec<String> =
+            cells.iter().map(|cell| format!("{:>10}", style.text(cell))).collect();
+        format!(" {}", cells.join(" "))
+    };
+    let head = line(&crate::turns::heads(level.latencies.gap_label.short()));
+    let mut out = format!("\n{}\n", style.paint(Color::Bold, &head));
+    for row in &rows {
+        out.push_str(&line(row));
+        out.push('\n');
+    }
     out
 }
 

@@ -121,6 +121,8 @@ fn request(cursor: &mut Cursor) -> Option<RequestRecord> {
             choice: fields.list(flag::EVENT_CHOICE)?,
         },
         streamed: fields.has(flag::STREAMED),
+        session: fields.number(flag::SESSION)?,
+        turn: fields.number(flag::TURN)?,
         phase: if fields.has(flag::MEASURED) { Phase::Measure } else { Phase::Warmup },
         finish_reason: None,
         error: None,

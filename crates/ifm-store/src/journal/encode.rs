@@ -39,8 +39,12 @@ pub(super) mod flag {
     pub(crate) const MEASURED: u64 = 1 << 23;
     pub(crate) const EVENT_TOKENS: u64 = 1 << 24;
     pub(crate) const EVENT_CHOICE: u64 = 1 << 25;
+    /// Since version 2.
+    pub(crate) const SESSION: u64 = 1 << 26;
+    /// Since version 2.
+    pub(crate) const TURN: u64 = 1 << 27;
     /// Every flag that this version knows.
-    pub(crate) const ALL: u64 = (1 << 26) - 1;
+    pub(crate) const ALL: u64 = (1 << 28) - 1;
 }
 
 /// Adds the payload of a request. Says which value has no room, after which `out` is to be cut
@@ -75,6 +79,12 @@ pub(super) fn put_request(out: &mut Vec<u8>, record: &RequestRecord) -> Result<(
     put_stamps(out, start_ns, at_ns);
     put_list(out, tokens);
     put_list(out, choice);
+    if let Some(session) = record.session {
+        put_number(out, u64::from(session));
+    }
+    if let Some(turn) = record.turn {
+        put_number(out, u64::from(turn));
+    }
     for text in [&record.finish_reason, &record.error, &record.text].into_iter().flatten() {
         put_text(out, text);
     }
@@ -223,6 +233,8 @@ fn flags(record: &RequestRecord) -> u64 {
         (flag::MEASURED, record.phase == Phase::Measure),
         (flag::EVENT_TOKENS, !record.events.tokens.is_empty()),
         (flag::EVENT_CHOICE, !record.events.choice.is_empty()),
+        (flag::SESSION, record.session.is_some()),
+        (flag::TURN, record.turn.is_some()),
     ];
     told.into_iter().filter(|(_, is_so)| *is_so).fold(0, |flags, (bit, _)| flags | bit)
 }

@@ -18,8 +18,9 @@ pub(crate) use writer::JournalWriter;
 
 /// First bytes of a journal.
 pub(crate) const MAGIC: [u8; 8] = *b"IFMJRNL\n";
-/// Version of the layout that this build writes and reads.
-pub(crate) const VERSION: u32 = 1;
+/// Version of the layout that this build writes. It reads all up to it: a new version only adds
+/// flags, and with them fields, to requests.
+pub(crate) const VERSION: u32 = 2;
 /// Bytes of the header.
 pub(crate) const HEADER_BYTES: usize = 16;
 /// Bytes in front of each payload.

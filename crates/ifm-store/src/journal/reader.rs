@@ -141,11 +141,11 @@ fn check_header(head: &[u8; HEADER_BYTES], path: &Path) -> Result<(), StoreError
     }
     let [.., v0, v1, v2, v3] = told;
     let version = u32::from_le_bytes([*v0, *v1, *v2, *v3]);
-    if version != VERSION {
+    if version == 0 || version > VERSION {
         return Err(StoreError::Version {
             path: path.to_path_buf(),
             found: version.to_string(),
-            supported: VERSION.to_string(),
+            supported: format!("1 to {VERSION}"),
         });
     }
     Ok(())

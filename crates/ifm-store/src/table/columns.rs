@@ -209,6 +209,8 @@ pub(super) static COLUMNS: &[Column] = &[
     number!(wire_bytes),
     number!(sent_bytes),
     text!(text, false),
+    optional_number!(session),
+    optional_number!(turn),
 ];
 
 /// Names of the columns of `requests.parquet`, in the order of the file.
@@ -257,6 +259,8 @@ pub(crate) fn blank_record() -> RequestRecord {
         phase: Phase::Measure,
         slot: 0,
         item: 0,
+        session: None,
+        turn: None,
         due_ns: 0,
         start_ns: 0,
         sent_ns: None,

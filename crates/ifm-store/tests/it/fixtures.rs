@@ -2,7 +2,8 @@
 
 use ifm_core::health::{ClientHealth, HealthVerdict, SpanQuantiles};
 use ifm_core::manifest::{
-    ClockInfo, HostInfo, LevelInfo, Manifest, RunState, SCHEMA_VERSION, ServerInfo, ToolInfo,
+    ClockInfo, HostInfo, LevelInfo, Manifest, RunState, SCHEMA_VERSION, SentWorkload, ServerInfo,
+    TemplatePlace, ToolInfo, WorkloadSource,
 };
 use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
@@ -50,9 +51,30 @@ pub fn manifest(run_id: &str) -> Manifest {
             complete: true,
         }],
         prompts_sha256: Some("00".repeat(32)),
+        workload: Some(sent_workload()),
         health: Some(health()),
         files: Vec::new(),
         extra: serde_json::Map::new(),
+    }
+}
+
+fn sent_workload() -> SentWorkload {
+    SentWorkload {
+        source: Some(WorkloadSource {
+            name: "sharegpt.json".to_string(),
+            sha256: "22".repeat(32),
+            rows_read: 9,
+            rows_kept: 5,
+            rows_dropped: BTreeMap::from([("prompt_too_long".to_string(), 4)]),
+            bad_rows: vec!["sharegpt.json:7: no turns".to_string()],
+        }),
+        rules: vec!["first two turns".to_string()],
+        template_by: TemplatePlace::Server,
+        prompts: 5,
+        distinct_prompts: 4,
+        sessions: Some(3),
+        prompt_tokens: vec![(100, 3), (120, 2)],
+        output_tokens: vec![(256, 5)],
     }
 }
 
@@ -84,6 +106,7 @@ fn spec() -> RunSpec {
             concurrency: 2,
             requests: Some(4),
             duration_s: None,
+            sessions: None,
             warmup_requests: 1,
         }],
         limits: LimitSpec {
@@ -134,6 +157,8 @@ pub fn full_record(seq: u32) -> RequestRecord {
         phase: Phase::Measure,
         slot: 3,
         item: seq + 100,
+        session: Some(seq + 70_000),
+        turn: Some(9),
         due_ns: start_ns - 5,
         start_ns,
         sent_ns: Some(start_ns + 90_000),
@@ -183,6 +208,8 @@ pub fn bare_record(seq: u32) -> RequestRecord {
         phase: Phase::Warmup,
         slot: 0,
         item: 0,
+        session: None,
+        turn: None,
         due_ns: 0,
         start_ns: 0,
         sent_ns: None,
@@ -315,10 +342,13 @@ prop_compose! {
         http_status in any::<Option<u16>>(),
         retry_after_s in any::<Option<u32>>(),
         sizes in [time(), time()],
+        conversation in any::<(Option<u32>, Option<u16>)>(),
     ) -> RequestRecord {
         let [slot, item, reads, stamped_reads, co_arrived_events, seq] = numbers;
         RequestRecord {
             seq, slot, item, reads, stamped_reads, co_arrived_events,
+            session: conversation.0,
+            turn: conversation.1,
             level: small[0],
             choices: small[1],
             prompt_tokens_asked: counts[0],

@@ -1,22 +1,37 @@
 //! Runs written by earlier versions of the format still load.
 //!
-//! `golden/v1` is a sealed run and `golden/v1-open` an abandoned one. A new version of the format
+//! `golden/v1` and `golden/v1.1` are sealed runs, `-open` behind it names abandoned ones. A new version of the format
 //! gets new folders beside these; these are never written again.
 
 use crate::fixtures::{manifest, records, series};
 use ifm_core::manifest::RunState;
+use ifm_core::{Manifest, RequestRecord};
 use ifm_store::{JOURNAL_FILE, MANIFEST_FILE, Store};
 use std::path::{Path, PathBuf};
+
+/// What runs of format 1.0 hold of [`records`]: they knew no conversations.
+fn records_v1() -> Vec<RequestRecord> {
+    let mut records = records();
+    for record in &mut records {
+        (record.session, record.turn) = (None, None);
+    }
+    records
+}
+
+/// What runs of format 1.0 hold of [`manifest`].
+fn manifest_v1(run_id: &str) -> Manifest {
+    Manifest { schema_version: "1.0".to_string(), workload: None, ..manifest(run_id) }
+}
 
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("golden")
 }
 
 #[test]
-fn the_sealed_run_of_version_1_loads() {
+fn the_sealed_run_of_version_1_0_loads() {
     let store = Store::at(golden());
     let loaded = store.open(&store.find("v1").unwrap()).unwrap();
-    assert_eq!(loaded.data.requests, records());
+    assert_eq!(loaded.data.requests, records_v1());
     assert_eq!(loaded.data.series, series());
     let mut head = loaded.data.manifest;
     assert_eq!(head.state, RunState::Complete);
@@ -24,14 +39,14 @@ fn the_sealed_run_of_version_1_loads() {
     assert_eq!(head.files.len(), 2);
     head.extra.clear();
     head.files.clear();
-    assert_eq!(head, manifest("v1"));
+    assert_eq!(head, manifest_v1("v1"));
 }
 
 #[test]
-fn the_open_run_of_version_1_loads_and_seals() {
+fn the_open_run_of_version_1_0_loads_and_seals() {
     let loaded = Store::at(golden()).find("v1-open").map(|run| Store::at(golden()).open(&run));
     let loaded = loaded.unwrap().unwrap();
-    assert_eq!(loaded.data.requests, records());
+    assert_eq!(loaded.data.requests, records_v1());
     assert_eq!(loaded.data.series, series());
     assert_eq!(loaded.data.manifest.state, RunState::Open);
 
@@ -44,6 +59,41 @@ fn the_open_run_of_version_1_loads_and_seals() {
     let store = Store::at(folder.path());
     let run = store.find("v1-open").unwrap();
     store.seal_abandoned(&run).unwrap();
+    assert_eq!(store.open(&run).unwrap().data.requests, records_v1());
+}
+
+#[test]
+fn the_sealed_run_of_version_1_1_loads() {
+    let store = Store::at(golden());
+    let loaded = store.open(&store.find("v1.1").unwrap()).unwrap();
+    assert_eq!(loaded.data.requests, records());
+    assert_eq!(loaded.data.series, series());
+    let mut head = loaded.data.manifest;
+    assert_eq!(head.state, RunState::Complete);
+    assert_eq!(head.extra["later"], "kept");
+    assert_eq!(head.files.len(), 2);
+    head.extra.clear();
+    head.files.clear();
+    assert_eq!(head, manifest("v1.1"));
+}
+
+#[test]
+fn the_open_run_of_version_1_1_loads_and_seals() {
+    let loaded = Store::at(golden()).find("v1.1-open").map(|run| Store::at(golden()).open(&run));
+    let loaded = loaded.unwrap().unwrap();
+    assert_eq!(loaded.data.requests, records());
+    assert_eq!(loaded.data.series, series());
+    assert_eq!(loaded.data.manifest.state, RunState::Open);
+
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("v1.1-open");
+    std::fs::create_dir(&copy).unwrap();
+    for name in [MANIFEST_FILE, JOURNAL_FILE] {
+        std::fs::copy(golden().join("v1.1-open").join(name), copy.join(name)).unwrap();
+    }
+    let store = Store::at(folder.path());
+    let run = store.find("v1.1-open").unwrap();
+    store.seal_abandoned(&run).unwrap();
     assert_eq!(store.open(&run).unwrap().data.requests, records());
 }
 
@@ -52,14 +102,14 @@ fn the_open_run_of_version_1_loads_and_seals() {
 #[ignore = "not a test: writes golden runs, by hand, for a new version of the format"]
 fn write_golden_runs() {
     let store = Store::at(golden());
-    for id in ["v1", "v1-open"] {
+    for id in ["v1.1", "v1.1-open"] {
         let mut head = manifest(id);
         head.extra.insert("later".to_string(), "kept".into());
         let mut writer = store.create(&head).unwrap();
         for record in records() {
             writer.append(&record).unwrap();
         }
-        if id == "v1" {
+        if id == "v1.1" {
             writer.seal(head, &series()).unwrap();
         } else {
             for samples in series() {

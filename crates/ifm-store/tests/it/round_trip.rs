@@ -206,6 +206,6 @@ fn the_columns_are_those_of_the_format() {
         output_tokens_from output_tokens first_event_tokens reasoning_tokens cached_tokens \
         accepted_draft_tokens rejected_draft_tokens choices http_status retry_after_s \
         finish_reason outcome error reads stamped_reads co_arrived_events reader_lag_ns_max \
-        wire_bytes sent_bytes text";
+        wire_bytes sent_bytes text session turn";
     assert_eq!(names, expect.split_whitespace().collect::<Vec<_>>());
 }

@@ -71,6 +71,11 @@ pub trait Dataset: Send + Sync {
     /// prefix cache could help. A shared prefix that was asked for is left out of
     /// the comparison.
     fn distinct_items(&self) -> u64;
+
+    /// Whether items have several turns.
+    fn has_conversations(&self) -> bool {
+        false
+    }
 }
 
 /// A kind of data set, as it is named in a workload.

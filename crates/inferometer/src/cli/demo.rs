@@ -79,7 +79,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     load.ascii = args.ascii;
     // The engine's own server asks for no key, and none must reach it.
     load.api_key_env = None;
-    let ending = Ending::new(None, Some(args.duration))?;
+    let ending = Ending::new(None, None, Some(args.duration))?;
     let levels: Vec<LevelRequest> = levels::parse(LEVELS)
         .map_err(Failure::usage)?
         .into_iter()

@@ -3,6 +3,7 @@
 pub mod aliases;
 pub mod demo;
 pub mod duration;
+mod ending_args;
 pub mod levels;
 pub mod load_args;
 pub mod report;

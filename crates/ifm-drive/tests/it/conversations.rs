@@ -1,0 +1,111 @@
+//! A source that follows conversations: a turn waits for the answer to the one before and for the
+//! pause behind it.
+
+use crate::support::{Kept, plan, post};
+use ifm_core::Phase;
+use ifm_drive::{
+    Answered, LevelPlan, NextAsk, Offer, Progress, RequestMeta, RequestSource, Stop, TurnMeta,
+    drive_level,
+};
+use ifm_truth::paced::{Pace, PacedOptions, run_paced};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+const TURNS: u16 = 3;
+const PAUSE_NS: u64 = 15_000_000;
+
+/// Conversations of three turns, as many at a time as there are slots.
+struct Talks {
+    request: Vec<u8>,
+    to_begin: u32,
+    begun: u32,
+    under_way: u32,
+    at_once: u32,
+    /// Turns that are due at a time.
+    due: VecDeque<(u64, u32, u16)>,
+    answers: Vec<Answered>,
+}
+
+impl RequestSource for Talks {
+    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        assert_eq!(ask.phase, Phase::Measure);
+        let (session, turn, due_ns) = match self.due.front() {
+            Some(&(due_ns, session, turn)) if due_ns <= ask.now_ns => {
+                self.due.pop_front();
+                (session, turn, Some(due_ns))
+            }
+            _ if self.under_way < self.at_once && self.begun < self.to_begin => {
+                self.under_way += 1;
+                self.begun += 1;
+                (self.begun - 1, 0, None)
+            }
+            _ if self.under_way > 0 => return Ok(Offer::Later),
+            _ => return Ok(Offer::End),
+        };
+        buffer.clear();
+        buffer.extend_from_slice(&self.request);
+        Ok(Offer::Request(RequestMeta {
+            item: session,
+            turn: Some(TurnMeta { session, turn, due_ns }),
+            prompt_tokens_asked: None,
+            output_tokens_asked: None,
+        }))
+    }
+
+    fn answered(&mut self, answered: Answered) {
+        if answered.turn + 1 < TURNS {
+            let due_ns = answered.end_ns + PAUSE_NS;
+            self.due.push_back((due_ns, answered.session, answered.turn + 1));
+        } else {
+            self.under_way -= 1;
+        }
+        self.answers.push(answered);
+    }
+}
+
+#[test]
+fn a_turn_waits_for_the_answer_and_the_pause() {
+    let pace =
+        Pace { ttft_ns: 2_000_000, itl_ns: 1_000_000, coalesce: false, burst: 2, usage: true };
+    let server = run_paced(PacedOptions::for_benchmarks(pace)).expect("a server");
+    let mut source = Talks {
+        request: post("/v1/chat/completions"),
+        to_begin: 7,
+        begun: 0,
+        under_way: 0,
+        at_once: 3,
+        due: VecDeque::new(),
+        answers: Vec::new(),
+    };
+    let mut plan =
+        LevelPlan { slots: 3, requests: None, follows_answers: true, ..plan(server.address()) };
+    plan.expect.keep_text = true;
+    let mut kept = Kept::default();
+    let progress = Arc::new(Progress::default());
+    let result = drive_level(&plan, &mut source, &mut kept, &Stop::default(), &progress)
+        .expect("a level that runs");
+    assert!(result.workload_ended && result.gave_up.is_none());
+    assert_eq!(result.evidence.starved_sends, 0, "a pause is no fault of the client");
+    assert_eq!(kept.0.len(), 7 * usize::from(TURNS));
+    assert_eq!(source.answers.len(), kept.0.len());
+    assert!(
+        source.answers.iter().all(|answer| answer.text.as_ref().is_some_and(|t| !t.is_empty()))
+    );
+    for session in 0..7 {
+        let mut turns: Vec<_> =
+            kept.0.iter().filter(|record| record.session == Some(session)).collect();
+        turns.sort_by_key(|record| record.turn);
+        assert_eq!(turns.iter().map(|r| r.turn).collect::<Vec<_>>(), [Some(0), Some(1), Some(2)]);
+        for pair in turns.windows(2) {
+            assert_eq!(pair[1].due_ns, pair[0].end_ns + PAUSE_NS);
+            assert!(pair[1].start_ns >= pair[1].due_ns);
+        }
+    }
+    // Never more at a time than there are users.
+    let spans = kept.0.iter().map(|record| (record.start_ns, record.end_ns));
+    let busiest = spans
+        .clone()
+        .map(|(at, _)| spans.clone().filter(|(start, end)| *start <= at && at < *end).count());
+    assert!(busiest.max() <= Some(3));
+    assert_eq!(server.stop().served.len(), kept.0.len());
+}

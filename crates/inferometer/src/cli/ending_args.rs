@@ -1,0 +1,39 @@
+//! The flags that say how long a level lasts.
+
+use super::duration::seconds;
+use crate::exit::Failure;
+use crate::resolve::{Ending, LevelRequest};
+use clap::Args;
+
+/// When a level ends, and what is sent before it.
+#[derive(Debug, Clone, Args)]
+pub struct EndingArgs {
+    /// Requests to measure at each level [default: what fits into the duration]
+    #[arg(short = 'n', long, aliases = ["num-prompts", "request-count", "max-requests"], value_name = "N")]
+    requests: Option<u32>,
+
+    /// Whole conversations to measure at each level, for workloads of conversations
+    #[arg(long, aliases = ["conversations", "num-sessions", "num-conversations"], value_name = "N")]
+    sessions: Option<u32>,
+
+    /// How long to send at each level; what is in flight then still finishes
+    /// [default: 20s without --requests and --sessions]
+    #[arg(short = 'z', long, aliases = ["max-seconds", "benchmark-duration", "time-limit"], value_parser = seconds, value_name = "SPAN")]
+    duration: Option<f64>,
+
+    /// Requests sent before each measurement [default: one per user]
+    #[arg(short = 'w', long, aliases = ["num-warmups", "warmup-request-count"], value_name = "N")]
+    warmup: Option<u32>,
+}
+
+impl EndingArgs {
+    /// Levels of these numbers of users.
+    ///
+    /// # Errors
+    /// A level of no request.
+    pub fn levels(&self, concurrencies: &[u32]) -> Result<Vec<LevelRequest>, Failure> {
+        let ending = Ending::new(self.requests, self.sessions, self.duration)?;
+        let level = |&concurrency: &u32| LevelRequest { concurrency, ending, warmup: self.warmup };
+        Ok(concurrencies.iter().map(level).collect())
+    }
+}

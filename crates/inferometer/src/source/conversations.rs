@@ -1,0 +1,205 @@
+//! Conversations: each user holds one at a time, turn after turn, with pauses to think.
+//!
+//! A turn is due when the answer to the one before has come and the pause is over. It carries the
+//! whole conversation so far: what was said before, the answers (the server's own, or those that
+//! were recorded), and what the turn adds. A conversation of which a request fails ends there.
+
+use super::ledger::Ledger;
+use ifm_core::{Message, Phase, Prompt, Role};
+use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
+use ifm_wire::RequestTemplate;
+use ifm_wire::request::Ask;
+use ifm_workload::{Generator, Turn, WorkItem, WorkloadError};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+/// A conversation under way.
+struct Talk {
+    item: WorkItem,
+    /// What has been said, oldest first.
+    messages: Vec<Message>,
+}
+
+/// Makes the turns of conversations, as many at a time as there are users.
+pub struct ConversationSource {
+    generator: Generator,
+    template: RequestTemplate,
+    ledger: Ledger,
+    next_item: u32,
+    begun: u32,
+    talks: HashMap<u32, Talk>,
+    /// Later turns that wait: when they are due, of which conversation, which turn.
+    due: BinaryHeap<Reverse<(u64, u32, u16)>>,
+    users: usize,
+    /// Conversations that this level may still begin.
+    to_begin: u32,
+}
+
+impl ConversationSource {
+    /// Conversations from item 0 on.
+    pub fn new(generator: Generator, template: RequestTemplate) -> ConversationSource {
+        ConversationSource {
+            generator,
+            template,
+            ledger: Ledger::default(),
+            next_item: 0,
+            begun: 0,
+            talks: HashMap::new(),
+            due: BinaryHeap::new(),
+            users: 0,
+            to_begin: 0,
+        }
+    }
+
+    /// Begins a level of new conversations. Those that the former level left unfinished are
+    /// dropped: their next turn would find a cache that has gone cold.
+    pub fn begin_level(&mut self, sent: u32, users: u32, sessions: Option<u32>) {
+        self.ledger.truncate(sent);
+        self.talks.clear();
+        self.due.clear();
+        self.users = users as usize;
+        self.to_begin = sessions.unwrap_or(u32::MAX);
+    }
+
+    /// Conversations that were begun so far, warm-up left out.
+    pub fn begun(&self) -> u32 {
+        self.begun
+    }
+
+    /// What was made so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What was made so far, to be cut to what was sent.
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    /// Writes the next turn that is due, or the first one of a new conversation.
+    ///
+    /// # Errors
+    /// What the workload or the API says about it.
+    pub fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        if ask.phase == Phase::Warmup {
+            return self.warm_up(buffer);
+        }
+        if let Some(&Reverse((due_ns, session, turn))) = self.due.peek()
+            && due_ns <= ask.now_ns
+        {
+            self.due.pop();
+            return self.write_turn(session, turn, Some(due_ns), buffer);
+        }
+        if self.talks.len() < self.users && self.to_begin > 0 {
+            let Some(item) = self.take_item()? else {
+                self.to_begin = 0;
+                return Ok(self.nothing_new());
+            };
+            let session = self.begun;
+            self.begun = session.checked_add(1).ok_or("more than 2^32 conversations")?;
+            self.to_begin -= 1;
+            self.talks.insert(session, Talk { item, messages: Vec::new() });
+            return self.write_turn(session, 0, None, buffer);
+        }
+        Ok(self.nothing_new())
+    }
+
+    fn nothing_new(&self) -> Offer {
+        if self.talks.is_empty() && self.to_begin == 0 { Offer::End } else { Offer::Later }
+    }
+
+    fn take_item(&mut self) -> Result<Option<WorkItem>, String> {
+        match self.generator.item(self.next_item) {
+            Ok(item) => {
+                self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
+                Ok(Some(item))
+            }
+            Err(WorkloadError::Exhausted { .. }) => Ok(None),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// The first turn of a conversation that is not gone on with.
+    fn warm_up(&mut self, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        let Some(item) = self.take_item()? else { return Ok(Offer::End) };
+        let mut talk = Talk { item, messages: Vec::new() };
+        let (prompt, turn) = talk.prompt_of(0)?;
+        self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
+        write(&self.template, &prompt, &turn, buffer)?;
+        Ok(Offer::Request(meta(talk.item.id, &turn, 0, None)))
+    }
+
+    fn write_turn(
+        &mut self,
+        session: u32,
+        number: u16,
+        due_ns: Option<u64>,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Offer, String> {
+        let talk = self.talks.get_mut(&session).ok_or("a turn of a conversation that is over")?;
+        let (prompt, turn) = talk.prompt_of(number)?;
+        self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
+        write(&self.template, &prompt, &turn, buffer)?;
+        let place = TurnMeta { session, turn: number, due_ns };
+        Ok(Offer::Request(meta(talk.item.id, &turn, number, Some(place))))
+    }
+
+    /// Goes on with a conversation, or ends it.
+    pub fn answered(&mut self, answered: Answered) {
+        let Answered { session, turn, end_ns, text } = answered;
+        // An answer that came after its level was over.
+        let Some(talk) = self.talks.get_mut(&session) else { return };
+        let following = turn.checked_add(1);
+        let next = following.and_then(|next| talk.item.turns.get(usize::from(next)));
+        match (text, following, next.map(|next| next.think_ns)) {
+            (Some(text), Some(following), Some(think_ns)) => {
+                let recorded = talk.item.turns.get(usize::from(turn));
+                let recorded = recorded.and_then(|turn| turn.recorded_answer.clone());
+                let said = recorded.unwrap_or_else(|| Message::text(Role::Assistant, text));
+                talk.messages.push(said);
+                self.due.push(Reverse((end_ns.saturating_add(think_ns), session, following)));
+            }
+            _ => {
+                self.talks.remove(&session);
+            }
+        }
+    }
+}
+
+impl Talk {
+    /// What a turn sends, after adding it to what has been said.
+    fn prompt_of(&mut self, number: u16) -> Result<(Prompt, Turn), String> {
+        let turn = self.item.turns.get(usize::from(number)).cloned();
+        let turn = turn.ok_or("the workload made an item without a turn")?;
+        if self.item.turns.len() == 1 {
+            return Ok((turn.prompt.clone(), turn));
+        }
+        match &turn.prompt {
+            Prompt::Text(text) => self.messages.push(Message::text(Role::User, text.clone())),
+            Prompt::Messages(messages) => self.messages.extend(messages.iter().cloned()),
+            Prompt::Tokens(_) => return Err("token ids cannot be a conversation".to_owned()),
+        }
+        Ok((Prompt::Messages(self.messages.clone()), turn))
+    }
+}
+
+fn write(
+    template: &RequestTemplate,
+    prompt: &Prompt,
+    turn: &Turn,
+    buffer: &mut Vec<u8>,
+) -> Result<(), String> {
+    let fields = turn.fields.as_deref();
+    let ask = Ask { prompt, output_tokens: turn.output_tokens, fields };
+    template.write(&ask, buffer).map_err(|error| error.to_string())
+}
+
+/// The length of a later turn's prompt is not known before: the answers are the server's.
+fn meta(item: u32, turn: &Turn, number: u16, place: Option<TurnMeta>) -> RequestMeta {
+    RequestMeta {
+        item,
+        turn: place,
+        prompt_tokens_asked: turn.prompt_tokens.filter(|_| number == 0),
+        output_tokens_asked: turn.output_tokens,
+    }
+}

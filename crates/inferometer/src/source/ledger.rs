@@ -1,0 +1,88 @@
+//! What was sent: a digest and the lengths of each prompt, in order. 48 bytes for a request.
+
+use ifm_core::Prompt;
+use ifm_core::manifest::{SentWorkload, TemplatePlace};
+use sha2::{Digest, Sha256};
+use std::collections::{BTreeMap, HashSet};
+
+/// One request.
+struct Entry {
+    sha256: [u8; 32],
+    prompt_tokens: Option<u32>,
+    output_tokens: Option<u32>,
+}
+
+/// The requests of a run in the order in which they were made.
+#[derive(Default)]
+pub struct Ledger {
+    entries: Vec<Entry>,
+}
+
+impl Ledger {
+    /// Notes a request that was made.
+    pub fn note(
+        &mut self,
+        prompt: &Prompt,
+        prompt_tokens: Option<u32>,
+        output_tokens: Option<u32>,
+    ) {
+        let sha256 = Sha256::digest(prompt.canonical_bytes()).into();
+        self.entries.push(Entry { sha256, prompt_tokens, output_tokens });
+    }
+
+    /// Forgets the requests that were made ahead and never sent.
+    pub fn truncate(&mut self, sent: u32) {
+        self.entries.truncate(sent as usize);
+    }
+
+    /// SHA-256 over the SHA-256 of each prompt, in order, in hex.
+    pub fn prompts_sha256(&self) -> String {
+        let mut digest = Sha256::new();
+        self.entries.iter().for_each(|entry| digest.update(entry.sha256));
+        digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    /// The counts for the head of the run.
+    pub fn sent_workload(&self, template_by: TemplatePlace) -> SentWorkload {
+        let distinct: HashSet<&[u8; 32]> = self.entries.iter().map(|entry| &entry.sha256).collect();
+        SentWorkload {
+            source: None,
+            rules: Vec::new(),
+            template_by,
+            prompts: self.entries.len() as u64,
+            distinct_prompts: distinct.len() as u64,
+            sessions: None,
+            prompt_tokens: histogram(self.entries.iter().filter_map(|entry| entry.prompt_tokens)),
+            output_tokens: histogram(self.entries.iter().filter_map(|entry| entry.output_tokens)),
+        }
+    }
+}
+
+/// Values, rising, each with how often it occurs.
+fn histogram(values: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
+    let mut counts = BTreeMap::<u32, u64>::new();
+    values.for_each(|value| *counts.entry(value).or_default() += 1);
+    counts.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_made_ahead_does_not_count() {
+        let mut ledger = Ledger::default();
+        for text in ["a", "b", "a", "c"] {
+            ledger.note(&Prompt::Text(text.to_owned()), Some(3), None);
+        }
+        ledger.truncate(3);
+        let sent = ledger.sent_workload(TemplatePlace::Server);
+        assert_eq!((sent.prompts, sent.distinct_prompts), (3, 2));
+        assert_eq!((sent.prompt_tokens, sent.output_tokens), (vec![(3, 3)], vec![]));
+        let mut other = Ledger::default();
+        for text in ["a", "a", "b"] {
+            other.note(&Prompt::Text(text.to_owned()), None, None);
+        }
+        assert_ne!(ledger.prompts_sha256(), other.prompts_sha256(), "the order counts");
+    }
+}

@@ -1,0 +1,96 @@
+//! From work items to requests: what is sent next, and what was sent in all.
+//!
+//! Prompts that stand alone are made ahead of the load. Conversations cannot be: a turn carries
+//! the answer to the one before, so it is made when that has come.
+//!
+//! Not here: items (`ifm-workload`), bytes of a request (`ifm-wire`), when a user is free
+//! (`ifm-drive`).
+
+mod conversations;
+mod ledger;
+mod prompts;
+
+use conversations::ConversationSource;
+use ifm_core::manifest::{SentWorkload, TemplatePlace};
+use ifm_core::spec::Api;
+use ifm_drive::{Answered, NextAsk, Offer, RequestSource};
+use ifm_wire::RequestTemplate;
+use ifm_workload::Generator;
+use ledger::Ledger;
+use prompts::PromptSource;
+
+/// The requests of a run, level by level.
+pub enum Source {
+    /// Requests that stand alone.
+    Prompts(PromptSource),
+    /// Turns of conversations.
+    Conversations(ConversationSource),
+}
+
+impl Source {
+    /// Requests from item 0 on.
+    pub fn new(generator: Generator, template: RequestTemplate) -> Source {
+        match generator.has_conversations() {
+            true => Source::Conversations(ConversationSource::new(generator, template)),
+            false => Source::Prompts(PromptSource::new(generator, template)),
+        }
+    }
+
+    /// Whether answers have to come back.
+    pub fn follows_answers(&self) -> bool {
+        matches!(self, Source::Conversations(_))
+    }
+
+    /// Begins a level: `sent` requests were sent before it, so many users take part, and so many
+    /// whole conversations end it.
+    pub fn begin_level(&mut self, sent: u32, users: u32, sessions: Option<u32>) {
+        match self {
+            Source::Prompts(prompts) => prompts.begin_level(sent),
+            Source::Conversations(talks) => talks.begin_level(sent, users, sessions),
+        }
+    }
+
+    fn ledger(&self) -> &Ledger {
+        match self {
+            Source::Prompts(prompts) => prompts.ledger(),
+            Source::Conversations(talks) => talks.ledger(),
+        }
+    }
+
+    /// SHA-256 over the SHA-256 of each prompt that was sent, in order, in hex.
+    pub fn prompts_sha256(&self) -> String {
+        self.ledger().prompts_sha256()
+    }
+
+    /// What was sent in all: so many requests.
+    pub fn sent_workload(&mut self, sent: u32, api: &Api) -> SentWorkload {
+        let (ledger, sessions) = match self {
+            Source::Prompts(prompts) => (prompts.ledger_mut(), None),
+            Source::Conversations(talks) => {
+                let begun = talks.begun();
+                (talks.ledger_mut(), Some(u64::from(begun)))
+            }
+        };
+        ledger.truncate(sent);
+        let template_by = match api {
+            Api::Completions => TemplatePlace::Nobody,
+            _ => TemplatePlace::Server,
+        };
+        SentWorkload { sessions, ..ledger.sent_workload(template_by) }
+    }
+}
+
+impl RequestSource for Source {
+    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        match self {
+            Source::Prompts(prompts) => prompts.next(buffer),
+            Source::Conversations(talks) => talks.next(ask, buffer),
+        }
+    }
+
+    fn answered(&mut self, answered: Answered) {
+        if let Source::Conversations(talks) = self {
+            talks.answered(answered);
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Prompts that stand alone, in the order of their items.
+
+use super::ledger::Ledger;
+use ifm_drive::{Offer, RequestMeta};
+use ifm_wire::RequestTemplate;
+use ifm_wire::request::Ask;
+use ifm_workload::{Generator, WorkloadError};
+
+/// Makes requests from prompts. Prompts made ahead at the end of a level and never sent are made
+/// again for the next one, so that the prompts sent in a run are the items from 0 on without a
+/// gap.
+pub struct PromptSource {
+    generator: Generator,
+    template: RequestTemplate,
+    next_item: u32,
+    ledger: Ledger,
+}
+
+impl PromptSource {
+    /// A source from item 0 on.
+    pub fn new(generator: Generator, template: RequestTemplate) -> PromptSource {
+        PromptSource { generator, template, next_item: 0, ledger: Ledger::default() }
+    }
+
+    /// Goes back to the first item that was not sent.
+    pub fn begin_level(&mut self, sent: u32) {
+        self.next_item = sent;
+        self.ledger.truncate(sent);
+    }
+
+    /// What was made so far.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// What was made so far, to be cut to what was sent.
+    pub fn ledger_mut(&mut self) -> &mut Ledger {
+        &mut self.ledger
+    }
+
+    /// Writes the next request.
+    ///
+    /// # Errors
+    /// What the workload or the API says about it.
+    pub fn next(&mut self, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        let item = match self.generator.item(self.next_item) {
+            Ok(item) => item,
+            Err(WorkloadError::Exhausted { .. }) => return Ok(Offer::End),
+            Err(error) => return Err(error.to_string()),
+        };
+        let turn = item.turns.first().ok_or("the workload made an item without a turn")?;
+        self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
+        self.ledger.note(&turn.prompt, turn.prompt_tokens, turn.output_tokens);
+        let ask = Ask {
+            prompt: &turn.prompt,
+            output_tokens: turn.output_tokens,
+            fields: turn.fields.as_deref(),
+        };
+        self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
+        Ok(Offer::Request(RequestMeta {
+            item: item.id,
+            turn: None,
+            prompt_tokens_asked: turn.prompt_tokens,
+            output_tokens_asked: turn.output_tokens,
+        }))
+    }
+}

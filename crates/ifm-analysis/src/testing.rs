@@ -127,8 +127,7 @@ pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
     let mut manifest = manifest(concurrency, levels);
     let prompts = requests.len() as u64;
     manifest.workload = Some(SentWorkload {
-        source: None,
-        rules: Vec::new(),
+        facts: serde_json::Map::new(),
         template_by: TemplatePlace::Server,
         prompts,
         distinct_prompts: prompts,
@@ -208,8 +207,9 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         },
         workload: WorkloadSpec {
             kind: "random".to_owned(),
-            prompt_tokens: 100,
-            output_tokens: 16,
+            text: None,
+            prompt_tokens: Some(100),
+            output_tokens: Some(16),
             shared_prefix_tokens: 0,
             ignore_eos: true,
             temperature: None,

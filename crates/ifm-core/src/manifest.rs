@@ -98,23 +98,6 @@ pub struct FileInfo {
     pub bytes: u64,
 }
 
-/// The file or data set that prompts came from.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct WorkloadSource {
-    /// Name of the file, without its folder, or of the data set.
-    pub name: String,
-    /// SHA-256 of the file.
-    pub sha256: String,
-    /// Rows that were read.
-    pub rows_read: u64,
-    /// Of these, rows that passed all filters.
-    pub rows_kept: u64,
-    /// How many rows were left out, by reason.
-    pub rows_dropped: BTreeMap<String, u64>,
-    /// The first rows that made no sense: `file:line: reason`.
-    pub bad_rows: Vec<String>,
-}
-
 /// Who turns messages into the text that the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -128,11 +111,9 @@ pub enum TemplatePlace {
 /// What was sent, as it turned out. Two results compare only if this is alike.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SentWorkload {
-    /// Where the prompts came from; absent where they were made.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<WorkloadSource>,
-    /// The rules by which prompts and lengths were chosen, in words, in the order of their use.
-    pub rules: Vec<String>,
+    /// What the workload says of itself: its files with their SHA-256, rows kept and left out by
+    /// reason, rules, laws of lengths, seeds. See the page on the run format.
+    pub facts: serde_json::Map<String, serde_json::Value>,
     /// Who applied the chat template.
     pub template_by: TemplatePlace,
     /// Prompts that were sent, warm-up included. A turn of a conversation counts as one.

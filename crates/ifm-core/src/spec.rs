@@ -57,12 +57,15 @@ pub struct TargetSpec {
 /// What is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadSpec {
-    /// Kind of workload: `random`.
+    /// Kind of workload: `random`, `sharegpt`.
     pub kind: String,
-    /// Prompt tokens asked for.
-    pub prompt_tokens: u32,
-    /// Output tokens asked for.
-    pub output_tokens: u32,
+    /// The workload as it was typed; absent in runs of format 1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Longest prompt asked for, tokens; absent where nobody counted.
+    pub prompt_tokens: Option<u32>,
+    /// Most output tokens asked for; absent where the server decides.
+    pub output_tokens: Option<u32>,
     /// Tokens that all prompts share at their start.
     pub shared_prefix_tokens: u32,
     /// Whether the server is told to go on past its end-of-text token.

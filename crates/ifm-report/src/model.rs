@@ -51,11 +51,10 @@ impl ReportModel {
         let spec = &self.manifest.spec;
         let workload = &spec.workload;
         let mut parts = vec![format!(
-            "{} {} {}→{} tokens",
+            "{} {}{}",
             spec.target.api.word(),
             plain(&workload.kind),
-            count(u64::from(workload.prompt_tokens)),
-            count(u64::from(workload.output_tokens))
+            self.lengths().map(|lengths| format!(" {lengths}")).unwrap_or_default()
         )];
         if workload.shared_prefix_tokens > 0 {
             parts.push(format!("{} of them shared", count(workload.shared_prefix_tokens.into())));
@@ -82,6 +81,16 @@ impl ReportModel {
         parts.push(format!("{} requests", count(sent)));
         parts.extend(self.duration_ns().map(span));
         parts
+    }
+
+    /// Lengths of prompts and answers as they were asked for: what was sent, where that is known,
+    /// else what was specified.
+    fn lengths(&self) -> Option<String> {
+        let spec = &self.manifest.spec.workload;
+        let sent = self.manifest.workload.as_ref();
+        let prompt = length(sent.map(|sent| sent.prompt_tokens.as_slice()), spec.prompt_tokens)?;
+        let output = length(sent.map(|sent| sent.output_tokens.as_slice()), spec.output_tokens)?;
+        Some(format!("{prompt}→{output} tokens"))
     }
 
     /// From the first start to the last end of all levels, nanoseconds.
@@ -125,4 +134,17 @@ pub(crate) fn users(users: Option<u32>) -> String {
 /// A number of users in words: `1 user`, `4 users`.
 pub(crate) fn users_words(number: Option<u32>) -> String {
     format!("{} {}", users(number), if number == Some(1) { "user" } else { "users" })
+}
+
+/// A length in words: the one that there is, or the mean of several.
+fn length(sent: Option<&[(u32, u64)]>, specified: Option<u32>) -> Option<String> {
+    match sent {
+        Some([(only, _)]) => Some(count(u64::from(*only))),
+        Some(lengths @ [_, _, ..]) => {
+            let requests: u64 = lengths.iter().map(|(_, requests)| requests).sum();
+            let tokens: u64 = lengths.iter().map(|(length, n)| u64::from(*length) * n).sum();
+            Some(format!("mean {}", count(tokens / requests.max(1))))
+        }
+        _ => specified.map(|length| count(u64::from(length))),
+    }
 }

@@ -178,8 +178,9 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         },
         workload: WorkloadSpec {
             kind: shape_kind,
-            prompt_tokens: random.prompt_tokens.max(),
-            output_tokens: random.output_tokens.max(),
+            text: Some(args.workload.clone()),
+            prompt_tokens: Some(random.prompt_tokens.max()),
+            output_tokens: Some(random.output_tokens.max()),
             shared_prefix_tokens: random.shared_prefix_tokens,
             ignore_eos: args.ignore_eos,
             temperature,

@@ -3,7 +3,7 @@
 use ifm_core::health::{ClientHealth, HealthVerdict, SpanQuantiles};
 use ifm_core::manifest::{
     ClockInfo, HostInfo, LevelInfo, Manifest, RunState, SCHEMA_VERSION, SentWorkload, ServerInfo,
-    TemplatePlace, ToolInfo, WorkloadSource,
+    TemplatePlace, ToolInfo,
 };
 use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
@@ -60,15 +60,10 @@ pub fn manifest(run_id: &str) -> Manifest {
 
 fn sent_workload() -> SentWorkload {
     SentWorkload {
-        source: Some(WorkloadSource {
-            name: "sharegpt.json".to_string(),
-            sha256: "22".repeat(32),
-            rows_read: 9,
-            rows_kept: 5,
-            rows_dropped: BTreeMap::from([("prompt_too_long".to_string(), 4)]),
-            bad_rows: vec!["sharegpt.json:7: no turns".to_string()],
-        }),
-        rules: vec!["first two turns".to_string()],
+        facts: serde_json::Map::from_iter([
+            ("kind".to_string(), "sharegpt".into()),
+            ("rules".to_string(), vec!["first two turns"].into()),
+        ]),
         template_by: TemplatePlace::Server,
         prompts: 5,
         distinct_prompts: 4,
@@ -93,8 +88,9 @@ fn spec() -> RunSpec {
         },
         workload: WorkloadSpec {
             kind: "random".to_string(),
-            prompt_tokens: 1024,
-            output_tokens: 256,
+            text: Some("1024/256".to_string()),
+            prompt_tokens: Some(1024),
+            output_tokens: Some(256),
             shared_prefix_tokens: 0,
             ignore_eos: true,
             temperature: Some(0.5),

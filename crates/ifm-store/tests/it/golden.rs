@@ -20,7 +20,11 @@ fn records_v1() -> Vec<RequestRecord> {
 
 /// What runs of format 1.0 hold of [`manifest`].
 fn manifest_v1(run_id: &str) -> Manifest {
-    Manifest { schema_version: "1.0".to_string(), workload: None, ..manifest(run_id) }
+    let mut head = manifest(run_id);
+    head.schema_version = "1.0".to_string();
+    head.workload = None;
+    head.spec.workload.text = None;
+    head
 }
 
 fn golden() -> PathBuf {

@@ -46,8 +46,7 @@ impl Ledger {
     pub fn sent_workload(&self, template_by: TemplatePlace) -> SentWorkload {
         let distinct: HashSet<&[u8; 32]> = self.entries.iter().map(|entry| &entry.sha256).collect();
         SentWorkload {
-            source: None,
-            rules: Vec::new(),
+            facts: serde_json::Map::new(),
             template_by,
             prompts: self.entries.len() as u64,
             distinct_prompts: distinct.len() as u64,

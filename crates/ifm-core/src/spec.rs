@@ -78,6 +78,47 @@ pub struct WorkloadSpec {
     pub tokenizer_sha256: String,
     /// Seed of the workload.
     pub seed: u64,
+    /// Who counted the prompt lengths that were asked for; absent in runs of earlier versions,
+    /// where a tokenizer did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prompt_lengths: Option<PromptLengths>,
+}
+
+/// Who counts the tokens of a prompt that is to have a given length.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LengthCounter {
+    /// The tokenizer of the run: the text is exact, and what the server's chat template adds comes
+    /// on top.
+    Tokenizer,
+    /// The server: text was made so long that what it counts, its chat template included, is what
+    /// was asked.
+    ServerCalibrated,
+}
+
+/// How prompt lengths came about.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PromptLengths {
+    /// Who counted.
+    pub counted_by: LengthCounter,
+    /// How the server's count was found out; absent where it was not asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub calibration: Option<Calibration>,
+}
+
+/// The server's count of prompt tokens against that of the run's tokenizer, found out by requests
+/// before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// Tokens that the server adds to each prompt: its chat template, and marks of begin and end.
+    pub template_tokens: u32,
+    /// Tokens that the server counts for one token of the run's tokenizer, the template apart.
+    pub ratio: f64,
+    /// Requests that it took.
+    pub requests: u32,
+    /// Mean of (counted / asked - 1) over prompts of the length asked for, made by the two numbers
+    /// above; absent where none was counted.
+    pub error_share: Option<f64>,
 }
 
 /// When the requests of one level are sent. Closed loop: a slot sends its next request when the

@@ -31,6 +31,7 @@ mod generator;
 mod lengths;
 mod prompt;
 mod rng;
+mod scale;
 mod shape;
 mod words;
 
@@ -39,4 +40,5 @@ pub use error::WorkloadError;
 pub use generator::Generator;
 pub use lengths::{LengthCounts, LengthRange, TOKENS_MAX};
 pub use rng::{Draws, Rng, Stream};
+pub use scale::{LengthScale, word_texts};
 pub use shape::{SCENARIOS, Scenario, Shape};

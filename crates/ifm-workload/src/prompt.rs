@@ -13,6 +13,7 @@ use ifm_tokenizer::Tokenizer;
 use crate::{
     error::WorkloadError,
     rng::{Draws, Rng, Stream},
+    scale::LengthScale,
     words::Words,
 };
 
@@ -37,6 +38,7 @@ pub(crate) struct PromptMaker {
     prefix: String,
     prefix_tokens: u32,
     draws: Stream,
+    scale: LengthScale,
 }
 
 /// A piece of a text that is being fitted: where it starts, and about how many
@@ -48,7 +50,7 @@ struct Part {
 
 impl PromptMaker {
     /// Finds words for the tokenizer, orders them by the seed, and makes the
-    /// shared prefix.
+    /// shared prefix. Lengths are asked for as `scale` counts them.
     ///
     /// # Errors
     /// [`WorkloadError::Unreachable`] for the prefix, and what the tokenizer says.
@@ -56,7 +58,9 @@ impl PromptMaker {
         tokenizer: &Tokenizer,
         rng: &Rng,
         prefix_tokens: u32,
+        scale: LengthScale,
     ) -> Result<Self, WorkloadError> {
+        let prefix_tokens = scale.inner_tokens(prefix_tokens);
         let words = Words::find(tokenizer)?;
         let mut draws = rng.stream("word_order").item(0);
         let mut openers = words.openers().to_vec();
@@ -73,6 +77,7 @@ impl PromptMaker {
             prefix: String::new(),
             prefix_tokens: 0,
             draws: rng.stream("prompt"),
+            scale,
         };
         if prefix_tokens > 0 {
             maker.prefix = maker.text(&[], prefix_tokens, rng.stream("prefix").item(0))?;
@@ -86,17 +91,24 @@ impl PromptMaker {
         self.words.single()
     }
 
-    /// The prompt with a number, of exactly `tokens` tokens. Linear in `tokens`.
+    /// The prompt with a number, of exactly `tokens` tokens as the scale has them, the shared
+    /// prefix at least. Linear in `tokens`.
     ///
     /// # Errors
     /// [`WorkloadError::Unreachable`] when no text fits; never where words are
     /// counted.
     pub(crate) fn prompt(&self, id: u32, tokens: u32) -> Result<String, WorkloadError> {
+        let tokens = self.text_tokens(tokens);
         self.text(&self.head(id), tokens, self.draws.item(u64::from(id)))
+    }
+
+    fn text_tokens(&self, asked: u32) -> u32 {
+        self.scale.text_tokens(asked).max(self.prefix_tokens)
     }
 
     /// How many prompts of a length there are before a head comes back.
     pub(crate) fn distinct_prompts(&self, tokens: u32) -> u64 {
+        let tokens = self.text_tokens(tokens);
         let free = (tokens.saturating_sub(self.prefix_tokens) as usize).min(HEAD_WORDS);
         self.head_sizes().iter().take(free).product()
     }

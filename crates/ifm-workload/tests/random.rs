@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{
-    Dataset, Generator, LengthRange, RandomSpec, WorkItem, WorkloadError,
+    Dataset, Generator, LengthRange, LengthScale, RandomSpec, WorkItem, WorkloadError,
     dataset::random::RandomPrompts,
 };
 use proptest::prelude::*;
@@ -57,6 +57,7 @@ fn any_item_can_be_made_again() {
         output_tokens: LengthRange::new(1, 64).unwrap(),
         shared_prefix_tokens: 4,
         seed: 9,
+        scale: LengthScale::EXACT,
     };
     let tokenizer = tokenizer();
     let mut generator = Generator::random(&spec, &tokenizer).unwrap();
@@ -147,6 +148,7 @@ fn lengths_come_from_their_own_streams() {
         output_tokens: LengthRange::new(1, output_max).unwrap(),
         shared_prefix_tokens: 0,
         seed: 11,
+        scale: LengthScale::EXACT,
     };
     let make = |spec: RandomSpec| RandomPrompts::new(&spec, &tokenizer).unwrap();
     let (base, longer) = (make(spec(50, 9)), make(spec(50, 900)));
@@ -170,6 +172,7 @@ fn the_record_holds_what_was_handed_out() {
         output_tokens: LengthRange::fixed(7).unwrap(),
         shared_prefix_tokens: 0,
         seed: 1,
+        scale: LengthScale::EXACT,
     };
     let mut generator = Generator::random(&spec, &tokenizer()).unwrap();
     let mut total = 0;
@@ -194,4 +197,27 @@ proptest! {
         let item = RandomPrompts::new(&spec, &tokenizer).unwrap().item(id).unwrap();
         prop_assert_eq!(tokenizer.encode(&text(item)).unwrap().len(), tokens as usize);
     }
+}
+
+#[test]
+fn lengths_may_be_as_somebody_else_counts_them() {
+    let tokenizer = tokenizer();
+    let scale = LengthScale::new(10, 5, 4).unwrap();
+    let spec =
+        RandomSpec { scale, shared_prefix_tokens: 50, ..RandomSpec::fixed(135, 1, 3).unwrap() };
+    let mut generator = Generator::random(&spec, &tokenizer).unwrap();
+    let texts: Vec<_> = (0..8)
+        .map(|_| {
+            let item = generator.next_item().unwrap();
+            let turn = &item.turns[0];
+            assert_eq!(turn.prompt_tokens, Some(135), "what was asked is told");
+            tokenizer.encode(turn.prompt.as_text().unwrap()).unwrap()
+        })
+        .collect();
+    assert!(texts.iter().all(|ids| ids.len() == 100), "(135 - 10) * 4 / 5");
+    assert!(texts.iter().all(|ids| ids[..40] == texts[0][..40]), "50 * 4 / 5 are shared");
+    assert!(texts.iter().skip(1).all(|ids| ids[40] != texts[0][40]));
+    let short = RandomSpec { shared_prefix_tokens: 135, ..spec };
+    let item = Generator::random(&short, &tokenizer).unwrap().next_item().unwrap();
+    assert_eq!(tokenizer.encode(item.turns[0].prompt.as_text().unwrap()).unwrap().len(), 108);
 }

@@ -187,6 +187,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             tokenizer: tokenizer.name().to_owned(),
             tokenizer_sha256: tokenizer.sha256().to_owned(),
             seed,
+            prompt_lengths: None,
         },
         levels: levels.iter().map(load_spec).collect(),
         limits: LimitSpec {

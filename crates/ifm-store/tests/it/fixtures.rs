@@ -97,6 +97,7 @@ fn spec() -> RunSpec {
             tokenizer: "built-in".to_string(),
             tokenizer_sha256: "11".repeat(32),
             seed: 7,
+            prompt_lengths: None,
         },
         levels: vec![LoadSpec {
             concurrency: 2,

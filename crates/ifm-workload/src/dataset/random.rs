@@ -11,6 +11,7 @@ use crate::{
     lengths::LengthRange,
     prompt::PromptMaker,
     rng::{Rng, Stream},
+    scale::LengthScale,
     shape::Shape,
 };
 
@@ -33,6 +34,8 @@ pub struct RandomSpec {
     pub shared_prefix_tokens: u32,
     /// Seed of everything that is drawn.
     pub seed: u64,
+    /// Who counts these lengths: the tokenizer itself unless said otherwise.
+    pub scale: LengthScale,
 }
 
 impl RandomSpec {
@@ -43,6 +46,7 @@ impl RandomSpec {
             output_tokens: shape.output_tokens(),
             shared_prefix_tokens: 0,
             seed,
+            scale: LengthScale::EXACT,
         }
     }
 
@@ -56,6 +60,7 @@ impl RandomSpec {
             output_tokens: LengthRange::fixed(output_tokens)?,
             shared_prefix_tokens: 0,
             seed,
+            scale: LengthScale::EXACT,
         })
     }
 }
@@ -85,7 +90,7 @@ impl RandomPrompts {
         let rng = Rng::new(spec.seed);
         Ok(Self {
             spec: *spec,
-            prompts: PromptMaker::new(tokenizer, &rng, spec.shared_prefix_tokens)?,
+            prompts: PromptMaker::new(tokenizer, &rng, spec.shared_prefix_tokens, spec.scale)?,
             prompt_lengths: rng.stream("prompt_length"),
             output_lengths: rng.stream("output_length"),
         })

@@ -3,17 +3,20 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which API of the server carries the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+/// Which API of the server carries the load. Where it stands on a server and what it says is the
+/// business of `ifm-wire`, which has one dialect for each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Api {
-    /// `POST /v1/chat/completions`.
+    /// OpenAI's chat completions.
     Chat,
-    /// `POST /v1/completions`.
+    /// OpenAI's completions.
     Completions,
 }
 
 impl Api {
+    /// Every API, in the order in which help and documentation list them.
+    pub const ALL: [Api; 2] = [Api::Chat, Api::Completions];
+
     /// The stored word.
     pub fn word(self) -> &'static str {
         match self {
@@ -22,12 +25,23 @@ impl Api {
         }
     }
 
-    /// The path below the API's base URL.
-    pub fn path(self) -> &'static str {
-        match self {
-            Api::Chat => "/chat/completions",
-            Api::Completions => "/completions",
-        }
+    /// The API of a stored word, or `None` for a word that is not on the list.
+    pub fn from_word(word: &str) -> Option<Api> {
+        Api::ALL.into_iter().find(|api| api.word() == word)
+    }
+}
+
+impl Serialize for Api {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Api {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        Api::from_word(&word)
+            .ok_or_else(|| serde::de::Error::custom(format!("unknown API: {word}")))
     }
 }
 
@@ -186,4 +200,21 @@ pub struct RunSpec {
     pub slo: SloSpec,
     /// Whether generated text is stored.
     pub keep_text: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_api_has_a_word_of_its_own_that_reads_back() {
+        for (position, api) in Api::ALL.into_iter().enumerate() {
+            let stored = serde_json::to_string(&api).unwrap();
+            assert_eq!(stored, format!("\"{}\"", api.word()));
+            assert_eq!(serde_json::from_str::<Api>(&stored).unwrap(), api);
+            let first = Api::ALL.iter().position(|other| other.word() == api.word());
+            assert_eq!(first, Some(position));
+        }
+        assert!(serde_json::from_str::<Api>("\"grpc\"").is_err());
+    }
 }

@@ -215,10 +215,10 @@ impl ExchangeDecoder {
     /// Ends the exchange and returns its facts; the decoder is then ready for the next one.
     pub fn finish(&mut self, cause: EndCause, expect: Expect) -> Answer {
         let mut cause = cause;
+        let says_length = self.reader.is_complete();
         if matches!(cause, EndCause::Closed | EndCause::Complete) && self.http_error.is_none() {
-            let complete = self.reader.is_complete();
             match self.reader.end_of_connection() {
-                Ok(()) if complete => {}
+                Ok(()) if says_length => {}
                 Ok(()) => self.complete_ns = Some(self.last_read_ns),
                 Err(error) => cause = EndCause::Broken(error.to_string()),
             }
@@ -226,7 +226,7 @@ impl ExchangeDecoder {
         if self.body != Body::Events && self.is_success() && self.reader.is_complete() {
             self.read_document();
         }
-        let (outcome, error) = self.judge(cause);
+        let (outcome, error) = self.judge(cause, says_length);
         let head = self.reader.head();
         let mut answer = Answer {
             outcome,
@@ -283,7 +283,7 @@ impl ExchangeDecoder {
         }
         let text = facts.expect.keep_text.then_some(&mut facts.text);
         let start = String::from_utf8_lossy(start);
-        match dialect::read_answer(facts.expect.api, &start, text) {
+        match facts.dialect.read_answer(&start, text) {
             Ok(read) if read.error.is_none() && read.choices.is_empty() => {
                 facts.fail("the answer holds no choices".to_owned());
             }
@@ -292,8 +292,9 @@ impl ExchangeDecoder {
         }
     }
 
-    /// The outcome, and a sentence where it is not ok.
-    fn judge(&self, cause: EndCause) -> (Outcome, Option<String>) {
+    /// The outcome, and a sentence where it is not ok. `says_length`: the response's own framing
+    /// told where it ends.
+    fn judge(&self, cause: EndCause, says_length: bool) -> (Outcome, Option<String>) {
         let facts = &self.facts;
         if let Some(head) = self.reader.head()
             && !head.is_success()
@@ -314,8 +315,10 @@ impl ExchangeDecoder {
         if let Some(error) = &self.http_error {
             return (Outcome::TransportError, Some(error.to_string()));
         }
-        let ended =
-            facts.end_mark_ns.is_some() || (self.reader.is_complete() && facts.all_finished());
+        let ended = match self.body {
+            Body::Document => facts.document_ended,
+            _ => facts.is_complete(self.reader.is_complete(), says_length),
+        };
         if ended {
             let refused = facts.filtered;
             return (if refused { Outcome::OkFiltered } else { Outcome::Ok }, None);

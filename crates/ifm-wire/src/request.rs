@@ -1,5 +1,7 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
+use crate::dialect::body::{put, put_field, put_name};
+use crate::dialect::{self, Dialect, Framing, LengthField};
 use ifm_core::Prompt;
 use ifm_core::spec::Api;
 use serde_json::{Map, Value};
@@ -37,10 +39,15 @@ pub enum RequestError {
     #[error("the extra body may not set \"{0}\": the workload writes it")]
     PromptField(&'static str),
     /// The API does not take this kind of prompt.
-    #[error(
-        "the API \"{0}\" takes no such prompt: chat takes texts and messages, completions texts and token ids"
-    )]
-    Prompt(&'static str),
+    #[error("the API \"{api}\" takes no {kind} as a prompt: it takes {takes}")]
+    Prompt {
+        /// Word of the API.
+        api: &'static str,
+        /// What the prompt is.
+        kind: &'static str,
+        /// What the API takes.
+        takes: &'static str,
+    },
 }
 
 /// What one request asks.
@@ -50,7 +57,8 @@ pub struct Ask<'ask> {
     pub prompt: &'ask Prompt,
     /// Tokens to generate at most; absent leaves it to the server.
     pub output_tokens: Option<u32>,
-    /// Fields of the body that this request alone has.
+    /// Fields of the body that this request alone has: they win over those of the template, and
+    /// null removes a field.
     pub fields: Option<&'ask Map<String, Value>>,
 }
 
@@ -82,21 +90,25 @@ pub struct TemplateSpec<'spec> {
 /// A request with gaps: the prompt, the number of output tokens, and fields of its own.
 #[derive(Debug, Clone)]
 pub struct RequestTemplate {
-    api: Api,
+    dialect: &'static dyn Dialect,
     /// Head up to the value of `Content-Length`.
     head: String,
-    /// Body up to the prompt.
-    before: String,
-    /// Whether our own output length is sent.
-    sends_length: bool,
+    /// Fields that are the same for each request, but for the object that holds the length.
+    fixed: Map<String, Value>,
+    /// The same as bytes: an object that is still open.
+    before: Vec<u8>,
+    /// What is the same in the object that holds the length, if the API has one.
+    options: Map<String, Value>,
+    /// The same as bytes: an object that is still open.
+    options_before: Vec<u8>,
+    /// The length field, if our own output length is sent.
+    length: Option<LengthField>,
 }
 
 /// Room for the value of `Content-Length`: the number stands right-aligned in it, which HTTP
 /// allows (RFC 9110, 5.5: white space before a value is not part of it), so that the body can be
 /// written before its length is known.
 const LENGTH_WIDTH: usize = 12;
-/// The fields that say how many tokens to generate.
-const LENGTH_FIELDS: [&str; 2] = ["max_tokens", "max_completion_tokens"];
 
 impl RequestTemplate {
     /// Renders what is the same for every request.
@@ -104,82 +116,190 @@ impl RequestTemplate {
     /// # Errors
     /// [`RequestError`] when a header or a body field cannot be sent.
     pub fn new(spec: &TemplateSpec<'_>) -> Result<RequestTemplate, RequestError> {
-        let prompt_field = match spec.api {
-            Api::Chat => "messages",
-            Api::Completions => "prompt",
+        let dialect = dialect::of(spec.api);
+        let taken =
+            dialect.prompt_fields().iter().find(|name| spec.extra_body.contains_key(**name));
+        if let Some(name) = taken {
+            return Err(RequestError::PromptField(name));
+        }
+        let mut fixed = dialect.fixed_fields(spec);
+        let within = dialect.length_field().and_then(|length| length.within);
+        merge(&mut fixed, spec.extra_body, within);
+        let options = match within.and_then(|name| fixed.remove(name)) {
+            Some(Value::Object(options)) => options,
+            _ => Map::new(),
         };
-        if spec.extra_body.contains_key(prompt_field) {
-            return Err(RequestError::PromptField(prompt_field));
-        }
-        let sends_length = !LENGTH_FIELDS.iter().any(|name| spec.extra_body.contains_key(*name));
-        let mut before = Value::Object(fixed_fields(spec)).to_string();
-        before.pop(); // The closing brace: more fields follow.
-        if before.len() > 1 {
-            before.push(',');
-        }
-        before.push_str(&format!("\"{prompt_field}\":"));
-        Ok(RequestTemplate { api: spec.api, head: head_of(spec)?, before, sends_length })
+        let is_set = |length: &LengthField| {
+            let holder = match length.within {
+                Some(name) => spec.extra_body.get(name).and_then(Value::as_object),
+                None => Some(spec.extra_body),
+            };
+            holder.is_some_and(|holder| length.names.iter().any(|name| holder.contains_key(*name)))
+        };
+        Ok(RequestTemplate {
+            dialect,
+            head: head_of(spec, dialect)?,
+            before: opened(&fixed),
+            fixed,
+            options_before: opened(&options),
+            options,
+            length: dialect.length_field().filter(|length| !is_set(length)),
+        })
     }
 
-    /// Writes one whole request into `out`, which is cleared first.
+    /// Writes one whole request into `out`, which is cleared first. Returns how many results the
+    /// answer must hold, for an API that answers with a list of them.
     ///
     /// # Errors
     /// [`RequestError::Prompt`] when the API does not take this kind of prompt.
-    pub fn write(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<(), RequestError> {
+    pub fn write(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
         out.clear();
         out.extend_from_slice(self.head.as_bytes());
         let length_start = out.len();
         out.resize(length_start + LENGTH_WIDTH, b' ');
         out.extend_from_slice(b"\r\n\r\n");
         let body_start = out.len();
-        out.extend_from_slice(self.before.as_bytes());
-        match (self.api, ask.prompt) {
-            (Api::Chat, Prompt::Text(text)) => {
-                out.extend_from_slice(br#"[{"role":"user","content":"#);
-                put_json(text, out);
-                out.extend_from_slice(b"}]");
-            }
-            (Api::Chat, Prompt::Messages(messages)) => put_json(messages, out),
-            (Api::Completions, Prompt::Text(text)) => put_json(text, out),
-            (Api::Completions, Prompt::Tokens(ids)) => put_json(ids, out),
-            (api, _) => return Err(RequestError::Prompt(api.word())),
-        }
-        if self.sends_length
-            && let Some(tokens) = ask.output_tokens
-        {
-            out.extend_from_slice(format!(",\"{}\":{tokens}", LENGTH_FIELDS[0]).as_bytes());
-        }
-        for (name, value) in ask.fields.into_iter().flatten() {
-            out.push(b',');
-            put_json(name, out);
-            out.push(b':');
-            put_json(value, out);
-        }
-        out.push(b'}');
+        let results = match ask.fields.filter(|fields| !fields.is_empty()) {
+            None => self.write_body(ask, out)?,
+            Some(fields) => self.write_own_body(ask, fields, out)?,
+        };
         let length = format!("{:>LENGTH_WIDTH$}", out.len() - body_start);
         out[length_start..length_start + LENGTH_WIDTH].copy_from_slice(length.as_bytes());
-        Ok(())
+        Ok(results)
+    }
+
+    /// The body of a request without fields of its own.
+    fn write_body(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
+        out.extend_from_slice(&self.before);
+        let results = self.dialect.write_prompt(ask, out)?;
+        let tokens = self.length.and_then(|length| Some((length, self.tokens(ask)?)));
+        match self.within() {
+            None => put_length(tokens, out),
+            Some(name) if tokens.is_some() || !self.options.is_empty() => {
+                put_name(name, out);
+                out.extend_from_slice(&self.options_before);
+                put_length(tokens, out);
+                out.push(b'}');
+            }
+            Some(_) => {}
+        }
+        out.push(b'}');
+        Ok(results)
+    }
+
+    /// The body of a request with fields of its own, field by field: no name is written twice,
+    /// since strict servers refuse that.
+    fn write_own_body(
+        &self,
+        ask: &Ask<'_>,
+        fields: &Map<String, Value>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u32>, RequestError> {
+        let within = self.within();
+        let mut body = self.fixed.clone();
+        if let Some(name) = within {
+            body.insert(name.to_owned(), Value::Object(self.options.clone()));
+        }
+        merge(&mut body, fields, within);
+        if let (Some(length), Some(tokens)) = (self.length, self.tokens(ask)) {
+            let asked = match length.within {
+                Some(name) => fields.get(name).and_then(Value::as_object),
+                None => Some(fields),
+            };
+            let holder = match length.within {
+                Some(name) => body.get_mut(name).and_then(Value::as_object_mut),
+                None => Some(&mut body),
+            };
+            if let (Some(holder), Some(first)) = (holder, length.names.first())
+                && !length.names.iter().any(|name| asked.is_some_and(|it| it.contains_key(*name)))
+            {
+                holder.insert((*first).to_owned(), tokens.into());
+            }
+        }
+        if let Some(name) = within
+            && body.get(name).and_then(Value::as_object).is_some_and(Map::is_empty)
+        {
+            body.remove(name);
+        }
+        out.extend_from_slice(&opened(&body));
+        let results = match self.dialect.has_prompt(fields) {
+            false => self.dialect.write_prompt(ask, out)?,
+            true => None,
+        };
+        out.push(b'}');
+        Ok(results)
+    }
+
+    fn within(&self) -> Option<&'static str> {
+        self.dialect.length_field().and_then(|length| length.within)
+    }
+
+    fn tokens(&self, ask: &Ask<'_>) -> Option<u32> {
+        ask.output_tokens.or(self.length.and_then(|length| length.default))
     }
 }
 
-/// Appends a value as JSON.
-fn put_json(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
-    serde_json::to_writer(out, value)
-        .expect("invariant: texts, lists and numbers always serialise into a vector");
+fn put_length(tokens: Option<(LengthField, u32)>, out: &mut Vec<u8>) {
+    if let Some((length, tokens)) = tokens
+        && let Some(name) = length.names.first()
+    {
+        put_field(name, &tokens, out);
+    }
 }
 
-fn head_of(spec: &TemplateSpec<'_>) -> Result<String, RequestError> {
+/// An object as JSON without its closing brace, so that more fields can follow.
+fn opened(fields: &Map<String, Value>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    put(fields, &mut bytes);
+    bytes.pop();
+    bytes
+}
+
+/// Puts fields over others: they win, and null removes one. The object named `within` is merged
+/// likewise rather than replaced.
+fn merge(fields: &mut Map<String, Value>, over: &Map<String, Value>, within: Option<&str>) {
+    for (name, value) in over {
+        match (fields.get_mut(name), value) {
+            (_, Value::Null) => {
+                fields.remove(name);
+            }
+            (Some(Value::Object(inner)), Value::Object(more)) if within == Some(name) => {
+                merge(inner, more, None);
+            }
+            _ => {
+                fields.insert(name.clone(), value.clone());
+            }
+        }
+    }
+}
+
+/// All headers beside those that every request has. The user's own win over those of the API.
+fn headers(spec: &TemplateSpec<'_>, dialect: &dyn Dialect) -> Vec<(String, String)> {
+    let is_given = |name: &str| spec.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+    let mut headers: Vec<(String, String)> = dialect
+        .headers(spec.authorization)
+        .into_iter()
+        .filter(|(name, _)| !is_given(name))
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect();
+    headers.extend_from_slice(spec.headers);
+    headers
+}
+
+fn head_of(spec: &TemplateSpec<'_>, dialect: &dyn Dialect) -> Result<String, RequestError> {
+    let accepts = match dialect.framing() {
+        Framing::Events => "text/event-stream",
+        Framing::Lines => "application/x-ndjson",
+    };
     let mut head = format!(
         "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
-         Accept: text/event-stream, application/json\r\nAccept-Encoding: identity\r\n\
+         Accept: {accepts}, application/json\r\nAccept-Encoding: identity\r\n\
          User-Agent: inferometer\r\n",
         spec.path, spec.host
     );
-    let authorization = spec.authorization.map(|value| ("Authorization", value));
-    let extra = spec.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    for (name, value) in authorization.into_iter().chain(extra) {
-        if !is_field_name(name) || value.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
-            return Err(RequestError::BadHeader(name.to_owned()));
+    for (name, value) in headers(spec, dialect) {
+        if !is_field_name(&name) || value.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
+            return Err(RequestError::BadHeader(name));
         }
         head.push_str(&format!("{name}: {value}\r\n"));
     }
@@ -191,30 +311,6 @@ fn head_of(spec: &TemplateSpec<'_>) -> Result<String, RequestError> {
 fn is_field_name(name: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !name.is_empty() && name.bytes().all(allowed)
-}
-
-/// All fields of the body but the prompt and our output length.
-fn fixed_fields(spec: &TemplateSpec<'_>) -> Map<String, Value> {
-    let mut fields = Map::new();
-    fields.insert("model".to_owned(), spec.model.into());
-    fields.insert("stream".to_owned(), spec.stream.into());
-    if spec.stream {
-        let options = serde_json::json!({ "include_usage": true });
-        fields.insert("stream_options".to_owned(), options);
-    }
-    if spec.ignore_eos {
-        fields.insert("ignore_eos".to_owned(), true.into());
-    }
-    if let Some(temperature) = spec.temperature {
-        fields.insert("temperature".to_owned(), temperature.into());
-    }
-    for (name, value) in spec.extra_body {
-        fields.remove(name);
-        if !value.is_null() {
-            fields.insert(name.clone(), value.clone());
-        }
-    }
-    fields
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, Wor
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
+use ifm_wire::dialect;
 use ifm_wire::request::{TemplateSpec, is_secret_field, is_secret_header};
 use ifm_workload::{LengthRange, RandomSpec, Shape};
 use serde_json::{Map, Value};
@@ -137,7 +138,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         Some("OPENAI_API_KEY".to_owned())
     });
     let authorization = authorization(key_env.as_deref())?;
-    let stream = !args.no_stream;
+    // An API without streams answers whole.
+    let stream = !args.no_stream && dialect::of(api).endpoint().stream.is_some();
     let draft = TemplateSpec {
         api,
         host: &url.authority(),
@@ -243,17 +245,13 @@ fn typed_url(args: &LoadArgs) -> Result<Option<String>, Failure> {
 }
 
 fn api(args: &LoadArgs, from_path: Option<Api>) -> Result<Api, Failure> {
-    if let Some(word) = args.api {
-        return Ok(word.into());
-    }
-    match args.endpoint.as_deref() {
-        None => Ok(from_path.unwrap_or(Api::Chat)),
-        Some(path) if path.ends_with("/chat/completions") => Ok(Api::Chat),
-        Some(path) if path.ends_with("/completions") => Ok(Api::Completions),
-        Some(path) => {
-            Err(Failure::usage(format!("--endpoint {path} is no API that is known here"))
-                .hint("use --api chat or --api completions"))
-        }
+    let Some(path) = &args.endpoint else {
+        return Ok(args.api.or(from_path).unwrap_or(Api::Chat));
+    };
+    match dialect::api_of_path(path) {
+        Some((_base, api)) => Ok(api),
+        None => Err(Failure::usage(format!("--endpoint {path} is no API that is known here"))
+            .hint("name one with --api; --help lists them")),
     }
 }
 

@@ -19,6 +19,7 @@ use ifm_report::{ReportModel, TerminalStyle};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
+use ifm_wire::dialect;
 use ifm_wire::request::TemplateSpec;
 use ifm_wire::{Expect, RequestTemplate};
 use ifm_workload::Generator;
@@ -409,7 +410,8 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
 
 fn request_template(job: &Job) -> Result<RequestTemplate, Failure> {
     let spec = &job.spec;
-    let path = format!("{}{}", job.url.path(), spec.target.api.path());
+    let target = &spec.target;
+    let path = dialect::path(target.api, job.url.path(), &target.model, target.stream);
     RequestTemplate::new(&TemplateSpec {
         api: spec.target.api,
         host: &job.url.authority(),

@@ -3,6 +3,7 @@
 use crate::exit::Failure;
 use http::Uri;
 use ifm_core::spec::Api;
+use ifm_wire::dialect;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 
@@ -120,17 +121,18 @@ impl fmt::Display for BaseUrl {
 /// The API prefix of a path, and the API if the path names an endpoint.
 fn api_prefix(path: &str) -> (String, Option<Api>) {
     let path = path.trim_end_matches('/');
-    let (path, api) = if let Some(base) = path.strip_suffix("/chat/completions") {
-        (base, Some(Api::Chat))
-    } else if let Some(base) = path.strip_suffix("/completions") {
-        (base, Some(Api::Completions))
-    } else {
-        (path, None)
+    let (path, api) = match dialect::api_of_path(path) {
+        Some((base, api)) => (base, Some(api)),
+        None => (path, None),
     };
     let names_version = path.split('/').any(|segment| {
         segment.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     });
-    match names_version || api.is_some() {
+    // The base of an endpoint that was named is taken as it stands, unless that endpoint is at
+    // the server's root: other endpoints still have their version.
+    let is_whole =
+        api.is_some_and(|api| dialect::of(api).endpoint().base == dialect::Base::Versioned);
+    match names_version || is_whole {
         true => (path.to_owned(), api),
         false => (format!("{path}/v1"), api),
     }

@@ -1,151 +1,155 @@
-//! What the payload of an event or of a whole answer means, API by API.
+//! What each API wants to be asked and what its answers mean.
 //!
-//! A dialect turns JSON into [`ChunkFacts`]: which choices carry generated output and of what
-//! kind, how the stream ended, what the server counted. It knows no stamps.
+//! A dialect knows where an API stands on a server, how the body of a request is written, and how
+//! the payload of an event or of a whole answer becomes [`ChunkFacts`]: which choices carry
+//! generated output and of what kind, how the stream ends, what the server counted. It knows no
+//! stamps and no socket.
 //!
-//! To add an API: one file here, and an arm in the functions below.
+//! To add an API: an [`Api`], one file here that implements [`Dialect`], and its line in
+//! [`DIALECTS`].
 
+pub(crate) mod body;
+mod chat;
+mod completions;
+mod endpoint;
+mod error;
+mod facts;
+mod json;
 pub mod openai;
 pub mod template;
 mod text;
 
+pub use endpoint::{Base, Endpoint, api_of_path, path};
+pub use error::{bounded_sentence, error_sentence, markup_sentence};
+pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, Usage};
+
+use crate::request::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
-use std::borrow::Cow;
+use serde_json::{Map, Value};
+use std::fmt;
 
-/// What an event says about one choice (sequence).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ChoiceFacts<'input> {
-    /// Index of the choice.
-    pub index: u16,
-    /// Non-empty answer text, a tool call, a function call, or a refusal.
-    pub has_answer: bool,
-    /// Non-empty reasoning text.
-    pub has_reasoning: bool,
-    /// An empty text that may stand for a token: no role, no finish reason beside it.
-    pub has_empty_text: bool,
-    /// The model refused.
-    pub has_refusal: bool,
-    /// The reason why the choice ended, if it did.
-    pub finish_reason: Option<Cow<'input, str>>,
+/// Every API that is spoken, in the order of [`Api::ALL`].
+pub static DIALECTS: [&dyn Dialect; Api::ALL.len()] = [&chat::Chat, &completions::Completions];
+
+/// The dialect of an API.
+pub fn of(api: Api) -> &'static dyn Dialect {
+    DIALECTS
+        .into_iter()
+        .find(|dialect| dialect.api() == api)
+        .expect("invariant: every API stands in the table, which a test checks")
 }
 
-/// What the server counted. Each number is absent where it said nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// Tokens of the prompt.
-    pub prompt_tokens: Option<u32>,
-    /// Tokens generated so far, of all choices that the object speaks for.
-    pub completion_tokens: Option<u32>,
-    /// Reasoning tokens among them.
-    pub reasoning_tokens: Option<u32>,
-    /// Prompt tokens from a cache.
-    pub cached_tokens: Option<u32>,
-    /// Accepted draft tokens.
-    pub accepted_draft_tokens: Option<u32>,
-    /// Rejected draft tokens.
-    pub rejected_draft_tokens: Option<u32>,
+/// How the events of a stream are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Server-sent events.
+    Events,
+    /// One JSON value to a line.
+    Lines,
 }
 
-/// What one event, or one whole answer, says.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct ChunkFacts<'input> {
-    /// What it says about each choice that it mentions.
-    pub choices: openai::Choices<'input>,
-    /// What the server counted, if it said so here.
-    pub usage: Option<Usage>,
-    /// The error that it reports, in one bounded sentence.
-    pub error: Option<String>,
+/// What makes a streamed answer complete.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The API's own end mark, and nothing else.
+    Mark,
+    /// The end mark; or a finish reason for every choice and the end of the response, since many
+    /// servers of such an API leave the mark out.
+    MarkOrFinish,
+    /// The API has no mark: an event, and the end of a response that says itself where it ends
+    /// (by chunks or a length). One that goes on until the connection closes could be cut off
+    /// without a trace, so it is never complete.
+    Response,
 }
 
-/// Reads the payload of one event of a stream.
-///
-/// # Errors
-/// Why the payload is no JSON of that API, in one bounded sentence.
-pub fn read_event<'input>(
-    api: Api,
-    data: &'input str,
-    text: Option<&mut String>,
-) -> Result<ChunkFacts<'input>, String> {
-    match api {
-        Api::Chat | Api::Completions => openai::read(data, text),
+/// Where the output length stands in the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LengthField {
+    /// The object of the body that holds it, with other options; absent at the top.
+    pub within: Option<&'static str>,
+    /// Names that say how many tokens to generate; ours is the first. Where the user has set one
+    /// of them, ours is left out.
+    pub names: &'static [&'static str],
+    /// What is sent where the request leaves it to the server but the API insists.
+    pub default: Option<u32>,
+}
+
+/// One API.
+pub trait Dialect: fmt::Debug + Sync {
+    /// Which one.
+    fn api(&self) -> Api;
+
+    /// Where it stands on a server.
+    fn endpoint(&self) -> Endpoint;
+
+    /// How the events of its streams are told apart.
+    fn framing(&self) -> Framing {
+        Framing::Events
     }
-}
 
-/// Reads a whole answer that was not streamed. The shape is the same as that of an event, with
-/// `message` in the place of `delta`.
-///
-/// # Errors
-/// As [`read_event`].
-pub fn read_answer<'input>(
-    api: Api,
-    data: &'input str,
-    text: Option<&mut String>,
-) -> Result<ChunkFacts<'input>, String> {
-    read_event(api, data, text)
-}
+    /// What makes one of its streams complete.
+    fn end(&self) -> End {
+        End::Mark
+    }
 
-/// Whether the payload is the mark that ends a stream.
-pub fn is_end_mark(api: Api, data: &[u8]) -> bool {
-    match api {
-        Api::Chat | Api::Completions => data.trim_ascii() == b"[DONE]",
+    /// Headers that the API wants beside the usual ones; those that the user gives win.
+    /// `authorization` is the value of an `Authorization` header, if there is a key.
+    fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
+        authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
     }
-}
 
-/// The message of an error body, whatever its shape: `{"error":{"message":…}}`,
-/// `{"error":"…"}`, `{"object":"error","message":…}`, `{"detail":…}`, the text of a page of
-/// markup as proxies send them, or the plain text.
-pub fn error_sentence(body: &[u8]) -> String {
-    match serde_json::from_slice::<serde_json::Value>(body) {
-        Ok(value) => openai::error_message(&value),
-        Err(_) => {
-            let text = String::from_utf8_lossy(body);
-            match text.trim_start().starts_with('<') {
-                true => markup_sentence(&text),
-                false => bounded_sentence(&text),
-            }
-        }
-    }
-}
+    /// Fields of the body that are the same for every request of a level, without the user's.
+    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value>;
 
-/// What a page of markup says to a reader, without its tags; the page itself if that is nothing.
-pub fn markup_sentence(page: &str) -> String {
-    // Lower-casing ASCII only keeps every byte in its place.
-    let lower = page.to_ascii_lowercase();
-    let mut at = lower.find("<body").unwrap_or(0);
-    let mut text = String::new();
-    while let Some(tag) = lower[at..].find('<').map(|offset| at + offset) {
-        text.push_str(&page[at..tag]);
-        text.push(' ');
-        let rest = &lower[tag..];
-        let ending = ["script", "style"]
-            .into_iter()
-            .find(|name| rest[1..].starts_with(name))
-            .map_or_else(|| ">".to_owned(), |name| format!("</{name}>"));
-        at = rest.find(&ending).map_or(page.len(), |offset| tag + offset + ending.len());
-    }
-    text.push_str(&page[at..]);
-    match bounded_sentence(&text) {
-        sentence if sentence.is_empty() => bounded_sentence(page),
-        sentence => sentence,
-    }
-}
+    /// Where the output length stands; absent for an API that generates nothing.
+    fn length_field(&self) -> Option<LengthField>;
 
-/// One line of at most 300 characters: no control characters, no runs of spaces.
-pub fn bounded_sentence(text: &str) -> String {
-    let mut sentence = String::new();
-    for word in text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|w| !w.is_empty())
-    {
-        if !sentence.is_empty() {
-            sentence.push(' ');
-        }
-        sentence.extend(word.chars().take(301));
-        if sentence.chars().count() > 300 {
-            sentence = sentence.chars().take(299).collect();
-            sentence.push('…');
-            break;
-        }
+    /// Fields of the body that [`Dialect::write_prompt`] may write.
+    fn prompt_fields(&self) -> &'static [&'static str];
+
+    /// Whether the fields of one request hold its prompt, so that [`Dialect::write_prompt`] is not
+    /// called for it.
+    fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
+        self.prompt_fields().iter().any(|name| fields.contains_key(*name))
     }
-    sentence
+
+    /// Appends the fields that hold the prompt to a JSON object that is being written. Returns
+    /// how many results the answer must hold, for an API that answers with a list of them.
+    ///
+    /// # Errors
+    /// [`RequestError::Prompt`] for a kind of prompt that the API does not take.
+    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError>;
+
+    /// Keys of JSON strings that carry output, for the quick way through a stream of events that
+    /// differ in nothing else.
+    fn output_keys(&self) -> &'static [&'static [u8]];
+
+    /// Whether the payload is a mark, without any JSON, that ends a stream.
+    fn is_end_mark(&self, _data: &[u8]) -> bool {
+        false
+    }
+
+    /// Reads the payload of one event of a stream; generated text is appended to `text`, if
+    /// given. `memory` lives as long as the stream.
+    ///
+    /// # Errors
+    /// Why the payload is no JSON of this API, in one bounded sentence.
+    fn read_event<'input>(
+        &self,
+        data: &'input str,
+        memory: &mut Memory,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String>;
+
+    /// Reads a whole answer that was not streamed.
+    ///
+    /// # Errors
+    /// As [`Dialect::read_event`].
+    fn read_answer<'input>(
+        &self,
+        data: &'input str,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String>;
 }
 
 #[cfg(test)]
@@ -153,21 +157,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_of_markup_is_told_by_what_it_says() {
-        for (page, expect) in [
-            (
-                "<html><head><title>502</title></head>\r\n<BODY><center><h1>502 Bad Gateway</h1>\
-                 </center><hr>nginx</body></html>",
-                "502 Bad Gateway nginx",
-            ),
-            ("<p>é</p><style>p > q {}</style><Script>a<b</script>up<br/>down", "é up down"),
-            ("<html></html>", "<html></html>"),
-            ("<b", "<b"),
-            ("<script>", "<script>"),
-            (" <!doctype html><body>no end <", "no end"),
-        ] {
-            assert_eq!(error_sentence(page.as_bytes()), expect, "{page}");
+    fn the_table_has_one_line_for_each_api_in_its_order() {
+        let listed = DIALECTS.map(|dialect| dialect.api());
+        assert_eq!(listed, Api::ALL);
+        for api in Api::ALL {
+            assert_eq!(of(api).api(), api);
         }
-        assert_eq!(error_sentence(b"a < b"), "a < b");
+    }
+
+    #[test]
+    fn what_the_workload_writes_is_not_fixed() {
+        for dialect in DIALECTS {
+            let spec = TemplateSpec {
+                api: dialect.api(),
+                host: "h",
+                path: "/",
+                model: "m",
+                authorization: None,
+                headers: &[],
+                stream: true,
+                ignore_eos: true,
+                temperature: Some(0.5),
+                extra_body: &Map::new(),
+            };
+            let fixed = dialect.fixed_fields(&spec);
+            for name in dialect.prompt_fields() {
+                assert!(!fixed.contains_key(*name), "{dialect:?} {name}");
+            }
+        }
     }
 }

@@ -3,49 +3,43 @@
 //! Known variants: `reasoning` and `reasoning_content`, `text` beside `delta`, `usage` in any
 //! chunk, `choices` null or absent, error objects with and without the `error` key.
 
+use super::json::{self, Presence, Word};
 use super::text::{Content, Text};
-use super::{ChoiceFacts, ChunkFacts, Usage, bounded_sentence};
+use super::{ChoiceFacts, ChunkFacts, LengthField, Usage};
+use crate::request::TemplateSpec;
 use serde::Deserialize;
-use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::Value;
-use std::borrow::Cow;
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::{Map, Value};
 use std::fmt;
 
-/// Choices kept without allocating. More than these in one event go to the heap.
-const INLINE_CHOICES: usize = 2;
+/// Names of the output length.
+pub(super) const LENGTH: LengthField =
+    LengthField { within: None, names: &["max_tokens", "max_completion_tokens"], default: None };
+/// The keys of a string that carries output, or stands within a value that does.
+pub(super) const OUTPUT_KEYS: &[&[u8]] =
+    &[b"content", b"text", b"reasoning_content", b"reasoning", b"arguments"];
 
-/// The choices that one event mentions, in its order.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub struct Choices<'input> {
-    inline: [ChoiceFacts<'input>; INLINE_CHOICES],
-    inline_count: usize,
-    more: Vec<ChoiceFacts<'input>>,
+/// Whether the payload is the mark that ends a stream.
+pub(super) fn is_done(data: &[u8]) -> bool {
+    data.trim_ascii() == b"[DONE]"
 }
 
-impl<'input> Choices<'input> {
-    /// All of them.
-    pub fn iter(&self) -> impl Iterator<Item = &ChoiceFacts<'input>> {
-        self.inline[..self.inline_count].iter().chain(&self.more)
+/// The fields of both APIs that are the same for each request.
+pub(super) fn fixed_fields(spec: &TemplateSpec<'_>) -> Map<String, Value> {
+    let mut fields = Map::new();
+    fields.insert("model".to_owned(), spec.model.into());
+    fields.insert("stream".to_owned(), spec.stream.into());
+    if spec.stream {
+        let options = serde_json::json!({ "include_usage": true });
+        fields.insert("stream_options".to_owned(), options);
     }
-
-    /// Number of choices mentioned.
-    pub fn len(&self) -> usize {
-        self.inline_count + self.more.len()
+    if spec.ignore_eos {
+        fields.insert("ignore_eos".to_owned(), true.into());
     }
-
-    /// Whether none is mentioned.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    if let Some(temperature) = spec.temperature {
+        fields.insert("temperature".to_owned(), temperature.into());
     }
-
-    fn push(&mut self, facts: ChoiceFacts<'input>) {
-        if self.inline_count < INLINE_CHOICES {
-            self.inline[self.inline_count] = facts;
-            self.inline_count += 1;
-        } else {
-            self.more.push(facts);
-        }
-    }
+    fields
 }
 
 /// Reads one payload. Generated text is appended to `text`, if given.
@@ -56,16 +50,11 @@ pub fn read<'input>(
     data: &'input str,
     mut text: Option<&mut String>,
 ) -> Result<ChunkFacts<'input>, String> {
-    let chunk: Chunk<'input> = serde_json::from_str(data).map_err(|error| {
-        let start: String = data.chars().take(80).collect();
-        let start = bounded_sentence(&start);
-        format!("malformed JSON from the server ({error}): {start}")
-    })?;
+    let chunk: Chunk<'input> = json::parse(data)?;
     let mut facts = ChunkFacts { usage: chunk.usage.map(Usage::from), ..ChunkFacts::default() };
     let is_error_object = chunk.object.as_ref().is_some_and(|object| object.0 == "error");
-    if chunk.error.as_ref().is_some_and(|error| !error.is_null()) || is_error_object {
-        let value: Value = serde_json::from_str(data).unwrap_or(Value::Null);
-        facts.error = Some(error_message(&value));
+    if chunk.error.is_some() || is_error_object {
+        facts.error = Some(json::error_in(data));
         return Ok(facts);
     }
     for choice in chunk.choices.unwrap_or_default().into_iter() {
@@ -77,25 +66,6 @@ pub fn read<'input>(
     Ok(facts)
 }
 
-/// The message in an error document of any known shape, in one bounded sentence.
-pub fn error_message(value: &Value) -> String {
-    let error = value.get("error").filter(|error| !error.is_null()).unwrap_or(value);
-    let message = ["message", "detail", "error"]
-        .into_iter()
-        .find_map(|key| error.get(key))
-        .filter(|message| !message.is_null())
-        .unwrap_or(error);
-    match message {
-        Value::String(text) => bounded_sentence(text),
-        other => bounded_sentence(&other.to_string()),
-    }
-}
-
-/// A JSON string whose very characters matter, borrowed from the input unless it holds escapes.
-/// (Serde borrows a `Cow` only where it is a field by itself, not within an `Option`.)
-#[derive(Deserialize)]
-struct Word<'input>(#[serde(borrow)] Cow<'input, str>);
-
 #[derive(Deserialize)]
 struct Chunk<'input> {
     #[serde(borrow, default)]
@@ -105,7 +75,7 @@ struct Chunk<'input> {
     #[serde(default)]
     usage: Option<RawUsage>,
     #[serde(default)]
-    error: Option<Value>,
+    error: Option<IgnoredAny>,
 }
 
 /// The list of choices; up to [`INLINE_CHOICES`] need no allocation.
@@ -223,39 +193,6 @@ impl<'input> Choice<'input> {
     }
 }
 
-/// Whether a list or an object holds anything. Null holds nothing.
-struct Presence(bool);
-
-impl<'de> Deserialize<'de> for Presence {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Any;
-        impl<'de> Visitor<'de> for Any {
-            type Value = Presence;
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a list or an object")
-            }
-            fn visit_unit<E>(self) -> Result<Presence, E> {
-                Ok(Presence(false))
-            }
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Presence, A::Error> {
-                let mut found = false;
-                while seq.next_element::<IgnoredAny>()?.is_some() {
-                    found = true;
-                }
-                Ok(Presence(found))
-            }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Presence, A::Error> {
-                let mut found = false;
-                while map.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
-                    found = true;
-                }
-                Ok(Presence(found))
-            }
-        }
-        deserializer.deserialize_any(Any)
-    }
-}
-
 #[derive(Deserialize)]
 struct RawUsage {
     #[serde(default)]
@@ -307,11 +244,12 @@ impl From<RawUsage> for Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::borrow::Cow;
 
     fn only(data: &str) -> ChoiceFacts<'_> {
         let facts = read(data, None).unwrap();
         assert_eq!(facts.choices.len(), 1, "{data}");
-        facts.choices.inline[0].clone()
+        facts.choices.iter().next().unwrap().clone()
     }
 
     #[test]

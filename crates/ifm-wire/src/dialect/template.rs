@@ -10,9 +10,6 @@ use memchr::{memchr2, memmem};
 
 /// Longest event that is kept as a template, bytes.
 const TEMPLATE_BYTES_MAX: usize = 4096;
-/// The keys of a string that carries output, or stands within a value that does.
-const KEYS: [&[u8]; 5] = [b"content", b"text", b"reasoning_content", b"reasoning", b"arguments"];
-
 /// The bytes around the output string of the last event that was read in full.
 #[derive(Debug, Default)]
 pub struct Template {
@@ -28,16 +25,17 @@ impl Template {
     }
 
     /// Learns from an event that was read in full and was found to carry non-empty text of one
-    /// choice, no usage and no finish reason. Takes it as a template only if exactly one string
-    /// value under one of the text keys is non-empty, so that its being non-empty is what made
+    /// choice, no usage and no finish reason. `keys` are those of strings that carry output, or
+    /// stand within a value that does. Takes the event as a template only if exactly one string
+    /// value under one of them is non-empty, so that its being non-empty is what made
     /// the event carry output.
-    pub fn learn(&mut self, data: &[u8]) {
+    pub fn learn(&mut self, data: &[u8], keys: &[&[u8]]) {
         self.armed = false;
         if data.len() > TEMPLATE_BYTES_MAX {
             return;
         }
         let mut found: Option<(usize, usize)> = None;
-        for key in KEYS {
+        for key in keys {
             for start in value_starts(data, key) {
                 let Some(end) = string_end(data, start) else { return };
                 if end > start && found.replace((start, end)).is_some() {
@@ -124,7 +122,7 @@ mod tests {
 
     fn learned(event: &str) -> Template {
         let mut template = Template::default();
-        template.learn(event.as_bytes());
+        template.learn(event.as_bytes(), openai::OUTPUT_KEYS);
         template
     }
 

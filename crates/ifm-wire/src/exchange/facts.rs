@@ -2,7 +2,7 @@
 
 use super::{Answer, Expect};
 use crate::dialect::template::Template;
-use crate::dialect::{self, ChunkFacts, Usage};
+use crate::dialect::{self, ChunkFacts, Dialect, End, Memory, Usage};
 use crate::sse::Event;
 use ifm_core::record::{CountSource, Counted};
 use std::borrow::Cow;
@@ -20,6 +20,8 @@ enum Kind {
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) expect: Expect,
+    pub(super) dialect: &'static dyn Dialect,
+    memory: Memory,
     template: Template,
     pub(super) read: u32,
     pub(super) at_ns: Vec<u64>,
@@ -43,6 +45,8 @@ pub(super) struct Facts {
     pub(super) error: Option<String>,
     pub(super) first_event_ns: Option<u64>,
     pub(super) end_mark_ns: Option<u64>,
+    /// Whether a whole answer that was not streamed says that it is complete.
+    pub(super) document_ended: bool,
     pub(super) text: String,
 }
 
@@ -50,6 +54,8 @@ impl Facts {
     pub(super) fn new(expect: Expect) -> Facts {
         Facts {
             expect,
+            dialect: dialect::of(expect.api),
+            memory: Memory::default(),
             template: Template::default(),
             read: 0,
             at_ns: Vec::new(),
@@ -70,12 +76,17 @@ impl Facts {
             error: None,
             first_event_ns: None,
             end_mark_ns: None,
+            document_ended: false,
             text: String::new(),
         }
     }
 
     pub(super) fn reset(&mut self, expect: Expect) {
+        if self.expect.api != expect.api {
+            self.dialect = dialect::of(expect.api);
+        }
         self.expect = expect;
+        self.memory.reset();
         self.template.reset();
         self.read = 0;
         self.at_ns.clear();
@@ -96,6 +107,7 @@ impl Facts {
         self.error = None;
         self.first_event_ns = None;
         self.end_mark_ns = None;
+        self.document_ended = false;
         self.text.clear();
     }
 
@@ -122,7 +134,7 @@ impl Facts {
     #[cold]
     fn take_in_full(&mut self, event: Event<'_>) {
         self.template.reset();
-        if dialect::is_end_mark(self.expect.api, event.data) {
+        if self.dialect.is_end_mark(event.data) {
             self.end_mark_ns = Some(event.at_ns);
             return;
         }
@@ -139,7 +151,7 @@ impl Facts {
         };
         let data = data.as_ref();
         let text = self.expect.keep_text.then_some(&mut self.text);
-        match dialect::read_event(self.expect.api, data, text) {
+        match self.dialect.read_event(data, &mut self.memory, text) {
             Err(error) => self.fail(error),
             Ok(facts) => {
                 self.take_facts(&facts, event.at_ns);
@@ -149,8 +161,9 @@ impl Facts {
                     && choice.finish_reason.is_none()
                     && facts.usage.is_none()
                     && facts.error.is_none()
+                    && !facts.is_end
                 {
-                    self.template.learn(data.as_bytes());
+                    self.template.learn(data.as_bytes(), self.dialect.output_keys());
                 }
             }
         }
@@ -186,6 +199,9 @@ impl Facts {
             }
             self.usage = Some(merged);
         }
+        if facts.is_end {
+            self.end_mark_ns = Some(at_ns);
+        }
     }
 
     /// Takes a whole answer that was not streamed: counts and reasons, but no token stamps.
@@ -198,6 +214,7 @@ impl Facts {
             self.filtered |= choice.has_refusal;
         }
         self.usage = facts.usage;
+        self.document_ended = facts.is_end || self.all_finished();
     }
 
     fn note_choice(&mut self, index: u16, finish_reason: Option<&str>) {
@@ -245,8 +262,19 @@ impl Facts {
         self.empties += u32::from(kind == Kind::Empty);
     }
 
-    pub(super) fn all_finished(&self) -> bool {
+    fn all_finished(&self) -> bool {
         !self.finished.is_empty() && self.finished.iter().all(|finished| *finished)
+    }
+
+    /// Whether a streamed answer is complete: `is_whole` says that the response ended by its own
+    /// framing, `says_length` that this framing told where.
+    pub(super) fn is_complete(&self, is_whole: bool, says_length: bool) -> bool {
+        self.end_mark_ns.is_some()
+            || match self.dialect.end() {
+                End::Mark => false,
+                End::MarkOrFinish => is_whole && self.all_finished(),
+                End::Response => is_whole && says_length && self.choices_seen > 0,
+            }
     }
 
     /// Writes the columns and counts into the answer, once the stream is over.

@@ -1,26 +1,25 @@
 //! The flags that every command that drives load understands.
 
 use super::duration::seconds;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ifm_core::spec::Api;
+use ifm_wire::dialect::{Base, DIALECTS};
 use std::path::PathBuf;
 
-/// Which API carries the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ApiWord {
-    /// POST /v1/chat/completions
-    Chat,
-    /// POST /v1/completions
-    Completions,
-}
-
-impl From<ApiWord> for Api {
-    fn from(word: ApiWord) -> Api {
-        match word {
-            ApiWord::Chat => Api::Chat,
-            ApiWord::Completions => Api::Completions,
-        }
-    }
+/// Reads the word of an API, with hyphens or as it is stored.
+fn api_words() -> impl TypedValueParser<Value = Api> {
+    let words = DIALECTS.map(|dialect| {
+        let stored = dialect.api().word();
+        let endpoint = dialect.endpoint();
+        let path = endpoint.stream.unwrap_or(endpoint.whole);
+        let base = if endpoint.base == Base::Versioned { "/v1" } else { "" };
+        PossibleValue::new(stored.replace('_', "-"))
+            .alias(stored)
+            .help(format!("POST {base}{path}"))
+    });
+    PossibleValuesParser::new(words)
+        .try_map(|word| Api::from_word(&word.replace('-', "_")).ok_or("no such API"))
 }
 
 /// What goes to standard output.
@@ -69,8 +68,8 @@ pub struct LoadArgs {
     pub model: Option<String>,
 
     /// API that carries the load [default: chat]
-    #[arg(long, value_enum)]
-    pub api: Option<ApiWord>,
+    #[arg(long, value_parser = api_words())]
+    pub api: Option<Api>,
 
     #[arg(long, hide = true, value_name = "PATH", conflicts_with = "api")]
     pub endpoint: Option<String>,

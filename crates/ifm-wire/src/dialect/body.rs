@@ -1,0 +1,64 @@
+//! Writing a body: fields one after another into an object that is open.
+
+use super::Dialect;
+use crate::request::{Ask, RequestError};
+use ifm_core::Prompt;
+use serde::Serialize;
+
+/// Appends a value as JSON.
+pub(crate) fn put(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value)
+        .expect("invariant: texts, lists and numbers always serialise into a vector");
+}
+
+/// Appends the name of a field and its colon, behind a comma unless it is the first.
+pub(crate) fn put_name(name: &str, out: &mut Vec<u8>) {
+    if out.last() != Some(&b'{') {
+        out.push(b',');
+    }
+    put(name, out);
+    out.push(b':');
+}
+
+/// Appends a field.
+pub(crate) fn put_field(name: &str, value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
+    put_name(name, out);
+    put(value, out);
+}
+
+/// Appends a field with a list of one message: what the user says.
+pub(super) fn put_user_message(name: &str, text: &str, out: &mut Vec<u8>) {
+    put_name(name, out);
+    out.extend_from_slice(br#"[{"role":"user","content":"#);
+    put(text, out);
+    out.extend_from_slice(b"}]");
+}
+
+/// The refusal of a prompt that an API does not take.
+pub(super) fn refusal(dialect: &dyn Dialect, ask: &Ask<'_>, takes: &'static str) -> RequestError {
+    let kind = match ask.prompt {
+        Prompt::Text(_) => "texts",
+        Prompt::Tokens(_) => "token ids",
+        Prompt::Messages(_) => "messages",
+    };
+    RequestError::Prompt { api: dialect.api().word(), kind, takes }
+}
+
+/// Appends a list, each item by `put_item`.
+pub(super) fn put_list<T>(items: &[T], out: &mut Vec<u8>, put_item: impl Fn(&T, &mut Vec<u8>)) {
+    out.push(b'[');
+    for (position, item) in items.iter().enumerate() {
+        if position > 0 {
+            out.push(b',');
+        }
+        put_item(item, out);
+    }
+    out.push(b']');
+}
+
+/// Appends an object with the fields that `put_fields` writes.
+pub(super) fn put_object(out: &mut Vec<u8>, put_fields: impl FnOnce(&mut Vec<u8>)) {
+    out.push(b'{');
+    put_fields(out);
+    out.push(b'}');
+}

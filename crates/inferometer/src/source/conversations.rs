@@ -191,7 +191,7 @@ fn write(
 ) -> Result<(), String> {
     let fields = turn.fields.as_deref();
     let ask = Ask { prompt, output_tokens: turn.output_tokens, fields };
-    template.write(&ask, buffer).map_err(|error| error.to_string())
+    template.write(&ask, buffer).map(drop).map_err(|error| error.to_string())
 }
 
 /// The length of a later turn's prompt is not known before: the answers are the server's.

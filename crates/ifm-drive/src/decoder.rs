@@ -2,13 +2,13 @@
 
 use crate::Histogram;
 use crate::feed::Feed;
-use crate::plan::{Answered, LevelPlan, Sink, StopLevel, TurnMeta};
+use crate::plan::{Answered, LevelPlan, Loop, Sink, StopLevel, TurnMeta};
 use crate::shared::Shared;
 use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
 use ifm_core::outcome::Outcome;
 use ifm_core::record::{Phase, RequestRecord};
 use ifm_sys::{mono_ns, thread};
-use ifm_wire::ExchangeDecoder;
+use ifm_wire::{EndCause, ExchangeDecoder};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
@@ -16,6 +16,8 @@ use std::time::Duration;
 const REST: Duration = Duration::from_millis(1);
 /// The same where the next turn of a conversation waits for the answer.
 const REST_WHEN_FOLLOWED: Duration = Duration::from_micros(100);
+/// How long the feeder is waited for at the end of an open loop.
+const FEEDER_END_NS: u64 = 5_000_000_000;
 /// Time between two calls of [`Sink::tick`].
 const TICK_NS: u64 = 50_000_000;
 /// Failures without any success before a level is given up: at least this many, or one a slot.
@@ -96,6 +98,7 @@ impl<'level> Decoder<'level> {
                 self.note_sink(result);
             }
         }
+        self.record_unsent(sink);
         let result = sink.tick();
         self.note_sink(result);
         self.report.cpu_ns = thread::usage().cpu_ns - before_ns;
@@ -116,6 +119,36 @@ impl<'level> Decoder<'level> {
                 let result = sink.record(record);
                 self.note_sink(result);
             }
+        }
+    }
+
+    /// Records what an open loop had no time to send.
+    fn record_unsent(&mut self, sink: &mut dyn Sink) {
+        if self.plan.arrivals == Loop::Closed {
+            return;
+        }
+        let patience_ns = mono_ns() + FEEDER_END_NS;
+        while !self.feed.is_exhausted() && mono_ns() < patience_ns {
+            std::thread::sleep(REST);
+        }
+        let end_ns = self.feed.send_end_ns().unwrap_or_else(mono_ns);
+        for request in self.feed.take_unsent(end_ns) {
+            let due_ns = self.feed.due_ns(&request).unwrap_or(end_ns);
+            let done = Done {
+                request: Box::new(request),
+                start_ns: due_ns,
+                sent_ns: None,
+                end_ns,
+                connect_ns: None,
+                tls_ns: None,
+                sent_bytes: 0,
+                cause: EndCause::Cancelled,
+            };
+            let mut record = self.finish(0, done);
+            record.outcome = Outcome::Dropped;
+            record.error = Some("it was due, and the level ended before it could go".to_owned());
+            let result = sink.record(record);
+            self.note_sink(result);
         }
     }
 
@@ -168,7 +201,8 @@ impl<'level> Decoder<'level> {
         self.report.events += answer.events.len() as u64;
         self.report.co_arrived_events += u64::from(answer.co_arrived_events);
         let meta = done.request.meta;
-        let due_ns = meta.turn.and_then(|turn| turn.due_ns).unwrap_or(done.start_ns);
+        let of_turn = meta.turn.and_then(|turn| turn.due_ns);
+        let due_ns = self.feed.due_ns(&done.request).or(of_turn).unwrap_or(done.start_ns);
         let record = RequestRecord {
             seq: done.request.seq,
             level: self.plan.level,

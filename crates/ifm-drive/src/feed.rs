@@ -1,7 +1,8 @@
 //! The feeder: makes requests ahead of the shards, on its own thread, within bounds.
 
 use crate::plan::{
-    Answered, LevelPlan, NextAsk, Offer, RequestMeta, RequestSource, Stop, StopLevel, phase_of,
+    Answered, LevelPlan, Loop, NextAsk, Offer, RequestMeta, RequestSource, Stop, StopLevel,
+    phase_of,
 };
 use crossbeam_queue::ArrayQueue;
 use ifm_core::record::Phase;
@@ -15,6 +16,9 @@ const AHEAD_BYTES_MAX: usize = 16 * 1024 * 1024;
 const REST: Duration = Duration::from_micros(300);
 /// How long it rests when the source waits for an answer or for the end of a pause.
 const REST_FOR_ANSWER: Duration = Duration::from_micros(100);
+
+/// How long before the first due time of an open loop requests are made, so that some are ready.
+const LEAD_NS: u64 = 50_000_000;
 
 /// A request ready to be sent.
 #[derive(Debug)]
@@ -52,6 +56,10 @@ pub(crate) struct Feed {
     /// Monotonic time at which the shards were first told that nothing more comes; 0 before.
     send_end_ns: AtomicU64,
     exhausted: AtomicBool,
+    /// Whether requests have due times.
+    is_open: bool,
+    /// Requests of an open loop for which there was no time.
+    unsent: Mutex<Vec<Prepared>>,
     /// Whether the source had nothing more before the level was to end.
     ran_out: AtomicBool,
     /// Answers on their way back to a source that follows conversations; absent for others.
@@ -65,13 +73,15 @@ impl Feed {
         let slots = plan.slots as usize;
         // Of each slot's requests at most one waits to be followed.
         let answers = plan.follows_answers.then(|| ArrayQueue::new(slots + 1));
-        Feed::of(slots, plan.warmup_requests, plan.duration_ns, answers, stop)
+        let is_open = plan.arrivals == Loop::Open;
+        Feed::of(slots, plan.warmup_requests, plan.duration_ns, is_open, answers, stop)
     }
 
     fn of(
         slots: usize,
         warmup: u32,
         duration_ns: Option<u64>,
+        is_open: bool,
         answers: Option<ArrayQueue<Answered>>,
         stop: Stop,
     ) -> Feed {
@@ -87,6 +97,8 @@ impl Feed {
             measure_start_ns: AtomicU64::new(0),
             send_end_ns: AtomicU64::new(0),
             exhausted: AtomicBool::new(false),
+            is_open,
+            unsent: Mutex::new(Vec::new()),
             ran_out: AtomicBool::new(false),
             answers,
             stop,
@@ -128,7 +140,40 @@ impl Feed {
                 }
             }
         }
+        if self.is_open && self.stop.level() == StopLevel::Run {
+            // The schedule went on although there was no time left.
+            while position < total
+                && let Some(meta) = source.skip()
+            {
+                let phase = phase_of(position, self.warmup_requests);
+                let seq = first_seq.saturating_add(position);
+                self.set_aside(Prepared { seq, phase, meta, bytes: Vec::new() });
+                position += 1;
+            }
+        }
         self.exhausted.store(true, Ordering::Release);
+    }
+
+    /// Sets a request aside for which there was no time.
+    pub fn set_aside(&self, prepared: Prepared) {
+        self.unsent.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(prepared);
+    }
+
+    /// The requests of an open loop that were due before the level ended and were never sent.
+    pub fn take_unsent(&self, end_ns: u64) -> Vec<Prepared> {
+        let mut unsent = self.unsent.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut unsent = std::mem::take(&mut *unsent);
+        if self.is_open {
+            unsent.extend(std::iter::from_fn(|| self.measure.pop()).map(|prepared| *prepared));
+        }
+        unsent.retain(|prepared| self.due_ns(prepared).is_some_and(|due_ns| due_ns <= end_ns));
+        unsent
+    }
+
+    /// When a request is due, nanoseconds on the monotonic clock; absent where it may go at once.
+    pub fn due_ns(&self, prepared: &Prepared) -> Option<u64> {
+        let due_ns = prepared.meta.due_ns?;
+        Some(self.measure_start_ns()?.saturating_add(due_ns))
     }
 
     /// Puts a request in line, and waits while far enough ahead or until the level is over.
@@ -141,7 +186,7 @@ impl Feed {
         while let Err(back) = queue.push(prepared) {
             prepared = back;
             if self.is_over() {
-                return;
+                return self.set_aside(*prepared);
             }
             std::thread::sleep(REST);
         }
@@ -197,16 +242,17 @@ impl Feed {
         }
         match self.measure.pop() {
             Some(prepared) => {
+                let lead_ns = if self.is_open { LEAD_NS } else { 0 };
                 let _ = self.measure_start_ns.compare_exchange(
                     0,
-                    now_ns,
+                    now_ns + lead_ns,
                     Ordering::Relaxed,
                     Ordering::Relaxed,
                 );
                 self.hand_over(prepared)
             }
             None if exhausted => self.never(now_ns),
-            None => Claim::Later { starved: self.answers.is_none() },
+            None => Claim::Later { starved: self.answers.is_none() && !self.is_open },
         }
     }
 
@@ -236,6 +282,11 @@ impl Feed {
         Some(self.measure_start_ns.load(Ordering::Relaxed)).filter(|start| *start > 0)
     }
 
+    /// Whether the feeder has nothing more to make.
+    pub fn is_exhausted(&self) -> bool {
+        self.exhausted.load(Ordering::Acquire)
+    }
+
     /// When sending ended; absent before.
     pub fn send_end_ns(&self) -> Option<u64> {
         Some(self.send_end_ns.load(Ordering::Relaxed)).filter(|end| *end > 0)
@@ -245,7 +296,8 @@ impl Feed {
         self.is_over_at(ifm_sys::mono_ns())
     }
 
-    fn is_over_at(&self, now_ns: u64) -> bool {
+    /// Whether nothing more is to be sent at that time.
+    pub fn is_over_at(&self, now_ns: u64) -> bool {
         if self.stop.level() > StopLevel::Run {
             return true;
         }
@@ -261,7 +313,13 @@ mod tests {
     use super::*;
 
     fn meta(item: u32) -> RequestMeta {
-        RequestMeta { item, turn: None, prompt_tokens_asked: None, output_tokens_asked: None }
+        RequestMeta {
+            item,
+            due_ns: None,
+            turn: None,
+            prompt_tokens_asked: None,
+            output_tokens_asked: None,
+        }
     }
 
     struct Count(u32, u32);
@@ -288,7 +346,7 @@ mod tests {
 
     #[test]
     fn nothing_is_measured_before_the_warm_up_has_ended() {
-        let feed = Feed::of(1, 2, None, None, Stop::default());
+        let feed = Feed::of(1, 2, None, false, None, Stop::default());
         feed.fill(&mut Count(0, 10), 100, Some(1));
         assert_eq!(seq(feed.claim(1)), Some((100, Phase::Warmup)));
         assert_eq!(seq(feed.claim(2)), Some((101, Phase::Warmup)));
@@ -303,7 +361,7 @@ mod tests {
 
     #[test]
     fn the_duration_counts_from_the_first_measured_request() {
-        let feed = Feed::of(1, 0, Some(10), None, Stop::default());
+        let feed = Feed::of(1, 0, Some(10), false, None, Stop::default());
         feed.measure
             .push(Box::new(Prepared {
                 seq: 0,
@@ -320,7 +378,7 @@ mod tests {
     #[test]
     fn a_source_that_fails_ends_the_level_and_says_why() {
         let stop = Stop::default();
-        let feed = Feed::of(1, 0, None, None, stop.clone());
+        let feed = Feed::of(1, 0, None, false, None, stop.clone());
         feed.fill(&mut Count(0, 1), 0, Some(5));
         assert_eq!(stop.level(), StopLevel::Drain);
         assert_eq!(feed.failure().as_deref(), Some("no more text"));

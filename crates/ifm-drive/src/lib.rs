@@ -24,7 +24,7 @@ mod transport;
 pub use histogram::Histogram;
 pub use level::{DriveError, Evidence, LevelResult, drive_level};
 pub use plan::{
-    Answered, LevelPlan, Limits, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop,
-    StopLevel, Target, TurnMeta,
+    Answered, LevelPlan, Limits, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink,
+    Stop, StopLevel, Target, TurnMeta,
 };
 pub use tls::{TlsError, TlsTarget};

@@ -32,7 +32,18 @@ pub struct Limits {
     pub total_ns: Option<u64>,
 }
 
-/// One load level of a closed loop: each slot sends its next request when its former one ended.
+/// Who decides when a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Loop {
+    /// The answers: each slot sends its next request when its former one ended.
+    Closed,
+    /// The source, which gives every measured request a due time; a slot without one rests. A
+    /// request that finds no free slot waits in order and is sent late. What was due and is still
+    /// unsent when the level's duration ends is a record with the outcome `Dropped`.
+    Open,
+}
+
+/// One load level.
 #[derive(Debug, Clone)]
 pub struct LevelPlan {
     /// Index of the level in the run, written into the records.
@@ -43,7 +54,9 @@ pub struct LevelPlan {
     pub target: Target,
     /// What the answers are decoded as.
     pub expect: Expect,
-    /// Requests in flight.
+    /// Who decides when a request is sent.
+    pub arrivals: Loop,
+    /// Requests in flight at most; in a closed loop, at all times.
     pub slots: u32,
     /// Requests sent and answered before the first measured one.
     pub warmup_requests: u32,
@@ -71,6 +84,8 @@ pub struct LevelPlan {
 pub struct RequestMeta {
     /// Index of the work item.
     pub item: u32,
+    /// In an open loop, when it is due, nanoseconds since the first measured request could go.
+    pub due_ns: Option<u64>,
     /// The conversation that it is a turn of, and which turn; absent where it stands alone.
     pub turn: Option<TurnMeta>,
     /// Prompt length by the workload's tokenizer, if it counted.
@@ -123,6 +138,12 @@ pub trait RequestSource: Send {
     /// # Errors
     /// Why no request can be made; this ends the level.
     fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String>;
+
+    /// Passes over the next request of an open loop without making its bytes; absent at the end.
+    /// Called when there is no time left to send it, so that it can be counted.
+    fn skip(&mut self) -> Option<RequestMeta> {
+        None
+    }
 
     /// Takes the answer to a turn of a conversation, in the order of their ends. Called only with
     /// requests whose [`RequestMeta`] has a turn.

@@ -4,8 +4,8 @@
 //! waits, reads once per ready socket into the slot's segment, stamps, and follows the framing.
 
 use crate::Histogram;
-use crate::feed::{Claim, Feed};
-use crate::plan::{LevelPlan, StopLevel};
+use crate::feed::{Claim, Feed, Prepared};
+use crate::plan::{LevelPlan, Loop, StopLevel};
 use crate::shared::Shared;
 use crate::slot::{Active, Asked, Done, Line, Message, Segment, Slot};
 use crate::transport::Transport;
@@ -21,12 +21,16 @@ use std::time::Duration;
 const READY_MAX: usize = 256;
 /// Connections opened at the same time before the start: small listen queues must not overflow.
 const CONNECTS_AT_ONCE: usize = 64;
+/// Connections that a shard of an open loop opens before the start.
+const OPEN_AHEAD_MAX: usize = 256;
 /// How often limits, the stop and the clocks are looked at.
 const SWEEP_NS: u64 = 20_000_000;
 /// Longest wait when nothing is ready.
 const WAIT_NS: u64 = 5_000_000;
 /// Wait while a slot is free and a request is on its way from the feeder.
 const WAIT_FOR_FEED_NS: u64 = 100_000;
+/// How long before a due time the loop no longer sleeps: about what waking up takes.
+const AWAKE_NS: u64 = 60_000;
 /// How long arrivals are left to gather before they are read, while they come faster than that.
 ///
 /// Waking up costs more than reading. The kernel has stamped what waits, and events of one stream
@@ -67,6 +71,8 @@ pub(crate) struct Shard<'level> {
     slots: Vec<Slot>,
     /// Slots without a request.
     idle: Vec<usize>,
+    /// A request that is not due yet.
+    ahead: Option<Box<Prepared>>,
     /// Slots that pause after a failure, until.
     paused: Vec<(u64, usize)>,
     /// Number of slots with a request.
@@ -95,6 +101,7 @@ impl<'level> Shard<'level> {
             shared,
             poller: Poller::new(READY_MAX)?,
             idle: Vec::with_capacity(slots.len()),
+            ahead: None,
             paused: Vec::with_capacity(slots.len()),
             slots,
             active: 0,
@@ -135,9 +142,14 @@ impl<'level> Shard<'level> {
         if self.plan.target.fresh_connections {
             return Ok(());
         }
+        let wanted = match self.plan.arrivals {
+            Loop::Closed => self.slots.len(),
+            // How many will be needed depends on the server: the others open when they are.
+            Loop::Open => self.slots.len().min(OPEN_AHEAD_MAX),
+        };
         let mut next = 0;
         loop {
-            while next < self.slots.len() && self.opening() < CONNECTS_AT_ONCE {
+            while next < wanted && self.opening() < CONNECTS_AT_ONCE {
                 let _ = self.dial(next, mono_ns());
                 next += 1;
             }
@@ -174,15 +186,16 @@ impl<'level> Shard<'level> {
                 next_sweep_ns = now + SWEEP_NS;
             }
             let waiting = self.start_idle(now);
-            if self.idle.is_empty() && self.paused.is_empty() && !waiting && self.active == 0 {
+            let idle = self.idle.is_empty() && self.paused.is_empty() && self.active == 0;
+            if idle && waiting == Waiting::No {
                 return Ok(());
             }
-            let timeout = if waiting { WAIT_FOR_FEED_NS } else { WAIT_NS };
-            let mut count = self.poller.wait(Some(timeout))?;
+            let mut count = self.poller.wait(Some(waiting.timeout_ns(now)))?;
             now = mono_ns();
             let since_woken_ns = now - woken_ns;
-            if count > 0 && self.plan.kernel_stamps && since_woken_ns < GATHER_NS {
-                std::thread::sleep(Duration::from_nanos(GATHER_NS - since_woken_ns));
+            let pause_ns = GATHER_NS.saturating_sub(since_woken_ns).min(waiting.rest_ns(now));
+            if count > 0 && self.plan.kernel_stamps && pause_ns > 0 {
+                std::thread::sleep(Duration::from_nanos(pause_ns));
                 count = self.poller.wait(Some(0))?;
                 now = mono_ns();
             }
@@ -205,29 +218,38 @@ impl<'level> Shard<'level> {
         }
     }
 
-    /// Gives requests to free slots. True if one is free and a request may still come for it.
-    fn start_idle(&mut self, now: u64) -> bool {
+    /// Gives requests to free slots; what it waits for where one stays free.
+    fn start_idle(&mut self, now: u64) -> Waiting {
         while let Some(&index) = self.idle.last() {
-            match self.feed.claim(now) {
-                Claim::Request(request) => {
-                    self.idle.pop();
-                    self.start(index, request);
-                }
-                Claim::Later { starved } => {
-                    self.report.starved_sends += u64::from(starved);
-                    return true;
-                }
-                Claim::Never => {
-                    self.idle.clear();
-                    self.paused.clear();
-                    return false;
-                }
+            if let Some(request) = self.ahead.take_if(|_| self.feed.is_over_at(now)) {
+                self.feed.set_aside(*request);
             }
+            let request = match self.ahead.take() {
+                Some(request) => request,
+                None => match self.feed.claim(now) {
+                    Claim::Request(request) => request,
+                    Claim::Later { starved } => {
+                        self.report.starved_sends += u64::from(starved);
+                        return Waiting::ForFeed;
+                    }
+                    Claim::Never => {
+                        self.idle.clear();
+                        self.paused.clear();
+                        return Waiting::No;
+                    }
+                },
+            };
+            if let Some(due_ns) = self.feed.due_ns(&request).filter(|due_ns| *due_ns > now) {
+                self.ahead = Some(request);
+                return Waiting::Until { due_ns };
+            }
+            self.idle.pop();
+            self.start(index, request);
         }
-        false
+        Waiting::No
     }
 
-    fn start(&mut self, index: usize, request: Box<crate::feed::Prepared>) {
+    fn start(&mut self, index: usize, request: Box<Prepared>) {
         self.shared.progress.in_flight.fetch_add(1, Ordering::Relaxed);
         self.active += 1;
         let slot = &mut self.slots[index];
@@ -236,7 +258,8 @@ impl<'level> Shard<'level> {
             slot.hang_up();
         }
         let start_ns = mono_ns();
-        let due_ns = request.meta.turn.and_then(|turn| turn.due_ns).or(slot.free_since_ns);
+        let of_turn = request.meta.turn.and_then(|turn| turn.due_ns);
+        let due_ns = self.feed.due_ns(&request).or(of_turn).or(slot.free_since_ns);
         if let Some(due_ns) = due_ns
             && request.phase == Phase::Measure
         {
@@ -590,6 +613,36 @@ impl<'level> Shard<'level> {
                 self.flush(index);
                 None
             }
+        }
+    }
+}
+
+/// What a free slot waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// No slot is free, or nothing more comes.
+    No,
+    /// A request on its way from the feeder.
+    ForFeed,
+    /// The due time of the next request.
+    Until { due_ns: u64 },
+}
+
+impl Waiting {
+    /// How long to wait for sockets.
+    fn timeout_ns(self, now: u64) -> u64 {
+        match self {
+            Waiting::No => WAIT_NS,
+            Waiting::ForFeed => WAIT_FOR_FEED_NS,
+            Waiting::Until { .. } => WAIT_NS.min(self.rest_ns(now)),
+        }
+    }
+
+    /// How long nothing has to be sent for certain.
+    fn rest_ns(self, now: u64) -> u64 {
+        match self {
+            Waiting::No | Waiting::ForFeed => u64::MAX,
+            Waiting::Until { due_ns } => due_ns.saturating_sub(now).saturating_sub(AWAKE_NS),
         }
     }
 }

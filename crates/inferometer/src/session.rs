@@ -13,7 +13,7 @@ use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::{ClientHealth, Manifest, RunData, RunState};
 use ifm_drive::{
-    DriveError, Evidence, LevelPlan, LevelResult, Limits, Progress, Stop, StopLevel, Target,
+    DriveError, Evidence, LevelPlan, LevelResult, Limits, Loop, Progress, Stop, StopLevel, Target,
 };
 use ifm_report::{ReportModel, TerminalStyle};
 use ifm_store::{Store, StoreError};
@@ -188,6 +188,7 @@ impl Session {
                 keep_text: spec.keep_text || self.source.follows_answers(),
             },
             follows_answers: self.source.follows_answers(),
+            arrivals: Loop::Closed,
             slots: load.concurrency,
             warmup_requests: load.warmup_requests,
             requests: load.requests,

@@ -46,6 +46,7 @@ impl RequestSource for Talks {
         buffer.extend_from_slice(&self.request);
         Ok(Offer::Request(RequestMeta {
             item: session,
+            due_ns: None,
             turn: Some(TurnMeta { session, turn, due_ns }),
             prompt_tokens_asked: None,
             output_tokens_asked: None,

@@ -6,4 +6,5 @@
 mod conformance;
 mod conversations;
 mod limits;
+mod open_loop;
 mod support;

@@ -2,7 +2,9 @@
 
 use ifm_core::RequestRecord;
 use ifm_core::spec::Api;
-use ifm_drive::{LevelPlan, Limits, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink};
+use ifm_drive::{
+    LevelPlan, Limits, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink,
+};
 use ifm_drive::{LevelResult, Stop, Target, drive_level};
 use ifm_wire::Expect;
 use std::net::SocketAddr;
@@ -17,6 +19,7 @@ impl RequestSource for Same {
         buffer.extend_from_slice(&self.0);
         Ok(Offer::Request(RequestMeta {
             item: 0,
+            due_ns: None,
             turn: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
@@ -57,6 +60,7 @@ pub fn plan(address: SocketAddr) -> LevelPlan {
         first_seq: 0,
         target: Target { addresses: vec![address], tls: None, fresh_connections: false },
         expect: Expect { api: Api::Chat, keep_text: false },
+        arrivals: Loop::Closed,
         slots: 1,
         warmup_requests: 0,
         requests: Some(1),

@@ -198,6 +198,7 @@ fn write(
 fn meta(item: u32, turn: &Turn, number: u16, place: Option<TurnMeta>) -> RequestMeta {
     RequestMeta {
         item,
+        due_ns: None,
         turn: place,
         prompt_tokens_asked: turn.prompt_tokens.filter(|_| number == 0),
         output_tokens_asked: turn.output_tokens,

@@ -59,6 +59,7 @@ impl PromptSource {
         self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
         Ok(Offer::Request(RequestMeta {
             item: item.id,
+            due_ns: None,
             turn: None,
             prompt_tokens_asked: turn.prompt_tokens,
             output_tokens_asked: turn.output_tokens,

@@ -183,6 +183,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
 fn spec(concurrency: &[u32]) -> RunSpec {
     let load = |&concurrency: &u32| LoadSpec {
         concurrency,
+        arrivals: None,
         requests: None,
         duration_s: None,
         sessions: None,

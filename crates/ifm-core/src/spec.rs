@@ -135,12 +135,66 @@ pub struct Calibration {
     pub error_share: Option<f64>,
 }
 
-/// When the requests of one level are sent. Closed loop: a slot sends its next request when the
-/// former ended.
+/// How the requests of an open loop are spaced, at a rate of one per unit of time.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ArrivalLaw {
+    /// All gaps alike; the first request goes at once.
+    Constant,
+    /// Independent arrivals: gaps of an exponential law.
+    Poisson,
+    /// Gaps of a gamma law of this shape, above 0: below 1 they come in bunches, 1 is Poisson,
+    /// above they are more even. vLLM calls the shape burstiness.
+    Gamma(f64),
+    /// So many at once, at least 1, then a pause that keeps the rate.
+    Burst(u32),
+}
+
+/// How the rate goes from its start to its end within a stretch.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RateCurve {
+    /// By the same amount each second.
+    #[default]
+    Linear,
+    /// By the same factor each second.
+    Exponential,
+}
+
+/// A stretch of time with a rate of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RateStretch {
+    /// Requests per second at its start, above 0.
+    pub from_req_per_s: f64,
+    /// Requests per second at its end, above 0.
+    pub to_req_per_s: f64,
+    /// The way between the two.
+    #[serde(default)]
+    pub curve: RateCurve,
+    /// How long it lasts; absent for one that has no end of its own, whose rate does not change.
+    pub seconds: Option<f64>,
+}
+
+/// When requests of an open loop are due: nothing waits for an answer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ArrivalSpec {
+    /// How they are spaced.
+    pub law: ArrivalLaw,
+    /// The rate, stretch after stretch.
+    pub stretches: Vec<RateStretch>,
+    /// Seed of the gaps.
+    pub seed: u64,
+}
+
+/// When the requests of one level are sent. Without arrivals it is a closed loop: a slot sends its
+/// next request when the former ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadSpec {
-    /// Requests in flight.
+    /// Requests in flight; with arrivals, at most.
     pub concurrency: u32,
+    /// When requests are due, in an open loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arrivals: Option<ArrivalSpec>,
     /// Requests to measure; absent when the duration alone ends the level.
     pub requests: Option<u32>,
     /// Seconds to send for; absent when the number of requests alone ends the level.

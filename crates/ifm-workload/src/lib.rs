@@ -22,9 +22,10 @@
 //! ```
 //!
 //! # Not here
-//! When to send (`ifm-drive`), request bodies (`ifm-wire`), tokenizers
+//! Waiting for the time to send (`ifm-drive`), request bodies (`ifm-wire`), tokenizers
 //! (`ifm-tokenizer`).
 
+mod arrivals;
 pub mod dataset;
 mod error;
 mod generator;
@@ -35,6 +36,7 @@ mod scale;
 mod shape;
 mod words;
 
+pub use arrivals::{ArrivalError, Arrivals};
 pub use dataset::{Dataset, Turn, WorkItem, random::RandomSpec};
 pub use error::WorkloadError;
 pub use generator::Generator;

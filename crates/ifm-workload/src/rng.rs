@@ -77,6 +77,11 @@ impl Draws {
         }
     }
 
+    /// A number in [0, 1) with 53 random bits.
+    pub fn unit(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 * (-53_f64).exp2()
+    }
+
     /// Puts a list into a random order (Fisher and Yates).
     pub fn shuffle<T>(&mut self, list: &mut [T]) {
         for last in (1..list.len()).rev() {

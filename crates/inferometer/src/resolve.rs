@@ -230,6 +230,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
 fn load_spec(level: &LevelRequest) -> LoadSpec {
     LoadSpec {
         concurrency: level.concurrency,
+        arrivals: None,
         requests: level.ending.requests,
         duration_s: level.ending.duration_s,
         sessions: level.ending.sessions,

@@ -6,7 +6,8 @@ use ifm_core::manifest::{
     TemplatePlace, ToolInfo,
 };
 use ifm_core::spec::{
-    Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
+    Api, ArrivalLaw, ArrivalSpec, LimitSpec, LoadSpec, RateCurve, RateStretch, RunSpec, SloSpec,
+    SloTerm, TargetSpec, WorkloadSpec,
 };
 use ifm_core::{
     CountSource, Counted, Outcome, Phase, RequestRecord, Series, TimeoutKind, TokenEvents,
@@ -101,6 +102,16 @@ fn spec() -> RunSpec {
         },
         levels: vec![LoadSpec {
             concurrency: 2,
+            arrivals: Some(ArrivalSpec {
+                law: ArrivalLaw::Gamma(0.5),
+                stretches: vec![RateStretch {
+                    from_req_per_s: 1.0,
+                    to_req_per_s: 4.0,
+                    curve: RateCurve::Exponential,
+                    seconds: Some(60.0),
+                }],
+                seed: 3,
+            }),
             requests: Some(4),
             duration_s: None,
             sessions: None,

@@ -24,6 +24,7 @@ fn manifest_v1(run_id: &str) -> Manifest {
     head.schema_version = "1.0".to_string();
     head.workload = None;
     head.spec.workload.text = None;
+    head.spec.levels[0].arrivals = None;
     head
 }
 

@@ -4,7 +4,7 @@
 //! Only measured levels are answers: nothing is interpolated. What is not here: sentences, which
 //! the reports write.
 
-use crate::level::{GapLabel, LevelSummary, WindowKind};
+use crate::level::{GapLabel, LevelSummary, Load, WindowKind};
 use crate::slo::{TermVerdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
 use ifm_core::spec::SloSpec;
@@ -37,28 +37,28 @@ pub enum UsersState {
     Unknown,
 }
 
-/// How many users fit: the largest measured level that is inside the target, while every lower
+/// How many users fit, or which rate: the largest measured level that is inside the target, while every lower
 /// measured level is inside too.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UsersAnswer {
     /// What is known.
     pub state: UsersState,
-    /// Requests in flight; absent if no level fits or is known to fit.
-    pub users: Option<u32>,
+    /// The load; absent if no level fits or is known to fit.
+    pub load: Option<Load>,
     /// Whether that level, and the next worse one, are judged on enough requests.
     pub is_sure: bool,
     /// The lowest measured level that does not fit, or cannot be judged.
     pub next_worse: Option<NextWorse>,
     /// Levels above `next_worse` that are inside the target all the same: the measurement does not
     /// rise evenly and one of them deserves another run.
-    pub inside_above: Vec<u32>,
+    pub inside_above: Vec<Load>,
 }
 
 /// The lowest level that does not fit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NextWorse {
-    /// Requests in flight.
-    pub users: u32,
+    /// Its load.
+    pub load: Load,
     /// Fail or unknown.
     pub state: VerdictState,
     /// The terms that fail, or that have no value.
@@ -72,8 +72,8 @@ pub struct NextWorse {
 pub struct LevelAnswer {
     /// Index of the level in the spec.
     pub level: u16,
-    /// Requests in flight that were asked for.
-    pub users: Option<u32>,
+    /// The load that was asked for.
+    pub load: Option<Load>,
     /// Median speed for one user, tokens per second.
     pub user_tok_per_s: Option<f64>,
     /// Whether that speed comes from estimated token counts.
@@ -126,28 +126,28 @@ pub(crate) fn answers(
     levels: &[LevelSummary],
     checks: &[CheckResult],
 ) -> Option<Answers> {
-    let mut by_users: Vec<(u32, &LevelSummary)> = levels
+    let mut by_load: Vec<(Load, &LevelSummary)> =
+        levels.iter().filter_map(|level| level.load().map(|load| (load, level))).collect();
+    by_load.sort_by(|a, b| a.0.value().total_cmp(&b.0.value()));
+    let users = users_answer(&by_load);
+    let reference = by_load
         .iter()
-        .filter_map(|level| level.concurrency_asked().map(|users| (users, level)))
-        .collect();
-    by_users.sort_by_key(|(users, _)| *users);
-    let users = users_answer(&by_users);
-    let reference = by_users
-        .iter()
-        .rfind(|(asked, _)| Some(*asked) == users.users)
-        .or(by_users.first())
+        .rfind(|(asked, _)| Some(*asked) == users.load)
+        .or(by_load.first())
         .map(|(_, level)| *level)
         .or(levels.first())?;
     let at = level_answer(reference, levels);
     Some(Answers { slo: slo.clone(), users, at, trust: Trust::of(checks) })
 }
 
-fn users_answer(by_users: &[(u32, &LevelSummary)]) -> UsersAnswer {
+fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
     let passes = |level: &LevelSummary| level.verdict.state == VerdictState::Pass;
-    let worse = by_users.iter().find(|(_, level)| !passes(level));
-    let fitting = by_users
+    let worse = by_load.iter().find(|(_, level)| !passes(level));
+    let fitting = by_load
         .iter()
-        .take_while(|(users, level)| passes(level) && worse.is_none_or(|worse| *users < worse.0))
+        .take_while(|(load, level)| {
+            passes(level) && worse.is_none_or(|worse| load.value() < worse.0.value())
+        })
         .last();
     let state = match (fitting, worse) {
         (Some(_), Some(_)) => UsersState::Found,
@@ -156,25 +156,26 @@ fn users_answer(by_users: &[(u32, &LevelSummary)]) -> UsersAnswer {
         (None, _) => UsersState::Unknown,
     };
     let inside_above = worse.map_or_else(Vec::new, |worse| {
-        let above = by_users.iter().filter(|(users, level)| *users > worse.0 && passes(level));
-        above.map(|(users, _)| *users).collect()
+        let above =
+            by_load.iter().filter(|(load, level)| load.value() > worse.0.value() && passes(level));
+        above.map(|(load, _)| *load).collect()
     });
     UsersAnswer {
         state,
-        users: fitting.map(|(users, _)| *users),
+        load: fitting.map(|(load, _)| *load),
         is_sure: state != UsersState::Unknown
             && [fitting, worse].into_iter().flatten().all(|(_, level)| level.verdict.is_sure),
         next_worse: worse
             .filter(|_| state != UsersState::Unknown)
-            .map(|(users, level)| next_worse(*users, level)),
+            .map(|(load, level)| next_worse(*load, level)),
         inside_above,
     }
 }
 
-fn next_worse(users: u32, level: &LevelSummary) -> NextWorse {
+fn next_worse(load: Load, level: &LevelSummary) -> NextWorse {
     let verdict = &level.verdict;
     NextWorse {
-        users,
+        load,
         state: verdict.state,
         terms: verdict.terms.iter().filter(|term| term.state == verdict.state).cloned().collect(),
         error_rate: level.counts.error_rate().filter(|_| verdict.too_many_errors),
@@ -189,7 +190,7 @@ fn level_answer(level: &LevelSummary, levels: &[LevelSummary]) -> LevelAnswer {
     let ttft = level.latencies.ttft_ns.as_ref();
     LevelAnswer {
         level: level.level,
-        users: level.concurrency_asked(),
+        load: level.load(),
         user_tok_per_s: speed.map(|(speed, _)| speed),
         user_speed_is_estimated: speed.is_some_and(|(_, estimated)| estimated),
         ttft_ns_p50: ttft.and_then(|ttft| ttft.median()),
@@ -227,16 +228,16 @@ mod tests {
     fn the_largest_level_inside_and_the_next_worse() {
         let answers = answer(&[(1, 100.0), (2, 400.0), (4, 501.0), (8, 900.0)]);
         let users = &answers.users;
-        assert_eq!((users.state, users.users), (UsersState::Found, Some(2)));
+        assert_eq!((users.state, users.load), (UsersState::Found, Some(Load::Users(2))));
         let worse = users.next_worse.as_ref().expect("level 4 fails");
-        assert_eq!((worse.users, worse.state), (4, VerdictState::Fail));
+        assert_eq!((worse.load, worse.state), (Load::Users(4), VerdictState::Fail));
         assert_eq!(worse.terms.len(), 1);
         assert_eq!(worse.terms[0].term.metric, "ttft");
         assert!((worse.terms[0].value_ms.expect("measured") - 501.0).abs() < 1e-6);
         assert!(!users.is_sure, "a few dozen requests do not settle a P99");
         // 10 ms between tokens are 100 tok/s; 2 users with 11 tokens in 500 ms are 44 tok/s.
         let at = &answers.at;
-        assert_eq!((at.users, at.user_tok_per_s), (Some(2), Some(100.0)));
+        assert_eq!((at.load, at.user_tok_per_s), (Some(Load::Users(2)), Some(100.0)));
         let rate = at.output_tok_per_s.expect("a window");
         assert!((rate - 44.0).abs() < 1e-6, "{rate}");
         assert!((at.output_tok_per_hour.expect("a rate") - 44.0 * 3600.0).abs() < 1e-3);
@@ -246,25 +247,25 @@ mod tests {
     #[test]
     fn the_order_of_the_levels_does_not_matter_but_a_hole_does() {
         let answers = answer(&[(8, 300.0), (1, 100.0), (4, 501.0), (2, 200.0)]);
-        assert_eq!(answers.users.users, Some(2));
-        assert_eq!(answers.users.inside_above, [8]);
+        assert_eq!(answers.users.load, Some(Load::Users(2)));
+        assert_eq!(answers.users.inside_above, [Load::Users(8)]);
     }
 
     #[test]
     fn all_inside_is_at_least_and_none_inside_is_none() {
         let all = answer(&[(1, 100.0), (2, 110.0)]).users;
-        assert_eq!((all.state, all.users), (UsersState::AtLeast, Some(2)));
+        assert_eq!((all.state, all.load), (UsersState::AtLeast, Some(Load::Users(2))));
         assert!(all.next_worse.is_none());
         let none = answer(&[(1, 600.0), (2, 700.0)]);
-        assert_eq!((none.users.state, none.users.users), (UsersState::None, None));
-        assert_eq!(none.users.next_worse.as_ref().map(|worse| worse.users), Some(1));
-        assert_eq!(none.at.users, Some(1));
+        assert_eq!((none.users.state, none.users.load), (UsersState::None, None));
+        assert_eq!(none.users.next_worse.as_ref().map(|worse| worse.load), Some(Load::Users(1)));
+        assert_eq!(none.at.load, Some(Load::Users(1)));
     }
 
     #[test]
     fn a_repeat_that_fails_takes_its_level_out() {
         let users = answer(&[(1, 100.0), (2, 100.0), (2, 600.0)]).users;
-        assert_eq!((users.state, users.users), (UsersState::Found, Some(1)));
+        assert_eq!((users.state, users.load), (UsersState::Found, Some(Load::Users(1))));
     }
 
     #[test]
@@ -280,6 +281,6 @@ mod tests {
         run.manifest.spec.slo.terms.clear();
         run.requests.pop();
         let users = crate::summarize(&run).answers.expect("a level").users;
-        assert_eq!((users.state, users.users, users.is_sure), (UsersState::Unknown, None, false));
+        assert_eq!((users.state, users.load, users.is_sure), (UsersState::Unknown, None, false));
     }
 }

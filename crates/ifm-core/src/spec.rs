@@ -186,6 +186,32 @@ pub struct ArrivalSpec {
     pub seed: u64,
 }
 
+impl ArrivalSpec {
+    /// Mean rate over all stretches that have an end, or that of the only one, requests per
+    /// second; absent without a stretch.
+    pub fn mean_req_per_s(&self) -> Option<f64> {
+        let (mut requests, mut seconds) = (0.0, 0.0);
+        for stretch in &self.stretches {
+            let lasts = stretch.seconds.unwrap_or(1.0);
+            requests += stretch.requests_in(lasts);
+            seconds += lasts;
+        }
+        (seconds > 0.0).then(|| requests / seconds)
+    }
+}
+
+impl RateStretch {
+    /// Requests that are expected within the whole stretch if it lasts so long: the integral of
+    /// the rate.
+    pub fn requests_in(&self, seconds: f64) -> f64 {
+        let (from, to) = (self.from_req_per_s, self.to_req_per_s);
+        match self.curve {
+            RateCurve::Exponential if from != to => seconds * (to - from) / (to / from).ln(),
+            _ => seconds * (from + to) / 2.0,
+        }
+    }
+}
+
 /// When the requests of one level are sent. Without arrivals it is a closed loop: a slot sends its
 /// next request when the former ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -259,7 +259,8 @@ impl<'level> Shard<'level> {
         }
         let start_ns = mono_ns();
         let of_turn = request.meta.turn.and_then(|turn| turn.due_ns);
-        let due_ns = self.feed.due_ns(&request).or(of_turn).or(slot.free_since_ns);
+        // A request that waited for a slot was late from when the slot was free.
+        let due_ns = self.feed.due_ns(&request).or(of_turn).max(slot.free_since_ns);
         if let Some(due_ns) = due_ns
             && request.phase == Phase::Measure
         {

@@ -11,17 +11,17 @@ mod json;
 mod markdown;
 mod model;
 mod terminal;
+mod turns;
 mod vllm;
 mod words;
 
 #[cfg(test)]
 mod testing;
-mod turns;
 
 pub use html::html;
 pub use json::{SCHEMA_VERSION, json, request_line};
 pub use markdown::markdown;
-pub use model::ReportModel;
+pub use model::{ReportModel, load_unit};
 pub use terminal::{
     TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,
 };

@@ -4,7 +4,7 @@
 
 use crate::ReportModel;
 use crate::format::{ABSENT, command_line, number, percent, plain};
-use crate::model::{users, users_words};
+use crate::model::{load, load_words};
 use crate::words::{self, DEFINITIONS, accounting, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::stat::Distribution;
@@ -54,7 +54,7 @@ pub fn markdown(model: &ReportModel) -> String {
 fn table(model: &ReportModel) -> String {
     let label = model.gap_label().short();
     let heads = [
-        "users".to_owned(),
+        model.load_unit().to_owned(),
         "req/s".to_owned(),
         "out tok/s".to_owned(),
         "tok/s/user".to_owned(),
@@ -80,7 +80,7 @@ fn turns(model: &ReportModel) -> String {
     let mut out = String::new();
     for level in model.summary.levels.iter().filter(|level| !level.turns.is_empty()) {
         let heads = crate::turns::heads(level.latencies.gap_label.short());
-        out.push_str(&format!("\n**Turns at {}**\n\n", users_words(level.concurrency_asked())));
+        out.push_str(&format!("\n**Turns at {}**\n\n", load_words(level.load())));
         out.push_str(&format!("| {} |\n", heads.join(" | ")));
         out.push_str(&format!("|{}\n", "--:|".repeat(heads.len())));
         for row in crate::turns::rows(level) {
@@ -102,7 +102,7 @@ fn row(level: &LevelSummary, is_fitting: bool) -> [String; 10] {
         format!("{}{}", if is_estimated { "~" } else { "" }, number(speed))
     });
     [
-        users(level.concurrency_asked()),
+        load(level.load()),
         window.map_or_else(absent, |window| number(window.req_per_s)),
         window.map_or_else(absent, |window| number(window.output_tok_per_s)),
         speed.unwrap_or_else(absent),
@@ -121,7 +121,7 @@ fn method(model: &ReportModel) -> String {
     // A fence longer than any run of backticks inside cannot be closed by the command.
     out.push_str(&format!("````\n{}\n````\n\n", command.replace("````", "'''' ")));
     for level in &model.summary.levels {
-        let who = users_words(level.concurrency_asked());
+        let who = load_words(level.load());
         out.push_str(&format!("- {who}: {}\n", escape(&accounting(level))));
     }
     let tokens = words::provenance(&model.summary.levels);

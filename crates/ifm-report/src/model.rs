@@ -3,9 +3,9 @@
 //! Renderers read this and nothing else, so that no two formats can disagree. What is not here:
 //! how a number is written, see `format`.
 
-use crate::format::{count, plain, span};
+use crate::format::{count, number, plain, span};
 use ifm_analysis::definitions::vllm::{self, VllmSummary};
-use ifm_analysis::level::{GapLabel, measured_by_level};
+use ifm_analysis::level::{GapLabel, Load, measured_by_level};
 use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::{Manifest, RunData};
 
@@ -65,22 +65,41 @@ impl ReportModel {
         if spec.target.fresh_connections {
             parts.push("a new connection for each request, inside its time".to_owned());
         }
-        let measured = self.summary.levels.iter().map(|level| users(level.concurrency_asked()));
-        let mut users: Vec<String> = measured.collect();
-        if users.is_empty() {
-            // Stopped before anything was measured: what was asked.
-            users = spec.levels.iter().map(|level| level.concurrency.to_string()).collect();
-        }
-        let plural = if users.len() == 1 && users.first().is_some_and(|only| only == "1") {
-            "user"
-        } else {
-            "users"
-        };
-        parts.push(format!("closed loop, {} {plural}", users.join(", ")));
+        parts.push(self.loads());
         let sent: u64 = self.summary.levels.iter().map(|level| level.counts.sent).sum();
         parts.push(format!("{} requests", count(sent)));
         parts.extend(self.duration_ns().map(span));
         parts
+    }
+
+    /// The loads: `closed loop, 1, 2 users`, `open loop, 2, 4 req/s`.
+    fn loads(&self) -> String {
+        let spec = &self.manifest.spec;
+        let mut loads: Vec<Option<Load>> =
+            self.summary.levels.iter().map(LevelSummary::load).collect();
+        if loads.is_empty() {
+            // Stopped before anything was measured: what was asked.
+            loads = spec.levels.iter().map(|level| Some(Load::Users(level.concurrency))).collect();
+        }
+        let is_open = spec.levels.iter().any(|level| level.arrivals.is_some());
+        let numbers: Vec<String> = loads
+            .iter()
+            .map(|asked| match asked {
+                Some(Load::ReqPerS(rate)) => number(*rate),
+                asked => load(*asked),
+            })
+            .collect();
+        let (kind, unit) = match (is_open, loads.as_slice()) {
+            (true, _) => ("open", "req/s"),
+            (false, [Some(Load::Users(1))]) => ("closed", "user"),
+            (false, _) => ("closed", "users"),
+        };
+        format!("{kind} loop, {} {unit}", numbers.join(", "))
+    }
+
+    /// What the loads are counted in: `users`, or `asked` requests per second.
+    pub(crate) fn load_unit(&self) -> &'static str {
+        self.summary.levels.first().map_or("users", load_unit)
     }
 
     /// Lengths of prompts and answers as they were asked for: what was sent, where that is known,
@@ -122,18 +141,35 @@ impl ReportModel {
     /// Index into the spec of the largest level that fits, for its mark in a table.
     pub(crate) fn fitting_level(&self) -> Option<u16> {
         let answers = self.summary.answers.as_ref()?;
-        answers.users.users.map(|_| answers.at.level)
+        answers.users.load.map(|_| answers.at.level)
     }
 }
 
-/// A number of users, or a sign that it is not known.
-pub(crate) fn users(users: Option<u32>) -> String {
-    users.map_or_else(|| "?".to_owned(), |users| count(u64::from(users)))
+/// A load in a table: `4` users, `2.5/s`, or a sign that it is not known.
+pub(crate) fn load(load: Option<Load>) -> String {
+    match load {
+        None => "?".to_owned(),
+        Some(Load::Users(users)) => count(u64::from(users)),
+        Some(Load::ReqPerS(rate)) => format!("{}/s", number(rate)),
+    }
 }
 
-/// A number of users in words: `1 user`, `4 users`.
-pub(crate) fn users_words(number: Option<u32>) -> String {
-    format!("{} {}", users(number), if number == Some(1) { "user" } else { "users" })
+/// What the load of a level is counted in, as the head of a column.
+pub fn load_unit(level: &LevelSummary) -> &'static str {
+    match level.load() {
+        Some(Load::ReqPerS(_)) => "asked",
+        _ => "users",
+    }
+}
+
+/// A load in words: `1 user`, `4 users`, `2.5 req/s`.
+pub(crate) fn load_words(asked: Option<Load>) -> String {
+    match asked {
+        None => "unknown load".to_owned(),
+        Some(Load::Users(1)) => "1 user".to_owned(),
+        Some(Load::Users(_)) => format!("{} users", load(asked)),
+        Some(Load::ReqPerS(rate)) => format!("{} req/s", number(rate)),
+    }
 }
 
 /// A length in words: the one that there is, or the mean of several.

@@ -4,9 +4,9 @@
 //! from a server have been cleaned by `plain` before they get here.
 
 use crate::format::{count, limit, number, percent, span};
-use crate::model::{ReportModel, users, users_words};
+use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
-use ifm_analysis::level::{GapLabel, WindowKind};
+use ifm_analysis::level::{GapLabel, Load, WindowKind};
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
 use ifm_analysis::stat::Percentile;
 use ifm_analysis::warning::{CheckState, Severity};
@@ -66,9 +66,9 @@ pub(crate) fn answers(answers: &Answers, checks: &[CheckResult]) -> [Answer; 4] 
 
 fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer {
     let worse = answer.next_worse.as_ref().map(|worse| next_worse(worse, label));
-    let value = match (answer.state, answer.users) {
-        (UsersState::Found, number) => users(number),
-        (UsersState::AtLeast, number) => format!("at least {}", users(number)),
+    let value = match (answer.state, answer.load) {
+        (UsersState::Found, asked) => load(asked),
+        (UsersState::AtLeast, asked) => format!("at least {}", load(asked)),
         (UsersState::None, _) => "none".to_owned(),
         (UsersState::Unknown, _) => "not known".to_owned(),
     };
@@ -88,10 +88,15 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         detail.push_str("; not settled: too few requests to be sure");
     }
     if !answer.inside_above.is_empty() {
-        let above: Vec<String> = answer.inside_above.iter().map(u32::to_string).collect();
+        let above: Vec<String> =
+            answer.inside_above.iter().map(|above| load(Some(*above))).collect();
         detail.push_str(&format!("; yet {} is inside, measure again", above.join(", ")));
     }
-    Answer { question: "How many users?", value, unit: "", detail }
+    let question = match (answer.load, answer.next_worse.as_ref().map(|worse| worse.load)) {
+        (Some(Load::ReqPerS(_)), _) | (_, Some(Load::ReqPerS(_))) => "How many requests?",
+        _ => "How many users?",
+    };
+    Answer { question, value, unit: "", detail }
 }
 
 fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
@@ -100,7 +105,7 @@ fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
     reasons
         .extend(worse.error_rate.map(|rate| format!("{} of the requests failed", percent(rate))));
     let verb = if worse.state == VerdictState::Fail { "fails" } else { "cannot be judged" };
-    format!("{} {verb}: {}", count(u64::from(worse.users)), reasons.join(", "))
+    format!("{} {verb}: {}", load(Some(worse.load)), reasons.join(", "))
 }
 
 fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
@@ -117,8 +122,8 @@ fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
         parts.push(format!("first token after {}{}", span(p50), tail.unwrap_or_default()));
     }
     parts.extend(at.gap_ns_p50.map(|gap| format!("{} {}", at.gap_label.short(), span(gap))));
-    if answer.users.is_none() {
-        parts.push(format!("with {}", users_words(at.users)));
+    if answer.load.is_none() {
+        parts.push(format!("with {}", load_words(at.load)));
     }
     Answer {
         question: "One user there",
@@ -172,8 +177,8 @@ pub(crate) type Told = (Severity, String);
 pub(crate) fn told(warnings: &[Warning]) -> Vec<Told> {
     let same = |a: &Warning, b: &Warning| {
         (a.check, a.severity, &a.text) == (b.check, b.severity, &b.text)
-            && a.users.is_some()
-            && b.users.is_some()
+            && a.load.is_some()
+            && b.load.is_some()
     };
     let mut lines = Vec::new();
     for (index, first) in warnings.iter().enumerate() {
@@ -184,11 +189,12 @@ pub(crate) fn told(warnings: &[Warning]) -> Vec<Told> {
             .iter()
             .skip(index)
             .filter(|other| same(first, other))
-            .map(|other| users(other.users))
+            .map(|other| load(other.load))
             .collect();
         let text = match levels.split_last() {
             Some((last, before)) if !before.is_empty() => {
-                format!("{} and {last} users: {}", before.join(", "), first.text)
+                let unit = if matches!(first.load, Some(Load::Users(_))) { " users" } else { "" };
+                format!("{} and {last}{unit}: {}", before.join(", "), first.text)
             }
             _ => warning(first),
         };
@@ -199,8 +205,8 @@ pub(crate) fn told(warnings: &[Warning]) -> Vec<Told> {
 
 /// A warning with its level: `64 users: 3 of 120 requests failed`.
 pub(crate) fn warning(warning: &Warning) -> String {
-    match (warning.level, warning.users) {
-        (Some(_), Some(_)) => format!("{}: {}", users_words(warning.users), warning.text),
+    match (warning.level, warning.load) {
+        (Some(_), Some(_)) => format!("{}: {}", load_words(warning.load), warning.text),
         (Some(level), None) => format!("level {level}: {}", warning.text),
         (None, _) => warning.text.clone(),
     }

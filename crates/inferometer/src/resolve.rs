@@ -5,17 +5,22 @@ use crate::cli::load_args::{Format, LoadArgs};
 use crate::exit::Failure;
 use crate::server::{self, Inspection};
 use crate::url::BaseUrl;
-use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
+use ifm_core::spec::{
+    Api, ArrivalSpec, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec,
+};
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect;
 use ifm_wire::request::{TemplateSpec, is_secret_field, is_secret_header};
-use ifm_workload::{LengthRange, RandomSpec, Shape};
+use ifm_workload::{Arrivals, LengthRange, RandomSpec, Shape};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+
+/// Requests that warm a server up before an open loop.
+const OPEN_LOOP_WARMUP: u32 = 4;
 
 /// How a level ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,10 +56,12 @@ impl Ending {
 }
 
 /// One level as asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct LevelRequest {
     /// Users.
     pub concurrency: u32,
+    /// When requests are due, in an open loop; its seed is set by [`resolve`].
+    pub arrivals: Option<ArrivalSpec>,
     /// How it ends.
     pub ending: Ending,
     /// Warm-up requests; one per user when absent.
@@ -191,7 +198,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             seed,
             prompt_lengths: None,
         },
-        levels: levels.iter().map(load_spec).collect(),
+        levels: load_specs(levels, seed)?,
         limits: LimitSpec {
             connect_s: Some(args.connect_timeout),
             // Without a stream there is no first token to wait for.
@@ -227,15 +234,32 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     })
 }
 
-fn load_spec(level: &LevelRequest) -> LoadSpec {
-    LoadSpec {
+fn load_specs(levels: &[LevelRequest], seed: u64) -> Result<Vec<LoadSpec>, Failure> {
+    (0..).zip(levels).map(|(index, level)| load_spec(level, seed.wrapping_add(index))).collect()
+}
+
+fn load_spec(level: &LevelRequest, seed: u64) -> Result<LoadSpec, Failure> {
+    let mut load = LoadSpec {
         concurrency: level.concurrency,
         arrivals: None,
         requests: level.ending.requests,
         duration_s: level.ending.duration_s,
         sessions: level.ending.sessions,
         warmup_requests: level.warmup.unwrap_or(level.concurrency),
+    };
+    if let Some(mut arrivals) = level.arrivals.clone() {
+        arrivals.seed = seed;
+        // Stretches of their own length end the level; one rate lasts as long as the level.
+        let own_s = arrivals.stretches.iter().map(|stretch| stretch.seconds).sum::<Option<f64>>();
+        load.duration_s = own_s.or(load.duration_s);
+        if let (None, Some(stretch)) = (own_s, arrivals.stretches.last_mut()) {
+            stretch.seconds = load.duration_s;
+        }
+        Arrivals::new(&arrivals).map_err(|error| Failure::usage(error.to_string()))?;
+        load.warmup_requests = level.warmup.unwrap_or(OPEN_LOOP_WARMUP);
+        load.arrivals = Some(arrivals);
     }
+    Ok(load)
 }
 
 fn typed_url(args: &LoadArgs) -> Result<Option<String>, Failure> {

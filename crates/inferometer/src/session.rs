@@ -11,7 +11,8 @@ use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
-use ifm_core::{ClientHealth, Manifest, RunData, RunState};
+use ifm_core::spec::{ArrivalSpec, LoadSpec};
+use ifm_core::{ClientHealth, Manifest, Outcome, RequestRecord, RunData, RunState};
 use ifm_drive::{
     DriveError, Evidence, LevelPlan, LevelResult, Limits, Loop, Progress, Stop, StopLevel, Target,
 };
@@ -115,6 +116,12 @@ impl Session {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
             };
+            if result.workload_ended && self.source.is_exhausted() {
+                terminal::warn(
+                    "the data set has no more prompts; --repeat-prompts begins again, and a server \
+                     with a prefix cache will know them",
+                );
+            }
             self.evidence.merge(&result.evidence);
             manifest.levels.extend(result.info);
             if let Err(error) = self.sink.writer.checkpoint_manifest(manifest) {
@@ -122,7 +129,7 @@ impl Session {
             }
             let summary = self.show_level(manifest, index);
             if let Some(error) = result.gave_up {
-                let of_level = |record: &&ifm_core::RequestRecord| {
+                let of_level = |record: &&RequestRecord| {
                     usize::from(record.level) == index && record.outcome.is_ok()
                 };
                 return match self.sink.records.iter().find(of_level) {
@@ -148,12 +155,13 @@ impl Session {
 
     fn run_level(&mut self, index: usize) -> Result<LevelResult, DriveError> {
         let plan = self.plan(index);
-        let sessions = self.job.spec.levels[index].sessions;
-        self.source.begin_level(plan.first_seq, plan.slots, sessions);
-        let users = if plan.slots == 1 { "user" } else { "users" };
+        let load = &self.job.spec.levels[index];
+        let sent = sent(&self.sink.records);
+        self.source.begin_level(sent, load).map_err(DriveError::Source)?;
+        let asked = load_words(load);
         let label = match self.job.spec.levels.len() {
-            1 => format!("{} {users}", plan.slots),
-            levels => format!("level {} of {levels}, {} {users}", index + 1, plan.slots),
+            1 => asked,
+            levels => format!("level {} of {levels}, {asked}", index + 1),
         };
         let over = AtomicBool::new(false);
         let (source, sink, monitor) = (&mut self.source, &mut self.sink, &mut self.monitor);
@@ -188,7 +196,7 @@ impl Session {
                 keep_text: spec.keep_text || self.source.follows_answers(),
             },
             follows_answers: self.source.follows_answers(),
-            arrivals: Loop::Closed,
+            arrivals: if load.arrivals.is_some() { Loop::Open } else { Loop::Closed },
             slots: load.concurrency,
             warmup_requests: load.warmup_requests,
             requests: load.requests,
@@ -210,13 +218,15 @@ impl Session {
     fn show_level(&self, manifest: &Manifest, index: usize) -> Option<LevelSummary> {
         let mut manifest = manifest.clone();
         manifest.levels.retain(|level| usize::from(level.level) == index);
-        let of_level = |record: &&ifm_core::RequestRecord| usize::from(record.level) == index;
+        let of_level = |record: &&RequestRecord| usize::from(record.level) == index;
         let requests = self.sink.records.iter().filter(of_level).cloned().collect();
         let run = RunData { manifest, requests, series: Vec::new() };
         let summary = ifm_analysis::summarize(&run).levels.into_iter().next()?;
         if self.job.format == Format::Text && self.job.spec.levels.len() > 1 && !self.job.quiet {
             if self.shown.is_empty() {
-                let header = ifm_report::level_header(&self.style, summary.latencies.gap_label);
+                let unit = ifm_report::load_unit(&summary);
+                let gap = summary.latencies.gap_label;
+                let header = ifm_report::level_header(&self.style, gap, unit);
                 terminal::print(&format!("\n{header}\n"));
             }
             terminal::print(&format!("{}\n", ifm_report::level_line(&summary, &self.style, false)));
@@ -244,7 +254,7 @@ impl Session {
             Ended::Lost(error) => Some(format!("{SERVER_LOST}: {error}")),
             Ended::Failed(error) => Some(error.to_string()),
         };
-        let sent = records.len() as u32;
+        let sent = sent(&records);
         manifest.workload = Some(source.sent_workload(sent, &job.spec.target.api));
         manifest.prompts_sha256 = Some(source.prompts_sha256());
         manifest.clock.offset_ns = evidence
@@ -282,6 +292,20 @@ impl Session {
         }
         verdict(&run, &model.summary, &ended, signals)
     }
+}
+
+/// The load of a level in words.
+fn load_words(load: &LoadSpec) -> String {
+    match load.arrivals.as_ref().and_then(ArrivalSpec::mean_req_per_s) {
+        Some(rate) => format!("{rate:.4} req/s"),
+        None if load.concurrency == 1 => "1 user".to_owned(),
+        None => format!("{} users", load.concurrency),
+    }
+}
+
+/// Requests that were sent: those of an open loop for which there was no time were not.
+fn sent(records: &[RequestRecord]) -> u32 {
+    records.iter().filter(|record| record.outcome != Outcome::Dropped).count() as u32
 }
 
 /// Shows the result; rows of levels that are already on the screen are not repeated.
@@ -345,7 +369,7 @@ fn is_plateau(levels: &[LevelSummary]) -> bool {
 
 fn judge(
     job: &Job,
-    records: &[ifm_core::RequestRecord],
+    records: &[RequestRecord],
     evidence: &Evidence,
     steal_share: Option<f64>,
 ) -> ClientHealth {

@@ -145,6 +145,15 @@ impl Lists {
 }
 
 impl Latencies {
+    /// Whether requests of an open loop waited to be sent, so that latencies from their due times
+    /// are longer by more than 1 % in the mean than those from their starts.
+    pub fn waited_to_be_sent(&self) -> bool {
+        match (&self.e2e_ns, &self.e2e_ns_from_due) {
+            (Some(from_start), Some(from_due)) => from_due.mean > from_start.mean * 1.01,
+            _ => false,
+        }
+    }
+
     pub(crate) fn of(measured: &[&RequestRecord], percentiles: &[f64]) -> Latencies {
         let ok: Vec<&RequestRecord> =
             measured.iter().copied().filter(|record| record.outcome.is_ok()).collect();

@@ -24,6 +24,7 @@ use crate::stat::distribution::DEFAULT_PERCENTILES;
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{LevelInfo, Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
+use throughput::Target;
 
 /// The summary of one level.
 #[derive(Debug, Clone, PartialEq)]
@@ -61,9 +62,19 @@ impl LevelSummary {
         self.steady.as_ref().or(self.whole.as_ref())
     }
 
-    /// Requests in flight that were asked for.
+    /// Requests in flight that were asked for; absent in an open loop, where the server decides.
     pub fn concurrency_asked(&self) -> Option<u32> {
-        self.asked.as_ref().map(|asked| asked.concurrency)
+        let asked = self.asked.as_ref().filter(|asked| asked.arrivals.is_none())?;
+        Some(asked.concurrency)
+    }
+
+    /// The load that was asked for.
+    pub fn load(&self) -> Option<Load> {
+        let asked = self.asked.as_ref()?;
+        match &asked.arrivals {
+            None => Some(Load::Users(asked.concurrency)),
+            Some(arrivals) => arrivals.mean_req_per_s().map(Load::ReqPerS),
+        }
     }
 
     /// Median speed that one user sees, tokens per second, and whether it is an estimate because
@@ -75,6 +86,25 @@ impl LevelSummary {
         median(&self.latencies.user_tok_per_s)
             .map(|speed| (speed, false))
             .or_else(|| median(&self.latencies.user_tok_per_s_estimated).map(|speed| (speed, true)))
+    }
+}
+
+/// What grows from one level to the next.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Load {
+    /// Requests in flight, in a closed loop.
+    Users(u32),
+    /// Requests that are due per second, in an open loop; the mean where the rate changes.
+    ReqPerS(f64),
+}
+
+impl Load {
+    /// The number, by which loads of one kind are ordered.
+    pub fn value(self) -> f64 {
+        match self {
+            Load::Users(users) => f64::from(users),
+            Load::ReqPerS(rate) => rate,
+        }
     }
 }
 
@@ -121,12 +151,11 @@ pub(crate) fn summarize_measured(
         measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
     let evaluation = crate::goodput::evaluate(&spec.slo, &sent);
     let good = evaluation.as_ref().map(|evaluation| evaluation.good.as_slice());
-    let windows = throughput::windows(
-        asked.as_ref().map(|asked| asked.concurrency),
-        latencies.e2e_ns.as_ref(),
-        &sent,
-        good,
-    );
+    let target = match &asked {
+        Some(LoadSpec { arrivals: Some(_), .. }) => Target::Rate,
+        asked => Target::InFlight(asked.as_ref().map(|asked| asked.concurrency)),
+    };
+    let windows = throughput::windows(target, latencies.e2e_ns.as_ref(), &sent, good);
     let verdict = slo::judge(&spec.slo, &latencies, &counts);
     LevelSummary {
         level,

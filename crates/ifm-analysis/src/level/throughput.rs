@@ -16,7 +16,8 @@ const NS_PER_S: f64 = 1e9;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowKind {
     /// From the first to the last moment at which the asked number of requests was in flight: the
-    /// ramp at the start and the drain at the end, when slots had nothing more to send, are out.
+    /// ramp at the start and the drain at the end, when slots had nothing more to send, are out. In
+    /// an open loop, from one median answer after the first start to the last start.
     Steady,
     /// From the first start to the last end.
     Whole,
@@ -83,6 +84,15 @@ pub struct WindowSummary {
     pub good_req_per_s: Option<f64>,
 }
 
+/// What a level was to keep up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// Requests in flight; absent where it is not known.
+    InFlight(Option<u32>),
+    /// Requests per second, whatever is in flight.
+    Rate,
+}
+
 /// The windows of a level.
 pub(crate) struct Windows {
     pub whole: Option<WindowSummary>,
@@ -92,7 +102,7 @@ pub(crate) struct Windows {
 
 /// Finds the windows and counts in them. `good` has one entry per request of `sent`.
 pub(crate) fn windows(
-    target: Option<u32>,
+    target: Target,
     e2e_ns: Option<&Distribution>,
     sent: &[&RequestRecord],
     good: Option<&[bool]>,
@@ -115,23 +125,36 @@ fn whole_window(sent: &[&RequestRecord]) -> Option<Window> {
 }
 
 fn steady_window(
-    target: Option<u32>,
+    target: Target,
     e2e_ns: Option<&Distribution>,
     in_flight: &InFlight,
     sent: &[&RequestRecord],
 ) -> Result<Window, String> {
-    let target = target.ok_or("the number of requests in flight that was asked is not known")?;
     let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request came back complete")?;
-    let (start_ns, end_ns) = in_flight.span_with(target.max(1)).ok_or_else(|| {
-        format!("{} never in flight at once, at most {}", requests_were(target), in_flight.max())
-    })?;
-    let window = Window { kind: WindowKind::Steady, start_ns, end_ns };
+    let (window, what) = match target {
+        Target::InFlight(target) => {
+            let target =
+                target.ok_or("the number of requests in flight that was asked is not known")?;
+            let were = requests_were(target);
+            let (start_ns, end_ns) = in_flight.span_with(target.max(1)).ok_or_else(|| {
+                format!("{were} never in flight at once, at most {}", in_flight.max())
+            })?;
+            let window = Window { kind: WindowKind::Steady, start_ns, end_ns };
+            (window, format!("{were} in flight"))
+        }
+        Target::Rate => {
+            let starts = sent.iter().map(|record| record.start_ns);
+            let (first, last) = (starts.clone().min(), starts.max());
+            let start_ns = first.unwrap_or(0).saturating_add(e2e_ns as u64);
+            let end_ns = last.unwrap_or(0).max(start_ns);
+            let window = Window { kind: WindowKind::Steady, start_ns, end_ns };
+            (window, "requests were sent".to_owned())
+        }
+    };
     let e2e_s = e2e_ns / NS_PER_S;
     if window.seconds() < STEADY_E2E_MIN * e2e_s {
         return Err(format!(
-            "{} in flight for {} altogether, less than {STEADY_E2E_MIN} times the median request \
-             of {}",
-            requests_were(target),
+            "{what} for {} altogether, less than {STEADY_E2E_MIN} times the median request of {}",
             seconds(window.seconds()),
             seconds(e2e_s)
         ));
@@ -141,9 +164,8 @@ fn steady_window(
             as u64;
     if completions < STEADY_COMPLETIONS_MIN {
         return Err(format!(
-            "only {completions} answers completed while {} in flight, fewer than \
-             {STEADY_COMPLETIONS_MIN}",
-            requests_were(target)
+            "only {completions} answers completed while {what}, fewer than \
+             {STEADY_COMPLETIONS_MIN}"
         ));
     }
     Ok(window)

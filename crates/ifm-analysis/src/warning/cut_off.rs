@@ -8,28 +8,24 @@ const SHARE_MAX: f64 = 0.05;
 
 pub(super) const CHECK: Check = Check {
     id: "cut_off",
-    title: "few requests were cut off or dropped by the client",
+    title: "few requests were cut off by the client",
     run: Made::ByLevel(make),
 };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let counts = &level.counts;
-    let planned = counts.sent + counts.dropped;
-    if planned == 0 {
+    if counts.sent == 0 {
         return AtLevel::NotApplicable;
     }
-    let missing = counts.cancelled + counts.dropped;
-    let share = missing as f64 / planned as f64;
+    let share = counts.cancelled as f64 / counts.sent as f64;
     if share <= SHARE_MAX {
         return AtLevel::Silent;
     }
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "{} requests were cut off and {} dropped ({}): long answers are missing from the \
-             latencies",
+            "{} requests were cut off ({}): long answers are missing from the latencies",
             counts.cancelled,
-            counts.dropped,
             percent(share)
         ),
     )

@@ -14,11 +14,12 @@ mod cut_off;
 mod drift;
 mod failures;
 mod output_length;
+mod overload;
 mod prompt_length;
 mod repeats;
 mod samples;
 
-use crate::level::{LevelSummary, MeasuredByLevel};
+use crate::level::{LevelSummary, Load, MeasuredByLevel};
 use ifm_core::{RequestRecord, RunData};
 
 /// How much a warning weighs, lightest first.
@@ -44,7 +45,7 @@ impl Severity {
 }
 
 /// One thing that deserves caution.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Warning {
     /// Id of the check.
     pub check: &'static str,
@@ -52,9 +53,9 @@ pub struct Warning {
     pub severity: Severity,
     /// Index of the level; absent if it is about the whole run.
     pub level: Option<u16>,
-    /// Requests in flight asked for at that level.
-    pub users: Option<u32>,
-    /// What was found, in words with numbers. Names no level: see `users`.
+    /// The load asked for at that level.
+    pub load: Option<Load>,
+    /// What was found, in words with numbers. Names no level: see `load`.
     pub text: String,
 }
 
@@ -84,7 +85,7 @@ impl CheckState {
 }
 
 /// A check and what it found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct CheckResult {
     /// Id, stable over versions.
     pub id: &'static str,
@@ -151,10 +152,11 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 13] = [
+const CHECKS: [&Check; 14] = [
     &failures::CHECK,
     &completeness::CHECK,
     &concurrency::CHECK,
+    &overload::CHECK,
     &cut_off::CHECK,
     &client::CHECK,
     &counting::CHECK,
@@ -217,7 +219,7 @@ impl Check {
             check: self.id,
             severity,
             level: level.map(|level| level.level),
-            users: level.and_then(LevelSummary::concurrency_asked),
+            load: level.and_then(LevelSummary::load),
             text,
         }
     }

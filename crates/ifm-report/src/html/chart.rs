@@ -1,6 +1,6 @@
-//! Line charts of a measure against the number of users, drawn as SVG.
+//! Line charts of a measure against the load, drawn as SVG.
 //!
-//! Only measured points are drawn and joined; nothing is extended. Users are on a binary
+//! Only measured points are drawn and joined; nothing is extended. The load is on a binary
 //! logarithmic axis with a tick for each measured number. The table of levels holds the same
 //! numbers for those who cannot see the drawing. What is not here: any other kind of chart.
 
@@ -22,7 +22,7 @@ const LABEL_HEIGHT: f64 = 14.0;
 
 /// A measured point.
 struct Point {
-    users: f64,
+    load: f64,
     value: f64,
     /// Whether its level is inside the latency target.
     is_inside: bool,
@@ -39,16 +39,19 @@ pub(super) struct Chart {
     id: &'static str,
     question: String,
     axis: String,
+    /// What the loads are counted in.
+    unit: &'static str,
     lines: Vec<Line>,
     /// Upper bound of the latency target.
     limit: Option<f64>,
     write: fn(f64) -> String,
 }
 
-/// The charts of a run; none with fewer than two different numbers of users.
+/// The charts of a run; none with fewer than two different loads.
 pub(super) fn charts(model: &ReportModel) -> Vec<Chart> {
     let levels = &model.summary.levels;
     let label = model.gap_label();
+    let unit = model.load_unit();
     let limit = |metric: &str| {
         let terms = &model.manifest.spec.slo.terms;
         terms.iter().find(|term| term.metric == metric).map(|term| term.limit_ms * 1e6)
@@ -65,6 +68,7 @@ pub(super) fn charts(model: &ReportModel) -> Vec<Chart> {
             id: "chart-output",
             question: "How much comes out?".to_owned(),
             axis: "output tok/s".to_owned(),
+            unit,
             lines: vec![output],
             limit: None,
             write: number,
@@ -73,6 +77,7 @@ pub(super) fn charts(model: &ReportModel) -> Vec<Chart> {
             id: "chart-ttft",
             question: "How long until the first token?".to_owned(),
             axis: "TTFT".to_owned(),
+            unit,
             lines: percentiles(|level| level.latencies.ttft_ns.as_ref()),
             limit: limit("ttft"),
             write: span,
@@ -81,6 +86,7 @@ pub(super) fn charts(model: &ReportModel) -> Vec<Chart> {
             id: "chart-gap",
             question: "How even is the stream?".to_owned(),
             axis: format!("{} ({})", label.short(), label.long()),
+            unit,
             lines: percentiles(|level| level.latencies.gap_ns.as_ref()),
             limit: limit("itl"),
             write: span,
@@ -99,13 +105,13 @@ fn line(
         .iter()
         .filter_map(|level| {
             Some(Point {
-                users: f64::from(level.concurrency_asked()?.max(1)),
+                load: level.load()?.value(),
                 value: value(level)?,
                 is_inside: level.verdict.state == VerdictState::Pass,
             })
         })
         .collect();
-    points.sort_by(|a, b| a.users.total_cmp(&b.users));
+    points.sort_by(|a, b| a.load.total_cmp(&b.load));
     Line { name, class, points }
 }
 
@@ -113,7 +119,7 @@ impl Chart {
     fn is_worth_drawing(&self) -> bool {
         self.lines.iter().any(|line| {
             let (first, last) = (line.points.first(), line.points.last());
-            first.zip(last).is_some_and(|(first, last)| first.users < last.users)
+            first.zip(last).is_some_and(|(first, last)| first.load < last.load)
         })
     }
 
@@ -132,14 +138,14 @@ impl Chart {
     pub fn draw(&self) -> Markup {
         let (left, right, top, bottom) = MARGIN;
         let scale = self.top();
-        let users: Vec<f64> = self.points().map(|point| point.users).collect();
-        let low = users.iter().copied().fold(f64::INFINITY, f64::min).log2();
-        let high = users.iter().copied().fold(1.0, f64::max).log2();
-        let x = |users: f64| {
-            left + (users.log2() - low) / (high - low).max(1e-9) * (WIDTH - left - right)
+        let loads: Vec<f64> = self.points().map(|point| point.load).collect();
+        let low = loads.iter().copied().fold(f64::INFINITY, f64::min).log2();
+        let high = loads.iter().copied().fold(f64::MIN_POSITIVE, f64::max).log2();
+        let x = |load: f64| {
+            left + (load.log2() - low) / (high - low).max(1e-9) * (WIDTH - left - right)
         };
         let y = |value: f64| HEIGHT - bottom - value / scale * (HEIGHT - top - bottom);
-        let mut ticks = users;
+        let mut ticks = loads;
         ticks.sort_by(f64::total_cmp);
         ticks.dedup();
         html! {
@@ -147,20 +153,20 @@ impl Chart {
                 figcaption { (self.question) }
                 svg class="chart" viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) role="img"
                     aria-labelledby=(format!("{0}-title {0}-desc", self.id)) {
-                    title id=(format!("{}-title", self.id)) { (self.axis) " against users" }
+                    title id=(format!("{}-title", self.id)) { (self.axis) " against " (self.unit) }
                     desc id=(format!("{}-desc", self.id)) { (self.description()) }
                     @for step in 0..=TICKS {
                         @let value = scale * f64::from(step) / f64::from(TICKS);
                         line class="tick" x1=(left) x2=(WIDTH - right) y1=(px(y(value))) y2=(px(y(value))) {}
                         text x=(left - 6.0) y=(px(y(value) + 4.0)) text-anchor="end" { ((self.write)(value)) }
                     }
-                    @for users in &ticks {
-                        line class="axis" x1=(px(x(*users))) x2=(px(x(*users))) y1=(HEIGHT - bottom) y2=(HEIGHT - bottom + 4.0) {}
+                    @for load in &ticks {
+                        line class="axis" x1=(px(x(*load))) x2=(px(x(*load))) y1=(HEIGHT - bottom) y2=(HEIGHT - bottom + 4.0) {}
                     }
-                    @for users in spread(&ticks, &x) {
-                        text x=(px(x(users))) y=(HEIGHT - bottom + 17.0) text-anchor="middle" { (ticked(users)) }
+                    @for load in spread(&ticks, &x) {
+                        text x=(px(x(load))) y=(HEIGHT - bottom + 17.0) text-anchor="middle" { (ticked(load)) }
                     }
-                    text x=(WIDTH / 2.0) y=(HEIGHT - 4.0) text-anchor="middle" { "users" }
+                    text x=(WIDTH / 2.0) y=(HEIGHT - 4.0) text-anchor="middle" { (self.unit) }
                     @if let Some(limit) = self.limit.filter(|limit| *limit <= scale) {
                         line class="limit" x1=(left) x2=(WIDTH - right) y1=(px(y(limit))) y2=(px(y(limit))) {}
                         text x=(left + 4.0) y=(px(y(limit) - 4.0)) { "limit " ((self.write)(limit)) }
@@ -178,14 +184,14 @@ impl Chart {
         let path: Vec<String> = line
             .points
             .iter()
-            .map(|point| format!("{},{}", px(x(point.users)), px(y(point.value))))
+            .map(|point| format!("{},{}", px(x(point.load)), px(y(point.value))))
             .collect();
         html! {
             polyline class={ "line " (line.class) } points=(path.join(" ")) {}
             @for point in &line.points {
                 circle class={ (line.class) @if point.is_inside { " inside" } } r="3.5"
-                    cx=(px(x(point.users))) cy=(px(y(point.value))) {
-                    title { "users " (ticked(point.users)) ": " ((self.write)(point.value)) }
+                    cx=(px(x(point.load))) cy=(px(y(point.value))) {
+                    title { (self.unit) " " (ticked(point.load)) ": " ((self.write)(point.value)) }
                 }
             }
         }
@@ -212,16 +218,22 @@ impl Chart {
         let ends = self.lines.iter().filter_map(|line| {
             let (first, last) = (line.points.first()?, line.points.last()?);
             Some(format!(
-                "{}: {} at {}, {} at {} users.",
+                "{}: {} at {}, {} at {} {}.",
                 line.name,
                 (self.write)(first.value),
-                ticked(first.users),
+                ticked(first.load),
                 (self.write)(last.value),
-                ticked(last.users)
+                ticked(last.load),
+                self.unit
             ))
         });
         ends.collect::<Vec<_>>().join(" ") + " Filled points are inside the latency target."
     }
+}
+
+/// A load: a whole number of users, or a rate.
+fn ticked(load: f64) -> String {
+    if load.fract() == 0.0 { count(load as u64) } else { number(load) }
 }
 
 /// Those ticks whose labels do not run into each other; the first is always kept.
@@ -247,11 +259,6 @@ fn nice_above(value: f64) -> f64 {
         .map(|step| step * power)
         .find(|top| *top >= value)
         .unwrap_or(10.0 * power)
-}
-
-/// A number of users, which is whole.
-fn ticked(users: f64) -> String {
-    count(users as u64)
 }
 
 /// A coordinate with one digit after the point.

@@ -3,7 +3,7 @@
 use super::time_cell;
 use crate::ReportModel;
 use crate::format::{ABSENT, bytes, command_line, count, number, percent, plain, span};
-use crate::model::users;
+use crate::model::load;
 use crate::words::{self, DEFINITIONS};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::stat::Distribution;
@@ -24,7 +24,7 @@ pub(super) fn latency_table(model: &ReportModel) -> Markup {
                     caption { "Over complete answers. " (PERCENTILE_RULE) "." }
                     thead {
                         tr {
-                            th scope="col" { "users" }
+                            th scope="col" { (model.load_unit()) }
                             th scope="col" { "metric" }
                             th scope="col" { "n" }
                             th scope="col" { "mean" }
@@ -68,7 +68,7 @@ fn rows(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
 fn latency_row(level: &LevelSummary, name: &str, distribution: &Distribution) -> Markup {
     html! {
         tr {
-            td { (users(level.concurrency_asked())) }
+            td { (load(level.load())) }
             th scope="row" { (name) }
             td { (count(distribution.n)) }
             td { (span(distribution.mean)) }
@@ -89,7 +89,7 @@ pub(super) fn accounting(model: &ReportModel) -> Markup {
                     caption { "Every request that was planned, with its tokens per request." }
                     thead {
                         tr {
-                            @for name in ["users", "requests", "in flight", "prompt tokens", "output tokens", "counted"] {
+                            @for name in [model.load_unit(), "requests", "in flight", "prompt tokens", "output tokens", "counted"] {
                                 th scope="col" { (name) }
                             }
                         }
@@ -113,7 +113,7 @@ fn accounting_row(level: &LevelSummary) -> Markup {
     let cached = tokens.cached_share.filter(|share| *share > 0.0);
     html! {
         tr {
-            th scope="row" { (users(level.concurrency_asked())) }
+            th scope="row" { (load(level.load())) }
             td { (words::accounting(level)) }
             td {
                 @match level.window() {

@@ -10,7 +10,7 @@ mod method;
 
 use crate::ReportModel;
 use crate::format::{ABSENT, number, percent, plain};
-use crate::model::users;
+use crate::model::load;
 use crate::words::{self, marked_span, note};
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
@@ -74,7 +74,7 @@ fn turns(model: &ReportModel) -> Markup {
             section aria-labelledby="turns" {
                 h2 id="turns" { "Turns of the conversations" }
                 @for level in levels {
-                    h3 { (crate::model::users_words(level.concurrency_asked())) }
+                    h3 { (crate::model::load_words(level.load())) }
                     div class="scroll" {
                         table {
                             thead {
@@ -145,7 +145,7 @@ fn tiles(model: &ReportModel) -> Markup {
         .filter(|check| check.state() == CheckState::Invalid)
         .map(|check| check.title)
         .collect();
-    let verdict = |index: usize| match (index, answers.users.users, answers.users.state) {
+    let verdict = |index: usize| match (index, answers.users.load, answers.users.state) {
         (0, Some(_), _) if answers.users.is_sure => "pass",
         (0, Some(_), _) => "caution",
         (0, None, ifm_analysis::answer::UsersState::None) => "fail",
@@ -224,7 +224,7 @@ fn charts(model: &ReportModel) -> Markup {
     }
     html! {
         section aria-labelledby="charts" {
-            h2 id="charts" { "Against the number of users" }
+            h2 id="charts" { "Against the load" }
             div class="charts" {
                 @for chart in &charts { (chart.draw()) }
             }
@@ -251,7 +251,7 @@ fn levels(model: &ReportModel) -> Markup {
                     }
                     thead {
                         tr {
-                            @for name in ["users", "req/s", "out tok/s", "tok/s/user", "TTFT p50", "TTFT p99"] {
+                            @for name in [model.load_unit(), "req/s", "out tok/s", "tok/s/user", "TTFT p50", "TTFT p99"] {
                                 th scope="col" { (name) }
                             }
                             th scope="col" { abbr title=(label.long()) { (label.short()) } " p50" }
@@ -264,7 +264,7 @@ fn levels(model: &ReportModel) -> Markup {
                     tbody {
                         @for level in &model.summary.levels {
                             tr {
-                                th scope="row" { (users(level.concurrency_asked())) }
+                                th scope="row" { (load(level.load())) }
                                 td { (level.window().map_or_else(absent, |w| number(w.req_per_s))) }
                                 (bar_cell(output(level), output_max, false))
                                 (bar_cell(speed(level), speed_max, level.user_tok_per_s().is_some_and(|s| s.1)))

@@ -4,7 +4,7 @@ use super::{Object, SCHEMA_VERSION};
 use crate::ReportModel;
 use crate::words::DEFINITIONS;
 use ifm_analysis::answer::{Answers, NextWorse, UsersState};
-use ifm_analysis::level::{CountSources, Latencies, TokenFacts, TurnSummary, WindowSummary};
+use ifm_analysis::level::{CountSources, Latencies, Load, TokenFacts, TurnSummary, WindowSummary};
 use ifm_analysis::slo::{self, TermVerdict, Verdict};
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::stat::quantile::PERCENTILE_RULE;
@@ -112,6 +112,7 @@ fn level(level: &LevelSummary) -> Value {
     object
         .set("level", level.level)
         .set_known("concurrency_asked", level.concurrency_asked())
+        .set_known("req_per_s_asked", rate_of(level.load()))
         .set_known("complete", level.complete)
         .set("requests", requests.take())
         .set_known("steady", level.steady.as_ref().map(window))
@@ -314,14 +315,19 @@ fn answers(answers: &Answers) -> Value {
     };
     let mut fit = Object::default();
     fit.set("state", state)
-        .set_known("users", users.users)
+        .set_known("users", users_of(users.load))
+        .set_known("req_per_s", rate_of(users.load))
         .set("is_sure", users.is_sure)
         .set_known("next_worse", users.next_worse.as_ref().map(next_worse))
-        .set("inside_above", users.inside_above.clone());
+        .set(
+            "inside_above",
+            users.inside_above.iter().map(|load| number_of(*load)).collect::<Vec<_>>(),
+        );
     let mut level = Object::default();
     level
         .set("level", at.level)
-        .set_known("users", at.users)
+        .set_known("users", users_of(at.load))
+        .set_known("req_per_s_asked", rate_of(at.load))
         .set_known(
             if at.user_speed_is_estimated {
                 "user_tok_per_s_p50_estimated"
@@ -350,10 +356,27 @@ fn answers(answers: &Answers) -> Value {
     })
 }
 
+/// A load as a number without its unit.
+fn number_of(load: Load) -> Value {
+    match load {
+        Load::Users(users) => users.into(),
+        Load::ReqPerS(rate) => rate.into(),
+    }
+}
+
+fn users_of(load: Option<Load>) -> Option<Value> {
+    load.filter(|load| matches!(load, Load::Users(_))).map(number_of)
+}
+
+fn rate_of(load: Option<Load>) -> Option<Value> {
+    load.filter(|load| matches!(load, Load::ReqPerS(_))).map(number_of)
+}
+
 fn next_worse(worse: &NextWorse) -> Value {
     let mut object = Object::default();
     object
-        .set("users", worse.users)
+        .set_known("users", users_of(Some(worse.load)))
+        .set_known("req_per_s", rate_of(Some(worse.load)))
         .set("state", worse.state.to_string())
         .set("terms", worse.terms.iter().map(term).collect::<Vec<_>>())
         .set_known("error_rate", worse.error_rate)
@@ -370,7 +393,8 @@ fn warning(warning: &Warning) -> Value {
         .set("check", warning.check)
         .set("severity", warning.severity.word())
         .set_known("level", warning.level)
-        .set_known("users", warning.users)
+        .set_known("users", users_of(warning.load))
+        .set_known("req_per_s_asked", rate_of(warning.load))
         .set("text", warning.text.as_str())
         .take()
 }

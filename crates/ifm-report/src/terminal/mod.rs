@@ -67,7 +67,7 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
         [only] => out.push_str(&single::level(only, style)),
         levels => {
             let fitting = model.fitting_level();
-            out.push_str(&level_header(style, model.gap_label()));
+            out.push_str(&level_header(style, model.gap_label(), model.load_unit()));
             out.push('\n');
             for level in levels {
                 out.push_str(&level_line(level, style, fitting == Some(level.level)));
@@ -178,6 +178,7 @@ fn wrap(line: &str, width: usize, indent: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::testing::{all_failed, model, single, sweep};
+    use ifm_analysis::level::Load;
 
     const PLAIN: TerminalStyle = TerminalStyle { width: 100, color: false, ascii: false };
 
@@ -203,7 +204,7 @@ mod tests {
         let model = model(&run);
         for width in [60, 79, 80, 100, 200] {
             let style = TerminalStyle { width, ..PLAIN };
-            let header = level_header(&style, model.gap_label());
+            let header = level_header(&style, model.gap_label(), model.load_unit());
             assert!(header.chars().count() <= width, "{width}: {header}");
             for level in &model.summary.levels {
                 let line = level_line(level, &style, true);
@@ -252,7 +253,7 @@ mod tests {
             check: "samples",
             severity: Severity::Note,
             level: Some(users as u16),
-            users: Some(users),
+            load: Some(Load::Users(users)),
             text: text.to_owned(),
         };
         model.summary.warnings = vec![found(1, "few"), found(2, "none"), found(4, "few")];

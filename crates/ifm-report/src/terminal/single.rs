@@ -2,7 +2,7 @@
 
 use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, count, number, percent, span};
-use crate::model::users;
+use crate::model::load_words;
 use crate::words::{accounting, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{TokenFacts, WindowSummary};
@@ -13,7 +13,7 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
 /// The block of one level; ends with a line break.
 pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
-    let mut lines = vec![fact("users", &users(level.concurrency_asked()))];
+    let mut lines = vec![fact("load", &load_words(level.load()))];
     lines.push(fact("requests", &accounting(level)));
     for window in [&level.steady, &level.whole].into_iter().flatten() {
         lines.push(fact(window.window.kind.word(), &rates(window)));
@@ -115,15 +115,18 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
         "", "mean", "p50", "p90", "p95", "p99", "max", "n"
     );
     let mut out = format!("\n{}\n", style.paint(Color::Bold, &head));
+    let waited = latencies.waited_to_be_sent();
     let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
     let rows = [
         ("TTFT", latencies.ttft_ns.as_ref()),
+        ("TTFT due", latencies.ttft_ns_from_due.as_ref().filter(|_| waited)),
         ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
         (latencies.gap_label.short(), latencies.gap_ns.as_ref()),
         ("per token", latencies.gap_ns_per_token.as_ref()),
         ("TPOT", latencies.tpot_ns.as_ref()),
         ("TPOT ~", latencies.tpot_ns_estimated.as_ref()),
         ("E2E", latencies.e2e_ns.as_ref()),
+        ("E2E due", latencies.e2e_ns_from_due.as_ref().filter(|_| waited)),
     ];
     for (name, distribution) in rows {
         if let Some(distribution) = distribution {

@@ -4,7 +4,7 @@
 
 use super::{Color, TerminalStyle};
 use crate::format::{ABSENT, number, percent};
-use crate::model::users;
+use crate::model::load;
 use crate::words::{marked_span, note};
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::stat::Distribution;
@@ -30,9 +30,15 @@ impl Cell {
     }
 }
 
+/// What heads of columns depend on.
+struct Heads {
+    gap: GapLabel,
+    unit: &'static str,
+}
+
 /// One column.
 struct Column {
-    head: fn(GapLabel) -> String,
+    head: fn(&Heads) -> String,
     width: usize,
     /// Columns with the highest value go first when the terminal is narrow; 0 stays.
     drop_order: u8,
@@ -41,10 +47,10 @@ struct Column {
 
 const COLUMNS: [Column; 9] = [
     Column {
-        head: |_| "users".to_owned(),
+        head: |heads| heads.unit.to_owned(),
         width: 6,
         drop_order: 0,
-        cell: |level| Cell::plain(users(level.concurrency_asked())),
+        cell: |level| Cell::plain(load(level.load())),
     },
     Column {
         head: |_| "req/s".to_owned(),
@@ -72,13 +78,13 @@ const COLUMNS: [Column; 9] = [
         cell: |level| percentile(level.latencies.ttft_ns.as_ref(), 99.0),
     },
     Column {
-        head: |label| format!("{} p50", label.short()),
+        head: |heads| format!("{} p50", heads.gap.short()),
         width: 10,
         drop_order: 4,
         cell: |level| percentile(level.latencies.gap_ns.as_ref(), 50.0),
     },
     Column {
-        head: |label| format!("{} p99", label.short()),
+        head: |heads| format!("{} p99", heads.gap.short()),
         width: 9,
         drop_order: 0,
         cell: |level| percentile(level.latencies.gap_ns.as_ref(), 99.0),
@@ -130,12 +136,14 @@ fn columns(style: &TerminalStyle) -> Vec<&'static Column> {
     columns
 }
 
-/// The head of the table, without a line break. `label` says what the gaps are called; while it is
-/// not known, take [`GapLabel::InterToken`].
-pub fn level_header(style: &TerminalStyle, label: GapLabel) -> String {
+/// The head of the table, without a line break. `gap` says what the gaps are called; while it is
+/// not known, take [`GapLabel::InterToken`]. `unit` is what loads are counted in: see
+/// [`load_unit`](crate::load_unit).
+pub fn level_header(style: &TerminalStyle, gap: GapLabel, unit: &'static str) -> String {
+    let heads = Heads { gap, unit };
     let mut line = String::new();
     for column in columns(style) {
-        line.push_str(&format!("{:>width$}", (column.head)(label), width = column.width));
+        line.push_str(&format!("{:>width$}", (column.head)(&heads), width = column.width));
     }
     line.push_str("  note");
     style.paint(Color::Bold, &line)

@@ -52,7 +52,7 @@ impl Rate {
             let Some(seconds) = stretch.seconds else {
                 return Some(nanoseconds(self.seconds_before + within / stretch.from_req_per_s));
             };
-            let expected = expected_of(stretch, seconds);
+            let expected = stretch.requests_in(seconds);
             if within < expected {
                 let at = time_within(stretch, seconds, within);
                 return Some(nanoseconds(self.seconds_before + at.min(seconds)));
@@ -66,15 +66,6 @@ impl Rate {
 
 fn nanoseconds(seconds: f64) -> u64 {
     (seconds * NS_PER_S).round() as u64
-}
-
-/// Arrivals that are expected within a whole stretch: the integral of its rate.
-fn expected_of(stretch: &RateStretch, seconds: f64) -> f64 {
-    let (from, to) = (stretch.from_req_per_s, stretch.to_req_per_s);
-    match stretch.curve {
-        RateCurve::Exponential if from != to => seconds * (to - from) / (to / from).ln(),
-        _ => seconds * (from + to) / 2.0,
-    }
 }
 
 /// Where within a stretch the integral of its rate reaches a number, seconds.

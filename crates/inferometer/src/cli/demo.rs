@@ -83,7 +83,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     let levels: Vec<LevelRequest> = levels::parse(LEVELS)
         .map_err(Failure::usage)?
         .into_iter()
-        .map(|concurrency| LevelRequest { concurrency, ending, warmup: None })
+        .map(|concurrency| LevelRequest { concurrency, arrivals: None, ending, warmup: None })
         .collect();
     let job = resolve(&load, &levels, words)?;
     let notes = &job.inspection.info.notes;

@@ -4,6 +4,7 @@ use super::duration::seconds;
 use crate::exit::Failure;
 use crate::resolve::{Ending, LevelRequest};
 use clap::Args;
+use ifm_core::spec::ArrivalSpec;
 
 /// When a level ends, and what is sent before it.
 #[derive(Debug, Clone, Args)]
@@ -27,13 +28,37 @@ pub struct EndingArgs {
 }
 
 impl EndingArgs {
+    /// Levels of an open loop, with so many requests in flight at most.
+    ///
+    /// # Errors
+    /// A level of no request.
+    pub fn open_levels(
+        &self,
+        schedules: Vec<ArrivalSpec>,
+        in_flight_max: u32,
+    ) -> Result<Vec<LevelRequest>, Failure> {
+        let ending = Ending::new(self.requests, self.sessions, self.duration)?;
+        let level = |arrivals| LevelRequest {
+            concurrency: in_flight_max,
+            arrivals: Some(arrivals),
+            ending,
+            warmup: self.warmup,
+        };
+        Ok(schedules.into_iter().map(level).collect())
+    }
+
     /// Levels of these numbers of users.
     ///
     /// # Errors
     /// A level of no request.
     pub fn levels(&self, concurrencies: &[u32]) -> Result<Vec<LevelRequest>, Failure> {
         let ending = Ending::new(self.requests, self.sessions, self.duration)?;
-        let level = |&concurrency: &u32| LevelRequest { concurrency, ending, warmup: self.warmup };
+        let level = |&concurrency: &u32| LevelRequest {
+            concurrency,
+            arrivals: None,
+            ending,
+            warmup: self.warmup,
+        };
         Ok(concurrencies.iter().map(level).collect())
     }
 }

@@ -1,6 +1,7 @@
 //! The command line: one file per command, each from its flags to one call of a library.
 
 pub mod aliases;
+mod arrival_args;
 pub mod demo;
 pub mod duration;
 mod ending_args;

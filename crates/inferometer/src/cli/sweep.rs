@@ -1,5 +1,6 @@
 //! `inferometer sweep URL`: several loads, one table.
 
+use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
 use super::levels;
 use super::load_args::LoadArgs;
@@ -19,8 +20,11 @@ pub struct SweepArgs {
 
     /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256, ending early
     /// when two doublings bring less than 5 % or more than 1 % of the requests fail]
-    #[arg(short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST")]
+    #[arg(short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps"])]
     concurrency: Option<String>,
+
+    #[command(flatten)]
+    arrivals: ArrivalArgs,
 
     #[command(flatten)]
     ending: EndingArgs,
@@ -31,8 +35,13 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     let list = args.concurrency.as_deref().unwrap_or(DEFAULT_LEVELS);
     let users = levels::parse(list)
         .map_err(|error| Failure::usage(format!("--concurrency {list}: {error}")))?;
-    let levels = args.ending.levels(&users)?;
+    let schedules = args.arrivals.schedules(0)?;
+    let is_open_loop = !schedules.is_empty();
+    let levels = match is_open_loop {
+        true => args.ending.open_levels(schedules, args.arrivals.max_in_flight)?,
+        false => args.ending.levels(&users)?,
+    };
     let mut job = resolve(&args.load, &levels, words)?;
-    job.stop_at_plateau = args.concurrency.is_none();
+    job.stop_at_plateau = args.concurrency.is_none() && !is_open_loop;
     execute(job)
 }

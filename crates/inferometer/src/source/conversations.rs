@@ -31,6 +31,7 @@ pub struct ConversationSource {
     /// Later turns that wait: when they are due, of which conversation, which turn.
     due: BinaryHeap<Reverse<(u64, u32, u16)>>,
     users: usize,
+    exhausted: bool,
     /// Conversations that this level may still begin.
     to_begin: u32,
 }
@@ -47,6 +48,7 @@ impl ConversationSource {
             talks: HashMap::new(),
             due: BinaryHeap::new(),
             users: 0,
+            exhausted: false,
             to_begin: 0,
         }
     }
@@ -64,6 +66,11 @@ impl ConversationSource {
     /// Conversations that were begun so far, warm-up left out.
     pub fn begun(&self) -> u32 {
         self.begun
+    }
+
+    /// Whether the workload had no more items.
+    pub fn is_exhausted(&self) -> bool {
+        self.exhausted
     }
 
     /// What was made so far.
@@ -114,7 +121,10 @@ impl ConversationSource {
                 self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
                 Ok(Some(item))
             }
-            Err(WorkloadError::Exhausted { .. }) => Ok(None),
+            Err(WorkloadError::Exhausted { .. }) => {
+                self.exhausted = true;
+                Ok(None)
+            }
             Err(error) => Err(error.to_string()),
         }
     }

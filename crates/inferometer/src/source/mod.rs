@@ -12,27 +12,27 @@ mod prompts;
 
 use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
-use ifm_core::spec::Api;
-use ifm_drive::{Answered, NextAsk, Offer, RequestSource};
+use ifm_core::spec::{Api, LoadSpec};
+use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
 use ifm_wire::RequestTemplate;
-use ifm_workload::Generator;
+use ifm_workload::{Arrivals, Generator};
 use ledger::Ledger;
 use prompts::PromptSource;
 
 /// The requests of a run, level by level.
 pub enum Source {
     /// Requests that stand alone.
-    Prompts(PromptSource),
+    Prompts(Box<PromptSource>),
     /// Turns of conversations.
-    Conversations(ConversationSource),
+    Conversations(Box<ConversationSource>),
 }
 
 impl Source {
     /// Requests from item 0 on.
     pub fn new(generator: Generator, template: RequestTemplate) -> Source {
         match generator.has_conversations() {
-            true => Source::Conversations(ConversationSource::new(generator, template)),
-            false => Source::Prompts(PromptSource::new(generator, template)),
+            true => Source::Conversations(Box::new(ConversationSource::new(generator, template))),
+            false => Source::Prompts(Box::new(PromptSource::new(generator, template))),
         }
     }
 
@@ -41,12 +41,32 @@ impl Source {
         matches!(self, Source::Conversations(_))
     }
 
-    /// Begins a level: `sent` requests were sent before it, so many users take part, and so many
-    /// whole conversations end it.
-    pub fn begin_level(&mut self, sent: u32, users: u32, sessions: Option<u32>) {
+    /// Begins a level; `sent` requests were sent before it.
+    ///
+    /// # Errors
+    /// Due times that cannot be, and conversations that are to have due times.
+    pub fn begin_level(&mut self, sent: u32, load: &LoadSpec) -> Result<(), String> {
+        let arrivals = load.arrivals.as_ref().map(Arrivals::new).transpose();
+        let arrivals = arrivals.map_err(|error| error.to_string())?;
         match self {
-            Source::Prompts(prompts) => prompts.begin_level(sent),
-            Source::Conversations(talks) => talks.begin_level(sent, users, sessions),
+            Source::Prompts(prompts) => prompts.begin_level(sent, arrivals),
+            Source::Conversations(_) if arrivals.is_some() => {
+                return Err(
+                    "conversations are held by users: give --concurrency, no rate".to_owned()
+                );
+            }
+            Source::Conversations(talks) => {
+                talks.begin_level(sent, load.concurrency, load.sessions);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the workload had no more items.
+    pub fn is_exhausted(&self) -> bool {
+        match self {
+            Source::Prompts(prompts) => prompts.is_exhausted(),
+            Source::Conversations(talks) => talks.is_exhausted(),
         }
     }
 
@@ -83,8 +103,15 @@ impl Source {
 impl RequestSource for Source {
     fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         match self {
-            Source::Prompts(prompts) => prompts.next(buffer),
+            Source::Prompts(prompts) => prompts.next(ask, buffer),
             Source::Conversations(talks) => talks.next(ask, buffer),
+        }
+    }
+
+    fn skip(&mut self) -> Option<RequestMeta> {
+        match self {
+            Source::Prompts(prompts) => prompts.skip(),
+            Source::Conversations(_) => None,
         }
     }
 

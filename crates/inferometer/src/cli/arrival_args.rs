@@ -1,0 +1,192 @@
+//! The flags of an open loop: requests are due at a rate, whatever the server does.
+
+use super::duration::seconds;
+use crate::exit::Failure;
+use clap::Args;
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
+
+/// When requests are due.
+#[derive(Debug, Clone, Default, Args)]
+pub struct ArrivalArgs {
+    /// Requests per second, sent when they are due whatever the server does: 5, or in a sweep a
+    /// list such as 2,4,8
+    #[arg(short = 'q', long, visible_alias = "request-rate", value_name = "RATE", conflicts_with_all = ["ramp", "steps"])]
+    pub rate: Option<String>,
+
+    /// A rate that changes: from 1 to 50 per second as 1-50/60s; 1-50/60s:exp by the same factor
+    /// each second
+    #[arg(long, value_name = "FROM-TO/SPAN", conflicts_with = "steps")]
+    pub ramp: Option<String>,
+
+    /// Rates one after another, each as long: 1,2,4,8/30s
+    #[arg(long, value_name = "RATES/SPAN")]
+    pub steps: Option<String>,
+
+    /// How requests are spaced: poisson, constant, gamma:SHAPE (below 1: in bunches), burst:N
+    /// [default: poisson]
+    #[arg(long, value_name = "LAW")]
+    pub arrivals: Option<String>,
+
+    #[arg(long, hide = true, value_name = "SHAPE", conflicts_with = "arrivals")]
+    pub burstiness: Option<f64>,
+
+    /// Requests in flight at most in an open loop; one that finds no room waits, and its wait counts
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = super::levels::level)]
+    pub max_in_flight: u32,
+}
+
+impl ArrivalArgs {
+    /// Whether there is a rate.
+    pub fn is_open_loop(&self) -> bool {
+        self.rate.is_some() || self.ramp.is_some() || self.steps.is_some()
+    }
+
+    /// The schedule of each level, all from one seed; empty for a closed loop.
+    ///
+    /// # Errors
+    /// The flag that cannot be understood, and what it should be.
+    pub fn schedules(&self, seed: u64) -> Result<Vec<ArrivalSpec>, Failure> {
+        if !self.is_open_loop() {
+            return match self.arrivals {
+                None => Ok(Vec::new()),
+                Some(_) => Err(Failure::usage("--arrivals needs --rate, --ramp or --steps")),
+            };
+        }
+        let law = self.law()?;
+        let stretches: Vec<Vec<RateStretch>> = match (&self.rate, &self.ramp, &self.steps) {
+            (Some(rates), ..) => {
+                rates_of("--rate", rates)?.into_iter().map(|rate| vec![flat(rate, None)]).collect()
+            }
+            (None, Some(ramp), _) => vec![vec![ramp_of(ramp)?]],
+            (None, None, steps) => vec![steps_of(steps.as_deref().unwrap_or_default())?],
+        };
+        Ok(stretches.into_iter().map(|stretches| ArrivalSpec { law, stretches, seed }).collect())
+    }
+
+    fn law(&self) -> Result<ArrivalLaw, Failure> {
+        if let Some(shape) = self.burstiness {
+            return Ok(ArrivalLaw::Gamma(shape));
+        }
+        let text = self.arrivals.as_deref().unwrap_or("poisson");
+        let (name, number) = text.split_once(':').unwrap_or((text, ""));
+        let law = match name {
+            "poisson" if number.is_empty() => Some(ArrivalLaw::Poisson),
+            "constant" if number.is_empty() => Some(ArrivalLaw::Constant),
+            "gamma" => number.parse().ok().map(ArrivalLaw::Gamma),
+            "burst" => number.parse().ok().map(ArrivalLaw::Burst),
+            _ => None,
+        };
+        law.ok_or_else(|| {
+            Failure::usage(format!("--arrivals {text} is no law"))
+                .hint("there are poisson, constant, gamma:0.5 and burst:8")
+        })
+    }
+}
+
+fn flat(rate: f64, seconds: Option<f64>) -> RateStretch {
+    let curve = RateCurve::Linear;
+    RateStretch { from_req_per_s: rate, to_req_per_s: rate, curve, seconds }
+}
+
+fn rate_of(flag: &str, text: &str) -> Result<f64, Failure> {
+    match text.trim().parse::<f64>() {
+        Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
+        _ => Err(Failure::usage(format!(
+            "{flag}: \"{text}\" is no rate above 0, in requests per second"
+        ))),
+    }
+}
+
+fn rates_of(flag: &str, text: &str) -> Result<Vec<f64>, Failure> {
+    text.split(',').map(|part| rate_of(flag, part)).collect()
+}
+
+fn span_of(flag: &str, text: &str) -> Result<f64, Failure> {
+    seconds(text).map_err(|error| Failure::usage(format!("{flag}: {error}")))
+}
+
+/// `1-50/60s`, `1-50/60s:exp`.
+fn ramp_of(text: &str) -> Result<RateStretch, Failure> {
+    let usage = || Failure::usage(format!("--ramp {text}")).hint("write 1-50/60s, or 1-50/60s:exp");
+    let (rates, span) = text.split_once('/').ok_or_else(usage)?;
+    let (from, to) = rates.split_once('-').ok_or_else(usage)?;
+    let (span, curve) = match span.split_once(':') {
+        None => (span, RateCurve::Linear),
+        Some((span, "exp")) => (span, RateCurve::Exponential),
+        Some(_) => return Err(usage()),
+    };
+    Ok(RateStretch {
+        from_req_per_s: rate_of("--ramp", from)?,
+        to_req_per_s: rate_of("--ramp", to)?,
+        curve,
+        seconds: Some(span_of("--ramp", span)?),
+    })
+}
+
+/// `1,2,4/30s`.
+fn steps_of(text: &str) -> Result<Vec<RateStretch>, Failure> {
+    let usage = || Failure::usage(format!("--steps {text}")).hint("write 1,2,4,8/30s");
+    let (rates, span) = text.split_once('/').ok_or_else(usage)?;
+    let span = span_of("--steps", span)?;
+    Ok(rates_of("--steps", rates)?.into_iter().map(|rate| flat(rate, Some(span))).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(rate: Option<&str>, ramp: Option<&str>, steps: Option<&str>) -> ArrivalArgs {
+        let owned = |text: Option<&str>| text.map(str::to_owned);
+        ArrivalArgs {
+            rate: owned(rate),
+            ramp: owned(ramp),
+            steps: owned(steps),
+            ..ArrivalArgs::default()
+        }
+    }
+
+    #[test]
+    fn rates_ramps_and_steps_become_schedules() {
+        let rates = args(Some("2,4.5"), None, None).schedules(7).unwrap();
+        assert_eq!(rates.len(), 2);
+        assert_eq!(rates[1].stretches, [flat(4.5, None)]);
+        assert_eq!((rates[0].law, rates[0].seed), (ArrivalLaw::Poisson, 7));
+        let ramp = args(None, Some("1-50/1m:exp"), None).schedules(0).unwrap();
+        assert_eq!(ramp[0].stretches[0].curve, RateCurve::Exponential);
+        assert_eq!(ramp[0].stretches[0].seconds, Some(60.0));
+        let steps = args(None, None, Some("1,2/30s")).schedules(0).unwrap();
+        assert_eq!(steps[0].stretches, [flat(1.0, Some(30.0)), flat(2.0, Some(30.0))]);
+        assert!(args(None, None, None).schedules(0).unwrap().is_empty());
+    }
+
+    #[test]
+    fn laws_are_named() {
+        let law = |text: &str| {
+            let args =
+                ArrivalArgs { arrivals: Some(text.to_owned()), ..args(Some("1"), None, None) };
+            args.schedules(0).ok().map(|schedules| schedules[0].law)
+        };
+        assert_eq!(law("constant"), Some(ArrivalLaw::Constant));
+        assert_eq!(law("gamma:0.5"), Some(ArrivalLaw::Gamma(0.5)));
+        assert_eq!(law("burst:8"), Some(ArrivalLaw::Burst(8)));
+        for wrong in ["gamma", "constant:2", "uniform", ""] {
+            assert_eq!(law(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_told() {
+        for (rate, ramp, steps) in [
+            (Some("0"), None, None),
+            (Some("2,x"), None, None),
+            (Some("inf"), None, None),
+            (None, Some("5/60s"), None),
+            (None, Some("1-5/60s:log"), None),
+            (None, None, Some("1,2")),
+        ] {
+            assert!(args(rate, ramp, steps).schedules(0).is_err(), "{rate:?} {ramp:?} {steps:?}");
+        }
+        let lonely = ArrivalArgs { arrivals: Some("poisson".to_owned()), ..args(None, None, None) };
+        assert!(lonely.schedules(0).is_err());
+    }
+}

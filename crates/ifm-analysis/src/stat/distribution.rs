@@ -62,7 +62,7 @@ impl Distribution {
         let percentiles = percentiles
             .iter()
             .filter_map(|&p| {
-                let (low, high) = interval::ranks(n, p);
+                let (low, high) = interval::ranks(n, p, interval::TAIL);
                 let interval =
                     Some(Interval { low: low.and_then(value_at), high: high.and_then(value_at) });
                 let value = percentile_of_sorted(&values, p)?;

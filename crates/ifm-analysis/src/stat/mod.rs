@@ -1,12 +1,28 @@
-//! Statistics of one population: percentiles, mean, spread, intervals.
+//! Statistics: percentiles, mean, spread, intervals of one population; tests and effects of two;
+//! repeats, drift and fit.
 //!
-//! What is not here: what the populations are. Every function takes values and gives values back.
+//! Pure functions of values, and of a seed where values are drawn again. What is not here: what
+//! the populations are. Every function takes values and gives values back.
 
+pub mod blocks;
+pub mod bootstrap;
 pub mod distribution;
-mod interval;
+pub mod effect;
+pub mod interval;
+pub mod kolmogorov;
+pub mod mann_whitney;
+pub mod multiple;
+pub mod outlier;
 pub mod population;
+pub mod power;
+pub mod proportion;
 pub mod quantile;
+pub mod random;
+mod special;
+pub mod trend;
+pub mod welch;
 
 pub use distribution::{Distribution, Interval, Percentile};
 pub use population::Population;
 pub use quantile::percentile_of_sorted;
+pub use welch::Estimate;

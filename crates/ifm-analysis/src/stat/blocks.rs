@@ -1,0 +1,182 @@
+//! Values that follow each other in time and depend on each other.
+//!
+//! Requests that are in flight together wait in the same queue and share the same steps of the
+//! server: their latencies rise and fall together. Taken as independent, they would make every
+//! interval too narrow and every difference look sure. So whole blocks of neighbours are drawn
+//! instead of single values, as long as the dependence asks for; without dependence a block is
+//! about one value. What is not here: what is computed from a draw.
+
+use super::random::RandomStream;
+
+/// Fewest values whose dependence can be judged.
+const VALUES_MIN: usize = 8;
+
+/// The mean length of blocks for the stationary bootstrap of a mean: 1 for independent values, more
+/// the longer values depend on those before.
+///
+/// `b = (2 G^2 / D)^(1/3) · n^(1/3)` with `D = 2 (sum lambda(k/M) R(k))^2` and
+/// `G = sum lambda(k/M) |k| R(k)` over the autocovariances R up to lag M, twice the first lag from
+/// which `max(5, log10 n)` autocorrelations in a row are below `2 sqrt(log10 n / n)`; lambda is 1 up to
+/// one half and falls to 0 at 1. At least 1, at most `min(3 sqrt n, n/3)`. Source: Politis and White
+/// (2004), corrected by Patton, Politis and White (2009). Assumes values in the order of time whose
+/// law does not change. None for fewer than 8 values and for one that is no number; 1 for values
+/// that are all the same.
+pub fn block_length(values: &[f64]) -> Option<f64> {
+    let n = values.len();
+    if n < VALUES_MIN || values.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let size = n as f64;
+    let longest = (3.0 * size.sqrt()).min(size / 3.0).ceil();
+    let quiet_lags = 5.max(size.log10() as usize);
+    let lags = (size.sqrt().ceil() as usize + quiet_lags).min(n - 1);
+    let covariance = autocovariances(values, lags);
+    let variance = covariance.first().copied().unwrap_or(0.0);
+    if variance <= 0.0 {
+        return Some(1.0);
+    }
+    let limit = 2.0 * (size.log10() / size).sqrt();
+    let is_quiet = |value: &f64| (value / variance).abs() < limit;
+    let after = covariance.get(1..).unwrap_or_default();
+    let quiet_from =
+        after.windows(quiet_lags.min(after.len().max(1))).position(|run| run.iter().all(is_quiet));
+    let bandwidth = quiet_from.map_or(lags, |lag| (2 * (lag + 1)).min(lags));
+    let (mut spread, mut long_run) = (0.0, variance);
+    for (lag, value) in covariance.iter().enumerate().take(bandwidth + 1).skip(1) {
+        let place = lag as f64 / bandwidth as f64;
+        let weight = if place <= 0.5 { 1.0 } else { 2.0 * (1.0 - place) };
+        spread += 2.0 * weight * lag as f64 * value;
+        long_run += 2.0 * weight * value;
+    }
+    let ratio = spread * spread / (long_run * long_run);
+    let length = (ratio * size).cbrt();
+    // A long-run variance of zero leaves nothing to divide by: the longest blocks are the safe ones.
+    Some(if length.is_finite() { length.clamp(1.0, longest) } else { longest })
+}
+
+/// Autocovariances from lag 0 to `lags`, each a sum divided by n.
+fn autocovariances(values: &[f64], lags: usize) -> Vec<f64> {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let centred: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let at = |lag: usize| {
+        let later = centred.iter().skip(lag);
+        centred.iter().zip(later).map(|(a, b)| a * b).sum::<f64>() / n
+    };
+    (0..=lags).map(at).collect()
+}
+
+/// Draws with replacement of values that stand in the order of time: blocks of random length that
+/// begin anywhere and go round at the end.
+///
+/// Source: the stationary bootstrap of Politis and Romano (1994). With blocks of one value it is
+/// the ordinary bootstrap.
+#[derive(Debug, Clone)]
+pub struct BlockDraws {
+    n: usize,
+    /// Chance, of 2^32, that the next value begins a new block.
+    begin: u64,
+    stream: RandomStream,
+}
+
+impl BlockDraws {
+    /// Draws of `n` values in blocks of the mean length `block` (at least 1).
+    pub fn new(n: usize, block: f64, stream: RandomStream) -> BlockDraws {
+        let begin = ((1u64 << 32) as f64 / block.max(1.0)).round() as u64;
+        BlockDraws { n, begin, stream }
+    }
+
+    /// One draw: how often each value was taken, which adds up to n. `counts` is cleared first and
+    /// then has n entries.
+    pub fn draw(&mut self, counts: &mut Vec<u32>) {
+        counts.clear();
+        counts.resize(self.n, 0);
+        // Past the end, so that the first value always begins a block.
+        let mut place = self.n;
+        for index in 0..self.n {
+            let begins =
+                index == 0 || self.begin >> 32 == 1 || (self.stream.bits() >> 32) < self.begin;
+            place = if begins { self.stream.below(self.n) } else { place + 1 };
+            if place >= self.n {
+                place = 0;
+            }
+            if let Some(count) = counts.get_mut(place) {
+                *count += 1;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that follow `x = memory · x before + noise`.
+    fn series(n: usize, memory: f64, seed: u64) -> Vec<f64> {
+        let mut stream = RandomStream::new(seed);
+        let mut value = 0.0;
+        (0..n)
+            .map(|_| {
+                value = memory * value + stream.normal();
+                value
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_that_depend_ask_for_longer_blocks() {
+        let mean = |memory: f64| {
+            (0..20).filter_map(|seed| block_length(&series(1_000, memory, seed))).sum::<f64>()
+                / 20.0
+        };
+        let (independent, some, much) = (mean(0.0), mean(0.5), mean(0.9));
+        assert!(independent < 3.0, "{independent}");
+        assert!(some > 2.0 * independent && much > 2.0 * some, "{independent} {some} {much}");
+        assert_eq!(block_length(&[1.0; 20]), Some(1.0));
+        assert_eq!(block_length(&[1.0; 7]), None);
+    }
+
+    // arch 8.0.0: bootstrap.optimal_block_length(x)["stationary"], for
+    // x[i] = sum((i - j)**3 % 1009 / 1009 * memory**j for j in range(8)), i from 8 to 407.
+    #[test]
+    fn the_length_is_that_of_arch() {
+        let noise = |i: i64| (i.pow(3) % 1009) as f64 / 1009.0;
+        for (memory, expect) in [(0.5f64, 6.287_390_497_551_456), (0.8, 9.688_980_674_180_124)] {
+            let values: Vec<f64> = (8..408)
+                .map(|i| (0..8).map(|j| noise(i - j) * memory.powi(j as i32)).sum())
+                .collect();
+            let found = block_length(&values).expect("values");
+            assert!((found / expect - 1.0).abs() < 1e-6, "{memory}: {found}");
+        }
+    }
+
+    #[test]
+    fn the_spread_of_a_mean_is_that_of_the_series() {
+        // For memory 0.8 the mean of n values has the standard deviation 5 / sqrt(n), 5 times that
+        // of independent noise.
+        let values = series(4_000, 0.8, 5);
+        let block = block_length(&values).expect("values");
+        let spread = |block: f64| {
+            let mut draws = BlockDraws::new(values.len(), block, RandomStream::new(1));
+            let mut counts = Vec::new();
+            let means: Vec<f64> = (0..400)
+                .map(|_| {
+                    draws.draw(&mut counts);
+                    assert_eq!(counts.iter().sum::<u32>() as usize, values.len());
+                    let sum: f64 = counts
+                        .iter()
+                        .zip(&values)
+                        .map(|(count, value)| f64::from(*count) * value)
+                        .sum();
+                    sum / values.len() as f64
+                })
+                .collect();
+            let mean = means.iter().sum::<f64>() / 400.0;
+            (means.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / 399.0).sqrt()
+        };
+        let expect = 5.0 / (values.len() as f64).sqrt();
+        let (blocks, single) = (spread(block), spread(1.0));
+        assert!((blocks / expect - 1.0).abs() < 0.25, "{blocks} and {expect}");
+        assert!(single < 0.5 * expect, "{single} and {expect}");
+    }
+}

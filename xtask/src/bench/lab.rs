@@ -199,9 +199,7 @@ impl Lab {
     pub fn load(&self, server: &Server, load: &Load<'_>) -> Result<Loaded> {
         let url = format!("http://{}/pace/{}/v1", server.address, load.pace);
         let (cost, store) = self.client(&url, load)?;
-        let store_of = Store::at(store.path());
-        let entry = store_of.find("last").context("the client stored no run")?;
-        let run = store_of.open(&entry).context("the stored run cannot be read")?.data;
+        let (run, folder) = stored(&store)?;
         let failed = run.requests.iter().find(|record| !record.outcome.is_ok());
         if let Some(failed) = failed {
             bail!("a request failed ({}): {:?}", failed.outcome.word(), failed.error);
@@ -212,7 +210,18 @@ impl Lab {
             run.requests.len(),
             load.requests
         );
-        Ok(Loaded { run, cost, disk_bytes: folder_bytes(&entry.path)? })
+        Ok(Loaded { run, cost, disk_bytes: folder_bytes(&folder)? })
+    }
+
+    /// Runs the client on a server with flags of its own; what it stored, whatever became of it.
+    ///
+    /// # Errors
+    /// When the client fails.
+    pub fn run_with(&self, server: &Server, pace: &str, flags: &[String]) -> Result<Loaded> {
+        let url = format!("http://{}/pace/{pace}/v1", server.address);
+        let (cost, store) = self.client_with(&url, flags)?;
+        let (run, folder) = stored(&store)?;
+        Ok(Loaded { run, cost, disk_bytes: folder_bytes(&folder)? })
     }
 
     /// Runs the client on any URL; what it cost, and the folder of its store.
@@ -220,18 +229,27 @@ impl Lab {
     /// # Errors
     /// When the client fails.
     pub fn client(&self, url: &str, load: &Load<'_>) -> Result<(Cost, TempDir)> {
+        self.client_with(
+            url,
+            &[
+                format!("--workload={}/{}", load.prompt_tokens, load.tokens),
+                format!("--concurrency={}", load.streams),
+                format!("--requests={}", load.requests),
+                "--warmup=0".to_owned(),
+            ],
+        )
+    }
+
+    fn client_with(&self, url: &str, flags: &[String]) -> Result<(Cost, TempDir)> {
         let store = TempDir::new_in(self.folder.path()).context("no folder can be made")?;
-        let arguments = [
+        let mut arguments = vec![
             "run".to_owned(),
             url.to_owned(),
             "--quiet".to_owned(),
             "--store".to_owned(),
             store.path().display().to_string(),
-            format!("--workload={}/{}", load.prompt_tokens, load.tokens),
-            format!("--concurrency={}", load.streams),
-            format!("--requests={}", load.requests),
-            "--warmup=0".to_owned(),
         ];
+        arguments.extend_from_slice(flags);
         let (_, cost) = run_on(self.client_cpu, &self.client, &arguments)?;
         Ok((cost, store))
     }
@@ -254,6 +272,14 @@ impl Lab {
         let (text, _) = run_on(self.client_cpu, &self.tools, &words)?;
         serde_json::from_str(text.trim()).context("the simplest client said something else")
     }
+}
+
+/// The one run of a store, and its folder.
+fn stored(store: &TempDir) -> Result<(RunData, PathBuf)> {
+    let store = Store::at(store.path());
+    let entry = store.find("last").context("the client stored no run")?;
+    let run = store.open(&entry).context("the stored run cannot be read")?.data;
+    Ok((run, entry.path))
 }
 
 /// A running server. It stops when this is dropped.

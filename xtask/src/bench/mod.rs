@@ -16,6 +16,7 @@ mod error;
 mod lab;
 mod long_prompts;
 mod memory;
+mod open_loop;
 mod pair;
 mod start_up;
 mod statistics;
@@ -58,6 +59,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "start-up",
         what: "from starting the process to its first request",
         run: start_up::run,
+    },
+    Benchmark {
+        name: "open-loop",
+        what: "arrivals at the server against the schedule, up to 5,000 requests per second",
+        run: open_loop::run,
     },
     Benchmark { name: "memory", what: "peak memory at 1,000 streams", run: memory::run },
 ];

@@ -1,0 +1,168 @@
+//! Whether requests of an open loop arrive when they are due.
+
+use super::lab::{Lab, Served};
+use super::table::{Table, number, verdict};
+use anyhow::{Context as _, Result};
+use ifm_core::RunData;
+
+/// Short answers after 20 ms: at 5,000 per second some 140 are in flight.
+const PACE: &str = "ttft_ms=20,itl_ms=1,burst=2";
+const TOKENS: u32 = 8;
+const PROMPT_TOKENS: u32 = 32;
+const SECONDS: u32 = 20;
+const RATES: [u32; 3] = [500, 2_000, 5_000];
+const LAWS: [&str; 2] = ["constant", "poisson"];
+/// Targets: share by which the rate may be off, variation of constant gaps, lateness.
+const RATE_ERROR_TARGET: f64 = 0.001;
+const CV_TARGET: f64 = 0.05;
+const LATE_P99_TARGET_MS: f64 = 1.0;
+const NS_PER_MS: f64 = 1e6;
+const NS_PER_S: f64 = 1e9;
+
+const NOTE: &str = "Arrivals as the server's kernel stamped them, 20 s of each rate, answers of 8 \
+    tokens after 20 ms. The rate is held against that of the schedule, whose own rate is random \
+    where arrivals are. Lateness is arrival at the server less due time, in the order of both. For \
+    constant arrivals the coefficient of variation of the gaps; for Poisson arrivals the distance \
+    of Kolmogorov and Smirnov between the gaps and the exponential law of the asked rate, beside \
+    the limit that 5 % of true samples pass.";
+
+/// What one run says.
+struct Figures {
+    arrivals: usize,
+    rate_per_s: f64,
+    rate_error: f64,
+    cv: f64,
+    distance: f64,
+    late_ms: [f64; 3],
+    cpu_share: f64,
+}
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// When a run fails, or client and server differ in the number of requests.
+pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
+    let columns = [
+        "asked",
+        "arrivals",
+        "rate/s",
+        "off the schedule's rate",
+        "CV of gaps, or KS (limit)",
+        "late p50, ms",
+        "p99",
+        "largest",
+        "CPU share of the client",
+    ];
+    let mut table = Table::new("Open loop", NOTE, &columns);
+    for law in LAWS {
+        for rate in RATES {
+            let figures = measure(lab, law, rate)?;
+            say(&format!("{law} {rate}/s: late p99 {:.3} ms", figures.late_ms[1]));
+            table.push(row(law, rate, &figures));
+        }
+    }
+    Ok(vec![table])
+}
+
+fn measure(lab: &Lab, law: &str, rate: u32) -> Result<Figures> {
+    let server = lab.serve(true)?;
+    let flags = [
+        format!("--workload={PROMPT_TOKENS}/{TOKENS}"),
+        format!("--rate={rate}"),
+        format!("--arrivals={law}"),
+        format!("--duration={SECONDS}s"),
+        "--warmup=0".to_owned(),
+    ];
+    let loaded = lab.run_with(&server, PACE, &flags)?;
+    let log = server.stop()?;
+    let mut figures = figures(&loaded.run, &log, f64::from(rate))?;
+    figures.cpu_share = loaded.cost.cpu_ns as f64 / NS_PER_S / f64::from(SECONDS);
+    Ok(figures)
+}
+
+fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
+    let origin_ns = run.manifest.clock.origin_monotonic_ns.context("the run has no origin")?;
+    let mut due: Vec<u64> = run.requests.iter().map(|record| origin_ns + record.due_ns).collect();
+    let mut arrivals: Vec<u64> = log.iter().map(|served| served.first_byte_ns).collect();
+    anyhow::ensure!(
+        due.len() == arrivals.len() && due.len() > 2,
+        "{} requests were stored and {} arrived",
+        due.len(),
+        arrivals.len()
+    );
+    due.sort_unstable();
+    arrivals.sort_unstable();
+    let mut late_ms: Vec<f64> =
+        arrivals.iter().zip(&due).map(|(at, due)| (*at as f64 - *due as f64) / NS_PER_MS).collect();
+    late_ms.sort_by(f64::total_cmp);
+    let place = |share: f64| late_ms[((late_ms.len() - 1) as f64 * share).round() as usize];
+    let rate_of = |times: &[u64]| {
+        let span_ns = times[times.len() - 1] - times[0];
+        (times.len() - 1) as f64 / (span_ns as f64 / NS_PER_S)
+    };
+    let mut gaps: Vec<f64> =
+        arrivals.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / NS_PER_S).collect();
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    gaps.sort_by(f64::total_cmp);
+    Ok(Figures {
+        arrivals: arrivals.len(),
+        rate_per_s: rate_of(&arrivals),
+        rate_error: (rate_of(&arrivals) / rate_of(&due) - 1.0).abs(),
+        cv: variance.sqrt() / mean,
+        distance: exponential_distance(&gaps, rate),
+        late_ms: [place(0.5), place(0.99), place(1.0)],
+        cpu_share: 0.0,
+    })
+}
+
+/// Largest difference between the distribution of sorted gaps, seconds, and the exponential law of
+/// a rate (Kolmogorov and Smirnov).
+fn exponential_distance(gaps: &[f64], rate: f64) -> f64 {
+    let n = gaps.len() as f64;
+    let at = gaps.iter().enumerate().map(|(place, gap)| {
+        let law = 1.0 - (-gap * rate).exp();
+        (law - place as f64 / n).max((place + 1) as f64 / n - law)
+    });
+    at.fold(0.0, f64::max)
+}
+
+fn row(law: &str, rate: u32, figures: &Figures) -> Vec<String> {
+    let gaps = figures.arrivals.saturating_sub(1) as f64;
+    let limit = 1.358 / gaps.sqrt();
+    let shape = match law {
+        "constant" => verdict(Some(figures.cv), CV_TARGET, &format!("{:.4}", figures.cv)),
+        _ => verdict(
+            Some(figures.distance),
+            limit,
+            &format!("KS {:.4} ({limit:.4})", figures.distance),
+        ),
+    };
+    let off = format!("{:.4} %", figures.rate_error * 100.0);
+    let late = format!("{:.3}", figures.late_ms[1]);
+    vec![
+        format!("{law} {rate}/s"),
+        figures.arrivals.to_string(),
+        number(Some(figures.rate_per_s), 2),
+        verdict(Some(figures.rate_error), RATE_ERROR_TARGET, &off),
+        shape,
+        number(Some(figures.late_ms[0]), 3),
+        verdict(Some(figures.late_ms[1]), LATE_P99_TARGET_MS, &late),
+        number(Some(figures.late_ms[2]), 3),
+        format!("{:.0} %", figures.cpu_share * 100.0),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::exponential_distance;
+
+    #[test]
+    fn the_distance_of_a_sample_from_its_law() {
+        // Quantiles of the law itself are half a step away; constant gaps are far away.
+        let quantiles: Vec<f64> =
+            (0..1000).map(|k| -(1.0 - (f64::from(k) + 0.5) / 1000.0).ln() / 50.0).collect();
+        assert!((exponential_distance(&quantiles, 50.0) - 0.0005).abs() < 1e-9);
+        assert!(exponential_distance(&[0.02; 1000], 50.0) > 0.6);
+    }
+}

@@ -62,7 +62,10 @@ impl TlsTarget {
     }
 
     /// A session before its handshake.
-    pub(crate) fn session(&self) -> Result<ClientConnection, rustls::Error> {
+    ///
+    /// # Errors
+    /// What the library says about its configuration.
+    pub fn session(&self) -> Result<ClientConnection, rustls::Error> {
         ClientConnection::new(self.config.clone(), self.name.clone())
     }
 }

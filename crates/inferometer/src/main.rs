@@ -3,6 +3,7 @@
 //! Only this crate reads the environment, prints and decides how the program ends.
 #![forbid(unsafe_code)]
 
+mod caller;
 mod child;
 mod cli;
 mod exit;

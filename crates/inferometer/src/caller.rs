@@ -1,0 +1,407 @@
+//! One question at a time to a server, outside any load: what came back, raw, with the time of each
+//! read. The run's own decoder reads it afterwards, so that a question asked before a run sees what
+//! the run will see.
+//!
+//! Blocking, one connection, kept open between questions. Every question has a time limit.
+
+use crate::url::BaseUrl;
+use ifm_core::outcome::TimeoutKind;
+use ifm_drive::TlsTarget;
+use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect, ResponseReader, Step};
+use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
+use serde_json::Value;
+use std::io::{ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
+
+/// Most bytes of an answer that are kept; one that is longer is cut off.
+const ANSWER_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Most bytes taken in one read.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Whom to ask, and what to show.
+#[derive(Clone)]
+pub struct Endpoint {
+    /// Base URL, for the `Host` header and the paths.
+    pub url: BaseUrl,
+    /// Its address.
+    pub address: SocketAddr,
+    /// TLS, if the URL asks for it.
+    pub tls: Option<TlsTarget>,
+    /// Value of the `Authorization` header. Never stored, never printed.
+    pub authorization: Option<String>,
+    /// More headers. Never stored, never printed.
+    pub headers: Vec<(String, String)>,
+}
+
+/// Asks one question after another.
+pub struct Caller {
+    endpoint: Endpoint,
+    connection: Option<Connection>,
+    calls: u32,
+    tls_version: Option<ProtocolVersion>,
+}
+
+enum Connection {
+    Plain(TcpStream),
+    Tls(Box<StreamOwned<ClientConnection, TcpStream>>),
+}
+
+/// What came back to one question. Times are on the monotonic clock, nanoseconds.
+pub struct Reply {
+    reads: Vec<(Vec<u8>, u64)>,
+    cause: EndCause,
+    /// When the question was begun to be sent, a connection standing.
+    pub start_ns: u64,
+    /// When the answer had ended, or was given up.
+    pub end_ns: u64,
+    /// Time to connect, TLS included; absent where a connection was there.
+    pub connect_ns: Option<u64>,
+}
+
+impl Caller {
+    /// Nothing is asked yet.
+    pub fn new(endpoint: Endpoint) -> Caller {
+        Caller { endpoint, connection: None, calls: 0, tls_version: None }
+    }
+
+    /// Whom it asks.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// Questions asked so far.
+    pub fn calls(&self) -> u32 {
+        self.calls
+    }
+
+    /// The version of TLS that was agreed on.
+    pub fn tls_version(&self) -> Option<&'static str> {
+        match self.tls_version? {
+            ProtocolVersion::TLSv1_2 => Some("1.2"),
+            ProtocolVersion::TLSv1_3 => Some("1.3"),
+            _ => None,
+        }
+    }
+
+    /// Asks for a document at a path from the server's root.
+    pub fn get(&mut self, path: &str, more: &[(&str, &str)], limit: Duration) -> Reply {
+        let head = self.head("GET", path, more);
+        self.send(&[head.as_bytes(), b"\r\n"].concat(), limit)
+    }
+
+    /// Posts a JSON document to a path from the server's root.
+    pub fn post(&mut self, path: &str, body: &Value, limit: Duration) -> Reply {
+        let body = body.to_string();
+        let length = body.len().to_string();
+        let fields = [("Content-Type", "application/json"), ("Content-Length", length.as_str())];
+        let head = self.head("POST", path, &fields);
+        self.send(&[head.as_bytes(), b"\r\n", body.as_bytes()].concat(), limit)
+    }
+
+    fn head(&self, method: &str, path: &str, more: &[(&str, &str)]) -> String {
+        let endpoint = &self.endpoint;
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: inferometer\r\n",
+            endpoint.url.authority()
+        );
+        let key = endpoint.authorization.as_deref().map(|value| ("Authorization", value));
+        let own = endpoint.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+        for (name, value) in key.into_iter().chain(own).chain(more.iter().copied()) {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        head
+    }
+
+    /// Sends a whole request as bytes and waits for the whole answer, at most `limit` for both.
+    pub fn send(&mut self, request: &[u8], limit: Duration) -> Reply {
+        self.calls += 1;
+        let until = Instant::now() + limit;
+        let was_open = self.connection.is_some();
+        let reply = self.exchange(request, until);
+        // A kept connection may have been closed by the server meanwhile: that is no answer.
+        let is_stale = was_open && reply.reads.is_empty() && !reply.is_late();
+        if is_stale { self.exchange(request, until) } else { reply }
+    }
+
+    fn exchange(&mut self, request: &[u8], until: Instant) -> Reply {
+        let opened_ns = ifm_sys::mono_ns();
+        let is_kept = self.connection.is_some();
+        let connected = match self.connection.take() {
+            Some(connection) => Ok(connection),
+            None => self.connect(until),
+        };
+        let mut reply = Reply {
+            reads: Vec::new(),
+            cause: EndCause::Complete,
+            start_ns: ifm_sys::mono_ns(),
+            end_ns: 0,
+            connect_ns: None,
+        };
+        reply.connect_ns = (!is_kept).then(|| reply.start_ns - opened_ns);
+        reply.cause = match connected {
+            Ok(mut connection) => match converse(&mut connection, request, until, &mut reply) {
+                Ok(is_kept) => {
+                    self.connection = is_kept.then_some(connection);
+                    EndCause::Complete
+                }
+                Err(cause) => cause,
+            },
+            Err(error) => cause_of(&error),
+        };
+        reply.end_ns = ifm_sys::mono_ns();
+        reply
+    }
+
+    fn connect(&mut self, until: Instant) -> std::io::Result<Connection> {
+        let socket = TcpStream::connect_timeout(&self.endpoint.address, left(until)?)?;
+        socket.set_nodelay(true)?;
+        let Some(tls) = &self.endpoint.tls else { return Ok(Connection::Plain(socket)) };
+        let session = tls.session().map_err(std::io::Error::other)?;
+        let mut stream = StreamOwned::new(session, socket);
+        while stream.conn.is_handshaking() {
+            set_limits(&stream.sock, until)?;
+            stream.conn.complete_io(&mut stream.sock)?;
+        }
+        self.tls_version = stream.conn.protocol_version();
+        Ok(Connection::Tls(Box::new(stream)))
+    }
+}
+
+/// Sends and reads to the end of the answer; true if the connection can carry another.
+fn converse(
+    connection: &mut Connection,
+    request: &[u8],
+    until: Instant,
+    reply: &mut Reply,
+) -> Result<bool, EndCause> {
+    let broken = |error: std::io::Error| cause_of(&error);
+    connection.limit(until).map_err(broken)?;
+    connection.write_all(request).map_err(broken)?;
+    let mut reader = ResponseReader::new();
+    let mut buffer = vec![0; READ_BYTES];
+    let mut kept = 0;
+    while !reader.is_complete() {
+        connection.limit(until).map_err(broken)?;
+        let bytes = match connection.read(&mut buffer) {
+            Ok(0) => return closed(&mut reader),
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+            // TLS without its closing word: the framing tells whether the answer was whole.
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => return closed(&mut reader),
+            Err(error) => return Err(broken(error)),
+        };
+        let mut input = &buffer[..bytes];
+        reply.reads.push((input.to_vec(), ifm_sys::mono_ns()));
+        kept += bytes;
+        if kept > ANSWER_BYTES_MAX {
+            return Err(EndCause::Cancelled);
+        }
+        loop {
+            match reader.step(&mut input) {
+                Ok(Step::NeedMore | Step::End) => break,
+                Ok(Step::Head | Step::Body(_)) => {}
+                Err(error) => return Err(EndCause::Broken(error.to_string())),
+            }
+        }
+    }
+    Ok(reader.head().is_some_and(|head| head.keep_alive))
+}
+
+/// The connection has ended, and with it a body that is framed by nothing else.
+fn closed(reader: &mut ResponseReader) -> Result<bool, EndCause> {
+    reader.end_of_connection().map(|()| false).map_err(|_| EndCause::Closed)
+}
+
+impl Connection {
+    fn limit(&self, until: Instant) -> std::io::Result<()> {
+        match self {
+            Connection::Plain(socket) => set_limits(socket, until),
+            Connection::Tls(stream) => set_limits(&stream.sock, until),
+        }
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            Connection::Plain(socket) => socket.write_all(bytes),
+            Connection::Tls(stream) => stream.write_all(bytes).and_then(|()| stream.flush()),
+        }
+    }
+
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Connection::Plain(socket) => socket.read(buffer),
+            Connection::Tls(stream) => stream.read(buffer),
+        }
+    }
+}
+
+fn left(until: Instant) -> std::io::Result<Duration> {
+    let left = until.saturating_duration_since(Instant::now());
+    if left.is_zero() { Err(ErrorKind::TimedOut.into()) } else { Ok(left) }
+}
+
+fn set_limits(socket: &TcpStream, until: Instant) -> std::io::Result<()> {
+    let left = left(until)?;
+    socket.set_read_timeout(Some(left))?;
+    socket.set_write_timeout(Some(left))
+}
+
+fn cause_of(error: &std::io::Error) -> EndCause {
+    match error.kind() {
+        ErrorKind::TimedOut | ErrorKind::WouldBlock => EndCause::TimedOut(TimeoutKind::Total),
+        _ => EndCause::Broken(error.to_string()),
+    }
+}
+
+impl Reply {
+    /// What the run's decoder makes of it.
+    pub fn answer(&self, expect: Expect) -> Answer {
+        let mut decoder = ExchangeDecoder::new(expect);
+        self.reads.iter().for_each(|(bytes, at_ns)| decoder.feed(bytes, *at_ns));
+        decoder.finish(self.cause.clone(), expect)
+    }
+
+    /// Whether the time limit ended it.
+    pub fn is_late(&self) -> bool {
+        matches!(self.cause, EndCause::TimedOut(_))
+    }
+
+    /// The status, once a head had come.
+    pub fn status(&self) -> Option<u16> {
+        let line = self.head();
+        line.lines().next()?.split(' ').nth(1)?.parse().ok()
+    }
+
+    /// Whether the status says that the request succeeded, and the answer was whole.
+    pub fn is_success(&self) -> bool {
+        self.cause == EndCause::Complete
+            && self.status().is_some_and(|status| (200..300).contains(&status))
+    }
+
+    /// The value of a header field, as sent.
+    pub fn header(&self, name: &str) -> Option<String> {
+        let head = self.head();
+        let mut fields = head.lines().skip(1).filter_map(|line| line.split_once(':'));
+        let (_, value) = fields.find(|(found, _)| found.trim().eq_ignore_ascii_case(name))?;
+        Some(value.trim().to_owned())
+    }
+
+    fn head(&self) -> String {
+        let mut head = Vec::new();
+        for (bytes, _) in &self.reads {
+            head.extend_from_slice(bytes);
+            if let Some(end) = head.windows(4).position(|part| part == b"\r\n\r\n") {
+                head.truncate(end);
+                break;
+            }
+        }
+        String::from_utf8_lossy(&head).into_owned()
+    }
+
+    /// The body without its framing, as far as it came.
+    pub fn body(&self) -> Vec<u8> {
+        let mut reader = ResponseReader::new();
+        let mut body = Vec::new();
+        for (bytes, _) in &self.reads {
+            let mut input = bytes.as_slice();
+            while let Ok(step) = reader.step(&mut input) {
+                match step {
+                    Step::Body(part) => body.extend_from_slice(part),
+                    Step::Head => {}
+                    Step::NeedMore | Step::End => break,
+                }
+            }
+        }
+        body
+    }
+
+    /// The body, if it is one JSON document.
+    pub fn json(&self) -> Option<Value> {
+        serde_json::from_slice(&self.body()).ok()
+    }
+
+    /// From the first byte sent to the end of the answer, nanoseconds.
+    pub fn took_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Why there is no good answer, in one sentence without an end mark.
+    pub fn fault(&self) -> String {
+        let says = ifm_wire::dialect::error_sentence(&self.body());
+        match (&self.cause, self.status()) {
+            (EndCause::TimedOut(_), _) => {
+                format!("no answer within {:.1} s", self.took_ns() as f64 / 1e9)
+            }
+            (EndCause::Cancelled, _) => "an answer without end".to_owned(),
+            (EndCause::Broken(error), _) => format!("the connection broke: {error}"),
+            (EndCause::Closed, _) => "the connection was closed within the answer".to_owned(),
+            (EndCause::Complete, Some(status)) if says.is_empty() => format!("HTTP {status}"),
+            (EndCause::Complete, Some(status)) => format!("HTTP {status}: {says}"),
+            (EndCause::Complete, None) => "no HTTP".to_owned(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::spec::Api;
+    use std::net::TcpListener;
+
+    /// A server that answers one connection after another with these bytes each, and closes it.
+    fn canned(answers: &'static [&'static str]) -> Caller {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for answer in answers {
+                let (mut stream, _) = listener.accept().unwrap();
+                let mut request = [0; 4096];
+                assert!(stream.read(&mut request).unwrap() > 0);
+                stream.write_all(answer.as_bytes()).unwrap();
+            }
+        });
+        let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
+        let headers = vec![("X-Mine".to_owned(), "1".to_owned())];
+        Caller::new(Endpoint { url, address, tls: None, authorization: None, headers })
+    }
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn an_answer_is_there_raw_and_decoded() {
+        let mut caller =
+            canned(&["HTTP/1.1 200 OK\r\nServer: x\r\n\r\n{\"choices\":[{\"index\":0,\
+             \"text\":\"a b\",\"finish_reason\":\"length\"}],\"usage\":{\"prompt_tokens\":7}  }"]);
+        let reply = caller.post("/v1/completions", &serde_json::json!({"prompt": "x"}), LIMIT);
+        assert!(reply.is_success(), "{}", reply.fault());
+        assert_eq!((reply.status(), reply.header("SERVER").as_deref()), (Some(200), Some("x")));
+        assert_eq!(reply.json().unwrap()["usage"]["prompt_tokens"], 7);
+        let answer = reply.answer(Expect { api: Api::Completions, keep_text: true });
+        assert_eq!(answer.prompt_tokens.unwrap().tokens, 7);
+        assert_eq!((answer.text.as_deref(), caller.calls()), (Some("a b"), 1));
+    }
+
+    #[test]
+    fn a_connection_that_was_closed_meanwhile_is_opened_again() {
+        const ANSWER: &str = "HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\nno";
+        let mut caller = canned(&[ANSWER, ANSWER]);
+        for _ in 0..2 {
+            let reply = caller.get("/x", &[], LIMIT);
+            assert_eq!((reply.status(), reply.fault().as_str()), (Some(404), "HTTP 404: no"));
+            assert!(reply.connect_ns.is_some());
+        }
+    }
+
+    #[test]
+    fn what_is_no_answer_is_told() {
+        let fault = |answer: &'static [&'static str]| canned(answer).get("/", &[], LIMIT).fault();
+        assert!(fault(&["SSH-2.0-x\r\n"]).contains("did not answer with HTTP"));
+        assert!(fault(&["HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nab"]).contains("was closed"));
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let mut endpoint = canned(&[]).endpoint().clone();
+        endpoint.address = silent.local_addr().unwrap();
+        let reply = Caller::new(endpoint).get("/", &[], Duration::from_millis(20));
+        assert!(reply.is_late() && reply.fault().starts_with("no answer within"));
+    }
+}

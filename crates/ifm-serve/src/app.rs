@@ -193,6 +193,7 @@ fn describe_model(app: &App) -> serde_json::Value {
             "architecture": info.model.architecture,
             "n_params": info.model.parameters,
             "n_vocab": info.model.shape.vocabulary,
+            "tokenizer_sha256": app.engine.tokenizer().sha256(),
             "n_embd": info.model.shape.embedding,
             "stored_dtype": info.model.stored_dtype,
             "compute_dtype": info.model.compute_dtype,

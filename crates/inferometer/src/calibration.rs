@@ -42,7 +42,7 @@ const CHANCE_ERRORS: f64 = 2.0;
 
 /// What is to be calibrated.
 pub struct CalibrationAsk<'ask> {
-    /// The run's requests, not streamed.
+    /// The run's requests.
     pub template: &'ask RequestTemplate,
     /// Their API.
     pub api: Api,
@@ -102,6 +102,13 @@ pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibr
         until: Instant::now() + TIME_MAX,
     };
     let mut sums = counter.count_words()?;
+    let shortest = ask.prompt_tokens.min();
+    if sums.template_tokens >= shortest {
+        return Err(format!(
+            "the server adds {} tokens to each prompt, and {shortest} in all were asked for",
+            sums.template_tokens
+        ));
+    }
     let mut checked = None;
     while let Some(check) = counter.check(&mut sums) {
         checked = Some(check);
@@ -178,6 +185,9 @@ impl Counter<'_> {
             return Err(format!("a request for one token failed ({})", reply.fault()));
         }
         let answer = reply.answer(Expect { api: self.ask.api, keep_text: false });
+        if let Some(error) = answer.error {
+            return Err(format!("a request for one token failed ({error})"));
+        }
         let counted = answer.prompt_tokens.filter(|counted| !counted.from.is_estimate());
         let tokens = counted.ok_or("the server does not tell how long a prompt was")?.tokens;
         let seconds = (reply.took_ns() as f64 / 1e9).max(1e-6);
@@ -242,5 +252,114 @@ impl Counter<'_> {
             Prompt::Text(text) => Some((text, scale.text_tokens(asked))),
             Prompt::Tokens(_) | Prompt::Messages(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Said, server};
+    use ifm_wire::request::TemplateSpec;
+    use serde_json::{Map, json};
+
+    /// Calibrates against a server that counts the text of a prompt by `count`; absent gives no
+    /// usage.
+    fn against(
+        prompt_tokens: (u32, u32),
+        context_tokens: Option<u32>,
+        count: impl Fn(&str) -> Option<u32> + Send + Sync + 'static,
+    ) -> Result<Calibrated, String> {
+        let endpoint = server(move |asked| {
+            assert_eq!(
+                (asked.method.as_str(), asked.body["max_tokens"].as_u64()),
+                ("POST", Some(1))
+            );
+            let counted = count(asked.body["prompt"].as_str().unwrap());
+            let usage = counted.map(|tokens| json!({"prompt_tokens": tokens}));
+            let choice = json!({"index": 0, "text": "a", "finish_reason": "length"});
+            Said::Json(200, json!({"choices": [choice], "usage": usage}))
+        });
+        let template = RequestTemplate::new(&TemplateSpec {
+            api: Api::Completions,
+            host: "h",
+            path: "/v1/completions",
+            model: "m",
+            authorization: None,
+            headers: &[],
+            stream: false,
+            ignore_eos: true,
+            temperature: None,
+            extra_body: &Map::new(),
+        });
+        let ask = CalibrationAsk {
+            template: &template.unwrap(),
+            api: Api::Completions,
+            tokenizer: &Tokenizer::embedded().unwrap(),
+            prompt_tokens: LengthRange::new(prompt_tokens.0, prompt_tokens.1).unwrap(),
+            seed: 1,
+            context_tokens,
+        };
+        let mut caller = Caller::new(endpoint);
+        let calibrated = calibrate(&mut caller, &ask);
+        assert!(caller.calls() <= REQUESTS_MAX);
+        calibrated
+    }
+
+    /// As a tokenizer that takes words of more than five letters apart, behind a template.
+    fn in_parts(text: &str) -> Option<u32> {
+        Some(17 + text.split(' ').map(|word| 1 + u32::from(word.len() > 5)).sum::<u32>())
+    }
+
+    #[test]
+    fn another_tokenizer_and_a_template_are_found_out() {
+        for (prompt_tokens, context) in [((128, 128), None), ((100, 4000), Some(8192))] {
+            let calibrated = against(prompt_tokens, context, in_parts).unwrap();
+            let facts = calibrated.facts;
+            assert_eq!(facts.template_tokens, 17);
+            assert!(calibrated.is_close && facts.requests <= 8, "{calibrated:?}");
+            // By counting every word that prompts are made of.
+            let [(first, _), (second, _)] =
+                word_texts(&Tokenizer::embedded().unwrap(), u32::MAX).unwrap();
+            let words = format!("{first} {second}");
+            let all = f64::from(in_parts(&words).unwrap() - 17) / words.split(' ').count() as f64;
+            assert!((facts.ratio / all - 1.0).abs() < 0.01, "{} and {all}", facts.ratio);
+        }
+    }
+
+    #[test]
+    fn the_same_tokenizer_has_the_ratio_one() {
+        let calibrated =
+            against((64, 64), None, |text| Some(text.split(' ').count() as u32)).unwrap();
+        assert_eq!((calibrated.facts.template_tokens, calibrated.facts.ratio), (0, 1.0));
+        assert_eq!((calibrated.facts.error_share, calibrated.is_close), (Some(0.0), true));
+    }
+
+    #[test]
+    fn a_small_context_is_kept() {
+        let calibrated = against((50, 50), Some(128), |text| {
+            let tokens = in_parts(text)?;
+            assert!(tokens < 128, "{tokens}");
+            Some(tokens)
+        });
+        assert_eq!(calibrated.unwrap().facts.template_tokens, 17);
+    }
+
+    #[test]
+    fn counts_that_are_none_are_not_believed() {
+        let error = |count: fn(&str) -> Option<u32>| against((64, 64), None, count).unwrap_err();
+        assert!(error(|_| None).contains("does not tell"));
+        assert!(error(|_| Some(10)).contains("do not add up"));
+        assert!(error(|text| Some(80 + text.len() as u32)).contains("64 in all were asked for"));
+    }
+
+    #[test]
+    fn lengths_that_cannot_be_reached_are_told() {
+        // It counts long prompts by another rule than short ones.
+        let twice = |text: &str| {
+            let words = text.split(' ').count() as u32;
+            Some(if words > 2500 { words * 9 } else { words })
+        };
+        let calibrated = against((4096, 4096), None, twice).unwrap();
+        assert!(!calibrated.is_close, "{calibrated:?}");
     }
 }

@@ -3,11 +3,14 @@
 //! Only this crate reads the environment, prints and decides how the program ends.
 #![forbid(unsafe_code)]
 
+mod calibration;
+#[allow(dead_code, reason = "the probe asks in more ways than the calibration")]
 mod caller;
 mod child;
 mod cli;
 mod exit;
 mod host;
+mod lengths;
 mod monitor;
 mod output;
 mod resolve;
@@ -17,6 +20,8 @@ mod signals;
 mod sink;
 mod source;
 mod terminal;
+#[cfg(test)]
+mod testing;
 mod url;
 
 use clap::Parser;

@@ -1,8 +1,11 @@
 //! From what was typed to what will be done: every default filled in, every mistake found before
 //! anything is sent. The one place where defaults live.
 
+use crate::calibration::CalibrationAsk;
+use crate::caller::{Caller, Endpoint};
 use crate::cli::load_args::{Format, LoadArgs};
 use crate::exit::Failure;
+use crate::lengths;
 use crate::server::{self, Inspection};
 use crate::url::BaseUrl;
 use ifm_core::spec::{
@@ -123,7 +126,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         crate::output::check_path(path)?;
     }
     let seed = args.seed.unwrap_or_else(fresh_seed);
-    let (random, shape_kind) = random_spec(args, seed)?;
+    let (mut random, shape_kind) = random_spec(args, seed)?;
     let slo = slo(args)?;
     let headers = headers(args)?;
     let extra_body = extra_body(args)?;
@@ -173,6 +176,34 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     if let Some(context) = inspection.info.context_tokens {
         warn_of_context(&random, context);
     }
+    let path = dialect::path(api, url.path(), &inspection.model, stream);
+    let like_the_run = TemplateSpec { path: &path, model: &inspection.model, ..draft };
+    let template =
+        RequestTemplate::new(&like_the_run).map_err(|e| Failure::usage(e.to_string()))?;
+    let lengths = CalibrationAsk {
+        template: &template,
+        api,
+        tokenizer: &tokenizer,
+        prompt_tokens: random.prompt_tokens,
+        seed,
+        context_tokens: inspection.info.context_tokens,
+    };
+    let endpoint = Endpoint {
+        url: url.clone(),
+        address: *addresses.first().ok_or_else(|| Failure::server("the host has no address"))?,
+        tls: tls.clone(),
+        authorization: authorization.clone(),
+        headers: headers.clone(),
+    };
+    let (scale, prompt_lengths) = lengths::settle(
+        args.prompt_lengths,
+        args.tokenizer.is_some(),
+        &inspection.info,
+        &mut Caller::new(endpoint),
+        &lengths,
+        args.quiet,
+    )?;
+    random.scale = scale;
     let spec = RunSpec {
         target: TargetSpec {
             base_url: url.to_string(),
@@ -196,7 +227,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             tokenizer: tokenizer.name().to_owned(),
             tokenizer_sha256: tokenizer.sha256().to_owned(),
             seed,
-            prompt_lengths: None,
+            prompt_lengths: Some(prompt_lengths),
         },
         levels: load_specs(levels, seed)?,
         limits: LimitSpec {

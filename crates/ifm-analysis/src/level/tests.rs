@@ -123,6 +123,17 @@ fn tokens_and_their_counters() {
     near(tokens.output_mean.expect("three"), 8.0 / 3.0);
     assert_eq!(tokens.output_from.provenance(), Provenance::Server);
     assert_eq!(tokens.prompt_mean, Some(100.0));
+    assert_eq!(tokens.prompt_added, None);
+    let added = |counted: [u32; 3]| {
+        let mut run = five();
+        for (record, tokens) in run.requests.iter_mut().zip(counted) {
+            record.prompt_tokens = Some(Counted { tokens, from: CountSource::FinalUsage });
+        }
+        level(&run).tokens.prompt_added
+    };
+    assert_eq!(added([103, 103, 103]), Some(3));
+    assert_eq!((added([103, 104, 103]), added([103, 100, 103])), (None, None));
+    assert_eq!((added([97, 97, 97]), added([97, 103, 103])), (None, None));
     assert_eq!((tokens.cached_total, tokens.cached_share), (Some(0), Some(0.0)));
     assert_eq!((tokens.events, tokens.reasoning_total), (8, None));
     assert_eq!(tokens.disagreement, None);

@@ -1,6 +1,7 @@
 //! Lengths of prompts and answers, caches, and who counted.
 
 use ifm_core::{CountSource, Counted, RequestRecord};
+use std::collections::BTreeSet;
 
 /// Two sources that differ by more than this share of the counted tokens are reported.
 const DISAGREEMENT_SHARE: f64 = 0.05;
@@ -116,6 +117,9 @@ pub struct TokenFacts {
     pub prompt_asked_mean: Option<f64>,
     /// Mean prompt tokens as counted.
     pub prompt_mean: Option<f64>,
+    /// Tokens by which every single prompt was longer than asked, where that is one number: what
+    /// the server's chat template adds. Absent where it is not, or 0.
+    pub prompt_added: Option<u32>,
     /// Sum of prompt tokens.
     pub prompt_total: Option<u64>,
     /// Who counted the prompts.
@@ -145,6 +149,7 @@ impl TokenFacts {
         let mut prompt_asked = Total::default();
         let mut output = Total::default();
         let mut prompt = Total::default();
+        let mut added = BTreeSet::new();
         let (mut cached, mut cached_of) = (0u64, 0u64);
         let mut both = CountDisagreement { events: 0, tokens: 0 };
         let add = |total: &mut Option<u64>, tokens: Option<u32>| {
@@ -160,6 +165,10 @@ impl TokenFacts {
             prompt_asked.add(record.prompt_tokens_asked);
             output.add(record.output_tokens.map(|counted| counted.tokens));
             prompt.add(record.prompt_tokens.map(|counted| counted.tokens));
+            if let (Some(counted), Some(asked)) = (record.prompt_tokens, record.prompt_tokens_asked)
+            {
+                added.insert(counted.tokens.checked_sub(asked).filter(|tokens| *tokens > 0));
+            }
             facts.output_from.add(record.output_tokens);
             facts.prompt_from.add(record.prompt_tokens);
             add(&mut facts.cached_total, record.cached_tokens);
@@ -181,6 +190,7 @@ impl TokenFacts {
         facts.output_asked_mean = output_asked.mean();
         facts.prompt_asked_mean = prompt_asked.mean();
         (facts.output_mean, facts.output_total) = (output.mean(), output.sum());
+        facts.prompt_added = added.pop_first().flatten().filter(|_| added.is_empty());
         (facts.prompt_mean, facts.prompt_total) = (prompt.mean(), prompt.sum());
         facts.cached_share = (cached_of > 0).then(|| cached as f64 / cached_of as f64);
         facts.disagreement =

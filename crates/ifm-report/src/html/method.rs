@@ -126,6 +126,7 @@ fn accounting_row(level: &LevelSummary) -> Markup {
             }
             td {
                 (length(tokens.prompt_mean, tokens.prompt_asked_mean))
+                @if let Some(tokens) = tokens.prompt_added { ", " (tokens) " by the chat template" }
                 @if let Some(share) = cached { ", " (percent(share)) " cached" }
             }
             td { (length(tokens.output_mean, tokens.output_asked_mean)) }

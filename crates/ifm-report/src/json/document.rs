@@ -263,6 +263,7 @@ fn tokens(facts: &TokenFacts) -> Value {
         .set_known("output_total", facts.output_total)
         .set("output_counted_by", sources(&facts.output_from))
         .set_known("prompt_asked_mean", facts.prompt_asked_mean)
+        .set_known("prompt_added", facts.prompt_added)
         .set_known("prompt_mean", facts.prompt_mean)
         .set_known("prompt_total", facts.prompt_total)
         .set("prompt_counted_by", sources(&facts.prompt_from))

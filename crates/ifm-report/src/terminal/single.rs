@@ -90,14 +90,15 @@ fn rates(window: &WindowSummary) -> String {
 }
 
 fn tokens(facts: &TokenFacts) -> String {
-    let length = |name: &str, got: Option<f64>, asked: Option<f64>| {
+    let length = |name: &str, got: Option<f64>, asked: Option<f64>, added: &str| {
         let got = got.map_or_else(|| "not counted".to_owned(), number);
-        let asked = asked.map(|asked| format!(" (asked {})", number(asked)));
+        let asked = asked.map(|asked| format!(" (asked {}{added})", number(asked)));
         format!("{name} {got}{}", asked.unwrap_or_default())
     };
+    let added = facts.prompt_added.map(|tokens| format!(", {tokens} by the chat template"));
     let mut parts = vec![
-        length("prompt", facts.prompt_mean, facts.prompt_asked_mean),
-        length("output", facts.output_mean, facts.output_asked_mean),
+        length("prompt", facts.prompt_mean, facts.prompt_asked_mean, &added.unwrap_or_default()),
+        length("output", facts.output_mean, facts.output_asked_mean, ""),
         facts.output_from.provenance().words().to_owned(),
     ];
     let cached = facts.cached_share.filter(|share| *share > 0.0);

@@ -1,6 +1,7 @@
 //! The flags that every command that drives load understands.
 
 use super::duration::seconds;
+use crate::lengths::LengthsWord;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ifm_core::spec::Api;
@@ -93,6 +94,10 @@ pub struct LoadArgs {
     /// Tokenizer that counts prompts: a tokenizer.json [default: the embedded one]
     #[arg(long, value_name = "FILE")]
     pub tokenizer: Option<PathBuf>,
+
+    /// Who counts the tokens of made-up prompts
+    #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
+    pub prompt_lengths: LengthsWord,
 
     /// Seed of prompts; the same seed makes the same prompts, which a server may have cached
     /// [default: a new one for each run]

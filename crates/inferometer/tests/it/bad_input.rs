@@ -189,7 +189,8 @@ fn what_may_mislead_is_told_beside_a_format_without_checks() {
     let folder = tempfile::tempdir().unwrap();
     let server = paced(1, 0);
     let url = format!("http://{}", server.address());
-    let words = ["run", &url, "-n", "2", "-W", "16/4", "--format", "vllm"];
+    let words =
+        ["run", &url, "-n", "2", "-W", "16/4", "-f", "vllm", "--prompt-lengths", "tokenizer"];
     let output = run(folder.path(), &words);
     let error = stderr(&output);
     assert!(error.contains("warning: 1 user: only 2 complete answers"), "{error}");

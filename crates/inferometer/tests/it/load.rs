@@ -13,7 +13,7 @@ fn one_load_point_counts_every_request_and_token() {
     let server = paced(20, 2);
     let url = format!("http://{}", server.address());
     let words = ["run", &url, "-c", "4", "-n", "20", "-W", "32/16", "-w", "4", "--json"];
-    let output = run(folder.path(), &words);
+    let output = run(folder.path(), &[&words[..], &["--prompt-lengths", "tokenizer"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let document = json(&stdout(&output));
     assert!(document["schema_version"].is_string());

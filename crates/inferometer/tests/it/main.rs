@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod demo;
+mod lengths;
 mod load;
 mod store;
 mod support;

@@ -1,0 +1,91 @@
+//! A server for the tests of this crate that answers by a function.
+
+use crate::caller::Endpoint;
+use crate::url::BaseUrl;
+use serde_json::Value;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+/// One request as the server saw it.
+pub struct Asked {
+    /// `GET` or `POST`.
+    pub method: String,
+    /// The path.
+    pub path: String,
+    /// The body; null where there is none.
+    pub body: Value,
+}
+
+/// What it answers.
+pub enum Said {
+    /// A JSON document with this status.
+    Json(u16, Value),
+    /// A stream of events, with the end mark of OpenAI's APIs behind them.
+    Events(Vec<Value>),
+    /// Nothing: the connection stays open and silent.
+    Silence,
+}
+
+/// Starts a server that answers each request by `say`, and keeps connections open.
+pub fn server(say: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> Endpoint {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let say = Arc::new(say);
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let (stream, say) = (stream.unwrap(), say.clone());
+            std::thread::spawn(move || serve(stream, &*say));
+        }
+    });
+    let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
+    Endpoint { url, address, tls: None, authorization: None, headers: Vec::new() }
+}
+
+fn serve(mut stream: TcpStream, say: &dyn Fn(&Asked) -> Said) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    while let Some(asked) = read(&mut reader) {
+        let said = match say(&asked) {
+            Said::Silence => {
+                // Until the client has gone.
+                let _ = reader.read(&mut [0]);
+                return;
+            }
+            Said::Json(status, body) => with_length(status, "application/json", &body.to_string()),
+            Said::Events(events) => {
+                let mut text: String =
+                    events.iter().map(|event| format!("data: {event}\n\n")).collect();
+                text.push_str("data: [DONE]\n\n");
+                with_length(200, "text/event-stream", &text)
+            }
+        };
+        // The client may have gone.
+        if stream.write_all(said.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+fn with_length(status: u16, kind: &str, body: &str) -> String {
+    let length = body.len();
+    format!("HTTP/1.1 {status} X\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{body}")
+}
+
+fn read(reader: &mut BufReader<TcpStream>) -> Option<Asked> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok().filter(|bytes| *bytes > 0)?;
+    let mut words = line.split(' ').map(str::to_owned);
+    let (method, path) = (words.next()?, words.next()?);
+    let mut length = 0;
+    loop {
+        let mut field = String::new();
+        reader.read_line(&mut field).ok().filter(|bytes| *bytes > 0)?;
+        let Some((name, value)) = field.split_once(':') else { break };
+        if name.eq_ignore_ascii_case("content-length") {
+            length = value.trim().parse().ok()?;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    Some(Asked { method, path, body: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+}

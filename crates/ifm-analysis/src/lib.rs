@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod capacity;
 pub mod definitions;
 pub mod goodput;
 pub mod health;

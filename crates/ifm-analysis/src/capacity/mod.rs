@@ -1,0 +1,10 @@
+//! Capacity: the largest load inside a latency target, and what follows from it.
+//!
+//! The search says which load to measure next; whoever measures tells it what came out. What is
+//! not here: driving load, and judging a level (`slo`).
+
+mod answer;
+mod search;
+
+pub use answer::{Economics, People, Price, people, replicas};
+pub use search::{Bracket, Finding, Next, Search, SearchError};

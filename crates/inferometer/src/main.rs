@@ -6,8 +6,10 @@
 mod calibration;
 #[allow(dead_code, reason = "the probe asks in more ways than the calibration")]
 mod caller;
+mod capacity;
 mod child;
 mod cli;
+mod course;
 mod exit;
 mod host;
 mod lengths;

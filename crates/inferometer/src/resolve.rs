@@ -4,6 +4,7 @@
 use crate::calibration::CalibrationAsk;
 use crate::caller::{Caller, Endpoint};
 use crate::cli::load_args::{Format, LoadArgs};
+use crate::course::Course;
 use crate::exit::Failure;
 use crate::lengths;
 use crate::server::{self, Inspection};
@@ -101,8 +102,8 @@ pub struct Job {
     pub readers: Option<usize>,
     /// Processors for the reading threads.
     pub cpus: Vec<usize>,
-    /// Whether a sweep ends when more users bring nothing.
-    pub stop_at_plateau: bool,
+    /// Which levels are run.
+    pub course: Course,
     /// What goes to standard output.
     pub format: Format,
     /// Report files to write.
@@ -127,6 +128,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     }
     let seed = args.seed.unwrap_or_else(fresh_seed);
     let (mut random, shape_kind) = random_spec(args, seed)?;
+    let levels = load_specs(levels, seed)?;
     let slo = slo(args)?;
     let headers = headers(args)?;
     let extra_body = extra_body(args)?;
@@ -229,7 +231,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             seed,
             prompt_lengths: Some(prompt_lengths),
         },
-        levels: load_specs(levels, seed)?,
+        levels,
         limits: LimitSpec {
             connect_s: Some(args.connect_timeout),
             // Without a stream there is no first token to wait for.
@@ -255,7 +257,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         inspection,
         readers: args.readers,
         cpus: args.cpus.clone(),
-        stop_at_plateau: false,
+        course: Course::Planned,
         format: args.output(),
         out: args.out.clone(),
         store: args.store.clone(),

@@ -1,6 +1,7 @@
 //! A session: the levels of a job one after another, stored as they go, shown as they finish.
 
 use crate::cli::load_args::Format;
+use crate::course::{Course, Step};
 use crate::exit::{Code, Failure};
 use crate::monitor::Monitor;
 use crate::resolve::Job;
@@ -30,10 +31,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Users that one reading thread serves.
 const USERS_PER_READER: u32 = 500;
-/// A sweep without named levels ends after two levels that bring less than this share more.
-const PLATEAU_GAIN: f64 = 0.05;
-/// A sweep without named levels ends when a larger share of the requests fails.
-const PLATEAU_ERROR_RATE: f64 = 0.01;
 /// What is said of a server that went away.
 const SERVER_LOST: &str = "the server was lost";
 /// File descriptors that a run needs beside its connections.
@@ -110,8 +107,15 @@ enum Ended {
 
 impl Session {
     fn run_levels(&mut self, manifest: &mut Manifest) -> Ended {
-        let levels = self.job.spec.levels.len();
-        for index in 0..levels {
+        let mut course = std::mem::replace(&mut self.job.course, Course::Planned);
+        let ended = self.follow(&mut course, manifest);
+        self.job.course = course;
+        ended
+    }
+
+    fn follow(&mut self, course: &mut Course, manifest: &mut Manifest) -> Ended {
+        let mut index = 0;
+        while index < self.job.spec.levels.len() {
             let result = match self.run_level(index) {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
@@ -143,11 +147,18 @@ impl Session {
             if let Some(summary) = summary {
                 self.shown.push(summary);
             }
-            if self.job.stop_at_plateau && is_plateau(&self.shown) {
-                // The levels that were left out are not part of what was asked any more.
-                self.job.spec.levels.truncate(index + 1);
-                manifest.spec.levels.truncate(index + 1);
-                break;
+            index += 1;
+            match course.after(&self.job.spec, &self.shown, &self.sink.records) {
+                Step::GoOn => {}
+                Step::Append(load) => {
+                    self.job.spec.levels.push((*load).clone());
+                    manifest.spec.levels.push(*load);
+                }
+                Step::End => {
+                    // The levels that are left out are not part of what was asked any more.
+                    self.job.spec.levels.truncate(index);
+                    manifest.spec.levels.truncate(index);
+                }
             }
         }
         Ended::Planned
@@ -222,7 +233,9 @@ impl Session {
         let requests = self.sink.records.iter().filter(of_level).cloned().collect();
         let run = RunData { manifest, requests, series: Vec::new() };
         let summary = ifm_analysis::summarize(&run).levels.into_iter().next()?;
-        if self.job.format == Format::Text && self.job.spec.levels.len() > 1 && !self.job.quiet {
+        let has_rows =
+            self.job.spec.levels.len() > 1 || matches!(self.job.course, Course::Capacity(_));
+        if self.job.format == Format::Text && has_rows && !self.job.quiet {
             if self.shown.is_empty() {
                 let unit = ifm_report::load_unit(&summary);
                 let gap = summary.latencies.gap_label;
@@ -269,7 +282,10 @@ impl Session {
         let sealed = writer.seal(manifest, &series);
         let summary = ifm_analysis::summarize(&run);
         let model = ReportModel::new(&run, summary);
-        show(&job, &model, &style, &shown);
+        match &job.course {
+            Course::Capacity(course) => crate::capacity::show(course, &job, &model, &style),
+            Course::Planned | Course::UntilPlateau => show(&job, &model, &style, &shown),
+        }
         for path in &job.out {
             output::write_file(&model, path)?;
         }
@@ -352,19 +368,6 @@ fn verdict(
          became of each request",
         run.manifest.run_id
     )))
-}
-
-fn is_plateau(levels: &[LevelSummary]) -> bool {
-    let Some(last) = levels.last() else { return false };
-    if last.counts.error_rate().is_some_and(|rate| rate > PLATEAU_ERROR_RATE) {
-        return true;
-    }
-    let speed = |level: &LevelSummary| level.window().map(|window| window.output_tok_per_s);
-    let gains_little = |pair: &[LevelSummary]| match (speed(&pair[0]), speed(&pair[1])) {
-        (Some(before), Some(after)) => after < before * (1.0 + PLATEAU_GAIN),
-        _ => false,
-    };
-    levels.len() >= 3 && levels[levels.len() - 3..].windows(2).all(gains_little)
 }
 
 fn judge(

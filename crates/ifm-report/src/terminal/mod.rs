@@ -53,7 +53,7 @@ impl TerminalStyle {
     }
 
     /// Text in the characters that may be printed.
-    fn text(&self, text: &str) -> String {
+    pub fn text(&self, text: &str) -> String {
         if self.ascii { ascii(text) } else { text.to_owned() }
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod aliases;
 mod arrival_args;
+pub mod capacity;
 pub mod demo;
 pub mod duration;
 mod ending_args;
@@ -35,6 +36,8 @@ enum Verb {
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),
+    /// Search the largest load inside a latency target
+    Capacity(capacity::CapacityArgs),
     /// Offer the embedded engine as an OpenAI-compatible server
     Serve(serve::ServeArgs),
     /// List, show, seal or remove stored runs
@@ -52,6 +55,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Demo(args) => demo::run(&args, words),
         Verb::Run(args) => run::run(&args, words),
         Verb::Sweep(args) => sweep::run(&args, words),
+        Verb::Capacity(args) => capacity::run(&args, words),
         Verb::Serve(args) => serve::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),

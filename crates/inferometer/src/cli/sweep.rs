@@ -4,6 +4,7 @@ use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
 use super::levels;
 use super::load_args::LoadArgs;
+use crate::course::Course;
 use crate::exit::{Code, Failure};
 use crate::resolve::resolve;
 use crate::session::execute;
@@ -42,6 +43,8 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
         false => args.ending.levels(&users)?,
     };
     let mut job = resolve(&args.load, &levels, words)?;
-    job.stop_at_plateau = args.concurrency.is_none() && !is_open_loop;
+    if args.concurrency.is_none() && !is_open_loop {
+        job.course = Course::UntilPlateau;
+    }
     execute(job)
 }

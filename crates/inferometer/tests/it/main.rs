@@ -7,5 +7,6 @@ mod bad_input;
 mod demo;
 mod lengths;
 mod load;
+mod loads;
 mod store;
 mod support;

@@ -1,0 +1,189 @@
+//! The course of a session: which level comes after the ones that were measured.
+//!
+//! A course only ever appends a level or ends. Not here: running a level (`session`), judging one
+//! (`ifm-analysis`).
+
+use ifm_analysis::LevelSummary;
+use ifm_analysis::capacity::{Bracket, Finding, Next, Price, Search};
+use ifm_analysis::slo::VerdictState;
+use ifm_core::RequestRecord;
+use ifm_core::spec::{LoadSpec, RunSpec};
+use std::collections::BTreeMap;
+
+/// A sweep without named levels ends after two levels that bring less than this share more.
+const PLATEAU_GAIN: f64 = 0.05;
+/// A sweep without named levels ends when a larger share of the requests fails.
+const PLATEAU_ERROR_RATE: f64 = 0.01;
+
+/// Which levels are run.
+pub enum Course {
+    /// All that were asked for.
+    Planned,
+    /// Those that were asked for, until more users bring nothing.
+    UntilPlateau,
+    /// Those that a search for the capacity asks for, one after another.
+    Capacity(Box<CapacityCourse>),
+}
+
+/// What follows a level.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// The next level that was asked for, if there is one.
+    GoOn,
+    /// This level, which nobody had asked for.
+    Append(Box<LoadSpec>),
+    /// Nothing.
+    End,
+}
+
+impl Course {
+    /// What follows the last of the measured levels.
+    pub fn after(
+        &mut self,
+        spec: &RunSpec,
+        measured: &[LevelSummary],
+        records: &[RequestRecord],
+    ) -> Step {
+        match self {
+            Course::Planned => Step::GoOn,
+            Course::UntilPlateau if is_plateau(measured) => Step::End,
+            Course::UntilPlateau => Step::GoOn,
+            Course::Capacity(course) => course.after(spec, records),
+        }
+    }
+}
+
+fn is_plateau(levels: &[LevelSummary]) -> bool {
+    let Some(last) = levels.last() else { return false };
+    if last.counts.error_rate().is_some_and(|rate| rate > PLATEAU_ERROR_RATE) {
+        return true;
+    }
+    let speed = |level: &LevelSummary| level.window().map(|window| window.output_tok_per_s);
+    let gains_little = |pair: &[LevelSummary]| match (speed(&pair[0]), speed(&pair[1])) {
+        (Some(before), Some(after)) => after < before * (1.0 + PLATEAU_GAIN),
+        _ => false,
+    };
+    levels.len() >= 3 && levels[levels.len() - 3..].windows(2).all(gains_little)
+}
+
+/// One load as it was judged: all its looks together.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// Users.
+    pub users: u32,
+    /// Levels of the run that belong to it.
+    pub looks: u32,
+    /// All looks as one level.
+    pub summary: LevelSummary,
+    /// What it showed.
+    pub finding: Finding,
+}
+
+/// What the capacity is to be turned into.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Worth {
+    /// Pause of a person between two requests, seconds.
+    pub think_s: Option<f64>,
+    /// People to be served.
+    pub target_people: Option<u32>,
+    /// Share of a server that is kept free.
+    pub headroom: f64,
+    /// Price of the server.
+    pub price: Option<Price>,
+}
+
+/// A search for the largest number of users inside the latency target. A load is looked at again
+/// until its verdict is sure, up to a number of looks.
+pub struct CapacityCourse {
+    search: Search,
+    /// A level as it is appended, but for its users.
+    template: LoadSpec,
+    looks_max: u32,
+    /// Requests of one look, at least; four for each user if that is more.
+    look_requests: u32,
+    judged: BTreeMap<u32, Judged>,
+    /// What the capacity is to be turned into.
+    pub worth: Worth,
+}
+
+/// Requests of a look for each user: fewer would show the ramp.
+const REQUESTS_PER_USER: u32 = 4;
+
+impl CapacityCourse {
+    /// A search, with what every level has in common.
+    pub fn new(
+        search: Search,
+        template: LoadSpec,
+        looks_max: u32,
+        look_requests: u32,
+        worth: Worth,
+    ) -> Self {
+        let judged = BTreeMap::new();
+        CapacityCourse { search, template, looks_max, look_requests, judged, worth }
+    }
+
+    /// One look at a load.
+    pub fn look_at(&self, users: u32, warms_up: bool) -> LoadSpec {
+        LoadSpec {
+            concurrency: users,
+            requests: Some(self.look_requests.max(users.saturating_mul(REQUESTS_PER_USER))),
+            warmup_requests: if warms_up {
+                self.template.warmup_requests.max(users)
+            } else {
+                users
+            },
+            ..self.template.clone()
+        }
+    }
+
+    /// What is known.
+    pub fn bracket(&self) -> Option<Bracket> {
+        match self.search.next() {
+            Next::Done(bracket) => Some(bracket),
+            Next::Measure(_) => None,
+        }
+    }
+
+    /// Every load that was judged, by users.
+    pub fn judged(&self) -> impl Iterator<Item = &Judged> {
+        self.judged.values()
+    }
+
+    fn after(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
+        let Some(last) = spec.levels.last() else { return Step::End };
+        let users = last.concurrency;
+        let judged = judge(spec, users, records);
+        let is_sure = judged.summary.verdict.is_sure;
+        let looks = judged.looks;
+        self.judged.insert(users, judged.clone());
+        if !is_sure && looks < self.looks_max {
+            return Step::Append(Box::new(self.look_at(users, false)));
+        }
+        self.search.tell(users, judged.finding);
+        match self.search.next() {
+            Next::Measure(users) => Step::Append(Box::new(self.look_at(users, true))),
+            Next::Done(_) => Step::End,
+        }
+    }
+}
+
+/// All looks at a load as one.
+fn judge(spec: &RunSpec, users: u32, records: &[RequestRecord]) -> Judged {
+    let is_look = |level: u16| {
+        spec.levels.get(usize::from(level)).is_some_and(|load| load.concurrency == users)
+    };
+    let first = spec.levels.iter().position(|load| load.concurrency == users).unwrap_or(0) as u16;
+    let looks = spec.levels.iter().filter(|load| load.concurrency == users).count() as u32;
+    let pooled: Vec<RequestRecord> = records
+        .iter()
+        .filter(|record| is_look(record.level))
+        .map(|record| RequestRecord { level: first, ..record.clone() })
+        .collect();
+    let summary = ifm_analysis::summarize_level(spec, first, None, &pooled);
+    let finding = match (summary.verdict.state, summary.verdict.is_sure) {
+        (VerdictState::Pass, true) => Finding::Inside,
+        (VerdictState::Fail, true) => Finding::Outside,
+        _ => Finding::Unsettled,
+    };
+    Judged { users, looks, summary, finding }
+}

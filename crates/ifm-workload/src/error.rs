@@ -1,5 +1,7 @@
 //! What can go wrong before a prompt is sent.
 
+use std::path::PathBuf;
+
 use ifm_tokenizer::TokenizerError;
 
 use crate::lengths::TOKENS_MAX;
@@ -49,11 +51,68 @@ pub enum WorkloadError {
         /// How many texts were tried.
         attempts: u32,
     },
-    /// All numbers of items are used up.
-    #[error("the workload is exhausted after {items} items")]
+    /// All items are used up.
+    #[error(
+        "the workload is exhausted after {items} items; allow it to begin again, or send fewer \
+         requests"
+    )]
     Exhausted {
-        /// Items that were handed out.
+        /// Items that there are.
         items: u64,
+    },
+    /// A file cannot be read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file or folder.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file as a whole is not what it should be.
+    #[error("{file}: {reason}")]
+    File {
+        /// Its name.
+        file: String,
+        /// What is wrong with it, and what to do.
+        reason: String,
+    },
+    /// A row of a data set is malformed, and bad rows stop the run.
+    #[error("{file}:{line}: {reason}; mend the row, or have bad rows skipped")]
+    BadRow {
+        /// Name of the file.
+        file: String,
+        /// Line from 1; in a Parquet file the row from 1.
+        line: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// No row was left.
+    #[error("{file}: none of {read} rows can be sent: {reasons}")]
+    NoRows {
+        /// Name of the file.
+        file: String,
+        /// Rows that were read.
+        read: u64,
+        /// Why rows were left out, how many for each reason, and the first bad rows.
+        reasons: String,
+    },
+    /// The data set is not here, and cannot be fetched.
+    #[error("the data set {repository} is not on this machine: {reason}. {instead}")]
+    Hub {
+        /// Name of the repository, with the file where it is known.
+        repository: String,
+        /// Why it was not fetched.
+        reason: String,
+        /// Which file to fetch, and where to put it.
+        instead: String,
+    },
+    /// A preset is wrong.
+    #[error("the preset in {file} cannot be used: {reason}")]
+    Preset {
+        /// Name of its file.
+        file: String,
+        /// What is wrong with it.
+        reason: String,
     },
     /// The tokenizer failed.
     #[error(transparent)]

@@ -26,21 +26,44 @@
 //! (`ifm-tokenizer`).
 
 mod arrivals;
+pub mod compat;
+mod conversation;
+mod count;
 pub mod dataset;
 mod error;
+pub mod facts;
 mod generator;
+pub mod hub;
 mod lengths;
+mod list;
+mod open;
+mod options;
+mod order;
+mod preset;
+mod preview;
 mod prompt;
+pub mod request;
 mod rng;
 mod scale;
+mod select;
 mod shape;
+mod source;
+mod think;
+mod trace;
+mod value;
 mod words;
 
 pub use arrivals::{ArrivalError, Arrivals};
-pub use dataset::{Dataset, Turn, WorkItem, random::RandomSpec};
+pub use dataset::{DATASETS, Dataset, DatasetKind, Turn, WorkItem, random::RandomSpec};
 pub use error::WorkloadError;
+pub use facts::WorkloadFacts;
 pub use generator::Generator;
-pub use lengths::{LengthCounts, LengthRange, TOKENS_MAX};
+pub use hub::HubAccess;
+pub use lengths::{LengthCounts, LengthPair, LengthRange, Lengths, RangeRatio, TOKENS_MAX};
+pub use open::{OpenedWorkload, kind_of, open};
+pub use preset::{Preset, load as presets};
+pub use preview::{Preview, Sample, preview};
+pub use request::{AfterLast, Answers, OnBadRow, WorkloadRequest};
 pub use rng::{Draws, Rng, Stream};
 pub use scale::{LengthScale, word_texts};
 pub use shape::{SCENARIOS, Scenario, Shape};

@@ -35,10 +35,16 @@ pub(crate) struct PromptMaker {
     order: Vec<u32>,
     /// Where the numbering of heads starts.
     offset: u64,
-    prefix: String,
-    prefix_tokens: u32,
     draws: Stream,
+    blocks: Stream,
     scale: LengthScale,
+}
+
+/// A text that several prompts begin with.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Prefix {
+    text: String,
+    tokens: u32,
 }
 
 /// A piece of a text that is being fitted: where it starts, and about how many
@@ -49,18 +55,16 @@ struct Part {
 }
 
 impl PromptMaker {
-    /// Finds words for the tokenizer, orders them by the seed, and makes the
-    /// shared prefix. Lengths are asked for as `scale` counts them.
+    /// Finds words for the tokenizer and orders them by the seed. Lengths are asked for
+    /// as `scale` counts them.
     ///
     /// # Errors
-    /// [`WorkloadError::Unreachable`] for the prefix, and what the tokenizer says.
+    /// What the tokenizer says.
     pub(crate) fn new(
         tokenizer: &Tokenizer,
         rng: &Rng,
-        prefix_tokens: u32,
         scale: LengthScale,
     ) -> Result<Self, WorkloadError> {
-        let prefix_tokens = scale.inner_tokens(prefix_tokens);
         let words = Words::find(tokenizer)?;
         let mut draws = rng.stream("word_order").item(0);
         let mut openers = words.openers().to_vec();
@@ -68,22 +72,28 @@ impl PromptMaker {
         draws.shuffle(&mut openers);
         draws.shuffle(&mut order);
         let offset = u64::from(draws.below(u32::MAX));
-        let mut maker = Self {
+        Ok(Self {
             tokenizer: tokenizer.clone(),
             words,
             openers,
             order,
             offset,
-            prefix: String::new(),
-            prefix_tokens: 0,
             draws: rng.stream("prompt"),
+            blocks: rng.stream("block"),
             scale,
-        };
-        if prefix_tokens > 0 {
-            maker.prefix = maker.text(&[], prefix_tokens, rng.stream("prefix").item(0))?;
-            maker.prefix_tokens = prefix_tokens;
+        })
+    }
+
+    /// A text for several prompts to begin with.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Unreachable`] when no text fits.
+    pub(crate) fn prefix(&self, tokens: u32, draws: Draws) -> Result<Prefix, WorkloadError> {
+        let tokens = self.scale.inner_tokens(tokens);
+        match tokens {
+            0 => Ok(Prefix::default()),
+            _ => Ok(Prefix { text: self.text(&Prefix::default(), &[], tokens, draws)?, tokens }),
         }
-        Ok(maker)
     }
 
     /// Whether words are counted instead of encoded.
@@ -91,32 +101,94 @@ impl PromptMaker {
         self.words.single()
     }
 
-    /// The prompt with a number, of exactly `tokens` tokens as the scale has them, the shared
+    /// The prompt with a number, of exactly `tokens` tokens as the scale has them, the
     /// prefix at least. Linear in `tokens`.
     ///
     /// # Errors
     /// [`WorkloadError::Unreachable`] when no text fits; never where words are
     /// counted.
-    pub(crate) fn prompt(&self, id: u32, tokens: u32) -> Result<String, WorkloadError> {
-        let tokens = self.text_tokens(tokens);
-        self.text(&self.head(id), tokens, self.draws.item(u64::from(id)))
+    pub(crate) fn prompt(
+        &self,
+        prefix: &Prefix,
+        id: u32,
+        tokens: u32,
+    ) -> Result<String, WorkloadError> {
+        let head = self.head(prefix, id);
+        let tokens = self.text_tokens(prefix, tokens);
+        self.text(prefix, &head, tokens, self.draws.item(u64::from(id)))
     }
 
-    fn text_tokens(&self, asked: u32) -> u32 {
-        self.scale.text_tokens(asked).max(self.prefix_tokens)
+    /// Tokens of text to make for a prompt of so many.
+    fn text_tokens(&self, prefix: &Prefix, asked: u32) -> u32 {
+        self.scale.text_tokens(asked).max(prefix.tokens)
+    }
+
+    /// A text of exactly `tokens` tokens from draws of the caller's, without a number.
+    ///
+    /// # Errors
+    /// As [`PromptMaker::prompt`].
+    pub(crate) fn passage(&self, tokens: u32, draws: Draws) -> Result<String, WorkloadError> {
+        let tokens = self.scale.inner_tokens(tokens).max(1);
+        self.text(&Prefix::default(), &[], tokens, draws)
+    }
+
+    /// A prompt of blocks: equal numbers give equal texts at equal places, so that a
+    /// prefix cache finds what it would have found in the trace. What the blocks leave
+    /// of `tokens` is filled with words of the prompt's own.
+    ///
+    /// # Errors
+    /// As [`PromptMaker::prompt`].
+    pub(crate) fn prompt_of_blocks(
+        &self,
+        id: u32,
+        tokens: u32,
+        blocks: &[u64],
+        block_tokens: u32,
+    ) -> Result<String, WorkloadError> {
+        let asked = tokens;
+        let mut prefix = Prefix::default();
+        let tokens = self.text_tokens(&prefix, asked);
+        let block_tokens = self.scale.inner_tokens(block_tokens).max(1);
+        for &block in blocks {
+            let left = tokens.saturating_sub(prefix.tokens);
+            if left < block_tokens && !self.words.single() || left == 0 {
+                break;
+            }
+            let mut draws = self.blocks.item(block);
+            if self.words.single() {
+                let first = pick(&self.openers, &mut draws);
+                self.push_word(&mut prefix.text, first);
+                let words = left.min(block_tokens);
+                for _ in 1..words {
+                    self.push_word(&mut prefix.text, draws.below(self.words.count()));
+                }
+                prefix.tokens += words;
+            } else {
+                if !prefix.text.is_empty() {
+                    prefix.text.push('\n');
+                }
+                prefix.text += &self.text(&Prefix::default(), &[], block_tokens, draws)?;
+                let have = self.tokenizer.encode(&prefix.text)?.len() as u32;
+                prefix.tokens = have.min(tokens);
+            }
+        }
+        if prefix.tokens == tokens && self.words.single() {
+            return Ok(prefix.text);
+        }
+        self.prompt(&prefix, id, asked)
     }
 
     /// How many prompts of a length there are before a head comes back.
-    pub(crate) fn distinct_prompts(&self, tokens: u32) -> u64 {
-        let tokens = self.text_tokens(tokens);
-        let free = (tokens.saturating_sub(self.prefix_tokens) as usize).min(HEAD_WORDS);
-        self.head_sizes().iter().take(free).product()
+    pub(crate) fn distinct_prompts(&self, prefix: &Prefix, tokens: u32) -> u64 {
+        let tokens = self.text_tokens(prefix, tokens);
+        let free = (tokens.saturating_sub(prefix.tokens) as usize).min(HEAD_WORDS);
+        self.head_sizes(prefix).iter().take(free).product()
     }
 
     /// How many words there are to choose from at each place of the head.
-    fn head_sizes(&self) -> [u64; HEAD_WORDS] {
+    fn head_sizes(&self, prefix: &Prefix) -> [u64; HEAD_WORDS] {
         let words = self.order.len() as u64;
-        let first = if self.prefix.is_empty() { self.openers.len() as u64 } else { words };
+        let first = if prefix.text.is_empty() { self.openers.len() as u64 } else { words };
         [first.max(1), words.max(1), words.max(1)]
     }
 
@@ -124,13 +196,13 @@ impl PromptMaker {
     /// digits, the fastest digit first, so that neighbours differ at once. Each
     /// digit is turned by the one before, which keeps the numbers apart and does
     /// not leave the later words the same for long.
-    fn head(&self, id: u32) -> [u32; HEAD_WORDS] {
-        let first = if self.prefix.is_empty() { &self.openers } else { &self.order };
+    fn head(&self, prefix: &Prefix, id: u32) -> [u32; HEAD_WORDS] {
+        let first = if prefix.text.is_empty() { &self.openers } else { &self.order };
         let mut number = self.offset + u64::from(id);
         let mut turn = 0;
         let mut head = [0; HEAD_WORDS];
         let places = head.iter_mut().zip([first, &self.order, &self.order]);
-        for ((place, list), size) in places.zip(self.head_sizes()) {
+        for ((place, list), size) in places.zip(self.head_sizes(prefix)) {
             turn = (number + turn) % size;
             number /= size;
             *place = list.get(turn as usize).copied().unwrap_or(0);
@@ -138,20 +210,26 @@ impl PromptMaker {
         head
     }
 
-    fn text(&self, head: &[u32], tokens: u32, draws: Draws) -> Result<String, WorkloadError> {
+    fn text(
+        &self,
+        prefix: &Prefix,
+        head: &[u32],
+        tokens: u32,
+        draws: Draws,
+    ) -> Result<String, WorkloadError> {
         if self.words.single() {
-            Ok(self.count_out(head, tokens, draws))
+            Ok(self.count_out(prefix, head, tokens, draws))
         } else {
-            self.fit(head, tokens, draws)
+            self.fit(prefix, head, tokens, draws)
         }
     }
 
     /// One word for each token.
-    fn count_out(&self, head: &[u32], tokens: u32, mut draws: Draws) -> String {
-        let words = tokens.saturating_sub(self.prefix_tokens) as usize;
-        let bytes = self.prefix.len() + (words + 1) * self.words.mean_bytes();
+    fn count_out(&self, prefix: &Prefix, head: &[u32], tokens: u32, mut draws: Draws) -> String {
+        let words = tokens.saturating_sub(prefix.tokens) as usize;
+        let bytes = prefix.text.len() + (words + 1) * self.words.mean_bytes();
         let mut text = String::with_capacity(bytes + bytes / 8);
-        text.push_str(&self.prefix);
+        text.push_str(&prefix.text);
         let head = head.get(..head.len().min(words)).unwrap_or(&[]);
         for &word in head {
             self.push_word(&mut text, word);
@@ -168,15 +246,21 @@ impl PromptMaker {
     }
 
     /// Encodes, and mends the end, until the text has the tokens asked for.
-    fn fit(&self, head: &[u32], tokens: u32, mut draws: Draws) -> Result<String, WorkloadError> {
-        let prefix_ids = self.tokenizer.encode(&self.prefix)?;
-        let mut text = self.prefix.clone();
+    fn fit(
+        &self,
+        prefix: &Prefix,
+        head: &[u32],
+        tokens: u32,
+        mut draws: Draws,
+    ) -> Result<String, WorkloadError> {
+        let prefix_ids = self.tokenizer.encode(&prefix.text)?;
+        let mut text = prefix.text.clone();
         let mut parts = Vec::new();
         for &word in head {
             self.append(&mut text, &mut parts, word);
         }
         let estimate = parts.iter().map(|part| part.tokens).sum::<u32>();
-        let used = self.prefix_tokens.saturating_add(estimate);
+        let used = prefix.tokens.saturating_add(estimate);
         self.fill(&mut text, &mut parts, tokens.saturating_sub(used), &mut draws);
         for _ in 0..ATTEMPTS_MAX {
             let ids = self.tokenizer.encode(&text)?;
@@ -190,8 +274,8 @@ impl PromptMaker {
                 // The prefix has merged with what follows it: begin again after it.
                 Ordering::Equal => {
                     parts.clear();
-                    text.truncate(self.prefix.len());
-                    tokens - self.prefix_tokens.min(tokens)
+                    text.truncate(prefix.text.len());
+                    tokens - prefix.tokens.min(tokens)
                 }
             };
             self.fill(&mut text, &mut parts, gap, &mut draws);

@@ -5,7 +5,7 @@
 //! rounds (D. J. Bernstein, "ChaCha, a variant of Salsa20", 2008), keyed by the
 //! SHA-256 of seed and name.
 //!
-//! Not here: distributions other than uniform whole numbers.
+//! Not here: distributions other than uniform ones (`lengths`).
 
 use rand::{Rng as _, SeedableRng as _, rngs::ChaCha8Rng};
 use sha2::{Digest as _, Sha256};
@@ -68,6 +68,16 @@ impl Draws {
         ((u64::from(self.rng.next_u32()) * u64::from(bound)) >> 32) as u32
     }
 
+    /// A number in `0..bound`; 0 when `bound` is 0. As [`Draws::below`], for large bounds.
+    pub fn below_u64(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.rng.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A number from 0 to 1, 1 excluded, with 53 bits.
+    pub fn unit(&mut self) -> f64 {
+        (self.rng.next_u64() >> 11) as f64 / 9_007_199_254_740_992.0
+    }
+
     /// A number in `min..=max`; `min` when the two are upside down.
     pub fn within(&mut self, min: u32, max: u32) -> u32 {
         match max.checked_sub(min) {
@@ -75,11 +85,6 @@ impl Draws {
             Some(u32::MAX) => self.rng.next_u32(),
             Some(width) => min + self.below(width + 1),
         }
-    }
-
-    /// A number in [0, 1) with 53 random bits.
-    pub fn unit(&mut self) -> f64 {
-        (self.rng.next_u64() >> 11) as f64 * (-53_f64).exp2()
     }
 
     /// Puts a list into a random order (Fisher and Yates).

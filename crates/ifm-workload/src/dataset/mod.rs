@@ -2,11 +2,25 @@
 //!
 //! Not here: handing items out and keeping count (`generator`).
 
+pub mod agent_trace;
+pub mod burstgpt;
+pub mod custom;
+pub mod edit;
+pub mod mooncake;
+pub mod numina;
+pub mod openai_batch;
+pub mod prefix_repetition;
 pub mod random;
+pub mod random_ids;
+pub mod sharegpt;
+pub mod sharegpt_chat;
+pub mod sonnet;
 
-use crate::error::WorkloadError;
+use std::{fmt, sync::Arc};
+
 use ifm_core::{Message, Prompt};
-use std::sync::Arc;
+
+use crate::{error::WorkloadError, hub::HubSet, open::Opening};
 
 /// One unit of work: a conversation of one turn or of several.
 #[derive(Debug, Clone, PartialEq)]
@@ -69,8 +83,14 @@ pub trait Dataset: Send + Sync {
 
     /// How many items there are before one begins like an earlier one, so that a
     /// prefix cache could help. A shared prefix that was asked for is left out of
-    /// the comparison.
+    /// the comparison; of a data set from files it is the first prompt that is the same
+    /// as an earlier one.
     fn distinct_items(&self) -> u64;
+
+    /// How many items there are; nothing where they do not end.
+    fn items(&self) -> Option<u32> {
+        None
+    }
 
     /// Whether items have several turns.
     fn has_conversations(&self) -> bool {
@@ -78,16 +98,55 @@ pub trait Dataset: Send + Sync {
     }
 }
 
+/// Opens a data set.
+type Open = fn(&mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError>;
+
 /// A kind of data set, as it is named in a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub struct DatasetKind {
     /// The name before the colon.
     pub name: &'static str,
+    /// Other names for it, such as those of other tools.
+    pub aliases: &'static [&'static str],
     /// How to write it.
     pub usage: &'static str,
     /// What it is.
     pub summary: &'static str,
+    /// Whether the server should be asked to go on until the length is reached.
+    pub ignore_eos: bool,
+    /// Its homes on the hub, the first one the default.
+    pub hub: &'static [HubSet],
+    pub(crate) open: Open,
+}
+
+impl DatasetKind {
+    /// Whether this is its name, or one of its other names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+impl fmt::Debug for DatasetKind {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("DatasetKind").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 /// All kinds of data sets. To add one, add its file and a line.
-pub const DATASETS: &[DatasetKind] = &[random::KIND];
+pub const DATASETS: &[DatasetKind] = &[
+    random::KIND,
+    random_ids::KIND,
+    prefix_repetition::KIND,
+    sharegpt::KIND,
+    sharegpt_chat::KIND,
+    edit::KIND_10K,
+    edit::KIND_5K,
+    numina::KIND,
+    numina::KIND_AIMO,
+    sonnet::KIND,
+    custom::KIND,
+    openai_batch::KIND,
+    agent_trace::KIND,
+    mooncake::KIND,
+    burstgpt::KIND,
+];

@@ -2,7 +2,17 @@
 //!
 //! Not here: making text of a length (`prompt`), lengths drawn from a trace.
 
-use std::{collections::BTreeMap, fmt, str::FromStr};
+mod counts;
+mod law;
+mod pair;
+mod ratio;
+
+pub use counts::LengthCounts;
+pub use law::Lengths;
+pub use pair::LengthPair;
+pub use ratio::RangeRatio;
+
+use std::{fmt, str::FromStr};
 
 use crate::{error::WorkloadError, rng::Draws};
 
@@ -83,49 +93,6 @@ impl FromStr for LengthRange {
     }
 }
 
-/// How often each length occurred.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LengthCounts {
-    counts: BTreeMap<u32, u64>,
-}
-
-impl LengthCounts {
-    pub(crate) fn add(&mut self, tokens: u32) {
-        *self.counts.entry(tokens).or_default() += 1;
-    }
-
-    /// Lengths in tokens, ascending, each with how often it occurred.
-    pub fn iter(&self) -> impl Iterator<Item = (u32, u64)> + '_ {
-        self.counts.iter().map(|(&tokens, &count)| (tokens, count))
-    }
-
-    /// How many lengths were counted.
-    pub fn count(&self) -> u64 {
-        self.counts.values().sum()
-    }
-
-    /// Sum of all lengths in tokens.
-    pub fn total_tokens(&self) -> u64 {
-        self.iter().map(|(tokens, count)| u64::from(tokens) * count).sum()
-    }
-
-    /// Mean length in tokens; none before the first.
-    pub fn mean_tokens(&self) -> Option<f64> {
-        let count = self.count();
-        (count > 0).then(|| self.total_tokens() as f64 / count as f64)
-    }
-
-    /// Shortest length in tokens; none before the first.
-    pub fn min_tokens(&self) -> Option<u32> {
-        self.counts.keys().next().copied()
-    }
-
-    /// Longest length in tokens; none before the first.
-    pub fn max_tokens(&self) -> Option<u32> {
-        self.counts.keys().next_back().copied()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -139,18 +106,5 @@ mod tests {
         for text in ["", "0", "-1", "3-", "300-200", "0-5", "4194305", "1e3", "1.5", "5000000000"] {
             assert!(text.parse::<LengthRange>().is_err(), "{text}");
         }
-    }
-
-    #[test]
-    fn counts_add_up() {
-        let mut counts = LengthCounts::default();
-        assert_eq!((counts.count(), counts.mean_tokens(), counts.min_tokens()), (0, None, None));
-        for tokens in [10, 20, 20, 30] {
-            counts.add(tokens);
-        }
-        assert_eq!(counts.iter().collect::<Vec<_>>(), [(10, 1), (20, 2), (30, 1)]);
-        assert_eq!((counts.count(), counts.total_tokens()), (4, 80));
-        assert_eq!(counts.mean_tokens(), Some(20.0));
-        assert_eq!((counts.min_tokens(), counts.max_tokens()), (Some(10), Some(30)));
     }
 }

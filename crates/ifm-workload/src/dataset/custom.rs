@@ -1,0 +1,86 @@
+//! Prompts of the user's own: JSON, JSON lines, CSV or Parquet, with columns of any name.
+//!
+//! A row is a prompt, or a list of messages that goes out as one request. The length to
+//! ask for is a column's, or that of a recorded answer, or vLLM's default for such files.
+//!
+//! Not here: conversations of several turns (`sharegpt_chat`).
+
+use ifm_core::{Message, Prompt, Role};
+use serde_json::Value;
+
+use super::{Dataset, DatasetKind};
+use crate::{
+    conversation::read_messages,
+    error::WorkloadError,
+    open::Opening,
+    order::{self, Step},
+    select::{Candidate, Limits, Output},
+    source::{Columns, Row, kind},
+    value,
+};
+
+/// The data set's entry in the registry.
+pub const KIND: DatasetKind = DatasetKind {
+    name: "custom",
+    aliases: &["file"],
+    usage: "custom:FILE",
+    summary: "prompts from JSON, JSON lines, CSV or Parquet, with columns=prompt:NAME,...",
+    ignore_eos: false,
+    hub: &[],
+    open,
+};
+
+/// Tokens to ask for where a row says nothing: vLLM's `--custom-output-len`.
+const OUTPUT_TOKENS: u32 = 256;
+
+fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
+    let rows = opening.rows(None, &[&["prompt", "messages"]])?;
+    let output = opening.options.value::<u32>("output", "a number of tokens")?;
+    let output = output.unwrap_or(OUTPUT_TOKENS);
+    opening.rule(format!("{output} output tokens where a row says nothing"));
+    order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output))
+}
+
+fn read(columns: &Columns, row: &Row, output: u32) -> Result<Step, String> {
+    let get = |name: &str| columns.get(&row.fields, name);
+    let messages = get("messages").filter(|_| !columns.is_mapped("prompt"));
+    let prompt = match (get("prompt"), messages) {
+        (_, Some(Value::Array(list))) => {
+            let mut messages = read_messages(list)?;
+            while messages.last().is_some_and(|last| last.role == Role::Assistant) {
+                messages.pop();
+            }
+            if messages.is_empty() {
+                return Err("the messages hold answers alone".to_owned());
+            }
+            Prompt::Messages(messages)
+        }
+        (Some(prompt), _) => {
+            let text = value::text(prompt);
+            let text = text.ok_or_else(|| format!("the prompt is {}", kind(prompt)))?;
+            if text.is_empty() {
+                return Err("the prompt is empty".to_owned());
+            }
+            match get("system").and_then(value::text).filter(|text| !text.is_empty()) {
+                Some(system) => Prompt::Messages(vec![
+                    Message::text(Role::System, system),
+                    Message::text(Role::User, text),
+                ]),
+                None => Prompt::Text(text.to_owned()),
+            }
+        }
+        _ => {
+            let there = row.fields.keys().map(String::as_str).collect::<Vec<_>>();
+            return Err(columns.missing(&["prompt", "messages"], &there));
+        }
+    };
+    let output = match (get("output_tokens"), get("answer").and_then(value::text)) {
+        (Some(tokens), _) => {
+            let tokens = value::tokens(tokens).filter(|&tokens| tokens > 0);
+            Output::Tokens(tokens.ok_or("the output tokens are no number above 0")?)
+        }
+        (None, Some(answer)) => Output::Answer(answer.into()),
+        (None, None) => Output::Tokens(output),
+    };
+    Ok(Step::Take(Candidate { prompt, output, at_ns: None, fields: None }))
+}

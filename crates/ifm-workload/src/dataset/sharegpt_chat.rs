@@ -1,0 +1,132 @@
+//! Whole conversations: every question is a turn that waits for the answer before it.
+//!
+//! Not here: first questions alone (`sharegpt`), tools (`agent_trace`).
+
+use ifm_core::{Message, Role};
+use serde_json::Value;
+
+use super::{Dataset, DatasetKind, sharegpt::SHAREGPT};
+use crate::{
+    compat::PythonRandom,
+    conversation::{Play, read_messages},
+    error::WorkloadError,
+    facts::DropReason,
+    list::Stored,
+    open::Opening,
+    request::Answers,
+    rng::Rng,
+    source::{Columns, Row},
+    think::Think,
+};
+
+/// The data set's entry in the registry.
+pub const KIND: DatasetKind = DatasetKind {
+    name: "sharegpt-chat",
+    aliases: &["chat-trace", "multi-turn"],
+    usage: "sharegpt-chat:FILE",
+    summary: "recorded conversations of several turns, with answers of the server or recorded ones",
+    ignore_eos: false,
+    hub: &[],
+    open,
+};
+
+/// Turns of one conversation at most, if nothing else is said.
+const TURNS_MAX: usize = 100;
+
+fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
+    let turns_min = opening.options.value::<usize>("turns_min", "a number of turns")?.unwrap_or(1);
+    let turns_max = opening.options.value::<usize>("turns_max", "a number of turns")?;
+    let total_max = opening.options.value::<u64>("total_max", "a number of tokens")?;
+    let think = opening.options.value::<Think>("think", "a pause, such as 2s or exp(2s)")?;
+    let shuffled = opening.options.word("shuffle", &["no", "yes"])? == "yes";
+    let answers = take_answers(opening, Answers::Server)?;
+    let mut rows = opening.rows(Some(&SHAREGPT), &[&["messages"]])?;
+    let mut found = Vec::new();
+    let wanted = opening.request.items_max.map_or(usize::MAX, |items| items as usize);
+    let play = Play {
+        tokenizer: opening.tokenizer,
+        answers,
+        think: think.unwrap_or_default(),
+        tool_time: Think::None,
+        turns_max: turns_max.unwrap_or(TURNS_MAX).max(1),
+    };
+    let pauses = Rng::new(opening.request.seed).stream("think");
+    let output = opening.output_override();
+    let lengths = Rng::new(opening.request.seed).stream("output_length");
+    while shuffled || found.len() < wanted {
+        let Some(row) = rows.next()? else { break };
+        let messages = match read(rows.columns(), &row) {
+            Ok(messages) => messages,
+            Err(reason) => {
+                rows.bad(row.line, &reason)?;
+                continue;
+            }
+        };
+        let mut turns = play.turns(messages, None, &mut pauses.item(row.line))?;
+        if turns.last().is_some_and(|turn| turn.output_tokens.is_none()) && output.is_none() {
+            // Nobody answered the last question: its length is not known.
+            turns.pop();
+        }
+        if turns.len() < turns_min.max(1) {
+            rows.drop_row(DropReason::TooFewTurns);
+            continue;
+        }
+        if let Some(law) = &output {
+            for (turn, place) in turns.iter_mut().zip(0_u64..) {
+                turn.output_tokens = Some(law.draw(&mut lengths.item(row.line << 16 | place)));
+            }
+        }
+        let tokens = turns.iter().map(|turn| {
+            u64::from(turn.prompt_tokens.unwrap_or(0)) + u64::from(turn.output_tokens.unwrap_or(0))
+        });
+        if tokens.sum::<u64>() > total_max.unwrap_or(u64::MAX) {
+            rows.drop_row(DropReason::TotalTooLong);
+            continue;
+        }
+        found.push(Stored { turns, at_ns: None });
+    }
+    if shuffled {
+        let seed = opening.selection_seed(0);
+        PythonRandom::new(seed).shuffle(&mut found);
+        found.truncate(wanted);
+        opening.rule(format!("seed {seed}, Python random.shuffle"));
+    }
+    tell_answers(opening, answers);
+    opening.list(found, rows.into_counts())
+}
+
+/// Reads whose answers are carried: the option, the request, or a default.
+pub(super) fn take_answers(
+    opening: &mut Opening<'_>,
+    default: Answers,
+) -> Result<Answers, WorkloadError> {
+    let given = opening.request.answers.unwrap_or(default);
+    let words = match given {
+        Answers::Recorded => ["recorded", "server"],
+        Answers::Server => ["server", "recorded"],
+    };
+    Ok(match opening.options.word("answers", &words)? {
+        "recorded" => Answers::Recorded,
+        _ => Answers::Server,
+    })
+}
+
+/// Notes whose answers are carried.
+pub(super) fn tell_answers(opening: &mut Opening<'_>, answers: Answers) {
+    opening.rule(match answers {
+        Answers::Recorded => "later turns carry the recorded answers",
+        Answers::Server => "later turns carry the server's answers",
+    });
+}
+
+/// The messages of a row, from the first that is not the model's: ShareGPT has
+/// conversations that begin with the end of an answer.
+fn read(columns: &Columns, row: &Row) -> Result<Vec<Message>, String> {
+    let list = columns.get(&row.fields, "messages").and_then(Value::as_array);
+    let list = list.ok_or_else(|| {
+        let there = row.fields.keys().map(String::as_str).collect::<Vec<_>>();
+        columns.missing(&["messages"], &there)
+    })?;
+    let messages = read_messages(list)?;
+    Ok(messages.into_iter().skip_while(|message| message.role == Role::Assistant).collect())
+}

@@ -1,0 +1,115 @@
+//! Workloads by name: data files, those in the program and those of the user.
+//!
+//! Not here: what a name's text means (`open`).
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde::Deserialize;
+
+use crate::error::WorkloadError;
+
+/// Presets in a user's folder at most.
+const PRESETS_MAX: usize = 1000;
+/// The largest preset in bytes.
+const PRESET_BYTES_MAX: u64 = 1 << 20;
+
+/// The presets in the program. To add one, add its file and a line.
+const EMBEDDED: &[(&str, &str)] = &[
+    ("chat.toml", include_str!("../presets/chat.toml")),
+    ("rag.toml", include_str!("../presets/rag.toml")),
+    ("agent.toml", include_str!("../presets/agent.toml")),
+    ("tools.toml", include_str!("../presets/tools.toml")),
+    ("random-1500-250.toml", include_str!("../presets/random-1500-250.toml")),
+    ("random-4000-1000.toml", include_str!("../presets/random-4000-1000.toml")),
+    ("random-1000-1000.toml", include_str!("../presets/random-1000-1000.toml")),
+    ("sharegpt.toml", include_str!("../presets/sharegpt.toml")),
+    ("edit-10k-chars.toml", include_str!("../presets/edit-10k-chars.toml")),
+    ("numina-math.toml", include_str!("../presets/numina-math.toml")),
+];
+
+/// A workload with a name.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preset {
+    /// The name.
+    pub name: String,
+    /// Other names for it.
+    #[serde(default)]
+    pub aliases: Vec<String>,
+    /// What it stands for, in one line.
+    pub summary: String,
+    /// Where it comes from.
+    #[serde(default)]
+    pub source: String,
+    /// The workload as it would be typed without the preset.
+    pub workload: String,
+    /// Whether the server should be asked to go on until the length is reached. Absent:
+    /// as the data set has it.
+    #[serde(default)]
+    pub ignore_eos: Option<bool>,
+    /// Which column means what.
+    #[serde(default)]
+    pub columns: BTreeMap<String, String>,
+}
+
+impl Preset {
+    /// Whether this is its name, or one of its other names.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.iter().any(|alias| alias == name)
+    }
+}
+
+/// The presets in the program.
+///
+/// # Errors
+/// [`WorkloadError::Preset`] when one is damaged.
+pub fn embedded() -> Result<Vec<Preset>, WorkloadError> {
+    EMBEDDED.iter().map(|(file, text)| read(file, text)).collect()
+}
+
+/// The user's presets, by the names of their files, and then those in the program: the
+/// first one of a name counts.
+///
+/// # Errors
+/// [`WorkloadError::Read`] and [`WorkloadError::Preset`] for one that cannot be used. A
+/// folder that does not exist holds none.
+pub fn load(folder: Option<&Path>) -> Result<Vec<Preset>, WorkloadError> {
+    let mut presets = match folder.filter(|folder| folder.is_dir()) {
+        Some(folder) => load_folder(folder)?,
+        None => Vec::new(),
+    };
+    presets.extend(embedded()?);
+    Ok(presets)
+}
+
+fn load_folder(folder: &Path) -> Result<Vec<Preset>, WorkloadError> {
+    let read_error = |source| WorkloadError::Read { path: folder.to_owned(), source };
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder).map_err(read_error)? {
+        let path = entry.map_err(read_error)?.path();
+        if path.extension().is_some_and(|ending| ending == "toml") {
+            files.push(path);
+        }
+    }
+    files.sort();
+    files.truncate(PRESETS_MAX);
+    let presets = files.iter().map(|path| {
+        let name = crate::source::file_name(path);
+        let read_error = |source| WorkloadError::Read { path: path.clone(), source };
+        if fs::metadata(path).map_err(read_error)?.len() > PRESET_BYTES_MAX {
+            let reason = "it is larger than 1 MiB".to_owned();
+            return Err(WorkloadError::Preset { file: name, reason });
+        }
+        read(&name, &fs::read_to_string(path).map_err(read_error)?)
+    });
+    presets.collect()
+}
+
+fn read(file: &str, text: &str) -> Result<Preset, WorkloadError> {
+    let wrong = |reason: String| WorkloadError::Preset { file: file.to_owned(), reason };
+    let preset = toml::from_str::<Preset>(text).map_err(|error| wrong(error.to_string()))?;
+    match preset.name.is_empty() || preset.name.contains([':', '?', '/', ' ']) {
+        true => Err(wrong("its name is empty or contains one of ':?/' or a space".to_owned())),
+        false => Ok(preset),
+    }
+}

@@ -1,0 +1,160 @@
+//! What a workload would send, before anything is sent.
+//!
+//! Not here: printing it.
+
+use std::collections::HashSet;
+
+use ifm_core::Prompt;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    dataset::{Dataset, WorkItem},
+    error::WorkloadError,
+    lengths::LengthCounts,
+};
+
+/// Samples that are shown at most.
+const SAMPLES_MAX: u32 = 5;
+/// Characters of a sample that are shown.
+const SAMPLE_CHARACTERS: usize = 400;
+/// Bytes of a beginning that are compared together: about the tokens of a block in a
+/// server's prefix cache (16 tokens of four bytes).
+const BLOCK_BYTES: usize = 64;
+/// Beginnings that are remembered at most, so that memory stays bounded.
+const BEGINNINGS_MAX: usize = 1 << 23;
+
+/// The first items of a workload, looked at.
+#[derive(Debug, Clone, Serialize)]
+pub struct Preview {
+    /// Items that were made.
+    pub items: u32,
+    /// The first ones.
+    pub samples: Vec<Sample>,
+    /// Tokens that each turn adds; empty where nobody counted.
+    pub prompt_lengths: LengthCounts,
+    /// Tokens that each turn asks for.
+    pub output_lengths: LengthCounts,
+    /// Turns of each item.
+    pub turns: LengthCounts,
+    /// Different first prompts among the items; equal to `items` when no prompt comes
+    /// twice.
+    pub distinct_prompts: u32,
+    /// Share of the bytes of first prompts that stand at the beginning of an earlier one
+    /// too, in whole blocks of 64 bytes: what a prefix cache that forgets nothing would
+    /// find. Absent when there are more beginnings than are remembered.
+    pub shared_prefix_share: Option<f64>,
+    /// Items that the workload has; absent when it does not end.
+    pub items_all: Option<u32>,
+    /// Nanoseconds from the first item's time to the last one's; absent without times.
+    pub span_ns: Option<u64>,
+}
+
+/// One item, shortened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Sample {
+    /// Its number.
+    pub id: u32,
+    /// Its turns.
+    pub turns: u32,
+    /// Tokens of its first prompt.
+    pub prompt_tokens: Option<u32>,
+    /// Tokens that its first turn asks for.
+    pub output_tokens: Option<u32>,
+    /// The first characters of its first prompt.
+    pub text: String,
+    /// Whether there is more of it.
+    pub is_cut: bool,
+}
+
+/// Makes the first `items` items of a workload, or all if there are fewer, and looks at
+/// them.
+///
+/// # Errors
+/// What the data set says.
+pub fn preview(dataset: &dyn Dataset, items: u32) -> Result<Preview, WorkloadError> {
+    let items_all = dataset.items();
+    let items = items_all.map_or(items, |all| all.min(items));
+    let mut preview = Preview {
+        items,
+        samples: Vec::new(),
+        prompt_lengths: LengthCounts::default(),
+        output_lengths: LengthCounts::default(),
+        turns: LengthCounts::default(),
+        distinct_prompts: 0,
+        shared_prefix_share: None,
+        items_all,
+        span_ns: None,
+    };
+    let (mut prompts, mut beginnings) = (HashSet::new(), HashSet::new());
+    let (mut bytes, mut shared, mut remembered) = (0, 0, true);
+    for id in 0..items {
+        let item = dataset.item(id)?;
+        for turn in &item.turns {
+            turn.prompt_tokens.into_iter().for_each(|tokens| preview.prompt_lengths.add(tokens));
+            turn.output_tokens.into_iter().for_each(|tokens| preview.output_lengths.add(tokens));
+        }
+        preview.turns.add(item.turns.len() as u32);
+        preview.span_ns = preview.span_ns.max(item.at_ns);
+        if id < SAMPLES_MAX {
+            preview.samples.push(sample(&item));
+        }
+        let Some(first) = item.turns.first() else { continue };
+        let prompt = first.prompt.canonical_bytes();
+        let digest: [u8; 32] = Sha256::digest(&prompt).into();
+        preview.distinct_prompts += u32::from(prompts.insert(digest));
+        bytes += prompt.len();
+        remembered &= beginnings.len() < BEGINNINGS_MAX;
+        if remembered {
+            shared += shared_bytes(&prompt, &mut beginnings);
+        }
+    }
+    if remembered && bytes > 0 {
+        preview.shared_prefix_share = Some(shared as f64 / bytes as f64);
+    }
+    Ok(preview)
+}
+
+/// Bytes at the start of a prompt that an earlier one begins with, in whole blocks; the
+/// prompt's own beginnings are remembered.
+fn shared_bytes(prompt: &[u8], beginnings: &mut HashSet<u64>) -> usize {
+    let mut hasher = Sha256::new();
+    let mut shared = 0;
+    let mut broken = false;
+    for block in prompt.chunks_exact(BLOCK_BYTES) {
+        hasher.update(block);
+        let digest: [u8; 32] = hasher.clone().finalize().into();
+        let beginning = digest.iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte));
+        broken |= beginnings.insert(beginning);
+        shared += if broken { 0 } else { BLOCK_BYTES };
+    }
+    shared
+}
+
+fn sample(item: &WorkItem) -> Sample {
+    let first = item.turns.first();
+    let text = match first.map(|turn| &turn.prompt) {
+        Some(Prompt::Text(text)) => text.clone(),
+        Some(Prompt::Tokens(ids)) => {
+            let ids = ids.iter().take(SAMPLE_CHARACTERS / 2).map(u32::to_string);
+            ids.collect::<Vec<_>>().join(" ")
+        }
+        Some(Prompt::Messages(messages)) => {
+            let texts = messages.iter().map(|message| {
+                let start = message.content.chars().take(SAMPLE_CHARACTERS + 1);
+                format!("{}: {}", message.role.word(), start.collect::<String>())
+            });
+            texts.take(8).collect::<Vec<_>>().join("\n")
+        }
+        None => String::new(),
+    };
+    let end = text.char_indices().nth(SAMPLE_CHARACTERS).map(|(place, _)| place);
+    Sample {
+        id: item.id,
+        turns: item.turns.len() as u32,
+        prompt_tokens: first.and_then(|turn| turn.prompt_tokens),
+        output_tokens: first.and_then(|turn| turn.output_tokens),
+        text: text.get(..end.unwrap_or(text.len())).unwrap_or_default().to_owned(),
+        is_cut: end.is_some(),
+    }
+}

@@ -1,0 +1,102 @@
+//! Rows of a Parquet file; only the columns that are wanted are read.
+//!
+//! Not here: other formats; writing (`ifm-store`).
+
+use std::fs::File;
+
+use parquet::{
+    errors::ParquetError,
+    file::reader::{FileReader as _, SerializedFileReader},
+    record::{Field, Row, reader::RowIter},
+    schema::types::Type,
+};
+use serde_json::{Map, Number, Value};
+
+use super::{Columns, Given, RowFile};
+use crate::error::WorkloadError;
+
+/// The rows of one file.
+pub(super) struct ParquetRows {
+    name: String,
+    rows: RowIter<'static>,
+    header: Vec<String>,
+    row: u64,
+}
+
+impl ParquetRows {
+    /// Reads the file's own description.
+    ///
+    /// # Errors
+    /// [`WorkloadError::File`] for what is no Parquet, or is compressed in a way that is
+    /// not known here.
+    pub(super) fn open(name: String, file: File, columns: &Columns) -> Result<Self, WorkloadError> {
+        let reader = SerializedFileReader::new(file).map_err(|error| wrong(&name, &error))?;
+        let schema = reader.metadata().file_metadata().schema();
+        let header = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
+        let wanted = columns.wanted();
+        let fields = schema.get_fields().iter().filter(|field| wanted.contains(field.name()));
+        let projection = Type::group_type_builder(schema.name())
+            .with_fields(fields.cloned().collect())
+            .build()
+            .map_err(|error| wrong(&name, &error))?;
+        let rows = RowIter::from_file_into(Box::new(reader))
+            .project(Some(projection))
+            .map_err(|error| wrong(&name, &error))?;
+        Ok(Self { name, rows, header, row: 0 })
+    }
+}
+
+impl RowFile for ParquetRows {
+    fn next(&mut self) -> Result<Given, WorkloadError> {
+        let Some(row) = self.rows.next() else {
+            return Ok(None);
+        };
+        self.row += 1;
+        let row = row.map_err(|error| wrong(&self.name, &error))?;
+        Ok(Some((self.row, Ok(fields(&row)))))
+    }
+
+    fn header(&self) -> Option<&[String]> {
+        Some(&self.header)
+    }
+}
+
+fn wrong(name: &str, error: &ParquetError) -> WorkloadError {
+    let text = error.to_string();
+    let reason = match text.contains("feature") {
+        true => format!("{text}; save it again with snappy or without compression"),
+        false => format!("is no Parquet that can be read: {text}"),
+    };
+    WorkloadError::File { file: name.to_owned(), reason }
+}
+
+fn fields(row: &Row) -> Map<String, Value> {
+    row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect()
+}
+
+fn value(field: &Field) -> Value {
+    let float = |number: f64| Number::from_f64(number).map_or(Value::Null, Value::Number);
+    match field {
+        Field::Null => Value::Null,
+        Field::Bool(flag) => Value::Bool(*flag),
+        Field::Byte(number) => (*number).into(),
+        Field::Short(number) => (*number).into(),
+        Field::Int(number) => (*number).into(),
+        Field::Long(number) => (*number).into(),
+        Field::UByte(number) => (*number).into(),
+        Field::UShort(number) => (*number).into(),
+        Field::UInt(number) => (*number).into(),
+        Field::ULong(number) => (*number).into(),
+        Field::Float(number) => float(f64::from(*number)),
+        Field::Double(number) => float(*number),
+        Field::Str(text) => Value::String(text.clone()),
+        Field::Bytes(bytes) => {
+            let text = std::str::from_utf8(bytes.data());
+            text.map_or(Value::Null, |text| Value::String(text.to_owned()))
+        }
+        Field::TimestampMillis(number) | Field::TimestampMicros(number) => (*number).into(),
+        Field::Group(row) => Value::Object(fields(row)),
+        Field::ListInternal(list) => list.elements().iter().map(value).collect(),
+        other => Value::String(other.to_string()),
+    }
+}

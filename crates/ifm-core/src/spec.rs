@@ -11,17 +11,60 @@ pub enum Api {
     Chat,
     /// OpenAI's completions.
     Completions,
+    /// OpenAI's Responses.
+    Responses,
+    /// Anthropic's messages.
+    Messages,
+    /// SGLang's own API.
+    Sglang,
+    /// Text Generation Inference's own API.
+    Tgi,
+    /// Ollama's own API for conversations.
+    OllamaChat,
+    /// Ollama's own API for texts.
+    OllamaGenerate,
+    /// llama.cpp's own API.
+    LlamaCpp,
+    /// Triton's generate extension.
+    Triton,
+    /// Embeddings, as OpenAI has them.
+    Embeddings,
+    /// Reranking, as Jina and Cohere have it.
+    Rerank,
 }
 
 impl Api {
     /// Every API, in the order in which help and documentation list them.
-    pub const ALL: [Api; 2] = [Api::Chat, Api::Completions];
+    pub const ALL: [Api; 12] = [
+        Api::Chat,
+        Api::Completions,
+        Api::Responses,
+        Api::Messages,
+        Api::Sglang,
+        Api::Tgi,
+        Api::OllamaChat,
+        Api::OllamaGenerate,
+        Api::LlamaCpp,
+        Api::Triton,
+        Api::Embeddings,
+        Api::Rerank,
+    ];
 
     /// The stored word.
     pub fn word(self) -> &'static str {
         match self {
             Api::Chat => "chat",
             Api::Completions => "completions",
+            Api::Responses => "responses",
+            Api::Messages => "messages",
+            Api::Sglang => "sglang",
+            Api::Tgi => "tgi",
+            Api::OllamaChat => "ollama_chat",
+            Api::OllamaGenerate => "ollama_generate",
+            Api::LlamaCpp => "llama_cpp",
+            Api::Triton => "triton",
+            Api::Embeddings => "embeddings",
+            Api::Rerank => "rerank",
         }
     }
 

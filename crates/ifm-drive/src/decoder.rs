@@ -193,7 +193,9 @@ impl<'level> Decoder<'level> {
     }
 
     fn finish(&mut self, slot: usize, done: Done) -> RequestRecord {
-        let answer = self.exchanges[slot].finish(done.cause, self.plan.expect);
+        let exchange = &mut self.exchanges[slot];
+        exchange.expect_results(done.request.meta.results_asked);
+        let answer = exchange.finish(done.cause, self.plan.expect);
         let reads = std::mem::take(&mut self.reads[slot]);
         let since = |at: u64| at - self.plan.origin_ns;
         self.report.reads += u64::from(reads.reads);

@@ -319,6 +319,7 @@ mod tests {
             turn: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
+            results_asked: None,
         }
     }
 

@@ -92,6 +92,8 @@ pub struct RequestMeta {
     pub prompt_tokens_asked: Option<u32>,
     /// Output length asked for.
     pub output_tokens_asked: Option<u32>,
+    /// How many results the answer must hold, for an API that answers with a list of them.
+    pub results_asked: Option<u32>,
 }
 
 /// Where a request stands in a conversation.

@@ -6,8 +6,9 @@
 
 mod facts;
 
-use crate::dialect::{self, Usage};
+use crate::dialect::{self, Framing, Usage};
 use crate::http1::{Head, HttpError, ResponseReader, Step};
+use crate::lines::LineReader;
 use crate::sse::EventReader;
 use facts::Facts;
 use ifm_core::outcome::{Outcome, TimeoutKind};
@@ -86,11 +87,15 @@ pub struct Answer {
     pub text: Option<String>,
 }
 
-/// What the body turned out to be, told by its first byte that is no white space.
+/// What the body turned out to be, told by its first byte that is no white space, and by its media
+/// type where that byte is not enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {
     Unknown,
+    /// Server-sent events.
     Events,
+    /// One JSON value to a line.
+    Lines,
     /// One JSON document, markup, or the body of a failed request.
     Document,
     /// Compressed although nobody asked for it: not read.
@@ -102,6 +107,7 @@ enum Body {
 pub struct ExchangeDecoder {
     reader: ResponseReader,
     events: EventReader,
+    lines: LineReader,
     facts: Facts,
     document: Vec<u8>,
     body: Body,
@@ -118,6 +124,7 @@ impl ExchangeDecoder {
         ExchangeDecoder {
             reader: ResponseReader::new(),
             events: EventReader::default(),
+            lines: LineReader::default(),
             facts: Facts::new(expect),
             document: Vec::new(),
             body: Body::Unknown,
@@ -178,6 +185,13 @@ impl ExchangeDecoder {
             }
             return;
         }
+        if self.body == Body::Lines {
+            let facts = &mut self.facts;
+            if self.lines.feed(bytes, at_ns, &mut |line| facts.take(line)).is_err() {
+                facts.fail("a line of the stream is too large".to_owned());
+            }
+            return;
+        }
         if self.body == Body::Encoded {
             return;
         }
@@ -197,10 +211,13 @@ impl ExchangeDecoder {
             return;
         }
         let Some(&first) = without_mark(start).trim_ascii_start().first() else { return };
-        if !self.is_success() || matches!(first, b'{' | b'[' | b'<') {
-            self.body = Body::Document;
-        } else {
-            self.body = Body::Events;
+        self.body = match first {
+            _ if !self.is_success() => Body::Document,
+            b'{' if self.has_lines() => Body::Lines,
+            b'{' | b'[' | b'<' => Body::Document,
+            _ => Body::Events,
+        };
+        if self.body != Body::Document {
             let begun = std::mem::take(&mut self.document);
             self.feed_body(&begun, at_ns);
             self.document = begun;
@@ -208,8 +225,24 @@ impl ExchangeDecoder {
         }
     }
 
+    /// Whether a body that begins with an object is a stream of lines: the API has such streams,
+    /// and the head does not say that the body is one JSON document.
+    #[cold]
+    fn has_lines(&self) -> bool {
+        let content_type = self.reader.head().and_then(|head| head.content_type.as_deref());
+        let media_type = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
+        self.facts.dialect.framing() == Framing::Lines
+            && !media_type.trim().eq_ignore_ascii_case("application/json")
+    }
+
     fn is_success(&self) -> bool {
         self.reader.head().is_some_and(Head::is_success)
+    }
+
+    /// Says how many results the answer must hold, for an API that answers with a list of them.
+    /// Holds until the exchange ends; without it, one result is enough.
+    pub fn expect_results(&mut self, results: Option<u32>) {
+        self.facts.results_asked = results;
     }
 
     /// Ends the exchange and returns its facts; the decoder is then ready for the next one.
@@ -223,8 +256,15 @@ impl ExchangeDecoder {
                 Err(error) => cause = EndCause::Broken(error.to_string()),
             }
         }
-        if self.body != Body::Events && self.is_success() && self.reader.is_complete() {
-            self.read_document();
+        if self.is_success() && self.reader.is_complete() {
+            match self.body {
+                Body::Events => {}
+                Body::Lines => {
+                    let facts = &mut self.facts;
+                    self.lines.finish(&mut |line| facts.take(line));
+                }
+                _ => self.read_document(),
+            }
         }
         let (outcome, error) = self.judge(cause, says_length);
         let head = self.reader.head();
@@ -240,7 +280,7 @@ impl ExchangeDecoder {
             }),
             first_answer_ns: None,
             stream_end_ns: self.facts.end_mark_ns.or(self.complete_ns),
-            streamed: self.body == Body::Events,
+            streamed: matches!(self.body, Body::Events | Body::Lines),
             events: TokenEvents::default(),
             co_arrived_events: 0,
             prompt_tokens: None,
@@ -259,6 +299,7 @@ impl ExchangeDecoder {
     fn reset(&mut self, expect: Expect) {
         self.reader.reset();
         self.events.reset();
+        self.lines.reset();
         self.facts.reset(expect);
         self.document.clear();
         self.body = Body::Unknown;
@@ -284,8 +325,15 @@ impl ExchangeDecoder {
         let text = facts.expect.keep_text.then_some(&mut facts.text);
         let start = String::from_utf8_lossy(start);
         match facts.dialect.read_answer(&start, text) {
-            Ok(read) if read.error.is_none() && read.choices.is_empty() => {
-                facts.fail("the answer holds no choices".to_owned());
+            Ok(read)
+                if read.error.is_none() && read.choices.is_empty() && read.results.is_none() =>
+            {
+                let beginning: String = start.chars().take(80).collect();
+                facts.fail(format!(
+                    "the answer is none of the API \"{}\": {}",
+                    facts.expect.api.word(),
+                    dialect::bounded_sentence(&beginning)
+                ));
             }
             Ok(read) => facts.take_document(&read),
             Err(error) => facts.fail(error),
@@ -329,7 +377,13 @@ impl ExchangeDecoder {
             EndCause::Broken(error) => (Outcome::TransportError, Some(error)),
             EndCause::Complete | EndCause::Closed => {
                 let error = match (self.body, facts.at_ns.len()) {
-                    (Body::Document, _) => "the answer has no finish reason".to_owned(),
+                    (Body::Document, _) => match (facts.results, facts.results_asked) {
+                        (Some(0), None) => "the answer holds no results".to_owned(),
+                        (Some(results), Some(asked)) => {
+                            format!("the answer holds {results} results instead of {asked}")
+                        }
+                        _ => "the answer has no finish reason".to_owned(),
+                    },
                     (_, events) => format!(
                         "the stream ended after {events} token events without a finish reason \
                          or an end mark"

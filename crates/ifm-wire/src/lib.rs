@@ -1,4 +1,4 @@
-//! Bytes to meaning, without a socket: HTTP/1.1 framing, server-sent events, API dialects.
+//! Bytes to meaning, without a socket: HTTP/1.1 framing, server-sent events or lines, API dialects.
 //!
 //! Every parser here takes bytes as they come and gives the same answer for every way of
 //! splitting them. What it never sees: sockets, clocks, threads. Stamps enter as arguments.
@@ -7,6 +7,7 @@
 pub mod dialect;
 pub mod exchange;
 pub mod http1;
+pub mod lines;
 pub mod request;
 pub mod sse;
 

@@ -103,6 +103,8 @@ pub struct RequestTemplate {
     options_before: Vec<u8>,
     /// The length field, if our own output length is sent.
     length: Option<LengthField>,
+    /// The most results that the user lets an answer hold.
+    results_max: Option<u32>,
 }
 
 /// Room for the value of `Content-Length`: the number stands right-aligned in it, which HTTP
@@ -140,6 +142,7 @@ impl RequestTemplate {
             dialect,
             head: head_of(spec, dialect)?,
             before: opened(&fixed),
+            results_max: dialect.results_max(&fixed),
             fixed,
             options_before: opened(&options),
             options,
@@ -171,7 +174,7 @@ impl RequestTemplate {
     /// The body of a request without fields of its own.
     fn write_body(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
         out.extend_from_slice(&self.before);
-        let results = self.dialect.write_prompt(ask, out)?;
+        let results = at_most(self.dialect.write_prompt(ask, out)?, self.results_max);
         let tokens = self.length.and_then(|length| Some((length, self.tokens(ask)?)));
         match self.within() {
             None => put_length(tokens, out),
@@ -223,7 +226,7 @@ impl RequestTemplate {
         }
         out.extend_from_slice(&opened(&body));
         let results = match self.dialect.has_prompt(fields) {
-            false => self.dialect.write_prompt(ask, out)?,
+            false => at_most(self.dialect.write_prompt(ask, out)?, self.dialect.results_max(&body)),
             true => None,
         };
         out.push(b'}');
@@ -237,6 +240,10 @@ impl RequestTemplate {
     fn tokens(&self, ask: &Ask<'_>) -> Option<u32> {
         ask.output_tokens.or(self.length.and_then(|length| length.default))
     }
+}
+
+fn at_most(results: Option<u32>, most: Option<u32>) -> Option<u32> {
+    results.map(|results| most.map_or(results, |most| results.min(most)))
 }
 
 fn put_length(tokens: Option<(LengthField, u32)>, out: &mut Vec<u8>) {

@@ -51,29 +51,57 @@ const COUNTED: &str = r#"{"id":"chatcmpl-3f0c1e5b0a6f","object":"chat.completion
 const TWO_CHOICES: &str = r#"{"id":"chatcmpl-3f0c1e5b0a6f","choices":[{"index":0,"delta":{"content":"TEXT"}},{"index":1,"delta":{"reasoning_content":"TEXT"}}]}"#;
 const TOOL_CALL: &str = r#"{"id":"chatcmpl-3f0c1e5b0a6f","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"TEXT"}}]}}]}"#;
 
+const RESPONSES: &str = r#"{"type":"response.output_text.delta","sequence_number":COUNT,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"TEXT","logprobs":[]}"#;
+const MESSAGES: &str =
+    r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"TEXT"}}"#;
+const SGLANG: &str = r#"{"text":"TEXT","output_ids":[1],"meta_info":{"id":"e2b1","finish_reason":null,"prompt_tokens":512,"completion_tokens":COUNT,"cached_tokens":0}}"#;
+const TGI: &str = r#"{"index":COUNT,"token":{"id":COUNT,"text":"TEXT","logprob":-0.6,"special":false},"generated_text":null,"details":null}"#;
+const OLLAMA: &str = r#"{"model":"m","created_at":"2026-08-21T18:48:22.COUNTZ","message":{"role":"assistant","content":"TEXT"},"done":false}"#;
+const LLAMA_CPP: &str = r#"{"index":0,"content":"TEXT","tokens":[1],"stop":false,"id_slot":-1,"tokens_predicted":COUNT,"tokens_evaluated":512}"#;
+const TRITON: &str = r#"{"model_name":"ensemble","model_version":"1","sequence_end":false,"sequence_id":0,"sequence_start":false,"text_output":"TEXT"}"#;
+
 const PLAIN: [&str; 4] = [" the", " quick", "!", " fox jumps over"];
 const ESCAPED: [&str; 4] = [r"\n\n", r#" \"so\""#, r"\u00e9t\u00e9", r"\ud83e\udd80 crab"];
 
+/// What stands around the payload of an event.
+#[derive(Clone, Copy)]
+struct Around {
+    front: &'static str,
+    back: &'static str,
+    content_type: &'static str,
+}
+
+const EVENT: Around = Around { front: "data: ", back: "\n\n", content_type: "text/event-stream" };
+const NAMED_EVENT: Around = Around { front: "event: delta\ndata: ", ..EVENT };
+const LINE: Around = Around { front: "", back: "\n", content_type: "application/x-ndjson" };
+
 /// A whole response of so many events.
-fn response(event: &str, texts: &[&str; 4], events: usize) -> Vec<u8> {
-    let mut bytes = HEAD.as_bytes().to_vec();
+fn response(around: Around, event: &str, texts: &[&str; 4], events: usize) -> Vec<u8> {
+    let Around { front, back, content_type } = around;
+    let mut bytes = HEAD.replace("text/event-stream", content_type).into_bytes();
     for number in 1..=events {
         let payload = event
             .replace("TEXT", texts[number % texts.len()])
             .replace("TOTAL", &(512 + number).to_string())
             .replace("COUNT", &number.to_string());
-        let length = payload.len() + "data: \n\n".len();
-        bytes.extend_from_slice(format!("{length:x}\r\ndata: {payload}\n\n\r\n").as_bytes());
+        let length = payload.len() + front.len() + back.len();
+        bytes.extend_from_slice(format!("{length:x}\r\n{front}{payload}{back}\r\n").as_bytes());
     }
-    bytes.extend_from_slice(b"e\r\ndata: [DONE]\n\n\r\n0\r\n\r\n");
+    bytes.extend_from_slice(b"0\r\n\r\n");
     bytes
 }
 
 /// Calls of the allocator while one exchange is fed that is like the one before, and the number
 /// of token-bearing events.
-fn calls(event: &str, texts: &[&str; 4], events: usize, read_bytes: usize) -> (u64, usize) {
-    let expect = Expect { api: Api::Chat, keep_text: false };
-    let bytes = response(event, texts, events);
+fn calls(
+    (api, around): (Api, Around),
+    event: &str,
+    texts: &[&str; 4],
+    events: usize,
+    read_bytes: usize,
+) -> (u64, usize) {
+    let expect = Expect { api, keep_text: false };
+    let bytes = response(around, event, texts, events);
     let mut decoder = ExchangeDecoder::new(expect);
     let feed = |decoder: &mut ExchangeDecoder| {
         for (position, read) in bytes.chunks(read_bytes).enumerate() {
@@ -90,11 +118,16 @@ fn calls(event: &str, texts: &[&str; 4], events: usize, read_bytes: usize) -> (u
 
 /// That feeding costs the same few calls whatever the number of events.
 fn check(event: &str, texts: &[&str; 4]) {
+    check_of((Api::Chat, EVENT), event, texts, 50);
+}
+
+/// The same for any API, with so many times a thousand events.
+fn check_of(api: (Api, Around), event: &str, texts: &[&str; 4], times: usize) {
     // Many events a read; less than one; and reads that end anywhere.
     for read_bytes in [16 * 1024, 100, 1021] {
-        let (few, few_events) = calls(event, texts, 1_000, read_bytes);
-        let (many, many_events) = calls(event, texts, 50_000, read_bytes);
-        assert_eq!(many_events, 50 * few_events, "{event}");
+        let (few, few_events) = calls(api, event, texts, 1_000, read_bytes);
+        let (many, many_events) = calls(api, event, texts, 1_000 * times, read_bytes);
+        assert_eq!(many_events, times * few_events, "{event}");
         assert!(few_events >= 1_000, "{event}");
         assert_eq!(few, many, "reads of {read_bytes} bytes, {texts:?} in {event}");
         assert!(few < 20, "{few} calls for the head alone");
@@ -139,4 +172,20 @@ fn events_of_several_choices_and_of_tool_calls_need_no_memory() {
     check(TWO_CHOICES, &PLAIN);
     check(TWO_CHOICES, &ESCAPED);
     check(TOOL_CALL, &ESCAPED);
+}
+
+#[test]
+fn events_of_every_other_api_need_no_memory() {
+    for (api, around, event) in [
+        (Api::Responses, NAMED_EVENT, RESPONSES),
+        (Api::Messages, NAMED_EVENT, MESSAGES),
+        (Api::Sglang, EVENT, SGLANG),
+        (Api::Tgi, EVENT, TGI),
+        (Api::OllamaChat, LINE, OLLAMA),
+        (Api::LlamaCpp, EVENT, LLAMA_CPP),
+        (Api::Triton, EVENT, TRITON),
+    ] {
+        check_of((api, around), event, &PLAIN, 5);
+        check_of((api, around), event, &ESCAPED, 5);
+    }
 }

@@ -15,7 +15,7 @@ use ifm_core::spec::{
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
-use ifm_wire::dialect;
+use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{TemplateSpec, is_secret_field, is_secret_header};
 use ifm_workload::{Arrivals, LengthRange, RandomSpec, Shape};
 use serde_json::{Map, Value};
@@ -150,8 +150,10 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         Some("OPENAI_API_KEY".to_owned())
     });
     let authorization = authorization(key_env.as_deref())?;
-    // An API without streams answers whole.
-    let stream = !args.no_stream && dialect::of(api).endpoint().stream.is_some();
+    // An API without streams answers whole, and one without the word is not told to go on.
+    let dialect = dialect::of(api);
+    let stream = !args.no_stream && dialect.endpoint().stream.is_some();
+    let ignore_eos = args.ignore_eos && dialect.can_ignore_eos();
     let draft = TemplateSpec {
         api,
         host: &url.authority(),
@@ -160,7 +162,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         authorization: authorization.as_deref(),
         headers: &headers,
         stream,
-        ignore_eos: args.ignore_eos,
+        ignore_eos,
         temperature,
         extra_body: &extra_body,
     };
@@ -168,13 +170,9 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     RequestTemplate::new(&draft).map_err(|error| Failure::usage(error.to_string()))?;
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
-    let inspection = server::inspect(
-        &url,
-        args.insecure,
-        authorization.as_deref(),
-        &headers,
-        args.model.as_deref(),
-    )?;
+    let (key, asking) = with_api_headers(dialect, authorization.as_deref(), &headers);
+    let inspection =
+        server::inspect(&url, args.insecure, key.as_deref(), &asking, args.model.as_deref())?;
     if let Some(context) = inspection.info.context_tokens {
         warn_of_context(&random, context);
     }
@@ -224,7 +222,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             prompt_tokens: Some(random.prompt_tokens.max()),
             output_tokens: Some(random.output_tokens.max()),
             shared_prefix_tokens: random.shared_prefix_tokens,
-            ignore_eos: args.ignore_eos,
+            ignore_eos,
             temperature,
             tokenizer: tokenizer.name().to_owned(),
             tokenizer_sha256: tokenizer.sha256().to_owned(),
@@ -425,6 +423,24 @@ fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
         Err(error) => Err(Failure::usage(format!("{name} is no JSON: {error}"))
             .hint("for example '{\"top_k\": 1}', or @FILE")),
     }
+}
+
+/// The value of `Authorization`, and all other headers, as the API wants them.
+fn with_api_headers(
+    dialect: &dyn Dialect,
+    authorization: Option<&str>,
+    headers: &[(String, String)],
+) -> (Option<String>, Vec<(String, String)>) {
+    let mut key = None;
+    let mut all = headers.to_vec();
+    for (name, value) in dialect.headers(authorization) {
+        if name == "Authorization" {
+            key = Some(value);
+        } else if !headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)) {
+            all.push((name.to_owned(), value));
+        }
+    }
+    (key, all)
 }
 
 fn authorization(key_env: Option<&str>) -> Result<Option<String>, Failure> {

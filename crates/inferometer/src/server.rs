@@ -62,8 +62,9 @@ pub fn inspect(
     let models = match (answer.status, &answer.json) {
         (200..=299, Some(json)) => models(json),
         (401 | 403, _) => return Err(refused(url, authorization.is_some(), answer.status)),
-        // A server without a list of models may still serve the one that was named.
-        (404 | 405 | 501, _) if wanted.is_some() => None,
+        // A server without a list of models may still serve the one that was named. (Triton
+        // answers 400 where it has no such path.)
+        (400 | 404 | 405 | 501, _) if wanted.is_some() => None,
         _ => return Err(no_api(url, &answer)),
     };
     if let Some(models) = &models {

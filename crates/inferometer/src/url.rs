@@ -174,6 +174,10 @@ mod tests {
             ("http://h/case/x", "http://h/case/x/v1", None),
             ("http://h/v1/chat/completions", "http://h/v1", Some(Api::Chat)),
             ("http://h/v1/completions", "http://h/v1", Some(Api::Completions)),
+            ("http://h/v1/messages", "http://h/v1", Some(Api::Messages)),
+            ("http://h/generate", "http://h/v1", Some(Api::Sglang)),
+            ("http://h:11434/api/chat", "http://h:11434/v1", Some(Api::OllamaChat)),
+            ("http://h/v2/models/m/generate", "http://h/v1", Some(Api::Triton)),
             ("http://[::1]:9/v1", "http://[::1]:9/v1", None),
         ] {
             let (url, found) = BaseUrl::parse(typed).unwrap();

@@ -50,6 +50,7 @@ impl RequestSource for Talks {
             turn: Some(TurnMeta { session, turn, due_ns }),
             prompt_tokens_asked: None,
             output_tokens_asked: None,
+            results_asked: None,
         }))
     }
 

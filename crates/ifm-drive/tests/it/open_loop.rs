@@ -29,6 +29,7 @@ impl Clocked {
             turn: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
+            results_asked: None,
         })
     }
 }

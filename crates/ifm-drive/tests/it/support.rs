@@ -23,6 +23,7 @@ impl RequestSource for Same {
             turn: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
+            results_asked: None,
         }))
     }
 }

@@ -2,8 +2,9 @@
 
 use super::Dialect;
 use crate::request::{Ask, RequestError};
-use ifm_core::Prompt;
+use ifm_core::{Prompt, ToolCall};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 /// Appends a value as JSON.
 pub(crate) fn put(value: &(impl Serialize + ?Sized), out: &mut Vec<u8>) {
@@ -47,13 +48,18 @@ pub(super) fn refusal(dialect: &dyn Dialect, ask: &Ask<'_>, takes: &'static str)
 /// Appends a list, each item by `put_item`.
 pub(super) fn put_list<T>(items: &[T], out: &mut Vec<u8>, put_item: impl Fn(&T, &mut Vec<u8>)) {
     out.push(b'[');
+    put_items(items, out, put_item);
+    out.push(b']');
+}
+
+/// Appends the items of a list that is open.
+pub(super) fn put_items<T>(items: &[T], out: &mut Vec<u8>, put_item: impl Fn(&T, &mut Vec<u8>)) {
     for (position, item) in items.iter().enumerate() {
         if position > 0 {
             out.push(b',');
         }
         put_item(item, out);
     }
-    out.push(b']');
 }
 
 /// Appends an object with the fields that `put_fields` writes.
@@ -61,4 +67,13 @@ pub(super) fn put_object(out: &mut Vec<u8>, put_fields: impl FnOnce(&mut Vec<u8>
     out.push(b'{');
     put_fields(out);
     out.push(b'}');
+}
+
+/// Appends the arguments of a call, which are JSON as text, as JSON: an object, or an empty one
+/// where the text is none.
+pub(super) fn put_arguments(call: &ToolCall, out: &mut Vec<u8>) {
+    match serde_json::from_str::<Map<String, Value>>(&call.arguments) {
+        Ok(arguments) => put(&arguments, out),
+        Err(_) => out.extend_from_slice(b"{}"),
+    }
 }

@@ -100,6 +100,11 @@ mod tests {
         for (api, base, stream, expect) in [
             (Api::Chat, "/v1", true, "/v1/chat/completions"),
             (Api::Completions, "/openai/v1", false, "/openai/v1/completions"),
+            (Api::Sglang, "/v1", true, "/generate"),
+            (Api::Tgi, "/tgi/v1", true, "/tgi/generate_stream"),
+            (Api::OllamaChat, "", false, "/api/chat"),
+            (Api::Triton, "/v1", false, "/v2/models/m/generate"),
+            (Api::Rerank, "/v1", true, "/v1/rerank"),
         ] {
             assert_eq!(path(api, base, "m", stream), expect);
         }
@@ -115,7 +120,16 @@ mod tests {
         for (path, expect) in [
             ("/v1/chat/completions", Some(("/v1", Api::Chat))),
             ("/v1/completions", Some(("/v1", Api::Completions))),
+            ("/v1/messages", Some(("/v1", Api::Messages))),
+            ("/generate", Some(("", Api::Sglang))),
+            ("/generate_stream", Some(("", Api::Tgi))),
+            ("/api/generate", Some(("", Api::OllamaGenerate))),
+            ("/x/api/chat", Some(("/x", Api::OllamaChat))),
+            ("/completion", Some(("", Api::LlamaCpp))),
+            ("/v2/models/llama/generate_stream", Some(("", Api::Triton))),
+            ("/v1/embeddings", Some(("/v1", Api::Embeddings))),
             ("/v1", None),
+            ("/v1/regenerate", None),
         ] {
             assert_eq!(api_of_path(path), expect, "{path}");
         }

@@ -14,6 +14,13 @@ pub struct Choices<'input> {
 }
 
 impl<'input> Choices<'input> {
+    /// One choice.
+    pub fn one(facts: ChoiceFacts<'input>) -> Choices<'input> {
+        let mut choices = Choices::default();
+        choices.push(facts);
+        choices
+    }
+
     /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &ChoiceFacts<'input>> {
         self.inline[..self.inline_count].iter().chain(&self.more)
@@ -74,6 +81,25 @@ pub struct Usage {
     pub rejected_draft_tokens: Option<u32>,
 }
 
+impl Usage {
+    /// The counts of this one and of another sequence of the same prompt: what was generated adds
+    /// up, the prompt is the same.
+    pub fn and_also(&self, other: &Usage) -> Usage {
+        let sum = |one: Option<u32>, other: Option<u32>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
+        Usage {
+            prompt_tokens: self.prompt_tokens.or(other.prompt_tokens),
+            completion_tokens: sum(self.completion_tokens, other.completion_tokens),
+            reasoning_tokens: sum(self.reasoning_tokens, other.reasoning_tokens),
+            cached_tokens: self.cached_tokens.or(other.cached_tokens),
+            accepted_draft_tokens: sum(self.accepted_draft_tokens, other.accepted_draft_tokens),
+            rejected_draft_tokens: sum(self.rejected_draft_tokens, other.rejected_draft_tokens),
+        }
+    }
+}
+
 /// What one event, or one whole answer, says.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct ChunkFacts<'input> {
@@ -81,17 +107,54 @@ pub struct ChunkFacts<'input> {
     pub choices: Choices<'input>,
     /// What the server counted, if it said so here.
     pub usage: Option<Usage>,
+    /// How many results it holds, for an API that answers with a list of them.
+    pub results: Option<u32>,
     /// Whether the answer ends here: nothing behind belongs to it.
     pub is_end: bool,
     /// The error that it reports, in one bounded sentence.
     pub error: Option<String>,
 }
 
+/// Most sequences of one stream that are told apart. A hostile index must not make us allocate
+/// 64 Ki entries for nothing useful.
+const SEQUENCES_MAX: usize = 1024;
+
 /// What a dialect remembers from event to event of one stream.
 #[derive(Debug, Default)]
-pub struct Memory {}
+pub struct Memory {
+    sequences: Vec<Sequence>,
+}
+
+/// What has come of one choice (sequence).
+#[derive(Debug, Default)]
+pub struct Sequence {
+    /// Tokens that the server has counted.
+    pub tokens: u32,
+    /// Its text, where events repeat it and it is to be kept.
+    pub text: String,
+    /// Bytes of its text as last written by the server, escapes included.
+    pub text_bytes: usize,
+    /// Whether it ended.
+    pub has_ended: bool,
+}
 
 impl Memory {
     /// Forgets the stream; buffers are kept.
-    pub fn reset(&mut self) {}
+    pub fn reset(&mut self) {
+        self.sequences.clear();
+    }
+
+    /// What has come of the choice of this index.
+    pub fn sequence(&mut self, index: u16) -> &mut Sequence {
+        let place = usize::from(index).min(SEQUENCES_MAX - 1);
+        if place >= self.sequences.len() {
+            self.sequences.resize_with(place + 1, Sequence::default);
+        }
+        &mut self.sequences[place]
+    }
+
+    /// Whether every choice that was seen has ended.
+    pub fn has_ended(&self) -> bool {
+        self.sequences.iter().all(|sequence| sequence.has_ended)
+    }
 }

@@ -11,13 +11,22 @@
 pub(crate) mod body;
 mod chat;
 mod completions;
+mod embeddings;
 mod endpoint;
 mod error;
 mod facts;
 mod json;
+mod llama_cpp;
+mod messages;
+mod ollama;
 pub mod openai;
+mod rerank;
+mod responses;
+mod sglang;
 pub mod template;
 mod text;
+mod tgi;
+mod triton;
 
 pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
@@ -29,7 +38,20 @@ use serde_json::{Map, Value};
 use std::fmt;
 
 /// Every API that is spoken, in the order of [`Api::ALL`].
-pub static DIALECTS: [&dyn Dialect; Api::ALL.len()] = [&chat::Chat, &completions::Completions];
+pub static DIALECTS: [&dyn Dialect; Api::ALL.len()] = [
+    &chat::Chat,
+    &completions::Completions,
+    &responses::Responses,
+    &messages::Messages,
+    &sglang::Sglang,
+    &tgi::Tgi,
+    &ollama::Ollama { is_chat: true },
+    &ollama::Ollama { is_chat: false },
+    &llama_cpp::LlamaCpp,
+    &triton::Triton,
+    &embeddings::Embeddings,
+    &rerank::Rerank,
+];
 
 /// The dialect of an API.
 pub fn of(api: Api) -> &'static dyn Dialect {
@@ -92,6 +114,11 @@ pub trait Dialect: fmt::Debug + Sync {
         End::Mark
     }
 
+    /// Whether the API has a word for going on past the end of the text.
+    fn can_ignore_eos(&self) -> bool {
+        true
+    }
+
     /// Headers that the API wants beside the usual ones; those that the user gives win.
     /// `authorization` is the value of an `Authorization` header, if there is a key.
     fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
@@ -119,6 +146,12 @@ pub trait Dialect: fmt::Debug + Sync {
     /// # Errors
     /// [`RequestError::Prompt`] for a kind of prompt that the API does not take.
     fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError>;
+
+    /// The most results that a body lets the answer hold, for an API that answers with a list of
+    /// them.
+    fn results_max(&self, _body: &Map<String, Value>) -> Option<u32> {
+        None
+    }
 
     /// Keys of JSON strings that carry output, for the quick way through a stream of events that
     /// differ in nothing else.

@@ -28,6 +28,11 @@ impl<'input> Text<'input> {
         self.0.is_empty()
     }
 
+    /// Bytes of the text as written, escapes included.
+    pub(super) fn written_bytes(self) -> usize {
+        self.0.len()
+    }
+
     /// Appends what the text means.
     pub(super) fn append_to(self, out: &mut String) {
         let mut rest = self.0;
@@ -52,6 +57,16 @@ impl<'input> Text<'input> {
             rest = characters.as_str();
         }
         out.push_str(rest);
+    }
+}
+
+/// A value that is a text, or anything else, which then counts as none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct AnyText<'input>(pub(super) Option<Text<'input>>);
+
+impl<'de: 'input, 'input> Deserialize<'de> for AnyText<'input> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(AnyText(Text::of_raw(<&RawValue>::deserialize(deserializer)?.get())))
     }
 }
 

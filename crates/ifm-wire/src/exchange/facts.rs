@@ -47,6 +47,10 @@ pub(super) struct Facts {
     pub(super) end_mark_ns: Option<u64>,
     /// Whether a whole answer that was not streamed says that it is complete.
     pub(super) document_ended: bool,
+    /// How many results the answer must hold, where that is known.
+    pub(super) results_asked: Option<u32>,
+    /// How many it holds.
+    pub(super) results: Option<u32>,
     pub(super) text: String,
 }
 
@@ -77,6 +81,8 @@ impl Facts {
             first_event_ns: None,
             end_mark_ns: None,
             document_ended: false,
+            results_asked: None,
+            results: None,
             text: String::new(),
         }
     }
@@ -108,6 +114,8 @@ impl Facts {
         self.first_event_ns = None;
         self.end_mark_ns = None;
         self.document_ended = false;
+        self.results_asked = None;
+        self.results = None;
         self.text.clear();
     }
 
@@ -215,6 +223,16 @@ impl Facts {
         }
         self.usage = facts.usage;
         self.document_ended = facts.is_end || self.all_finished();
+        if let Some(results) = facts.results {
+            self.results = Some(results);
+            match self.results_asked {
+                Some(asked) if results > asked => {
+                    self.fail(format!("the answer holds {results} results instead of {asked}"));
+                }
+                Some(asked) => self.document_ended = results == asked,
+                None => self.document_ended = results > 0,
+            }
+        }
     }
 
     fn note_choice(&mut self, index: u16, finish_reason: Option<&str>) {

@@ -177,6 +177,68 @@ fn documents_are_read_or_explained() {
 }
 
 #[test]
+fn a_list_is_complete_with_as_many_results_as_were_asked_for() {
+    let answered = |body: &str, asked: Option<u32>| {
+        let expect = Expect { api: Api::Embeddings, keep_text: false };
+        let mut decoder = ExchangeDecoder::new(expect);
+        let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+        decoder.feed(head.as_bytes(), 7);
+        decoder.expect_results(asked);
+        let answer = decoder.finish(EndCause::Complete, expect);
+        assert!(!answer.streamed && answer.events.is_empty() && answer.output_tokens.is_none());
+        (answer.outcome, answer.error.unwrap_or_default())
+    };
+    let two = r#"{"data":[{"embedding":[0.5]},{"embedding":"AAAA"}],"usage":{"prompt_tokens":3}}"#;
+    assert_eq!(answered(two, Some(2)), (Outcome::Ok, String::new()));
+    assert_eq!(answered(two, None), (Outcome::Ok, String::new()));
+    let (outcome, error) = answered(two, Some(3));
+    assert_eq!(
+        (outcome, error.as_str()),
+        (Outcome::Truncated, "the answer holds 2 results instead of 3")
+    );
+    let (outcome, error) = answered(two, Some(1));
+    assert_eq!(
+        (outcome, error.as_str()),
+        (Outcome::InBandError, "the answer holds 2 results instead of 1")
+    );
+    for empty in [r#"{"data":[]}"#, r#"{"data":[{"embedding":[ ]},{"embedding":null},{}]}"#] {
+        let (outcome, error) = answered(empty, None);
+        assert_eq!((outcome, error.as_str()), (Outcome::Truncated, "the answer holds no results"));
+    }
+    let (outcome, error) = answered(r#"{"object":"list"}"#, None);
+    assert_eq!(outcome, Outcome::InBandError);
+    assert!(error.contains("none of the API \"embeddings\""), "{error}");
+}
+
+#[test]
+fn lines_are_a_stream_unless_the_head_says_that_they_are_one_document() {
+    let line = r#"{"message":{"content":"a"},"done":true,"eval_count":4}"#;
+    let answered = |head: &str, body: &str, cause: EndCause| {
+        let expect = Expect { api: Api::OllamaChat, keep_text: false };
+        let mut decoder = ExchangeDecoder::new(expect);
+        decoder.feed(format!("HTTP/1.1 200 OK\r\n{head}\r\n{body}").as_bytes(), 7);
+        let answer = decoder.finish(cause, expect);
+        (answer.outcome, answer.streamed, answer.events.len())
+    };
+    let length = format!("content-length: {}\r\n", line.len());
+    let of_type = |media_type: &str| format!("content-type: {media_type}\r\n{length}");
+    for (head, streamed) in [
+        (of_type("application/json; charset=utf-8"), false),
+        (of_type("application/x-ndjson"), true),
+        (length.clone(), true),
+    ] {
+        let expect = (Outcome::Ok, streamed, usize::from(streamed));
+        assert_eq!(answered(&head, line, EndCause::Complete), expect, "{head}");
+    }
+    // The end of the last line may be missing, the end of its value not.
+    assert_eq!(answered("", line, EndCause::Closed), (Outcome::Ok, true, 1));
+    let cut = &line[..line.len() - 1];
+    assert_eq!(answered("", cut, EndCause::Closed), (Outcome::Truncated, true, 0));
+    let html = answered("", "<html>login</html>", EndCause::Closed);
+    assert_eq!(html.0, Outcome::InBandError);
+}
+
+#[test]
 fn an_encoded_answer_is_refused_in_words_and_with_its_status() {
     let outcome = |status: &str| {
         let head =

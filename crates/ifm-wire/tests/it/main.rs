@@ -1,11 +1,14 @@
 //! The readers against others that know the same grammars: hyper, a slow reader written straight
-//! from the text of the standard, and the full path beside the quick one.
+//! from the text of the standard, and the full path beside the quick one; then what the bodies of
+//! every API say, and what its recorded answers mean.
 //!
 //! Each test tries the same cases in every run. `IFM_CASES=100000` tries that many, new ones
 //! each time.
 
+mod bodies;
 mod hyper;
 mod quick;
+mod recorded;
 mod sse;
 
 use proptest::strategy::Strategy;

@@ -135,8 +135,9 @@ impl ConversationSource {
         let mut talk = Talk { item, messages: Vec::new() };
         let (prompt, turn) = talk.prompt_of(0)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        write(&self.template, &prompt, &turn, buffer)?;
-        Ok(Offer::Request(meta(talk.item.id, &turn, 0, None)))
+        let results_asked = write(&self.template, &prompt, &turn, buffer)?;
+        let meta = meta(talk.item.id, &turn, 0, None);
+        Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
     }
 
     fn write_turn(
@@ -149,9 +150,10 @@ impl ConversationSource {
         let talk = self.talks.get_mut(&session).ok_or("a turn of a conversation that is over")?;
         let (prompt, turn) = talk.prompt_of(number)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        write(&self.template, &prompt, &turn, buffer)?;
+        let results_asked = write(&self.template, &prompt, &turn, buffer)?;
         let place = TurnMeta { session, turn: number, due_ns };
-        Ok(Offer::Request(meta(talk.item.id, &turn, number, Some(place))))
+        let meta = meta(talk.item.id, &turn, number, Some(place));
+        Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
     }
 
     /// Goes on with a conversation, or ends it.
@@ -193,15 +195,16 @@ impl Talk {
     }
 }
 
+/// Returns how many results the answer must hold, for an API that answers with a list of them.
 fn write(
     template: &RequestTemplate,
     prompt: &Prompt,
     turn: &Turn,
     buffer: &mut Vec<u8>,
-) -> Result<(), String> {
+) -> Result<Option<u32>, String> {
     let fields = turn.fields.as_deref();
     let ask = Ask { prompt, output_tokens: turn.output_tokens, fields };
-    template.write(&ask, buffer).map(drop).map_err(|error| error.to_string())
+    template.write(&ask, buffer).map_err(|error| error.to_string())
 }
 
 /// The length of a later turn's prompt is not known before: the answers are the server's.
@@ -212,5 +215,6 @@ fn meta(item: u32, turn: &Turn, number: u16, place: Option<TurnMeta>) -> Request
         turn: place,
         prompt_tokens_asked: turn.prompt_tokens.filter(|_| number == 0),
         output_tokens_asked: turn.output_tokens,
+        results_asked: None,
     }
 }

@@ -83,13 +83,14 @@ impl PromptSource {
             output_tokens: turn.output_tokens,
             fields: turn.fields.as_deref(),
         };
-        self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
+        let results_asked = self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
         Ok(Offer::Request(RequestMeta {
             item: item.id,
             due_ns,
             turn: None,
             prompt_tokens_asked: turn.prompt_tokens,
             output_tokens_asked: turn.output_tokens,
+            results_asked,
         }))
     }
 
@@ -103,6 +104,7 @@ impl PromptSource {
             turn: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
+            results_asked: None,
         })
     }
 }

@@ -1,0 +1,145 @@
+//! Embeddings, `POST /v1/embeddings`: whole answers only, and nothing is generated.
+//!
+//! Takes texts and token ids, one to a request, unless the request's own fields hold an `input` of
+//! several. An answer is complete when it has a vector for each: as numbers, or as text in base 64.
+//! There are no output tokens and no first token; prompt tokens are counted.
+
+use super::body::{put_field, refusal};
+use super::json;
+use super::{Base, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage};
+use crate::request::{Ask, RequestError, TemplateSpec};
+use ifm_core::Prompt;
+use ifm_core::spec::Api;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// The dialect.
+#[derive(Debug)]
+pub(super) struct Embeddings;
+
+impl Dialect for Embeddings {
+    fn api(&self) -> Api {
+        Api::Embeddings
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint { base: Base::Versioned, stream: None, whole: "/embeddings" }
+    }
+
+    fn can_ignore_eos(&self) -> bool {
+        false
+    }
+
+    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        Map::from_iter([("model".to_owned(), spec.model.into())])
+    }
+
+    fn length_field(&self) -> Option<LengthField> {
+        None
+    }
+
+    fn prompt_fields(&self) -> &'static [&'static str] {
+        &["input"]
+    }
+
+    /// The fields may hold the input, but only [`Dialect::write_prompt`] counts it.
+    fn has_prompt(&self, _fields: &Map<String, Value>) -> bool {
+        false
+    }
+
+    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
+        if let Some(input) = ask.fields.and_then(|fields| fields.get("input")) {
+            return Ok(Some(count(input)));
+        }
+        match ask.prompt {
+            Prompt::Text(text) => put_field("input", text, out),
+            Prompt::Tokens(ids) => put_field("input", ids, out),
+            Prompt::Messages(_) => return Err(refusal(self, ask, "texts and token ids")),
+        }
+        Ok(Some(1))
+    }
+
+    fn output_keys(&self) -> &'static [&'static [u8]] {
+        &[]
+    }
+
+    fn read_event<'input>(
+        &self,
+        data: &'input str,
+        _memory: &mut Memory,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        self.read_answer(data, text)
+    }
+
+    fn read_answer<'input>(
+        &self,
+        data: &'input str,
+        _text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let answer: Answer<'input> = json::parse(data)?;
+        if answer.error.is_some() {
+            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+        }
+        let vectors = answer.data.map(|entries| entries.iter().filter(|it| it.is_full()).count());
+        Ok(ChunkFacts {
+            results: vectors.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+            usage: answer.usage.map(Usage::from),
+            ..ChunkFacts::default()
+        })
+    }
+}
+
+/// Vectors that an input asks for: one for a text or a list of token ids, one for each item of a
+/// list of those.
+fn count(input: &Value) -> u32 {
+    match input.as_array() {
+        Some(items) if !items.iter().all(Value::is_number) => {
+            u32::try_from(items.len()).unwrap_or(u32::MAX)
+        }
+        _ => 1,
+    }
+}
+
+#[derive(Deserialize)]
+struct Answer<'input> {
+    #[serde(borrow, default)]
+    data: Option<Vec<Entry<'input>>>,
+    #[serde(default)]
+    usage: Option<PromptUsage>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Entry<'input> {
+    #[serde(borrow, default)]
+    embedding: Option<&'input RawValue>,
+}
+
+impl Entry<'_> {
+    /// Whether it holds a vector of at least one number.
+    fn is_full(&self) -> bool {
+        let raw = self.embedding.map_or("", RawValue::get);
+        !raw.trim_matches(|c: char| "[]\"".contains(c) || c.is_ascii_whitespace()).is_empty()
+    }
+}
+
+/// The usage of an API that generates nothing.
+#[derive(Deserialize)]
+pub(super) struct PromptUsage {
+    #[serde(default)]
+    prompt_tokens: Option<u32>,
+    /// Where a server has no better word.
+    #[serde(default)]
+    total_tokens: Option<u32>,
+}
+
+impl From<PromptUsage> for Usage {
+    fn from(raw: PromptUsage) -> Usage {
+        let prompt_tokens = raw.prompt_tokens.or(raw.total_tokens);
+        Usage { prompt_tokens, ..Usage::default() }
+    }
+}

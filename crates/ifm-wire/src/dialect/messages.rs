@@ -1,0 +1,352 @@
+//! Anthropic's messages, `POST /v1/messages`.
+//!
+//! Takes texts and messages; what the system says stands beside them. A stream ends with the event
+//! `message_stop`; without it a stream is cut off, even behind a stop reason. Prompt tokens are the
+//! new ones and those that were read from or written to a cache. The count of output tokens is that
+//! of `message_delta`; the one of `message_start` is no count of anything yet.
+//!
+//! The API insists on an output length: where the workload leaves it open, 4096 is sent. It has no
+//! word for going on past the end of the text, so none is sent; a server that has one takes it from
+//! `--extra-body`. The key goes into `x-api-key`, and also into `Authorization` for servers that
+//! only speak the API, unless it is one of Anthropic's own.
+
+use super::body::{
+    put_arguments, put_field, put_items, put_list, put_name, put_object, put_user_message, refusal,
+};
+use super::json::{self, Word};
+use super::text::Text;
+use super::{
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+};
+use crate::request::{Ask, RequestError, TemplateSpec};
+use ifm_core::spec::Api;
+use ifm_core::{Message, Prompt, Role, ToolCall};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+
+/// The version of the API whose answers are read here.
+const VERSION: &str = "2023-06-01";
+/// Output length where the workload leaves it open, tokens.
+const OUTPUT_TOKENS: u32 = 4096;
+/// How Anthropic's own keys begin.
+const KEY_PREFIX: &str = "sk-ant-";
+
+/// The dialect.
+#[derive(Debug)]
+pub(super) struct Messages;
+
+impl Dialect for Messages {
+    fn api(&self) -> Api {
+        Api::Messages
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let path = "/messages";
+        Endpoint { base: Base::Versioned, stream: Some(path), whole: path }
+    }
+
+    fn can_ignore_eos(&self) -> bool {
+        false
+    }
+
+    fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
+        let mut headers = vec![("anthropic-version", VERSION.to_owned())];
+        if let Some(value) = authorization {
+            let key = value.strip_prefix("Bearer ").unwrap_or(value);
+            headers.push(("x-api-key", key.to_owned()));
+            if !key.starts_with(KEY_PREFIX) {
+                headers.push(("Authorization", value.to_owned()));
+            }
+        }
+        headers
+    }
+
+    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        let mut fields = Map::new();
+        fields.insert("model".to_owned(), spec.model.into());
+        fields.insert("stream".to_owned(), spec.stream.into());
+        if let Some(temperature) = spec.temperature {
+            fields.insert("temperature".to_owned(), json!(temperature));
+        }
+        fields
+    }
+
+    fn length_field(&self) -> Option<LengthField> {
+        Some(LengthField { within: None, names: &["max_tokens"], default: Some(OUTPUT_TOKENS) })
+    }
+
+    fn prompt_fields(&self) -> &'static [&'static str] {
+        &["messages"]
+    }
+
+    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
+        match ask.prompt {
+            Prompt::Text(text) => put_user_message("messages", text, out),
+            Prompt::Messages(messages) => put_messages(messages, ask, out),
+            Prompt::Tokens(_) => return Err(refusal(self, ask, "texts and messages")),
+        }
+        Ok(None)
+    }
+
+    fn output_keys(&self) -> &'static [&'static [u8]] {
+        &[b"text", b"thinking", b"partial_json"]
+    }
+
+    fn read_event<'input>(
+        &self,
+        data: &'input str,
+        _memory: &mut Memory,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let event: Event<'input> = json::parse(data)?;
+        let kind = event.kind.as_ref().map_or("", |kind| kind.0.as_ref());
+        let mut facts = ChunkFacts::default();
+        match kind {
+            "message_start" => {
+                let usage = event.message.and_then(|message| message.usage);
+                let usage = usage.map(Usage::from);
+                facts.usage = usage.map(|usage| Usage { completion_tokens: None, ..usage });
+            }
+            "content_block_start" => facts.choices = of_block(event.content_block, text),
+            "content_block_delta" => facts.choices = of_delta(event.delta, text),
+            "message_delta" => {
+                let reason = event.delta.and_then(|delta| delta.stop_reason);
+                facts.choices = Choices::one(ended(reason));
+                facts.usage = event.usage.map(Usage::from);
+            }
+            "message_stop" => facts.is_end = true,
+            _ if kind == "error" || event.error.is_some() => {
+                facts.error = Some(json::error_in(data));
+            }
+            _ => {}
+        }
+        Ok(facts)
+    }
+
+    fn read_answer<'input>(
+        &self,
+        data: &'input str,
+        mut text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let answer: Answer<'input> = json::parse(data)?;
+        if answer.error.is_some() {
+            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+        }
+        let Some(content) = answer.content else { return Ok(ChunkFacts::default()) };
+        for block in content {
+            of_block(Some(block), text.as_deref_mut());
+        }
+        let choices = Choices::one(ended(answer.stop_reason));
+        Ok(ChunkFacts { choices, usage: answer.usage.map(Usage::from), ..ChunkFacts::default() })
+    }
+}
+
+/// The messages, and beside them what the system says. Outputs of tools are said by the user, and
+/// those that follow one another in one message.
+fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
+    let mut system = String::new();
+    for message in messages.iter().filter(|message| message.role == Role::System) {
+        if !system.is_empty() {
+            system.push_str("\n\n");
+        }
+        system.push_str(&message.content);
+    }
+    let has_own = ask.fields.is_some_and(|fields| fields.contains_key("system"));
+    if !system.is_empty() && !has_own {
+        put_field("system", &system, out);
+    }
+    put_name("messages", out);
+    let is_output = |message: &&Message| message.role == Role::Tool;
+    let said: Vec<&Message> = messages.iter().filter(|it| it.role != Role::System).collect();
+    let turns: Vec<&[&Message]> =
+        said.chunk_by(|former, next| is_output(former) && is_output(next)).collect();
+    put_list(&turns, out, |turn, out| put_turn(turn, out));
+}
+
+/// One message of the API: one of ours, or several outputs of tools.
+fn put_turn(turn: &[&Message], out: &mut Vec<u8>) {
+    let Some(first) = turn.first() else { return };
+    put_object(out, |out| {
+        if first.role == Role::Tool {
+            put_field("role", "user", out);
+            put_name("content", out);
+            return put_list(turn, out, |message, out| put_tool_result(message, out));
+        }
+        put_field("role", first.role.word(), out);
+        if first.tool_calls.is_empty() {
+            return put_field("content", &first.content, out);
+        }
+        put_name("content", out);
+        out.push(b'[');
+        if !first.content.is_empty() {
+            put_object(out, |out| {
+                put_field("type", "text", out);
+                put_field("text", &first.content, out);
+            });
+            out.push(b',');
+        }
+        put_items(&first.tool_calls, out, put_tool_use);
+        out.push(b']');
+    });
+}
+
+fn put_tool_result(message: &Message, out: &mut Vec<u8>) {
+    put_object(out, |out| {
+        put_field("type", "tool_result", out);
+        put_field("tool_use_id", message.tool_call_id.as_deref().unwrap_or_default(), out);
+        put_field("content", &message.content, out);
+    });
+}
+
+fn put_tool_use(call: &ToolCall, out: &mut Vec<u8>) {
+    put_object(out, |out| {
+        put_field("type", "tool_use", out);
+        put_field("id", &call.id, out);
+        put_field("name", &call.name, out);
+        put_name("input", out);
+        put_arguments(call, out);
+    });
+}
+
+#[derive(Deserialize)]
+struct Event<'input> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<Word<'input>>,
+    #[serde(default)]
+    message: Option<Started>,
+    #[serde(borrow, default)]
+    content_block: Option<Block<'input>>,
+    #[serde(borrow, default)]
+    delta: Option<Delta<'input>>,
+    #[serde(default)]
+    usage: Option<RawUsage>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+/// The message of a stream that begins.
+#[derive(Deserialize)]
+struct Started {
+    #[serde(default)]
+    usage: Option<RawUsage>,
+}
+
+/// A whole answer.
+#[derive(Deserialize)]
+struct Answer<'input> {
+    #[serde(borrow, default)]
+    content: Option<Vec<Block<'input>>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Word<'input>>,
+    #[serde(default)]
+    usage: Option<RawUsage>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Block<'input> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<Word<'input>>,
+    #[serde(borrow, default)]
+    text: Option<Text<'input>>,
+    #[serde(borrow, default)]
+    thinking: Option<Text<'input>>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'input> {
+    #[serde(borrow, default)]
+    text: Option<Text<'input>>,
+    #[serde(borrow, default)]
+    thinking: Option<Text<'input>>,
+    #[serde(borrow, default)]
+    partial_json: Option<Text<'input>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Word<'input>>,
+}
+
+#[derive(Deserialize)]
+struct RawUsage {
+    #[serde(default)]
+    input_tokens: Option<u32>,
+    #[serde(default)]
+    cache_creation_input_tokens: Option<u32>,
+    #[serde(default)]
+    cache_read_input_tokens: Option<u32>,
+    #[serde(default)]
+    output_tokens: Option<u32>,
+    #[serde(default)]
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    #[serde(default)]
+    thinking_tokens: Option<u32>,
+}
+
+impl From<RawUsage> for Usage {
+    fn from(raw: RawUsage) -> Usage {
+        let cached = raw.cache_read_input_tokens;
+        let beside =
+            cached.unwrap_or(0).saturating_add(raw.cache_creation_input_tokens.unwrap_or(0));
+        let prompt_tokens = raw.input_tokens.map(|tokens| tokens.saturating_add(beside));
+        let prompt_tokens = prompt_tokens.filter(|tokens| *tokens > 0);
+        Usage {
+            // No prompt is empty: proxies say zero where they do not know yet.
+            prompt_tokens,
+            completion_tokens: raw.output_tokens,
+            reasoning_tokens: raw.output_tokens_details.and_then(|details| details.thinking_tokens),
+            cached_tokens: cached.filter(|_| prompt_tokens.is_some()),
+            ..Usage::default()
+        }
+    }
+}
+
+/// A choice that ended for this reason, or not yet.
+fn ended(reason: Option<Word<'_>>) -> ChoiceFacts<'_> {
+    let finish_reason = reason.map(|reason| reason.0);
+    let has_refusal = finish_reason.as_deref() == Some("refusal");
+    ChoiceFacts { has_refusal, finish_reason, ..ChoiceFacts::default() }
+}
+
+/// What the beginning of a block, or a whole one, carries. The name of a tool to call was
+/// generated; thoughts that are not shown were, too.
+fn of_block<'input>(block: Option<Block<'_>>, text: Option<&mut String>) -> Choices<'input> {
+    let Some(block) = block else { return Choices::default() };
+    let kind = block.kind.as_ref().map_or("", |kind| kind.0.as_ref());
+    let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
+    if let Some(kept) = text {
+        [block.thinking, block.text].into_iter().flatten().for_each(|text| text.append_to(kept));
+    }
+    let choice = ChoiceFacts {
+        has_answer: full(&block.text) || kind.ends_with("tool_use"),
+        has_reasoning: full(&block.thinking) || kind == "redacted_thinking",
+        ..ChoiceFacts::default()
+    };
+    carried(choice)
+}
+
+fn of_delta<'input>(delta: Option<Delta<'_>>, text: Option<&mut String>) -> Choices<'input> {
+    let Some(delta) = delta else { return Choices::default() };
+    let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
+    if let Some(kept) = text {
+        [delta.thinking, delta.text].into_iter().flatten().for_each(|text| text.append_to(kept));
+    }
+    let choice = ChoiceFacts {
+        has_answer: full(&delta.text) || full(&delta.partial_json),
+        has_reasoning: full(&delta.thinking),
+        ..ChoiceFacts::default()
+    };
+    // An empty piece is no token here: calls begin with one. Signatures and citations are not
+    // generated.
+    carried(choice)
+}
+
+/// The choice, if it carries output.
+fn carried(choice: ChoiceFacts<'_>) -> Choices<'_> {
+    let carries = choice.has_answer || choice.has_reasoning;
+    if carries { Choices::one(choice) } else { Choices::default() }
+}

@@ -1,0 +1,165 @@
+//! Reranking, `POST /v1/rerank`: whole answers only, and nothing is generated.
+//!
+//! A request needs a query and documents. Where the request's own fields hold `documents`, the
+//! prompt's text is the query (or its field `query` is). Otherwise the text is split: the first
+//! line that is not empty is the query, each further one a document. A text of one line begins with
+//! the query, its first 32 words but at most half of them, and the rest is one document.
+//!
+//! An answer is complete when it has a score for each document, or for `top_n` of them where the
+//! user asks for that. There are no output tokens and no first token; prompt tokens are counted.
+
+use super::body::{put_field, refusal};
+use super::embeddings::PromptUsage;
+use super::json;
+use super::{Base, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage};
+use crate::request::{Ask, RequestError, TemplateSpec};
+use ifm_core::spec::Api;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value};
+
+/// Most words of a query that is cut from a text of one line.
+const QUERY_WORDS_MAX: usize = 32;
+
+/// The dialect.
+#[derive(Debug)]
+pub(super) struct Rerank;
+
+impl Dialect for Rerank {
+    fn api(&self) -> Api {
+        Api::Rerank
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint { base: Base::Versioned, stream: None, whole: "/rerank" }
+    }
+
+    fn can_ignore_eos(&self) -> bool {
+        false
+    }
+
+    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        Map::from_iter([("model".to_owned(), spec.model.into())])
+    }
+
+    fn length_field(&self) -> Option<LengthField> {
+        None
+    }
+
+    fn prompt_fields(&self) -> &'static [&'static str] {
+        &["query", "documents"]
+    }
+
+    /// The fields may hold a part of the prompt, or all: [`Dialect::write_prompt`] looks.
+    fn has_prompt(&self, _fields: &Map<String, Value>) -> bool {
+        false
+    }
+
+    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
+        let field = |name: &str| ask.fields.and_then(|fields| fields.get(name));
+        let text = || ask.prompt.as_text().ok_or_else(|| refusal(self, ask, "texts"));
+        let documents = match (field("query"), field("documents").and_then(Value::as_array)) {
+            (Some(_), Some(documents)) => documents.len(),
+            (None, Some(documents)) => {
+                put_field("query", text()?, out);
+                documents.len()
+            }
+            (Some(_), None) => {
+                put_field("documents", &[text()?], out);
+                1
+            }
+            (None, None) => {
+                let (query, documents) = split(text()?);
+                put_field("query", query, out);
+                put_field("documents", &documents, out);
+                documents.len()
+            }
+        };
+        Ok(Some(u32::try_from(documents).unwrap_or(u32::MAX)))
+    }
+
+    fn results_max(&self, body: &Map<String, Value>) -> Option<u32> {
+        body.get("top_n").and_then(Value::as_u64).and_then(|most| most.try_into().ok())
+    }
+
+    fn output_keys(&self) -> &'static [&'static [u8]] {
+        &[]
+    }
+
+    fn read_event<'input>(
+        &self,
+        data: &'input str,
+        _memory: &mut Memory,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        self.read_answer(data, text)
+    }
+
+    fn read_answer<'input>(
+        &self,
+        data: &'input str,
+        _text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let answer: Answer = json::parse(data)?;
+        if answer.error.is_some() {
+            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+        }
+        let scores = answer.results.or(answer.data);
+        let scores = scores.map(|scores| scores.iter().filter(|it| it.is_full()).count());
+        Ok(ChunkFacts {
+            results: scores.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+            usage: answer.usage.map(Usage::from),
+            ..ChunkFacts::default()
+        })
+    }
+}
+
+/// The query and the documents that a text holds: see the module. Never without a document.
+fn split(text: &str) -> (&str, Vec<&str>) {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or(text);
+    let documents: Vec<&str> = lines.collect();
+    if !documents.is_empty() {
+        return (first, documents);
+    }
+    let wanted = (first.split_whitespace().count() / 2).min(QUERY_WORDS_MAX);
+    match word_starts(first).nth(wanted).and_then(|start| first.split_at_checked(start)) {
+        Some((query, document)) if !query.is_empty() => (query.trim_end(), vec![document]),
+        _ => (first, vec![first]),
+    }
+}
+
+/// Where the words of a text begin, bytes.
+fn word_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let mut before = ' ';
+    text.char_indices().filter_map(move |(place, character)| {
+        let former = std::mem::replace(&mut before, character);
+        (former.is_whitespace() && !character.is_whitespace()).then_some(place)
+    })
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    #[serde(default)]
+    results: Option<Vec<Score>>,
+    #[serde(default)]
+    data: Option<Vec<Score>>,
+    #[serde(default)]
+    usage: Option<PromptUsage>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Score {
+    #[serde(default)]
+    relevance_score: Option<f64>,
+    #[serde(default)]
+    score: Option<f64>,
+}
+
+impl Score {
+    fn is_full(&self) -> bool {
+        self.relevance_score.or(self.score).is_some()
+    }
+}

@@ -1,0 +1,322 @@
+//! OpenAI's Responses, `POST /v1/responses`.
+//!
+//! Takes texts and messages. A stream ends with the event `response.completed` or
+//! `response.incomplete` (the output length was reached, or a filter cut the answer), which also
+//! counts; the finish reason is the response's status, or why it is incomplete. `response.failed`,
+//! `response.cancelled` and `error` are failures. Without one of these a stream is cut off. Every
+//! event whose type ends with `.delta` carries output of the model, but for the output of its
+//! tools. Answers are not left on the server: `store` is false.
+
+use super::body::{put_field, put_list, put_name, put_object, refusal};
+use super::json::{self, Word};
+use super::text::{AnyText, Text};
+use super::{
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+};
+use crate::request::{Ask, RequestError, TemplateSpec};
+use ifm_core::spec::Api;
+use ifm_core::{Message, Prompt, Role, ToolCall};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+
+/// The dialect.
+#[derive(Debug)]
+pub(super) struct Responses;
+
+impl Dialect for Responses {
+    fn api(&self) -> Api {
+        Api::Responses
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        let path = "/responses";
+        Endpoint { base: Base::Versioned, stream: Some(path), whole: path }
+    }
+
+    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        let mut fields = Map::new();
+        fields.insert("model".to_owned(), spec.model.into());
+        fields.insert("store".to_owned(), false.into());
+        fields.insert("stream".to_owned(), spec.stream.into());
+        if spec.ignore_eos {
+            fields.insert("ignore_eos".to_owned(), true.into());
+        }
+        if let Some(temperature) = spec.temperature {
+            fields.insert("temperature".to_owned(), json!(temperature));
+        }
+        fields
+    }
+
+    fn length_field(&self) -> Option<LengthField> {
+        Some(LengthField { within: None, names: &["max_output_tokens"], default: None })
+    }
+
+    fn prompt_fields(&self) -> &'static [&'static str] {
+        &["input"]
+    }
+
+    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
+        match ask.prompt {
+            Prompt::Text(text) => put_field("input", text, out),
+            Prompt::Messages(messages) => {
+                put_name("input", out);
+                put_list(messages, out, put_items);
+            }
+            Prompt::Tokens(_) => return Err(refusal(self, ask, "texts and messages")),
+        }
+        Ok(None)
+    }
+
+    fn output_keys(&self) -> &'static [&'static [u8]] {
+        &[b"delta"]
+    }
+
+    fn read_event<'input>(
+        &self,
+        data: &'input str,
+        _memory: &mut Memory,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        if super::openai::is_done(data.as_bytes()) {
+            // A mark that some servers send behind the last event, and which says nothing.
+            return Ok(ChunkFacts::default());
+        }
+        let event: Event<'input> = json::parse(data)?;
+        let Some(kind) = &event.kind else {
+            let error = event.error.is_some().then(|| json::error_in(data));
+            return Ok(ChunkFacts { error, ..ChunkFacts::default() });
+        };
+        match (kind.0.as_ref(), event.response) {
+            ("response.completed" | "response.incomplete", Some(response)) => {
+                Ok(ChunkFacts { is_end: true, ..response.facts(None) })
+            }
+            ("response.failed" | "response.cancelled", response) => {
+                let error = response.and_then(|response| response.error);
+                Ok(failure(error.as_ref().unwrap_or(&Value::Null)))
+            }
+            ("error", _) => {
+                Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() })
+            }
+            ("response.output_item.added", _) => {
+                let name = event.item.and_then(|item| item.name);
+                let has_answer = name.is_some_and(|name| name.0.is_some_and(|n| !n.is_empty()));
+                Ok(ChunkFacts {
+                    choices: output(ChoiceFacts { has_answer, ..ChoiceFacts::default() }),
+                    ..ChunkFacts::default()
+                })
+            }
+            (kind, _) => {
+                let delta = event.delta.and_then(|delta| delta.0);
+                Ok(delta.map_or_else(ChunkFacts::default, |delta| of_delta(kind, delta, text)))
+            }
+        }
+    }
+
+    fn read_answer<'input>(
+        &self,
+        data: &'input str,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let response: Response<'input> = json::parse(data)?;
+        if let Some(error) = &response.error {
+            return Ok(failure(error));
+        }
+        match response.status.as_ref().map(|status| status.0.as_ref()) {
+            None => return Ok(ChunkFacts::default()),
+            Some("failed" | "cancelled") => return Ok(failure(&Value::Null)),
+            Some(_) => {}
+        }
+        Ok(response.facts(text))
+    }
+}
+
+/// Items of a conversation: a message, the calls that it asks for, or the output of a tool.
+fn put_items(message: &Message, out: &mut Vec<u8>) {
+    if let (Role::Tool, Some(id)) = (message.role, &message.tool_call_id) {
+        return put_object(out, |out| {
+            put_field("type", "function_call_output", out);
+            put_field("call_id", id, out);
+            put_field("output", &message.content, out);
+        });
+    }
+    let has_text = !message.content.is_empty() || message.tool_calls.is_empty();
+    if has_text {
+        put_object(out, |out| {
+            put_field("role", message.role.word(), out);
+            put_field("content", &message.content, out);
+        });
+    }
+    for (position, call) in message.tool_calls.iter().enumerate() {
+        if has_text || position > 0 {
+            out.push(b',');
+        }
+        put_call(call, out);
+    }
+}
+
+fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
+    put_object(out, |out| {
+        put_field("type", "function_call", out);
+        put_field("call_id", &call.id, out);
+        put_field("name", &call.name, out);
+        put_field("arguments", &call.arguments, out);
+    });
+}
+
+#[derive(Deserialize)]
+struct Event<'input> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<Word<'input>>,
+    #[serde(borrow, default)]
+    delta: Option<AnyText<'input>>,
+    #[serde(borrow, default)]
+    item: Option<Item<'input>>,
+    #[serde(borrow, default)]
+    response: Option<Response<'input>>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Item<'input> {
+    #[serde(borrow, default)]
+    name: Option<AnyText<'input>>,
+}
+
+#[derive(Deserialize)]
+struct Response<'input> {
+    #[serde(borrow, default)]
+    status: Option<Word<'input>>,
+    #[serde(default)]
+    error: Option<Value>,
+    #[serde(borrow, default)]
+    incomplete_details: Option<IncompleteDetails<'input>>,
+    #[serde(default)]
+    usage: Option<RawUsage>,
+    #[serde(borrow, default)]
+    output: Option<Output<'input>>,
+}
+
+#[derive(Deserialize)]
+struct IncompleteDetails<'input> {
+    #[serde(borrow, default)]
+    reason: Option<Word<'input>>,
+}
+
+/// The items of a whole answer, as written: they matter only where its text is kept.
+#[derive(Deserialize)]
+struct Output<'input>(#[serde(borrow)] &'input serde_json::value::RawValue);
+
+#[derive(Deserialize)]
+struct OutputItem<'input> {
+    #[serde(borrow, default)]
+    content: Option<Vec<Part<'input>>>,
+}
+
+#[derive(Deserialize)]
+struct Part<'input> {
+    #[serde(borrow, default)]
+    text: Option<AnyText<'input>>,
+    #[serde(borrow, default)]
+    refusal: Option<AnyText<'input>>,
+}
+
+#[derive(Deserialize)]
+struct RawUsage {
+    #[serde(default)]
+    input_tokens: Option<u32>,
+    #[serde(default)]
+    output_tokens: Option<u32>,
+    #[serde(default)]
+    input_tokens_details: Option<InputDetails>,
+    #[serde(default)]
+    output_tokens_details: Option<OutputDetails>,
+}
+
+#[derive(Deserialize)]
+struct InputDetails {
+    #[serde(default)]
+    cached_tokens: Option<u32>,
+}
+
+#[derive(Deserialize)]
+struct OutputDetails {
+    #[serde(default)]
+    reasoning_tokens: Option<u32>,
+}
+
+impl<'input> Response<'input> {
+    /// What a response says that is over.
+    fn facts(self, text: Option<&mut String>) -> ChunkFacts<'input> {
+        let status = self.status.map(|status| status.0);
+        let is_over = matches!(status.as_deref(), Some("completed" | "incomplete"));
+        let details = self.incomplete_details.and_then(|details| details.reason);
+        let finish_reason = details.map(|reason| reason.0).or(status).filter(|_| is_over);
+        let mut has_refusal = false;
+        if let Some(output) = self.output {
+            let items: Vec<OutputItem<'_>> =
+                serde_json::from_str(output.0.get()).unwrap_or_default();
+            let parts = || items.iter().flat_map(|item| item.content.iter().flatten());
+            has_refusal = parts().any(|part| part.refusal.is_some_and(|text| text.0.is_some()));
+            if let Some(kept) = text {
+                let texts = parts().filter_map(|part| part.text.and_then(|text| text.0));
+                texts.for_each(|text| text.append_to(kept));
+            }
+        }
+        let usage = self.usage.map(|usage| Usage {
+            prompt_tokens: usage.input_tokens,
+            completion_tokens: usage.output_tokens,
+            cached_tokens: usage.input_tokens_details.and_then(|details| details.cached_tokens),
+            reasoning_tokens: usage
+                .output_tokens_details
+                .and_then(|details| details.reasoning_tokens),
+            ..Usage::default()
+        });
+        let choice = ChoiceFacts { has_refusal, finish_reason, ..ChoiceFacts::default() };
+        ChunkFacts { choices: Choices::one(choice), usage, ..ChunkFacts::default() }
+    }
+}
+
+/// What a delta of this type carries.
+fn of_delta<'input>(
+    kind: &str,
+    delta: Text<'input>,
+    text: Option<&mut String>,
+) -> ChunkFacts<'input> {
+    let Some(what) = kind.strip_prefix("response.").and_then(|what| what.strip_suffix(".delta"))
+    else {
+        return ChunkFacts::default();
+    };
+    if what == "shell_call_output_content" {
+        return ChunkFacts::default();
+    }
+    let is_reasoning = what.starts_with("reasoning");
+    if let Some(kept) = text
+        && (is_reasoning || what == "output_text")
+    {
+        delta.append_to(kept);
+    }
+    let is_full = !delta.is_empty();
+    let choice = ChoiceFacts {
+        has_answer: is_full && !is_reasoning,
+        has_reasoning: is_full && is_reasoning,
+        has_empty_text: !is_full,
+        has_refusal: what == "refusal",
+        ..ChoiceFacts::default()
+    };
+    ChunkFacts { choices: Choices::one(choice), ..ChunkFacts::default() }
+}
+
+/// The choice, if it carries output.
+fn output(choice: ChoiceFacts<'_>) -> Choices<'_> {
+    if choice.has_answer { Choices::one(choice) } else { Choices::default() }
+}
+
+fn failure<'input>(error: &Value) -> ChunkFacts<'input> {
+    let sentence = match error {
+        Value::Null => "the response failed, and the server does not say why".to_owned(),
+        error => super::error::error_message(error),
+    };
+    ChunkFacts { error: Some(sentence), ..ChunkFacts::default() }
+}

@@ -1,0 +1,279 @@
+//! SGLang's own API, `POST /generate`.
+//!
+//! Takes texts and token ids. Each event repeats the whole text so far and counts the tokens so
+//! far (`meta_info.completion_tokens`), so an event carries what its count has grown by; a server
+//! that streams disjoint pieces of text counts in the same way. A stream ends with `[DONE]`.
+//! A request that the server gave up says so in the reason why it ended (`abort`): a failure.
+
+use super::body::{put_field, refusal};
+use super::json::{self, Word};
+use super::openai;
+use super::text::Text;
+use super::{
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+};
+use crate::request::{Ask, RequestError, TemplateSpec};
+use ifm_core::Prompt;
+use ifm_core::spec::Api;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
+
+/// The dialect.
+#[derive(Debug)]
+pub(super) struct Sglang;
+
+/// The object that holds how to sample, the output length among it.
+const OPTIONS: &str = "sampling_params";
+
+impl Dialect for Sglang {
+    fn api(&self) -> Api {
+        Api::Sglang
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint { base: Base::Root, stream: Some("/generate"), whole: "/generate" }
+    }
+
+    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        let mut options = Map::new();
+        if spec.ignore_eos {
+            options.insert("ignore_eos".to_owned(), true.into());
+        }
+        if let Some(temperature) = spec.temperature {
+            options.insert("temperature".to_owned(), json!(temperature));
+        }
+        let mut fields = Map::new();
+        fields.insert(OPTIONS.to_owned(), options.into());
+        fields.insert("stream".to_owned(), spec.stream.into());
+        fields
+    }
+
+    fn length_field(&self) -> Option<LengthField> {
+        Some(LengthField { within: Some(OPTIONS), names: &["max_new_tokens"], default: None })
+    }
+
+    fn prompt_fields(&self) -> &'static [&'static str] {
+        &["text", "input_ids"]
+    }
+
+    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
+        match ask.prompt {
+            Prompt::Text(text) => put_field("text", text, out),
+            Prompt::Tokens(ids) => put_field("input_ids", ids, out),
+            Prompt::Messages(_) => return Err(refusal(self, ask, "texts and token ids")),
+        }
+        Ok(None)
+    }
+
+    /// None: events differ in their counts.
+    fn output_keys(&self) -> &'static [&'static [u8]] {
+        &[]
+    }
+
+    fn is_end_mark(&self, data: &[u8]) -> bool {
+        openai::is_done(data)
+    }
+
+    fn read_event<'input>(
+        &self,
+        data: &'input str,
+        memory: &mut Memory,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let event: Event<'input> = json::parse(data)?;
+        if event.error.is_some() {
+            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+        }
+        let index = event.index.unwrap_or(0);
+        let sequence = memory.sequence(index);
+        let written = event.text.map_or(0, Text::written_bytes);
+        let counted = event.meta_info.as_ref().and_then(|meta| meta.completion_tokens);
+        let has_grown = match counted {
+            Some(tokens) => tokens > sequence.tokens,
+            None => written > sequence.text_bytes,
+        };
+        let has_new_text = written != sequence.text_bytes && written > 0;
+        sequence.tokens = counted.unwrap_or(sequence.tokens).max(sequence.tokens);
+        sequence.text_bytes = written;
+        if let (Some(kept), Some(text)) = (text, event.text) {
+            keep(text, &mut sequence.text, kept);
+        }
+        let (finish_reason, error) = match event.meta_info.as_ref().and_then(|m| m.finish_reason) {
+            Some(reason) => read_reason(reason),
+            None => (None, None),
+        };
+        let choice = ChoiceFacts {
+            index,
+            has_answer: has_grown && has_new_text,
+            has_empty_text: has_grown && !has_new_text,
+            finish_reason,
+            ..ChoiceFacts::default()
+        };
+        // A count that has not grown says nothing new, and would be one of this choice alone.
+        let usage = event.meta_info.filter(|_| has_grown).map(Usage::from);
+        Ok(ChunkFacts { choices: Choices::one(choice), usage, error, ..ChunkFacts::default() })
+    }
+
+    /// One answer, or a list of them where several were asked for.
+    fn read_answer<'input>(
+        &self,
+        data: &'input str,
+        mut text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let answers: Vec<Event<'input>> = match data.starts_with('[') {
+            true => json::parse(data)?,
+            false => vec![json::parse(data)?],
+        };
+        let mut facts = ChunkFacts::default();
+        for (position, answer) in answers.into_iter().enumerate() {
+            if answer.error.is_some() {
+                return Ok(ChunkFacts { error: Some(json::error_in(data)), ..facts });
+            }
+            let Some(meta) = answer.meta_info else { continue };
+            if let (Some(kept), Some(text)) = (text.as_deref_mut(), answer.text) {
+                text.append_to(kept);
+            }
+            let (finish_reason, error) = meta.finish_reason.map_or((None, None), read_reason);
+            facts.error = facts.error.or(error);
+            let index = u16::try_from(position).unwrap_or(u16::MAX);
+            facts.choices.push(ChoiceFacts { index, finish_reason, ..ChoiceFacts::default() });
+            facts.usage = Some(match facts.usage {
+                None => Usage::from(meta),
+                Some(usage) => usage.and_also(&Usage::from(meta)),
+            });
+        }
+        Ok(facts)
+    }
+}
+
+#[derive(Deserialize)]
+struct Event<'input> {
+    #[serde(default)]
+    index: Option<u16>,
+    #[serde(borrow, default)]
+    text: Option<Text<'input>>,
+    #[serde(borrow, default)]
+    meta_info: Option<Meta<'input>>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Meta<'input> {
+    #[serde(borrow, default)]
+    finish_reason: Option<&'input RawValue>,
+    #[serde(default)]
+    prompt_tokens: Option<u32>,
+    #[serde(default)]
+    completion_tokens: Option<u32>,
+    #[serde(default)]
+    cached_tokens: Option<u32>,
+    #[serde(default)]
+    reasoning_tokens: Option<u32>,
+}
+
+impl From<Meta<'_>> for Usage {
+    fn from(meta: Meta<'_>) -> Usage {
+        Usage {
+            prompt_tokens: meta.prompt_tokens,
+            completion_tokens: meta.completion_tokens,
+            cached_tokens: meta.cached_tokens,
+            reasoning_tokens: meta.reasoning_tokens,
+            ..Usage::default()
+        }
+    }
+}
+
+/// Why a sequence ended: a word, or an object with the word as its type.
+#[derive(Deserialize)]
+struct Reason<'input> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<Word<'input>>,
+    #[serde(borrow, default)]
+    message: Option<Word<'input>>,
+}
+
+/// The reason why a sequence ended, and the sentence where that is a failure.
+fn read_reason(raw: &RawValue) -> (Option<Cow<'_, str>>, Option<String>) {
+    let raw = raw.get();
+    let reason = match raw.starts_with('{') {
+        true => serde_json::from_str(raw).ok(),
+        false => {
+            let kind = serde_json::from_str::<Option<Word<'_>>>(raw).ok().flatten();
+            Some(Reason { kind, message: None })
+        }
+    };
+    let Some(Reason { kind: Some(kind), message }) = reason else { return (None, None) };
+    if kind.0 != "abort" {
+        return (Some(kind.0), None);
+    }
+    let why = message.map_or(Cow::Borrowed("the server does not say why"), |message| message.0);
+    (None, Some(super::bounded_sentence(&format!("the server gave the request up: {why}"))))
+}
+
+/// Appends what is new in a text that repeats what it was before, or all of one that does not.
+fn keep(text: Text<'_>, so_far: &mut String, kept: &mut String) {
+    let mut whole = String::new();
+    text.append_to(&mut whole);
+    match whole.strip_prefix(so_far.as_str()) {
+        Some(new) => {
+            kept.push_str(new);
+            *so_far = whole;
+        }
+        None => {
+            kept.push_str(&whole);
+            so_far.push_str(&whole);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What events say: whether each carries output, and the whole text that was kept.
+    fn read(events: &[&str]) -> (Vec<bool>, String) {
+        let mut memory = Memory::default();
+        let mut text = String::new();
+        let carry = |data: &&str| {
+            let facts = Sglang.read_event(data, &mut memory, Some(&mut text)).unwrap();
+            facts.choices.iter().any(|choice| choice.has_answer)
+        };
+        (events.iter().map(carry).collect(), text)
+    }
+
+    #[test]
+    fn texts_that_repeat_and_texts_that_go_on_are_told_by_the_count() {
+        let event = |text: &str, tokens: u32| {
+            format!(r#"{{"text":"{text}","meta_info":{{"completion_tokens":{tokens}}}}}"#)
+        };
+        let repeated = [event("a", 1), event("a", 1), event("a\\nb", 2)];
+        let repeated: Vec<&str> = repeated.iter().map(String::as_str).collect();
+        assert_eq!(read(&repeated), (vec![true, false, true], "a\nb".to_owned()));
+        let pieces = [event("ab", 1), event("c", 2), event("def", 3)];
+        let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+        assert_eq!(read(&pieces), (vec![true, true, true], "abcdef".to_owned()));
+    }
+
+    #[test]
+    fn without_a_count_a_text_that_grew_is_output() {
+        let (carry, text) = read(&[r#"{"text":"a"}"#, r#"{"text":"a"}"#, r#"{"text":"ab"}"#]);
+        assert_eq!((carry, text.as_str()), (vec![true, false, true], "ab"));
+    }
+
+    #[test]
+    fn several_answers_add_up_and_reasons_come_as_words_or_objects() {
+        let list = r#"[
+            {"text":"a","meta_info":{"finish_reason":{"type":"stop"},"prompt_tokens":3,"completion_tokens":1}},
+            {"text":"b","meta_info":{"finish_reason":"length","prompt_tokens":3,"completion_tokens":4}}
+        ]"#;
+        let facts = Sglang.read_answer(list, None).unwrap();
+        let reasons: Vec<_> = facts.choices.iter().map(|c| c.finish_reason.clone()).collect();
+        assert_eq!(reasons, [Some("stop".into()), Some("length".into())]);
+        let usage = facts.usage.unwrap();
+        assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(3), Some(5)));
+    }
+}

@@ -1,0 +1,172 @@
+//! Text Generation Inference's own API, `POST /generate_stream` and `POST /generate`.
+//!
+//! Takes texts. Each event holds one token, so events are counts; the last one also counts all of
+//! them, if details are asked for, which is done. There is no end mark: a stream is complete with
+//! the event that holds the whole text (`generated_text`). Errors are events with the field
+//! `error`. The API samples unless told otherwise and refuses a temperature of zero, which is sent
+//! as no temperature; it has no word for going on past the end of the text.
+
+use super::body::{put_field, refusal};
+use super::json::{self, Word};
+use super::text::Text;
+use super::{
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+};
+use crate::request::{Ask, RequestError, TemplateSpec};
+use ifm_core::Prompt;
+use ifm_core::spec::Api;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::{Map, Value, json};
+
+/// The dialect.
+#[derive(Debug)]
+pub(super) struct Tgi;
+
+/// The object that holds how to sample, the output length among it.
+const OPTIONS: &str = "parameters";
+
+impl Dialect for Tgi {
+    fn api(&self) -> Api {
+        Api::Tgi
+    }
+
+    fn endpoint(&self) -> Endpoint {
+        Endpoint { base: Base::Root, stream: Some("/generate_stream"), whole: "/generate" }
+    }
+
+    fn can_ignore_eos(&self) -> bool {
+        false
+    }
+
+    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        let mut options = Map::new();
+        options.insert("details".to_owned(), true.into());
+        if let Some(temperature) = spec.temperature {
+            let samples = temperature > 0.0;
+            options.insert("do_sample".to_owned(), samples.into());
+            if samples {
+                options.insert("temperature".to_owned(), json!(temperature));
+            }
+        }
+        let mut fields = Map::new();
+        fields.insert(OPTIONS.to_owned(), options.into());
+        fields
+    }
+
+    fn length_field(&self) -> Option<LengthField> {
+        Some(LengthField { within: Some(OPTIONS), names: &["max_new_tokens"], default: None })
+    }
+
+    fn prompt_fields(&self) -> &'static [&'static str] {
+        &["inputs"]
+    }
+
+    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
+        match ask.prompt {
+            Prompt::Text(text) => put_field("inputs", text, out),
+            _ => return Err(refusal(self, ask, "texts")),
+        }
+        Ok(None)
+    }
+
+    /// None: events differ in their tokens.
+    fn output_keys(&self) -> &'static [&'static [u8]] {
+        &[]
+    }
+
+    fn read_event<'input>(
+        &self,
+        data: &'input str,
+        memory: &mut Memory,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let event: Event<'input> = json::parse(data)?;
+        if event.error.is_some() {
+            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+        }
+        let mut choice = ChoiceFacts::default();
+        let sequence = memory.sequence(0);
+        if let Some(token) = &event.token {
+            sequence.tokens = sequence.tokens.saturating_add(1);
+            let is_shown = !token.special.unwrap_or(false);
+            let has_text = is_shown && token.text.is_some_and(|text| !text.is_empty());
+            choice.has_answer = has_text;
+            choice.has_empty_text = !has_text;
+            if let (Some(kept), Some(text), true) = (text, token.text, is_shown) {
+                text.append_to(kept);
+            }
+        }
+        let mut usage = Usage { completion_tokens: Some(sequence.tokens), ..Usage::default() };
+        let is_end = event.generated_text.is_some() || event.details.is_some();
+        if let Some(details) = event.details {
+            usage.completion_tokens = details.generated_tokens.or(usage.completion_tokens);
+            usage.prompt_tokens = details.input_length;
+            choice.finish_reason = details.finish_reason.map(|reason| reason.0);
+        }
+        let usage = Some(usage).filter(|_| is_end || event.token.is_some());
+        Ok(ChunkFacts { choices: Choices::one(choice), usage, is_end, ..ChunkFacts::default() })
+    }
+
+    /// One answer, or a list of one, as some servers of the API send it.
+    fn read_answer<'input>(
+        &self,
+        data: &'input str,
+        text: Option<&mut String>,
+    ) -> Result<ChunkFacts<'input>, String> {
+        let answer: Option<Event<'input>> = match data.starts_with('[') {
+            true => json::parse::<Vec<Event<'input>>>(data)?.into_iter().next(),
+            false => Some(json::parse(data)?),
+        };
+        let Some(answer) = answer else { return Ok(ChunkFacts::default()) };
+        if answer.error.is_some() {
+            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+        }
+        let Some(generated) = answer.generated_text else { return Ok(ChunkFacts::default()) };
+        if let Some(kept) = text {
+            generated.append_to(kept);
+        }
+        let mut facts = ChunkFacts { is_end: true, ..ChunkFacts::default() };
+        let mut choice = ChoiceFacts::default();
+        if let Some(details) = answer.details {
+            choice.finish_reason = details.finish_reason.map(|reason| reason.0);
+            facts.usage = Some(Usage {
+                completion_tokens: details.generated_tokens,
+                prompt_tokens: details.input_length,
+                ..Usage::default()
+            });
+        }
+        facts.choices.push(choice);
+        Ok(facts)
+    }
+}
+
+#[derive(Deserialize)]
+struct Event<'input> {
+    #[serde(borrow, default)]
+    token: Option<Token<'input>>,
+    #[serde(borrow, default)]
+    generated_text: Option<Text<'input>>,
+    #[serde(borrow, default)]
+    details: Option<Details<'input>>,
+    #[serde(default)]
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Token<'input> {
+    #[serde(borrow, default)]
+    text: Option<Text<'input>>,
+    #[serde(default)]
+    special: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Details<'input> {
+    #[serde(borrow, default)]
+    finish_reason: Option<Word<'input>>,
+    #[serde(default)]
+    generated_tokens: Option<u32>,
+    #[serde(default)]
+    input_length: Option<u32>,
+}

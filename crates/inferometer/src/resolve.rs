@@ -4,6 +4,7 @@
 use crate::calibration::CalibrationAsk;
 use crate::caller::{Caller, Endpoint};
 use crate::cli::load_args::{Format, LoadArgs};
+use crate::cli::workload_args;
 use crate::course::Course;
 use crate::exit::Failure;
 use crate::lengths;
@@ -13,15 +14,15 @@ use ifm_core::spec::{
     Api, ArrivalSpec, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec,
 };
 use ifm_drive::TlsTarget;
-use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{TemplateSpec, is_secret_field, is_secret_header};
-use ifm_workload::{Arrivals, LengthRange, RandomSpec, Shape};
+use ifm_workload::{Arrivals, Dataset, LengthRange, Lengths, WorkloadFacts};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Requests that warm a server up before an open loop.
 const OPEN_LOOP_WARMUP: u32 = 4;
@@ -93,9 +94,9 @@ pub struct Job {
     /// Fields of each body as they are sent, secrets included. Never stored, never printed.
     pub extra_body: Map<String, Value>,
     /// Makes the prompts.
-    pub random: RandomSpec,
-    /// Counts them.
-    pub tokenizer: Tokenizer,
+    pub dataset: Arc<dyn Dataset>,
+    /// What the prompts are.
+    pub facts: WorkloadFacts,
     /// What the server said about itself.
     pub inspection: Inspection,
     /// Reading threads; absent means by the number of users.
@@ -126,14 +127,16 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     for path in &args.out {
         crate::output::check_path(path)?;
     }
-    let seed = args.seed.unwrap_or_else(fresh_seed);
-    let (mut random, shape_kind) = random_spec(args, seed)?;
+    let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let levels = load_specs(levels, seed)?;
+    let tokenizer = args.workload.tokenizer()?;
+    let mut asked = args.workload.request(seed, items_max(&levels))?;
+    let mut workload = workload_args::open(&asked, &tokenizer)?;
+    let ignore_eos = args.ignore_eos.unwrap_or(workload.facts.ignore_eos);
     let slo = slo(args)?;
     let headers = headers(args)?;
     let extra_body = extra_body(args)?;
     let temperature = temperature(args)?;
-    let tokenizer = tokenizer(args)?;
     let (url, api_from_path) = match typed_url(args)? {
         Some(typed) => BaseUrl::parse(&typed)?,
         None => (server::find_local()?, None),
@@ -174,36 +177,48 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let inspection =
         server::inspect(&url, args.insecure, key.as_deref(), &asking, args.model.as_deref())?;
     if let Some(context) = inspection.info.context_tokens {
-        warn_of_context(&random, context);
+        warn_of_context(&workload.facts, context);
     }
-    let path = dialect::path(api, url.path(), &inspection.model, stream);
-    let like_the_run = TemplateSpec { path: &path, model: &inspection.model, ..draft };
-    let template =
-        RequestTemplate::new(&like_the_run).map_err(|e| Failure::usage(e.to_string()))?;
-    let lengths = CalibrationAsk {
-        template: &template,
-        api,
-        tokenizer: &tokenizer,
-        prompt_tokens: random.prompt_tokens,
-        seed,
-        context_tokens: inspection.info.context_tokens,
+    let prompt_lengths = match made_up_lengths(&workload.facts) {
+        None => None,
+        Some(prompt_tokens) => {
+            let path = dialect::path(api, url.path(), &inspection.model, stream);
+            let like_the_run = TemplateSpec { path: &path, model: &inspection.model, ..draft };
+            let template =
+                RequestTemplate::new(&like_the_run).map_err(|e| Failure::usage(e.to_string()))?;
+            let lengths = CalibrationAsk {
+                template: &template,
+                api,
+                tokenizer: &tokenizer,
+                prompt_tokens,
+                seed,
+                context_tokens: inspection.info.context_tokens,
+            };
+            let address =
+                addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
+            let endpoint = Endpoint {
+                url: url.clone(),
+                address: *address,
+                tls: tls.clone(),
+                authorization: authorization.clone(),
+                headers: headers.clone(),
+            };
+            let (scale, prompt_lengths) = lengths::settle(
+                args.prompt_lengths,
+                args.workload.tokenizer.is_some(),
+                &inspection.info,
+                &mut Caller::new(endpoint),
+                &lengths,
+                args.quiet,
+            )?;
+            if scale != asked.scale {
+                asked.scale = scale;
+                workload = workload_args::open(&asked, &tokenizer)?;
+            }
+            Some(prompt_lengths)
+        }
     };
-    let endpoint = Endpoint {
-        url: url.clone(),
-        address: *addresses.first().ok_or_else(|| Failure::server("the host has no address"))?,
-        tls: tls.clone(),
-        authorization: authorization.clone(),
-        headers: headers.clone(),
-    };
-    let (scale, prompt_lengths) = lengths::settle(
-        args.prompt_lengths,
-        args.tokenizer.is_some(),
-        &inspection.info,
-        &mut Caller::new(endpoint),
-        &lengths,
-        args.quiet,
-    )?;
-    random.scale = scale;
+    let facts = &workload.facts;
     let spec = RunSpec {
         target: TargetSpec {
             base_url: url.to_string(),
@@ -217,17 +232,17 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             fresh_connections: args.fresh_connections,
         },
         workload: WorkloadSpec {
-            kind: shape_kind,
-            text: Some(args.workload.clone()),
-            prompt_tokens: Some(random.prompt_tokens.max()),
-            output_tokens: Some(random.output_tokens.max()),
-            shared_prefix_tokens: random.shared_prefix_tokens,
+            kind: facts.kind.clone(),
+            text: Some(asked.text.clone()),
+            prompt_tokens: facts.prompt_tokens_max,
+            output_tokens: facts.output_tokens_max,
+            shared_prefix_tokens: asked.shared_prefix_tokens,
             ignore_eos,
             temperature,
             tokenizer: tokenizer.name().to_owned(),
             tokenizer_sha256: tokenizer.sha256().to_owned(),
             seed,
-            prompt_lengths: Some(prompt_lengths),
+            prompt_lengths,
         },
         levels,
         limits: LimitSpec {
@@ -250,8 +265,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         headers,
         authorization,
         extra_body,
-        random,
-        tokenizer,
+        dataset: workload.dataset.into(),
+        facts: workload.facts,
         inspection,
         readers: args.readers,
         cpus: args.cpus.clone(),
@@ -322,41 +337,28 @@ fn fresh_seed() -> u64 {
 }
 
 /// Says that the longest request does not fit, which servers refuse or cut.
-fn warn_of_context(random: &RandomSpec, context_tokens: u32) {
-    let (prompt, output) = (random.prompt_tokens.max(), random.output_tokens.max());
-    if u64::from(prompt) + u64::from(output) > u64::from(context_tokens) {
+fn warn_of_context(facts: &WorkloadFacts, context_tokens: u32) {
+    let both = facts.prompt_tokens_max.zip(facts.output_tokens_max);
+    let total = both.map(|(prompt, output)| u64::from(prompt) + u64::from(output));
+    if let Some(total) = facts.total_tokens_max.or(total).filter(|t| *t > u64::from(context_tokens))
+    {
         crate::terminal::warn(&format!(
-            "prompts of {prompt} tokens and answers of {output} do not fit into the server's \
-             context of {context_tokens}"
+            "prompts and answers of up to {total} tokens do not fit into the server's context of \
+             {context_tokens}"
         ));
     }
 }
 
-fn random_spec(args: &LoadArgs, seed: u64) -> Result<(RandomSpec, String), Failure> {
-    let shape: Shape = args
-        .workload
-        .parse()
-        .map_err(|error| Failure::usage(format!("--workload {}: {error}", args.workload)))?;
-    let mut spec = RandomSpec::from_shape(&shape, seed);
-    let fixed = |flag: &str, tokens: u32| {
-        LengthRange::fixed(tokens)
-            .map_err(|error| Failure::usage(format!("{flag} {tokens}: {error}")))
-    };
-    if let Some(tokens) = args.input_len {
-        spec.prompt_tokens = fixed("--input-len", tokens)?;
-    }
-    if let Some(tokens) = args.output_len {
-        spec.output_tokens = fixed("--output-len", tokens)?;
-    }
-    spec.shared_prefix_tokens = args.shared_prefix;
-    if spec.shared_prefix_tokens > spec.prompt_tokens.min() {
-        return Err(Failure::usage(format!(
-            "--shared-prefix {} is longer than the prompt ({} tokens)",
-            spec.shared_prefix_tokens,
-            spec.prompt_tokens.min()
-        )));
-    }
-    Ok((spec, shape.kind().to_string()))
+/// Shortest and longest prompt of a workload whose prompts are made up by tokens of text.
+fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
+    let law: Lengths = facts.prompt_tokens.as_deref()?.parse().ok()?;
+    LengthRange::new(law.min(), law.max()).ok()
+}
+
+/// Items that all levels take at most, where their numbers of requests are given.
+fn items_max(levels: &[LoadSpec]) -> Option<u32> {
+    let of = |level: &LoadSpec| level.requests.map(|n| n.saturating_add(level.warmup_requests));
+    levels.iter().map(of).try_fold(0_u32, |sum, items| Some(sum.saturating_add(items?)))
 }
 
 fn slo(args: &LoadArgs) -> Result<SloSpec, Failure> {
@@ -377,16 +379,6 @@ fn temperature(args: &LoadArgs) -> Result<Option<f64>, Failure> {
             Ok(value) if (0.0..=10.0).contains(&value) => Ok(Some(value)),
             _ => Err(Failure::usage(format!("--temperature {text} is no number from 0 to 10"))),
         },
-    }
-}
-
-fn tokenizer(args: &LoadArgs) -> Result<Tokenizer, Failure> {
-    match &args.tokenizer {
-        None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
-        Some(path) => Tokenizer::from_file(path).map_err(|error| {
-            Failure::usage(format!("--tokenizer {}: {error}", path.display()))
-                .hint("give the tokenizer.json of the model, or leave the flag out")
-        }),
     }
 }
 

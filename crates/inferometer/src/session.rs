@@ -13,7 +13,9 @@ use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::spec::{ArrivalSpec, LoadSpec};
-use ifm_core::{ClientHealth, Manifest, Outcome, RequestRecord, RunData, RunState};
+use ifm_core::{
+    ClientHealth, Manifest, Message, Outcome, Prompt, RequestRecord, Role, RunData, RunState,
+};
 use ifm_drive::{
     DriveError, Evidence, LevelPlan, LevelResult, Limits, Loop, Progress, Stop, StopLevel, Target,
 };
@@ -22,9 +24,8 @@ use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
 use ifm_wire::dialect;
-use ifm_wire::request::TemplateSpec;
+use ifm_wire::request::{Ask, TemplateSpec};
 use ifm_wire::{Expect, RequestTemplate};
-use ifm_workload::Generator;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -44,8 +45,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let style = terminal::style(job.no_color, job.ascii);
     check_open_files(&job)?;
     let template = request_template(&job)?;
-    let generator = Generator::random(&job.random, &job.tokenizer)
-        .map_err(|error| Failure::usage(format!("the workload cannot be made: {error}")))?;
+    check_first_item(&job, &template)?;
     let clock = ClockPair::sample();
     let mut manifest = first_manifest(&job, clock);
     let store = Store::at(store_root(job.store.as_ref()));
@@ -55,7 +55,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let signals = Signals::watch(stop.clone(), progress.clone());
     let mut session = Session {
         monitor: Monitor::new(clock.mono_ns, job.quiet),
-        source: Source::new(generator, template),
+        source: Source::new(job.dataset.clone(), template),
         sink: RunSink::new(writer, job.format == Format::Requests, job.spec.keep_text),
         evidence: Evidence::default(),
         stop,
@@ -120,14 +120,12 @@ impl Session {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
             };
-            if result.workload_ended && self.source.is_exhausted() {
-                terminal::warn(
-                    "the data set has no more prompts; --repeat-prompts begins again, and a server \
-                     with a prefix cache will know them",
-                );
-            }
+            let ran_out = result.workload_ended && self.source.is_exhausted();
             self.evidence.merge(&result.evidence);
-            manifest.levels.extend(result.info);
+            manifest.levels.extend(result.info.map(|mut info| {
+                info.complete &= !ran_out;
+                info
+            }));
             if let Err(error) = self.sink.writer.checkpoint_manifest(manifest) {
                 return Ended::Failed(DriveError::Sink(error.to_string()));
             }
@@ -143,6 +141,13 @@ impl Session {
             }
             if self.stop.level() > StopLevel::Run {
                 return Ended::Early("stopped by the user".to_owned());
+            }
+            if ran_out {
+                terminal::warn(
+                    "the data set has no more prompts; --repeat-prompts begins again, and a server \
+                     with a prefix cache will know them",
+                );
+                return Ended::Early("the data set has no more prompts".to_owned());
             }
             if let Some(summary) = summary {
                 self.shown.push(summary);
@@ -268,7 +273,7 @@ impl Session {
             Ended::Failed(error) => Some(error.to_string()),
         };
         let sent = sent(&records);
-        manifest.workload = Some(source.sent_workload(sent, &job.spec.target.api));
+        manifest.workload = Some(source.sent_workload(sent, &job.spec.target.api, &job.facts));
         manifest.prompts_sha256 = Some(source.prompts_sha256());
         manifest.clock.offset_ns = evidence
             .clock
@@ -453,6 +458,23 @@ fn request_template(job: &Job) -> Result<RequestTemplate, Failure> {
         extra_body: &job.extra_body,
     })
     .map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Whether the API takes what the workload makes, before anything is stored or sent.
+fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure> {
+    let item = job
+        .dataset
+        .item(0)
+        .map_err(|error| Failure::usage(format!("the workload cannot be made: {error}")))?;
+    let said = Prompt::Messages(vec![Message::text(Role::User, "")]);
+    let prompt = match item.turns.as_slice() {
+        [only] => &only.prompt,
+        _ => &said,
+    };
+    let ask = Ask { prompt, output_tokens: None, fields: None };
+    template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
+        Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
+    })
 }
 
 fn check_open_files(job: &Job) -> Result<(), Failure> {

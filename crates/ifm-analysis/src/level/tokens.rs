@@ -188,7 +188,9 @@ impl TokenFacts {
             }
         }
         facts.output_asked_mean = output_asked.mean();
-        facts.prompt_asked_mean = prompt_asked.mean();
+        // What later turns carry was not asked for by length: a mean of the first ones would mislead.
+        let has_turns = measured.iter().any(|record| record.turn > Some(0));
+        facts.prompt_asked_mean = prompt_asked.mean().filter(|_| !has_turns);
         (facts.output_mean, facts.output_total) = (output.mean(), output.sum());
         facts.prompt_added = added.pop_first().flatten().filter(|_| added.is_empty());
         (facts.prompt_mean, facts.prompt_total) = (prompt.mean(), prompt.sum());

@@ -8,9 +8,6 @@
 /// what leaving them out means.
 const IGNORED: &[(&str, bool, &str)] = &[
     ("--backend", true, ""),
-    ("--burstiness", true, "arrivals are a closed loop"),
-    ("--dataset-name", true, ""),
-    ("--dataset-path", true, "prompts are random"),
     ("--disable-tqdm", false, ""),
     ("--endpoint-type", true, ""),
     ("--metric-percentiles", true, "percentiles are 50, 90, 95 and 99"),
@@ -49,6 +46,13 @@ pub fn rewrite(words: Vec<String>) -> Rewritten {
     let mut rewritten = vec![words[0].clone(), "run".to_owned()];
     let mut rest = words[3..].iter().peekable();
     while let Some(word) = rest.next() {
+        // All at once: what a closed loop of as many users does.
+        if word == "--request-rate=inf" {
+            continue;
+        }
+        if word == "--request-rate" && rest.next_if(|value| *value == "inf").is_some() {
+            continue;
+        }
         let (name, has_value) = match word.split_once('=') {
             Some((name, _)) => (name, true),
             None => (word.as_str(), false),
@@ -66,7 +70,7 @@ pub fn rewrite(words: Vec<String>) -> Rewritten {
         }
     }
     // vLLM's own defaults: 1,000 prompts, all at once, completions unless told otherwise,
-    // 1,024 tokens in and 128 out.
+    // random prompts of 1,024 tokens in and 128 out.
     if !has(&["--num-prompts", "--requests", "-n", "--duration"]) {
         rewritten.extend(["--requests".to_owned(), "1000".to_owned()]);
     }
@@ -79,11 +83,11 @@ pub fn rewrite(words: Vec<String>) -> Rewritten {
         let api = if backend.contains("chat") { "chat" } else { "completions" };
         rewritten.extend(["--api".to_owned(), api.to_owned()]);
     }
-    if !has(&["--random-input-len", "--input-len"]) {
-        rewritten.extend(["--random-input-len".to_owned(), "1024".to_owned()]);
+    if !has(&["--dataset-name", "--dataset-path", "--workload", "-W"]) {
+        rewritten.extend(["--dataset-name".to_owned(), "random".to_owned()]);
     }
-    if !has(&["--random-output-len", "--output-len"]) {
-        rewritten.extend(["--random-output-len".to_owned(), "128".to_owned()]);
+    if has(&["--random-range-ratio"]) {
+        rewritten.extend(["--range-ratio-of".to_owned(), "vllm".to_owned()]);
     }
     if !has(&["--format", "--json"]) {
         rewritten.extend(["--format".to_owned(), "vllm".to_owned()]);
@@ -116,7 +120,7 @@ mod tests {
         let rewritten = rewrite(typed);
         let expect = words(
             "inferometer run --endpoint /v1/chat/completions --base-url http://h:1 --model m \
-             --random-input-len 32 --random-output-len 16 --num-prompts 12 --max-concurrency 4 \
+             --dataset-name random --random-input-len 32 --random-output-len 16 --num-prompts 12 --max-concurrency 4 \
              --ignore-eos --format vllm",
         );
         assert_eq!(rewritten.words, expect);
@@ -128,6 +132,6 @@ mod tests {
         let rewritten = rewrite(words("inferometer bench serve --model m --num-prompts 50"));
         let text = rewritten.words.join(" ");
         assert!(text.contains("--concurrency 50") && text.contains("--api completions"), "{text}");
-        assert!(text.contains("--random-input-len 1024 --random-output-len 128"), "{text}");
+        assert!(text.contains("--dataset-name random"), "{text}");
     }
 }

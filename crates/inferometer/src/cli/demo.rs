@@ -71,7 +71,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     terminal::say("No server needed: starting the embedded engine.");
     let server = OwnServer::start(&["--preset", &args.preset, "--quant", &args.quant])?;
     let mut load = Alone::<LoadArgs>::parse_from(["demo", &server.url]).args;
-    WORKLOAD.clone_into(&mut load.workload);
+    WORKLOAD.clone_into(&mut load.workload.workload);
     load.name = Some("demo".to_owned());
     load.out = vec![args.out.clone()];
     load.store.clone_from(&args.store);

@@ -1,6 +1,7 @@
 //! The flags that every command that drives load understands.
 
 use super::duration::seconds;
+use super::workload_args::WorkloadArgs;
 use crate::lengths::LengthsWord;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -75,38 +76,17 @@ pub struct LoadArgs {
     #[arg(long, hide = true, value_name = "PATH", conflicts_with = "api")]
     pub endpoint: Option<String>,
 
-    /// Prompt and output tokens of random prompts, or a preset: 1024/256, chat, rag, agent, tools
-    #[arg(short = 'W', long, default_value = "chat", value_name = "SHAPE")]
-    pub workload: String,
-
-    /// Prompt tokens (overrides the workload's)
-    #[arg(long, aliases = ["random-input-len", "isl"], value_name = "TOKENS")]
-    pub input_len: Option<u32>,
-
-    /// Output tokens (overrides the workload's)
-    #[arg(long, aliases = ["random-output-len", "osl"], value_name = "TOKENS")]
-    pub output_len: Option<u32>,
-
-    /// Tokens that all prompts share at their start
-    #[arg(long, alias = "random-prefix-len", default_value_t = 0, value_name = "TOKENS")]
-    pub shared_prefix: u32,
-
-    /// Tokenizer that counts prompts: a tokenizer.json [default: the embedded one]
-    #[arg(long, value_name = "FILE")]
-    pub tokenizer: Option<PathBuf>,
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
 
     /// Who counts the tokens of made-up prompts
     #[arg(long, value_enum, default_value = "auto", value_name = "WHO")]
     pub prompt_lengths: LengthsWord,
 
-    /// Seed of prompts; the same seed makes the same prompts, which a server may have cached
-    /// [default: a new one for each run]
-    #[arg(long)]
-    pub seed: Option<u64>,
-
-    /// Tell the server to go on past its end-of-text token
-    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, action = clap::ArgAction::Set)]
-    pub ignore_eos: bool,
+    /// Tell the server to go on past its end-of-text token [default: as the workload has it: yes
+    /// for made-up prompts]
+    #[arg(long, default_missing_value = "true", num_args = 0..=1, require_equals = true, value_name = "BOOL")]
+    pub ignore_eos: Option<bool>,
 
     /// Sampling temperature; "none" sends none
     #[arg(long, default_value = "0")]

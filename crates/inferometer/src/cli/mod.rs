@@ -13,6 +13,8 @@ pub mod run;
 pub mod runs;
 pub mod serve;
 pub mod sweep;
+pub mod workload;
+pub mod workload_args;
 
 use crate::exit::{Code, Failure};
 use clap::{Parser, Subcommand};
@@ -40,6 +42,8 @@ enum Verb {
     Capacity(capacity::CapacityArgs),
     /// Offer the embedded engine as an OpenAI-compatible server
     Serve(serve::ServeArgs),
+    /// Show what a workload would send, or list workloads; sends nothing
+    Workload(workload::WorkloadCommand),
     /// List, show, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
@@ -57,6 +61,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Sweep(args) => sweep::run(&args, words),
         Verb::Capacity(args) => capacity::run(&args, words),
         Verb::Serve(args) => serve::run(&args),
+        Verb::Workload(args) => workload::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
     }

@@ -9,9 +9,10 @@ use ifm_core::{Message, Phase, Prompt, Role};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
 use ifm_wire::RequestTemplate;
 use ifm_wire::request::Ask;
-use ifm_workload::{Generator, Turn, WorkItem, WorkloadError};
+use ifm_workload::{Dataset, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
+use std::sync::Arc;
 
 /// A conversation under way.
 struct Talk {
@@ -22,7 +23,7 @@ struct Talk {
 
 /// Makes the turns of conversations, as many at a time as there are users.
 pub struct ConversationSource {
-    generator: Generator,
+    dataset: Arc<dyn Dataset>,
     template: RequestTemplate,
     ledger: Ledger,
     next_item: u32,
@@ -38,9 +39,9 @@ pub struct ConversationSource {
 
 impl ConversationSource {
     /// Conversations from item 0 on.
-    pub fn new(generator: Generator, template: RequestTemplate) -> ConversationSource {
+    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate) -> ConversationSource {
         ConversationSource {
-            generator,
+            dataset,
             template,
             ledger: Ledger::default(),
             next_item: 0,
@@ -116,7 +117,7 @@ impl ConversationSource {
     }
 
     fn take_item(&mut self) -> Result<Option<WorkItem>, String> {
-        match self.generator.item(self.next_item) {
+        match self.dataset.item(self.next_item) {
             Ok(item) => {
                 self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
                 Ok(Some(item))

@@ -15,9 +15,10 @@ use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::spec::{Api, LoadSpec};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
 use ifm_wire::RequestTemplate;
-use ifm_workload::{Arrivals, Generator};
+use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
 use prompts::PromptSource;
+use std::sync::Arc;
 
 /// The requests of a run, level by level.
 pub enum Source {
@@ -29,10 +30,10 @@ pub enum Source {
 
 impl Source {
     /// Requests from item 0 on.
-    pub fn new(generator: Generator, template: RequestTemplate) -> Source {
-        match generator.has_conversations() {
-            true => Source::Conversations(Box::new(ConversationSource::new(generator, template))),
-            false => Source::Prompts(Box::new(PromptSource::new(generator, template))),
+    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate) -> Source {
+        match dataset.has_conversations() {
+            true => Source::Conversations(Box::new(ConversationSource::new(dataset, template))),
+            false => Source::Prompts(Box::new(PromptSource::new(dataset, template))),
         }
     }
 
@@ -83,7 +84,7 @@ impl Source {
     }
 
     /// What was sent in all: so many requests.
-    pub fn sent_workload(&mut self, sent: u32, api: &Api) -> SentWorkload {
+    pub fn sent_workload(&mut self, sent: u32, api: &Api, facts: &WorkloadFacts) -> SentWorkload {
         let (ledger, sessions) = match self {
             Source::Prompts(prompts) => (prompts.ledger_mut(), None),
             Source::Conversations(talks) => {
@@ -96,7 +97,12 @@ impl Source {
             Api::Completions => TemplatePlace::Nobody,
             _ => TemplatePlace::Server,
         };
-        SentWorkload { sessions, ..ledger.sent_workload(template_by) }
+        // Facts are texts, numbers and maps with text keys: they always become JSON.
+        let facts = match serde_json::to_value(facts) {
+            Ok(serde_json::Value::Object(facts)) => facts,
+            _ => serde_json::Map::new(),
+        };
+        SentWorkload { sessions, facts, ..ledger.sent_workload(template_by) }
     }
 }
 

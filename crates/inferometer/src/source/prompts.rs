@@ -5,13 +5,14 @@ use ifm_core::Phase;
 use ifm_drive::{NextAsk, Offer, RequestMeta};
 use ifm_wire::RequestTemplate;
 use ifm_wire::request::Ask;
-use ifm_workload::{Arrivals, Generator, WorkloadError};
+use ifm_workload::{Arrivals, Dataset, WorkloadError};
+use std::sync::Arc;
 
 /// Makes requests from prompts. Prompts made ahead at the end of a level and never sent are made
 /// again for the next one, so that the prompts sent in a run are the items from 0 on without a
 /// gap.
 pub struct PromptSource {
-    generator: Generator,
+    dataset: Arc<dyn Dataset>,
     template: RequestTemplate,
     next_item: u32,
     ledger: Ledger,
@@ -22,9 +23,9 @@ pub struct PromptSource {
 
 impl PromptSource {
     /// A source from item 0 on.
-    pub fn new(generator: Generator, template: RequestTemplate) -> PromptSource {
+    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate) -> PromptSource {
         PromptSource {
-            generator,
+            dataset,
             template,
             next_item: 0,
             ledger: Ledger::default(),
@@ -67,7 +68,7 @@ impl PromptSource {
             },
             _ => None,
         };
-        let item = match self.generator.item(self.next_item) {
+        let item = match self.dataset.item(self.next_item) {
             Ok(item) => item,
             Err(WorkloadError::Exhausted { .. }) => {
                 self.exhausted = true;

@@ -10,3 +10,4 @@ mod load;
 mod loads;
 mod store;
 mod support;
+mod workloads;

@@ -1,0 +1,207 @@
+//! `inferometer workload`: what would be sent, before anything is.
+
+use super::workload_args::{WorkloadArgs, open};
+use crate::exit::{Code, Failure};
+use crate::terminal;
+use clap::{Args, Subcommand};
+use ifm_workload::{DATASETS, LengthCounts, Preview, WorkloadFacts};
+use std::path::PathBuf;
+
+/// Bars of a histogram.
+const BARS: usize = 12;
+/// Longest bar, characters.
+const BAR_WIDTH: usize = 40;
+
+/// Flags of `workload`.
+#[derive(Debug, Args)]
+pub struct WorkloadCommand {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Show lengths, samples and histograms of a workload; sends nothing
+    Preview(PreviewArgs),
+    /// List the presets and the kinds of data sets
+    List(ListArgs),
+}
+
+#[derive(Debug, Args)]
+struct PreviewArgs {
+    #[command(flatten)]
+    workload: Box<WorkloadArgs>,
+
+    /// Items to look at
+    #[arg(short = 'n', long, default_value_t = 1000, value_name = "N")]
+    items: u32,
+
+    /// One JSON document
+    #[arg(long)]
+    json: bool,
+
+    /// Only ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Folder of workload presets of your own
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_PRESETS")]
+    presets: Option<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &WorkloadCommand) -> Result<Code, Failure> {
+    match &args.verb {
+        Verb::Preview(preview) => self::preview(preview),
+        Verb::List(list) => self::list(list),
+    }
+}
+
+fn list(args: &ListArgs) -> Result<Code, Failure> {
+    let presets = ifm_workload::presets(args.presets.as_deref())
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let mut out = String::from("Presets:\n");
+    let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
+    for preset in &presets {
+        out.push_str(&format!(
+            "  {:<width$}  {} ({})\n",
+            preset.name, preset.summary, preset.workload
+        ));
+    }
+    out.push_str("\nLengths: 1024/256, 512-2048/128, normal(1000,100)/256, D(100,1000), N(480,240)/(300,150)\n\nData sets:\n");
+    let width = DATASETS.iter().map(|kind| kind.usage.len()).max().unwrap_or(0).min(44);
+    for kind in DATASETS {
+        out.push_str(&format!("  {:<width$}  {}\n", kind.usage, kind.summary));
+    }
+    terminal::print(&out);
+    Ok(Code::Done)
+}
+
+fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
+    let tokenizer = args.workload.tokenizer()?;
+    let request = args.workload.request(args.workload.seed.unwrap_or(0), Some(args.items))?;
+    let opened = open(&request, &tokenizer)?;
+    let preview = ifm_workload::preview(&*opened.dataset, args.items)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    if args.json {
+        let document = serde_json::json!({
+            "kind": "inferometer_workload_preview",
+            "facts": opened.facts,
+            "tokenizer": {"name": tokenizer.name(), "sha256": tokenizer.sha256()},
+            "preview": preview,
+        });
+        terminal::print(&format!("{document:#}\n"));
+        return Ok(Code::Done);
+    }
+    let mut out = facts(&opened.facts, tokenizer.name());
+    out.push_str(&numbers(&preview));
+    out.push_str(&histogram("prompt tokens", &preview.prompt_lengths, args.ascii));
+    out.push_str(&histogram("output tokens", &preview.output_lengths, args.ascii));
+    for sample in &preview.samples {
+        let tokens = |tokens: Option<u32>| tokens.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let dots = if sample.is_cut { " …" } else { "" };
+        out.push_str(&format!(
+            "\nitem {}: {} tokens in, {} out, {} turn{}\n  {}{dots}\n",
+            sample.id,
+            tokens(sample.prompt_tokens),
+            tokens(sample.output_tokens),
+            sample.turns,
+            if sample.turns == 1 { "" } else { "s" },
+            printable(&sample.text)
+        ));
+    }
+    terminal::print(&out);
+    Ok(Code::Done)
+}
+
+fn facts(facts: &WorkloadFacts, tokenizer: &str) -> String {
+    let mut out = format!("{} ({})\n", facts.name, facts.kind);
+    for file in &facts.files {
+        out.push_str(&format!(
+            "  file      {}, {} bytes, sha256 {}\n",
+            file.name, file.bytes, file.sha256
+        ));
+    }
+    if let Some(rows) = &facts.rows {
+        out.push_str(&format!("  rows      {} read, {} kept", rows.read, rows.kept));
+        for (reason, count) in &rows.dropped {
+            out.push_str(&format!(", {count} {reason}"));
+        }
+        if rows.bad > 0 {
+            out.push_str(&format!(", {} malformed", rows.bad));
+        }
+        out.push('\n');
+        for row in &rows.bad_rows {
+            out.push_str(&format!("  malformed {}\n", printable(row)));
+        }
+    }
+    for rule in &facts.rules {
+        out.push_str(&format!("  rule      {rule}\n"));
+    }
+    if let Some(ratio) = &facts.range_ratio {
+        out.push_str(&format!("  ratio     {ratio}\n"));
+    }
+    let items = facts.items.map_or_else(|| "without end".to_owned(), |items| items.to_string());
+    out.push_str(&format!(
+        "  items     {items}\n  tokenizer {tokenizer}\n  seed      {}\n",
+        facts.seed
+    ));
+    out
+}
+
+fn numbers(preview: &Preview) -> String {
+    let mut out = format!(
+        "\nof {} items: {} different first prompts",
+        preview.items, preview.distinct_prompts
+    );
+    if let Some(share) = preview.shared_prefix_share {
+        out.push_str(&format!(
+            ", {:.1} % of their bytes stand at the beginning of an earlier one too",
+            share * 100.0
+        ));
+    }
+    out.push('\n');
+    if let Some(span_ns) = preview.span_ns {
+        out.push_str(&format!("sent within {:.1} s\n", span_ns as f64 / 1e9));
+    }
+    out
+}
+
+/// Mean and bounds, and a bar for each range of lengths.
+fn histogram(name: &str, lengths: &LengthCounts, ascii: bool) -> String {
+    let (Some(min), Some(max), Some(mean)) =
+        (lengths.min_tokens(), lengths.max_tokens(), lengths.mean_tokens())
+    else {
+        return format!("\n{name}: nobody counted\n");
+    };
+    let mut out = format!("\n{name}: mean {mean:.1}, {min} to {max}\n");
+    if min == max {
+        return out;
+    }
+    let width = (u64::from(max - min) + 1).div_ceil(BARS as u64).max(1);
+    let mut counts = [0_u64; BARS];
+    for (tokens, count) in lengths.iter() {
+        let place = (u64::from(tokens - min) / width) as usize;
+        counts[place.min(BARS - 1)] += count;
+    }
+    let most = counts.iter().copied().max().unwrap_or(1).max(1);
+    for (place, count) in counts.iter().enumerate() {
+        let from = u64::from(min) + place as u64 * width;
+        if from > u64::from(max) {
+            break;
+        }
+        let to = (from + width - 1).min(u64::from(max));
+        let length = (*count as f64 / most as f64 * BAR_WIDTH as f64).round() as usize;
+        let bar = if ascii { "#" } else { "█" }.repeat(length);
+        out.push_str(&format!("  {:>7} - {:<7} {:>8}  {bar}\n", from, to, count));
+    }
+    out
+}
+
+/// Text from a file, on one line and without anything that steers a terminal.
+fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+}

@@ -1,0 +1,199 @@
+//! The flags that say what is sent.
+
+use crate::exit::Failure;
+use clap::{Args, ValueEnum};
+use ifm_tokenizer::Tokenizer;
+use ifm_workload::{
+    AfterLast, Answers, HubAccess, Lengths, OnBadRow, OpenedWorkload, RangeRatio, WorkloadRequest,
+};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+/// What a malformed row of a data set does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum BadRowWord {
+    /// Ends the command with file, line and reason
+    Stop,
+    /// Is left out, counted and told
+    Skip,
+}
+
+/// Where the answers come from that later turns of a conversation carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AnswersWord {
+    /// From the server that is measured
+    Server,
+    /// From the data set, so that every run sends the same
+    Recorded,
+}
+
+/// What is sent.
+#[derive(Debug, Clone, Args)]
+pub struct WorkloadArgs {
+    /// What to send: lengths as 1024/256, a preset such as chat or sharegpt, or KIND:WHAT with
+    /// options behind a question mark; `inferometer workload list` shows all
+    #[arg(short = 'W', long, default_value = "chat", value_name = "WORKLOAD", aliases = ["data", "traffic-scenario"])]
+    pub workload: String,
+
+    /// Kind of data set, as vLLM and SGLang name it; its file is in --dataset-path
+    #[arg(long, hide = true, value_name = "NAME", conflicts_with = "workload")]
+    pub dataset_name: Option<String>,
+
+    #[arg(long, hide = true, value_name = "PATH", conflicts_with = "workload")]
+    pub dataset_path: Option<String>,
+
+    /// Prompt tokens (overrides the workload's): 1024, 512-2048, normal(1000,100)
+    #[arg(long, aliases = ["random-input-len", "isl", "random-input"], value_name = "LENGTHS")]
+    pub input_len: Option<String>,
+
+    /// Output tokens (overrides the workload's)
+    #[arg(long, aliases = ["random-output-len", "osl", "random-output", "sharegpt-output-len", "custom-output-len", "hf-output-len"], value_name = "LENGTHS")]
+    pub output_len: Option<String>,
+
+    #[arg(
+        long = "random-range-ratio",
+        hide = true,
+        value_name = "RATIO",
+        requires = "range_ratio_of"
+    )]
+    pub range_ratio: Option<f64>,
+
+    /// Whose range ratio --random-range-ratio is: vllm, sglang or vllm-bench-0.1
+    #[arg(long, hide = true, value_name = "TOOL", requires = "range_ratio")]
+    pub range_ratio_of: Option<String>,
+
+    /// Tokens that all prompts share at their start
+    #[arg(long, alias = "random-prefix-len", default_value_t = 0, value_name = "TOKENS")]
+    pub shared_prefix: u32,
+
+    /// Columns of the file: prompt=question,output_tokens=n
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub columns: Vec<String>,
+
+    /// What a malformed row does
+    #[arg(long, value_enum, default_value = "stop", value_name = "WHAT")]
+    pub on_bad_row: BadRowWord,
+
+    /// Where the answers come from that later turns of a conversation carry [default: as the data
+    /// set has it]
+    #[arg(long, value_enum, value_name = "WHOSE")]
+    pub answers: Option<AnswersWord>,
+
+    /// Begin again after the last row of a data set; a server with a prefix cache then knows the
+    /// prompts
+    #[arg(long)]
+    pub repeat_prompts: bool,
+
+    /// Seed of what is chosen from a file [default: that of the rule, such as 0 for vLLM's]
+    #[arg(long, value_name = "SEED")]
+    pub selection_seed: Option<u64>,
+
+    /// Folder of workload presets of your own
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_PRESETS")]
+    pub presets: Option<PathBuf>,
+
+    /// Fetch nothing from the hub
+    #[arg(long, env = "HF_HUB_OFFLINE", value_parser = clap::builder::FalseyValueParser::new())]
+    pub offline: bool,
+
+    /// Tokenizer that counts prompts: a tokenizer.json [default: the embedded one]
+    #[arg(long, value_name = "FILE")]
+    pub tokenizer: Option<PathBuf>,
+
+    /// Seed of prompts; the same seed makes the same prompts, which a server may have cached
+    /// [default: a new one for each run]
+    #[arg(long)]
+    pub seed: Option<u64>,
+}
+
+impl WorkloadArgs {
+    /// The tokenizer that counts prompts.
+    ///
+    /// # Errors
+    /// A file that is none.
+    pub fn tokenizer(&self) -> Result<Tokenizer, Failure> {
+        match &self.tokenizer {
+            None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
+            Some(path) => Tokenizer::from_file(path).map_err(|error| {
+                Failure::usage(format!("--tokenizer {}: {error}", path.display()))
+                    .hint("give the tokenizer.json of the model, or leave the flag out")
+            }),
+        }
+    }
+
+    /// The workload that the flags ask for.
+    ///
+    /// # Errors
+    /// A flag that cannot be understood.
+    pub fn request(&self, seed: u64, items_max: Option<u32>) -> Result<WorkloadRequest, Failure> {
+        let mut request = WorkloadRequest::new(self.text()?, seed);
+        request.prompt_tokens = lengths("--input-len", self.input_len.as_deref())?;
+        request.output_tokens = lengths("--output-len", self.output_len.as_deref())?;
+        request.shared_prefix_tokens = self.shared_prefix;
+        request.selection_seed = self.selection_seed;
+        request.items_max = items_max;
+        request.columns = self.column_map()?;
+        request.on_bad_row = match self.on_bad_row {
+            BadRowWord::Stop => OnBadRow::Stop,
+            BadRowWord::Skip => OnBadRow::Skip,
+        };
+        request.answers = self.answers.map(|answers| match answers {
+            AnswersWord::Server => Answers::Server,
+            AnswersWord::Recorded => Answers::Recorded,
+        });
+        if self.repeat_prompts {
+            request.after_last = AfterLast::Repeat;
+        }
+        request.hub = HubAccess::from_variables(|name| std::env::var(name).ok());
+        request.hub.fetch &= !self.offline;
+        request.preset_folder.clone_from(&self.presets);
+        Ok(request)
+    }
+
+    /// The workload as our own flag would have it, whatever tool's flags were used.
+    fn text(&self) -> Result<String, Failure> {
+        let mut text = match (self.dataset_name.as_deref(), self.dataset_path.as_deref()) {
+            (None, None) => self.workload.clone(),
+            (None, Some(path)) => format!("custom:{path}"),
+            // vLLM's default lengths; --random-input-len and --random-output-len change them.
+            (Some("random"), _) => "random:1024/128".to_owned(),
+            (Some(name), None) => name.to_owned(),
+            (Some(name), Some(path)) => format!("{name}:{path}"),
+        };
+        if let (Some(ratio), Some(of)) = (self.range_ratio, &self.range_ratio_of) {
+            let of = RangeRatio::find(of).map_err(|error| Failure::usage(error.to_string()))?;
+            let sign = if text.contains('?') { '&' } else { '?' };
+            text.push_str(&format!("{sign}range_ratio={ratio}&ratio={}", of.word()));
+        }
+        Ok(text)
+    }
+
+    fn column_map(&self) -> Result<BTreeMap<String, String>, Failure> {
+        let pair = |text: &String| match text.split_once('=') {
+            Some((name, column)) if !name.trim().is_empty() && !column.trim().is_empty() => {
+                Ok((name.trim().to_owned(), column.trim().to_owned()))
+            }
+            _ => Err(Failure::usage(format!("--columns {text} maps nothing"))
+                .hint("write --columns prompt=question,answer=reply")),
+        };
+        self.columns.iter().map(pair).collect()
+    }
+}
+
+/// Opens a workload.
+///
+/// # Errors
+/// The name, option, file, row or column that cannot be used.
+pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWorkload, Failure> {
+    ifm_workload::open(request, tokenizer).map_err(|error| {
+        Failure::usage(format!("--workload {}: {error}", request.text))
+            .hint("inferometer workload list shows what there is")
+    })
+}
+
+fn lengths(flag: &str, text: Option<&str>) -> Result<Option<Lengths>, Failure> {
+    let parse = |text: &str| {
+        text.parse().map_err(|error| Failure::usage(format!("{flag} {text}: {error}")))
+    };
+    text.map(parse).transpose()
+}

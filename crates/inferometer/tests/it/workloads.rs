@@ -1,0 +1,155 @@
+//! Workloads from files and by name, as a user runs them.
+
+use crate::support::{paced, run, serve, stderr, stdout};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Conversations of so many turns each, as ShareGPT has them.
+fn conversations(folder: &Path, turns: &[usize]) {
+    let conversation = |(id, &turns): (usize, &usize)| {
+        let said = (0..turns).map(|turn| {
+            let from = if turn % 2 == 0 { "human" } else { "gpt" };
+            json!({"from": from, "value": format!("conversation {id} says part {turn} of its words")})
+        });
+        json!({"id": format!("c{id}"), "conversations": said.collect::<Vec<_>>()})
+    };
+    let all: Vec<Value> = turns.iter().enumerate().map(conversation).collect();
+    std::fs::write(folder.join("talks.json"), Value::from(all).to_string()).unwrap();
+}
+
+fn document(folder: &Path) -> Value {
+    let output = run(folder, &["report", "last", "--format", "json"]);
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+#[test]
+fn conversations_go_on_with_the_servers_answers() {
+    let folder = tempfile::tempdir().unwrap();
+    conversations(folder.path(), &[6, 4, 2, 6]);
+    let (_server, url) = serve(folder.path(), &[]);
+    let words =
+        ["run", &url, "-W", "sharegpt-chat:talks.json", "-c", "2", "--sessions", "3", "-w", "0"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = document(folder.path());
+    assert_eq!(document["run"]["state"], "complete");
+    let workload = &document["run"]["workload"];
+    assert_eq!(workload["sessions"], 3);
+    let turns = document["levels"][0]["turns"].as_array().unwrap();
+    // Each later turn carries the whole conversation: prompts grow.
+    let prompts: Vec<f64> =
+        turns.iter().map(|turn| turn["prompt_mean"].as_f64().unwrap()).collect();
+    assert!(prompts.len() >= 2 && prompts.windows(2).all(|pair| pair[0] < pair[1]), "{prompts:?}");
+    assert_eq!(turns[0]["sent"], 3);
+    assert!(stdout(&output).contains("ok/sent"), "turns are told apart");
+    // Answers were needed for the next turns, and nobody asked to keep them.
+    let lines = run(folder.path(), &["report", "last", "--format", "requests"]);
+    assert!(!stdout(&lines).contains("\"text\""), "{}", stdout(&lines));
+    assert!(stdout(&lines).contains("\"session\":2"));
+}
+
+#[test]
+fn a_data_set_that_ends_ends_the_run_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    conversations(folder.path(), &[2, 2, 2, 2, 2]);
+    let server = paced(1, 1);
+    let url = format!("http://{}", server.address());
+    let words = ["run", &url, "-W", "sharegpt:talks.json", "-n", "9", "-w", "1"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("no more prompts"), "{}", stderr(&output));
+    let stored = document(folder.path());
+    assert_eq!(
+        (&stored["run"]["state"], &stored["levels"][0]["requests"]["ok"]),
+        (&"partial".into(), &4.into())
+    );
+    assert_eq!(stored["run"]["workload"]["facts"]["rows"]["kept"], 5);
+    let again = run(folder.path(), &[&words[..], &["--repeat-prompts"]].concat());
+    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    let stored = document(folder.path());
+    assert_eq!(stored["levels"][0]["requests"]["ok"], 9);
+    let workload = &stored["run"]["workload"];
+    assert_eq!((&workload["prompts"], &workload["distinct_prompts"]), (&10.into(), &5.into()));
+    let checks = stored["checks"].as_array().unwrap();
+    let repeats = checks.iter().find(|check| check["id"] == "repeated_prompts").unwrap();
+    assert_eq!(repeats["state"], "caution");
+}
+
+#[test]
+fn token_ids_are_counted_to_the_token_and_only_sent_where_they_can_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, url) = serve(folder.path(), &[]);
+    let words = ["run", &url, "-W", "random-ids:70/4", "-n", "6", "-w", "0"];
+    let output = run(folder.path(), &[&words[..], &["--api", "completions"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let tokens = &document(folder.path())["levels"][0]["tokens"];
+    assert_eq!(
+        (&tokens["prompt_mean"], &tokens["prompt_asked_mean"]),
+        (&70.0.into(), &70.0.into())
+    );
+    let refused = run(folder.path(), &words);
+    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
+    assert!(stderr(&refused).contains("token ids"), "{}", stderr(&refused));
+}
+
+#[test]
+fn other_tools_flags_name_the_same_workload() {
+    let folder = tempfile::tempdir().unwrap();
+    conversations(folder.path(), &[2; 8]);
+    let server = paced(1, 1);
+    let url = format!("http://{}", server.address());
+    let kind = |flags: &[&str]| {
+        let words =
+            ["bench", "serve", "--base-url", &url, "--num-prompts", "4", "--model", "truth-model"];
+        let output = run(folder.path(), &[&words[..], flags].concat());
+        assert_eq!(output.status.code(), Some(0), "{flags:?}: {}", stderr(&output));
+        let document = document(folder.path());
+        (document["spec"]["workload"]["text"].clone(), document["spec"]["workload"]["kind"].clone())
+    };
+    let file =
+        ["--dataset-name", "sharegpt", "--dataset-path", "talks.json", "--request-rate", "inf"];
+    assert_eq!(kind(&file), ("sharegpt:talks.json".into(), "sharegpt".into()));
+    let ratio =
+        ["--dataset-name", "random", "--random-input-len", "40", "--random-range-ratio", "0.5"];
+    let (text, _) = kind(&ratio);
+    assert_eq!(text, "random:1024/128?range_ratio=0.5&ratio=vllm");
+    let lengths = &document(folder.path())["run"]["workload"]["prompt_tokens"];
+    let lengths: Vec<u64> =
+        lengths.as_array().unwrap().iter().map(|bin| bin[0].as_u64().unwrap()).collect();
+    assert!(lengths.iter().all(|tokens| (20..=60).contains(tokens)), "{lengths:?}");
+    // Without a word on whose ratio it is, it means three things.
+    let unclear = run(folder.path(), &["run", &url, "--random-range-ratio", "0.5"]);
+    assert_eq!(unclear.status.code(), Some(2));
+}
+
+#[test]
+fn a_preview_sends_nothing_and_names_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    conversations(folder.path(), &[2, 2, 4]);
+    let text = run(folder.path(), &["workload", "preview", "-W", "sharegpt:talks.json", "--ascii"]);
+    assert_eq!(text.status.code(), Some(0), "{}", stderr(&text));
+    for part in ["3 read, 3 kept", "prompt tokens", "vLLM", "item 0"] {
+        assert!(stdout(&text).contains(part), "{part}: {}", stdout(&text));
+    }
+    let words = ["workload", "preview", "-W", "100-200/normal(50,5)", "-n", "300", "--json"];
+    let output = run(folder.path(), &words);
+    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["preview"]["distinct_prompts"], 300, "prompts are unique");
+    let list = run(folder.path(), &["workload", "list"]);
+    assert!(stdout(&list).contains("numina-math") && stdout(&list).contains("sharegpt-chat:FILE"));
+    std::fs::write(folder.path().join("bad.jsonl"), "{\"prompt\": \"a b c d\"}\n{\"prompt\": \n")
+        .unwrap();
+    for (workload, part) in [
+        ("sharegpt:nosuch.json", "nosuch.json"),
+        ("custom:bad.jsonl", "bad.jsonl:2"),
+        ("chatt", "there are chat"),
+    ] {
+        let output = run(folder.path(), &["workload", "preview", "-W", workload]);
+        assert_eq!(output.status.code(), Some(2), "{workload}");
+        assert!(stderr(&output).contains(part), "{workload}: {}", stderr(&output));
+    }
+    let words = ["workload", "preview", "-W", "custom:bad.jsonl", "--on-bad-row", "skip"];
+    let skipped = run(folder.path(), &words);
+    assert_eq!(skipped.status.code(), Some(0), "{}", stderr(&skipped));
+    assert!(stdout(&skipped).contains("1 malformed") && stdout(&skipped).contains("bad.jsonl:2"));
+}

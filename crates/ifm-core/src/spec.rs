@@ -50,6 +50,22 @@ impl Api {
         Api::Rerank,
     ];
 
+    /// Whether the server puts a prompt into the model's chat template.
+    pub fn has_template(self) -> bool {
+        match self {
+            Api::Chat | Api::Responses | Api::Messages | Api::OllamaChat | Api::OllamaGenerate => {
+                true
+            }
+            Api::Completions
+            | Api::Sglang
+            | Api::Tgi
+            | Api::LlamaCpp
+            | Api::Triton
+            | Api::Embeddings
+            | Api::Rerank => false,
+        }
+    }
+
     /// The stored word.
     pub fn word(self) -> &'static str {
         match self {

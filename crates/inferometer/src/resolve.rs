@@ -132,7 +132,6 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tokenizer = args.workload.tokenizer()?;
     let mut asked = args.workload.request(seed, items_max(&levels))?;
     let mut workload = workload_args::open(&asked, &tokenizer)?;
-    let ignore_eos = args.ignore_eos.unwrap_or(workload.facts.ignore_eos);
     let slo = slo(args)?;
     let headers = headers(args)?;
     let extra_body = extra_body(args)?;
@@ -156,7 +155,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     // An API without streams answers whole, and one without the word is not told to go on.
     let dialect = dialect::of(api);
     let stream = !args.no_stream && dialect.endpoint().stream.is_some();
-    let ignore_eos = args.ignore_eos && dialect.can_ignore_eos();
+    let ignore_eos =
+        args.ignore_eos.unwrap_or(workload.facts.ignore_eos) && dialect.can_ignore_eos();
     let draft = TemplateSpec {
         api,
         host: &url.authority(),

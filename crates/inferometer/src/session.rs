@@ -273,7 +273,7 @@ impl Session {
             Ended::Failed(error) => Some(error.to_string()),
         };
         let sent = sent(&records);
-        manifest.workload = Some(source.sent_workload(sent, &job.spec.target.api, &job.facts));
+        manifest.workload = Some(source.sent_workload(sent, job.spec.target.api, &job.facts));
         manifest.prompts_sha256 = Some(source.prompts_sha256());
         manifest.clock.offset_ns = evidence
             .clock

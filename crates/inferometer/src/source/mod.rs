@@ -84,7 +84,7 @@ impl Source {
     }
 
     /// What was sent in all: so many requests.
-    pub fn sent_workload(&mut self, sent: u32, api: &Api, facts: &WorkloadFacts) -> SentWorkload {
+    pub fn sent_workload(&mut self, sent: u32, api: Api, facts: &WorkloadFacts) -> SentWorkload {
         let (ledger, sessions) = match self {
             Source::Prompts(prompts) => (prompts.ledger_mut(), None),
             Source::Conversations(talks) => {
@@ -93,10 +93,8 @@ impl Source {
             }
         };
         ledger.truncate(sent);
-        let template_by = match api {
-            Api::Completions => TemplatePlace::Nobody,
-            _ => TemplatePlace::Server,
-        };
+        let template_by =
+            if api.has_template() { TemplatePlace::Server } else { TemplatePlace::Nobody };
         // Facts are texts, numbers and maps with text keys: they always become JSON.
         let facts = match serde_json::to_value(facts) {
             Ok(serde_json::Value::Object(facts)) => facts,

@@ -99,10 +99,11 @@ pub struct HubSet {
 /// [`WorkloadError::Hub`].
 pub(crate) fn find(
     access: &HubAccess,
+    kind: &str,
     repository: &str,
     file: Option<&str>,
 ) -> Result<Vec<PathBuf>, WorkloadError> {
-    let hub = Hub { access, repository };
+    let hub = Hub { access, kind, repository };
     let well_formed = repository.split('/').count() == 2
         && repository.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
         && file.is_none_or(is_inside);
@@ -128,6 +129,8 @@ pub(crate) fn find(
 
 struct Hub<'request> {
     access: &'request HubAccess,
+    /// The kind of data set, for messages.
+    kind: &'request str,
     repository: &'request str,
 }
 
@@ -153,15 +156,15 @@ impl Hub<'_> {
 
     /// What to do where nothing can be fetched.
     fn offline(&self, file: Option<&str>, reason: &str) -> WorkloadError {
-        let Self { access: HubAccess { endpoint, .. }, repository } = self;
+        let Self { access: HubAccess { endpoint, .. }, kind, repository } = self;
         let instead = match file {
             Some(file) => format!(
                 "Fetch {endpoint}/datasets/{repository}/resolve/{BRANCH}/{file} elsewhere, and \
-                 name it: KIND:PATH/{file}"
+                 name it: {kind}:PATH/{file}"
             ),
             None => format!(
                 "Fetch the data files of {endpoint}/datasets/{repository}/tree/{BRANCH} \
-                 elsewhere, and name their folder: KIND:PATH"
+                 elsewhere, and name their folder: {kind}:PATH"
             ),
         };
         self.error(file, reason, &instead)

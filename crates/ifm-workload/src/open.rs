@@ -240,10 +240,15 @@ impl Opening<'_> {
                 };
                 let repository = repository.unwrap_or(name);
                 let known = home.filter(|set| set.repository == repository);
-                hub::find(hub, repository, file.or(known.and_then(|set| set.file)))?
+                hub::find(
+                    hub,
+                    &self.facts.kind,
+                    repository,
+                    file.or(known.and_then(|set| set.file)),
+                )?
             }
             (None, Some(home)) if self.body.is_empty() => {
-                hub::find(hub, home.repository, home.file)?
+                hub::find(hub, &self.facts.kind, home.repository, home.file)?
             }
             (None, None) if self.body.is_empty() => {
                 let kind = &self.facts.kind;

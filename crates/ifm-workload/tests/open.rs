@@ -1,5 +1,5 @@
 //! Workloads by name: presets, kinds, options and lengths.
-use std::{collections::BTreeSet, fs, path::Path};
+use std::{collections::BTreeSet, fs, path::Path, sync::OnceLock};
 
 use ifm_core::{Prompt, Role};
 use ifm_tokenizer::Tokenizer;
@@ -9,7 +9,9 @@ use ifm_workload::{
 };
 
 fn tokenizer() -> Tokenizer {
-    Tokenizer::embedded().expect("the embedded vocabulary loads")
+    static SHARED: OnceLock<Tokenizer> = OnceLock::new();
+    let embedded = || Tokenizer::embedded().expect("the embedded vocabulary loads");
+    SHARED.get_or_init(embedded).clone()
 }
 
 fn opened(text: &str) -> OpenedWorkload {

@@ -22,6 +22,8 @@ use crate::error::WorkloadError;
 const ROW_BYTES_MAX: usize = 64 << 20;
 /// The largest document that is no list, in bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
+/// The mark at the beginning of some files in UTF-8.
+const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
 /// Fields of a document in which its rows may stand.
 const ROW_FIELDS: [&str; 5] = ["rows", "data", "conversations", "requests", "items"];
 
@@ -88,8 +90,8 @@ impl JsonRows {
         if start.starts_with(&[0xff, 0xfe]) || start.starts_with(&[0xfe, 0xff]) {
             return Err(self.error("is written in UTF-16; save it as UTF-8"));
         }
-        if start == [0xef, 0xbb, 0xbf] {
-            self.reader.consume(3);
+        if start == MARK {
+            self.reader.consume(MARK.len());
         }
         Ok(())
     }
@@ -123,6 +125,9 @@ impl JsonRows {
         let mut first = Vec::new();
         probe.read_until(b'\n', &mut first).map_err(|error| self.read_error(error))?;
         let more = !probe.fill_buf().map_err(|error| self.read_error(error))?.is_empty();
+        if first.starts_with(MARK) {
+            first.drain(..MARK.len());
+        }
         let whole = serde_json::from_slice::<Map<String, Value>>(&first);
         if let Ok(object) = &whole
             && (more || find_list(object).is_none())

@@ -8,6 +8,7 @@
 
 mod bench;
 mod check;
+mod pack_ranks;
 mod train_tokenizer;
 
 use anyhow::Result;
@@ -45,6 +46,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "check the structure of the workspace: edges, unsafe, registries, licences, links",
         run: check::run,
+    },
+    Command {
+        name: "pack-ranks",
+        arguments: "DIR",
+        summary: "make the embedded encodings again from the rank files of tiktoken in DIR",
+        run: |arguments, _| pack_ranks::run(arguments).map(|()| ExitCode::SUCCESS),
     },
     Command {
         name: "train-tokenizer",

@@ -30,6 +30,29 @@ static BYTE_OF: LazyLock<[Option<u8>; CHARACTERS]> = LazyLock::new(|| {
     byte_of
 });
 
+/// The character that stands for each byte.
+static CHARACTER_OF: LazyLock<[char; 256]> = LazyLock::new(|| {
+    let mut character_of = ['\0'; 256];
+    for (character, byte) in (0_u32..).zip(BYTE_OF.iter()) {
+        if let (Some(character), &Some(byte)) = (char::from_u32(character), byte)
+            && let Some(place) = character_of.get_mut(usize::from(byte))
+        {
+            *place = character;
+        }
+    }
+    character_of
+});
+
+/// Bytes as a byte-level vocabulary writes them.
+pub(crate) fn write(bytes: &[u8]) -> String {
+    bytes.iter().filter_map(|&byte| CHARACTER_OF.get(usize::from(byte))).collect()
+}
+
+/// The 256 bytes in order of the character that stands for each.
+pub(crate) fn in_order() -> impl Iterator<Item = u8> {
+    BYTE_OF.iter().flatten().copied()
+}
+
 /// Bytes of every token, by id, in one allocation.
 #[derive(Debug, Default)]
 pub(crate) struct ByteTable {
@@ -62,6 +85,12 @@ impl ByteTable {
         self.ends.push(self.bytes.len() as u32);
     }
 
+    /// Appends the token with the next id, given as the bytes it stands for.
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.ends.push(self.bytes.len() as u32);
+    }
+
     /// Bytes of one token; none for an id outside the table.
     pub(crate) fn get(&self, id: u32) -> &[u8] {
         let id = id as usize;
@@ -88,6 +117,8 @@ mod tests {
         assert_eq!(BYTE_OF['Ġ' as usize], Some(b' '));
         assert_eq!(BYTE_OF['Ċ' as usize], Some(b'\n'));
         assert_eq!(BYTE_OF['é' as usize], Some(0xE9));
+        assert_eq!(write(" é\n".as_bytes()), "ĠÃ©Ċ");
+        assert_eq!(in_order().take(2).collect::<Vec<_>>(), b"!\"");
     }
 
     #[test]

@@ -7,14 +7,12 @@
 //!
 //! Not here: the training (`cargo xtask train-tokenizer`), reading files.
 
-use tokenizers::{
-    AddedToken,
-    decoders::byte_level::ByteLevel as ByteLevelDecoder,
-    models::bpe::{BPE, Vocab},
-    pre_tokenizers::byte_level::ByteLevel,
+use crate::{
+    byte_level,
+    bytes::{self, ByteTable},
+    error::TokenizerError,
+    split::Splitting,
 };
-
-use crate::{bytes::ByteTable, error::TokenizerError};
 
 /// Name of the embedded tokenizer, as it goes into records.
 pub(crate) const NAME: &str = "inferometer-bpe-8192";
@@ -47,21 +45,15 @@ pub(crate) fn load() -> Result<Embedded, TokenizerError> {
     for token in &tokens {
         bytes.push(token);
     }
-    let vocabulary =
-        tokens.into_iter().enumerate().map(|(id, token)| (token, id as u32)).collect::<Vocab>();
-    // A token that is a whole word is taken as it stands, as Llama 3 does it:
-    // then the text of a token always comes back as that token.
-    let model = BPE::builder()
-        .vocab_and_merges(vocabulary, merges)
-        .ignore_merges(true)
-        .build()
-        .map_err(|error| damaged(&error.to_string()))?;
-    let mut inner = tokenizers::Tokenizer::new(model);
-    inner.with_pre_tokenizer(Some(ByteLevel::new(false, false, true)));
-    inner.with_decoder(Some(ByteLevelDecoder::new(false, false, true)));
-    inner
-        .add_special_tokens(SPECIAL_TOKENS.map(|token| AddedToken::from(token, true)))
-        .map_err(|error| damaged(&error.to_string()))?;
+    let definition = byte_level::Definition {
+        tokens,
+        merges,
+        added: SPECIAL_TOKENS.map(|token| (token.to_owned(), true)).into(),
+        split: Splitting::Gpt2,
+        // As Llama 3 does it: then the text of a token always comes back as that token.
+        whole_parts: true,
+    };
+    let inner = byte_level::build(definition).map_err(|problem| problem.of(NAME))?;
     Ok(Embedded { inner, bytes })
 }
 
@@ -72,9 +64,7 @@ type Vocabulary = (Vec<String>, Vec<(String, String)>);
 fn read_merges() -> Result<Vocabulary, TokenizerError> {
     let mut tokens = Vec::with_capacity(VOCABULARY_SIZE);
     tokens.extend(SPECIAL_TOKENS.map(String::from));
-    let mut alphabet = ByteLevel::alphabet().into_iter().collect::<Vec<_>>();
-    alphabet.sort_unstable();
-    tokens.extend(alphabet.into_iter().map(String::from));
+    tokens.extend(bytes::in_order().map(|byte| bytes::write(&[byte])));
     let mut merges = Vec::with_capacity(VOCABULARY_SIZE);
     for line in MERGES.lines().filter(|line| !line.starts_with("#version")) {
         let (left, right) =

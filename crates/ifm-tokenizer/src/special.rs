@@ -1,12 +1,11 @@
 //! Which tokens mean the start and the end of a text.
 //!
-//! A `tokenizer.json` marks tokens as special but does not say what for. The
-//! `tokenizer_config.json` that is published beside it does; without one, the
-//! names in common use decide, and a tokenizer with none of them has no such id.
+//! Few formats say it. The `tokenizer_config.json` beside a file does; without one,
+//! the names in common use decide, and a tokenizer with none of them has no such id.
 //!
-//! Not here: chat templates.
+//! Not here: whether these tokens are added to a text.
 
-use serde_json::Value;
+use crate::config::Config;
 
 /// Names of the token before a text, most specific first.
 const BOS_NAMES: [&str; 7] =
@@ -31,20 +30,10 @@ pub(crate) struct Bounds {
     pub(crate) eos_id: Option<u32>,
 }
 
-/// Finds the ids from a `tokenizer_config.json`, else by name.
-pub(crate) fn find_bounds(inner: &tokenizers::Tokenizer, config: Option<&[u8]>) -> Bounds {
-    let config = config.and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok());
-    let find = |key: &str, names: &[&str]| {
-        config
-            .as_ref()
-            .and_then(|config| token_name(config.get(key)?))
-            .and_then(|name| inner.token_to_id(name))
-            .or_else(|| names.iter().find_map(|name| inner.token_to_id(name)))
+/// Finds the ids as a configuration names them, else by the usual names.
+pub(crate) fn find_bounds(config: &Config, id: impl Fn(&str) -> Option<u32>) -> Bounds {
+    let find = |named: &Option<String>, names: &[&str]| {
+        named.as_deref().and_then(&id).or_else(|| names.iter().find_map(|name| id(name)))
     };
-    Bounds { bos_id: find("bos_token", &BOS_NAMES), eos_id: find("eos_token", &EOS_NAMES) }
-}
-
-/// The name of a token given as a string or as an object with `content`.
-fn token_name(value: &Value) -> Option<&str> {
-    value.as_str().or_else(|| value.get("content").and_then(Value::as_str))
+    Bounds { bos_id: find(&config.bos, &BOS_NAMES), eos_id: find(&config.eos, &EOS_NAMES) }
 }

@@ -21,8 +21,9 @@ pub struct StreamDecoder {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// Bytes of a character that is not complete: three at most.
-    Bytes { pending: Vec<u8> },
+    /// Bytes of a character that is not complete: three at most; and whether no token
+    /// with text has come yet.
+    Bytes { pending: Vec<u8>, at_start: bool },
     /// A window of ids: `..settled` has been emitted and serves as context,
     /// because a token's text can depend on the one before it.
     Window { ids: Vec<u32>, settled: usize },
@@ -31,7 +32,7 @@ enum State {
 impl StreamDecoder {
     pub(crate) fn new(tokenizer: Tokenizer) -> Self {
         let state = if tokenizer.byte_table().is_some() {
-            State::Bytes { pending: Vec::new() }
+            State::Bytes { pending: Vec::new(), at_start: true }
         } else {
             State::Window { ids: Vec::new(), settled: 0 }
         };
@@ -51,10 +52,15 @@ impl StreamDecoder {
             return Ok(None);
         }
         match &mut self.state {
-            State::Bytes { pending } => {
-                if let Some(table) = self.tokenizer.byte_table() {
-                    pending.extend_from_slice(table.get(id));
+            State::Bytes { pending, at_start } => {
+                let mut bytes = self.tokenizer.byte_table().map_or(&[][..], |table| table.get(id));
+                if let (true, [first, rest @ ..]) = (*at_start, bytes) {
+                    *at_start = false;
+                    if self.tokenizer.takes_off_space() && *first == b' ' {
+                        bytes = rest;
+                    }
                 }
+                pending.extend_from_slice(bytes);
                 Ok(some_text(take_complete(pending)))
             }
             State::Window { ids, settled } => {
@@ -79,9 +85,10 @@ impl StreamDecoder {
     /// As [`StreamDecoder::push`].
     pub fn finish(&mut self) -> Result<Option<String>, TokenizerError> {
         match &mut self.state {
-            State::Bytes { pending } => {
+            State::Bytes { pending, at_start } => {
                 let text = String::from_utf8_lossy(pending).into_owned();
                 pending.clear();
+                *at_start = true;
                 Ok(some_text(text))
             }
             State::Window { ids, settled } => {

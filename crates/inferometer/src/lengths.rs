@@ -66,7 +66,7 @@ pub fn settle(
         Err(reason) => {
             terminal::warn(&format!(
                 "prompt lengths are by the embedded vocabulary, not by the model's, because {reason}; \
-                 --tokenizer FILE makes them exact"
+                 --tokenizer PATH makes them exact"
             ));
             Ok((LengthScale::EXACT, by_tokenizer))
         }
@@ -79,7 +79,7 @@ fn tell(calibrated: &Calibrated, ask: &CalibrationAsk<'_>, quiet: bool) {
     if let Some(share) = facts.error_share.filter(|_| !calibrated.is_close) {
         terminal::warn(&format!(
             "prompts of {asked} tokens come out {:+.1} % by the server's count, in spite of {} \
-             requests to find out how it counts; --tokenizer FILE makes them exact",
+             requests to find out how it counts; --tokenizer PATH makes them exact",
             share * 100.0,
             facts.requests
         ));

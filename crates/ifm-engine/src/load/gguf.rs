@@ -5,7 +5,7 @@
 //! mixtures of experts. The file is read tensor by tensor, so no more than the model
 //! and one tensor are in memory.
 //!
-//! Not here: the tokenizer in the file (`gguf_tokenizer`).
+//! Not here: the tokenizer in the file (`ifm-tokenizer`).
 
 use std::{
     fs::File,
@@ -22,7 +22,7 @@ use candle_core::{
 };
 use ifm_tokenizer::Tokenizer;
 
-use super::{LoadError, LoadedParts, choose_context, gguf_tokenizer, rope_scaling};
+use super::{LoadError, LoadedParts, choose_context, rope_scaling};
 use crate::{
     decoder::Decoder,
     model::describe,
@@ -60,7 +60,7 @@ pub(crate) fn load(path: &Path, context: Option<usize>) -> Result<LoadedParts, L
         reader,
     };
     let decoder = Decoder::load(shape, &divisors, &mut source)?;
-    let tokenizer = load_tokenizer(&metadata, path)?;
+    let tokenizer = load_tokenizer(path)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut info = describe(&decoder, &name, &architecture);
     info.eos_ids = metadata.eos_ids();
@@ -75,14 +75,9 @@ pub(crate) fn load(path: &Path, context: Option<usize>) -> Result<LoadedParts, L
 
 /// A `tokenizer.json` beside the file is what the model's makers published; what the
 /// file itself holds comes second.
-fn load_tokenizer(metadata: &Metadata<'_>, path: &Path) -> Result<Tokenizer, LoadError> {
+fn load_tokenizer(path: &Path) -> Result<Tokenizer, LoadError> {
     let beside = path.with_file_name("tokenizer.json");
-    if beside.is_file() {
-        return Ok(Tokenizer::from_file(&beside)?);
-    }
-    let json = gguf_tokenizer::to_json(metadata)?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    Ok(Tokenizer::from_bytes(&name, json.to_string().as_bytes())?)
+    Ok(Tokenizer::from_file(if beside.is_file() { &beside } else { path })?)
 }
 
 fn explain(path: &Path, error: &candle_core::Error) -> LoadError {
@@ -98,28 +93,28 @@ fn explain(path: &Path, error: &candle_core::Error) -> LoadError {
 }
 
 /// The key and value pairs of a file.
-pub(super) struct Metadata<'a> {
+struct Metadata<'a> {
     content: &'a Content,
     path: &'a Path,
 }
 
 impl Metadata<'_> {
-    pub(super) fn value(&self, key: &str) -> Option<&Value> {
+    fn value(&self, key: &str) -> Option<&Value> {
         self.content.metadata.get(key)
     }
 
-    pub(super) fn string(&self, key: &str) -> Result<&str, LoadError> {
+    fn string(&self, key: &str) -> Result<&str, LoadError> {
         match self.value(key) {
             Some(Value::String(text)) => Ok(text),
             _ => Err(self.damaged(format!("no text under {key}"))),
         }
     }
 
-    pub(super) fn damaged(&self, reason: String) -> LoadError {
+    fn damaged(&self, reason: String) -> LoadError {
         LoadError::Damaged { path: self.path.to_owned(), reason }
     }
 
-    pub(super) fn token_id(&self, key: &str) -> Option<u32> {
+    fn token_id(&self, key: &str) -> Option<u32> {
         u32::try_from(to_number(self.value(key)?)?).ok()
     }
 
@@ -238,7 +233,7 @@ impl Metadata<'_> {
     }
 }
 
-pub(super) fn to_number(value: &Value) -> Option<u64> {
+fn to_number(value: &Value) -> Option<u64> {
     match value {
         Value::I8(number) => u64::try_from(*number).ok(),
         Value::I16(number) => u64::try_from(*number).ok(),

@@ -41,7 +41,7 @@ pub(crate) fn load(
         .map(|(dtype, _)| dtype.as_str().to_owned());
     let mut source = CheckpointWeights { checkpoint, quantization };
     let decoder = Decoder::load(shape, &divisors, &mut source)?;
-    let tokenizer = Tokenizer::from_file(&folder.join("tokenizer.json"))?;
+    let tokenizer = Tokenizer::from_file(folder)?;
     let folder_name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = folder_name.file_name().unwrap_or_default().to_string_lossy();
     let mut info = describe(&decoder, &name, &architecture);

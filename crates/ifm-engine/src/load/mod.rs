@@ -3,7 +3,6 @@
 //! Not here: the names of tensors (`weights`), the decoder itself.
 
 pub(crate) mod gguf;
-mod gguf_tokenizer;
 pub(crate) mod hugging_face;
 mod rope_scaling;
 mod safetensors;

@@ -143,7 +143,7 @@ fn gguf_metadata(shape: &ModelShape) -> Metadata {
         ("llama.rope.freq_base", Entry::F32(shape.rope_base)),
         ("llama.attention.layer_norm_rms_epsilon", Entry::F32(shape.norm_epsilon)),
         ("tokenizer.ggml.model", text("gpt2")),
-        ("tokenizer.ggml.pre", text("default")),
+        ("tokenizer.ggml.pre", text("gpt-2")),
         ("tokenizer.ggml.tokens", Entry::Array(tokens.into_iter().map(Entry::String).collect())),
         ("tokenizer.ggml.token_type", Entry::Array(kinds.into_iter().map(Entry::I32).collect())),
         ("tokenizer.ggml.merges", Entry::Array(merges.collect())),

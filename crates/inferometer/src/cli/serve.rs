@@ -16,7 +16,7 @@ use std::path::PathBuf;
 /// Flags of `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Model from disk: a GGUF file, or a folder with config.json, safetensors and tokenizer.json
+    /// Model from disk: a GGUF file, or a folder with config.json, safetensors and a tokenizer
     #[arg(long, value_name = "PATH", conflicts_with = "preset")]
     model: Option<PathBuf>,
 

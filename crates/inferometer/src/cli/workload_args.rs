@@ -96,9 +96,11 @@ pub struct WorkloadArgs {
     #[arg(long, env = "HF_HUB_OFFLINE", value_parser = clap::builder::FalseyValueParser::new())]
     pub offline: bool,
 
-    /// Tokenizer that counts prompts: a tokenizer.json [default: the embedded one]
-    #[arg(long, value_name = "FILE")]
-    pub tokenizer: Option<PathBuf>,
+    /// Tokenizer that counts prompts: a tokenizer.json, SentencePiece model, tiktoken rank file, GGUF
+    /// file or folder with one of them; or cl100k_base, o200k_base, o200k_harmony, p50k_base,
+    /// r50k_base, or an OpenAI model such as gpt-4o [default: embedded]
+    #[arg(long, value_name = "PATH|NAME")]
+    pub tokenizer: Option<String>,
 
     /// Seed of prompts; the same seed makes the same prompts, which a server may have cached
     /// [default: a new one for each run]
@@ -114,9 +116,9 @@ impl WorkloadArgs {
     pub fn tokenizer(&self) -> Result<Tokenizer, Failure> {
         match &self.tokenizer {
             None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
-            Some(path) => Tokenizer::from_file(path).map_err(|error| {
-                Failure::usage(format!("--tokenizer {}: {error}", path.display()))
-                    .hint("give the tokenizer.json of the model, or leave the flag out")
+            Some(text) => Tokenizer::open(text).map_err(|error| {
+                Failure::usage(format!("--tokenizer {text}: {error}"))
+                    .hint("give the tokenizer of the model, or leave the flag out")
             }),
         }
     }

@@ -1,0 +1,95 @@
+//! Hugging Face `tokenizer.json` files.
+//!
+//! The crate `tokenizers` reads and runs them: the format is what that crate does.
+//!
+//! Not here: the `tokenizer_config.json` beside a file (`config`).
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use serde_json::Value;
+use tokenizers::{DecoderWrapper, PostProcessor as _};
+
+use crate::{bytes::ByteTable, config::Config, error::Problem};
+
+/// The largest vocabulary that is accepted, in ids: bounds the tables made of it.
+pub(crate) const VOCAB_SIZE_MAX: u32 = 1 << 24;
+
+/// A tokenizer, ready for use.
+pub(crate) struct Loaded {
+    pub(crate) inner: tokenizers::Tokenizer,
+    /// The bytes of each token, when the vocabulary is byte-level.
+    pub(crate) bytes: Option<ByteTable>,
+    /// Ids without text, ascending.
+    pub(crate) special_ids: Vec<u32>,
+    /// Tokens that are added to a text.
+    pub(crate) special_tokens_added: u32,
+    /// The highest id plus one.
+    pub(crate) vocab_size: u32,
+}
+
+/// Reads the content of a file.
+pub(crate) fn read(bytes: &[u8], config: &Config) -> Result<Loaded, Problem> {
+    let mut inner = parse(bytes)?;
+    let damaged = |error: tokenizers::Error| Problem::damaged(error.to_string());
+    // A saved file may carry the cutting and filling of somebody's training
+    // run; here every token of a text counts, and no other.
+    inner.with_truncation(None).map_err(damaged)?;
+    inner.with_padding(None);
+
+    let vocab_size = inner.get_vocab(true).values().max().map_or(0, |&id| id.saturating_add(1));
+    if vocab_size > VOCAB_SIZE_MAX {
+        return Err(Problem::damaged(format!(
+            "its ids go up to {vocab_size}, beyond {VOCAB_SIZE_MAX}"
+        )));
+    }
+    let added = inner.get_added_tokens_decoder();
+    let special = added.into_iter().filter(|(_, token)| token.special).map(|(id, _)| id);
+    let mut special_ids = special.collect::<Vec<_>>();
+    special_ids.sort_unstable();
+    let bytes = matches!(inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)))
+        .then(|| read_byte_table(&inner, vocab_size));
+    let template = inner.get_post_processor().map_or(0, |template| template.added_tokens(false));
+    let special_tokens_added = config.special_tokens_added().unwrap_or(template as u32);
+    Ok(Loaded { inner, bytes, special_ids, special_tokens_added, vocab_size })
+}
+
+fn parse(bytes: &[u8]) -> Result<tokenizers::Tokenizer, Problem> {
+    // Merges that lead nowhere make the crate panic instead of objecting.
+    let parsed = catch_unwind(AssertUnwindSafe(|| tokenizers::Tokenizer::from_bytes(bytes)));
+    match parsed {
+        Ok(Ok(inner)) => Ok(inner),
+        Ok(Err(error)) => Err(explain(bytes, &error.to_string())),
+        Err(_) => Err(Problem::damaged("its merges and its vocabulary are at odds")),
+    }
+}
+
+/// Names the file if it is another one of those that are published together.
+fn explain(bytes: &[u8], reason: &str) -> Problem {
+    let Ok(Value::Object(json)) = serde_json::from_slice::<Value>(bytes) else {
+        return Problem::damaged(reason);
+    };
+    if json.get("model").is_some_and(Value::is_object) {
+        return Problem::damaged(reason);
+    }
+    let known = [
+        ("a tokenizer_config.json", json.contains_key("tokenizer_class")),
+        ("a tokenizer_config.json", json.contains_key("added_tokens_decoder")),
+        ("a model's config.json", json.contains_key("architectures")),
+        ("a tekken.json", json.get("vocab").is_some_and(Value::is_array)),
+        ("a vocab.json", !json.is_empty() && json.values().all(Value::is_u64)),
+    ];
+    match known.iter().find(|(_, is_it)| *is_it) {
+        Some((kind, _)) => Problem::damaged(format!(
+            "it looks like {kind}; the tokenizer.json of the same model is wanted"
+        )),
+        None => Problem::damaged(format!("it is JSON, but no tokenizer.json ({reason})")),
+    }
+}
+
+fn read_byte_table(inner: &tokenizers::Tokenizer, vocab_size: u32) -> ByteTable {
+    let mut table = ByteTable::with_capacity(vocab_size as usize);
+    for id in 0..vocab_size {
+        table.push(&inner.id_to_token(id).unwrap_or_default());
+    }
+    table
+}

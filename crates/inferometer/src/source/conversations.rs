@@ -11,7 +11,7 @@ use ifm_wire::RequestTemplate;
 use ifm_wire::request::Ask;
 use ifm_workload::{Dataset, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap};
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// A conversation under way.
@@ -32,6 +32,8 @@ pub struct ConversationSource {
     /// Later turns that wait: when they are due, of which conversation, which turn.
     due: BinaryHeap<Reverse<(u64, u32, u16)>>,
     users: usize,
+    /// When users whose conversation has ended became free, nanoseconds on the monotonic clock.
+    free_since_ns: VecDeque<u64>,
     exhausted: bool,
     /// Conversations that this level may still begin.
     to_begin: u32,
@@ -49,6 +51,7 @@ impl ConversationSource {
             talks: HashMap::new(),
             due: BinaryHeap::new(),
             users: 0,
+            free_since_ns: VecDeque::new(),
             exhausted: false,
             to_begin: 0,
         }
@@ -60,6 +63,7 @@ impl ConversationSource {
         self.ledger.truncate(sent);
         self.talks.clear();
         self.due.clear();
+        self.free_since_ns.clear();
         self.users = users as usize;
         self.to_begin = sessions.unwrap_or(u32::MAX);
     }
@@ -107,7 +111,8 @@ impl ConversationSource {
             self.begun = session.checked_add(1).ok_or("more than 2^32 conversations")?;
             self.to_begin -= 1;
             self.talks.insert(session, Talk { item, messages: Vec::new() });
-            return self.write_turn(session, 0, None, buffer);
+            let due_ns = self.free_since_ns.pop_front();
+            return self.write_turn(session, 0, due_ns, buffer);
         }
         Ok(self.nothing_new())
     }
@@ -174,6 +179,7 @@ impl ConversationSource {
             }
             _ => {
                 self.talks.remove(&session);
+                self.free_since_ns.push_back(end_ns);
             }
         }
     }

@@ -8,6 +8,7 @@
 
 pub mod answer;
 pub mod capacity;
+pub mod comparison;
 pub mod definitions;
 pub mod goodput;
 pub mod health;

@@ -3,6 +3,7 @@
 //! A made-up run is small and regular, so that a test can compute every number by hand and then
 //! spoil one thing. What is not here: anything a program should use.
 
+use crate::stat::random::RandomStream;
 use ifm_core::manifest::{
     ClockInfo, HostInfo, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
 };
@@ -106,6 +107,70 @@ pub fn closed_loop(
             request(seq + index, level, slot, start_ms + lasts * f64::from(round), &stamps)
         })
         .collect()
+}
+
+/// What a closed loop with chance in it does.
+#[derive(Debug, Clone, Copy)]
+pub struct NoisyLoop {
+    /// Requests in flight.
+    pub users: u32,
+    /// Requests of each user, one after the other.
+    pub rounds: u32,
+    /// Median time to first token, milliseconds.
+    pub ttft_ms: f64,
+    /// Median gap between tokens, milliseconds.
+    pub itl_ms: f64,
+    /// Tokens of each answer.
+    pub tokens: u32,
+    /// Standard deviation of the logarithm of a TTFT, and of a gap.
+    pub spread: f64,
+    /// How much of a TTFT's deviation the next request inherits, 0 to 1: requests that depend on
+    /// those before them.
+    pub memory: f64,
+    /// Seed of the chance.
+    pub seed: u64,
+}
+
+impl NoisyLoop {
+    /// The requests of one level. The first sequence number is `seq`, the first start `start_ms`.
+    pub fn requests(&self, (seq, level): (u32, u16), start_ms: f64) -> Vec<RequestRecord> {
+        let mut stream = RandomStream::named(self.seed, "noisy loop");
+        let mut records = Vec::new();
+        // The slot that is free first sends next.
+        let mut free_ms: Vec<f64> = vec![start_ms; self.users as usize];
+        let mut drift = 0.0;
+        for index in 0..self.rounds * self.users {
+            let next = free_ms.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+            let (slot, at) = next.map_or((0, start_ms), |(slot, at)| (slot, *at));
+            let fresh = (1.0 - self.memory * self.memory).sqrt();
+            drift = self.memory * drift + fresh * stream.normal();
+            let slow = (self.spread * drift).exp();
+            let mut stamps = vec![self.ttft_ms * slow];
+            for _ in 1..self.tokens {
+                let gap = self.itl_ms * (self.spread * stream.normal()).exp() * slow.powf(0.2);
+                stamps.push(stamps.last().copied().unwrap_or(0.0) + gap);
+            }
+            let lasts = stamps.last().copied().unwrap_or(0.0);
+            if let Some(free) = free_ms.get_mut(slot) {
+                *free += lasts;
+            }
+            records.push(request(seq + index, level, slot as u32, at, &stamps));
+        }
+        records
+    }
+}
+
+/// A run of noisy levels, one after the other.
+pub fn noisy_run(levels: &[NoisyLoop]) -> RunData {
+    let mut requests: Vec<RequestRecord> = Vec::new();
+    for (level, noisy) in levels.iter().enumerate() {
+        let start_ms =
+            requests.iter().map(|record| record.end_ns).max().unwrap_or(0) as f64 / MS as f64;
+        let seq = requests.len() as u32;
+        requests.extend(noisy.requests((seq, level as u16), start_ms));
+    }
+    let users: Vec<u32> = levels.iter().map(|noisy| noisy.users).collect();
+    run(&users, requests)
 }
 
 /// A run of `requests` with one level for each of `concurrency`, all complete. The latency target

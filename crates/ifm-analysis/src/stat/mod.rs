@@ -18,7 +18,7 @@ pub mod power;
 pub mod proportion;
 pub mod quantile;
 pub mod random;
-mod special;
+pub(crate) mod special;
 pub mod trend;
 pub mod welch;
 

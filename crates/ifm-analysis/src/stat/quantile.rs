@@ -39,6 +39,12 @@ pub fn is_enough(n: u64, p: f64) -> bool {
     n as f64 * tail >= VALUES_BEYOND - 1e-6
 }
 
+/// The fewest values with which percentile `p` (0 to 100) is shown without a mark.
+pub fn needed_for(p: f64) -> u64 {
+    let tail = (p.min(100.0 - p)) / 100.0;
+    if p == 50.0 || tail <= 0.0 { 1 } else { (VALUES_BEYOND / tail - 1e-6).ceil() as u64 }
+}
+
 /// Whether percentile `p` of `values` (in any order) is at most `limit`. One pass, no sorting:
 /// only the values next to the limit decide. True for no values.
 pub(crate) fn percentile_is_at_most(
@@ -96,8 +102,10 @@ mod tests {
         for (p, needed) in [(99.0, 1000), (95.0, 200), (90.0, 100), (99.9, 10_000)] {
             assert!(is_enough(needed, p), "p{p} with {needed}");
             assert!(!is_enough(needed - 1, p), "p{p} with one less than {needed}");
+            assert_eq!(needed_for(p), needed, "p{p}");
         }
         assert!(is_enough(1, 50.0));
+        assert_eq!((needed_for(50.0), needed_for(100.0)), (1, 1));
         assert!(!is_enough(0, 50.0));
     }
 

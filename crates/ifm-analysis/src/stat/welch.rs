@@ -74,6 +74,8 @@ pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate> {
 pub struct MeanDifference {
     /// Second mean minus first.
     pub difference: Estimate,
+    /// Standard error of the difference.
+    pub error: f64,
     /// The test's statistic; infinite where the values of a side do not vary but the means differ.
     pub t: f64,
     /// Degrees of freedom, not whole.
@@ -103,21 +105,32 @@ pub(crate) fn from_errors(
     (variance_b, freedom_b): (f64, f64),
     confidence: f64,
 ) -> Option<MeanDifference> {
-    let tail = tail(confidence)?;
     let variance = variance_a + variance_b;
-    let value = b - a;
     if variance <= 0.0 {
-        let (t, p) = if value == 0.0 { (0.0, 1.0) } else { (f64::INFINITY.copysign(value), 0.0) };
-        let difference = Estimate { value, low: value, high: value };
-        return Some(MeanDifference { difference, t, freedom: freedom_a + freedom_b, p });
+        return from_error(b - a, 0.0, freedom_a + freedom_b, confidence);
     }
     let freedom =
         variance.powi(2) / (variance_a.powi(2) / freedom_a + variance_b.powi(2) / freedom_b);
-    let error = variance.sqrt();
+    from_error(b - a, variance.sqrt(), freedom, confidence)
+}
+
+/// A difference with its standard error and its degrees of freedom.
+pub(crate) fn from_error(
+    value: f64,
+    error: f64,
+    freedom: f64,
+    confidence: f64,
+) -> Option<MeanDifference> {
+    let tail = tail(confidence)?;
+    if error <= 0.0 {
+        let (t, p) = if value == 0.0 { (0.0, 1.0) } else { (f64::INFINITY.copysign(value), 0.0) };
+        let difference = Estimate { value, low: value, high: value };
+        return Some(MeanDifference { difference, error: 0.0, t, freedom, p });
+    }
     let t = value / error;
     let reach = student_upper_quantile(tail, freedom) * error;
     let difference = Estimate { value, low: value - reach, high: value + reach };
-    Some(MeanDifference { difference, t, freedom, p: student_two_sided(t, freedom) })
+    Some(MeanDifference { difference, error, t, freedom, p: student_two_sided(t, freedom) })
 }
 
 /// The chance left out on each side.

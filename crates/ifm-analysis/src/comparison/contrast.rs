@@ -1,0 +1,408 @@
+//! Two sides at one load by one measure: the ratio, its interval, and what may be said.
+//!
+//! What is not here: which loads and measures are held against each other, see
+//! [`pair`](super::pair).
+
+use super::evidence::{Evidence, RunEvidence, Shortage, bounds};
+use super::measure::{Direction, Measure};
+use crate::stat::Estimate;
+use crate::stat::power::detectable;
+use crate::stat::proportion::{fisher_exact, share_difference, share_interval};
+use crate::stat::special::normal_upper_quantile;
+use crate::stat::welch::{Moments, from_error, from_errors, mean_interval, tail};
+use std::fmt;
+
+/// Chance with which a comparison is to find the difference that it tells as detectable.
+const POWER: f64 = 0.8;
+/// A change of a share by less than this is not relevant, 0 to 1.
+pub const SHARE_POINTS_MIN: f64 = 0.005;
+
+/// What an interval rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// The requests of one run on each side: how runs differ among themselves is not in it.
+    Requests,
+    /// Repeated runs: how they differ among themselves.
+    Runs,
+    /// Counted requests.
+    Counts,
+}
+
+impl Basis {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Basis::Requests => "requests",
+            Basis::Runs => "runs",
+            Basis::Counts => "counts",
+        }
+    }
+}
+
+/// One side of a row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cell {
+    /// The value, in the unit of the measure; over several runs their geometric mean.
+    pub value: f64,
+    /// Lower bound; absent where there are too few values.
+    pub low: Option<f64>,
+    /// Upper bound; likewise.
+    pub high: Option<f64>,
+    /// Values behind it: requests, gaps.
+    pub n: u64,
+    /// Runs of this level.
+    pub runs: usize,
+    /// Whether it stands between two measured loads and was measured at neither.
+    pub is_interpolated: bool,
+}
+
+/// What may be said of a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The second side is better, by a relevant amount.
+    Better,
+    /// The second side is worse, by a relevant amount.
+    Worse,
+    /// They differ, but by less than is relevant.
+    NoRelevantDifference,
+    /// No difference was found, and a relevant one would have been.
+    NoDifferenceShown,
+    /// The data do not decide.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Every verdict.
+    pub const ALL: [Verdict; 5] = [
+        Verdict::Better,
+        Verdict::Worse,
+        Verdict::NoRelevantDifference,
+        Verdict::NoDifferenceShown,
+        Verdict::Inconclusive,
+    ];
+
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Better => "better",
+            Verdict::Worse => "worse",
+            Verdict::NoRelevantDifference => "no_relevant_difference",
+            Verdict::NoDifferenceShown => "no_difference_shown",
+            Verdict::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Why the data do not decide.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Doubt {
+    /// A side has too few values.
+    Short(Shortage),
+    /// A side has no value.
+    NoValue,
+    /// A value is zero or can be, so there is no ratio.
+    NoRatio,
+    /// The interval reaches from no difference to a relevant one.
+    Wide,
+    /// There is a difference, but whether it is relevant is not settled.
+    Size,
+    /// The difference would be one by itself, but not among so many comparisons.
+    Correction,
+}
+
+impl Doubt {
+    /// The stored word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Doubt::Short(_) => "too_few",
+            Doubt::NoValue => "no_value",
+            Doubt::NoRatio => "no_ratio",
+            Doubt::Wide => "wide",
+            Doubt::Size => "size",
+            Doubt::Correction => "correction",
+        }
+    }
+}
+
+impl fmt::Display for Doubt {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let words = match self {
+            Doubt::Short(shortage) => return write!(formatter, "{shortage}"),
+            Doubt::NoValue => "a side has no value",
+            Doubt::NoRatio => "no ratio of values at zero",
+            Doubt::Wide => "the interval is too wide",
+            Doubt::Size => "they differ, by how much is open",
+            Doubt::Correction => "not sure among so many comparisons",
+        };
+        formatter.write_str(words)
+    }
+}
+
+/// How two sides are held against each other.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub confidence: f64,
+    /// Smallest relevant change, as a share of the first side's value.
+    pub threshold: f64,
+}
+
+impl Rules {
+    /// The chance of a false alarm that is allowed.
+    pub fn alpha(&self) -> f64 {
+        1.0 - self.confidence
+    }
+}
+
+/// What two sides say together.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Contrast {
+    /// Second over first; for shares, second minus first.
+    pub change: Estimate,
+    pub p: f64,
+    /// The smallest change that would probably have been found, on the scale of `change` less 1.
+    pub detectable: Option<f64>,
+    pub basis: Basis,
+    pub shortage: Option<Shortage>,
+}
+
+/// Holds two sides against each other.
+pub(crate) fn contrast(a: &Evidence, b: &Evidence, rules: &Rules) -> Result<Contrast, Doubt> {
+    match (a, b) {
+        (Evidence::Runs(a), Evidence::Runs(b)) => match (a.as_slice(), b.as_slice()) {
+            ([], _) | (_, []) => Err(Doubt::NoValue),
+            ([a], [b]) => by_requests(a, b, rules),
+            (a, b) => by_runs(a, b, rules),
+        },
+        (Evidence::Share { hits: hits_a, n: n_a }, Evidence::Share { hits: hits_b, n: n_b }) => {
+            by_counts((*hits_a, *n_a), (*hits_b, *n_b), rules)
+        }
+        _ => Err(Doubt::NoValue),
+    }
+}
+
+/// One run on each side: the ratio of the draws, and Welch's test of the logarithms with the
+/// spread of the draws.
+fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contrast, Doubt> {
+    let shortage = a.shortage.or(b.shortage);
+    let (Some((log_a, variance_a)), Some((log_b, variance_b))) = (a.logarithm(), b.logarithm())
+    else {
+        return Err(shortage.map_or(Doubt::NoRatio, Doubt::Short));
+    };
+    let (freedom_a, freedom_b) = (a.freedom.max(1.0), b.freedom.max(1.0));
+    let test = from_errors(
+        log_a,
+        (variance_a, freedom_a),
+        log_b,
+        (variance_b, freedom_b),
+        rules.confidence,
+    )
+    .ok_or(Doubt::NoValue)?;
+    let draws = a.draws.iter().zip(&b.draws).map(|(a, b)| b / a).collect();
+    let change =
+        bounds(b.value / a.value, draws, test.freedom, rules.confidence).ok_or(Doubt::NoValue)?;
+    let error = (variance_a + variance_b).sqrt();
+    let detectable = detectable(error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
+    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Requests, shortage })
+}
+
+/// Several runs on at least one side: Welch's test of the logarithms of the runs' values. Where a
+/// side has one run, the spread of the other's runs stands for both.
+fn by_runs(a: &[RunEvidence], b: &[RunEvidence], rules: &Rules) -> Result<Contrast, Doubt> {
+    let logs = |runs: &[RunEvidence]| -> Option<Vec<f64>> {
+        runs.iter().map(|run| (run.value > 0.0).then(|| run.value.ln())).collect()
+    };
+    let (Some(logs_a), Some(logs_b)) = (logs(a), logs(b)) else { return Err(Doubt::NoRatio) };
+    let (Some(first), Some(second)) = (Moments::of(&logs_a), Moments::of(&logs_b)) else {
+        return Err(Doubt::NoValue);
+    };
+    let (n_a, n_b) = (first.n as f64, second.n as f64);
+    // What differs by less than the last digits of a number does not vary.
+    let sound = |variance: f64| if variance < 1e-24 { 0.0 } else { variance };
+    let test = match (first.variance.map(sound), second.variance.map(sound)) {
+        (Some(v_a), Some(v_b)) => {
+            let side = |variance: f64, n: f64| (variance / n, n - 1.0);
+            from_errors(first.mean, side(v_a, n_a), second.mean, side(v_b, n_b), rules.confidence)
+        }
+        (Some(variance), None) | (None, Some(variance)) => {
+            let error = (variance * (1.0 / n_a + 1.0 / n_b)).sqrt();
+            let freedom = n_a.max(n_b) - 1.0;
+            from_error(second.mean - first.mean, error, freedom, rules.confidence)
+        }
+        (None, None) => None,
+    }
+    .ok_or(Doubt::NoValue)?;
+    let detectable = detectable(test.error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
+    let change = test.difference.map(f64::exp);
+    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Runs, shortage: None })
+}
+
+/// Shares: Newcombe's interval of the difference, and Fisher's exact test.
+fn by_counts(a: (u64, u64), b: (u64, u64), rules: &Rules) -> Result<Contrast, Doubt> {
+    let change = share_difference(a, b, rules.confidence).ok_or(Doubt::NoValue)?;
+    let p = fisher_exact(a, b).ok_or(Doubt::NoValue)?;
+    let share = (a.0 + b.0) as f64 / (a.1 + b.1) as f64;
+    let error = (share * (1.0 - share) * (1.0 / a.1 as f64 + 1.0 / b.1 as f64)).sqrt();
+    let reach = normal_upper_quantile(rules.alpha() / 2.0) + normal_upper_quantile(1.0 - POWER);
+    let detectable = (error > 0.0).then_some(reach * error);
+    Ok(Contrast { change, p, detectable, basis: Basis::Counts, shortage: None })
+}
+
+/// One side by itself.
+pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
+    let runs = match evidence {
+        Evidence::Share { hits, n } => {
+            let share = share_interval(*hits, *n, confidence)?;
+            return Some(Cell {
+                value: share.value,
+                low: Some(share.low),
+                high: Some(share.high),
+                n: *n,
+                runs: 1,
+                is_interpolated: false,
+            });
+        }
+        Evidence::Runs(runs) => runs,
+    };
+    let n = runs.iter().map(|run| run.n).sum();
+    let estimate = match runs.as_slice() {
+        [] => return None,
+        [run] => run.interval(confidence).ok_or(run.value),
+        runs => {
+            let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
+            if values.iter().all(|value| *value > 0.0) {
+                let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+                let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+                let found = mean_interval(&logs, confidence);
+                found.map(|found| found.map(f64::exp)).ok_or(mean.exp())
+            } else {
+                let mean = values.iter().sum::<f64>() / values.len() as f64;
+                mean_interval(&values, confidence).ok_or(mean)
+            }
+        }
+    };
+    let (value, low, high) = match estimate {
+        Ok(found) => (found.value, Some(found.low), Some(found.high)),
+        Err(value) => (value, None, None),
+    };
+    Some(Cell { value, low, high, n, runs: runs.len(), is_interpolated: false })
+}
+
+/// What may be said, once p is corrected for all comparisons that are made together.
+pub(crate) fn judge(
+    measure: Measure,
+    contrast: &Contrast,
+    p_corrected: f64,
+    rules: &Rules,
+) -> (Verdict, Option<Doubt>) {
+    let is_share = measure.is_share();
+    let (none, relevant) = if is_share { (0.0, SHARE_POINTS_MIN) } else { (1.0, rules.threshold) };
+    let Estimate { value, low, high } = contrast.change;
+    if let Some(shortage) = contrast.shortage {
+        return (Verdict::Inconclusive, Some(Doubt::Short(shortage)));
+    }
+    let excludes = low > none || high < none;
+    let is_within = low >= none - relevant && high <= none + relevant;
+    let is_sure = p_corrected < rules.alpha() && tail(rules.confidence).is_some();
+    let is_relevant = (value - none).abs() >= relevant;
+    match (is_sure && (excludes || is_share), is_relevant, is_within) {
+        (true, true, _) => {
+            let is_better = (value > none) == (measure.direction() == Direction::Higher);
+            (if is_better { Verdict::Better } else { Verdict::Worse }, None)
+        }
+        (true, false, true) => (Verdict::NoRelevantDifference, None),
+        (true, false, false) if is_share => (Verdict::NoRelevantDifference, None),
+        (true, false, false) => (Verdict::Inconclusive, Some(Doubt::Size)),
+        (false, _, true) => (Verdict::NoDifferenceShown, None),
+        (false, ..) if is_share => (Verdict::NoDifferenceShown, None),
+        (false, ..) if excludes => (Verdict::Inconclusive, Some(Doubt::Correction)),
+        (false, ..) => (Verdict::Inconclusive, Some(Doubt::Wide)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Rules = Rules { confidence: 0.95, threshold: 0.03 };
+
+    fn runs(values: &[f64]) -> Evidence {
+        let run = |value: &f64| RunEvidence {
+            run: 0,
+            value: *value,
+            draws: vec![*value; 2],
+            freedom: 100.0,
+            n: 1_000,
+            shortage: None,
+        };
+        Evidence::Runs(values.iter().map(run).collect())
+    }
+
+    #[test]
+    fn repeats_are_compared_by_their_logarithms() {
+        let found = contrast(&runs(&[90.0, 100.0, 110.0]), &runs(&[180.0, 200.0, 220.0]), &RULES)
+            .expect("values");
+        assert!((found.change.value - 2.0).abs() < 1e-12);
+        // The logarithms have the spread 0.1004 each: 4 degrees of freedom, t(0.975) = 2.776.
+        let spread = {
+            let logs: Vec<f64> = [90.0f64, 100.0, 110.0].iter().map(|v| v.ln()).collect();
+            Moments::of(&logs).and_then(|m| m.variance).expect("three")
+        };
+        let reach = 2.776_445_105_197_8 * (2.0 * spread / 3.0).sqrt();
+        assert!((found.change.high - 2.0 * reach.exp()).abs() < 1e-9, "{found:?}");
+        assert_eq!(found.basis, Basis::Runs);
+        let lonely = contrast(&runs(&[100.0]), &runs(&[180.0, 200.0, 220.0]), &RULES);
+        let lonely = lonely.expect("values");
+        assert!(lonely.change.high > found.change.high, "one run is less than three");
+        assert_eq!(contrast(&runs(&[0.0, 1.0]), &runs(&[1.0, 1.0]), &RULES), Err(Doubt::NoRatio));
+    }
+
+    #[test]
+    fn values_that_never_vary_decide_at_once() {
+        let same = contrast(&runs(&[100.0]), &runs(&[100.0]), &RULES).expect("values");
+        assert_eq!((same.change.value, same.p), (1.0, 1.0));
+        let other = contrast(&runs(&[100.0]), &runs(&[110.0]), &RULES).expect("values");
+        assert_eq!((other.change.low, other.p), (other.change.high, 0.0));
+    }
+
+    #[test]
+    fn each_verdict_has_its_case() {
+        let ttft = Measure::parse("ttft.p50").expect("a measure");
+        let rate = Measure::OutputRate;
+        let check = |measure, (low, value, high), p, expect| {
+            let change = Estimate { value, low, high };
+            let basis = Basis::Requests;
+            let contrast = Contrast { change, p, detectable: None, basis, shortage: None };
+            let (verdict, doubt) = judge(measure, &contrast, p, &RULES);
+            assert_eq!((verdict, doubt), expect, "{measure} {low} {value} {high}");
+        };
+        let doubt = |doubt| (Verdict::Inconclusive, Some(doubt));
+        check(ttft, (1.05, 1.1, 1.15), 0.001, (Verdict::Worse, None));
+        check(rate, (1.05, 1.1, 1.15), 0.001, (Verdict::Better, None));
+        check(ttft, (0.85, 0.9, 0.95), 0.001, (Verdict::Better, None));
+        check(ttft, (1.005, 1.01, 1.015), 0.001, (Verdict::NoRelevantDifference, None));
+        check(ttft, (0.99, 1.0, 1.01), 0.9, (Verdict::NoDifferenceShown, None));
+        check(ttft, (0.9, 1.0, 1.1), 0.9, doubt(Doubt::Wide));
+        check(ttft, (1.01, 1.025, 1.04), 0.001, doubt(Doubt::Size));
+        check(ttft, (1.01, 1.1, 1.2), 0.2, doubt(Doubt::Correction));
+        check(Measure::ErrorRate, (0.02, 0.05, 0.08), 0.001, (Verdict::Worse, None));
+        check(Measure::ErrorRate, (-0.03, 0.0, 0.03), 1.0, (Verdict::NoDifferenceShown, None));
+        check(
+            Measure::Success,
+            (0.001, 0.004, 0.007),
+            0.001,
+            (Verdict::NoRelevantDifference, None),
+        );
+    }
+
+    #[test]
+    fn shares_are_counted() {
+        let share = |hits, n| Evidence::Share { hits, n };
+        let found = contrast(&share(0, 300), &share(15, 300), &RULES).expect("requests");
+        assert_eq!((found.change.value, found.basis), (0.05, Basis::Counts));
+        assert!(found.p < 0.001);
+        let cell = cell(&share(15, 300), 0.95).expect("requests");
+        assert_eq!((cell.value, cell.n), (0.05, 300));
+        assert_eq!(contrast(&share(0, 0), &share(1, 2), &RULES), Err(Doubt::NoValue));
+        assert_eq!(contrast(&share(0, 1), &runs(&[1.0]), &RULES), Err(Doubt::NoValue));
+    }
+}

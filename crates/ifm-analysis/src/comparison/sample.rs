@@ -1,0 +1,413 @@
+//! What a comparison keeps of one level of one run: a column for each measure, by request.
+//!
+//! The columns are taken once; the run itself can be dropped then. What is not here: drawing from
+//! them, see [`evidence`](super::evidence).
+
+use super::measure::{Latency, Measure, Over};
+use crate::level::{LevelSummary, Load};
+use crate::request::{RequestMetrics, each_gap, each_sequence, speed};
+use crate::stat::blocks::block_length;
+use crate::stat::population::{moments, order_statistics};
+use crate::stat::quantile::position;
+use crate::stat::{Distribution, Population};
+use ifm_core::{Outcome, RequestRecord};
+
+/// Places on each side of a pooled percentile at which the values are kept.
+const GRID_HALF: u64 = 40;
+/// The grid reaches this many standard errors of the share to each side.
+const GRID_REACH: f64 = 6.0;
+
+/// Values of requests, and which request each belongs to.
+#[derive(Debug, Clone)]
+pub(crate) struct Values {
+    /// Rising.
+    pub sorted: Vec<f64>,
+    /// Place of the request in the order of starts.
+    pub owner: Vec<u32>,
+    /// How they become one.
+    pub over: Over,
+}
+
+/// A percentile of values of which each request has many.
+#[derive(Debug, Clone)]
+pub(crate) struct PooledPercentile {
+    /// The percentile.
+    pub value: f64,
+    /// Values of each request that are not above it.
+    pub below: Vec<u32>,
+    /// Values of each request.
+    pub count: Vec<u32>,
+    /// The percentile's share, 0 to 1.
+    pub share: f64,
+    /// Share of values that are not above it: larger than `share` where many are the same.
+    pub share_below: f64,
+    /// Values around the percentile: share, value; rising in both.
+    pub grid: Vec<(f64, f64)>,
+}
+
+/// A rate in a closed loop.
+#[derive(Debug, Clone)]
+pub(crate) struct Rate {
+    /// The rate over the window.
+    pub value: f64,
+    /// What each request brought.
+    pub amount: Vec<f64>,
+    /// How long each request took.
+    pub time: Vec<f64>,
+    /// What all brought over the time that all took.
+    pub per_time: f64,
+    /// Standard error, as a share of the value, that comes from where the window's ends cut
+    /// through the requests.
+    pub edge: f64,
+}
+
+/// A column.
+#[derive(Debug, Clone)]
+pub(crate) enum Column {
+    /// One or few values for each request.
+    Values(Values),
+    /// A percentile of gaps.
+    PooledPercentile(PooledPercentile),
+    /// A mean of gaps: sum and number for each request.
+    PooledMean { sum: Vec<f64>, count: Vec<u32> },
+    /// A rate in a closed loop.
+    Rate(Rate),
+    /// A rate in an open loop, whose requests come by themselves.
+    Arrivals { value: f64, amount: Vec<f64> },
+    /// A share of requests.
+    Share { hits: u64, n: u64 },
+}
+
+/// What is kept of one level.
+#[derive(Debug, Clone)]
+pub struct LevelSample {
+    /// The load that was asked for.
+    pub load: Load,
+    /// Requests that were sent.
+    pub requests: usize,
+    /// Mean length of the blocks in which requests depend on each other.
+    pub block: f64,
+    /// Each measure that the level has a value for.
+    pub(crate) columns: Vec<(Measure, Column)>,
+}
+
+/// Gaps of the complete, streamed answers.
+struct Gaps<'a>(&'a [&'a RequestRecord]);
+
+impl Population for Gaps<'_> {
+    fn visit(&self, mut each: impl FnMut(u64)) {
+        for record in self.0.iter().filter(|record| has_gaps(record)) {
+            each_gap(record, |gap, _| each(gap));
+        }
+    }
+}
+
+fn has_gaps(record: &RequestRecord) -> bool {
+    record.outcome.is_ok() && record.streamed
+}
+
+impl LevelSample {
+    /// Takes the columns of one level from its measured requests. Absent for a level without a
+    /// known load, and one of which nothing was sent.
+    pub fn of(
+        level: &LevelSummary,
+        measured: &[&RequestRecord],
+        measures: &[Measure],
+    ) -> Option<LevelSample> {
+        let load = level.load()?;
+        let mut sent: Vec<&RequestRecord> =
+            measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
+        if sent.is_empty() {
+            return None;
+        }
+        sent.sort_by_key(|record| (record.start_ns, record.seq));
+        let columns = measures
+            .iter()
+            .filter_map(|measure| Some((*measure, column(*measure, level, load, &sent)?)))
+            .collect();
+        Some(LevelSample { load, requests: sent.len(), block: block(&sent), columns })
+    }
+}
+
+/// The longest of the block lengths that TTFT, E2E and the mean gap ask for, in the order of
+/// starts.
+fn block(sent: &[&RequestRecord]) -> f64 {
+    let length = |value: &dyn Fn(&RequestRecord) -> Option<f64>| {
+        let values: Vec<f64> = sent.iter().filter_map(|record| value(record)).collect();
+        block_length(&values).unwrap_or(1.0)
+    };
+    let metrics = |record: &RequestRecord| RequestMetrics::derive(record);
+    let ttft = length(&|record| metrics(record).ttft_ns.map(|ns| ns as f64));
+    let e2e = length(&|record| metrics(record).e2e_ns.map(|ns| ns as f64));
+    let gap = length(&|record| metrics(record).tpot_ns.or(metrics(record).tpot_ns_estimated));
+    ttft.max(e2e).max(gap)
+}
+
+fn column(
+    measure: Measure,
+    level: &LevelSummary,
+    load: Load,
+    sent: &[&RequestRecord],
+) -> Option<Column> {
+    match measure {
+        Measure::Latency(Latency::Itl, Over::Percentile(p)) => pooled_percentile(sent, p),
+        Measure::Latency(Latency::Itl, Over::Mean) => pooled_mean(sent),
+        Measure::Latency(latency, over) => values(sent, over, &|record, each| {
+            latency_of(record, latency, each);
+        }),
+        Measure::UserSpeed(over) => values(sent, over, &|record, each| {
+            tpot_of(record, &mut |tpot, is_exact| {
+                if let Some(speed) = speed(tpot) {
+                    each(speed, is_exact);
+                }
+            });
+        }),
+        Measure::OutputRate => {
+            let value = level.window()?.output_tok_per_s;
+            let tokens = |record: &RequestRecord| {
+                let counted = record.output_tokens.map(|counted| f64::from(counted.tokens));
+                counted.unwrap_or(record.events.len() as f64)
+            };
+            // Tokens come evenly once the first is there, so an end of the window that cuts through
+            // a request errs by the share of the wait before.
+            let median = |of: &Option<Distribution>| of.as_ref().and_then(Distribution::median);
+            let waits = median(&level.latencies.ttft_ns).zip(median(&level.latencies.e2e_ns));
+            let wait = waits.map_or(1.0, |(ttft, e2e)| ttft / e2e);
+            Some(rate((value, edge(level, load, wait)), load, sent, tokens))
+        }
+        Measure::RequestRate => {
+            let value = level.window()?.req_per_s;
+            let is_ok = |record: &RequestRecord| f64::from(u8::from(record.outcome.is_ok()));
+            Some(rate((value, edge(level, load, 1.0)), load, sent, is_ok))
+        }
+        Measure::ErrorRate => {
+            Some(Column::Share { hits: level.counts.failed, n: level.counts.sent })
+        }
+        Measure::Success => {
+            let n = level.counts.ok + level.counts.failed;
+            Some(Column::Share { hits: level.counts.ok, n })
+        }
+    }
+}
+
+/// Gives a value, and whether it rests on counts rather than estimates.
+type Each<'a> = dyn FnMut(f64, bool) + 'a;
+
+fn latency_of(record: &RequestRecord, latency: Latency, each: &mut Each) {
+    if latency == Latency::Tpot {
+        return tpot_of(record, each);
+    }
+    let metrics = RequestMetrics::derive(record);
+    let ns = match latency {
+        Latency::Ttft => metrics.ttft_ns,
+        Latency::TtftDue => metrics.ttft_ns_from_due,
+        Latency::Ttfat => metrics.ttfat_ns,
+        Latency::E2e => metrics.e2e_ns,
+        Latency::E2eDue => metrics.e2e_ns_from_due,
+        Latency::Itl | Latency::Tpot => None,
+    };
+    if let Some(ns) = ns {
+        each(ns as f64, true);
+    }
+}
+
+fn tpot_of(record: &RequestRecord, each: &mut Each) {
+    if record.streamed {
+        each_sequence(record, |sequence| {
+            if let Some(tpot) = sequence.tpot_ns() {
+                each(tpot, sequence.is_exact);
+            }
+        });
+    }
+}
+
+/// Values of complete answers. Estimates are taken only where there is nothing else.
+fn values(
+    sent: &[&RequestRecord],
+    over: Over,
+    of: &dyn Fn(&RequestRecord, &mut Each),
+) -> Option<Column> {
+    let (mut exact, mut estimated) = (Vec::new(), Vec::new());
+    for (place, record) in sent.iter().enumerate().filter(|(_, record)| record.outcome.is_ok()) {
+        of(record, &mut |value, is_exact| {
+            let list = if is_exact { &mut exact } else { &mut estimated };
+            list.push((value, place as u32));
+        });
+    }
+    let mut pairs = if exact.is_empty() { estimated } else { exact };
+    if pairs.is_empty() {
+        return None;
+    }
+    pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let (sorted, owner) = pairs.into_iter().unzip();
+    Some(Column::Values(Values { sorted, owner, over }))
+}
+
+fn pooled_mean(sent: &[&RequestRecord]) -> Option<Column> {
+    let (mut sum, mut count) = (vec![0.0; sent.len()], vec![0; sent.len()]);
+    for ((record, sum), count) in sent.iter().zip(&mut sum).zip(&mut count) {
+        if has_gaps(record) {
+            each_gap(record, |gap, _| {
+                *sum += gap as f64;
+                *count += 1;
+            });
+        }
+    }
+    count.iter().any(|count| *count > 0).then_some(Column::PooledMean { sum, count })
+}
+
+fn pooled_percentile(sent: &[&RequestRecord], p: f64) -> Option<Column> {
+    let gaps = Gaps(sent);
+    let value = Distribution::from_population(&gaps, 1.0, &[p])?.percentile(p)?.value;
+    let (mut below, mut count) = (vec![0u32; sent.len()], vec![0u32; sent.len()]);
+    for ((record, below), count) in sent.iter().zip(&mut below).zip(&mut count) {
+        if has_gaps(record) {
+            each_gap(record, |gap, _| {
+                *below += u32::from(gap as f64 <= value);
+                *count += 1;
+            });
+        }
+    }
+    let share = p / 100.0;
+    let sum = |list: &[u32]| list.iter().map(|value| f64::from(*value)).sum::<f64>();
+    let share_below = sum(&below) / sum(&count);
+    let mut pooled = PooledPercentile { value, below, count, share, share_below, grid: Vec::new() };
+    pooled.grid = grid(&gaps, share, pooled.share_variance().sqrt())?;
+    Some(Column::PooledPercentile(pooled))
+}
+
+/// The values around a share.
+fn grid(gaps: &Gaps, share: f64, error: f64) -> Option<Vec<(f64, f64)>> {
+    let moments = moments(gaps)?;
+    let last = (moments.n - 1) as f64;
+    // At least ten values to each side, and room for requests that go together in blocks.
+    let reach = (GRID_REACH * error).max(10.0 / moments.n as f64).max(0.005);
+    let step = reach / GRID_HALF as f64;
+    let shares = (0..=2 * GRID_HALF).map(|index| share - reach + step * index as f64);
+    let mut ranks: Vec<u64> = shares
+        .map(|share| position(moments.n, share * 100.0).0)
+        .chain([0, moments.n - 1])
+        .collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    let values = order_statistics(gaps, &moments, &ranks);
+    let share_of = |rank: &u64| if last > 0.0 { *rank as f64 / last } else { 0.0 };
+    Some(ranks.iter().map(share_of).zip(values.iter().map(|value| *value as f64)).collect())
+}
+
+/// The standard error that the ends of the window cause, as a share of the rate. Each of the N users
+/// is at a random place of a request when the window begins and when it ends. What such a request
+/// has brought by then is off from its share of the time by `s^2/12` in variance, s being the share
+/// of its time before it brings anything; so the error is `s · sqrt(2 N / 12)` requests.
+fn edge(level: &LevelSummary, load: Load, wait: f64) -> f64 {
+    let answers = level.window().map_or(0, |window| window.ok);
+    if answers == 0 {
+        return 0.0;
+    }
+    wait.clamp(0.0, 1.0) * (load.value() / 6.0).sqrt() / answers as f64
+}
+
+fn rate(
+    (value, edge): (f64, f64),
+    load: Load,
+    sent: &[&RequestRecord],
+    amount: impl Fn(&RequestRecord) -> f64,
+) -> Column {
+    let amount: Vec<f64> = sent.iter().map(|record| amount(record)).collect();
+    match load {
+        Load::ReqPerS(_) => Column::Arrivals { value, amount },
+        Load::Users(_) => {
+            let time = |record: &&RequestRecord| record.end_ns.saturating_sub(record.start_ns);
+            let time: Vec<f64> = sent.iter().map(|record| time(record) as f64).collect();
+            let per_time = amount.iter().sum::<f64>() / time.iter().sum::<f64>();
+            Column::Rate(Rate { value, amount, time, per_time, edge })
+        }
+    }
+}
+
+impl PooledPercentile {
+    /// Variance of the share of values that are not above the percentile, where the values of a
+    /// request go together: `sum (k - F m)^2 / (sum m)^2` for k of m values of each request.
+    /// Source: the linearized ratio of Woodruff (1971).
+    pub(crate) fn share_variance(&self) -> f64 {
+        let pairs = self.below.iter().zip(&self.count);
+        let (mut squares, mut all) = (0.0, 0.0);
+        for (below, count) in pairs {
+            let (below, count) = (f64::from(*below), f64::from(*count));
+            squares += (below - self.share_below * count).powi(2);
+            all += count;
+        }
+        squares / (all * all)
+    }
+
+    /// The value at a share, by linear interpolation within the grid.
+    pub(crate) fn at(&self, share: f64) -> f64 {
+        let above = self.grid.partition_point(|(known, _)| *known < share);
+        let (Some(low), Some(high)) = (
+            self.grid.get(above.saturating_sub(1)),
+            self.grid.get(above.min(self.grid.len().saturating_sub(1))),
+        ) else {
+            return self.value;
+        };
+        if high.0 <= low.0 {
+            return high.1;
+        }
+        let way = ((share - low.0) / (high.0 - low.0)).clamp(0.0, 1.0);
+        low.1 + (high.1 - low.1) * way
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{MS, closed_loop, failed, run};
+
+    fn sample(words: &[&str]) -> LevelSample {
+        let mut requests = closed_loop((0, 0), (2, 30), 0.0, (100.0, 10.0, 11));
+        requests.push(failed(60, 0, 0, 20_000.0, 5.0));
+        let run = run(&[2], requests);
+        let measures: Vec<Measure> =
+            words.iter().map(|word| Measure::parse(word).expect(word)).collect();
+        let summary = crate::summarize(&run);
+        let measured: Vec<&RequestRecord> = run.requests.iter().collect();
+        LevelSample::of(&summary.levels[0], &measured, &measures).expect("a load")
+    }
+
+    #[test]
+    fn columns_hold_what_the_requests_did() {
+        let words = ["ttft.p50", "itl.p50", "itl.mean", "out_tok_s", "error_rate", "ttft_due.mean"];
+        let sample = sample(&words);
+        assert_eq!((sample.load, sample.requests), (Load::Users(2), 61));
+        let find = |measure| sample.columns.iter().find(|(known, _)| *known == measure);
+        let column = |word: &str| &find(Measure::parse(word).expect(word)).expect(word).1;
+        let Column::Values(ttft) = column("ttft.p50") else { panic!("values") };
+        assert_eq!((ttft.sorted.len(), ttft.sorted[0]), (60, 100.0 * MS as f64));
+        let Column::PooledPercentile(itl) = column("itl.p50") else { panic!("pooled") };
+        assert_eq!((itl.value, itl.count[0], itl.count[60]), (10.0 * MS as f64, 10, 0));
+        assert_eq!((itl.at(0.1), itl.at(0.9)), (10.0 * MS as f64, 10.0 * MS as f64));
+        let Column::PooledMean { sum, count } = column("itl.mean") else { panic!("pooled") };
+        assert_eq!((sum[0], count[0]), (100.0 * MS as f64, 10));
+        let Column::Rate(Rate { amount, time, .. }) = column("out_tok_s") else { panic!("a rate") };
+        assert_eq!((amount[0], time[0], amount[60]), (11.0, 200.0 * MS as f64, 0.0));
+        assert!(matches!(column("error_rate"), Column::Share { hits: 1, n: 61 }));
+        assert!(find(Measure::Success).is_none());
+    }
+
+    #[test]
+    fn a_grid_gives_the_percentiles_of_the_pool() {
+        // Gaps of 1 to 40 ms in each of 50 requests.
+        let stamps: Vec<f64> = (0..=40).map(|i| f64::from(i * (i + 1)) / 2.0 + 5.0).collect();
+        let requests: Vec<_> = (0..50)
+            .map(|seq| crate::testing::request(seq, 0, 0, f64::from(seq) * 2_000.0, &stamps))
+            .collect();
+        let refs: Vec<&RequestRecord> = requests.iter().collect();
+        let Some(Column::PooledPercentile(found)) = pooled_percentile(&refs, 90.0) else {
+            panic!("gaps")
+        };
+        let whole = Distribution::from_population(&Gaps(&refs), 1.0, &[89.0, 90.0, 91.0, 100.0]);
+        for percentile in whole.expect("gaps").percentiles {
+            let got = found.at(percentile.p / 100.0);
+            assert!((got - percentile.value).abs() < 0.6 * MS as f64, "{percentile:?}: {got}");
+        }
+    }
+}

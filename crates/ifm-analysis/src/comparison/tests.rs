@@ -1,0 +1,351 @@
+use super::*;
+use crate::slo;
+use crate::testing::{NoisyLoop, failed, noisy_run, run};
+use ifm_core::RunData;
+
+const NOISY: NoisyLoop = NoisyLoop {
+    users: 4,
+    rounds: 40,
+    ttft_ms: 100.0,
+    itl_ms: 10.0,
+    tokens: 12,
+    spread: 0.1,
+    memory: 0.0,
+    seed: 0,
+};
+
+fn settings() -> Settings {
+    Settings { resamples: 400, ..Settings::default() }
+}
+
+fn member(run: &RunData, settings: &Settings) -> Member {
+    Member::of(run, &settings.measures, &settings.slo)
+}
+
+fn side(label: &str, runs: &[RunData], settings: &Settings) -> Side {
+    let members = runs.iter().map(|run| member(run, settings)).collect();
+    Side { label: label.to_owned(), members }
+}
+
+/// One run against one run.
+fn two(a: &RunData, b: &RunData, settings: &Settings) -> Pair {
+    let (a, b) = (
+        side("a", std::slice::from_ref(a), settings),
+        side("b", std::slice::from_ref(b), settings),
+    );
+    compare(&a, &[b], settings).pairs.remove(0)
+}
+
+fn row<'a>(pair: &'a Pair, users: u32, word: &str) -> &'a Row {
+    let measure = Measure::parse(word).expect(word);
+    let found =
+        pair.rows.iter().find(|row| row.load == Load::Users(users) && row.measure == measure);
+    found.unwrap_or_else(|| panic!("no row {word} at {users}"))
+}
+
+fn is_alarm(row: &Row) -> bool {
+    matches!(row.verdict, Verdict::Better | Verdict::Worse)
+}
+
+#[test]
+fn a_run_against_its_like_raises_few_alarms() {
+    let settings = settings();
+    let mut alarms = 0;
+    let mut raw = [0usize; 9];
+    const PAIRS: u64 = 200;
+    for seed in 0..PAIRS {
+        let of = |seed| noisy_run(&[NoisyLoop { seed, ..NOISY }]);
+        let pair = two(&of(2 * seed), &of(2 * seed + 1), &settings);
+        alarms += usize::from(pair.rows.iter().any(is_alarm));
+        for (raw, row) in raw.iter_mut().zip(&pair.rows) {
+            *raw += usize::from(row.p.is_some_and(|p| p < 0.05));
+        }
+        assert!(pair.unlike().next().is_none(), "{:?}", pair.differences);
+    }
+    assert!(alarms * 20 <= PAIRS as usize, "{alarms} of {PAIRS} pairs");
+    // Row by row and without the correction, about 5 % are below 5 %: 10 of 200, and by chance
+    // hardly ever more than 22.
+    assert!(raw.iter().all(|raw| *raw <= 22), "{raw:?}");
+    assert!(raw.iter().sum::<usize>() >= 20, "the tests do test: {raw:?}");
+}
+
+#[test]
+fn requests_that_depend_on_each_other_raise_few_alarms_too() {
+    let settings = settings();
+    let mut alarms = 0;
+    const PAIRS: u64 = 100;
+    for seed in 0..PAIRS {
+        let of =
+            |seed| noisy_run(&[NoisyLoop { seed, memory: 0.8, rounds: 100, spread: 0.3, ..NOISY }]);
+        let pair = two(&of(2 * seed), &of(2 * seed + 1), &settings);
+        alarms += usize::from(pair.rows.iter().any(is_alarm));
+    }
+    assert!(alarms * 20 <= PAIRS as usize, "{alarms} of {PAIRS} pairs");
+}
+
+#[test]
+fn a_shift_of_three_detectable_differences_is_found() {
+    let settings = settings();
+    let of = |seed, ttft_ms| noisy_run(&[NoisyLoop { seed, ttft_ms, ..NOISY }]);
+    let same = two(&of(1_000, 100.0), &of(1_001, 100.0), &settings);
+    let detectable = row(&same, 4, "ttft.p50").detectable.expect("a spread");
+    assert!((0.02..0.10).contains(&detectable), "{detectable}");
+    let mut found = 0;
+    const PAIRS: u64 = 200;
+    for seed in 0..PAIRS {
+        let slower = 100.0 * (1.0 + 3.0 * detectable);
+        let pair = two(&of(2 * seed, 100.0), &of(2 * seed + 1, slower), &settings);
+        let row = row(&pair, 4, "ttft.p50");
+        assert_ne!(row.verdict, Verdict::Better);
+        found += usize::from(row.verdict == Verdict::Worse);
+    }
+    assert!(found * 5 >= 4 * PAIRS as usize, "{found} of {PAIRS}");
+}
+
+#[test]
+fn ten_percent_are_found_and_one_percent_never_has_the_wrong_sign() {
+    let settings = settings();
+    let of = |seed, factor: f64| {
+        let (ttft_ms, itl_ms) = (100.0 * factor, 10.0 * factor);
+        noisy_run(&[NoisyLoop { seed, rounds: 60, ttft_ms, itl_ms, ..NOISY }])
+    };
+    let mut found = 0;
+    for seed in 0..40 {
+        let faster = two(&of(2 * seed, 1.0), &of(2 * seed + 1, 0.9), &settings);
+        let rate = row(&faster, 4, "out_tok_s");
+        found += u32::from(rate.verdict == Verdict::Better);
+        let little = two(&of(2 * seed, 1.0), &of(2 * seed + 1, 1.01), &settings);
+        for row in &little.rows {
+            assert!(!is_alarm(row), "{row:?}");
+        }
+    }
+    assert!(found >= 39, "{found} of 40");
+}
+
+#[test]
+fn known_differences_have_their_ratio_and_their_interval() {
+    let settings = settings();
+    let of = |seed, itl_ms| noisy_run(&[NoisyLoop { seed, itl_ms, rounds: 100, ..NOISY }]);
+    let pair = two(&of(1, 10.0), &of(2, 7.0), &settings);
+    for word in ["itl.p50", "tpot.p50"] {
+        let row = row(&pair, 4, word);
+        assert_eq!((row.verdict, row.basis), (Verdict::Better, Some(Basis::Requests)), "{word}");
+        let change = row.change.expect("a ratio");
+        assert!((change.value - 0.7).abs() < 0.02 && change.low < 0.7 && change.high > 0.69);
+        assert!(row.p_corrected >= row.p && row.p_corrected.is_some_and(|p| p < 1e-6));
+    }
+    let p99 = row(&pair, 4, "itl.p99");
+    assert_eq!(p99.verdict, Verdict::Better, "{p99:?}");
+    // 400 requests are not enough for the P99 of one value each.
+    let ttft = row(&pair, 4, "ttft.p99");
+    let short = Doubt::Short(Shortage::Values { n: 400, needed: 1_000 });
+    assert_eq!((ttft.verdict, ttft.doubt.clone()), (Verdict::Inconclusive, Some(short)));
+    let ttft = row(&pair, 4, "ttft.p50");
+    assert_ne!(ttft.verdict, Verdict::Better);
+    assert_eq!(row(&pair, 4, "error_rate").verdict, Verdict::NoDifferenceShown);
+}
+
+#[test]
+fn repeats_are_compared_between_runs() {
+    let settings = settings();
+    // Runs that differ more among themselves than their requests tell.
+    let of = |seed, itl_ms| noisy_run(&[NoisyLoop { seed, itl_ms, ..NOISY }]);
+    let a = [of(1, 10.0), of(2, 10.4), of(3, 9.7)];
+    let b = [of(4, 10.2), of(5, 9.8), of(6, 10.3)];
+    let sides = (side("a", &a, &settings), side("b", &b, &settings));
+    let pair = compare(&sides.0, &[sides.1], &settings).pairs.remove(0);
+    let between = row(&pair, 4, "itl.p50");
+    assert_eq!(between.basis, Some(Basis::Runs));
+    assert_eq!(between.a.map(|cell| cell.runs), Some(3));
+    assert!(!is_alarm(between), "{between:?}");
+    let alone = two(&a[1], &b[1], &settings);
+    assert_eq!(row(&alone, 4, "itl.p50").verdict, Verdict::Better, "the two alone look different");
+    // A level that a run holds twice is a repeat as well.
+    let twice = noisy_run(&[NoisyLoop { seed: 7, ..NOISY }, NoisyLoop { seed: 8, ..NOISY }]);
+    let pair = two(&twice, &a[0], &settings);
+    let mixed = row(&pair, 4, "itl.p50");
+    assert_eq!((mixed.basis, mixed.a.map(|cell| cell.runs)), (Some(Basis::Runs), Some(2)));
+}
+
+#[test]
+fn a_repeat_that_stands_apart_is_told() {
+    let settings = settings();
+    let of = |seed, itl_ms| noisy_run(&[NoisyLoop { seed, itl_ms, ..NOISY }]);
+    let mut runs: Vec<RunData> = (0..5).map(|seed| of(seed, 10.0)).collect();
+    let sides = (side("a", &runs, &settings), side("b", &[of(9, 10.0)], &settings));
+    let pair = compare(&sides.0, std::slice::from_ref(&sides.1), &settings).pairs.remove(0);
+    assert_eq!(pair.apart, []);
+    runs[3] = of(3, 20.0);
+    runs[3].manifest.run_id = "slow".to_owned();
+    let apart = compare(&side("a", &runs, &settings), &[sides.1], &settings).pairs.remove(0).apart;
+    assert!(apart.iter().all(|apart| apart.run == "slow" && apart.side == "a"), "{apart:?}");
+    assert!(apart.iter().any(|apart| apart.measure.to_string() == "itl.p50"), "{apart:?}");
+}
+
+#[test]
+fn loads_of_one_side_are_read_between_those_of_the_other() {
+    let settings = settings();
+    let of = |seed, loads: &[(u32, f64)]| {
+        let levels: Vec<NoisyLoop> = loads
+            .iter()
+            .map(|(users, itl_ms)| NoisyLoop {
+                users: *users,
+                itl_ms: *itl_ms,
+                rounds: 200 / users,
+                seed: seed + u64::from(*users),
+                ..NOISY
+            })
+            .collect();
+        noisy_run(&levels)
+    };
+    // ITL 10 ms at 2 users and 40 ms at 8: 20 ms at 4, by a power of the load.
+    let a = of(1, &[(2, 10.0), (8, 40.0)]);
+    let b = of(50, &[(1, 5.0), (4, 5.0), (16, 5.0)]);
+    let pair = two(&a, &b, &settings);
+    let loads: Vec<Load> = pair.rows.iter().map(|row| row.load).collect();
+    assert!(!loads.contains(&Load::Users(1)) && !loads.contains(&Load::Users(16)));
+    let itl = row(&pair, 4, "itl.p50");
+    assert!(itl.is_interpolated() && itl.a.is_some_and(|cell| cell.is_interpolated));
+    assert!((itl.a.expect("between").value / 20e6 - 1.0).abs() < 0.02, "{itl:?}");
+    let change = itl.change.expect("a ratio");
+    assert!((change.value - 0.25).abs() < 0.01, "{change:?}");
+    assert!(change.low < 0.13 && change.high > 0.49, "no surer than both ends: {change:?}");
+    assert_eq!(itl.verdict, Verdict::Better);
+    // What holds against one neighbour only is not said.
+    let b = of(50, &[(4, 20.0)]);
+    let pair = two(&a, &b, &settings);
+    assert_eq!(row(&pair, 4, "itl.p50").verdict, Verdict::Inconclusive);
+    // Nothing is read beyond what was measured.
+    let far = two(&a, &of(70, &[(16, 5.0)]), &settings);
+    assert!(far.rows.is_empty() && far.unlike().any(|d| d.what.starts_with("loads")), "{far:?}");
+}
+
+#[test]
+fn capacity_is_read_where_the_curves_cross_the_target() {
+    let slo = slo::parse("itl:p50<20ms").expect("a target");
+    let settings = Settings { slo, ..settings() };
+    let of = |seed, loads: &[(u32, f64)]| {
+        let level = |(users, itl_ms): &(u32, f64)| NoisyLoop {
+            users: *users,
+            itl_ms: *itl_ms,
+            rounds: 160 / users,
+            seed: seed + u64::from(*users),
+            ..NOISY
+        };
+        noisy_run(&loads.iter().map(level).collect::<Vec<_>>())
+    };
+    let a = of(1, &[(1, 8.0), (2, 10.0), (8, 40.0)]);
+    let b = of(50, &[(2, 5.0), (8, 10.0), (32, 40.0)]);
+    let found = two(&a, &b, &settings).capacity.expect("a target");
+    assert_eq!((found.a.state, found.a.between), (CapacityState::Found, Some((2.0, 8.0))));
+    let (load_a, load_b) = (found.a.load.expect("found"), found.b.load.expect("found"));
+    assert!((load_a / 4.0 - 1.0).abs() < 0.05 && (load_b / 16.0 - 1.0).abs() < 0.05);
+    assert!((found.ratio.expect("both") - 4.0).abs() < 0.3);
+    assert!(found.a.low.is_some_and(|low| low < load_a));
+    assert!(found.a.high.is_some_and(|high| high > load_a));
+    assert_eq!(found.a.limited_by.map(|measure| measure.to_string()).as_deref(), Some("itl.p50"));
+    let inside = two(&of(1, &[(1, 8.0)]), &of(9, &[(1, 30.0)]), &settings).capacity.expect("both");
+    assert_eq!((inside.a.state, inside.a.load), (CapacityState::AtLeast, Some(1.0)));
+    assert_eq!((inside.b.state, inside.b.load), (CapacityState::Below, Some(1.0)));
+    assert_eq!(inside.ratio, None);
+    let none = Settings { slo: SloSpec { name: "none".to_owned(), terms: vec![] }, ..settings };
+    assert_eq!(two(&a, &b, &none).capacity, None);
+}
+
+#[test]
+fn errors_are_counted_and_end_a_capacity() {
+    let slo = slo::parse("itl:p50<20ms").expect("a target");
+    let settings = Settings { slo, ..settings() };
+    let sound = noisy_run(&[NoisyLoop { seed: 1, ..NOISY }]);
+    let mut requests = sound.requests.clone();
+    let from = requests.len() as u32;
+    requests.extend((0..20).map(|i| failed(from + i, 0, 0, 90_000.0 + f64::from(i), 5.0)));
+    let broken = run(&[4], requests);
+    let pair = two(&sound, &broken, &settings);
+    let row = row(&pair, 4, "error_rate");
+    assert_eq!((row.verdict, row.basis), (Verdict::Worse, Some(Basis::Counts)));
+    assert!((row.change.expect("points").value - 20.0 / 180.0).abs() < 1e-12);
+    let capacity = pair.capacity.expect("a target");
+    assert_eq!((capacity.b.state, capacity.b.limited_by), (CapacityState::Below, None));
+    assert!(pair.differences.iter().any(|difference| difference.what.starts_with("checks")));
+}
+
+#[test]
+fn unlike_things_are_told() {
+    let settings = settings();
+    let a = noisy_run(&[NOISY]);
+    use DifferenceKind::{Expected, Same, Unlike, Warning};
+    let check = |spoil: &dyn Fn(&mut RunData), what: &str, kind: DifferenceKind| {
+        let mut b = noisy_run(&[NoisyLoop { seed: 1, ..NOISY }]);
+        spoil(&mut b);
+        let pair = two(&a, &b, &settings);
+        let found = pair.differences.iter().find(|difference| difference.what == what);
+        let found = found.unwrap_or_else(|| panic!("{what}: {:?}", pair.differences));
+        assert_eq!(found.kind, kind, "{found:?}");
+        assert_eq!(pair.unlike().next().is_some(), kind == Unlike, "{what}");
+    };
+    check(&|_| {}, "model", Same);
+    check(&|run| run.manifest.spec.target.model = "other".to_owned(), "model", Expected);
+    check(&|run| run.manifest.server.version = Some("9".to_owned()), "server", Expected);
+    check(&|run| run.manifest.spec.target.stream = false, "streaming", Unlike);
+    check(&|run| run.manifest.spec.workload.kind = "sharegpt".to_owned(), "workload", Unlike);
+    check(&|run| run.manifest.spec.workload.seed = 9, "seed of the prompts", Expected);
+    check(&|run| run.manifest.host.cpus = 64, "client's processor", Warning);
+    check(
+        &|run| run.manifest.state = ifm_core::RunState::Partial,
+        "the run is not complete",
+        Warning,
+    );
+    let lengths = |tokens: u32| {
+        move |run: &mut RunData| {
+            if let Some(sent) = run.manifest.workload.as_mut() {
+                sent.prompt_tokens = vec![(tokens, 160)];
+            }
+        }
+    };
+    check(&lengths(101), "prompt tokens asked for", Same);
+    check(&lengths(110), "prompt tokens asked for", Unlike);
+    let sums = |run: &mut RunData| run.manifest.prompts_sha256 = Some("ab".to_owned());
+    check(&sums, "SHA-256 of the prompts", Warning);
+    let other_seed = |run: &mut RunData| {
+        sums(run);
+        run.manifest.spec.workload.seed = 9;
+    };
+    check(&other_seed, "SHA-256 of the prompts", Expected);
+    let longer = noisy_run(&[NoisyLoop { tokens: 24, ..NOISY }]);
+    let pair = two(&a, &longer, &settings);
+    assert!(pair.unlike().any(|d| d.what == "mean output tokens at 4 users"), "{pair:?}");
+}
+
+#[test]
+fn ranks_are_shared_where_no_difference_is_shown() {
+    let settings = settings();
+    let of = |label: &str, seed, itl_ms| {
+        side(label, &[noisy_run(&[NoisyLoop { seed, itl_ms, ..NOISY }])], &settings)
+    };
+    let sides =
+        [of("slow", 1, 20.0), of("fast", 2, 10.0), of("fast too", 3, 10.0), of("middle", 4, 14.0)];
+    let load = rank::largest_common_load(&sides).expect("one load");
+    let ranking = rank(&sides, Measure::OutputRate, load, &settings);
+    let found: Vec<(&str, Option<usize>)> =
+        ranking.order.iter().map(|ranked| (ranked.side.label.as_str(), ranked.rank)).collect();
+    assert_eq!(found[2..], [("middle", Some(3)), ("slow", Some(4))]);
+    assert!(found[..2].iter().all(|(label, rank)| label.starts_with("fast") && *rank == Some(1)));
+    assert_eq!(ranking.order[0].ties, [1]);
+    assert!(ranking.order[2].ties.is_empty());
+    let latency = rank(&sides, Measure::parse("itl.p50").expect("a measure"), load, &settings);
+    assert_eq!(latency.order[3].side.label, "slow");
+    let nowhere = rank(&sides, Measure::OutputRate, Load::Users(99), &settings);
+    assert!(nowhere.order.iter().all(|ranked| ranked.rank.is_none() && ranked.cell.is_none()));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_comparison() {
+    let settings = settings();
+    let runs = [noisy_run(&[NOISY]), noisy_run(&[NoisyLoop { seed: 1, ..NOISY }])];
+    let sides = [side("a", &runs[..1], &settings), side("b", &runs[1..], &settings)];
+    let once = compare(&sides[0], &sides[1..], &settings);
+    assert_eq!(once, compare(&sides[0], &sides[1..], &settings));
+    let other = compare(&sides[0], &sides[1..], &Settings { seed: 1, ..settings });
+    assert_ne!(once.pairs[0].rows, other.pairs[0].rows);
+}

@@ -207,6 +207,8 @@ pub enum ArrivalLaw {
     Gamma(f64),
     /// So many at once, at least 1, then a pause that keeps the rate.
     Burst(u32),
+    /// The times that the workload itself has recorded, so many times as fast, above 0.
+    Replay(f64),
 }
 
 /// How the rate goes from its start to its end within a stretch.

@@ -11,13 +11,14 @@ use crate::lengths;
 use crate::server::{self, Inspection};
 use crate::url::BaseUrl;
 use ifm_core::spec::{
-    Api, ArrivalSpec, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec,
+    Api, ArrivalLaw, ArrivalSpec, LimitSpec, LoadSpec, RateCurve, RateStretch, RunSpec, SloSpec,
+    TargetSpec, WorkloadSpec,
 };
 use ifm_drive::TlsTarget;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{TemplateSpec, is_secret_field, is_secret_header};
-use ifm_workload::{Arrivals, Dataset, LengthRange, Lengths, WorkloadFacts};
+use ifm_workload::{Arrivals, Dataset, LengthRange, Lengths, OpenedWorkload, WorkloadFacts};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -38,6 +39,18 @@ pub struct Ending {
 impl Ending {
     /// Seconds that a level takes when nothing is said.
     const DEFAULT_S: f64 = 20.0;
+
+    /// As asked, and where nothing is asked when the workload ends.
+    ///
+    /// # Errors
+    /// A level of no request.
+    pub fn with_workload(
+        requests: Option<u32>,
+        duration_s: Option<f64>,
+    ) -> Result<Ending, Failure> {
+        let ending = Ending::new(requests, None, duration_s)?;
+        Ok(Ending { duration_s, ..ending })
+    }
 
     /// After a number of requests, after a number of whole conversations, after a time, or
     /// whichever comes first.
@@ -71,6 +84,13 @@ pub struct LevelRequest {
     pub ending: Ending,
     /// Warm-up requests; one per user when absent.
     pub warmup: Option<u32>,
+}
+
+impl LevelRequest {
+    fn warmup_requests(&self) -> u32 {
+        let default = if self.arrivals.is_some() { OPEN_LOOP_WARMUP } else { self.concurrency };
+        self.warmup.unwrap_or(default)
+    }
 }
 
 /// Everything that a session needs.
@@ -128,10 +148,10 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         crate::output::check_path(path)?;
     }
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
-    let levels = load_specs(levels, seed)?;
     let tokenizer = args.workload.tokenizer()?;
-    let mut asked = args.workload.request(seed, items_max(&levels))?;
+    let mut asked = args.workload.request(seed, items_max(levels))?;
     let mut workload = workload_args::open(&asked, &tokenizer)?;
+    let levels = load_specs(levels, seed, &workload)?;
     let slo = slo(args)?;
     let headers = headers(args)?;
     let extra_body = extra_body(args)?;
@@ -280,29 +300,42 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     })
 }
 
-fn load_specs(levels: &[LevelRequest], seed: u64) -> Result<Vec<LoadSpec>, Failure> {
-    (0..).zip(levels).map(|(index, level)| load_spec(level, seed.wrapping_add(index))).collect()
+fn load_specs(
+    levels: &[LevelRequest],
+    seed: u64,
+    workload: &OpenedWorkload,
+) -> Result<Vec<LoadSpec>, Failure> {
+    let numbered = (0..).zip(levels);
+    numbered.map(|(index, level)| load_spec(level, seed.wrapping_add(index), workload)).collect()
 }
 
-fn load_spec(level: &LevelRequest, seed: u64) -> Result<LoadSpec, Failure> {
+fn load_spec(
+    level: &LevelRequest,
+    seed: u64,
+    workload: &OpenedWorkload,
+) -> Result<LoadSpec, Failure> {
     let mut load = LoadSpec {
         concurrency: level.concurrency,
         arrivals: None,
         requests: level.ending.requests,
         duration_s: level.ending.duration_s,
         sessions: level.ending.sessions,
-        warmup_requests: level.warmup.unwrap_or(level.concurrency),
+        warmup_requests: level.warmup_requests(),
     };
     if let Some(mut arrivals) = level.arrivals.clone() {
         arrivals.seed = seed;
+        if let ArrivalLaw::Replay(speed) = arrivals.law {
+            arrivals.stretches = vec![recorded_rate(workload, speed)?];
+        }
         // Stretches of their own length end the level; one rate lasts as long as the level.
         let own_s = arrivals.stretches.iter().map(|stretch| stretch.seconds).sum::<Option<f64>>();
-        load.duration_s = own_s.or(load.duration_s);
+        if !matches!(arrivals.law, ArrivalLaw::Replay(_)) {
+            load.duration_s = own_s.or(load.duration_s);
+        }
         if let (None, Some(stretch)) = (own_s, arrivals.stretches.last_mut()) {
             stretch.seconds = load.duration_s;
         }
         Arrivals::new(&arrivals).map_err(|error| Failure::usage(error.to_string()))?;
-        load.warmup_requests = level.warmup.unwrap_or(OPEN_LOOP_WARMUP);
         load.arrivals = Some(arrivals);
     }
     Ok(load)
@@ -356,9 +389,34 @@ fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
 }
 
 /// Items that all levels take at most, where their numbers of requests are given.
-fn items_max(levels: &[LoadSpec]) -> Option<u32> {
-    let of = |level: &LoadSpec| level.requests.map(|n| n.saturating_add(level.warmup_requests));
+fn items_max(levels: &[LevelRequest]) -> Option<u32> {
+    let of = |level: &LevelRequest| {
+        level.ending.requests.map(|requests| requests.saturating_add(level.warmup_requests()))
+    };
     levels.iter().map(of).try_fold(0_u32, |sum, items| Some(sum.saturating_add(items?)))
+}
+
+/// The mean rate of a trace that is replayed so many times as fast, over its whole length.
+fn recorded_rate(workload: &OpenedWorkload, speed: f64) -> Result<RateStretch, Failure> {
+    let untimed = || {
+        Failure::usage("--replay needs a workload that has recorded times")
+            .hint("mooncake:FILE and burstgpt:FILE have")
+    };
+    let items = workload.dataset.items().filter(|_| workload.facts.timed).ok_or_else(untimed)?;
+    let last = workload
+        .dataset
+        .item(items.saturating_sub(1))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let span_s = last.at_ns.ok_or_else(untimed)? as f64 / 1e9 / speed;
+    // A trace of one moment lasts as good as no time.
+    let seconds = span_s.max(1e-3);
+    let rate = f64::from(items) / seconds;
+    Ok(RateStretch {
+        from_req_per_s: rate,
+        to_req_per_s: rate,
+        curve: RateCurve::Linear,
+        seconds: Some(seconds),
+    })
 }
 
 fn slo(args: &LoadArgs) -> Result<SloSpec, Failure> {

@@ -12,7 +12,7 @@ use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
-use ifm_core::spec::{ArrivalSpec, LoadSpec};
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec};
 use ifm_core::{
     ClientHealth, Manifest, Message, Outcome, Prompt, RequestRecord, Role, RunData, RunState,
 };
@@ -120,7 +120,12 @@ impl Session {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
             };
-            let ran_out = result.workload_ended && self.source.is_exhausted();
+            // A replay ends with its trace.
+            let is_replay = self.job.spec.levels[index]
+                .arrivals
+                .as_ref()
+                .is_some_and(|arrivals| matches!(arrivals.law, ArrivalLaw::Replay(_)));
+            let ran_out = result.workload_ended && self.source.is_exhausted() && !is_replay;
             self.evidence.merge(&result.evidence);
             manifest.levels.extend(result.info.map(|mut info| {
                 info.complete &= !ran_out;

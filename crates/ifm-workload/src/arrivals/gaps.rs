@@ -23,7 +23,8 @@ impl Gaps {
         let before = self.arrivals;
         self.arrivals += 1;
         match self.law {
-            ArrivalLaw::Constant => before as f64,
+            // A replay has times of its own; without them it is even.
+            ArrivalLaw::Constant | ArrivalLaw::Replay(_) => before as f64,
             ArrivalLaw::Burst(size) => (before - before % u64::from(size.max(1))) as f64,
             ArrivalLaw::Poisson => {
                 self.sum += exponential(&mut self.draws);

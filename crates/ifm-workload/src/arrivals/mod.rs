@@ -40,6 +40,9 @@ pub enum ArrivalError {
     /// The shape of a gamma law is not above 0.
     #[error("a gamma law of shape {0} is not possible; give a number above 0, at most 1000000")]
     Shape(f64),
+    /// A replay that does not move.
+    #[error("a replay {0} times as fast is not possible; give a number above 0")]
+    Speed(f64),
     /// Bursts of nothing.
     #[error("a burst needs at least 1 request")]
     Burst,
@@ -64,6 +67,9 @@ impl Arrivals {
                 return Err(ArrivalError::Shape(shape));
             }
             ArrivalLaw::Burst(0) => return Err(ArrivalError::Burst),
+            ArrivalLaw::Replay(speed) if !(speed > 0.0 && speed.is_finite()) => {
+                return Err(ArrivalError::Speed(speed));
+            }
             _ => {}
         }
         let draws = Rng::new(spec.seed).stream("arrivals").item(0);

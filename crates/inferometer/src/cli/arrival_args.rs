@@ -10,17 +10,21 @@ use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 pub struct ArrivalArgs {
     /// Requests per second, sent when they are due whatever the server does: 5, or in a sweep a
     /// list such as 2,4,8
-    #[arg(short = 'q', long, visible_alias = "request-rate", value_name = "RATE", conflicts_with_all = ["ramp", "steps"])]
+    #[arg(short = 'q', long, visible_alias = "request-rate", value_name = "RATE", conflicts_with_all = ["ramp", "steps", "replay"])]
     pub rate: Option<String>,
 
     /// A rate that changes: from 1 to 50 per second as 1-50/60s; 1-50/60s:exp by the same factor
     /// each second
-    #[arg(long, value_name = "FROM-TO/SPAN", conflicts_with = "steps")]
+    #[arg(long, value_name = "FROM-TO/SPAN", conflicts_with_all = ["steps", "replay"])]
     pub ramp: Option<String>,
 
     /// Rates one after another, each as long: 1,2,4,8/30s
-    #[arg(long, value_name = "RATES/SPAN")]
+    #[arg(long, value_name = "RATES/SPAN", conflicts_with = "replay")]
     pub steps: Option<String>,
+
+    /// Send each request of a trace at its recorded time; --replay=10 ten times as fast
+    #[arg(long, value_name = "SPEED", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "arrivals")]
+    pub replay: Option<f64>,
 
     /// How requests are spaced: poisson, constant, gamma:SHAPE (below 1: in bunches), burst:N
     /// [default: poisson]
@@ -38,7 +42,7 @@ pub struct ArrivalArgs {
 impl ArrivalArgs {
     /// Whether there is a rate.
     pub fn is_open_loop(&self) -> bool {
-        self.rate.is_some() || self.ramp.is_some() || self.steps.is_some()
+        self.rate.is_some() || self.ramp.is_some() || self.steps.is_some() || self.replay.is_some()
     }
 
     /// The schedule of each level, all from one seed; empty for a closed loop.
@@ -51,6 +55,11 @@ impl ArrivalArgs {
                 None => Ok(Vec::new()),
                 Some(_) => Err(Failure::usage("--arrivals needs --rate, --ramp or --steps")),
             };
+        }
+        if let Some(speed) = self.replay {
+            // The rate is that of the trace, which is not open yet.
+            let law = ArrivalLaw::Replay(speed);
+            return Ok(vec![ArrivalSpec { law, stretches: Vec::new(), seed }]);
         }
         let law = self.law()?;
         let stretches: Vec<Vec<RateStretch>> = match (&self.rate, &self.ramp, &self.steps) {

@@ -4,7 +4,7 @@ use super::duration::seconds;
 use crate::exit::Failure;
 use crate::resolve::{Ending, LevelRequest};
 use clap::Args;
-use ifm_core::spec::ArrivalSpec;
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec};
 
 /// When a level ends, and what is sent before it.
 #[derive(Debug, Clone, Args)]
@@ -37,7 +37,12 @@ impl EndingArgs {
         schedules: Vec<ArrivalSpec>,
         in_flight_max: u32,
     ) -> Result<Vec<LevelRequest>, Failure> {
-        let ending = Ending::new(self.requests, self.sessions, self.duration)?;
+        let is_replay =
+            schedules.iter().any(|schedule| matches!(schedule.law, ArrivalLaw::Replay(_)));
+        let ending = match is_replay {
+            true => Ending::with_workload(self.requests, self.duration)?,
+            false => Ending::new(self.requests, self.sessions, self.duration)?,
+        };
         let level = |arrivals| LevelRequest {
             concurrency: in_flight_max,
             arrivals: Some(arrivals),

@@ -12,12 +12,12 @@ mod prompts;
 
 use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
-use ifm_core::spec::{Api, LoadSpec};
+use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
 use ifm_wire::RequestTemplate;
 use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
-use prompts::PromptSource;
+use prompts::{Due, PromptSource};
 use std::sync::Arc;
 
 /// The requests of a run, level by level.
@@ -47,11 +47,20 @@ impl Source {
     /// # Errors
     /// Due times that cannot be, and conversations that are to have due times.
     pub fn begin_level(&mut self, sent: u32, load: &LoadSpec) -> Result<(), String> {
-        let arrivals = load.arrivals.as_ref().map(Arrivals::new).transpose();
-        let arrivals = arrivals.map_err(|error| error.to_string())?;
+        let due = match &load.arrivals {
+            None => None,
+            Some(spec) => {
+                // A replay is checked like any other schedule, and then takes the items' times.
+                let arrivals = Arrivals::new(spec).map_err(|error| error.to_string())?;
+                Some(match spec.law {
+                    ArrivalLaw::Replay(speed) => Due::Recorded { speed, first_ns: None },
+                    _ => Due::Schedule(Box::new(arrivals)),
+                })
+            }
+        };
         match self {
-            Source::Prompts(prompts) => prompts.begin_level(sent, arrivals),
-            Source::Conversations(_) if arrivals.is_some() => {
+            Source::Prompts(prompts) => prompts.begin_level(sent, due),
+            Source::Conversations(_) if due.is_some() => {
                 return Err(
                     "conversations are held by users: give --concurrency, no rate".to_owned()
                 );

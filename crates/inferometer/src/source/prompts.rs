@@ -8,6 +8,19 @@ use ifm_wire::request::Ask;
 use ifm_workload::{Arrivals, Dataset, WorkloadError};
 use std::sync::Arc;
 
+/// When requests are due.
+pub enum Due {
+    /// By a schedule of its own.
+    Schedule(Box<Arrivals>),
+    /// By the times of the items, counted from the first measured one.
+    Recorded {
+        /// So many times as fast.
+        speed: f64,
+        /// Time of the first measured item, once it is known.
+        first_ns: Option<u64>,
+    },
+}
+
 /// Makes requests from prompts. Prompts made ahead at the end of a level and never sent are made
 /// again for the next one, so that the prompts sent in a run are the items from 0 on without a
 /// gap.
@@ -18,7 +31,7 @@ pub struct PromptSource {
     ledger: Ledger,
     exhausted: bool,
     /// Due times of the level; absent in a closed loop.
-    arrivals: Option<Arrivals>,
+    due: Option<Due>,
 }
 
 impl PromptSource {
@@ -30,15 +43,15 @@ impl PromptSource {
             next_item: 0,
             ledger: Ledger::default(),
             exhausted: false,
-            arrivals: None,
+            due: None,
         }
     }
 
     /// Begins a level behind the items that were sent; with due times, in an open loop.
-    pub fn begin_level(&mut self, sent: u32, arrivals: Option<Arrivals>) {
+    pub fn begin_level(&mut self, sent: u32, due: Option<Due>) {
         self.next_item = sent;
         self.ledger.truncate(sent);
-        self.arrivals = arrivals;
+        self.due = due;
     }
 
     /// Whether the workload had no more items.
@@ -61,13 +74,15 @@ impl PromptSource {
     /// # Errors
     /// What the workload or the API says about it.
     pub fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
-        let due_ns = match &mut self.arrivals {
-            Some(arrivals) if ask.phase == Phase::Measure => match arrivals.next() {
-                None => return Ok(Offer::End),
-                due_ns => due_ns,
-            },
-            _ => None,
-        };
+        let mut due_ns = None;
+        if let Some(Due::Schedule(arrivals)) = &mut self.due
+            && ask.phase == Phase::Measure
+        {
+            due_ns = arrivals.next();
+            if due_ns.is_none() {
+                return Ok(Offer::End);
+            }
+        }
         let item = match self.dataset.item(self.next_item) {
             Ok(item) => item,
             Err(WorkloadError::Exhausted { .. }) => {
@@ -76,6 +91,13 @@ impl PromptSource {
             }
             Err(error) => return Err(error.to_string()),
         };
+        if let Some(Due::Recorded { speed, first_ns }) = &mut self.due
+            && ask.phase == Phase::Measure
+        {
+            let at_ns = item.at_ns.unwrap_or(0);
+            let since_ns = at_ns.saturating_sub(*first_ns.get_or_insert(at_ns));
+            due_ns = Some((since_ns as f64 / *speed) as u64);
+        }
         let turn = item.turns.first().ok_or("the workload made an item without a turn")?;
         self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
         self.ledger.note(&turn.prompt, turn.prompt_tokens, turn.output_tokens);
@@ -98,7 +120,14 @@ impl PromptSource {
     /// Passes over a request of an open loop for which there is no time left. Its item stays for
     /// the next level.
     pub fn skip(&mut self) -> Option<RequestMeta> {
-        let due_ns = self.arrivals.as_mut()?.next()?;
+        let due_ns = match self.due.as_mut()? {
+            Due::Schedule(arrivals) => arrivals.next()?,
+            Due::Recorded { speed, first_ns } => {
+                let at_ns = self.dataset.item(self.next_item).ok()?.at_ns?;
+                self.next_item = self.next_item.checked_add(1)?;
+                (at_ns.saturating_sub(first_ns.unwrap_or(at_ns)) as f64 / *speed) as u64
+            }
+        };
         Some(RequestMeta {
             item: self.next_item,
             due_ns: Some(due_ns),

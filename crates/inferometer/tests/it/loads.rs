@@ -48,6 +48,38 @@ fn a_sweep_over_rates_names_them() {
 }
 
 #[test]
+fn a_trace_is_replayed_at_its_own_times() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(2, 1);
+    let url = format!("http://{}", server.address());
+    let rows: Vec<String> = [0, 40, 50, 300, 310, 600]
+        .iter()
+        .map(|ms| {
+            format!(r#"{{"timestamp":{ms},"input_length":20,"output_length":2,"hash_ids":[{ms}]}}"#)
+        })
+        .collect();
+    std::fs::write(folder.path().join("trace.jsonl"), rows.join("\n")).unwrap();
+    let words =
+        ["run", &url, "-W", "mooncake:trace.jsonl?block=32", "--replay=2", "-w", "0", "--json"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = json(&output);
+    assert_eq!(document["run"]["state"], "complete");
+    let lines = run(folder.path(), &["report", "last", "--format", "requests"]);
+    let mut due: Vec<u64> = stdout(&lines)
+        .lines()
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["stamps"]["due_ns"].as_u64().unwrap()
+        })
+        .collect();
+    due.sort_unstable();
+    let since: Vec<u64> = due.iter().map(|at| (at - due[0]) / 1_000_000).collect();
+    assert_eq!(since, [0, 20, 25, 150, 155, 300], "twice as fast");
+    let untimed = run(folder.path(), &["run", &url, "-W", "16/2", "--replay"]);
+    assert_eq!(untimed.status.code(), Some(2), "{}", stderr(&untimed));
+}
+
+#[test]
 fn what_cannot_be_a_load_is_told() {
     let folder = tempfile::tempdir().unwrap();
     for words in [

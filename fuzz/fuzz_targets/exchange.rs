@@ -1,4 +1,5 @@
-//! Raw bytes to an answer: the quick way against the full one, and whole against in pieces.
+//! Raw bytes to an answer: the quick way against the full one, and whole against in pieces. The
+//! first byte chooses the API.
 #![no_main]
 
 mod input;
@@ -15,9 +16,11 @@ fn decode(decoder: &mut ExchangeDecoder, expect: Expect, pieces: &[Vec<u8>]) -> 
 }
 
 libfuzzer_sys::fuzz_target!(|input: &[u8]| {
+    let Some((&which, input)) = input.split_first() else { return };
     let Some((stream, pieces)) = input::stream_and_pieces(input) else { return };
-    let quick = Expect { api: Api::Chat, keep_text: false };
-    let full = Expect { api: Api::Chat, keep_text: true };
+    let api = Api::ALL[usize::from(which) % Api::ALL.len()];
+    let quick = Expect { api, keep_text: false };
+    let full = Expect { api, keep_text: true };
     let mut answer = decode(&mut ExchangeDecoder::new(quick), quick, &pieces);
     let mut decoder = ExchangeDecoder::new(full);
     let mut kept = decode(&mut decoder, full, &pieces);

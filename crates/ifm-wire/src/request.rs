@@ -233,6 +233,11 @@ impl RequestTemplate {
         Ok(results)
     }
 
+    /// Whether the API generates tokens, so that an output length means something to it.
+    pub fn generates(&self) -> bool {
+        self.dialect.length_field().is_some()
+    }
+
     fn within(&self) -> Option<&'static str> {
         self.dialect.length_field().and_then(|length| length.within)
     }

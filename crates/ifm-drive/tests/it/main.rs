@@ -6,5 +6,6 @@
 mod conformance;
 mod conversations;
 mod limits;
+mod lines;
 mod open_loop;
 mod support;

@@ -2,7 +2,8 @@
 //!
 //! Takes texts and token ids, one to a request, unless the request's own fields hold an `input` of
 //! several. An answer is complete when it has a vector for each: as numbers, or as text in base 64.
-//! There are no output tokens and no first token; prompt tokens are counted.
+//! There is no first token; prompt tokens are counted, and output tokens are zero where the server
+//! says so by its sum of both.
 
 use super::body::{put_field, refusal};
 use super::json;
@@ -132,14 +133,20 @@ impl Entry<'_> {
 pub(super) struct PromptUsage {
     #[serde(default)]
     prompt_tokens: Option<u32>,
-    /// Where a server has no better word.
     #[serde(default)]
     total_tokens: Option<u32>,
 }
 
 impl From<PromptUsage> for Usage {
     fn from(raw: PromptUsage) -> Usage {
-        let prompt_tokens = raw.prompt_tokens.or(raw.total_tokens);
-        Usage { prompt_tokens, ..Usage::default() }
+        Usage {
+            prompt_tokens: raw.prompt_tokens.or(raw.total_tokens),
+            // Servers say with the sum that they generated nothing.
+            completion_tokens: raw
+                .total_tokens
+                .zip(raw.prompt_tokens)
+                .and_then(|(total, prompt)| total.checked_sub(prompt)),
+            ..Usage::default()
+        }
     }
 }

@@ -6,7 +6,7 @@
 //! the query, its first 32 words but at most half of them, and the rest is one document.
 //!
 //! An answer is complete when it has a score for each document, or for `top_n` of them where the
-//! user asks for that. There are no output tokens and no first token; prompt tokens are counted.
+//! user asks for that. Tokens are counted as those of embeddings are.
 
 use super::body::{put_field, refusal};
 use super::embeddings::PromptUsage;

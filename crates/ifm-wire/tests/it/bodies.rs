@@ -520,3 +520,20 @@ fn a_temperature_of_zero_is_no_sampling_where_the_api_refuses_it() {
     let fixed = dialect::of(Api::Tgi).fixed_fields(&spec);
     assert_eq!(Value::Object(fixed), json!({"parameters": {"details": true, "do_sample": false}}));
 }
+
+#[test]
+fn the_page_of_the_apis_tells_of_each() {
+    let page = include_str!("../../../../docs/reference/apis.md");
+    for dialect in dialect::DIALECTS {
+        let word = dialect.api().word().replace('_', "-");
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{word}` | `/")));
+        let row = row.unwrap_or_else(|| panic!("no row for {word}"));
+        let endpoint = dialect.endpoint();
+        let path = endpoint.stream.unwrap_or(endpoint.whole).replace("{model}", "MODEL");
+        assert!(row.contains(&format!("{path}`")), "{row}");
+        let length = dialect.length_field().map_or("none", |length| length.names[0]);
+        assert!(row.contains(length), "{row}");
+        let ignores = dialect.can_ignore_eos();
+        assert_eq!(row.contains("ignore_eos"), ignores, "{row}");
+    }
+}

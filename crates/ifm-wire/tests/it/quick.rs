@@ -105,18 +105,43 @@ impl Node {
     }
 }
 
-const EVENTS: [&str; 9] = [
-    r#"{"id":"c-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" tok"},"logprobs":null,"finish_reason":null}]}"#,
-    r#"{"id":"c-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}],"usage":null}"#,
-    r#"{"choices":[{"index":1,"delta":{"reasoning_content":"hm","content":null}}]}"#,
-    r#"{"choices":[{"index":0,"delta":{"reasoning":"hm"}}]}"#,
-    r#"{"id":"c","choices":[{"index":0,"text":"a","finish_reason":null}],"usage":{"prompt_tokens":2,"completion_tokens":3}}"#,
-    r#"{"choices":[{"text":"a","logprobs":{"content":[{"token":"a","text":"b"}]}}]}"#,
-    r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"},"text":"x"}]}}]}"#,
-    r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text","text":"a"}]}}]}"#,
-    r#"{"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}"#,
+const EVENTS: [(Api, &str); 16] = [
+    (
+        Api::Chat,
+        r#"{"id":"c-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" tok"},"logprobs":null,"finish_reason":null}]}"#,
+    ),
+    (
+        Api::Chat,
+        r#"{"id":"c-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}],"usage":null}"#,
+    ),
+    (Api::Chat, r#"{"choices":[{"index":1,"delta":{"reasoning_content":"hm","content":null}}]}"#),
+    (Api::Chat, r#"{"choices":[{"index":0,"delta":{"reasoning":"hm"}}]}"#),
+    (
+        Api::Chat,
+        r#"{"id":"c","choices":[{"index":0,"text":"a","finish_reason":null}],"usage":{"prompt_tokens":2,"completion_tokens":3}}"#,
+    ),
+    (Api::Chat, r#"{"choices":[{"text":"a","logprobs":{"content":[{"token":"a","text":"b"}]}}]}"#),
+    (
+        Api::Chat,
+        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"},"text":"x"}]}}]}"#,
+    ),
+    (Api::Chat, r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text","text":"a"}]}}]}"#),
+    (
+        Api::Chat,
+        r#"{"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}"#,
+    ),
+    (Api::Responses, r#"{"type":"response.output_text.delta","item_id":"m","delta":"a"}"#),
+    (Api::Responses, r#"{"type":"response.reasoning_text.delta","sequence_number":1,"delta":"a"}"#),
+    (
+        Api::Messages,
+        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#,
+    ),
+    (Api::Messages, r#"{"type":"content_block_delta","index":1,"delta":{"thinking":"a"}}"#),
+    (Api::LlamaCpp, r#"{"index":0,"content":"a","stop":false}"#),
+    (Api::LlamaCpp, r#"{"content":"a","stop":false,"tokens_predicted":3,"tokens_evaluated":6}"#),
+    (Api::Triton, r#"{"model_name":"m","text_output":"a","sequence_end":false}"#),
 ];
-const KEYS: [&str; 17] = [
+const KEYS: [&str; 22] = [
     "content",
     "text",
     "reasoning",
@@ -131,6 +156,11 @@ const KEYS: [&str; 17] = [
     "choices",
     "delta",
     "message",
+    "type",
+    "thinking",
+    "stop",
+    "tokens_predicted",
+    "num_output_tokens",
     "x",
     r"cont\u0065nt",
     r#"\"content"#,
@@ -301,13 +331,13 @@ fn event(tree: &Node) -> Vec<u8> {
 
 /// The response that these steps make of the first event.
 fn stream(first: usize, steps: &[Step]) -> Vec<u8> {
-    let mut tree = Node::parse(EVENTS[first]);
+    let mut tree = Node::parse(EVENTS[first].1);
     let mut bytes = b"HTTP/1.1 200 OK\r\n\r\n: stream\n\n".to_vec();
     for step in steps {
         match step {
             Step::Text(place, text) => Change::Text(*place, text.clone()).apply(&mut tree),
             Step::Becomes(change) => change.apply(&mut tree),
-            Step::Another(which) => tree = Node::parse(EVENTS[*which]),
+            Step::Another(which) => tree = Node::parse(EVENTS[*which].1),
             Step::Once(_) | Step::Damaged(..) | Step::Raw(_) => {}
         }
         match step {
@@ -329,8 +359,8 @@ fn stream(first: usize, steps: &[Step]) -> Vec<u8> {
     bytes
 }
 
-fn decode(parts: &[Vec<u8>], keep_text: bool) -> Answer {
-    let expect = Expect { api: Api::Chat, keep_text };
+fn decode(api: Api, parts: &[Vec<u8>], keep_text: bool) -> Answer {
+    let expect = Expect { api, keep_text };
     let mut decoder = ExchangeDecoder::new(expect);
     for (position, part) in parts.iter().enumerate() {
         decoder.feed(part, position as u64 * 1000);
@@ -342,11 +372,12 @@ fn decode(parts: &[Vec<u8>], keep_text: bool) -> Answer {
 fn the_quick_way_finds_what_the_full_one_finds() {
     let steps = prop::collection::vec(step(), 1..30);
     let cuts = prop::collection::vec(any::<Index>(), 0..8);
-    try_cases(1500, &(0..EVENTS.len(), steps, cuts), |(first, steps, cuts)| {
+    try_cases(2500, &(0..EVENTS.len(), steps, cuts), |(first, steps, cuts)| {
         let bytes = stream(first, &steps);
         let parts = pieces(&bytes, &cuts);
-        let quick = decode(&parts, false);
-        let mut full = decode(&parts, true);
+        let api = EVENTS[first].0;
+        let quick = decode(api, &parts, false);
+        let mut full = decode(api, &parts, true);
         prop_assert!(full.text.take().is_some());
         prop_assert_eq!(quick, full, "{}", String::from_utf8_lossy(&bytes));
         Ok(())

@@ -390,9 +390,16 @@ const CASES: &[Case] = &[
         file: "embeddings-llama_cpp.http",
         api: Api::Embeddings,
         prompt: Some((6, FinalUsage)),
+        output: Some((0, FinalUsage)),
         ..OK
     },
-    Case { file: "rerank-llama_cpp.http", api: Api::Rerank, prompt: Some((13, FinalUsage)), ..OK },
+    Case {
+        file: "rerank-llama_cpp.http",
+        api: Api::Rerank,
+        prompt: Some((13, FinalUsage)),
+        output: Some((0, FinalUsage)),
+        ..OK
+    },
 ];
 
 fn bytes_of(file: &str) -> Vec<u8> {

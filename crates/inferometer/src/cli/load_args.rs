@@ -16,9 +16,8 @@ fn api_words() -> impl TypedValueParser<Value = Api> {
         let endpoint = dialect.endpoint();
         let path = endpoint.stream.unwrap_or(endpoint.whole);
         let base = if endpoint.base == Base::Versioned { "/v1" } else { "" };
-        PossibleValue::new(stored.replace('_', "-"))
-            .alias(stored)
-            .help(format!("POST {base}{path}"))
+        let help = format!("POST {base}{}", path.replace("{model}", "MODEL"));
+        PossibleValue::new(stored.replace('_', "-")).alias(stored).help(help)
     });
     PossibleValuesParser::new(words)
         .try_map(|word| Api::from_word(&word.replace('-', "_")).ok_or("no such API"))

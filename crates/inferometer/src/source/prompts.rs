@@ -112,7 +112,7 @@ impl PromptSource {
             due_ns,
             turn: None,
             prompt_tokens_asked: turn.prompt_tokens,
-            output_tokens_asked: turn.output_tokens,
+            output_tokens_asked: turn.output_tokens.filter(|_| self.template.generates()),
             results_asked,
         }))
     }

@@ -7,6 +7,7 @@ use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 
 /// When requests are due.
 #[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Load")]
 pub struct ArrivalArgs {
     /// Requests per second, sent when they are due whatever the server does: 5, or in a sweep a
     /// list such as 2,4,8

@@ -8,6 +8,7 @@ use ifm_core::spec::{ArrivalLaw, ArrivalSpec};
 
 /// When a level ends, and what is sent before it.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Load")]
 pub struct EndingArgs {
     /// Requests to measure at each level [default: what fits into the duration]
     #[arg(short = 'n', long, aliases = ["num-prompts", "request-count", "max-requests"], value_name = "N")]

@@ -65,11 +65,11 @@ pub struct LoadArgs {
     pub port: Option<u16>,
 
     /// Model to ask for [default: the only one that the server offers]
-    #[arg(short, long, aliases = ["served-model-name", "api-model-name"])]
+    #[arg(help_heading = "Server", short, long, aliases = ["served-model-name", "api-model-name"])]
     pub model: Option<String>,
 
     /// API that carries the load [default: chat]
-    #[arg(long, value_parser = api_words())]
+    #[arg(help_heading = "Server", long, value_parser = api_words())]
     pub api: Option<Api>,
 
     #[arg(long, hide = true, value_name = "PATH", conflicts_with = "api")]
@@ -92,98 +92,103 @@ pub struct LoadArgs {
     pub temperature: String,
 
     /// Ask for whole answers instead of streams
-    #[arg(long)]
+    #[arg(help_heading = "Server", long)]
     pub no_stream: bool,
 
     /// Open a new connection for each request, inside its time
-    #[arg(long)]
+    #[arg(help_heading = "Server", long)]
     pub fresh_connections: bool,
 
     /// Extra header, "name: value"; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
+    #[arg(help_heading = "Server", short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
 
     /// JSON object merged into each request body, or @FILE; null removes a field
-    #[arg(long, alias = "extra-request-body", value_name = "JSON")]
+    #[arg(help_heading = "Server", long, alias = "extra-request-body", value_name = "JSON")]
     pub extra_body: Option<String>,
 
     /// Environment variable that holds the API key [default: OPENAI_API_KEY, if set]
-    #[arg(long, value_name = "NAME")]
+    #[arg(help_heading = "Server", long, value_name = "NAME")]
     pub api_key_env: Option<String>,
 
     /// Do not check the server's certificate
-    #[arg(long)]
+    #[arg(help_heading = "Server", long)]
     pub insecure: bool,
 
     /// Longest wait for a connection
-    #[arg(long, default_value = "10s", value_parser = seconds, value_name = "SPAN")]
+    #[arg(help_heading = "Time limits", long, default_value = "10s", value_parser = seconds, value_name = "SPAN")]
     pub connect_timeout: f64,
 
     /// Longest wait for a first token
-    #[arg(long, default_value = "10m", value_parser = seconds, value_name = "SPAN")]
+    #[arg(help_heading = "Time limits", long, default_value = "10m", value_parser = seconds, value_name = "SPAN")]
     pub first_token_timeout: f64,
 
     /// Longest silence after the first token
-    #[arg(long, default_value = "2m", value_parser = seconds, value_name = "SPAN")]
+    #[arg(help_heading = "Time limits", long, default_value = "2m", value_parser = seconds, value_name = "SPAN")]
     pub idle_timeout: f64,
 
     /// Longest whole request
-    #[arg(long, value_parser = seconds, value_name = "SPAN")]
+    #[arg(help_heading = "Time limits", long, value_parser = seconds, value_name = "SPAN")]
     pub timeout: Option<f64>,
 
     /// Latency target for the answers, e.g. ttft:p99<500ms,itl:p99<50ms
-    #[arg(long, default_value = "ttft:p99<500ms,itl:p99<50ms", value_name = "TERMS")]
+    #[arg(
+        help_heading = "Results",
+        long,
+        default_value = "ttft:p99<500ms,itl:p99<50ms",
+        value_name = "TERMS"
+    )]
     pub slo: String,
 
     #[arg(long, hide = true, num_args = 1.., value_name = "TERM", conflicts_with = "slo")]
     pub goodput: Vec<String>,
 
     /// Name of the run
-    #[arg(long, alias = "label")]
+    #[arg(help_heading = "Results", long, alias = "label")]
     pub name: Option<String>,
 
     /// Also write a report: .html, .md or .json
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 
     /// What goes to standard output
-    #[arg(short, long, value_enum, default_value = "text")]
+    #[arg(help_heading = "Results", short, long, value_enum, default_value = "text")]
     pub format: Format,
 
     /// The same as --format json; --json=requests for one line per finished request
-    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
+    #[arg(help_heading = "Results", long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
     pub json: Option<JsonKind>,
 
     /// Folder of stored runs [default: .inferometer/runs]
-    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     pub store: Option<PathBuf>,
 
     /// Keep generated texts in the stored run
-    #[arg(long)]
+    #[arg(help_heading = "Results", long)]
     pub keep_text: bool,
 
     /// Drive load to a public address
-    #[arg(long)]
+    #[arg(help_heading = "Server", long)]
     pub yes: bool,
 
     /// Threads that read [default: 1 per 500 users, at most one less than there are processors]
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = "Client", long, value_name = "N")]
     pub readers: Option<usize>,
 
     /// Processors to which readers are tied, e.g. 1 or 1,2
-    #[arg(long, value_delimiter = ',', value_name = "LIST")]
+    #[arg(help_heading = "Client", long, value_delimiter = ',', value_name = "LIST")]
     pub cpus: Vec<usize>,
 
     /// No progress lines
-    #[arg(short = 's', long)]
+    #[arg(help_heading = "Results", short = 's', long)]
     pub quiet: bool,
 
     /// No colour (also: NO_COLOR)
-    #[arg(long)]
+    #[arg(help_heading = "Results", long)]
     pub no_color: bool,
 
     /// Only ASCII characters
-    #[arg(long)]
+    #[arg(help_heading = "Results", long)]
     pub ascii: bool,
 }
 

@@ -21,7 +21,7 @@ pub struct SweepArgs {
 
     /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256, ending early
     /// when two doublings bring less than 5 % or more than 1 % of the requests fail]
-    #[arg(short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps"])]
+    #[arg(help_heading = "Load", short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps"])]
     concurrency: Option<String>,
 
     #[command(flatten)]

@@ -29,6 +29,7 @@ pub enum AnswersWord {
 
 /// What is sent.
 #[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Workload")]
 pub struct WorkloadArgs {
     /// What to send: lengths as 1024/256, a preset such as chat or sharegpt, or KIND:WHAT with
     /// options behind a question mark; `inferometer workload list` shows all

@@ -128,6 +128,11 @@ pub(crate) fn answers(
 ) -> Option<Answers> {
     let mut by_load: Vec<(Load, &LevelSummary)> =
         levels.iter().filter_map(|level| level.load().map(|load| (load, level))).collect();
+    // Users and rates cannot be ordered: where both were measured, rates are the answer.
+    let is_rate = |load: Load| matches!(load, Load::ReqPerS(_));
+    if by_load.iter().any(|(load, _)| is_rate(*load)) {
+        by_load.retain(|(load, _)| is_rate(*load));
+    }
     by_load.sort_by(|a, b| a.0.value().total_cmp(&b.0.value()));
     let users = users_answer(&by_load);
     let reference = by_load

@@ -99,7 +99,7 @@ impl ReportModel {
 
     /// What the loads are counted in: `users`, or `asked` requests per second.
     pub(crate) fn load_unit(&self) -> &'static str {
-        self.summary.levels.first().map_or("users", load_unit)
+        self.summary.levels.last().map_or("users", load_unit)
     }
 
     /// Lengths of prompts and answers as they were asked for: what was sent, where that is known,

@@ -7,7 +7,7 @@ use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Finding, Next, Price, Search};
 use ifm_analysis::slo::VerdictState;
 use ifm_core::RequestRecord;
-use ifm_core::spec::{LoadSpec, RunSpec};
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec, RateCurve, RateStretch, RunSpec};
 use std::collections::BTreeMap;
 
 /// A sweep without named levels ends after two levels that bring less than this share more.
@@ -21,6 +21,14 @@ pub enum Course {
     Planned,
     /// Those that were asked for, until more users bring nothing.
     UntilPlateau,
+    /// One user, as many as possible, and then so many rates between what the two reached, evenly
+    /// apart, as GuideLLM's sweep has it.
+    Between {
+        /// Rates between the ends, which are not repeated.
+        points: u32,
+        /// How requests are spaced.
+        law: ArrivalLaw,
+    },
     /// Those that a search for the capacity asks for, one after another.
     Capacity(Box<CapacityCourse>),
 }
@@ -30,8 +38,8 @@ pub enum Course {
 pub enum Step {
     /// The next level that was asked for, if there is one.
     GoOn,
-    /// This level, which nobody had asked for.
-    Append(Box<LoadSpec>),
+    /// These levels, which nobody had asked for.
+    Append(Vec<LoadSpec>),
     /// Nothing.
     End,
 }
@@ -48,8 +56,40 @@ impl Course {
             Course::Planned => Step::GoOn,
             Course::UntilPlateau if is_plateau(measured) => Step::End,
             Course::UntilPlateau => Step::GoOn,
+            Course::Between { points, law } if measured.len() == 2 => {
+                between(spec, measured, *points, *law)
+            }
+            Course::Between { .. } => Step::GoOn,
             Course::Capacity(course) => course.after(spec, records),
         }
+    }
+}
+
+/// Open-loop levels at rates between those of the first two levels.
+fn between(spec: &RunSpec, measured: &[LevelSummary], points: u32, law: ArrivalLaw) -> Step {
+    let rate = |level: &LevelSummary| level.window().map(|window| window.req_per_s);
+    let (Some(template), Some(low), Some(high)) =
+        (spec.levels.last(), measured.first().and_then(rate), measured.last().and_then(rate))
+    else {
+        return Step::End;
+    };
+    let level = |point: u32| {
+        let share = f64::from(point) / f64::from(points + 1);
+        let rate = low + (high - low) * share;
+        let stretch = RateStretch {
+            from_req_per_s: rate,
+            to_req_per_s: rate,
+            curve: RateCurve::Linear,
+            seconds: template.duration_s,
+        };
+        let seed = spec.workload.seed.wrapping_add(u64::from(point) + 1);
+        let arrivals = ArrivalSpec { law, stretches: vec![stretch], seed };
+        LoadSpec { arrivals: Some(arrivals), warmup_requests: 0, ..template.clone() }
+    };
+    match low > 0.0 && high > low {
+        true => Step::Append((1..=points).map(level).collect()),
+        // There is nothing between: one user is as much as the server takes.
+        false => Step::End,
     }
 }
 
@@ -157,11 +197,11 @@ impl CapacityCourse {
         let looks = judged.looks;
         self.judged.insert(users, judged.clone());
         if !is_sure && looks < self.looks_max {
-            return Step::Append(Box::new(self.look_at(users, false)));
+            return Step::Append(vec![self.look_at(users, false)]);
         }
         self.search.tell(users, judged.finding);
         match self.search.next() {
-            Next::Measure(users) => Step::Append(Box::new(self.look_at(users, true))),
+            Next::Measure(users) => Step::Append(vec![self.look_at(users, true)]),
             Next::Done(_) => Step::End,
         }
     }

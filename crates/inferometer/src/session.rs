@@ -160,9 +160,9 @@ impl Session {
             index += 1;
             match course.after(&self.job.spec, &self.shown, &self.sink.records) {
                 Step::GoOn => {}
-                Step::Append(load) => {
-                    self.job.spec.levels.push((*load).clone());
-                    manifest.spec.levels.push(*load);
+                Step::Append(loads) => {
+                    self.job.spec.levels.extend_from_slice(&loads);
+                    manifest.spec.levels.extend(loads);
                 }
                 Step::End => {
                     // The levels that are left out are not part of what was asked any more.
@@ -294,7 +294,9 @@ impl Session {
         let model = ReportModel::new(&run, summary);
         match &job.course {
             Course::Capacity(course) => crate::capacity::show(course, &job, &model, &style),
-            Course::Planned | Course::UntilPlateau => show(&job, &model, &style, &shown),
+            Course::Planned | Course::UntilPlateau | Course::Between { .. } => {
+                show(&job, &model, &style, &shown)
+            }
         }
         for path in &job.out {
             output::write_file(&model, path)?;

@@ -7,6 +7,7 @@
 use crate::ReportModel;
 use crate::format::{count, number, span};
 use ifm_analysis::LevelSummary;
+use ifm_analysis::level::Load;
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::Distribution;
 use maud::{Markup, html};
@@ -101,8 +102,12 @@ fn line(
     levels: &[LevelSummary],
     value: impl Fn(&LevelSummary) -> Option<f64>,
 ) -> Line {
+    // Users and rates do not share an axis.
+    let is_rate = |level: &LevelSummary| matches!(level.load(), Some(Load::ReqPerS(_)));
+    let has_rates = levels.iter().any(is_rate);
     let mut points: Vec<Point> = levels
         .iter()
+        .filter(|level| is_rate(level) == has_rates)
         .filter_map(|level| {
             Some(Point {
                 load: level.load()?.value(),

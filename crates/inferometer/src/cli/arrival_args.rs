@@ -52,10 +52,7 @@ impl ArrivalArgs {
     /// The flag that cannot be understood, and what it should be.
     pub fn schedules(&self, seed: u64) -> Result<Vec<ArrivalSpec>, Failure> {
         if !self.is_open_loop() {
-            return match self.arrivals {
-                None => Ok(Vec::new()),
-                Some(_) => Err(Failure::usage("--arrivals needs --rate, --ramp or --steps")),
-            };
+            return Ok(Vec::new());
         }
         if let Some(speed) = self.replay {
             // The rate is that of the trace, which is not open yet.
@@ -73,7 +70,24 @@ impl ArrivalArgs {
         Ok(stretches.into_iter().map(|stretches| ArrivalSpec { law, stretches, seed }).collect())
     }
 
-    fn law(&self) -> Result<ArrivalLaw, Failure> {
+    /// That nobody spaces requests that have no due times.
+    ///
+    /// # Errors
+    /// --arrivals without a rate.
+    pub fn check_law_is_used(&self) -> Result<(), Failure> {
+        match &self.arrivals {
+            Some(law) if !self.is_open_loop() => {
+                Err(Failure::usage(format!("--arrivals {law} needs --rate, --ramp or --steps")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// How requests are spaced.
+    ///
+    /// # Errors
+    /// A word that names no law.
+    pub fn law(&self) -> Result<ArrivalLaw, Failure> {
         if let Some(shape) = self.burstiness {
             return Ok(ArrivalLaw::Gamma(shape));
         }
@@ -171,6 +185,8 @@ mod tests {
 
     #[test]
     fn laws_are_named() {
+        let lonely = ArrivalArgs { arrivals: Some("poisson".to_owned()), ..args(None, None, None) };
+        assert!(lonely.check_law_is_used().is_err());
         let law = |text: &str| {
             let args =
                 ArrivalArgs { arrivals: Some(text.to_owned()), ..args(Some("1"), None, None) };
@@ -196,7 +212,5 @@ mod tests {
         ] {
             assert!(args(rate, ramp, steps).schedules(0).is_err(), "{rate:?} {ramp:?} {steps:?}");
         }
-        let lonely = ArrivalArgs { arrivals: Some("poisson".to_owned()), ..args(None, None, None) };
-        assert!(lonely.schedules(0).is_err());
     }
 }

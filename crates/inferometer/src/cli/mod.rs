@@ -8,6 +8,7 @@ pub mod duration;
 mod ending_args;
 pub mod levels;
 pub mod load_args;
+mod repeats;
 pub mod report;
 pub mod run;
 pub mod runs;

@@ -28,6 +28,7 @@ pub struct RunArgs {
 
 /// Runs the command.
 pub fn run(args: &RunArgs, words: &[String]) -> Result<Code, Failure> {
+    args.arrivals.check_law_is_used()?;
     let schedules = args.arrivals.schedules(0)?;
     let levels = match schedules.len() {
         0 => args.ending.levels(&[args.concurrency.unwrap_or(1)])?,

@@ -48,6 +48,46 @@ fn a_sweep_over_rates_names_them() {
 }
 
 #[test]
+fn guidellms_sweep_measures_both_ends_and_rates_between() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(40, 1);
+    let url = format!("http://{}", server.address());
+    let words = ["sweep", &url, "-W", "16/2", "--profile", "sweep", "--points", "2", "-n", "12"];
+    let flags = ["--max-in-flight", "4", "--arrivals", "constant", "--json"];
+    let output = run(folder.path(), &[&words[..], &flags].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = json(&output);
+    let levels = document["levels"].as_array().unwrap();
+    let users: Vec<_> = levels.iter().filter_map(|l| l["concurrency_asked"].as_u64()).collect();
+    assert_eq!(users, [1, 4]);
+    let reached = |level: &Value| {
+        let window = level.get("steady").unwrap_or(&level["whole"]);
+        window["req_per_s"].as_f64().unwrap()
+    };
+    let (low, high) = (reached(&levels[0]), reached(&levels[1]));
+    let asked: Vec<f64> = levels.iter().filter_map(|l| l["req_per_s_asked"].as_f64()).collect();
+    assert_eq!(asked.len(), 2);
+    for (rate, share) in asked.iter().zip([1.0 / 3.0, 2.0 / 3.0]) {
+        assert!((rate - (low + (high - low) * share)).abs() < 1e-6, "{low} {high} {asked:?}");
+    }
+    assert!(document["answers"]["at"].get("req_per_s_asked").is_some(), "rates are the answer");
+}
+
+#[test]
+fn levels_are_repeated_forth_and_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(2, 1);
+    let url = format!("http://{}", server.address());
+    let words = ["sweep", &url, "-W", "16/2", "-c", "1,3", "--repeat", "2", "-n", "4", "--json"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = json(&output);
+    let levels = document["levels"].as_array().unwrap();
+    let users: Vec<_> = levels.iter().map(|l| l["concurrency_asked"].as_u64().unwrap()).collect();
+    assert_eq!(users, [1, 3, 3, 1]);
+}
+
+#[test]
 fn a_trace_is_replayed_at_its_own_times() {
     let folder = tempfile::tempdir().unwrap();
     let server = paced(2, 1);
@@ -87,7 +127,9 @@ fn what_cannot_be_a_load_is_told() {
         &["run", "http://127.0.0.1:9", "--rate", "1,2"],
         &["run", "http://127.0.0.1:9", "--ramp", "5"],
         &["run", "http://127.0.0.1:9", "--rate", "1", "--arrivals", "gamma:0"],
+        &["run", "http://127.0.0.1:9", "--arrivals", "poisson"],
         &["sweep", "http://127.0.0.1:9", "--rate", "1", "-c", "2"],
+        &["sweep", "http://127.0.0.1:9", "--repeat", "2"],
         &["capacity", "http://127.0.0.1:9", "--start", "9", "--max-users", "3"],
         &["capacity", "http://127.0.0.1:9", "--precision", "2"],
     ] {

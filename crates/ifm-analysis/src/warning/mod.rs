@@ -7,12 +7,14 @@
 mod cache;
 mod client;
 mod co_arrival;
+mod cold;
 mod completeness;
 mod concurrency;
 mod counting;
 mod cut_off;
 mod drift;
 mod failures;
+mod noise;
 mod output_length;
 mod overload;
 mod prompt_length;
@@ -152,7 +154,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 14] = [
+const CHECKS: [&Check; 16] = [
     &failures::CHECK,
     &completeness::CHECK,
     &concurrency::CHECK,
@@ -165,6 +167,8 @@ const CHECKS: [&Check; 14] = [
     &cache::CHECK,
     &repeats::CHECK,
     &drift::CHECK,
+    &cold::CHECK,
+    &noise::CHECK,
     &co_arrival::CHECK,
     &samples::CHECK,
 ];

@@ -188,7 +188,7 @@ fn next_worse(load: Load, level: &LevelSummary) -> NextWorse {
 }
 
 fn level_answer(level: &LevelSummary, levels: &[LevelSummary]) -> LevelAnswer {
-    let rate_of = |level: &LevelSummary| level.window().map(|window| window.output_tok_per_s);
+    let rate_of = LevelSummary::output_tok_per_s;
     let output_tok_per_s = rate_of(level);
     let best = levels.iter().filter_map(rate_of).fold(0.0, f64::max);
     let speed = level.user_tok_per_s();

@@ -50,6 +50,11 @@ impl Api {
         Api::Rerank,
     ];
 
+    /// Whether answers are generated tokens, so that a rate of them means something.
+    pub fn generates(self) -> bool {
+        !matches!(self, Api::Embeddings | Api::Rerank)
+    }
+
     /// Whether the server puts a prompt into the model's chat template.
     pub fn has_template(self) -> bool {
         match self {

@@ -104,7 +104,7 @@ fn row(level: &LevelSummary, is_fitting: bool) -> [String; 10] {
     [
         load(level.load()),
         window.map_or_else(absent, |window| number(window.req_per_s)),
-        window.map_or_else(absent, |window| number(window.output_tok_per_s)),
+        level.output_tok_per_s().map_or_else(absent, number),
         speed.unwrap_or_else(absent),
         time(&level.latencies.ttft_ns, 50.0),
         time(&level.latencies.ttft_ns, 99.0),

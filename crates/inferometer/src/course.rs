@@ -98,7 +98,7 @@ fn is_plateau(levels: &[LevelSummary]) -> bool {
     if last.counts.error_rate().is_some_and(|rate| rate > PLATEAU_ERROR_RATE) {
         return true;
     }
-    let speed = |level: &LevelSummary| level.window().map(|window| window.output_tok_per_s);
+    let speed = LevelSummary::output_tok_per_s;
     let gains_little = |pair: &[LevelSummary]| match (speed(&pair[0]), speed(&pair[1])) {
         (Some(before), Some(after)) => after < before * (1.0 + PLATEAU_GAIN),
         _ => false,

@@ -49,6 +49,8 @@ pub struct LevelSummary {
     pub tokens: TokenFacts,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
+    /// Whether answers are generated tokens.
+    pub generates: bool,
     /// Requests that met every term of the latency target; absent without a target, and where the
     /// target names something that this level cannot show.
     pub goodput: Option<Goodput>,
@@ -60,6 +62,11 @@ impl LevelSummary {
     /// The window that headline numbers are taken from: steady if there is one, else whole.
     pub fn window(&self) -> Option<&WindowSummary> {
         self.steady.as_ref().or(self.whole.as_ref())
+    }
+
+    /// Output tokens per second in [`LevelSummary::window`]; absent where answers are no tokens.
+    pub fn output_tok_per_s(&self) -> Option<f64> {
+        Some(self.window().filter(|_| self.generates)?.output_tok_per_s)
     }
 
     /// Requests in flight that were asked for; absent in an open loop, where the server decides.
@@ -163,6 +170,7 @@ pub(crate) fn summarize_measured(
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
         turns: turns::by_turn(measured, &percentiles),
+        generates: spec.target.api.generates(),
         whole: windows.whole,
         steady: windows.steady,
         steady_absent_because: windows.steady_absent_because,

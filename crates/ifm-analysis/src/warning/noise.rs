@@ -25,7 +25,7 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     }
     let findings = loads.iter().filter_map(|(load, levels)| {
         let spreads = [
-            spread("output tok/s", levels, |level| Some(level.window()?.output_tok_per_s)),
+            spread("output tok/s", levels, LevelSummary::output_tok_per_s),
             spread("median TTFT", levels, |level| {
                 level.latencies.ttft_ns.as_ref().and_then(Distribution::median)
             }),

@@ -63,7 +63,7 @@ pub(super) fn charts(model: &ReportModel) -> Vec<Chart> {
             line("p99", "two", levels, |level| Some(pick(level)?.percentile(99.0)?.value)),
         ]
     };
-    let output = line("output", "one", levels, |level| Some(level.window()?.output_tok_per_s));
+    let output = line("output", "one", levels, LevelSummary::output_tok_per_s);
     let all = [
         Chart {
             id: "chart-output",

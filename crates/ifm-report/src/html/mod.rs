@@ -237,7 +237,7 @@ fn levels(model: &ReportModel) -> Markup {
     let largest = |value: fn(&LevelSummary) -> Option<f64>| {
         model.summary.levels.iter().filter_map(value).fold(0.0, f64::max)
     };
-    let output = |level: &LevelSummary| level.window().map(|window| window.output_tok_per_s);
+    let output = LevelSummary::output_tok_per_s;
     let speed = |level: &LevelSummary| level.user_tok_per_s().map(|(speed, _)| speed);
     let (output_max, speed_max) = (largest(output), largest(speed));
     html! {

@@ -115,9 +115,9 @@ fn level(level: &LevelSummary) -> Value {
         .set_known("req_per_s_asked", rate_of(level.load()))
         .set_known("complete", level.complete)
         .set("requests", requests.take())
-        .set_known("steady", level.steady.as_ref().map(window))
+        .set_known("steady", level.steady.as_ref().map(|steady| window(steady, level.generates)))
         .set_known("steady_absent_because", level.steady_absent_because.as_deref())
-        .set_known("whole", level.whole.as_ref().map(window))
+        .set_known("whole", level.whole.as_ref().map(|whole| window(whole, level.generates)))
         .set("latency", latencies(&level.latencies))
         .set("tokens", tokens(&level.tokens))
         .set_known(
@@ -158,7 +158,7 @@ fn turns(level: &LevelSummary) -> Vec<Value> {
     level.turns.iter().map(turn).collect()
 }
 
-fn window(summary: &WindowSummary) -> Value {
+fn window(summary: &WindowSummary, generates: bool) -> Value {
     let concurrency = summary.concurrency;
     let mut object = Object::default();
     object
@@ -168,7 +168,7 @@ fn window(summary: &WindowSummary) -> Value {
         .set("ok", summary.ok)
         .set("req_per_s", summary.req_per_s)
         .set_known("good_req_per_s", summary.good_req_per_s)
-        .set("output_tok_per_s", summary.output_tok_per_s)
+        .set_known("output_tok_per_s", generates.then_some(summary.output_tok_per_s))
         .set_known("total_tok_per_s", summary.total_tok_per_s)
         .set("output_tokens", summary.output_tokens)
         .set("output_tokens_incomplete", summary.output_tokens_incomplete)

@@ -16,7 +16,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     let mut lines = vec![fact("load", &load_words(level.load()))];
     lines.push(fact("requests", &accounting(level)));
     for window in [&level.steady, &level.whole].into_iter().flatten() {
-        lines.push(fact(window.window.kind.word(), &rates(window)));
+        lines.push(fact(window.window.kind.word(), &rates(window, level.generates)));
     }
     if let Some(reason) = &level.steady_absent_because {
         lines.push(fact("", &format!("no steady window: {reason}")));
@@ -65,8 +65,11 @@ fn fact(name: &str, text: &str) -> String {
     format!(" {name:<10} {text}").trim_end().to_owned()
 }
 
-fn rates(window: &WindowSummary) -> String {
-    let mut parts = vec![format!("{} output tok/s", number(window.output_tok_per_s))];
+fn rates(window: &WindowSummary, generates: bool) -> String {
+    let mut parts = Vec::new();
+    if generates {
+        parts.push(format!("{} output tok/s", number(window.output_tok_per_s)));
+    }
     parts.extend(window.total_tok_per_s.map(|rate| format!("{} total tok/s", number(rate))));
     parts.push(format!("{} req/s", number(window.req_per_s)));
     parts.extend(window.good_req_per_s.map(|rate| format!("{} good req/s", number(rate))));

@@ -62,7 +62,7 @@ const COLUMNS: [Column; 9] = [
         head: |_| "out tok/s".to_owned(),
         width: 11,
         drop_order: 0,
-        cell: |level| rate(level.window().map(|window| window.output_tok_per_s)),
+        cell: |level| rate(level.output_tok_per_s()),
     },
     Column { head: |_| "tok/s/user".to_owned(), width: 11, drop_order: 2, cell: speed },
     Column {

@@ -20,6 +20,7 @@ mod shared;
 mod slot;
 pub mod tls;
 mod transport;
+mod waiting;
 
 pub use histogram::Histogram;
 pub use level::{DriveError, Evidence, LevelResult, drive_level};

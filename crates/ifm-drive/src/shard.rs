@@ -9,6 +9,7 @@ use crate::plan::{LevelPlan, Loop, StopLevel};
 use crate::shared::Shared;
 use crate::slot::{Active, Asked, Done, Line, Message, Segment, Slot};
 use crate::transport::Transport;
+use crate::waiting::{WAIT_NS, Waiting};
 use ifm_core::outcome::TimeoutKind;
 use ifm_core::record::Phase;
 use ifm_sys::{ClockPair, Interest, Poller, enable_stamps, mono_ns, socket, thread};
@@ -25,12 +26,6 @@ const CONNECTS_AT_ONCE: usize = 64;
 const OPEN_AHEAD_MAX: usize = 256;
 /// How often limits, the stop and the clocks are looked at.
 const SWEEP_NS: u64 = 20_000_000;
-/// Longest wait when nothing is ready.
-const WAIT_NS: u64 = 5_000_000;
-/// Wait while a slot is free and a request is on its way from the feeder.
-const WAIT_FOR_FEED_NS: u64 = 100_000;
-/// How long before a due time the loop no longer sleeps: about what waking up takes.
-const AWAKE_NS: u64 = 60_000;
 /// How long arrivals are left to gather before they are read, while they come faster than that.
 ///
 /// Waking up costs more than reading. The kernel has stamped what waits, and events of one stream
@@ -614,36 +609,6 @@ impl<'level> Shard<'level> {
                 self.flush(index);
                 None
             }
-        }
-    }
-}
-
-/// What a free slot waits for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waiting {
-    /// No slot is free, or nothing more comes.
-    No,
-    /// A request on its way from the feeder.
-    ForFeed,
-    /// The due time of the next request.
-    Until { due_ns: u64 },
-}
-
-impl Waiting {
-    /// How long to wait for sockets.
-    fn timeout_ns(self, now: u64) -> u64 {
-        match self {
-            Waiting::No => WAIT_NS,
-            Waiting::ForFeed => WAIT_FOR_FEED_NS,
-            Waiting::Until { .. } => WAIT_NS.min(self.rest_ns(now)),
-        }
-    }
-
-    /// How long nothing has to be sent for certain.
-    fn rest_ns(self, now: u64) -> u64 {
-        match self {
-            Waiting::No | Waiting::ForFeed => u64::MAX,
-            Waiting::Until { due_ns } => due_ns.saturating_sub(now).saturating_sub(AWAKE_NS),
         }
     }
 }

@@ -1,5 +1,5 @@
 #![forbid(unsafe_code)]
-//! What to send: prompts of an exact length, reproducible from a seed.
+//! What to send: prompts of an exact length, and data sets, reproducible from a seed.
 //!
 //! A speed depends on how long the prompts are and on whether the server has
 //! seen them before, so both are made certain here: each prompt encodes to
@@ -7,17 +7,20 @@
 //! prefix cache could use, unless a shared prefix is asked for. Item `k` depends
 //! on the seed and on `k` alone, so any request of a run can be made again.
 //!
+//! A data set is chosen from its file as the tool chooses that made it known, bit for
+//! bit; what was chosen, by which rule and from which bytes stands in the facts.
+//!
 //! ```
 //! use ifm_tokenizer::Tokenizer;
-//! use ifm_workload::{Generator, RandomSpec, Shape};
+//! use ifm_workload::{WorkloadRequest, open};
 //!
 //! let tokenizer = Tokenizer::embedded()?;
-//! let shape: Shape = "random:1500/250".parse()?;
-//! let mut generator = Generator::random(&RandomSpec::from_shape(&shape, 7), &tokenizer)?;
-//! let item = generator.next_item()?;
+//! let workload = open(&WorkloadRequest::new("random:1500/250", 7), &tokenizer)?;
+//! let item = workload.dataset.item(0)?;
 //! let turn = &item.turns[0];
 //! assert_eq!(turn.output_tokens, Some(250));
 //! assert_eq!(tokenizer.encode(turn.prompt.as_text().unwrap())?.len(), 1500);
+//! assert_eq!(workload.facts.items, None);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -46,7 +49,6 @@ pub mod request;
 mod rng;
 mod scale;
 mod select;
-mod shape;
 mod source;
 mod think;
 mod trace;
@@ -60,10 +62,9 @@ pub use facts::WorkloadFacts;
 pub use generator::Generator;
 pub use hub::HubAccess;
 pub use lengths::{LengthCounts, LengthPair, LengthRange, Lengths, RangeRatio, TOKENS_MAX};
-pub use open::{OpenedWorkload, kind_of, open};
+pub use open::{OpenedWorkload, open};
 pub use preset::{Preset, load as presets};
 pub use preview::{Preview, Sample, preview};
 pub use request::{AfterLast, Answers, OnBadRow, WorkloadRequest};
 pub use rng::{Draws, Rng, Stream};
 pub use scale::{LengthScale, word_texts};
-pub use shape::{SCENARIOS, Scenario, Shape};

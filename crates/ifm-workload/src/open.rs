@@ -72,16 +72,6 @@ pub fn open(
     Ok(OpenedWorkload { dataset, facts: opening.facts })
 }
 
-/// What is needed to know of a name before anything is read: its kind, and whether its
-/// items are made up without an end.
-///
-/// # Errors
-/// [`WorkloadError::Shape`] for a name that stands for nothing, and
-/// [`WorkloadError::Preset`].
-pub fn kind_of(request: &WorkloadRequest) -> Result<&'static DatasetKind, WorkloadError> {
-    resolve(request).map(|named| named.kind)
-}
-
 fn resolve(request: &WorkloadRequest) -> Result<Named, WorkloadError> {
     let (name, mut options) = Options::split(request.text.trim())?;
     let presets = preset::load(request.preset_folder.as_deref())?;
@@ -105,15 +95,15 @@ fn find_kind(name: &str) -> Result<(&'static DatasetKind, String), WorkloadError
     if let Some(kind) = DATASETS.iter().find(|kind| kind.is_called(word)) {
         return Ok((kind, body.to_owned()));
     }
-    // A data set of the hub by its own name: the kind that is made for it, else rows of
-    // prompts.
-    if word == "hub" {
+    // A data set of the hub by its own name, or as vLLM's `hf`: the kind that is made for
+    // it, else rows of prompts.
+    if word == "hub" || word == "hf" {
         let repository = body.split('/').take(2).collect::<Vec<_>>().join("/");
         let known = |kind: &&DatasetKind| kind.hub.iter().any(|set| set.repository == repository);
         let word = if DATASETS.iter().any(|kind| known(&kind)) { "" } else { "custom" };
         let kind = DATASETS.iter().find(|kind| known(kind) || kind.name == word);
         if let Some(kind) = kind {
-            return Ok((kind, name.to_owned()));
+            return Ok((kind, format!("hub:{body}")));
         }
     }
     Err(unknown(name))

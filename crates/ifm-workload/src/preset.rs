@@ -113,3 +113,22 @@ fn read(file: &str, text: &str) -> Result<Preset, WorkloadError> {
         false => Ok(preset),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_file_is_in_the_program() {
+        let folder = fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/presets")).unwrap();
+        let files = folder.map(|file| file.unwrap().file_name().into_string().unwrap());
+        let listed = EMBEDDED.iter().map(|(file, _)| (*file).to_owned());
+        assert_eq!(files.collect::<BTreeSet<_>>(), listed.collect::<BTreeSet<_>>());
+        for (preset, (file, _)) in embedded().unwrap().iter().zip(EMBEDDED) {
+            assert_eq!(*file, format!("{}.toml", preset.name));
+            assert!(!preset.source.is_empty(), "{file}");
+        }
+    }
+}

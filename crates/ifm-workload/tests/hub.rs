@@ -157,7 +157,11 @@ fn a_known_data_set_knows_its_file() {
     ] {
         assert!(error.contains(part), "{error}");
     }
-    for text in ["sharegpt", "hub:anon8231489123/ShareGPT_Vicuna_unfiltered"] {
+    for text in [
+        "sharegpt",
+        "hub:anon8231489123/ShareGPT_Vicuna_unfiltered",
+        "hf:anon8231489123/ShareGPT_Vicuna_unfiltered",
+    ] {
         let opened = opens(text, Some(&server), cache.path()).unwrap();
         assert_eq!(opened.facts.kind, "sharegpt");
         assert_eq!(opened.facts.files[0].name, file);

@@ -306,6 +306,15 @@ fn poems_are_cut_to_exact_lengths() {
         prompts.insert(text(&item).to_owned());
     }
     assert_eq!(prompts.len(), 60);
+    // A tokenizer that takes a text as one piece: there, tokens of lines need not add up.
+    let json = tokenizer().to_json().unwrap().replace("\"use_regex\":true", "\"use_regex\":false");
+    let whole = Tokenizer::from_bytes("whole", json.as_bytes()).unwrap();
+    assert_eq!(whole.pieces("one\ntwo three\n").unwrap().len(), 1);
+    let workload = open(&WorkloadRequest::new("sonnet:40-300/5", 7), &whole).unwrap();
+    for id in 0..20 {
+        let item = workload.dataset.item(id).unwrap();
+        assert_eq!(whole.encode(text(&item)).unwrap().len(), lengths(&item).0 as usize);
+    }
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("poem.txt");
     fs::write(&path, "one line of mine\n\nanother line\n").unwrap();

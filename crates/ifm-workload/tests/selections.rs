@@ -3,7 +3,7 @@
 //! `golden/selections.txt` was written by `golden/selections.py`, which says with which versions. The
 //! files are made here again, word for word; a line is a name, how many were chosen, the tokens of
 //! their prompts, and a SHA-256 over prompts and lengths in order.
-use std::{fmt::Write as _, fs, path::PathBuf};
+use std::{fmt::Write as _, fs, path::PathBuf, sync::OnceLock};
 
 use ifm_core::Prompt;
 use ifm_tokenizer::Tokenizer;
@@ -61,9 +61,13 @@ fn folder() -> tempfile::TempDir {
 }
 
 fn sharegpt(folder: &tempfile::TempDir) -> PathBuf {
+    static CONTENT: OnceLock<Vec<u8>> = OnceLock::new();
     let path = folder.path().join("sharegpt.json");
-    let content = serde_json::to_vec(&conversations(2023, 5000)).expect("it is JSON");
-    assert_eq!(golden("file"), [format!("file {} {}", content.len(), hex(&content))]);
+    let content = CONTENT.get_or_init(|| {
+        let content = serde_json::to_vec(&conversations(2023, 5000)).expect("it is JSON");
+        assert_eq!(golden("file"), [format!("file {} {}", content.len(), hex(&content))]);
+        content
+    });
     fs::write(&path, content).expect("it is written");
     path
 }

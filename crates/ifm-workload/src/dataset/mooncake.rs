@@ -2,8 +2,8 @@
 //!
 //! The trace holds no text. Each hash stands for a block of 512 tokens; equal hashes give
 //! equal text at equal places, so a prefix cache finds what it found when the trace was
-//! recorded. Nothing depends on the process that makes the text, unlike vLLM's
-//! `timed_trace`.
+//! recorded. vLLM's `timed_trace` takes blocks of 16 tokens if nothing else is said, and
+//! makes other text in each process.
 //!
 //! Not here: sending at the right time (whoever sends).
 
@@ -26,7 +26,7 @@ use crate::{
 /// The data set's entry in the registry.
 pub const KIND: DatasetKind = DatasetKind {
     name: "mooncake",
-    aliases: &["trace", "timed_trace"],
+    aliases: &["trace"],
     usage: "mooncake:FILE",
     summary: "a trace of times, lengths and shared blocks, with made-up text",
     ignore_eos: true,

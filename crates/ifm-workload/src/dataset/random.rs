@@ -16,7 +16,6 @@ use crate::{
     request::AfterLast,
     rng::{Rng, Stream},
     scale::LengthScale,
-    shape::Shape,
     think::Think,
 };
 
@@ -54,17 +53,6 @@ pub struct RandomSpec {
 }
 
 impl RandomSpec {
-    /// The lengths of a shape, no shared prefix.
-    pub fn from_shape(shape: &Shape, seed: u64) -> Self {
-        Self {
-            prompt_tokens: shape.prompt_tokens(),
-            output_tokens: shape.output_tokens(),
-            shared_prefix_tokens: 0,
-            seed,
-            scale: LengthScale::EXACT,
-        }
-    }
-
     /// Fixed lengths, no shared prefix.
     ///
     /// # Errors

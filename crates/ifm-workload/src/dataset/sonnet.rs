@@ -6,10 +6,10 @@
 //!
 //! Not here: random words (`random`).
 
-use std::path::Path;
+use std::{collections::HashSet, path::Path};
 
 use ifm_core::Prompt;
-use ifm_tokenizer::Tokenizer;
+use ifm_tokenizer::{Tokenizer, TokenizerError};
 
 use super::{Dataset, DatasetKind, WorkItem};
 use crate::{
@@ -48,7 +48,10 @@ const ATTEMPTS_MAX: u32 = 64;
 /// The data set.
 struct Lines {
     tokenizer: Tokenizer,
-    lines: Vec<Box<str>>,
+    /// Each line with the tokens of it and of the break after it.
+    lines: Vec<(Box<str>, u32)>,
+    /// Whether tokens end where lines end, so that those of lines add up.
+    adds_up: bool,
     /// What every prompt begins with.
     prefix: String,
     prompt: Lengths,
@@ -96,7 +99,13 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let LengthPair { prompt, output, .. } = pair;
     let tokenizer = opening.tokenizer.clone();
     let scale = opening.request.scale;
-    Ok(Box::new(Lines { tokenizer, lines, prefix, prompt, output, streams, scale }))
+    let adds_up = ends_at_breaks(&tokenizer, &lines)?;
+    let count = |line: Box<str>| {
+        let tokens = tokenizer.encode(&format!("{line}\n"))?.len() as u32;
+        Ok::<_, TokenizerError>((line, tokens))
+    };
+    let lines = lines.into_iter().map(count).collect::<Result<Vec<_>, _>>()?;
+    Ok(Box::new(Lines { tokenizer, lines, adds_up, prefix, prompt, output, streams, scale }))
 }
 
 fn facts_have_file(opening: &Opening<'_>) -> bool {
@@ -126,6 +135,18 @@ fn read(opening: &mut Opening<'_>, path: &Path) -> Result<String, WorkloadError>
     Ok(text)
 }
 
+/// Whether no token crosses the end of a line. Tokenizers split by kinds of characters, so
+/// the lines in one order tell for all.
+fn ends_at_breaks(tokenizer: &Tokenizer, lines: &[Box<str>]) -> Result<bool, TokenizerError> {
+    /// Lines that are looked at.
+    const LINES: usize = 1000;
+    let text = lines.iter().take(LINES).map(|line| format!("{line}\n")).collect::<String>();
+    let ends = tokenizer.pieces(&text)?.into_iter().map(|piece| piece.end);
+    let ends = ends.collect::<HashSet<_>>();
+    let mut breaks = text.match_indices('\n');
+    Ok(breaks.all(|(place, _)| ends.contains(&(place + 1))))
+}
+
 /// The instruction and the first lines, of about `tokens` tokens and not more.
 fn prefix(tokenizer: &Tokenizer, lines: &[Box<str>], tokens: u32) -> Result<String, WorkloadError> {
     let mut text = String::new();
@@ -140,23 +161,29 @@ fn prefix(tokenizer: &Tokenizer, lines: &[Box<str>], tokens: u32) -> Result<Stri
 }
 
 impl Lines {
-    /// The shared beginning and drawn lines, cut to exactly `tokens` tokens.
+    /// The shared beginning and drawn lines, cut to exactly the tokens asked for.
     fn text(&self, asked: u32, mut draws: Draws) -> Result<String, WorkloadError> {
         let tokens = self.scale.text_tokens(asked);
         let mut text = self.prefix.clone();
-        let mut ids = Vec::new();
-        // Lines of poems have some ten tokens; a first guess saves most of the encoding.
-        let mut lines = tokens / 8 + 2;
-        while ids.len() < tokens as usize {
-            for _ in 0..lines {
-                let line = draws.below(self.lines.len() as u32) as usize;
-                text.push_str(self.lines.get(line).map_or("", AsRef::as_ref));
-                text.push('\n');
+        let mut have = self.tokenizer.encode(&text)?.len() as u32;
+        while have < tokens {
+            let line = draws.below(self.lines.len() as u32) as usize;
+            let Some((line, count)) = self.lines.get(line) else { break };
+            if self.adds_up && have + count > tokens {
+                let ids = self.tokenizer.encode(&format!("{line}\n"))?;
+                return Ok(text + &self.cut(&ids, tokens - have)?);
             }
-            lines = lines / 2 + 1;
-            ids = self.tokenizer.encode(&text)?;
+            text.push_str(line);
+            text.push('\n');
+            have += count;
+            if !self.adds_up && have >= tokens {
+                have = self.tokenizer.encode(&text)?.len() as u32;
+            }
         }
-        self.cut(&ids, tokens)
+        match self.adds_up {
+            true => Ok(text),
+            false => self.cut(&self.tokenizer.encode(&text)?, tokens),
+        }
     }
 
     /// Cuts a text after a number of tokens, and mends its end where pieces of words

@@ -10,6 +10,7 @@ pub mod answer;
 pub mod capacity;
 pub mod comparison;
 pub mod definitions;
+pub mod gate;
 pub mod goodput;
 pub mod health;
 pub mod level;

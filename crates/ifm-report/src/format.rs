@@ -146,6 +146,10 @@ pub(crate) fn ascii(text: &str) -> String {
             '≤' => ascii.push_str("<="),
             '≥' => ascii.push_str(">="),
             '…' => ascii.push_str("..."),
+            '±' => ascii.push_str("+/-"),
+            '−' => ascii.push('-'),
+            '×' => ascii.push('x'),
+            '≈' => ascii.push('~'),
             c if c.is_ascii() => ascii.push(c),
             _ => ascii.push('?'),
         }

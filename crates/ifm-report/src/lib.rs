@@ -5,7 +5,9 @@
 //! clocks; the caller says how wide its terminal is and whether it shows colours.
 #![forbid(unsafe_code)]
 
+mod comparison;
 mod format;
+mod gate;
 mod html;
 mod json;
 mod markdown;
@@ -18,6 +20,11 @@ mod words;
 #[cfg(test)]
 mod testing;
 
+pub use comparison::{
+    comparison_json, comparison_markdown, comparison_terminal, ranking_json, ranking_markdown,
+    ranking_terminal,
+};
+pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use html::html;
 pub use json::{SCHEMA_VERSION, json, request_line};
 pub use markdown::markdown;

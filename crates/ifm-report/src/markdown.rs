@@ -134,7 +134,7 @@ fn method(model: &ReportModel) -> String {
 }
 
 /// Text that Markdown and HTML leave as it is.
-fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -1,7 +1,13 @@
 //! Runs for the tests of this crate.
 
 use crate::ReportModel;
-use ifm_analysis::testing::{closed_loop, failed, run};
+use ifm_analysis::comparison::{
+    Comparison, Measure, Member, Ranking, Settings, Side, compare, rank,
+};
+use ifm_analysis::gate::{Bound, GateResult, Suggestion, Threshold, judge, measures, suggest};
+use ifm_analysis::level::Load;
+use ifm_analysis::slo;
+use ifm_analysis::testing::{NoisyLoop, closed_loop, failed, noisy_run, run};
 use ifm_core::RunData;
 
 /// Three levels: 1 and 4 users inside the target, 8 outside with one failed request.
@@ -25,4 +31,82 @@ pub(crate) fn all_failed() -> RunData {
 
 pub(crate) fn model(run: &RunData) -> ReportModel {
     ReportModel::new(run, ifm_analysis::summarize(run))
+}
+
+/// Levels with the given users and ITL in milliseconds.
+fn noisy(seed: u64, levels: &[(u32, f64)]) -> RunData {
+    let level = |(users, itl_ms): &(u32, f64)| NoisyLoop {
+        users: *users,
+        rounds: 400 / users,
+        ttft_ms: 100.0,
+        itl_ms: *itl_ms,
+        tokens: 12,
+        spread: 0.1,
+        memory: 0.0,
+        seed: seed + u64::from(*users),
+    };
+    noisy_run(&levels.iter().map(level).collect::<Vec<_>>())
+}
+
+fn settings() -> Settings {
+    let slo = slo::parse("itl:p50<30ms").expect("a target");
+    Settings { resamples: 400, slo, ..Settings::default() }
+}
+
+fn side(label: &str, run: &RunData, measures: &[Measure]) -> Side {
+    let settings = settings();
+    Side { label: label.to_owned(), members: vec![Member::of(run, measures, &settings.slo)] }
+}
+
+/// Two sweeps: the second is faster for one user, slower for sixteen, and between them only the
+/// first was measured. Its seed and its number of processors differ.
+pub(crate) fn compared() -> Comparison {
+    let measures = Measure::DEFAULT;
+    let base = noisy(1, &[(1, 10.0), (4, 14.0), (16, 20.0)]);
+    let mut other = noisy(50, &[(1, 8.0), (16, 40.0)]);
+    other.manifest.spec.workload.seed = 9;
+    other.manifest.run_id = "8812cafe".to_owned();
+    other.manifest.host.cpus = 4;
+    let (a, b) = (side("base", &base, &measures), side("other", &other, &measures));
+    compare(&a, &[b], &settings())
+}
+
+/// Three runs by output, of which two are alike.
+pub(crate) fn ranked() -> Ranking {
+    let runs = [("slow", 1, 20.0), ("fast", 2, 10.0), ("fast too", 3, 10.0)];
+    let sides = runs.map(|(label, seed, itl_ms)| {
+        side(label, &noisy(seed, &[(4, itl_ms)]), &[Measure::OutputRate])
+    });
+    rank(&sides, Measure::OutputRate, Load::Users(4), &settings())
+}
+
+/// Four thresholds: one passes, two fail, one is left open.
+pub(crate) fn gated() -> GateResult {
+    let max = |text: &str| Threshold::parse(text, Bound::Max).expect(text);
+    let thresholds = [
+        max("itl.p50@4=50ms"),
+        max("itl.p50@4=9ms"),
+        max("ttft.p99@4=1s"),
+        Threshold::parse("out_tok_s@4=-3%", Bound::Min).expect("a threshold"),
+    ];
+    let measures = measures(&thresholds);
+    let few = NoisyLoop {
+        users: 4,
+        rounds: 60,
+        ttft_ms: 100.0,
+        itl_ms: 14.0,
+        tokens: 12,
+        spread: 0.1,
+        memory: 0.0,
+        seed: 7,
+    };
+    let run = side("new", &noisy_run(&[few]), &measures);
+    let base = side("main", &noisy(1, &[(4, 10.0)]), &measures);
+    judge(&run, Some(&base), &thresholds, &settings()).expect("a gate")
+}
+
+/// A thresholds file to begin with.
+pub(crate) fn template() -> String {
+    let run = side("main", &noisy(1, &[(1, 8.0), (4, 10.0), (16, 20.0)]), &Suggestion::measures());
+    crate::gate_template(&suggest(&run, &settings()).expect("levels"))
 }

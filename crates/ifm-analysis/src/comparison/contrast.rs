@@ -102,6 +102,8 @@ pub enum Doubt {
     NoValue,
     /// A value is zero or can be, so there is no ratio.
     NoRatio,
+    /// A side lies between two measured loads, and against them the verdicts differ.
+    Between,
     /// The interval reaches from no difference to a relevant one.
     Wide,
     /// There is a difference, but whether it is relevant is not settled.
@@ -117,6 +119,7 @@ impl Doubt {
             Doubt::Short(_) => "too_few",
             Doubt::NoValue => "no_value",
             Doubt::NoRatio => "no_ratio",
+            Doubt::Between => "between_loads",
             Doubt::Wide => "wide",
             Doubt::Size => "size",
             Doubt::Correction => "correction",
@@ -130,6 +133,7 @@ impl fmt::Display for Doubt {
             Doubt::Short(shortage) => return write!(formatter, "{shortage}"),
             Doubt::NoValue => "a side has no value",
             Doubt::NoRatio => "no ratio of values at zero",
+            Doubt::Between => "between two measured loads that do not agree",
             Doubt::Wide => "the interval is too wide",
             Doubt::Size => "they differ, by how much is open",
             Doubt::Correction => "not sure among so many comparisons",

@@ -3,7 +3,7 @@
 //! A difference is expected (it is what is being compared), deserves a warning, or makes the sides
 //! unlike, so that their numbers do not answer one question. What is not here: the numbers.
 
-use super::side::{Lengths, Member, Side, is_same};
+use super::side::{Lengths, Member, Side, is_same, load_words};
 use ifm_core::{HealthVerdict, RunState};
 
 /// Mean lengths that differ by a larger share than this make sides unlike.
@@ -263,10 +263,7 @@ fn measured_lengths(a: &Side, b: &Side) -> Vec<Difference> {
         let Some(second) = of_b.iter().find(|second| is_same(first.load, second.load)) else {
             continue;
         };
-        let at = match first.load {
-            crate::level::Load::Users(users) => format!("at {users} users"),
-            crate::level::Load::ReqPerS(rate) => format!("at {rate} req/s"),
-        };
+        let at = format!("at {}", load_words(first.load));
         let mut add = |what: &str, kind, a: Option<f64>, b: Option<f64>| {
             if let (Some(a), Some(b)) = (a, b)
                 && is_far(a, b)

@@ -8,7 +8,7 @@
 pub mod capacity;
 pub mod contrast;
 pub mod difference;
-mod evidence;
+pub(crate) mod evidence;
 pub mod measure;
 pub mod pair;
 pub mod rank;
@@ -33,7 +33,7 @@ use difference::differences;
 use evidence::{Drawing, Evidence};
 use ifm_core::spec::SloSpec;
 use pair::{Draft, drafts, loads};
-use side::AtLoad;
+use side::{AtLoad, load_words};
 
 /// How sides are compared.
 #[derive(Debug, Clone)]
@@ -103,6 +103,10 @@ pub struct SideHead {
     pub models: Vec<String>,
     /// The loads that were measured, rising.
     pub loads: Vec<Load>,
+    /// Whether gaps are between events that may hold several tokens.
+    pub is_inter_event: bool,
+    /// The command line of its first run.
+    pub command: Vec<String>,
 }
 
 /// A side held against the baseline.
@@ -202,7 +206,7 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
     }
 }
 
-fn head(side: &Side, at: &[AtLoad]) -> SideHead {
+pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
     let mut models: Vec<String> =
         side.members.iter().map(|run| run.manifest.spec.target.model.clone()).collect();
     models.dedup();
@@ -211,19 +215,15 @@ fn head(side: &Side, at: &[AtLoad]) -> SideHead {
         runs: side.members.iter().map(|run| run.manifest.run_id.clone()).collect(),
         models,
         loads: at.iter().map(|at| at.load).collect(),
+        is_inter_event: side.members.iter().any(|run| run.is_inter_event),
+        command: side.members.first().map(|run| run.manifest.command.clone()).unwrap_or_default(),
     }
 }
 
 /// That no load of one side is, or lies between, loads of the other.
 fn no_common_load(a: &[AtLoad], b: &[AtLoad]) -> Difference {
     let words = |side: &[AtLoad]| {
-        let loads: Vec<String> = side
-            .iter()
-            .map(|at| match at.load {
-                Load::Users(users) => format!("{users} users"),
-                Load::ReqPerS(rate) => format!("{rate} req/s"),
-            })
-            .collect();
+        let loads: Vec<String> = side.iter().map(|at| load_words(at.load)).collect();
         Some(if loads.is_empty() { "none".to_owned() } else { loads.join(", ") })
     };
     let (what, kind) = ("loads, of which none is common".to_owned(), DifferenceKind::Unlike);

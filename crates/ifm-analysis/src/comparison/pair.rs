@@ -29,7 +29,7 @@ pub struct Row {
     /// The same corrected for all rows that were tested together.
     pub p_corrected: Option<f64>,
     /// The smallest change that would have been found with a chance of 80 %: a share of the first
-    /// side's value, or points of a share.
+    /// side's value, or points of a share. Absent where a side lies between two measured loads.
     pub detectable: Option<f64>,
     /// What the interval rests on.
     pub basis: Option<Basis>,
@@ -66,6 +66,14 @@ impl Draft {
         let (verdict, doubt) = match (&self.contrast, p_corrected) {
             (Err(doubt), _) => (Verdict::Inconclusive, Some(doubt.clone())),
             (Ok(contrast), p) => judge(self.measure, contrast, p.unwrap_or(1.0), rules),
+        };
+        let is_interpolated =
+            [self.a, self.b].into_iter().flatten().any(|cell| cell.is_interpolated);
+        let doubt = match doubt {
+            Some(Doubt::Wide | Doubt::Size | Doubt::Correction) if is_interpolated => {
+                Some(Doubt::Between)
+            }
+            doubt => doubt,
         };
         let contrast = self.contrast.ok();
         Row {
@@ -206,7 +214,6 @@ fn all_contrasts(a: &Place, b: &Place, measure: Measure, rules: &Rules) -> Resul
 fn hull(a: Contrast, b: Contrast, measure: Measure) -> Contrast {
     let none = if measure.is_share() { 0.0 } else { 1.0 };
     let apart = (a.change.value > none) != (b.change.value > none);
-    let larger = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
     Contrast {
         change: Estimate {
             value: a.change.value,
@@ -214,7 +221,7 @@ fn hull(a: Contrast, b: Contrast, measure: Measure) -> Contrast {
             high: a.change.high.max(b.change.high),
         },
         p: if apart { 1.0 } else { a.p.max(b.p) },
-        detectable: larger(a.detectable, b.detectable),
+        detectable: None,
         basis: a.basis,
         shortage: a.shortage.or(b.shortage),
     }

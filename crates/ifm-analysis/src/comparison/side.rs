@@ -212,3 +212,12 @@ pub(crate) fn order(a: Load, b: Load) -> std::cmp::Ordering {
     let kind = |load: Load| matches!(load, Load::ReqPerS(_));
     kind(a).cmp(&kind(b)).then(a.value().total_cmp(&b.value()))
 }
+
+/// A load in words.
+pub(crate) fn load_words(load: Load) -> String {
+    match load {
+        Load::Users(1) => "1 user".to_owned(),
+        Load::Users(users) => format!("{users} users"),
+        Load::ReqPerS(rate) => format!("{rate} req/s"),
+    }
+}

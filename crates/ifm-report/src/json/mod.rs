@@ -17,22 +17,22 @@ pub const SCHEMA_VERSION: &str = "1.0";
 
 /// An object that leaves out what is not known.
 #[derive(Default)]
-struct Object(Map<String, Value>);
+pub(crate) struct Object(Map<String, Value>);
 
 impl Object {
-    fn set(&mut self, name: &str, value: impl Into<Value>) -> &mut Object {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Value>) -> &mut Object {
         self.0.insert(name.to_owned(), value.into());
         self
     }
 
-    fn set_known(&mut self, name: &str, value: Option<impl Into<Value>>) -> &mut Object {
+    pub(crate) fn set_known(&mut self, name: &str, value: Option<impl Into<Value>>) -> &mut Object {
         if let Some(value) = value {
             self.set(name, value);
         }
         self
     }
 
-    fn take(&mut self) -> Value {
+    pub(crate) fn take(&mut self) -> Value {
         Value::Object(std::mem::take(&mut self.0))
     }
 }

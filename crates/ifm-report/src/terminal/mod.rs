@@ -28,7 +28,7 @@ pub struct TerminalStyle {
 
 /// The colours that are used.
 #[derive(Clone, Copy)]
-enum Color {
+pub(crate) enum Color {
     Dim,
     Bold,
     Green,
@@ -38,7 +38,7 @@ enum Color {
 
 impl TerminalStyle {
     /// Text in a color, if colors are on. The text's width must be set before.
-    fn paint(&self, color: Color, text: &str) -> String {
+    pub(crate) fn paint(&self, color: Color, text: &str) -> String {
         if !self.color || text.is_empty() {
             return text.to_owned();
         }
@@ -148,7 +148,7 @@ fn answer_line(answer: &Answer, style: &TerminalStyle) -> String {
 
 /// Breaks a line at spaces so that no part is wider than `width`, if words allow; parts after the
 /// first start with `indent`.
-fn wrap(line: &str, width: usize, indent: &str) -> Vec<String> {
+pub(crate) fn wrap(line: &str, width: usize, indent: &str) -> Vec<String> {
     let width = width.max(indent.len() + 20);
     let mut lines = Vec::new();
     let mut current = String::new();

@@ -1,0 +1,122 @@
+//! Thresholds that a run would pass, to begin with.
+//!
+//! At a load below the knee, where numbers are steady: the largest one of at most 70 % of what fits
+//! the latency target, else the middle one. Limits leave room for what is no regression. What is
+//! not here: the file that they are written to.
+
+use super::threshold::{Bound, Limit, Threshold};
+use crate::comparison::contrast::cell;
+use crate::comparison::evidence::Evidence;
+use crate::comparison::side::is_same_kind;
+use crate::comparison::{Cell, Latency, Measure, Over, Settings, Side, SideHead, Unit, head};
+use crate::level::Load;
+
+/// Share of the fitting load up to which numbers are steady.
+const STEADY_SHARE: f64 = 0.7;
+/// Room beyond the interval for medians, for tails and for throughputs, as a share.
+const ROOM_MEDIAN: f64 = 0.10;
+const ROOM_TAIL: f64 = 0.30;
+const ROOM_RATE: f64 = 0.05;
+
+/// A threshold and the value that it was made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestion {
+    /// The threshold.
+    pub threshold: Threshold,
+    /// The run's value.
+    pub cell: Cell,
+    /// Whether the run has enough requests for it to pass; if not it is better left out.
+    pub is_enough: bool,
+}
+
+/// What a run suggests.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Suggestions {
+    /// The run.
+    pub run: SideHead,
+    /// The load that they are for.
+    pub load: Load,
+    /// The thresholds.
+    pub list: Vec<Suggestion>,
+}
+
+/// The measures of suggestions.
+const MEASURES: [Measure; 6] = [
+    Measure::OutputRate,
+    Measure::Latency(Latency::Itl, Over::Percentile(50.0)),
+    Measure::Latency(Latency::Ttft, Over::Percentile(50.0)),
+    Measure::Latency(Latency::Itl, Over::Percentile(99.0)),
+    Measure::Latency(Latency::Ttft, Over::Percentile(99.0)),
+    Measure::ErrorRate,
+];
+
+impl Suggestion {
+    /// The measures that a run has to be read for.
+    pub fn measures() -> Vec<Measure> {
+        MEASURES.to_vec()
+    }
+}
+
+/// Thresholds for a run; absent for a run without a level.
+pub fn suggest(run: &Side, settings: &Settings) -> Option<Suggestions> {
+    let found = run.evidence(settings.drawing(), 0);
+    let fitting = run.members.iter().filter_map(|member| member.fitting_load()).next();
+    let steady = fitting.and_then(|fitting| {
+        let below = |load: Load| {
+            is_same_kind(load, fitting) && load.value() <= STEADY_SHARE * fitting.value()
+        };
+        found.iter().rfind(|at| below(at.load))
+    });
+    let at = steady.or(found.get(found.len() / 2))?;
+    let list = MEASURES.iter().filter_map(|measure| {
+        let measure = measure.at_load(at.load);
+        let evidence = at.evidence(measure)?;
+        let cell = cell(evidence, settings.confidence)?;
+        let is_enough = match evidence {
+            Evidence::Runs(runs) => runs.len() > 1 || runs.iter().all(|run| run.shortage.is_none()),
+            Evidence::Share { .. } => true,
+        };
+        let (bound, limit) = limit(measure, &cell);
+        let threshold = Threshold { measure, load: Some(at.load), bound, limit };
+        Some(Suggestion { threshold, cell, is_enough })
+    });
+    let list = list.collect();
+    Some(Suggestions { run: head(run, &found), load: at.load, list })
+}
+
+fn limit(measure: Measure, cell: &Cell) -> (Bound, Limit) {
+    let (low, high) = (cell.low.unwrap_or(cell.value), cell.high.unwrap_or(cell.value));
+    match measure.unit() {
+        Unit::Share => (Bound::Max, Limit::Value(crate::slo::ERROR_RATE_MAX)),
+        Unit::TokPerS | Unit::ReqPerS => {
+            (Bound::Min, Limit::Value(two_digits(low * (1.0 - ROOM_RATE), f64::floor)))
+        }
+        Unit::Ns => {
+            let is_tail = measure.percentile().is_some_and(|p| p > 90.0);
+            let room = if is_tail { ROOM_TAIL } else { ROOM_MEDIAN };
+            (Bound::Max, Limit::Value(two_digits(high * (1.0 + room), f64::ceil)))
+        }
+    }
+}
+
+/// A number of two digits, on one side of the given one.
+fn two_digits(value: f64, round: fn(f64) -> f64) -> f64 {
+    if value <= 0.0 || !value.is_finite() {
+        return 0.0;
+    }
+    let unit = 10f64.powf(value.log10().floor() - 1.0);
+    round(value / unit) * unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_digits_by_hand() {
+        assert_eq!(two_digits(1234.0, f64::floor), 1200.0);
+        assert_eq!(two_digits(31_456_000.0, f64::ceil), 32_000_000.0);
+        assert!((two_digits(0.071, f64::ceil) - 0.071).abs() < 1e-12);
+        assert_eq!(two_digits(0.0, f64::ceil), 0.0);
+    }
+}

@@ -1,0 +1,141 @@
+use super::*;
+use crate::comparison::Member;
+use crate::testing::{NoisyLoop, failed, noisy_run, run as made_up};
+use ifm_core::RunData;
+
+const NOISY: NoisyLoop = NoisyLoop {
+    users: 4,
+    rounds: 100,
+    ttft_ms: 100.0,
+    itl_ms: 10.0,
+    tokens: 12,
+    spread: 0.1,
+    memory: 0.0,
+    seed: 1,
+};
+
+fn thresholds(words: &[(&str, Bound)]) -> Vec<Threshold> {
+    words.iter().map(|(word, bound)| Threshold::parse(word, *bound).expect(word)).collect()
+}
+
+fn settings() -> Settings {
+    Settings { resamples: 400, ..Settings::default() }
+}
+
+fn side(run: &RunData, thresholds: &[Threshold]) -> Side {
+    let settings = settings();
+    let mut measures = measures(thresholds);
+    measures.extend(Suggestion::measures());
+    let members = vec![Member::of(run, &measures, &settings.slo)];
+    Side { label: "run".to_owned(), members }
+}
+
+fn gate(run: &RunData, baseline: Option<&RunData>, words: &[(&str, Bound)]) -> GateResult {
+    let thresholds = thresholds(words);
+    let baseline = baseline.map(|run| side(run, &thresholds));
+    judge(&side(run, &thresholds), baseline.as_ref(), &thresholds, &settings()).expect("a gate")
+}
+
+#[test]
+fn a_value_passes_fails_or_is_left_open() {
+    let run = noisy_run(&[NOISY]);
+    let check = |word: &str, bound: Bound, state: GateState| {
+        let found = gate(&run, None, &[(word, bound)]);
+        assert_eq!((found.rows[0].state, found.state), (state, state), "{word}: {found:?}");
+        assert_eq!(found.rows.len(), 2, "the limit on failures is implied");
+        assert!(found.rows[1].is_implied && found.rows[1].state == GateState::Pass);
+    };
+    check("itl.p50@4=11ms", Bound::Max, GateState::Pass);
+    check("itl.p50@4=9ms", Bound::Max, GateState::Fail);
+    check("itl.p50@4=9ms", Bound::Min, GateState::Pass);
+    check("itl.p50=11ms", Bound::Max, GateState::Pass);
+    check("out_tok_s@4=100", Bound::Min, GateState::Pass);
+    check("out_tok_s@4=1000", Bound::Min, GateState::Fail);
+    let found = gate(&run, None, &[("ttft.p50@4=100ms", Bound::Max)]);
+    assert_eq!(found.rows[0].state, GateState::Inconclusive);
+    assert_eq!(found.rows[0].reason, Some(GateReason::Crosses));
+}
+
+#[test]
+fn a_change_is_held_against_the_baseline() {
+    let base = noisy_run(&[NOISY]);
+    let same = noisy_run(&[NoisyLoop { seed: 2, ..NOISY }]);
+    let slow = noisy_run(&[NoisyLoop { seed: 3, itl_ms: 11.0, ..NOISY }]);
+    let check = |run: &RunData, word: &str, bound: Bound, state: GateState| {
+        let found = gate(run, Some(&base), &[(word, bound)]);
+        assert_eq!(found.rows[0].state, state, "{word}: {:?}", found.rows[0]);
+        assert!(found.baseline.is_some() && found.rows[0].baseline.is_some());
+    };
+    check(&same, "itl.p50@4=+3%", Bound::Max, GateState::Pass);
+    check(&slow, "itl.p50@4=+3%", Bound::Max, GateState::Fail);
+    check(&slow, "itl.p50@4=+10%", Bound::Max, GateState::Inconclusive);
+    check(&slow, "out_tok_s@4=-10%", Bound::Min, GateState::Pass);
+    check(&slow, "out_tok_s@4=-1%", Bound::Min, GateState::Fail);
+    let row = gate(&slow, Some(&base), &[("itl.p50@4=+3%", Bound::Max)]).rows.remove(0);
+    let change = row.change.expect("a change");
+    assert!((change.value - 0.1).abs() < 0.01 && change.low > 0.08, "{change:?}");
+}
+
+#[test]
+fn tails_need_requests_enough_to_be_bounded() {
+    // 368 values bound a P99 from above; 400 are there, then 80.
+    let enough = gate(&noisy_run(&[NOISY]), None, &[("ttft.p99@4=1s", Bound::Max)]);
+    assert_eq!(enough.rows[0].state, GateState::Pass);
+    let few = noisy_run(&[NoisyLoop { rounds: 20, ..NOISY }]);
+    let found = gate(&few, None, &[("ttft.p99@4=1s", Bound::Max)]);
+    assert_eq!(found.rows[0].state, GateState::Inconclusive, "{found:?}");
+    let found = gate(&few, None, &[("ttft.p99@4=50ms", Bound::Max)]);
+    assert_eq!(found.rows[0].state, GateState::Fail, "no value is inside");
+}
+
+#[test]
+fn failures_fail_a_gate_and_no_answer_is_no_pass() {
+    let mut requests = noisy_run(&[NOISY]).requests;
+    let from = requests.len() as u32;
+    requests.extend((0..9).map(|i| failed(from + i, 0, 0, 90_000.0 + f64::from(i), 5.0)));
+    let broken = made_up(&[4], requests);
+    let found = gate(&broken, None, &[("itl.p50@4=50ms", Bound::Max)]);
+    assert_eq!((found.state, found.rows[0].state), (GateState::Fail, GateState::Pass));
+    let found = gate(&broken, None, &[("success=97%", Bound::Min)]);
+    assert_eq!((found.rows.len(), found.state), (1, GateState::Pass));
+    let nothing = made_up(&[2], (0..4).map(|i| failed(i, 0, 0, f64::from(i), 5.0)).collect());
+    let found = gate(&nothing, None, &[("itl.p50=50ms", Bound::Max)]);
+    assert_eq!(found.rows[0].reason, Some(GateReason::NoValue));
+    assert_eq!(found.count(GateState::Fail), 2);
+}
+
+#[test]
+fn what_a_run_cannot_be_held_against_is_an_error() {
+    let run = noisy_run(&[NOISY]);
+    let error = |words: &[(&str, Bound)]| {
+        let thresholds = thresholds(words);
+        judge(&side(&run, &thresholds), None, &thresholds, &settings()).expect_err("an error")
+    };
+    assert_eq!(error(&[]), GateError::Empty);
+    let missing = error(&[("itl.p50@64=5ms", Bound::Max)]).to_string();
+    assert!(missing.contains("itl.p50@64") && missing.contains("4 users"), "{missing}");
+    let without = error(&[("itl.p50@4=+5%", Bound::Max)]).to_string();
+    assert!(without.contains("none was given"), "{without}");
+}
+
+#[test]
+fn what_is_suggested_passes() {
+    let levels = [1u32, 2, 4, 8].map(|users| NoisyLoop {
+        users,
+        rounds: 400 / users,
+        itl_ms: 10.0 * f64::from(users).sqrt(),
+        seed: u64::from(users),
+        ..NOISY
+    });
+    // All four are inside the target of made-up runs, so the load is at most 5.6.
+    let run = noisy_run(&levels);
+    let Suggestions { load, list: found, run: head } =
+        suggest(&side(&run, &[]), &settings()).expect("levels");
+    assert_eq!((load, head.label.as_str()), (Load::Users(4), "run"));
+    assert_eq!(found.len(), 6);
+    let enough: Vec<Threshold> =
+        found.iter().filter(|one| one.is_enough).map(|one| one.threshold).collect();
+    assert!(enough.len() >= 4 && enough.len() < 6, "400 requests are few for P99: {found:?}");
+    let result = judge(&side(&run, &enough), None, &enough, &settings()).expect("a gate");
+    assert_eq!(result.state, GateState::Pass, "{result:?}");
+}

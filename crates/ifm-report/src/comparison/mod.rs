@@ -1,0 +1,17 @@
+//! Comparisons and rankings to text, JSON and Markdown.
+//!
+//! What is not here: the numbers, which come from [`ifm_analysis::comparison`].
+
+mod json;
+mod markdown;
+mod ranking;
+mod terminal;
+pub(crate) mod words;
+
+pub use json::comparison_json;
+pub(crate) use json::{cell as cell_json, differences as differences_json, load as load_json};
+pub use markdown::comparison_markdown;
+pub(crate) use markdown::differences as differences_markdown;
+pub use ranking::{ranking_json, ranking_markdown, ranking_terminal};
+pub use terminal::comparison_terminal;
+pub(crate) use terminal::differences as differences_terminal;

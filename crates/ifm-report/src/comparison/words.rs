@@ -1,0 +1,431 @@
+//! Words and numbers that the formats of comparisons and gates share.
+//!
+//! What is not here: layout.
+
+use crate::format::{number, percent, plain, span};
+use crate::model::load_words;
+use ifm_analysis::comparison::{
+    Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Difference,
+    DifferenceKind, Doubt, Latency, Measure, Pair, Row, Unit, Verdict,
+};
+use ifm_analysis::level::Load;
+use ifm_analysis::stat::Estimate;
+
+const NS_PER_MS: f64 = 1e6;
+const NS_PER_S: f64 = 1e9;
+/// From here on a time is written in seconds.
+const SECONDS_FROM_NS: f64 = 999.5e6;
+/// Things that are the same are named up to this number.
+const SAME_NAMED: usize = 8;
+/// Above this factor a change is told as a factor.
+const FACTOR_FROM: f64 = 4.0;
+
+/// The name of a measure in a table.
+pub(crate) fn measure(measure: Measure, is_inter_event: bool) -> String {
+    match measure {
+        Measure::Latency(latency, over) => {
+            let name = match latency {
+                Latency::Itl if is_inter_event => "IEL",
+                Latency::Itl => "ITL",
+                Latency::Ttft => "TTFT",
+                Latency::TtftDue => "TTFT due",
+                Latency::Ttfat => "TTFAT",
+                Latency::Tpot => "TPOT",
+                Latency::E2e => "E2E",
+                Latency::E2eDue => "E2E due",
+            };
+            format!("{name} {over}")
+        }
+        Measure::UserSpeed(over) => format!("tok/s/user {over}"),
+        Measure::OutputRate => "out tok/s".to_owned(),
+        Measure::RequestRate => "req/s".to_owned(),
+        Measure::ErrorRate => "failed".to_owned(),
+        Measure::Success => "ok".to_owned(),
+    }
+}
+
+/// A value with its unit.
+pub(crate) fn value(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::Ns => span(value),
+        Unit::TokPerS | Unit::ReqPerS => number(value),
+        Unit::Share => percent(value),
+    }
+}
+
+/// A value with half of its interval, `22.2 ±0.1 ms`; `≈` where it lies between two measured loads.
+pub(crate) fn cell(unit: Unit, cell: &Cell) -> String {
+    let sign = if cell.is_interpolated { "≈" } else { "" };
+    let half = cell.low.zip(cell.high).map(|(low, high)| (high - cell.value).max(cell.value - low));
+    let half = half.filter(|_| !cell.is_interpolated);
+    let text = match (half, unit) {
+        (None, _) | (_, Unit::Share) => value(unit, cell.value),
+        (Some(half), Unit::Ns) => {
+            let (per, name) = if cell.value.abs() >= SECONDS_FROM_NS {
+                (NS_PER_S, "s")
+            } else {
+                (NS_PER_MS, "ms")
+            };
+            let text = number(cell.value / per);
+            format!("{text} ±{} {name}", half_of(&text, half / per))
+        }
+        (Some(half), _) => {
+            let text = number(cell.value);
+            format!("{text} ±{}", half_of(&text, half))
+        }
+    };
+    format!("{sign}{text}")
+}
+
+/// A half width with as many places as the value that it belongs to, one more if it would vanish.
+fn half_of(value: &str, half: f64) -> String {
+    let places = value.split_once('.').map_or(0, |(_, places)| places.len());
+    let is_cut = value.ends_with(|c: char| !c.is_ascii_digit());
+    if half <= 0.0 || is_cut {
+        return number(half);
+    }
+    let with = |places: usize| format!("{half:.places$}");
+    let shows = |text: &String| text.chars().any(|c| !matches!(c, '0' | '.'));
+    [with(places), with(places + 1)].into_iter().find(shows).unwrap_or_else(|| "0".to_owned())
+}
+
+/// A value with the bounds of its interval, `31.0 ms [30.1, 32.2]`.
+pub(crate) fn bounds(unit: Unit, cell: &Cell) -> String {
+    let text = value(unit, cell.value);
+    match (cell.low, cell.high) {
+        (Some(low), Some(high)) => {
+            format!("{text} [{}, {}]", bound(unit, low, cell.value), bound(unit, high, cell.value))
+        }
+        _ => text,
+    }
+}
+
+/// A bound in the unit of the value that it belongs to, without the unit's name.
+fn bound(unit: Unit, bound: f64, of: f64) -> String {
+    match unit {
+        Unit::Ns if of.abs() >= SECONDS_FROM_NS => number(bound / NS_PER_S),
+        Unit::Ns => number(bound / NS_PER_MS),
+        Unit::TokPerS | Unit::ReqPerS => number(bound),
+        Unit::Share => number(bound * 100.0),
+    }
+}
+
+/// A share with its sign, without the percent sign.
+fn signed(share: f64) -> String {
+    let value = share * 100.0;
+    let size = value.abs();
+    let digits = if size >= 99.95 { format!("{size:.0}") } else { format!("{size:.1}") };
+    let is_zero = digits.trim_matches(['0', '.']).is_empty();
+    let sign = match () {
+        () if is_zero => "",
+        () if value < 0.0 => "−",
+        () => "+",
+    };
+    format!("{sign}{digits}")
+}
+
+/// A change with its interval: `−33.8 % [−34.5, −33.0]`, `4.9 × [4.1, 6.0]`, `+5.0 points [+3.1, +8.0]`.
+/// `change` is second over first, or for shares second minus first.
+pub(crate) fn change(is_share: bool, change: Estimate) -> String {
+    let Estimate { value, low, high } = change;
+    if is_share {
+        return format!("{} points [{}, {}]", signed(value), signed(low), signed(high));
+    }
+    if value >= FACTOR_FROM {
+        return format!("{} × [{}, {}]", number(value), number(low), number(high));
+    }
+    let less = |ratio: f64| signed(ratio - 1.0);
+    format!("{} % [{}, {}]", less(value), less(low), less(high))
+}
+
+/// A verdict in words.
+pub(crate) fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::NoRelevantDifference => "no relevant difference",
+        Verdict::NoDifferenceShown => "no difference shown",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+/// Rows that are inconclusive, by reason: which rows, and the reason.
+pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
+    let mut found: Vec<(String, Vec<&Row>)> = Vec::new();
+    for row in &pair.rows {
+        let Some(doubt) = &row.doubt else { continue };
+        let reason = match (doubt, row.detectable) {
+            (Doubt::Wide, Some(least)) if !row.measure.is_share() => {
+                format!("{doubt}, {} and more would probably show", percent(rounded(least)))
+            }
+            _ => doubt.to_string(),
+        };
+        match found.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, rows)) => rows.push(row),
+            None => found.push((reason, vec![row])),
+        }
+    }
+    let line = |(reason, rows): &(String, Vec<&Row>)| {
+        format!("{}: {reason}", places(rows, is_inter_event))
+    };
+    found.iter().map(line).collect()
+}
+
+/// Rows in few words: `TTFT p99 at 1, 4 users; ITL p50 at 4 users`.
+fn places(rows: &[&Row], is_inter_event: bool) -> String {
+    let mut by_measure: Vec<(Measure, Vec<Load>)> = Vec::new();
+    for row in rows {
+        match by_measure.iter_mut().find(|(measure, _)| *measure == row.measure) {
+            Some((_, loads)) => loads.push(row.load),
+            None => by_measure.push((row.measure, vec![row.load])),
+        }
+    }
+    let mut by_loads: Vec<(Vec<String>, Vec<Load>)> = Vec::new();
+    for (found, loads) in by_measure {
+        let name = measure(found, is_inter_event);
+        match by_loads.iter_mut().find(|(_, known)| *known == loads) {
+            Some((names, _)) => names.push(name),
+            None => by_loads.push((vec![name], loads)),
+        }
+    }
+    let words: Vec<String> = by_loads
+        .iter()
+        .map(|(names, at)| format!("{} at {}", names.join(", "), loads(at)))
+        .collect();
+    words.join("; ")
+}
+
+/// Loads in few words: `1, 4, 16 users`.
+fn loads(all: &[Load]) -> String {
+    let Some((last, before)) = all.split_last() else { return String::new() };
+    let before: Vec<String> = before
+        .iter()
+        .map(|load| match load {
+            Load::Users(users) => users.to_string(),
+            Load::ReqPerS(rate) => number(*rate),
+        })
+        .collect();
+    match before.as_slice() {
+        [] => load_words(Some(*last)),
+        before => format!("{}, {}", before.join(", "), load_words(Some(*last))),
+    }
+}
+
+/// To two digits, upwards, so that equal reasons meet.
+fn rounded(share: f64) -> f64 {
+    if share <= 0.0 || !share.is_finite() {
+        return share;
+    }
+    let unit = 10f64.powf(share.log10().floor() - 1.0);
+    (share / unit).ceil() * unit
+}
+
+/// What was looked at, as lines: the same in one line, each other kind in its own.
+pub(crate) fn differences(differences: &[Difference]) -> Vec<(DifferenceKind, String)> {
+    let mut lines = Vec::new();
+    for difference in differences.iter().filter(|found| found.kind >= DifferenceKind::Warning) {
+        lines.push((difference.kind, format!("{}: {}", difference.what, sides(difference))));
+    }
+    let of_kind = |kind: DifferenceKind| differences.iter().filter(move |found| found.kind == kind);
+    let expected: Vec<String> = of_kind(DifferenceKind::Expected)
+        .map(|found| format!("{} {}", found.what, sides(found)))
+        .collect();
+    if !expected.is_empty() {
+        lines.push((DifferenceKind::Expected, expected.join(" · ")));
+    }
+    let same = || of_kind(DifferenceKind::Same).filter(|found| found.a.is_some());
+    let named: Vec<&str> = same().take(SAME_NAMED).map(|found| found.what.as_str()).collect();
+    if !named.is_empty() {
+        let rest = same().count() - named.len();
+        let rest = if rest > 0 { format!(" · and {rest} more") } else { String::new() };
+        lines.push((DifferenceKind::Same, format!("{}{rest}", named.join(" · "))));
+    }
+    lines
+}
+
+fn sides(difference: &Difference) -> String {
+    let side =
+        |text: &Option<String>| text.as_deref().map_or_else(|| "not known".to_owned(), plain);
+    let (a, b) = (side(&difference.a), side(&difference.b));
+    if a == b { a } else { format!("{a} → {b}") }
+}
+
+/// What a kind of difference is called at the head of its line.
+pub(crate) fn kind(kind: DifferenceKind) -> &'static str {
+    match kind {
+        DifferenceKind::Same => "same",
+        DifferenceKind::Expected => "differs",
+        DifferenceKind::Warning => "⚠",
+        DifferenceKind::Unlike => "✗ unlike",
+    }
+}
+
+/// The capacities of a pair, first side, second side, and the ratio.
+pub(crate) fn capacity(pair: &CapacityPair) -> (String, String, String) {
+    let ratio = pair.ratio.map(|ratio| format!("{} ×", number(ratio)));
+    (side_capacity(&pair.a), side_capacity(&pair.b), ratio.unwrap_or_default())
+}
+
+fn side_capacity(capacity: &Capacity) -> String {
+    // A measured load is a whole number of users or a rate as it was asked.
+    let measured = |load: f64| if load.fract() == 0.0 { format!("{load}") } else { number(load) };
+    let load = capacity.load.map(measured).unwrap_or_default();
+    match capacity.state {
+        CapacityState::Unknown => "not known".to_owned(),
+        CapacityState::Below => format!("below {load}"),
+        CapacityState::AtLeast => format!("at least {load}"),
+        CapacityState::Found => {
+            let is_read = capacity.limited_by.is_some();
+            let low = capacity.low.map_or_else(|| "–".to_owned(), number);
+            let high = capacity.high.map_or_else(|| "–".to_owned(), number);
+            format!("{}{load} [{low}, {high}]", if is_read { "≈" } else { "" })
+        }
+    }
+}
+
+/// What a capacity is counted in.
+pub(crate) fn capacity_unit(pair: &CapacityPair) -> &'static str {
+    if pair.is_rate { "req/s" } else { "users" }
+}
+
+/// The result in sentences.
+pub(crate) fn summary(comparison: &Comparison, pair: &Pair) -> Vec<String> {
+    let name = plain(&pair.side.label);
+    let mut lines = Vec::new();
+    if pair.rows.is_empty() {
+        lines.push(format!("{name}: nothing to compare"));
+        return lines;
+    }
+    let tally: Vec<String> = Verdict::ALL
+        .into_iter()
+        .map(|known| (known, pair.count(known)))
+        .filter(|(known, n)| *n > 0 || matches!(known, Verdict::Better | Verdict::Worse))
+        .map(|(known, n)| format!("{n} {}", verdict(known)))
+        .collect();
+    lines.push(format!("{name}: {} of {} rows", tally.join(", "), pair.rows.len()));
+    lines.extend(crossovers(pair));
+    lines.extend(pair.apart.iter().map(|apart| stands_apart(apart)));
+    lines.push(basis(comparison, pair));
+    lines
+}
+
+/// Measures that are better at some loads and worse at others.
+fn crossovers(pair: &Pair) -> Vec<String> {
+    let mut found: Vec<((Vec<Load>, Vec<Load>), Vec<String>)> = Vec::new();
+    let mut seen: Vec<Measure> = Vec::new();
+    for row in &pair.rows {
+        if seen.contains(&row.measure) {
+            continue;
+        }
+        seen.push(row.measure);
+        let at = |wanted: Verdict| -> Vec<Load> {
+            let rows = pair.rows.iter().filter(|other| other.measure == row.measure);
+            rows.filter(|other| other.verdict == wanted).map(|other| other.load).collect()
+        };
+        let both = (at(Verdict::Better), at(Verdict::Worse));
+        if both.0.is_empty() || both.1.is_empty() {
+            continue;
+        }
+        let name = measure(row.measure, pair.side.is_inter_event);
+        match found.iter_mut().find(|(known, _)| *known == both) {
+            Some((_, names)) => names.push(name),
+            None => found.push((both, vec![name])),
+        }
+    }
+    found
+        .iter()
+        .map(|((better, worse), names)| {
+            format!("{}: better at {}, worse at {}", names.join(", "), loads(better), loads(worse))
+        })
+        .collect()
+}
+
+fn stands_apart(apart: &Apart) -> String {
+    let unit = apart.measure.unit();
+    format!(
+        "run {} of {} stands apart at {}: {} {}, the mean is {}",
+        plain(&apart.run),
+        plain(&apart.side),
+        load_words(Some(apart.load)),
+        measure(apart.measure, false),
+        value(unit, apart.value),
+        value(unit, apart.mean)
+    )
+}
+
+/// What the intervals rest on.
+fn basis(comparison: &Comparison, pair: &Pair) -> String {
+    let has = |basis: Basis| pair.rows.iter().any(|row: &Row| row.basis == Some(basis));
+    let from = match (has(Basis::Runs), has(Basis::Requests)) {
+        (true, false) => "from repeated runs",
+        (true, true) => "from repeated runs where there are several, else from the requests of one",
+        _ => "from the requests of one run a side: how runs differ is not in them",
+    };
+    format!(
+        "{} intervals {from}; {} are relevant; chances are corrected for {} rows",
+        percent(comparison.confidence),
+        percent(comparison.threshold),
+        comparison.tested
+    )
+}
+
+/// The head of a side: its name and runs.
+pub(crate) fn side(label: &str, runs: &[String]) -> String {
+    let label = plain(label);
+    match runs {
+        [only] if *only == label => label,
+        [only] => format!("{label} (run {})", plain(only)),
+        several => format!("{label} ({} runs)", several.len()),
+    }
+}
+
+/// The rows of a pair by load.
+pub(crate) fn by_load(pair: &Pair) -> Vec<(Load, Vec<&Row>)> {
+    let mut groups: Vec<(Load, Vec<&Row>)> = Vec::new();
+    for row in &pair.rows {
+        match groups.last_mut() {
+            Some((load, rows)) if *load == row.load => rows.push(row),
+            _ => groups.push((row.load, vec![row])),
+        }
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_written_with_their_sign() {
+        let estimate = |low, value, high| Estimate { value, low, high };
+        let check = |is_share, found, expect: &str| assert_eq!(change(is_share, found), expect);
+        check(false, estimate(0.655, 0.662, 0.67), "−33.8 % [−34.5, −33.0]");
+        check(false, estimate(0.999_9, 1.000_1, 1.02), "0.0 % [0.0, +2.0]");
+        check(false, estimate(0.6, 5.93, 10.9), "5.93 × [0.60, 10.9]");
+        check(false, estimate(1.5, 2.6, 3.0), "+160 % [+50.0, +200]");
+        check(true, estimate(0.02, 0.05, 0.081), "+5.0 points [+2.0, +8.1]");
+    }
+
+    #[test]
+    fn cells_have_half_their_interval() {
+        let found = |value, low, high, is_interpolated| Cell {
+            value,
+            low: Some(low),
+            high: Some(high),
+            n: 9,
+            runs: 1,
+            is_interpolated,
+        };
+        let ms = |v: f64| v * NS_PER_MS;
+        let check = |unit, found: Cell, expect: &str| assert_eq!(cell(unit, &found), expect);
+        check(Unit::Ns, found(ms(22.2), ms(22.1), ms(22.36), false), "22.2 ±0.2 ms");
+        check(Unit::Ns, found(ms(1150.0), ms(1100.0), ms(1210.0), false), "1.15 ±0.06 s");
+        check(Unit::Ns, found(ms(100.0), ms(99.98), ms(100.01), false), "100 ±0 ms");
+        check(Unit::TokPerS, found(2352.0, 2300.0, 2380.0, false), "2 352 ±52");
+        check(Unit::Ns, found(ms(20.0), ms(10.0), ms(40.0), true), "≈20.0 ms");
+        check(Unit::Share, found(0.05, 0.03, 0.08, false), "5%");
+        let exact = bounds(Unit::Ns, &found(ms(31.0), ms(30.1), ms(32.2), false));
+        assert_eq!(exact, "31.0 ms [30.1, 32.2]");
+        assert_eq!(bounds(Unit::Share, &found(0.05, 0.031, 0.08, false)), "5% [3.10, 8.00]");
+    }
+}

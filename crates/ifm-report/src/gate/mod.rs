@@ -1,0 +1,292 @@
+//! Gates to text, JSON, Markdown and JUnit, and the thresholds file to begin with.
+//!
+//! What is not here: verdicts, which come from [`ifm_analysis::gate`], and exit codes.
+
+mod junit;
+mod template;
+
+pub use junit::{Undecided, gate_junit};
+pub use template::gate_template;
+
+use crate::TerminalStyle;
+use crate::comparison::{
+    cell_json, differences_json, differences_markdown, differences_terminal, load_json, words,
+};
+use crate::format::{ABSENT, command_line, number, percent};
+use crate::json::{Object, SCHEMA_VERSION};
+use crate::markdown::escape;
+use crate::model::load_words;
+use crate::terminal::{Color, wrap};
+use ifm_analysis::comparison::{Measure, Unit};
+use ifm_analysis::gate::{Bound, GateResult, GateRow, GateState, Limit, Threshold};
+use serde_json::{Value, json};
+
+/// A threshold and its load, `ITL p99 at 64 users`.
+fn name(row: &GateRow, is_inter_event: bool) -> String {
+    let threshold = &row.threshold;
+    let shown = threshold.load.map_or(threshold.measure, |load| threshold.measure.at_load(load));
+    let measure = words::measure(shown, is_inter_event);
+    let against = if matches!(threshold.limit, Limit::Change(_)) { " vs baseline" } else { "" };
+    format!("{measure} at {}{against}", load_words(threshold.load))
+}
+
+/// What was found, with its interval.
+fn found(row: &GateRow) -> String {
+    let unit = row.threshold.measure.unit();
+    match row.threshold.limit {
+        Limit::Value(_) => {
+            row.value.map_or_else(|| ABSENT.to_owned(), |cell| words::bounds(unit, &cell))
+        }
+        Limit::Change(_) => {
+            let is_share = row.threshold.measure.is_share();
+            let none = if is_share { 0.0 } else { 1.0 };
+            let change = row.change.map(|change| change.map(|value| value + none));
+            change.map_or_else(|| ABSENT.to_owned(), |change| words::change(is_share, change))
+        }
+    }
+}
+
+/// The limit, `≤ 50 ms`, `≥ −3 %`.
+fn limit(threshold: &Threshold) -> String {
+    let sign = match threshold.bound {
+        Bound::Max => "≤",
+        Bound::Min => "≥",
+    };
+    format!("{sign} {}", limit_value(threshold.measure, threshold.limit))
+}
+
+fn limit_value(measure: Measure, limit: Limit) -> String {
+    match (limit, measure.unit()) {
+        (Limit::Value(ns), Unit::Ns) => crate::format::limit(ns / 1e6),
+        (Limit::Value(rate), Unit::TokPerS | Unit::ReqPerS) => number(rate),
+        (Limit::Value(share), Unit::Share) => format!("{} %", short(share * 100.0)),
+        (Limit::Change(change), unit) => {
+            let sign = if change < 0.0 { "−" } else { "+" };
+            let of = if unit == Unit::Share { "points" } else { "%" };
+            format!("{sign}{} {of}", short(change.abs() * 100.0))
+        }
+    }
+}
+
+/// A number as it was written, without the last digits of binary fractions.
+fn short(value: f64) -> String {
+    let text = format!("{value:.4}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The state in capitals, as people look for it in a log.
+fn state(state: GateState) -> &'static str {
+    match state {
+        GateState::Pass => "PASS",
+        GateState::Fail => "FAIL",
+        GateState::Inconclusive => "INCONCLUSIVE",
+    }
+}
+
+/// The state with its reason.
+fn verdict(row: &GateRow) -> String {
+    match &row.reason {
+        Some(reason) => format!("{} ({reason})", state(row.state)),
+        None => state(row.state).to_owned(),
+    }
+}
+
+/// How many came to what: `1 failed, 1 inconclusive, 3 passed`.
+fn tally(result: &GateResult) -> String {
+    format!(
+        "{} failed, {} inconclusive, {} passed",
+        result.count(GateState::Fail),
+        result.count(GateState::Inconclusive),
+        result.count(GateState::Pass)
+    )
+}
+
+/// The command that measures the same again, if anything did not pass.
+fn repeat(result: &GateResult) -> Option<String> {
+    let is_wanted = result.state != GateState::Pass && !result.run.command.is_empty();
+    is_wanted.then(|| command_line(&result.run.command))
+}
+
+/// The gate for people at a terminal; ends with a line break.
+pub fn gate_terminal(result: &GateResult, style: &TerminalStyle) -> String {
+    let is_inter_event = result.run.is_inter_event;
+    let confidence = percent(result.confidence);
+    let heads = ["threshold".to_owned(), format!("value [{confidence}]"), "limit".to_owned()];
+    let rows: Vec<([String; 3], &GateRow)> = result
+        .rows
+        .iter()
+        .map(|row| ([name(row, is_inter_event), found(row), limit(&row.threshold)], row))
+        .collect();
+    let width = |column: usize| {
+        let cells = rows.iter().map(|(cells, _)| cells).chain([&heads]);
+        let widths = cells.filter_map(|cells| cells.get(column));
+        widths.map(|cell| style.text(cell).chars().count()).max().unwrap_or(0)
+    };
+    let widths = [width(0), width(1), width(2)];
+    let padded = |cells: &[String; 3]| {
+        let mut line = String::new();
+        for (cell, width) in cells.iter().zip(widths) {
+            line.push_str(&format!(" {:<width$}  ", style.text(cell)));
+        }
+        line
+    };
+    let mut out = style.paint(Color::Bold, &format!("{}verdict", padded(&heads)));
+    out.push('\n');
+    for (cells, row) in &rows {
+        let color = match row.state {
+            GateState::Pass => Color::Green,
+            GateState::Fail => Color::Red,
+            GateState::Inconclusive => Color::Yellow,
+        };
+        out.push_str(&padded(cells));
+        out.push_str(&style.paint(color, &style.text(&verdict(row))));
+        out.push('\n');
+    }
+    out.push_str(&format!(" {}\n", tally(result)));
+    if let Some(command) = repeat(result) {
+        for line in wrap(&style.text(&format!(" repeat: {command}")), style.width, "   ") {
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    out.push_str(&differences_terminal(&loud(result), style));
+    out
+}
+
+/// What run and baseline differ in that may explain a change.
+fn loud(result: &GateResult) -> Vec<ifm_analysis::comparison::Difference> {
+    let kind = ifm_analysis::comparison::DifferenceKind::Warning;
+    result.differences.iter().filter(|found| found.kind >= kind).cloned().collect()
+}
+
+/// The gate as Markdown; ends with a line break.
+pub fn gate_markdown(result: &GateResult) -> String {
+    let is_inter_event = result.run.is_inter_event;
+    let title = words::side(&result.run.label, &result.run.runs);
+    let against = result.baseline.as_ref().map(|side| words::side(&side.label, &side.runs));
+    let mut out = format!("## {} {}", state(result.state), escape(&title));
+    if let Some(against) = against {
+        out.push_str(&format!(" against {}", escape(&against)));
+    }
+    let confidence = percent(result.confidence);
+    out.push_str(&format!(
+        "\n\n{}\n\n| threshold | value [{confidence}] | limit | verdict |\n|---|--:|--:|---|\n",
+        tally(result)
+    ));
+    for row in &result.rows {
+        let sign = match row.state {
+            GateState::Pass => "✓",
+            GateState::Fail => "✗",
+            GateState::Inconclusive => "⚠",
+        };
+        let cells = [
+            name(row, is_inter_event),
+            found(row),
+            limit(&row.threshold),
+            format!("{sign} {}", verdict(row)),
+        ]
+        .map(|cell| escape(&cell));
+        out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    out.push('\n');
+    out.push_str(&differences_markdown(&loud(result)));
+    if let Some(command) = repeat(result) {
+        // A fence longer than any run of backticks inside cannot be closed by the command.
+        out.push_str(&format!("\nRepeat:\n\n````\n{}\n````\n", command.replace("````", "'''' ")));
+    }
+    out
+}
+
+/// The gate as one JSON document; ends with a line break.
+pub fn gate_json(result: &GateResult) -> String {
+    let document = json!({
+        "schema_version": SCHEMA_VERSION,
+        "kind": "gate",
+        "state": result.state.word(),
+        "confidence": result.confidence,
+        "run": {"label": result.run.label, "runs": result.run.runs},
+        "baseline": result
+            .baseline
+            .as_ref()
+            .map_or(Value::Null, |side| json!({"label": side.label, "runs": side.runs})),
+        "thresholds": result.rows.iter().map(row_json).collect::<Vec<_>>(),
+        "differences": differences_json(&result.differences),
+    });
+    let mut object = document;
+    if let Some(fields) = object.as_object_mut().filter(|fields| fields["baseline"].is_null()) {
+        fields.remove("baseline");
+    }
+    format!("{object:#}\n")
+}
+
+fn row_json(row: &GateRow) -> Value {
+    let threshold = &row.threshold;
+    let (unit, per) = match threshold.measure.unit() {
+        Unit::Ns => ("s", 1e9),
+        Unit::TokPerS => ("tok/s", 1.0),
+        Unit::ReqPerS => ("req/s", 1.0),
+        Unit::Share => ("share", 1.0),
+    };
+    let bound = match threshold.bound {
+        Bound::Max => "max",
+        Bound::Min => "min",
+    };
+    let limit = match threshold.limit {
+        Limit::Value(value) => json!({"value": value / per}),
+        Limit::Change(change) => json!({"change": change}),
+    };
+    let mut object = Object::default();
+    object
+        .set("metric", threshold.measure.to_string())
+        .set_known("load", threshold.load.map(load_json))
+        .set("unit", unit)
+        .set(bound, limit)
+        .set("is_implied", row.is_implied)
+        .set_known("value", row.value.map(|cell| cell_json(&cell, per)))
+        .set_known("baseline", row.baseline.map(|cell| cell_json(&cell, per)))
+        .set_known(
+            "change",
+            row.change
+                .map(|found| json!({"value": found.value, "low": found.low, "high": found.high})),
+        )
+        .set("state", row.state.word())
+        .set_known("reason", row.reason.as_ref().map(ToString::to_string))
+        .take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::gated;
+
+    const PLAIN: TerminalStyle = TerminalStyle { width: 110, color: false, ascii: false };
+
+    #[test]
+    fn a_gate_with_all_three_states() {
+        insta::assert_snapshot!(gate_terminal(&gated(), &PLAIN));
+    }
+
+    #[test]
+    fn a_gate_as_markdown() {
+        insta::assert_snapshot!(gate_markdown(&gated()));
+    }
+
+    #[test]
+    fn a_gate_as_json() {
+        let text = gate_json(&gated());
+        assert!(!text.contains("null"), "what is not known is left out");
+        let document: Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(document["state"], "fail");
+        let states: Vec<_> = document["thresholds"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|one| one["state"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        assert_eq!(states, ["pass", "fail", "inconclusive", "fail", "pass"]);
+        let first = &document["thresholds"][0];
+        assert_eq!((&first["metric"], &first["max"]["value"]), (&"itl.p50".into(), &0.05.into()));
+        assert_eq!(document["thresholds"][3]["min"]["change"], -0.03);
+        assert_eq!(document["thresholds"][4]["is_implied"], true);
+    }
+}

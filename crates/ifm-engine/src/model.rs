@@ -35,7 +35,8 @@ pub enum ModelSource {
         /// The file.
         path: PathBuf,
     },
-    /// A folder with `config.json`, `*.safetensors` and `tokenizer.json`.
+    /// A folder with `config.json`, `*.safetensors` and `tokenizer.json` or another
+    /// tokenizer.
     HuggingFace {
         /// The folder.
         path: PathBuf,

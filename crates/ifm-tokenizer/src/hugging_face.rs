@@ -2,14 +2,18 @@
 //!
 //! The crate `tokenizers` reads and runs them: the format is what that crate does.
 //!
-//! Not here: the `tokenizer_config.json` beside a file (`config`).
+//! The tokens that are added to a text are those of the file's template. What a
+//! `tokenizer_config.json` beside it says of them does not count: transformers 5 ignores
+//! it too where there is a `tokenizer.json`.
+//!
+//! Not here: the configuration beside a file (`config`).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde_json::Value;
 use tokenizers::{DecoderWrapper, PostProcessor as _};
 
-use crate::{bytes::ByteTable, config::Config, error::Problem};
+use crate::{bytes::ByteTable, error::Problem};
 
 /// The largest vocabulary that is accepted, in ids: bounds the tables made of it.
 pub(crate) const VOCAB_SIZE_MAX: u32 = 1 << 24;
@@ -28,7 +32,7 @@ pub(crate) struct Loaded {
 }
 
 /// Reads the content of a file.
-pub(crate) fn read(bytes: &[u8], config: &Config) -> Result<Loaded, Problem> {
+pub(crate) fn read(bytes: &[u8]) -> Result<Loaded, Problem> {
     let mut inner = parse(bytes)?;
     let damaged = |error: tokenizers::Error| Problem::damaged(error.to_string());
     // A saved file may carry the cutting and filling of somebody's training
@@ -48,8 +52,8 @@ pub(crate) fn read(bytes: &[u8], config: &Config) -> Result<Loaded, Problem> {
     special_ids.sort_unstable();
     let bytes = matches!(inner.get_decoder(), Some(DecoderWrapper::ByteLevel(_)))
         .then(|| read_byte_table(&inner, vocab_size));
-    let template = inner.get_post_processor().map_or(0, |template| template.added_tokens(false));
-    let special_tokens_added = config.special_tokens_added().unwrap_or(template as u32);
+    let template = inner.get_post_processor();
+    let special_tokens_added = template.map_or(0, |template| template.added_tokens(false)) as u32;
     Ok(Loaded { inner, bytes, special_ids, special_tokens_added, vocab_size })
 }
 

@@ -184,33 +184,38 @@ fn read_content(
         read_json(name, bytes, config)
     } else if is_ranks {
         Ok(Tokenizer::of_encoding(tiktoken::from_file(bytes, said, config)?, name, config))
+    } else if let Some(problem) = mistaken(bytes) {
+        Err(problem)
     } else if bytes.first() == Some(&model_file::FIRST_BYTE) {
         read_sentencepiece(name, bytes, config)
     } else {
-        Err(unrecognised(bytes))
+        let start = bytes.iter().take(12).copied().collect::<Vec<_>>();
+        Err(Problem::damaged(format!(
+            "it is of no known format (it begins with \"{}\")",
+            start.escape_ascii()
+        )))
     }
 }
 
-/// Names what is often found where a tokenizer should be.
-fn unrecognised(bytes: &[u8]) -> Problem {
+/// What is often found where a tokenizer should be.
+fn mistaken(bytes: &[u8]) -> Option<Problem> {
     let begins = |with: &str| {
         let start = bytes.trim_ascii_start().get(..with.len());
         start.is_some_and(|start| start.eq_ignore_ascii_case(with.as_bytes()))
     };
-    Problem::damaged(if bytes.is_empty() {
-        "it is empty".to_owned()
+    Some(Problem::damaged(if bytes.is_empty() {
+        "it is empty"
     } else if begins("version https://git-lfs") {
-        "it is a pointer of Git LFS and not the file itself; fetch it with git lfs pull".to_owned()
+        "it is a pointer of Git LFS and not the file itself; fetch it with git lfs pull"
     } else if begins("<!doctype") || begins("<html") {
-        "it is a web page; the download went wrong".to_owned()
+        "it is a web page; the download went wrong"
     } else {
-        let start = bytes.iter().take(12).copied().collect::<Vec<_>>();
-        format!("it is of no known format (it begins with \"{}\")", start.escape_ascii())
-    })
+        return None;
+    }))
 }
 
 fn read_json(name: &str, bytes: &[u8], config: &Config) -> Result<Tokenizer, Problem> {
-    let loaded = hugging_face::read(bytes, config)?;
+    let loaded = hugging_face::read(bytes)?;
     Ok(Tokenizer::new(Shared {
         bounds: special::find_bounds(config, |token| loaded.inner.token_to_id(token)),
         inner: Inner::Words(Box::new(loaded.inner)),

@@ -141,7 +141,6 @@ const RULES: [Rule; 19] = [
     rule(
         &[
             "gpt-2",
-            "gpt2",
             "phi-2",
             "mpt",
             "olmo",
@@ -271,3 +270,32 @@ const CASED_WORD: &str = concat!(
     r"\x{10C80}-\x{10CB2}\x{10CC0}-\x{10CF2}\x{118A0}-\x{118DF}\x{1E900}-\x{1E943}",
     "]+"
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The page for users lists every split, one row for each.
+    #[test]
+    fn the_page_lists_every_name() {
+        let page = include_str!("../../../docs/reference/tokenizers.md");
+        for rule in &RULES {
+            let names = rule.names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>();
+            let row = format!("| {} |", names.join(", "));
+            assert!(page.contains(&row), "{row}");
+        }
+        for name in crate::Tokenizer::names() {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+
+    #[test]
+    fn every_name_stands_for_one_split() {
+        let mut names = RULES.iter().flat_map(|rule| rule.names).collect::<Vec<_>>();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        assert!(names.iter().all(|name| find(name).is_some()) && find("strange").is_none());
+    }
+}

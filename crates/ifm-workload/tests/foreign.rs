@@ -131,6 +131,18 @@ fn words_that_merge_are_fitted() {
     assert_exact(&tokenizer, &[2, 3, 7, 100, 1024, 10_000]);
 }
 
+/// Vocabularies as real models have them: one that splits at words, and one of
+/// SentencePiece, which does not and puts a space before each text.
+#[test]
+fn published_kinds_are_fitted() {
+    let encoding = Tokenizer::open("cl100k_base").expect("it is in the binary");
+    assert!(counts_words(&encoding));
+    assert_exact(&encoding, &[1, 2, 3, 7, 100, 1024]);
+    let pieces = concat!(env!("CARGO_MANIFEST_DIR"), "/../ifm-tokenizer/tests/golden/pieces.gguf");
+    let pieces = Tokenizer::open(pieces).expect("it is a vocabulary");
+    assert_exact(&pieces, &[2, 3, 7, 100, 1024]);
+}
+
 #[test]
 fn a_shared_prefix_is_shared_token_by_token() {
     for tokenizer in [word_level(), byte_level(), merging()] {

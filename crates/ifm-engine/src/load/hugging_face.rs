@@ -1,5 +1,5 @@
-//! Folders as published on Hugging Face: `config.json`, `*.safetensors`,
-//! `tokenizer.json`.
+//! Folders as published on Hugging Face: `config.json`, `*.safetensors`, and a
+//! tokenizer: `tokenizer.json`, or else `tokenizer.model`.
 //!
 //! Supported: `llama`, `mistral` (up to its sliding window), `qwen2` and `qwen3`, in
 //! 16-bit or 32-bit floats. Weights can be quantised while loading; else they are

@@ -241,7 +241,7 @@ impl Metadata {
             }
             bytes.push_bytes(token.as_bytes());
         }
-        let sha256 = self.digest(&["model", "pre", "tokens", "token_type", "merges"]);
+        let sha256 = self.digest(&["model", "pre", "tokens", "token_type", "merges"], false);
         let count = tokens.len() as u32;
         let inner = byte_level::build(byte_level::Definition {
             tokens,
@@ -313,6 +313,9 @@ impl Metadata {
             escape_spaces: true,
             space_as_suffix: false,
         };
+        let keys =
+            ["model", "tokens", "token_type", "scores", "unknown_token_id", "add_space_prefix"];
+        let sha256 = self.digest(&keys, !swallowing.is_empty());
         let definition =
             Definition { pieces, algorithm: Algorithm::LlamaBpe, rules, byte_fallback: true };
         let (mut inner, Tables { bytes, special_ids }) = SentencePiece::new(definition, &[])?;
@@ -323,7 +326,7 @@ impl Metadata {
             special_ids,
             bounds,
             special_tokens_added: self.added(bounds, true),
-            sha256: self.digest(&["model", "tokens", "token_type", "scores", "add_space_prefix"]),
+            sha256,
             tokens: count,
         })
     }
@@ -347,15 +350,17 @@ impl Metadata {
 
     /// Digest of the values that the tokens of a text follow from. The same for all
     /// files with the same vocabulary, whatever their weights.
-    fn digest(&self, keys: &[&str]) -> String {
+    fn digest(&self, keys: &[&str], swallows: bool) -> String {
+        let ids = ["bos_token_id", "eos_token_id", "eot_token_id", "eom_token_id"];
         let mut hasher = Sha256::new();
-        for key in keys {
+        for key in keys.iter().chain(&ids) {
             hasher.update(key.as_bytes());
             match self.value(key) {
                 Some(value) => value.digest(&mut hasher),
                 None => hasher.update([u8::MAX]),
             }
         }
+        hasher.update([u8::from(swallows)]);
         hex(&hasher.finalize())
     }
 }

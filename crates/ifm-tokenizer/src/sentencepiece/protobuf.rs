@@ -77,7 +77,10 @@ impl<'bytes> Iterator for Fields<'bytes> {
         let left = self.rest.len();
         Some(self.field().ok_or_else(|| {
             self.rest = &[];
-            Problem::damaged(format!("it is no protocol buffer from {left} bytes before an end on"))
+            Problem::damaged(format!(
+                "it is no SentencePiece model, or damaged: a field is cut short or of no known \
+                 kind, {left} bytes before the end of its message"
+            ))
         }))
     }
 }

@@ -86,13 +86,6 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
         .map(|concurrency| LevelRequest { concurrency, arrivals: None, ending, warmup: None })
         .collect();
     let job = resolve(&load, &levels, words)?;
-    let notes = &job.inspection.info.notes;
-    if let Some(weights) = notes.get("weights") {
-        terminal::say(&format!(
-            "{} at {}: weights are {weights}; the speed is real, the text is noise.",
-            job.spec.target.model, server.url
-        ));
-    }
     let seconds = args.duration * levels.len() as f64;
     terminal::say(&format!("{} levels, about {:.0} s.", levels.len(), seconds * 1.3));
     let code = execute(job)?;

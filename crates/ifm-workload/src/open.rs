@@ -21,6 +21,10 @@ use crate::{
     source::{self, Columns, Rows},
 };
 
+/// Items that are taken from files where nobody asks for a number: more than a run sends,
+/// and few enough to be counted at its start.
+const ITEMS_MAX: u32 = 100_000;
+
 /// A workload, ready to make items, and what it is.
 pub struct OpenedWorkload {
     /// Makes the items.
@@ -194,6 +198,18 @@ impl Opening<'_> {
         PromptMaker::new(self.tokenizer, rng, self.request.scale)
     }
 
+    /// How many items are taken from files at most.
+    pub(crate) fn wanted(&self) -> usize {
+        self.request.items_max.unwrap_or(ITEMS_MAX) as usize
+    }
+
+    /// Notes that there may be more rows than were taken, where nobody asked for so many.
+    pub(crate) fn tell_bound(&mut self, items: usize) {
+        if self.request.items_max.is_none() && items >= ITEMS_MAX as usize {
+            self.rule(format!("the first {ITEMS_MAX} items; ask for a number to have more"));
+        }
+    }
+
     /// Notes a rule that makes the workload.
     pub(crate) fn rule(&mut self, rule: impl Into<String>) {
         self.facts.rules.push(rule.into());
@@ -292,6 +308,7 @@ impl Opening<'_> {
                 reasons: counts.reasons(),
             });
         }
+        self.tell_bound(items.len());
         let request = self.request;
         let seed = self.facts.selection_seed.unwrap_or(0);
         let list = ItemList::new(items, request.after_last, request.items_max, seed)?;

@@ -96,13 +96,12 @@ pub(crate) struct Selector {
 impl Selector {
     /// Takes what was asked for, with the limits of a rule.
     pub(crate) fn new(opening: &mut Opening<'_>, limits: Limits) -> Self {
-        let wanted = opening.request.items_max.unwrap_or(u32::MAX);
         Self {
             tokenizer: opening.tokenizer.clone(),
             limits,
             given: opening.output_override(),
             outputs: Rng::new(opening.request.seed).stream("output_length"),
-            wanted: wanted as usize,
+            wanted: opening.wanted(),
             bytes: 0,
             items: Vec::new(),
         }

@@ -76,6 +76,8 @@ pub(crate) fn describe(
     mut counts: RowCounts,
     lengths: impl Iterator<Item = (u32, u32)>,
 ) -> Result<(), WorkloadError> {
+    let lengths = lengths.collect::<Vec<_>>();
+    opening.tell_bound(lengths.len());
     let facts = &mut opening.facts;
     let mut requests = 0_u32;
     for (prompt, output) in lengths {

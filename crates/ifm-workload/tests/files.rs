@@ -214,8 +214,11 @@ fn a_file_that_is_no_data_set_says_why() {
     folder.write("header.csv", "a,b\n1,2\n");
     folder.write("packed.jsonl.gz", "x");
     folder.write("bad.jsonl", "{}\n[]\nx\n");
+    // A quotation mark that nobody closes.
+    folder.write("quote.csv", [b"prompt\n\"".as_slice(), &vec![b'x'; 65 << 20]].concat());
     fs::create_dir(folder.0.path().join("nothing")).unwrap();
     for (name, options, part) in [
+        ("quote.csv", "", "a row is longer than 64 MiB; is a quotation mark open?"),
         ("utf16.json", "", "utf16.json: is written in UTF-16; save it as UTF-8"),
         ("open.json", "", "the list is not closed: the file ends in line 2"),
         ("half.json", "", "is no JSON"),
@@ -281,6 +284,18 @@ fn columns_can_be_mapped_and_rows_shuffled() {
     let ten = folder.open("custom", "q.jsonl", "?columns=prompt:in.q&items=10");
     let rows = ten.facts.rows.unwrap();
     assert_eq!((rows.kept, ten.facts.items), (10, Some(10)));
+}
+
+#[test]
+fn no_more_is_taken_than_a_run_sends_unless_asked_for() {
+    let folder = Folder::new();
+    folder.write("many.jsonl", "{\"prompt\":\"a\"}\n".repeat(100_600));
+    let opened = folder.open("custom", "many.jsonl", "");
+    assert_eq!(opened.facts.items, Some(100_000));
+    assert!(opened.facts.rules.iter().any(|rule| rule.contains("the first 100000 items")));
+    assert!(!opened.facts.rows.unwrap().whole);
+    let more = folder.open("custom", "many.jsonl", "?items=100500");
+    assert_eq!(more.facts.items, Some(100_500));
 }
 
 #[test]

@@ -51,7 +51,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let tool_time = opening.options.value::<Think>("tool_time", pause)?.unwrap_or_default();
     let answers = take_answers(opening, Answers::Recorded)?;
     let mut rows = opening.rows(None, &[&["messages"]])?;
-    let wanted = opening.request.items_max.map_or(usize::MAX, |items| items as usize);
+    let wanted = opening.wanted();
     let turns_max = turns_max.unwrap_or(TURNS_MAX).max(1);
     let play = Play { tokenizer: opening.tokenizer, answers, think, tool_time, turns_max };
     let pauses = Rng::new(opening.request.seed).stream("think");

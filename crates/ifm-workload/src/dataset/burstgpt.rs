@@ -62,7 +62,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let clock = Clock::take(opening, 1e9)?;
     let needed: [&[&str]; 3] = [&["timestamp"], &["input_tokens"], &["output_tokens"]];
     let mut rows = opening.rows(None, &needed)?;
-    let wanted = opening.request.items_max.map_or(usize::MAX, |items| items as usize);
+    let wanted = opening.wanted();
     let (mut requests, mut stamps) = (Vec::new(), Vec::new());
     while vllm || requests.len() < wanted {
         let Some(row) = rows.next()? else { break };

@@ -42,7 +42,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let answers = take_answers(opening, Answers::Server)?;
     let mut rows = opening.rows(Some(&SHAREGPT), &[&["messages"]])?;
     let mut found = Vec::new();
-    let wanted = opening.request.items_max.map_or(usize::MAX, |items| items as usize);
+    let wanted = opening.wanted();
     let play = Play {
         tokenizer: opening.tokenizer,
         answers,

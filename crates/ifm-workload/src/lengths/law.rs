@@ -355,6 +355,8 @@ fn read_histogram(text: &str) -> Result<Lengths, WorkloadError> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::rng::Rng;
 
@@ -410,6 +412,30 @@ mod tests {
             let lengths = text.parse::<Lengths>().unwrap();
             assert_eq!(lengths.to_string(), written);
             assert_eq!(written.parse::<Lengths>().unwrap(), lengths);
+        }
+    }
+
+    proptest! {
+        /// Drawn lengths stay within the bounds, and a law is read as it was written.
+        #[test]
+        fn lengths_stay_within_their_bounds(
+            mean in 1_u32..100_000, stdev in 0_u32..50_000, min in 1_u32..1000, item: u64,
+        ) {
+            let max = min + mean;
+            let mut draws = Rng::new(2).stream("lengths").item(item);
+            for text in [
+                format!("normal({mean},{stdev},{min},{max})"),
+                format!("lognormal({mean},{stdev},{min},{max})"),
+                format!("{min}-{max}"),
+                format!("histogram({min}:{mean},{max}:{max})"),
+            ] {
+                let lengths = text.parse::<Lengths>().unwrap();
+                prop_assert_eq!(lengths.to_string(), text);
+                for _ in 0..20 {
+                    let drawn = lengths.draw(&mut draws);
+                    prop_assert!((min..=max).contains(&drawn), "{} of {}", drawn, lengths);
+                }
+            }
         }
     }
 

@@ -4,18 +4,21 @@
 //!
 //! Not here: other formats.
 
-use std::{fs::File, io::BufReader};
+use std::{
+    fs::File,
+    io::{self, BufReader, Read},
+};
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use serde_json::{Map, Value};
 
-use super::{Given, RowFile};
+use super::{Given, ROW_BYTES_MAX, RowFile};
 use crate::error::WorkloadError;
 
 /// The rows of one file.
 pub(super) struct CsvRows {
     name: String,
-    reader: Reader<BufReader<File>>,
+    reader: Reader<Bounded>,
     header: Vec<String>,
     record: ByteRecord,
 }
@@ -25,11 +28,8 @@ impl CsvRows {
     ///
     /// # Errors
     /// [`WorkloadError::File`] for a header that is no UTF-8.
-    pub(super) fn open(
-        name: String,
-        file: BufReader<File>,
-        delimiter: u8,
-    ) -> Result<Self, WorkloadError> {
+    pub(super) fn open(name: String, file: File, delimiter: u8) -> Result<Self, WorkloadError> {
+        let file = Bounded { file: BufReader::new(file), left: ROW_BYTES_MAX };
         let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(file);
         let wrong = |reason: String| WorkloadError::File { file: name.clone(), reason };
         let header = reader.headers().map_err(|error| wrong(format!("no header: {error}")))?;
@@ -54,8 +54,27 @@ impl CsvRows {
     }
 }
 
+/// A file of which so much may be read for one row: a quotation mark that is never closed
+/// makes one row of all that follows.
+struct Bounded {
+    file: BufReader<File>,
+    left: usize,
+}
+
+impl Read for Bounded {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.left == 0 {
+            return Err(io::Error::other("a row is longer than 64 MiB; is a quotation mark open?"));
+        }
+        let read = self.file.read(buffer)?;
+        self.left = self.left.saturating_sub(read);
+        Ok(read)
+    }
+}
+
 impl RowFile for CsvRows {
     fn next(&mut self) -> Result<Given, WorkloadError> {
+        self.reader.get_mut().left = ROW_BYTES_MAX;
         let more = self.reader.read_byte_record(&mut self.record);
         let more = more.map_err(|error| WorkloadError::File {
             file: self.name.clone(),

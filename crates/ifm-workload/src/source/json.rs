@@ -15,11 +15,9 @@ use std::{
 
 use serde_json::{Map, Value};
 
-use super::{Given, RowFile};
+use super::{Given, ROW_BYTES_MAX, RowFile};
 use crate::error::WorkloadError;
 
-/// The largest row in bytes.
-const ROW_BYTES_MAX: usize = 64 << 20;
 /// The largest document that is no list, in bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 /// The mark at the beginning of some files in UTF-8.

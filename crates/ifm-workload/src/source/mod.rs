@@ -13,7 +13,7 @@ mod parquet;
 
 use std::{
     fs::File,
-    io::{BufReader, Read as _},
+    io::Read as _,
     path::{Path, PathBuf},
     vec,
 };
@@ -30,6 +30,8 @@ use crate::{
     request::OnBadRow,
 };
 
+/// The largest row in bytes.
+const ROW_BYTES_MAX: usize = 64 << 20;
 /// Files of one data set at most.
 const FILES_MAX: usize = 4096;
 /// Endings of files that hold rows.
@@ -162,8 +164,8 @@ fn open_file(path: &Path, columns: &Columns) -> Result<Box<dyn RowFile>, Workloa
     let read =
         || File::open(path).map_err(|source| WorkloadError::Read { path: path.to_owned(), source });
     match ending.as_str() {
-        "csv" => Ok(Box::new(csv::CsvRows::open(name, BufReader::new(read()?), b',')?)),
-        "tsv" => Ok(Box::new(csv::CsvRows::open(name, BufReader::new(read()?), b'\t')?)),
+        "csv" => Ok(Box::new(csv::CsvRows::open(name, read()?, b',')?)),
+        "tsv" => Ok(Box::new(csv::CsvRows::open(name, read()?, b'\t')?)),
         "parquet" => Ok(Box::new(parquet::ParquetRows::open(name, read()?, columns)?)),
         "gz" | "zst" | "zip" | "xz" | "bz2" => {
             let reason = format!("is compressed ({ending}); unpack it first");

@@ -96,15 +96,16 @@ pub(crate) fn bytes(value: u64) -> String {
 /// and of bounded length.
 pub(crate) fn plain(text: &str) -> String {
     const LENGTH_MAX: usize = 300;
-    let mut plain: String = text
-        .chars()
-        .take(LENGTH_MAX)
-        .map(|c| if c.is_control() || is_direction_mark(c) { '?' } else { c })
-        .collect();
+    let mut plain: String = text.chars().take(LENGTH_MAX).map(harmless).collect();
     if text.chars().nth(LENGTH_MAX).is_some() {
         plain.push('…');
     }
     plain
+}
+
+/// The character, unless it could steer a terminal.
+pub(crate) fn harmless(c: char) -> char {
+    if c.is_control() || is_direction_mark(c) { '?' } else { c }
 }
 
 /// A command line as it can be given to a shell again: words that a shell would take apart are

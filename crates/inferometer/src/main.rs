@@ -4,7 +4,6 @@
 #![forbid(unsafe_code)]
 
 mod calibration;
-#[allow(dead_code, reason = "the probe asks in more ways than the calibration")]
 mod caller;
 mod capacity;
 mod child;
@@ -15,6 +14,7 @@ mod host;
 mod lengths;
 mod monitor;
 mod output;
+mod probe;
 mod resolve;
 mod server;
 mod session;

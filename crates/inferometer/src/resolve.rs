@@ -153,7 +153,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let mut workload = workload_args::open(&asked, &tokenizer)?;
     let levels = load_specs(levels, seed, &workload)?;
     let slo = slo(args)?;
-    let headers = headers(args)?;
+    let headers = headers(&args.headers)?;
     let extra_body = extra_body(args)?;
     let temperature = temperature(args)?;
     let (url, api_from_path) = match typed_url(args)? {
@@ -167,10 +167,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             "load costs money and may be taken for an attack: add --yes if it is yours to load",
         ));
     }
-    let key_env = args.api_key_env.clone().or_else(|| {
-        std::env::var_os("OPENAI_API_KEY").filter(|key| !key.is_empty())?;
-        Some("OPENAI_API_KEY".to_owned())
-    });
+    let key_env = key_env(args.api_key_env.as_deref());
     let authorization = authorization(key_env.as_deref())?;
     // An API without streams answers whole, and one without the word is not told to go on.
     let dialect = dialect::of(api);
@@ -194,8 +191,14 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
     let (key, asking) = with_api_headers(dialect, authorization.as_deref(), &headers);
-    let inspection =
-        server::inspect(&url, args.insecure, key.as_deref(), &asking, args.model.as_deref())?;
+    let inspection = server::inspect(
+        &url,
+        args.insecure,
+        key.as_deref(),
+        &asking,
+        args.model.as_deref(),
+        server::PATIENCE,
+    )?;
     if let Some(context) = inspection.info.context_tokens {
         warn_of_context(&workload.facts, context);
     }
@@ -361,7 +364,7 @@ fn api(args: &LoadArgs, from_path: Option<Api>) -> Result<Api, Failure> {
 
 /// A seed that no run had before: with one seed for all runs, the second of two equal runs would
 /// find its prompts in the server's prefix cache and measure that. Short, to be typed again.
-fn fresh_seed() -> u64 {
+pub fn fresh_seed() -> u64 {
     let clock = ifm_sys::ClockPair::sample();
     let now_ns = clock.mono_ns as i64 + clock.offset_ns;
     let mixed = (now_ns as u64 ^ u64::from(std::process::id()).rotate_left(32))
@@ -440,8 +443,12 @@ fn temperature(args: &LoadArgs) -> Result<Option<f64>, Failure> {
     }
 }
 
-fn headers(args: &LoadArgs) -> Result<Vec<(String, String)>, Failure> {
-    args.headers
+/// Headers as they are sent.
+///
+/// # Errors
+/// One has no colon.
+pub fn headers(typed: &[String]) -> Result<Vec<(String, String)>, Failure> {
+    typed
         .iter()
         .map(|text| match text.split_once(':') {
             Some((name, value)) if !name.trim().is_empty() => {
@@ -493,7 +500,18 @@ fn with_api_headers(
     (key, all)
 }
 
-fn authorization(key_env: Option<&str>) -> Result<Option<String>, Failure> {
+/// The variable that holds the API key: the named one, or the usual one if it is set.
+pub fn key_env(named: Option<&str>) -> Option<String> {
+    const USUAL: &str = "OPENAI_API_KEY";
+    let usual = || std::env::var_os(USUAL).is_some_and(|key| !key.is_empty()).then_some(USUAL);
+    named.or_else(usual).map(str::to_owned)
+}
+
+/// The value of the `Authorization` header.
+///
+/// # Errors
+/// The variable holds no key, or one that no header can carry.
+pub fn authorization(key_env: Option<&str>) -> Result<Option<String>, Failure> {
     let Some(name) = key_env else { return Ok(None) };
     match std::env::var(name) {
         Ok(key) if key.trim().bytes().any(|byte| !byte.is_ascii_graphic()) => {

@@ -10,7 +10,7 @@ mod table;
 pub use table::{level_footnote, level_header, level_line};
 
 use crate::ReportModel;
-use crate::format::ascii;
+use crate::format::{ascii, harmless};
 use crate::words::{self, Answer};
 use ifm_analysis::Severity;
 use ifm_core::RunState;
@@ -50,6 +50,13 @@ impl TerminalStyle {
             Color::Red => "31",
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    /// A text from anywhere as lines that fit, without characters that could steer the terminal;
+    /// those after the first start with `indent`.
+    pub fn paragraph(&self, text: &str, indent: &str) -> Vec<String> {
+        let harmless: String = text.chars().map(harmless).collect();
+        wrap(&self.text(&harmless), self.width, indent)
     }
 
     /// Text in the characters that may be printed.
@@ -231,6 +238,7 @@ mod tests {
         let mut run = sweep();
         run.manifest.spec.target.model = "evil\u{1b}[2J\nmodel".to_owned();
         run.manifest.stop_reason = Some("stopped\u{7}".to_owned());
+        assert_eq!(PLAIN.paragraph("a\u{1b}b", " "), ["a?b"]);
         let text = terminal(&model(&run), &PLAIN);
         assert!(text.contains("evil?[2J?model") && text.contains("stopped?"));
     }

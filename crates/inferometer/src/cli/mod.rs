@@ -8,6 +8,7 @@ pub mod duration;
 mod ending_args;
 pub mod levels;
 pub mod load_args;
+pub mod probe;
 mod repeats;
 pub mod report;
 pub mod run;
@@ -41,6 +42,8 @@ enum Verb {
     Sweep(sweep::SweepArgs),
     /// Search the largest load inside a latency target
     Capacity(capacity::CapacityArgs),
+    /// Tell what a server is and can do, in some seconds
+    Probe(probe::ProbeArgs),
     /// Offer the embedded engine as an OpenAI-compatible server
     Serve(serve::ServeArgs),
     /// Show what a workload would send, or list workloads; sends nothing
@@ -61,6 +64,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Run(args) => run::run(&args, words),
         Verb::Sweep(args) => sweep::run(&args, words),
         Verb::Capacity(args) => capacity::run(&args, words),
+        Verb::Probe(args) => probe::run(&args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Workload(args) => workload::run(&args),
         Verb::Runs(args) => runs::run(&args),

@@ -115,13 +115,7 @@ impl WorkloadArgs {
     /// # Errors
     /// A file that is none.
     pub fn tokenizer(&self) -> Result<Tokenizer, Failure> {
-        match &self.tokenizer {
-            None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
-            Some(text) => Tokenizer::open(text).map_err(|error| {
-                Failure::usage(format!("--tokenizer {text}: {error}"))
-                    .hint("give the tokenizer of the model, or leave the flag out")
-            }),
-        }
+        open_tokenizer(self.tokenizer.as_deref())
     }
 
     /// The workload that the flags ask for.
@@ -192,6 +186,20 @@ pub fn open(request: &WorkloadRequest, tokenizer: &Tokenizer) -> Result<OpenedWo
         Failure::usage(format!("--workload {}: {error}", request.text))
             .hint("inferometer workload list shows what there is")
     })
+}
+
+/// The tokenizer of a file or a name, or the embedded one.
+///
+/// # Errors
+/// A file that is none, or a name that is not known.
+pub fn open_tokenizer(text: Option<&str>) -> Result<Tokenizer, Failure> {
+    match text {
+        None => Tokenizer::embedded().map_err(|error| Failure::files(error.to_string())),
+        Some(text) => Tokenizer::open(text).map_err(|error| {
+            Failure::usage(format!("--tokenizer {text}: {error}"))
+                .hint("give the tokenizer of the model, or leave the flag out")
+        }),
+    }
 }
 
 fn lengths(flag: &str, text: Option<&str>) -> Result<Option<Lengths>, Failure> {

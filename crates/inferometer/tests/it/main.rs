@@ -8,6 +8,7 @@ mod demo;
 mod lengths;
 mod load;
 mod loads;
+mod probe;
 mod store;
 mod support;
 mod workloads;

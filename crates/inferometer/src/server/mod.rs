@@ -1,5 +1,7 @@
 //! Asking a server what it is, before any load.
 
+mod kind;
+
 use crate::exit::Failure;
 use crate::url::BaseUrl;
 use ifm_core::manifest::ServerInfo;
@@ -11,8 +13,8 @@ use ureq::tls::{RootCerts, TlsConfig};
 
 /// Ports of usual servers on loopback: vLLM, llama.cpp, Ollama, SGLang, LM Studio.
 const USUAL_PORTS: [u16; 5] = [8000, 8080, 11434, 30000, 1234];
-/// Longest wait for one answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Longest wait for one answer, unless told otherwise.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 /// Most bytes of an answer.
 const ANSWER_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Most facts about a server that are kept, and most characters of each.
@@ -55,9 +57,11 @@ pub fn inspect(
     authorization: Option<&str>,
     headers: &[(String, String)],
     wanted: Option<&str>,
+    patience: Duration,
 ) -> Result<Inspection, Failure> {
-    let client = Client { agent: agent(insecure), authorization, headers };
-    let answer = client.get(&format!("{url}/models")).map_err(|error| unreachable(url, &error))?;
+    let client = Client { agent: agent(insecure, patience), authorization, headers };
+    let answer =
+        client.get(&format!("{url}/models")).map_err(|error| unreachable(url, &error, patience))?;
     let mut info = ServerInfo { server_header: answer.server.clone(), ..ServerInfo::default() };
     let models = match (answer.status, &answer.json) {
         (200..=299, Some(json)) => models(json),
@@ -76,7 +80,7 @@ pub fn inspect(
     if let Some(json) = &answer.json {
         note_model(json, &model, &mut info);
     }
-    recognise(&client, url, &answer, &mut info);
+    kind::recognise(&client, url, &answer, &mut info);
     Ok(Inspection { model, info })
 }
 
@@ -139,7 +143,7 @@ impl Client<'_> {
     }
 }
 
-fn agent(insecure: bool) -> Agent {
+fn agent(insecure: bool, patience: Duration) -> Agent {
     let mut tls = TlsConfig::builder().disable_verification(insecure);
     if !insecure {
         let roots = rustls_native_certs::load_native_certs().certs;
@@ -149,7 +153,7 @@ fn agent(insecure: bool) -> Agent {
     }
     Agent::config_builder()
         .http_status_as_error(false)
-        .timeout_global(Some(PATIENCE))
+        .timeout_global(Some(patience))
         .proxy(None)
         .max_redirects(0)
         .max_redirects_will_error(false)
@@ -215,62 +219,7 @@ fn choose(
     }
 }
 
-/// Recognises the kind of server by what it alone answers.
-fn recognise(client: &Client<'_>, url: &BaseUrl, answer: &Answer, info: &mut ServerInfo) {
-    let owner = answer
-        .json
-        .as_ref()
-        .and_then(|json| json.pointer("/data/0/owned_by"))
-        .and_then(Value::as_str)
-        .unwrap_or("");
-    let header = info.server_header.as_deref().unwrap_or("");
-    let kind = match (owner, header) {
-        ("vllm", _) => "vLLM",
-        ("sglang", _) => "SGLang",
-        ("llamacpp", _) => "llama.cpp",
-        ("inferometer", _) => "inferometer",
-        ("library", _) => "Ollama",
-        (_, header) if header.starts_with("llama.cpp") => "llama.cpp",
-        _ => return,
-    };
-    info.kind = Some(kind.to_owned());
-    let version_at = match kind {
-        "Ollama" => "/api/version",
-        "vLLM" | "inferometer" => "/version",
-        "llama.cpp" => "/props",
-        _ => return,
-    };
-    if let Ok(answer) = client.get(&format!("{}{version_at}", url.root()))
-        && let Some(Value::Object(fields)) = answer.json
-    {
-        if kind == "llama.cpp" {
-            return note_props(&fields, info);
-        }
-        for (name, value) in &fields {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            match name.as_str() {
-                "version" => info.version = Some(text),
-                _ if info.notes.len() < NOTES_MAX => {
-                    info.notes.insert(name.clone(), text.chars().take(NOTE_CHARS_MAX).collect());
-                }
-                _ => {}
-            }
-        }
-    }
-}
-
-/// What llama.cpp tells about itself, as far as it is short and bears on speed.
-fn note_props(props: &serde_json::Map<String, Value>, info: &mut ServerInfo) {
-    info.version = props.get("build_info").and_then(Value::as_str).map(str::to_owned);
-    for name in ["total_slots", "model_ftype"] {
-        if let Some(value) = props.get(name) {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            info.notes.insert(name.to_owned(), text.chars().take(200).collect());
-        }
-    }
-}
-
-fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
+fn unreachable(url: &BaseUrl, error: &ureq::Error, patience: Duration) -> Failure {
     let text = error.to_string();
     if url.is_tls() && text.contains("InvalidContentType") {
         return Failure::server(format!("{url}: what listens there does not speak TLS"))
@@ -292,7 +241,7 @@ fn unreachable(url: &BaseUrl, error: &ureq::Error) -> Failure {
             .hint("start the server, or check host and port");
     }
     if matches!(error, ureq::Error::Timeout(_)) {
-        let limit = PATIENCE.as_secs();
+        let limit = patience.as_secs_f64().ceil();
         return Failure::server(format!("{url} did not answer within {limit} s")).hint(
             match url.is_tls() {
                 true => "check host and port; a server without TLS wants http:// instead",
@@ -419,7 +368,7 @@ mod tests {
             assert!(received > 0);
             stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
         });
-        let error = inspect(&url, true, None, &[], None).unwrap_err().to_string();
+        let error = inspect(&url, true, None, &[], None, PATIENCE).unwrap_err().to_string();
         server.join().unwrap();
         assert!(error.contains("does not speak TLS") && error.contains("http://"), "{error}");
     }
@@ -434,7 +383,7 @@ mod tests {
             ("certificate expired: verification time 1", "not valid: certificate exp", "renew"),
         ] {
             let io = std::io::Error::other(format!("invalid peer certificate: {reason}"));
-            let told = unreachable(&url, &ureq::Error::Io(io)).to_string();
+            let told = unreachable(&url, &ureq::Error::Io(io), PATIENCE).to_string();
             assert!(told.contains(sentence) && told.contains(hint), "{told}");
             assert!(told.contains("--insecure") && !told.contains("io:"), "{told}");
         }

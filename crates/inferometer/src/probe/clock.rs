@@ -1,0 +1,66 @@
+//! The server's clock against ours, from the `Date` of every answer.
+//!
+//! An answer's `Date` is the second in which it was written, which was between our sending the
+//! request and our having the answer. Each answer bounds the difference of the clocks; several,
+//! written at different parts of a second, bound it more closely.
+
+use super::{Finding, Grade, Inquiry, Section};
+use crate::caller::Reply;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+/// Nanoseconds of a second.
+const SECOND_NS: i64 = 1_000_000_000;
+/// Servers write the date of a cached second: that much later than it says.
+const STALE_NS: i64 = SECOND_NS / 2;
+/// Difference that is worth a word, nanoseconds.
+const NOTED_NS: i64 = 2 * SECOND_NS;
+
+/// What one answer says: the server's clock less ours is at least and at most, nanoseconds.
+pub fn bounds(reply: &Reply) -> Option<(i64, i64)> {
+    let date = DateTimeParser::new().parse_timestamp(&reply.header("date")?).ok()?;
+    let date_ns = i64::try_from(date.as_nanosecond()).ok()?;
+    let offset_ns = ifm_sys::ClockPair::sample().offset_ns;
+    let wall = |mono_ns: u64| i64::try_from(mono_ns).ok().map(|ns| ns + offset_ns);
+    Some((date_ns - wall(reply.end_ns)?, date_ns + SECOND_NS + STALE_NS - wall(reply.start_ns)?))
+}
+
+/// All bounds together; where they contradict each other, the first alone.
+fn together(bounds: &[(i64, i64)]) -> Option<(i64, i64)> {
+    let least = bounds.iter().map(|bound| bound.0).max()?;
+    let most = bounds.iter().map(|bound| bound.1).min()?;
+    if least <= most { Some((least, most)) } else { bounds.first().copied() }
+}
+
+/// Tells the difference of the clocks.
+pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
+    let id = (Section::Line, "clock");
+    let Some((least, most)) = together(&inquiry.clock_bounds) else {
+        return vec![Finding::unknown(id, "no answer had a Date")];
+    };
+    let seconds = |ns: i64| ns as f64 / SECOND_NS as f64;
+    let how = format!("Date of {} answers against our clock", inquiry.clock_bounds.len());
+    let value = serde_json::json!({"least_s": seconds(least), "most_s": seconds(most)});
+    let finding = if most < -NOTED_NS || least > NOTED_NS {
+        let (off, way) = if most < 0 { (-most, "behind") } else { (least, "ahead of") };
+        let text = format!("at least {:.1} s {way} ours", seconds(off));
+        Finding::known(id, Grade::Note, value, text).means(
+            "times in the server's log are not those of the run; the run itself does not use them",
+        )
+    } else {
+        let text = format!("{:+.1} to {:+.1} s against ours", seconds(least), seconds(most));
+        Finding::known(id, Grade::Good, value, text)
+    };
+    vec![finding.how(how)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_answers_bound_the_difference_more_closely() {
+        assert_eq!(together(&[(-900, 300), (-200, 900), (-500, 500)]), Some((-200, 300)));
+        assert_eq!(together(&[(-900, 300), (400, 900)]), Some((-900, 300)));
+        assert_eq!(together(&[]), None);
+    }
+}

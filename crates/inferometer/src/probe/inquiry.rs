@@ -1,0 +1,228 @@
+//! What all questions of a probe share: the server, the time that is left, and what earlier
+//! questions learned.
+
+use super::lengths::Length;
+use crate::caller::{Caller, Reply};
+use ifm_core::manifest::ServerInfo;
+use ifm_core::spec::Api;
+use ifm_core::{Outcome, Prompt};
+use ifm_tokenizer::Tokenizer;
+use ifm_wire::request::{Ask, TemplateSpec};
+use ifm_wire::{Answer, Expect, RequestTemplate, dialect};
+use serde_json::{Map, Value};
+use std::time::{Duration, Instant};
+
+/// Most requests of a probe.
+pub const REQUESTS_MAX: u32 = 48;
+/// The share of the whole time that one request may take.
+const REQUEST_SHARE: u32 = 3;
+/// Requests in a row without an answer in time, after which no more are sent.
+const LATE_MAX: u32 = 2;
+/// Tokens asked for where an answer is to have some length.
+pub const TOKENS: u32 = 24;
+
+/// A probe under way.
+pub struct Inquiry {
+    /// Asks the server.
+    pub caller: Caller,
+    /// What the server said about itself.
+    pub server: ServerInfo,
+    /// Model to ask for.
+    pub model: String,
+    /// Counts prompts on our side.
+    pub tokenizer: Tokenizer,
+    /// Whether the user named that tokenizer as the model's own.
+    pub is_own_tokenizer: bool,
+    /// Seed of the prompts that are to be new to the server.
+    pub seed: u64,
+    limit: Duration,
+    until: Instant,
+    late: u32,
+    /// The API that the questions about answers are put to: the first that answered.
+    pub api: Option<Api>,
+    /// Whether that API answers only in streams.
+    pub only_streams: bool,
+    /// An answer that the model ended by itself, if it did.
+    pub natural: Option<Answer>,
+    /// The answer to the same prompt that was told not to end, and the tokens asked for.
+    pub forced: Option<(Answer, u32)>,
+    /// Lengths of the answers so far.
+    pub lengths: Vec<Length>,
+    /// Bounds on the server's clock less ours, nanoseconds: at least, at most.
+    pub clock_bounds: Vec<(i64, i64)>,
+}
+
+/// A request of a probe.
+pub struct Wish<'wish> {
+    /// Which API.
+    pub api: Api,
+    /// The prompt.
+    pub prompt: &'wish Prompt,
+    /// Tokens asked for.
+    pub tokens: u32,
+    /// Whether as a stream.
+    pub stream: bool,
+    /// Whether to tell the server not to end by itself.
+    pub ignore_eos: bool,
+    /// Other fields of the body.
+    pub fields: Value,
+}
+
+/// A good answer, and the bytes that it came in.
+pub struct Heard {
+    /// As the run's decoder reads it.
+    pub answer: Answer,
+    /// As it came.
+    pub reply: Reply,
+}
+
+impl Heard {
+    /// Output tokens, if the server counted them.
+    pub fn tokens(&self) -> Option<u32> {
+        counted(&self.answer)
+    }
+}
+
+/// Output tokens, if the server counted them.
+pub fn counted(answer: &Answer) -> Option<u32> {
+    answer.output_tokens.filter(|counted| !counted.from.is_estimate()).map(|counted| counted.tokens)
+}
+
+impl Inquiry {
+    /// Nothing is asked yet; all questions together take at most `limit`.
+    pub fn new(
+        caller: Caller,
+        (server, model): (ServerInfo, String),
+        (tokenizer, is_own_tokenizer): (Tokenizer, bool),
+        seed: u64,
+        (limit, since): (Duration, Instant),
+    ) -> Inquiry {
+        Inquiry {
+            caller,
+            server,
+            model,
+            tokenizer,
+            is_own_tokenizer,
+            seed,
+            limit,
+            until: since + limit,
+            late: 0,
+            api: None,
+            only_streams: false,
+            natural: None,
+            forced: None,
+            lengths: Vec::new(),
+            clock_bounds: Vec::new(),
+        }
+    }
+
+    /// How long the next request may take.
+    ///
+    /// # Errors
+    /// Why none is sent any more, in a clause.
+    pub fn patience(&self) -> Result<Duration, String> {
+        let left = self.until.saturating_duration_since(Instant::now());
+        if self.late >= LATE_MAX {
+            return Err("not asked: the server left the questions before without an answer".into());
+        }
+        if left.is_zero() {
+            let limit = self.limit.as_secs_f64();
+            return Err(format!("not asked: the {limit} s were over (--limit gives more)"));
+        }
+        if self.caller.calls() >= REQUESTS_MAX {
+            return Err(format!("not asked: {REQUESTS_MAX} requests are enough"));
+        }
+        Ok(left.min(self.limit / REQUEST_SHARE))
+    }
+
+    /// Time that is left, seconds.
+    pub fn left_s(&self) -> f64 {
+        self.until.saturating_duration_since(Instant::now()).as_secs_f64()
+    }
+
+    /// Gets a document, whatever its status.
+    ///
+    /// # Errors
+    /// Why there is none, in a clause.
+    pub fn get(&mut self, path: &str, more: &[(&str, &str)]) -> Result<Reply, String> {
+        let patience = self.patience()?;
+        let reply = self.caller.get(path, more, patience);
+        self.note(reply)
+    }
+
+    /// Asks an API for an answer.
+    ///
+    /// # Errors
+    /// Why there is no good one, in a clause: refused, late, or not understood.
+    pub fn ask(&mut self, wish: &Wish<'_>) -> Result<Heard, String> {
+        let patience = self.patience()?;
+        let bytes = self.request(wish)?;
+        let reply = self.caller.send(&bytes, patience);
+        let reply = self.note(reply)?;
+        let answer = reply.answer(Expect { api: wish.api, keep_text: true });
+        match (answer.outcome, &answer.error) {
+            (Outcome::Ok | Outcome::OkFiltered, _) => {
+                self.lengths.extend(counted(&answer).map(|counted| Length {
+                    asked: wish.tokens,
+                    counted,
+                    finish_reason: answer.finish_reason.clone(),
+                }));
+                Ok(Heard { answer, reply })
+            }
+            (_, Some(error)) => Err(error.clone()),
+            (outcome, None) => Err(outcome.word().to_owned()),
+        }
+    }
+
+    fn request(&self, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
+        let endpoint = self.caller.endpoint();
+        let path = dialect::path(wish.api, endpoint.url.path(), &self.model, wish.stream);
+        let none = Map::new();
+        let template = RequestTemplate::new(&TemplateSpec {
+            api: wish.api,
+            host: &endpoint.url.authority(),
+            path: &path,
+            model: &self.model,
+            authorization: endpoint.authorization.as_deref(),
+            headers: &endpoint.headers,
+            stream: wish.stream,
+            ignore_eos: wish.ignore_eos,
+            temperature: Some(0.0),
+            extra_body: wish.fields.as_object().unwrap_or(&none),
+        });
+        let template = template.map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        let ask = Ask { prompt: wish.prompt, output_tokens: Some(wish.tokens), fields: None };
+        template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
+        Ok(bytes)
+    }
+
+    /// Asks the API that was found to answer. `fields` are added to the body.
+    ///
+    /// # Errors
+    /// As [`Inquiry::ask`]; or that no API answered.
+    pub fn say(
+        &mut self,
+        prompt: &str,
+        tokens: u32,
+        ignore_eos: bool,
+        fields: Value,
+    ) -> Result<Heard, String> {
+        let api = self.api.ok_or("no API answered")?;
+        let prompt = Prompt::Text(prompt.to_owned());
+        let stream = self.only_streams;
+        self.ask(&Wish { api, prompt: &prompt, tokens, stream, ignore_eos, fields })
+    }
+
+    /// Remembers whether the server keeps answering, and what its clock says.
+    fn note(&mut self, reply: Reply) -> Result<Reply, String> {
+        self.late = if reply.is_late() { self.late + 1 } else { 0 };
+        if reply.status().is_none() {
+            return Err(reply.fault());
+        }
+        if let Some(bounds) = super::clock::bounds(&reply) {
+            self.clock_bounds.push(bounds);
+        }
+        Ok(reply)
+    }
+}

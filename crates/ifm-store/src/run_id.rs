@@ -5,10 +5,13 @@ use crate::error::StoreError;
 /// Longest run id, characters.
 const ID_LENGTH_MAX: usize = 100;
 const NS_PER_S: u64 = 1_000_000_000;
+/// Parts of a second that three hexadecimal digits tell apart.
+const PARTS_PER_S: u64 = 4096;
 const S_PER_DAY: u64 = 86_400;
 
-/// A run id such as `20261120-121427-7f3a`: UTC date and time of the start, then four
-/// hexadecimal digits of chance, so that two runs of one second differ.
+/// A run id such as `20261120-121427-7f3a`: UTC date and time of the start, then three hexadecimal
+/// digits for the part of the second and one of chance, so that runs of one second differ and sort
+/// too.
 ///
 /// `unix_ns` is nanoseconds since 1970-01-01 UTC. Ids sort by time as text.
 pub fn new_run_id(unix_ns: u64, random: u16) -> String {
@@ -16,7 +19,9 @@ pub fn new_run_id(unix_ns: u64, random: u16) -> String {
     let (year, month, day) = civil_date(seconds / S_PER_DAY);
     let of_day = seconds % S_PER_DAY;
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{random:04x}")
+    let part = (unix_ns % NS_PER_S) * PARTS_PER_S / NS_PER_S;
+    let chance = random & 0xf;
+    format!("{year:04}{month:02}{day:02}-{hour:02}{minute:02}{second:02}-{part:03x}{chance:x}")
 }
 
 /// Year, month and day of a day number since 1970-01-01, in the Gregorian calendar.
@@ -58,17 +63,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_tell_the_utc_second() {
+    fn ids_tell_the_utc_time() {
         let check = |unix_s: u64, expect: &str| {
             assert_eq!(new_run_id(unix_s * NS_PER_S + 999_999_999, 0x7f3a), expect);
         };
-        check(0, "19700101-000000-7f3a");
-        check(951_782_400, "20000229-000000-7f3a");
-        check(951_868_799, "20000229-235959-7f3a");
-        check(951_868_800, "20000301-000000-7f3a");
-        check(1_795_176_867, "20261120-121427-7f3a");
-        check(4_107_542_399, "21000228-235959-7f3a");
-        check(4_107_542_400, "21000301-000000-7f3a");
+        check(0, "19700101-000000-fffa");
+        check(951_782_400, "20000229-000000-fffa");
+        check(951_868_799, "20000229-235959-fffa");
+        check(951_868_800, "20000301-000000-fffa");
+        check(1_795_176_867, "20261120-121427-fffa");
+        check(4_107_542_399, "21000228-235959-fffa");
+        check(4_107_542_400, "21000301-000000-fffa");
     }
 
     #[test]
@@ -80,6 +85,9 @@ mod tests {
             check_run_id(&id).unwrap();
             former = id;
         }
+        // Milliseconds within a second sort as well, whatever the chance.
+        let id = |ms: u64| new_run_id(ms * 1_000_000, (ms * 7919) as u16);
+        assert!((0..2000).all(|ms| id(ms) < id(ms + 1)));
     }
 
     #[test]

@@ -45,7 +45,7 @@ fn presets_and_lengths_are_understood() {
         ("random:1500/250", 1500, 250, "1500/250"),
         ("random:4000/1000", 4000, 1000, "4000/1000"),
         ("1000/1000", 1000, 1000, "1000/1000"),
-        ("D(100,1000)", 100, 1000, "100/1000"),
+        ("D(100,1000)", 100, 1000, "D(100,1000)"),
         ("prompt_tokens=128,output_tokens=16", 128, 16, "128/16"),
         ("sonnet", 550, 150, "sonnet:550/150"),
         ("prefix_repetition", 512, 128, "prefix-repetition:512/128"),
@@ -62,6 +62,25 @@ fn presets_and_lengths_are_understood() {
             (Some(prompt), Some(output))
         );
         assert!(facts.ignore_eos && facts.items.is_none() && opened.dataset.items().is_none());
+    }
+}
+
+#[test]
+fn a_name_is_understood_again() {
+    for name in [
+        "N(480,240)/(300,150)",
+        "U(50,100)/(200,250)",
+        "prompt_tokens=128,prompt_tokens_stdev=20,output_tokens=16",
+        "100:5,200:3/lognormal(100,20)",
+        "random-ids:5-9/3",
+        "sonnet:40/5",
+    ] {
+        let (first, known_as) = (opened(name), opened(name).facts.name);
+        let again = opened(&known_as);
+        assert_eq!(again.facts.name, known_as);
+        for id in 0..5 {
+            assert_eq!(first.dataset.item(id).unwrap(), again.dataset.item(id).unwrap(), "{name}");
+        }
     }
 }
 

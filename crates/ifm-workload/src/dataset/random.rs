@@ -10,7 +10,7 @@ use crate::{
     compat::lengths::{RandomAsk, RandomDraw, sglang_random, vllm_random},
     count::HuggingFace,
     error::WorkloadError,
-    lengths::{LengthPair, LengthRange, Lengths, RangeRatio},
+    lengths::{GENAI_BENCH, LengthPair, LengthRange, Lengths, RangeRatio},
     open::Opening,
     prompt::{Prefix, PromptMaker},
     request::AfterLast,
@@ -226,10 +226,10 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rng = Rng::new(opening.request.seed);
     let draws = take_draws(opening, &mut pair)?;
     if let Some(lengths) = opening.request.prompt_tokens.clone() {
-        pair.prompt = lengths;
+        pair = LengthPair { prompt: lengths, rule: None, ..pair };
     }
     if let Some(lengths) = opening.output_override() {
-        pair.output = lengths;
+        pair = LengthPair { output: lengths, rule: None, ..pair };
     }
     if let Some(rule) = pair.rule {
         opening.rule(rule);
@@ -254,7 +254,11 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     facts.prompt_tokens = Some(prompt.to_string());
     facts.output_tokens = Some(output.to_string());
     if facts.preset.is_none() {
-        facts.name = format!("{prompt}/{output}");
+        facts.name = match pair.rule {
+            // A name has to be understood again, and these lengths have no other spelling.
+            Some(rule) if rule == GENAI_BENCH => opening.body.clone(),
+            _ => format!("{prompt}/{output}"),
+        };
     }
     if prefix > 0 {
         opening.rule(format!("the first {prefix} tokens of every prompt are the same"));

@@ -9,6 +9,7 @@ mod ratio;
 
 pub use counts::LengthCounts;
 pub use law::Lengths;
+pub(crate) use pair::GENAI_BENCH;
 pub use pair::LengthPair;
 pub use ratio::RangeRatio;
 

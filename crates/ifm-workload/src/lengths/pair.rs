@@ -10,6 +10,8 @@ use std::{collections::BTreeMap, str::FromStr};
 use super::{LengthRange, Lengths};
 use crate::error::WorkloadError;
 
+/// The rule of genai-bench's lengths.
+pub(crate) const GENAI_BENCH: &str = "genai-bench scenario";
 /// genai-bench asks for at least this many tokens.
 const GENAI_OUTPUT_MIN: u32 = 2;
 /// What GuideLLM's text may say of lengths here.
@@ -79,7 +81,7 @@ impl LengthPair {
             }
             _ => return Err(shape(text, usage)),
         };
-        Ok(Self { prompt, output, rule: Some("genai-bench scenario") })
+        Ok(Self { prompt, output, rule: Some(GENAI_BENCH) })
     }
 }
 

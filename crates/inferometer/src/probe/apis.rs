@@ -44,12 +44,12 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
         found.insert(api.word().to_owned(), word.into());
     }
     let text = if answering.is_empty() { "none".to_owned() } else { answering.join(", ") };
-    let mut how = format!("one request to each of {}", Api::ALL.len());
+    let mut how = format!("one request to each of {}", Api::ALL.len() - unknown.len());
     if !refusing.is_empty() {
         how.push_str(&format!("; refused or failed: {}", refusing.join(", ")));
     }
     if !unknown.is_empty() {
-        how.push_str(&format!("; not asked for want of time: {}", unknown.join(", ")));
+        how.push_str(&format!("; not asked any more: {}", unknown.join(", ")));
     }
     let grade = if answering.is_empty() { Grade::Caution } else { Grade::Good };
     vec![

@@ -46,7 +46,7 @@ pub struct Inquiry {
     pub natural: Option<Answer>,
     /// The answer to the same prompt that was told not to end, and the tokens asked for.
     pub forced: Option<(Answer, u32)>,
-    /// Lengths of the answers so far.
+    /// Lengths of the answers of that API so far.
     pub lengths: Vec<Length>,
     /// Bounds on the server's clock less ours, nanoseconds: at least, at most.
     pub clock_bounds: Vec<(i64, i64)>,
@@ -162,11 +162,14 @@ impl Inquiry {
         let answer = reply.answer(Expect { api: wish.api, keep_text: true });
         match (answer.outcome, &answer.error) {
             (Outcome::Ok | Outcome::OkFiltered, _) => {
-                self.lengths.extend(counted(&answer).map(|counted| Length {
-                    asked: wish.tokens,
-                    counted,
-                    finish_reason: answer.finish_reason.clone(),
-                }));
+                // Some APIs have a least length of their own: only the one that is looked at counts.
+                if self.api.is_none_or(|api| api == wish.api) {
+                    self.lengths.extend(counted(&answer).map(|counted| Length {
+                        asked: wish.tokens,
+                        counted,
+                        finish_reason: answer.finish_reason.clone(),
+                    }));
+                }
                 Ok(Heard { answer, reply })
             }
             (_, Some(error)) => Err(error.clone()),

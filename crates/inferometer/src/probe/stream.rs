@@ -72,11 +72,10 @@ fn first_answer(inquiry: &mut Inquiry) -> Result<(), Vec<Finding>> {
         }
     }
     let id = (Section::Answers, "answers");
-    Err(vec![
-        Finding::known(id, Grade::Caution, false, "no API gives an answer")
-            .how(why)
-            .means("there is nothing to measure: check the model's name and the key"),
-    ])
+    Err(vec![Finding::known(id, Grade::Caution, false, "no API gives an answer").how(why).means(
+        "there is nothing to measure: check the model's name and the key, or give the server \
+                 more time with --limit",
+    )])
 }
 
 /// Whether an API makes text from a prompt.

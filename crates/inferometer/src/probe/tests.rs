@@ -64,6 +64,12 @@ fn honest(asked: &Asked, seen: &Mutex<HashSet<String>>) -> Said {
     if asked.method == "GET" {
         return Said::Json(200, json!({"data": []}));
     }
+    if asked.path.ends_with("/v1/responses") {
+        let text = json!([{"type": "output_text", "text": "much"}]);
+        let output = json!([{"type": "message", "content": text}]);
+        let usage = json!({"input_tokens": 9, "output_tokens": 16});
+        return Said::Json(200, json!({"status": "completed", "output": output, "usage": usage}));
+    }
     let is_chat = asked.path.ends_with("/chat/completions");
     if !is_chat && !asked.path.ends_with("/v1/completions") {
         return Said::Json(404, json!({"error": {"message": "no such place"}}));
@@ -114,7 +120,9 @@ fn what_a_server_keeps_is_found_out() {
     assert_eq!(value(&found, "tokens_per_event"), 1.0);
     assert_eq!(value(&found, "tokenizer"), &json!({"ratio": 1.0, "template_tokens": 5}));
     assert_eq!(value(&found, "prefix_cache")["on"], true, "{}", found["prefix_cache"]);
-    assert_eq!(value(&found, "apis")["completions"], "answers");
+    for (api, word) in [("completions", "answers"), ("responses", "answers"), ("tgi", "absent")] {
+        assert_eq!(value(&found, "apis")[api], word, "{}", found["apis"]);
+    }
     // The whole stream is one write: nothing in it can be timed.
     assert_eq!(value(&found, "streaming")["at_once"], true);
     assert_eq!(value(&found, "software"), &Value::Null);

@@ -8,90 +8,20 @@ use crate::cli::workload_args;
 use crate::course::Course;
 use crate::exit::Failure;
 use crate::lengths;
+use crate::levels::{LevelRequest, items_max, load_specs};
+use crate::secrets::{mask_command, masked, masked_fields};
 use crate::server::{self, Inspection};
 use crate::url::BaseUrl;
-use ifm_core::spec::{
-    Api, ArrivalLaw, ArrivalSpec, LimitSpec, LoadSpec, RateCurve, RateStretch, RunSpec, SloSpec,
-    TargetSpec, WorkloadSpec,
-};
+use ifm_core::spec::{Api, LimitSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
-use ifm_wire::request::{TemplateSpec, is_secret_field, is_secret_header};
-use ifm_workload::{Arrivals, Dataset, LengthRange, Lengths, OpenedWorkload, WorkloadFacts};
+use ifm_wire::request::TemplateSpec;
+use ifm_workload::{Dataset, LengthRange, Lengths, WorkloadFacts};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Requests that warm a server up before an open loop.
-const OPEN_LOOP_WARMUP: u32 = 4;
-
-/// How a level ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Ending {
-    requests: Option<u32>,
-    duration_s: Option<f64>,
-    sessions: Option<u32>,
-}
-
-impl Ending {
-    /// Seconds that a level takes when nothing is said.
-    const DEFAULT_S: f64 = 20.0;
-
-    /// As asked, and where nothing is asked when the workload ends.
-    ///
-    /// # Errors
-    /// A level of no request.
-    pub fn with_workload(
-        requests: Option<u32>,
-        duration_s: Option<f64>,
-    ) -> Result<Ending, Failure> {
-        let ending = Ending::new(requests, None, duration_s)?;
-        Ok(Ending { duration_s, ..ending })
-    }
-
-    /// After a number of requests, after a number of whole conversations, after a time, or
-    /// whichever comes first.
-    ///
-    /// # Errors
-    /// A level of no request.
-    pub fn new(
-        requests: Option<u32>,
-        sessions: Option<u32>,
-        duration_s: Option<f64>,
-    ) -> Result<Ending, Failure> {
-        for (flag, number) in [("--requests", requests), ("--sessions", sessions)] {
-            if number == Some(0) {
-                return Err(Failure::usage(format!("{flag} 0 measures nothing")));
-            }
-        }
-        let open = requests.is_none() && sessions.is_none();
-        let duration_s = duration_s.or(open.then_some(Ending::DEFAULT_S));
-        Ok(Ending { requests, duration_s, sessions })
-    }
-}
-
-/// One level as asked for.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LevelRequest {
-    /// Users.
-    pub concurrency: u32,
-    /// When requests are due, in an open loop; its seed is set by [`resolve`].
-    pub arrivals: Option<ArrivalSpec>,
-    /// How it ends.
-    pub ending: Ending,
-    /// Warm-up requests; one per user when absent.
-    pub warmup: Option<u32>,
-}
-
-impl LevelRequest {
-    fn warmup_requests(&self) -> u32 {
-        let default = if self.arrivals.is_some() { OPEN_LOOP_WARMUP } else { self.concurrency };
-        self.warmup.unwrap_or(default)
-    }
-}
 
 /// Everything that a session needs.
 pub struct Job {
@@ -303,47 +233,6 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     })
 }
 
-fn load_specs(
-    levels: &[LevelRequest],
-    seed: u64,
-    workload: &OpenedWorkload,
-) -> Result<Vec<LoadSpec>, Failure> {
-    let numbered = (0..).zip(levels);
-    numbered.map(|(index, level)| load_spec(level, seed.wrapping_add(index), workload)).collect()
-}
-
-fn load_spec(
-    level: &LevelRequest,
-    seed: u64,
-    workload: &OpenedWorkload,
-) -> Result<LoadSpec, Failure> {
-    let mut load = LoadSpec {
-        concurrency: level.concurrency,
-        arrivals: None,
-        requests: level.ending.requests,
-        duration_s: level.ending.duration_s,
-        sessions: level.ending.sessions,
-        warmup_requests: level.warmup_requests(),
-    };
-    if let Some(mut arrivals) = level.arrivals.clone() {
-        arrivals.seed = seed;
-        if let ArrivalLaw::Replay(speed) = arrivals.law {
-            arrivals.stretches = vec![recorded_rate(workload, speed)?];
-        }
-        // Stretches of their own length end the level; one rate lasts as long as the level.
-        let own_s = arrivals.stretches.iter().map(|stretch| stretch.seconds).sum::<Option<f64>>();
-        if !matches!(arrivals.law, ArrivalLaw::Replay(_)) {
-            load.duration_s = own_s.or(load.duration_s);
-        }
-        if let (None, Some(stretch)) = (own_s, arrivals.stretches.last_mut()) {
-            stretch.seconds = load.duration_s;
-        }
-        Arrivals::new(&arrivals).map_err(|error| Failure::usage(error.to_string()))?;
-        load.arrivals = Some(arrivals);
-    }
-    Ok(load)
-}
-
 fn typed_url(args: &LoadArgs) -> Result<Option<String>, Failure> {
     let by_port = args
         .port
@@ -389,37 +278,6 @@ fn warn_of_context(facts: &WorkloadFacts, context_tokens: u32) {
 fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
     let law: Lengths = facts.prompt_tokens.as_deref()?.parse().ok()?;
     LengthRange::new(law.min(), law.max()).ok()
-}
-
-/// Items that all levels take at most, where their numbers of requests are given.
-fn items_max(levels: &[LevelRequest]) -> Option<u32> {
-    let of = |level: &LevelRequest| {
-        level.ending.requests.map(|requests| requests.saturating_add(level.warmup_requests()))
-    };
-    levels.iter().map(of).try_fold(0_u32, |sum, items| Some(sum.saturating_add(items?)))
-}
-
-/// The mean rate of a trace that is replayed so many times as fast, over its whole length.
-fn recorded_rate(workload: &OpenedWorkload, speed: f64) -> Result<RateStretch, Failure> {
-    let untimed = || {
-        Failure::usage("--replay needs a workload that has recorded times")
-            .hint("mooncake:FILE and burstgpt:FILE have")
-    };
-    let items = workload.dataset.items().filter(|_| workload.facts.timed).ok_or_else(untimed)?;
-    let last = workload
-        .dataset
-        .item(items.saturating_sub(1))
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    let span_s = last.at_ns.ok_or_else(untimed)? as f64 / 1e9 / speed;
-    // A trace of one moment lasts as good as no time.
-    let seconds = span_s.max(1e-3);
-    let rate = f64::from(items) / seconds;
-    Ok(RateStretch {
-        from_req_per_s: rate,
-        to_req_per_s: rate,
-        curve: RateCurve::Linear,
-        seconds: Some(seconds),
-    })
 }
 
 fn slo(args: &LoadArgs) -> Result<SloSpec, Failure> {
@@ -526,111 +384,13 @@ pub fn authorization(key_env: Option<&str>) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Headers as they are stored.
-fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
-    headers
-        .iter()
-        .map(|(name, value)| {
-            let shown = if is_secret_header(name) { "***" } else { value.as_str() };
-            (name.clone(), shown.to_owned())
-        })
-        .collect()
-}
-
-/// Fields of the body as they are stored: texts under names that speak of a secret are masked, at
-/// any depth.
-fn masked_fields(fields: &Map<String, Value>) -> Map<String, Value> {
-    fields.iter().map(|(name, value)| (name.clone(), masked_value(name, value))).collect()
-}
-
-fn masked_value(name: &str, value: &Value) -> Value {
-    match value {
-        Value::String(_) if is_secret_field(name) => Value::from("***"),
-        Value::Object(fields) => Value::Object(masked_fields(fields)),
-        Value::Array(items) => items.iter().map(|item| masked_value(name, item)).collect(),
-        other => other.clone(),
-    }
-}
-
-/// The command line as it is stored: values of headers and body fields that look secret are
-/// masked.
-fn mask_command(words: &[String]) -> Vec<String> {
-    let header = |text: &str| match text.split_once(':') {
-        Some((name, _)) if is_secret_header(name.trim()) => format!("{name}: ***"),
-        _ => text.to_owned(),
-    };
-    let body = |text: &str| match serde_json::from_str::<Map<String, Value>>(text) {
-        Ok(fields) if masked_fields(&fields) != fields => {
-            Value::Object(masked_fields(&fields)).to_string()
-        }
-        _ => text.to_owned(),
-    };
-    let mut masked = Vec::with_capacity(words.len());
-    let mut flag = "";
-    for word in words {
-        let joined = word.split_once('=');
-        let shown = match (flag, joined) {
-            ("-H" | "--header", _) => header(word),
-            ("--extra-body" | "--extra-request-body", _) => body(word),
-            (_, Some((name @ "--header", value))) => format!("{name}={}", header(value)),
-            (_, Some((name @ ("--extra-body" | "--extra-request-body"), value))) => {
-                format!("{name}={}", body(value))
-            }
-            _ => match word.strip_prefix("-H").filter(|value| !value.is_empty()) {
-                Some(value) => format!("-H{}", header(value)),
-                None => word.clone(),
-            },
-        };
-        let names = ["-H", "--header", "--extra-body", "--extra-request-body"];
-        let is_flag = flag.is_empty() && names.contains(&word.as_str());
-        flag = if is_flag { word } else { "" };
-        masked.push(shown);
-    }
-    masked
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn secrets_do_not_get_into_the_stored_command() {
-        let words: Vec<String> = [
-            "inferometer",
-            "run",
-            "-H",
-            "Authorization: Bearer sk-1",
-            "-HX-Api-Key: sk-2",
-            "--header=x-token:sk-3",
-            "-H",
-            "x-id: 7",
-            "-H",
-            "X-Custom-Auth: sk-4",
-            "--extra-body",
-            r#"{"top_k":1,"proxy":[{"api_key":"sk-5"}]}"#,
-            r#"--extra-request-body={"client_secret":"sk-6"}"#,
-            "--extra-body",
-            r#"{"stop_token_ids": [7]}"#,
-        ]
-        .map(str::to_owned)
-        .to_vec();
-        let text = mask_command(&words).join(" ");
-        assert!(!text.contains("sk-"), "{text}");
-        assert!(text.contains("Authorization: ***") && text.contains("x-id: 7"), "{text}");
-        assert!(text.contains(r#""top_k":1"#) && text.ends_with(r#"{"stop_token_ids": [7]}"#));
-    }
-
-    #[test]
     fn every_run_without_a_seed_has_one_of_its_own() {
         let seeds: std::collections::BTreeSet<u64> = (0..8).map(|_| fresh_seed()).collect();
         assert_eq!(seeds.len(), 8);
-    }
-
-    #[test]
-    fn a_level_needs_an_end() {
-        let ending = Ending::new(None, None, None).unwrap();
-        assert_eq!(ending.duration_s, Some(Ending::DEFAULT_S));
-        assert_eq!(Ending::new(Some(5), None, None).unwrap().duration_s, None);
-        assert!(Ending::new(Some(0), None, None).is_err());
     }
 }

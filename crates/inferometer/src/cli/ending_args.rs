@@ -2,7 +2,7 @@
 
 use super::duration::seconds;
 use crate::exit::Failure;
-use crate::resolve::{Ending, LevelRequest};
+use crate::levels::{Ending, LevelRequest};
 use clap::Args;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec};
 

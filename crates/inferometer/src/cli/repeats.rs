@@ -1,6 +1,6 @@
 //! Levels that are measured several times, and in which order.
 
-use crate::resolve::LevelRequest;
+use crate::levels::LevelRequest;
 use clap::{Args, ValueEnum};
 use ifm_workload::Rng;
 

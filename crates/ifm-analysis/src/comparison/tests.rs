@@ -1,3 +1,5 @@
+//! Comparisons of made-up runs whose differences are known.
+
 use super::*;
 use crate::slo;
 use crate::testing::{NoisyLoop, failed, noisy_run, run};

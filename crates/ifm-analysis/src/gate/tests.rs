@@ -1,3 +1,5 @@
+//! Gates on made-up runs whose figures are known.
+
 use super::*;
 use crate::comparison::Member;
 use crate::testing::{NoisyLoop, failed, noisy_run, run as made_up};

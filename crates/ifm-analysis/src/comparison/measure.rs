@@ -1,7 +1,7 @@
 //! What two runs are compared by: a quantity, and how it is taken over many requests.
 //!
 //! Written as `ttft.p99`, `itl.mean`, `out_tok_s`, `error_rate`. What is not here: how it is
-//! computed, see [`sample`](super::sample).
+//! computed, see `sample`.
 
 use crate::level::Load;
 use std::fmt;

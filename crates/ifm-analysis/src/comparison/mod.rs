@@ -1,6 +1,6 @@
 //! Comparisons: whether one run is better than another, and how sure that is.
 //!
-//! [`compare`] holds sides against a baseline, row by row; [`rank`] puts them in order. The server,
+//! [`compare`] holds sides against a baseline, row by row; [`rank()`] puts them in order. The server,
 //! the workload and the client are compared first: numbers of unlike things answer no question.
 //! Intervals rest on requests drawn again in blocks, or, where a level was repeated, on how the
 //! runs differ. Everything is a function of the runs and of a seed. What is not here: words.

@@ -304,14 +304,21 @@ pub(crate) fn summary(comparison: &Comparison, pair: &Pair) -> Vec<String> {
         .collect();
     lines.push(format!("{name}: {} of {} rows", tally.join(", "), pair.rows.len()));
     lines.extend(crossovers(pair));
-    lines.extend(pair.apart.iter().map(|apart| stands_apart(apart)));
+    lines.extend(pair.apart.iter().map(stands_apart));
     lines.push(basis(comparison, pair));
     lines
 }
 
+/// Measures with one pattern of verdicts over the loads.
+struct Crossover {
+    better: Vec<Load>,
+    worse: Vec<Load>,
+    names: Vec<String>,
+}
+
 /// Measures that are better at some loads and worse at others.
 fn crossovers(pair: &Pair) -> Vec<String> {
-    let mut found: Vec<((Vec<Load>, Vec<Load>), Vec<String>)> = Vec::new();
+    let mut found: Vec<Crossover> = Vec::new();
     let mut seen: Vec<Measure> = Vec::new();
     for row in &pair.rows {
         if seen.contains(&row.measure) {
@@ -322,22 +329,21 @@ fn crossovers(pair: &Pair) -> Vec<String> {
             let rows = pair.rows.iter().filter(|other| other.measure == row.measure);
             rows.filter(|other| other.verdict == wanted).map(|other| other.load).collect()
         };
-        let both = (at(Verdict::Better), at(Verdict::Worse));
-        if both.0.is_empty() || both.1.is_empty() {
+        let (better, worse) = (at(Verdict::Better), at(Verdict::Worse));
+        if better.is_empty() || worse.is_empty() {
             continue;
         }
         let name = measure(row.measure, pair.side.is_inter_event);
-        match found.iter_mut().find(|(known, _)| *known == both) {
-            Some((_, names)) => names.push(name),
-            None => found.push((both, vec![name])),
+        match found.iter_mut().find(|known| known.better == better && known.worse == worse) {
+            Some(known) => known.names.push(name),
+            None => found.push(Crossover { better, worse, names: vec![name] }),
         }
     }
-    found
-        .iter()
-        .map(|((better, worse), names)| {
-            format!("{}: better at {}, worse at {}", names.join(", "), loads(better), loads(worse))
-        })
-        .collect()
+    let line = |found: &Crossover| {
+        let (better, worse) = (loads(&found.better), loads(&found.worse));
+        format!("{}: better at {better}, worse at {worse}", found.names.join(", "))
+    };
+    found.iter().map(line).collect()
 }
 
 fn stands_apart(apart: &Apart) -> String {

@@ -248,6 +248,8 @@ impl Lab {
             "--quiet".to_owned(),
             "--store".to_owned(),
             store.path().display().to_string(),
+            // Requests that find out how the server counts would be in its log.
+            "--prompt-lengths=tokenizer".to_owned(),
         ];
         arguments.extend_from_slice(flags);
         let (_, cost) = run_on(self.client_cpu, &self.client, &arguments)?;

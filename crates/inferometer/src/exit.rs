@@ -8,12 +8,18 @@ use std::process::ExitCode;
 pub enum Code {
     /// Done.
     Done = 0,
+    /// A threshold is violated, or a run is worse, with confidence.
+    Failed = 1,
     /// The command line or a configuration cannot be understood.
     Usage = 2,
+    /// The data do not decide whether a threshold is kept.
+    Inconclusive = 4,
     /// The server cannot be reached, or is none that we can talk to.
     Server = 5,
     /// The run is not valid: no request got a complete answer.
     Invalid = 6,
+    /// Runs answer different questions and cannot be compared.
+    Unlike = 7,
     /// A bug of this program.
     Internal = 70,
     /// Results cannot be written or read.

@@ -11,6 +11,14 @@ use std::path::Path;
 /// An ending that names no format, or a folder that is not there.
 pub fn check_path(path: &Path) -> Result<(), Failure> {
     kind_of(path)?;
+    check_folder(path)
+}
+
+/// Finds out whether the folder of a file is there.
+///
+/// # Errors
+/// It is not.
+pub fn check_folder(path: &Path) -> Result<(), Failure> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
             Err(Failure::usage(format!("the folder {} does not exist", folder.display()))

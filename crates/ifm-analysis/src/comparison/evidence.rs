@@ -17,8 +17,9 @@ use std::fmt;
 
 /// Fewest requests that a verdict may rest on.
 const REQUESTS_MIN: u64 = 20;
-/// Fewest independent blocks of requests that a verdict may rest on.
-const BLOCKS_MIN: f64 = 10.0;
+/// Fewest independent blocks of requests that a verdict may rest on; so few need a large difference,
+/// by the t of their few degrees of freedom.
+const BLOCKS_MIN: f64 = 5.0;
 /// Request draws of one level at most: of long levels fewer draws are made, whose noise matters
 /// less there.
 const REQUEST_DRAWS_MAX: usize = 40_000_000;

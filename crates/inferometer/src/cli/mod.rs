@@ -3,17 +3,21 @@
 pub mod aliases;
 mod arrival_args;
 pub mod capacity;
+pub mod compare;
 pub mod demo;
 pub mod duration;
 mod ending_args;
+pub mod gate;
 pub mod levels;
 pub mod load_args;
 pub mod probe;
+pub mod rank;
 mod repeats;
 pub mod report;
 pub mod run;
 pub mod runs;
 pub mod serve;
+mod sides;
 pub mod sweep;
 pub mod workload;
 pub mod workload_args;
@@ -48,6 +52,12 @@ enum Verb {
     Serve(serve::ServeArgs),
     /// Show what a workload would send, or list workloads; sends nothing
     Workload(workload::WorkloadCommand),
+    /// Hold stored runs against a baseline: what differs, and how sure that is
+    Compare(compare::CompareArgs),
+    /// Put stored runs in order of a metric, with shared ranks where no difference is shown
+    Rank(rank::RankArgs),
+    /// Hold a stored run against thresholds; the exit code says whether it passes
+    Gate(gate::GateArgs),
     /// List, show, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
@@ -67,6 +77,9 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Probe(args) => probe::run(&args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Workload(args) => workload::run(&args),
+        Verb::Compare(args) => compare::run(&args),
+        Verb::Rank(args) => rank::run(&args),
+        Verb::Gate(args) => gate::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
     }

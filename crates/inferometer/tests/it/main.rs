@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod bad_input;
+mod comparison;
 mod demo;
 mod lengths;
 mod load;

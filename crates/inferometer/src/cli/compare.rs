@@ -1,0 +1,90 @@
+//! `inferometer compare A B…`: stored runs held against a baseline.
+
+use super::sides::{Rendered, SideArgs, name_sides, read_side, settings, share};
+use crate::exit::{Code, Failure};
+use crate::session::store_root;
+use clap::{Args, ValueEnum};
+use ifm_analysis::comparison::{Comparison, Measure, Side, Verdict, compare};
+use ifm_analysis::slo;
+use ifm_store::Store;
+
+/// When a comparison fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    /// A row is worse than the baseline
+    Worse,
+}
+
+/// Flags of `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The baseline, then what is held against it: id, name, path, or "last"; repeats of one thing
+    /// with commas between them: a1,a2,a3
+    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    runs: Vec<String>,
+
+    /// Smallest relevant change, as a share of the baseline
+    #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
+    threshold: f64,
+
+    /// Metrics to compare: ttft.p50,itl.p99,out_tok_s,… [default: nine of them]
+    #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
+    metric: Vec<Measure>,
+
+    /// Latency target for "how many users fit" [default: that of the baseline]
+    #[arg(long, value_name = "TERMS")]
+    slo: Option<String>,
+
+    /// Exit code 1 if a row is worse
+    #[arg(long, value_enum, value_name = "WHAT")]
+    fail_on: Option<FailOn>,
+
+    #[command(flatten)]
+    sides: SideArgs,
+}
+
+/// Reads a metric.
+///
+/// # Errors
+/// A sentence on what is expected.
+pub fn metric(text: &str) -> Result<Measure, String> {
+    Measure::parse(text).map_err(|error| error.to_string())
+}
+
+/// Runs the command.
+pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
+    args.sides.check_files()?;
+    let store = Store::at(store_root(args.sides.store.as_ref()));
+    let named = name_sides(&store, &args.runs)?;
+    let target = match &args.slo {
+        Some(text) => slo::parse(text).map_err(|error| Failure::usage(error.to_string()))?,
+        None => named
+            .first()
+            .and_then(|side| side.slo())
+            .cloned()
+            .ok_or_else(|| Failure::files("the head of the baseline cannot be read"))?,
+    };
+    let measures =
+        if args.metric.is_empty() { Measure::DEFAULT.to_vec() } else { args.metric.clone() };
+    let settings = settings(&args.sides, measures, target, args.threshold);
+    let mut sides: Vec<Side> = named
+        .iter()
+        .map(|side| read_side(&store, side, &settings.measures, &settings.slo))
+        .collect::<Result<_, _>>()?;
+    let baseline = sides.remove(0);
+    let comparison = compare(&baseline, &sides, &settings);
+    for pair in &comparison.pairs {
+        args.sides.refuse_unlike(&pair.side.label, pair.differences.iter())?;
+    }
+    args.sides.tell(&Rendered {
+        text: &|style| ifm_report::comparison_terminal(&comparison, style),
+        json: &|| ifm_report::comparison_json(&comparison),
+        markdown: &|| ifm_report::comparison_markdown(&comparison),
+    })?;
+    Ok(code(&comparison, args.fail_on))
+}
+
+fn code(comparison: &Comparison, fail_on: Option<FailOn>) -> Code {
+    let is_worse = comparison.pairs.iter().any(|pair| pair.count(Verdict::Worse) > 0);
+    if fail_on == Some(FailOn::Worse) && is_worse { Code::Failed } else { Code::Done }
+}

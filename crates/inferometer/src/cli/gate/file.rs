@@ -1,0 +1,143 @@
+//! The thresholds file: TOML with a table of upper and one of lower limits.
+//!
+//! What is not here: what a threshold means, see [`ifm_analysis::gate`].
+
+use super::Inconclusive;
+use crate::exit::Failure;
+use ifm_analysis::gate::{Bound, Threshold};
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use std::fmt;
+use std::path::Path;
+
+/// Largest file that is read, bytes.
+const BYTES_MAX: u64 = 1 << 20;
+
+/// What a file holds.
+#[derive(Debug, Default, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThresholdsFile {
+    /// The run that changes are taken against.
+    pub baseline: Option<String>,
+    /// What becomes of a threshold that the data do not decide.
+    pub inconclusive: Option<Inconclusive>,
+    #[serde(default)]
+    max: Limits,
+    #[serde(default)]
+    min: Limits,
+}
+
+/// Names and limits in the order of the file.
+#[derive(Debug, Default)]
+struct Limits(Vec<(String, String)>);
+
+/// A limit, with or without quotes.
+#[derive(serde::Deserialize)]
+#[serde(untagged)]
+enum Limit {
+    Text(String),
+    Whole(i64),
+    Number(f64),
+}
+
+impl<'de> Deserialize<'de> for Limits {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Limits, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Limits;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a table such as \"itl.p99@64\" = \"50ms\"")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Limits, M::Error> {
+                let mut limits = Vec::new();
+                while let Some((name, limit)) = map.next_entry::<String, Limit>()? {
+                    let text = match limit {
+                        Limit::Text(text) => text,
+                        Limit::Whole(number) => number.to_string(),
+                        Limit::Number(number) => number.to_string(),
+                    };
+                    limits.push((name, text));
+                }
+                Ok(Limits(limits))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+impl ThresholdsFile {
+    /// The thresholds, upper limits first.
+    ///
+    /// # Errors
+    /// The first one that cannot be read.
+    pub fn thresholds(&self) -> Result<Vec<Threshold>, Failure> {
+        let tables = [(Bound::Max, &self.max), (Bound::Min, &self.min)];
+        let all = tables.into_iter().flat_map(|(bound, limits)| {
+            limits.0.iter().map(move |(name, limit)| {
+                Threshold::of(name, limit, bound).map_err(|error| Failure::usage(error.to_string()))
+            })
+        });
+        all.collect()
+    }
+}
+
+/// Reads a thresholds file.
+///
+/// # Errors
+/// It cannot be read, is too large, or is no such file; with the line.
+pub fn read(path: &Path) -> Result<ThresholdsFile, Failure> {
+    let named = |error: &dyn fmt::Display| {
+        Failure::usage(format!("cannot read the thresholds {}: {error}", path.display()))
+    };
+    let bytes = std::fs::metadata(path).map_err(|error| named(&error))?.len();
+    if bytes > BYTES_MAX {
+        return Err(named(&format!("it has {bytes} bytes, more than {BYTES_MAX}")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
+    parse(&text).map_err(|error| named(&error.trim_end()))
+}
+
+fn parse(text: &str) -> Result<ThresholdsFile, String> {
+    toml::from_str(text).map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_in_its_order() {
+        let file = parse(
+            "baseline = \"main\"\ninconclusive = \"fail\"\n[max]\n\"ttft.p50@8\" = \"+5%\"\n\
+             \"itl.p99@8\" = 50\n[min]\n\"success\" = 0.99\n",
+        )
+        .expect("a file");
+        assert_eq!(
+            (file.baseline.as_deref(), file.inconclusive),
+            (Some("main"), Some(Inconclusive::Fail))
+        );
+        let names: Vec<String> =
+            file.thresholds().expect("thresholds").iter().map(ToString::to_string).collect();
+        assert_eq!(names, ["ttft.p50@8", "itl.p99@8", "success"]);
+        assert!(parse("").expect("an empty file").thresholds().expect("none").is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_names_its_line() {
+        let check = |text: &str, word: &str| {
+            let error = match parse(text).map(|file| file.thresholds()) {
+                Err(error) => error,
+                Ok(Err(failure)) => failure.to_string(),
+                Ok(Ok(found)) => panic!("{text}: {found:?}"),
+            };
+            assert!(error.contains(word), "{text}: {error}");
+        };
+        check("maximum = 3\n", "line 1");
+        check("\n[max]\n\"itl.p99\" = \n", "line 3");
+        check("[max]\n\"speed@8\" = \"5ms\"\n", "unknown metric: speed");
+        check("[max]\n\"itl.p99@8\" = \"soon\"\n", "itl.p99@8");
+        check("inconclusive = \"maybe\"\n", "maybe");
+        check("[max]\nitl = [1]\n", "line 2");
+    }
+}

@@ -1,0 +1,202 @@
+//! `inferometer gate RUN`: a stored run held against thresholds, for build servers.
+
+mod file;
+
+use super::sides::{Named, Rendered, SideArgs, name_sides, read_side, settings};
+use crate::exit::{Code, Failure};
+use crate::output::check_folder;
+use crate::session::store_root;
+use crate::terminal;
+use clap::{Args, ValueEnum};
+use file::ThresholdsFile;
+use ifm_analysis::comparison::Settings;
+use ifm_analysis::gate::{
+    Bound, GateResult, GateState, Suggestion, Threshold, judge, measures, suggest,
+};
+use ifm_core::spec::SloSpec;
+use ifm_report::Undecided;
+use ifm_store::Store;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// The variable by which GitHub Actions names the file of a job's summary.
+const SUMMARY_VARIABLE: &str = "GITHUB_STEP_SUMMARY";
+
+/// What becomes of a threshold that the data do not decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Inconclusive {
+    /// Exit code 4
+    Report,
+    /// It passes: exit code 0
+    Pass,
+    /// It fails: exit code 1
+    Fail,
+}
+
+/// Flags of `gate`.
+#[derive(Debug, Args)]
+pub struct GateArgs {
+    /// The run: id, name, path, or "last"; repeats of one thing with commas between them: a1,a2,a3
+    #[arg(default_value = "last")]
+    run: String,
+
+    /// The run that changes are taken against
+    #[arg(long, value_name = "RUN")]
+    baseline: Option<String>,
+
+    /// File of thresholds, TOML; --init prints one
+    #[arg(short, long, value_name = "FILE")]
+    thresholds: Option<PathBuf>,
+
+    /// At most: itl.p99@64=50ms, ttft.p50@64=+5%, error_rate=1%; may be repeated
+    #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
+    max: Vec<String>,
+
+    /// At least: out_tok_s@256=-3%, success=99%; may be repeated
+    #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
+    min: Vec<String>,
+
+    /// What becomes of a threshold that the data do not decide [default: report]
+    #[arg(long, value_enum, value_name = "WHAT")]
+    inconclusive: Option<Inconclusive>,
+
+    /// Also write JUnit XML
+    #[arg(long, value_name = "FILE")]
+    junit: Option<PathBuf>,
+
+    /// Also add Markdown to the summary of the GitHub Actions job
+    #[arg(long)]
+    github_summary: bool,
+
+    /// Print a thresholds file made from the run, and check nothing
+    #[arg(long, conflicts_with_all = ["thresholds", "max", "min", "junit", "github_summary"])]
+    init: bool,
+
+    #[command(flatten)]
+    sides: SideArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &GateArgs) -> Result<Code, Failure> {
+    args.sides.check_files()?;
+    let store = Store::at(store_root(args.sides.store.as_ref()));
+    if args.init {
+        return init(args, &store);
+    }
+    if let Some(path) = &args.junit {
+        check_folder(path)?;
+    }
+    let summary = args.github_summary.then(summary_file).transpose()?;
+    let file = args.thresholds.as_deref().map(file::read).transpose()?.unwrap_or_default();
+    let thresholds = thresholds(args, &file)?;
+    let baseline = args.baseline.as_ref().or(file.baseline.as_ref());
+    let mut words = vec![args.run.clone()];
+    words.extend(baseline.cloned());
+    let named = name_sides(&store, &words)?;
+    let result = check(args, &store, &named, &thresholds)?;
+    let inconclusive = args.inconclusive.or(file.inconclusive).unwrap_or(Inconclusive::Report);
+    args.sides.tell(&Rendered {
+        text: &|style| ifm_report::gate_terminal(&result, style),
+        json: &|| ifm_report::gate_json(&result),
+        markdown: &|| ifm_report::gate_markdown(&result),
+    })?;
+    if let Some(path) = &args.junit {
+        let undecided = match inconclusive {
+            Inconclusive::Report => Undecided::Report,
+            Inconclusive::Pass => Undecided::Pass,
+            Inconclusive::Fail => Undecided::Fail,
+        };
+        write(path, &ifm_report::gate_junit(&result, undecided), false)?;
+    }
+    if let Some(path) = &summary {
+        write(path, &ifm_report::gate_markdown(&result), true)?;
+    }
+    Ok(code(result.state, inconclusive))
+}
+
+fn code(state: GateState, inconclusive: Inconclusive) -> Code {
+    match (state, inconclusive) {
+        (GateState::Pass, _) | (GateState::Inconclusive, Inconclusive::Pass) => Code::Done,
+        (GateState::Fail, _) | (GateState::Inconclusive, Inconclusive::Fail) => Code::Failed,
+        (GateState::Inconclusive, Inconclusive::Report) => Code::Inconclusive,
+    }
+}
+
+/// The thresholds of the file, then those of the flags.
+fn thresholds(args: &GateArgs, file: &ThresholdsFile) -> Result<Vec<Threshold>, Failure> {
+    let flags = [(Bound::Max, &args.max), (Bound::Min, &args.min)];
+    let of_flags = flags.into_iter().flat_map(|(bound, words)| {
+        words.iter().map(move |word| {
+            Threshold::parse(word, bound).map_err(|error| Failure::usage(error.to_string()))
+        })
+    });
+    let mut all = file.thresholds()?;
+    all.extend(of_flags.collect::<Result<Vec<_>, _>>()?);
+    if all.is_empty() {
+        return Err(Failure::usage("there is no threshold to check").hint(
+            "--max itl.p99@64=50ms, or --thresholds FILE; inferometer gate RUN --init prints such \
+             a file",
+        ));
+    }
+    Ok(all)
+}
+
+fn no_target() -> SloSpec {
+    SloSpec { name: "none".to_owned(), terms: Vec::new() }
+}
+
+fn check(
+    args: &GateArgs,
+    store: &Store,
+    named: &[Named],
+    thresholds: &[Threshold],
+) -> Result<GateResult, Failure> {
+    let settings =
+        settings(&args.sides, measures(thresholds), no_target(), Settings::default().threshold);
+    let mut sides = named
+        .iter()
+        .map(|side| read_side(store, side, &settings.measures, &settings.slo))
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter();
+    let (Some(run), baseline) = (sides.next(), sides.next()) else {
+        return Err(Failure::usage("there is no run to check"));
+    };
+    let result = judge(&run, baseline.as_ref(), thresholds, &settings)
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    args.sides.refuse_unlike(&run.label, result.differences.iter())?;
+    Ok(result)
+}
+
+/// Prints a thresholds file made from the run.
+fn init(args: &GateArgs, store: &Store) -> Result<Code, Failure> {
+    let named = name_sides(store, std::slice::from_ref(&args.run))?;
+    let Some(first) = named.first() else {
+        return Err(Failure::usage("there is no run to begin with"));
+    };
+    // What fits is judged by the run's own target.
+    let target = first.slo().cloned().unwrap_or_else(no_target);
+    let measures = Suggestion::measures();
+    let settings = settings(&args.sides, measures, target, Settings::default().threshold);
+    let side = read_side(store, first, &settings.measures, &settings.slo)?;
+    let suggestions = suggest(&side, &settings)
+        .ok_or_else(|| Failure::usage("the run has no measured level to make thresholds from"))?;
+    terminal::print(&ifm_report::gate_template(&suggestions));
+    Ok(Code::Done)
+}
+
+/// The file of the job's summary.
+fn summary_file() -> Result<PathBuf, Failure> {
+    let named = std::env::var_os(SUMMARY_VARIABLE).filter(|name| !name.is_empty());
+    named.map(PathBuf::from).ok_or_else(|| {
+        Failure::usage(format!("{SUMMARY_VARIABLE} names no file"))
+            .hint("--github-summary is for jobs of GitHub Actions, which set it")
+    })
+}
+
+fn write(path: &Path, text: &str, append: bool) -> Result<(), Failure> {
+    let mut options = std::fs::OpenOptions::new();
+    options.create(true).append(append).write(true).truncate(!append);
+    let written = options.open(path).and_then(|mut file| file.write_all(text.as_bytes()));
+    written.map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
+}

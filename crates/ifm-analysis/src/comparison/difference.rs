@@ -285,7 +285,10 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
     let about = |of: fn(&Member) -> Option<String>, what: &str| {
         let (a, b) = (joined(a, of), joined(b, of));
         let kind = DifferenceKind::Warning;
-        (a.is_some() || b.is_some()).then(|| Difference { what: what.to_owned(), kind, a, b })
+        let is_found = a.is_some() || b.is_some();
+        let told = |words: Option<String>| Some(words.unwrap_or_else(|| "none".to_owned()));
+        let (a, b) = (told(a), told(b));
+        is_found.then(|| Difference { what: what.to_owned(), kind, a, b })
     };
     let suspect = |run: &Member| {
         let health = run.manifest.health.as_ref()?;
@@ -302,8 +305,8 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
         (!ids.is_empty()).then(|| ids.join(", "))
     };
     [
-        about(suspect, "the client doubts its own times"),
-        about(partial, "the run is not complete"),
+        about(suspect, "doubts of the client about its own times"),
+        about(partial, "why the run is not complete"),
         about(checks, "checks that call for caution"),
     ]
     .into_iter()

@@ -295,7 +295,7 @@ fn unlike_things_are_told() {
     check(&|run| run.manifest.host.cpus = 64, "client's processor", Warning);
     check(
         &|run| run.manifest.state = ifm_core::RunState::Partial,
-        "the run is not complete",
+        "why the run is not complete",
         Warning,
     );
     let lengths = |tokens: u32| {

@@ -8,7 +8,9 @@ use super::threshold::{Bound, Limit, Threshold};
 use crate::comparison::contrast::cell;
 use crate::comparison::evidence::Evidence;
 use crate::comparison::side::is_same_kind;
-use crate::comparison::{Cell, Latency, Measure, Over, Settings, Side, SideHead, Unit, head};
+use crate::comparison::{
+    Cell, Latency, Measure, Over, Settings, Shortage, Side, SideHead, Unit, head,
+};
 use crate::level::Load;
 
 /// Share of the fitting load up to which numbers are steady.
@@ -25,8 +27,8 @@ pub struct Suggestion {
     pub threshold: Threshold,
     /// The run's value.
     pub cell: Cell,
-    /// Whether the run has enough requests for it to pass; if not it is better left out.
-    pub is_enough: bool,
+    /// Why the run has too few requests for it, so that it is better left out.
+    pub shortage: Option<Shortage>,
 }
 
 /// What a run suggests.
@@ -72,13 +74,14 @@ pub fn suggest(run: &Side, settings: &Settings) -> Option<Suggestions> {
         let measure = measure.at_load(at.load);
         let evidence = at.evidence(measure)?;
         let cell = cell(evidence, settings.confidence)?;
-        let is_enough = match evidence {
-            Evidence::Runs(runs) => runs.len() > 1 || runs.iter().all(|run| run.shortage.is_none()),
-            Evidence::Share { .. } => true,
+        // Stricter than the gate itself: a thin percentile would be open in every other job.
+        let shortage = match evidence {
+            Evidence::Runs(runs) if runs.len() == 1 => runs.first().and_then(|run| run.shortage),
+            _ => None,
         };
         let (bound, limit) = limit(measure, &cell);
         let threshold = Threshold { measure, load: Some(at.load), bound, limit };
-        Some(Suggestion { threshold, cell, is_enough })
+        Some(Suggestion { threshold, cell, shortage })
     });
     let list = list.collect();
     Some(Suggestions { run: head(run, &found), load: at.load, list })

@@ -136,7 +136,7 @@ fn what_is_suggested_passes() {
     assert_eq!((load, head.label.as_str()), (Load::Users(4), "run"));
     assert_eq!(found.len(), 6);
     let enough: Vec<Threshold> =
-        found.iter().filter(|one| one.is_enough).map(|one| one.threshold).collect();
+        found.iter().filter(|one| one.shortage.is_none()).map(|one| one.threshold).collect();
     assert!(enough.len() >= 4 && enough.len() < 6, "400 requests are few for P99: {found:?}");
     let result = judge(&side(&run, &enough), None, &enough, &settings()).expect("a gate");
     assert_eq!(result.state, GateState::Pass, "{result:?}");

@@ -19,8 +19,9 @@ const VALUES_MIN: usize = 8;
 /// which `max(5, log10 n)` autocorrelations in a row are below `2 sqrt(log10 n / n)`; lambda is 1 up to
 /// one half and falls to 0 at 1. At least 1, at most `min(3 sqrt n, n/3)`. Source: Politis and White
 /// (2004), corrected by Patton, Politis and White (2009). Assumes values in the order of time whose
-/// law does not change. None for fewer than 8 values and for one that is no number; 1 for values
-/// that are all the same.
+/// law does not change. Departs from the source where values make up for those before, as turns of
+/// two users do: the length is then 1, which overstates the spread. None for fewer than 8 values and
+/// for one that is no number; 1 for values that are all the same.
 pub fn block_length(values: &[f64]) -> Option<f64> {
     let n = values.len();
     if n < VALUES_MIN || values.iter().any(|value| !value.is_finite()) {
@@ -48,10 +49,12 @@ pub fn block_length(values: &[f64]) -> Option<f64> {
         spread += 2.0 * weight * lag as f64 * value;
         long_run += 2.0 * weight * value;
     }
+    if long_run <= variance {
+        // The values make up for each other: single ones vary more than blocks would, and are safe.
+        return Some(1.0);
+    }
     let ratio = spread * spread / (long_run * long_run);
-    let length = (ratio * size).cbrt();
-    // A long-run variance of zero leaves nothing to divide by: the longest blocks are the safe ones.
-    Some(if length.is_finite() { length.clamp(1.0, longest) } else { longest })
+    Some((ratio * size).cbrt().clamp(1.0, longest))
 }
 
 /// Autocovariances from lag 0 to `lags`, each a sum divided by n.
@@ -132,6 +135,12 @@ mod tests {
         let (independent, some, much) = (mean(0.0), mean(0.5), mean(0.9));
         assert!(independent < 3.0, "{independent}");
         assert!(some > 2.0 * independent && much > 2.0 * some, "{independent} {some} {much}");
+        let turns: Vec<f64> = series(1_000, 0.0, 1)
+            .iter()
+            .enumerate()
+            .map(|(place, noise)| if place % 2 == 0 { 5.0 + noise } else { -5.0 + noise })
+            .collect();
+        assert_eq!(block_length(&turns), Some(1.0), "two users in turn");
         assert_eq!(block_length(&[1.0; 20]), Some(1.0));
         assert_eq!(block_length(&[1.0; 7]), None);
     }

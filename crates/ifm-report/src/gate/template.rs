@@ -61,13 +61,11 @@ fn line(suggestion: &Suggestion) -> String {
         (Limit::Change(change), _) => format!("{:+}%", change * 100.0),
     };
     let found = words::bounds(unit, &suggestion.cell);
-    if suggestion.is_enough {
-        format!("\"{threshold}\" = \"{limit}\"  # now {found}\n")
-    } else {
-        format!(
-            "# \"{threshold}\" = \"{limit}\"  # now {found}; left out: n = {} is too few for it\n",
-            suggestion.cell.n
-        )
+    match &suggestion.shortage {
+        None => format!("\"{threshold}\" = \"{limit}\"  # now {found}\n"),
+        Some(shortage) => {
+            format!("# \"{threshold}\" = \"{limit}\"  # now {found}; left out: {shortage}\n")
+        }
     }
 }
 

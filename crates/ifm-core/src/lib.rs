@@ -12,6 +12,7 @@ pub mod prompt;
 pub mod record;
 pub mod run;
 pub mod series;
+pub mod sheet;
 pub mod spec;
 
 pub use health::{ClientHealth, HealthVerdict};
@@ -21,3 +22,4 @@ pub use prompt::{Message, Prompt, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
 pub use run::RunData;
 pub use series::Series;
+pub use sheet::Sheet;

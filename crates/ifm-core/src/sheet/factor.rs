@@ -1,0 +1,106 @@
+//! What was set where a row was measured: names and values as text.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Names of factors that several formats share. Others are named as their file names them.
+pub mod key {
+    /// Served model.
+    pub const MODEL: &str = "model";
+    /// Processor or accelerator.
+    pub const GPU: &str = "gpu";
+    /// Format of the weights.
+    pub const QUANTIZATION: &str = "quantization";
+    /// Requests in flight that were asked for.
+    pub const CONCURRENCY: &str = "concurrency";
+    /// Requests per second that were asked for; `inf` for all at once.
+    pub const RATE: &str = "rate_req_per_s";
+    /// Shape of the load, in the tool's word: `constant`, `synchronous`, `throughput`.
+    pub const STRATEGY: &str = "strategy";
+    /// Requests that were asked for.
+    pub const REQUESTS: &str = "requests";
+    /// Prompt tokens per request that were asked for.
+    pub const INPUT_TOKENS: &str = "input_tokens";
+    /// Output tokens per request that were asked for.
+    pub const OUTPUT_TOKENS: &str = "output_tokens";
+    /// Sequences of a static batch.
+    pub const BATCH_SIZE: &str = "batch_size";
+    /// Tokens of context in front of the measured ones.
+    pub const DEPTH_TOKENS: &str = "depth_tokens";
+    /// Data set or kind of workload.
+    pub const WORKLOAD: &str = "workload";
+    /// Power limit, watts.
+    pub const POWER_LIMIT_W: &str = "power_limit_w";
+    /// A state that a comparison is about, such as a security mode.
+    pub const CONDITION: &str = "condition";
+    /// Tensor-parallel devices.
+    pub const TENSOR_PARALLEL: &str = "tensor_parallel";
+    /// Serving engine.
+    pub const ENGINE: &str = "engine";
+    /// Test of an engine benchmark: `pp512`, `tg128`.
+    pub const TEST: &str = "test";
+    /// Number of the repeat, from 1.
+    pub const REPEAT: &str = "repeat";
+}
+
+/// Names and values.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Factors(BTreeMap<String, String>);
+
+impl Factors {
+    /// Sets a factor.
+    pub fn set(&mut self, name: impl Into<String>, value: impl ToString) {
+        self.0.insert(name.into(), value.to_string());
+    }
+
+    /// With a factor set.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl ToString) -> Factors {
+        self.set(name, value);
+        self
+    }
+
+    /// The value of a factor.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+
+    /// The value of a factor as a number; absent where it is none.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.get(name)?.trim().parse().ok().filter(|number: &f64| number.is_finite())
+    }
+
+    /// All of them by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// These and, where they say nothing, those of `outer`.
+    #[must_use]
+    pub fn within(&self, outer: &Factors) -> Factors {
+        let mut all = outer.0.clone();
+        all.extend(self.0.iter().map(|(name, value)| (name.clone(), value.clone())));
+        Factors(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_inner_one_wins() {
+        let outer = Factors::default().with("model", "a").with("gpu", "b");
+        let all = Factors::default().with("model", "c").within(&outer);
+        assert_eq!(all.iter().collect::<Vec<_>>(), [("gpu", "b"), ("model", "c")]);
+        assert_eq!(all.number("gpu"), None);
+        assert_eq!(Factors::default().with("rate", " 2.5 ").number("rate"), Some(2.5));
+        assert_eq!(Factors::default().with("rate", "inf").number("rate"), None);
+    }
+}

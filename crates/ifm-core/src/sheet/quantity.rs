@@ -1,0 +1,178 @@
+//! What a figure measures, and in which unit it was written.
+
+use serde::{Deserialize, Serialize};
+
+/// What a figure measures. The canonical unit stands beside each.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// Time to first token, ms.
+    Ttft,
+    /// Time to the first token that is not reasoning, ms.
+    Ttfot,
+    /// Gap between tokens or pieces, ms; one value per gap.
+    Itl,
+    /// Time per output token, ms; one value per request.
+    Tpot,
+    /// End-to-end time of a request, ms.
+    E2e,
+    /// End-to-end time divided by the output tokens, ms.
+    NormalizedLatency,
+    /// Time between being due or queued in the client and being sent, ms.
+    ClientQueue,
+    /// Time of the whole prompt in an engine, ms.
+    PrefillTime,
+    /// Duration of a measurement, ms.
+    Duration,
+    /// Time of one kernel call, ms.
+    KernelTime,
+    /// Finished requests per second.
+    RequestRate,
+    /// Requests per second inside the latency target.
+    Goodput,
+    /// Prompt tokens per second.
+    InputRate,
+    /// Output tokens per second.
+    OutputRate,
+    /// Prompt and output tokens per second.
+    TotalRate,
+    /// Largest output rate of a second, tokens per second.
+    PeakOutputRate,
+    /// Output tokens per second that one user sees.
+    UserRate,
+    /// Prompt tokens per second of an engine.
+    PrefillRate,
+    /// Generated tokens per second of an engine.
+    DecodeRate,
+    /// Requests in flight.
+    InFlight,
+    /// Largest number of requests in flight.
+    PeakInFlight,
+    /// Requests that were sent.
+    Requests,
+    /// Requests that succeeded.
+    RequestsOk,
+    /// Requests that failed.
+    RequestsFailed,
+    /// Requests that were cut off by the end.
+    RequestsIncomplete,
+    /// Prompt tokens.
+    InputTokens,
+    /// Output tokens.
+    OutputTokens,
+    /// Prompt and output tokens.
+    TotalTokens,
+    /// Reasoning tokens.
+    ReasoningTokens,
+    /// Prompt tokens that came from a cache.
+    CachedTokens,
+    /// Tokens accepted per step of speculative decoding.
+    AcceptLength,
+    /// Share of the ideal, such as scaling efficiency.
+    Efficiency,
+    /// Share of failed requests.
+    ErrorRate,
+    /// Share of requests inside the latency target.
+    Attainment,
+    /// Power, W.
+    Power,
+    /// Energy, J.
+    Energy,
+    /// Energy per output token, J.
+    EnergyPerToken,
+    /// Memory, bytes.
+    Memory,
+    /// Memory traffic, bytes per second.
+    Bandwidth,
+    /// Arithmetic, floating-point operations per second.
+    FlopRate,
+    /// Share of a block mask that is empty.
+    Sparsity,
+    /// Parameters of a model.
+    Parameters,
+    /// Price of a million tokens, US dollars.
+    CostPerMillion,
+    /// Ratio or factor between two figures.
+    Ratio,
+    /// Place in a ranking.
+    Rank,
+    /// Something else, by the name that the file gives it.
+    Other(String),
+}
+
+/// A unit as it was written.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    Us,
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    S,
+    /// Minutes.
+    Min,
+    /// Hours.
+    H,
+    /// Something per second: tokens, requests.
+    PerS,
+    /// Something per minute.
+    PerMin,
+    /// Something per hour.
+    PerH,
+    /// A number of things.
+    Count,
+    /// A share between 0 and 1, a ratio.
+    One,
+    /// Hundredths.
+    Percent,
+    /// Watts.
+    W,
+    /// Joules.
+    J,
+    /// Bytes.
+    Bytes,
+    /// 2^20 bytes.
+    MiB,
+    /// 2^30 bytes.
+    GiB,
+    /// 10^9 bytes.
+    Gb,
+    /// 10^9 bytes per second.
+    GbPerS,
+    /// 10^12 floating-point operations per second.
+    TflopPerS,
+    /// 10^9 things, as in billions of parameters.
+    Billion,
+    /// US dollars.
+    Usd,
+    /// Another, as written; such figures have no canonical value.
+    Other(String),
+}
+
+impl Unit {
+    /// What one of it is in the canonical unit of its kind: ms for times, per second for rates,
+    /// bytes for sizes, shares for percentages. Absent for a unit that is not known.
+    pub fn factor(&self) -> Option<f64> {
+        Some(match self {
+            Unit::Ns => 1e-6,
+            Unit::Us => 1e-3,
+            Unit::Ms => 1.0,
+            Unit::S => 1e3,
+            Unit::Min => 60e3,
+            Unit::H => 3600e3,
+            Unit::PerS | Unit::Count | Unit::One => 1.0,
+            Unit::PerMin => 1.0 / 60.0,
+            Unit::PerH => 1.0 / 3600.0,
+            Unit::Percent => 0.01,
+            Unit::W | Unit::J | Unit::Bytes | Unit::Usd => 1.0,
+            Unit::MiB => 1_048_576.0,
+            Unit::GiB => 1_073_741_824.0,
+            Unit::Gb | Unit::GbPerS | Unit::Billion => 1e9,
+            Unit::TflopPerS => 1e12,
+            Unit::Other(_) => return None,
+        })
+    }
+}

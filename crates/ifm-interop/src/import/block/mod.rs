@@ -1,0 +1,33 @@
+//! Blocks of text that tools print, each found and read by its own file.
+//!
+//! A block may stand alone in a file or among headings and prose.
+
+mod serving;
+
+use super::Recognised;
+use super::text::{Line, Text};
+use ifm_core::sheet::{Part, Remark};
+
+/// A block that was read.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// What it holds. Headings and what follows from them are filled in by the caller. Several
+    /// where one block mixes kinds.
+    pub parts: Vec<Part>,
+    /// Its last line.
+    pub last_line: u32,
+    /// What could not be read.
+    pub remarks: Vec<Remark>,
+}
+
+/// A kind of block.
+pub(crate) trait Block: Sync {
+    /// Its id and name.
+    fn about(&self) -> Recognised;
+
+    /// Reads the block that begins on this line, if one does. Lines before it have been read.
+    fn read(&self, first: Line<'_>, text: &Text) -> Option<Found>;
+}
+
+/// Every kind of block; the first that finds itself on a line has it.
+pub(crate) const BLOCKS: &[&dyn Block] = &[&serving::Serving];

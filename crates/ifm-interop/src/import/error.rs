@@ -1,0 +1,62 @@
+//! Why a file could not be imported, and what would help.
+
+use super::format;
+use super::head::Head;
+use thiserror::Error;
+
+/// What came closest to a file that is not known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guess {
+    /// Name of the format.
+    pub title: &'static str,
+    /// Fields of it that the file has.
+    pub found: Vec<&'static str>,
+    /// Fields of it that the file lacks.
+    pub lacking: Vec<&'static str>,
+}
+
+/// Why a file could not be imported.
+#[derive(Debug, Error)]
+pub enum ImportError {
+    /// The file could not be read from.
+    #[error("{name}: {error}")]
+    Unreadable {
+        /// The file.
+        name: String,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// Nothing in it is known.
+    #[error("{name}: no known results in it")]
+    NotKnown {
+        /// The file.
+        name: String,
+        /// What came closest, nearest first.
+        guesses: Vec<Guess>,
+    },
+    /// It is of a known format and broken.
+    #[error("{name}: {title}: {reason}")]
+    Broken {
+        /// The file.
+        name: String,
+        /// Name of the format.
+        title: &'static str,
+        /// Line or field, and what is wrong there.
+        reason: String,
+    },
+    /// It is larger than is read at once.
+    #[error("{name}: text of more than {max_mb} MB: split it")]
+    TooLarge {
+        /// The file.
+        name: String,
+        /// Limit, 10^6 bytes.
+        max_mb: u64,
+    },
+}
+
+impl ImportError {
+    /// Nothing in the file is known.
+    pub(crate) fn not_known(head: &Head) -> ImportError {
+        ImportError::NotKnown { name: head.name().to_owned(), guesses: format::guesses(head) }
+    }
+}

@@ -1,0 +1,68 @@
+//! A file on its way in: a name, and bytes that are read once from the front.
+
+use super::error::ImportError;
+use super::head::Head;
+use std::io::{BufRead, BufReader, Cursor, Read};
+
+/// Bytes that are looked at to recognise a file.
+const HEAD_BYTES: u64 = 64 * 1024;
+/// Text that is read as a whole at most. Files with fields are read piece by piece and know no
+/// such limit.
+const TEXT_BYTES_MAX: u64 = 256_000_000;
+
+/// A file that is to be read.
+pub struct Input<'a> {
+    name: String,
+    reader: Box<dyn BufRead + 'a>,
+}
+
+impl std::fmt::Debug for Input<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Input").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Input<'a> {
+    /// A file, by the name that messages use, and its bytes.
+    pub fn new(name: impl Into<String>, reader: impl Read + 'a) -> Input<'a> {
+        Input { name: name.into(), reader: Box::new(BufReader::with_capacity(1 << 17, reader)) }
+    }
+
+    /// The name that messages use.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Looks at the beginning; the input still has it.
+    pub(crate) fn with_head(mut self) -> Result<(Head, Input<'a>), ImportError> {
+        let mut bytes = Vec::new();
+        let read = self.reader.by_ref().take(HEAD_BYTES).read_to_end(&mut bytes);
+        read.map_err(|error| self.unreadable(error))?;
+        let head = Head::new(&self.name, bytes.clone());
+        let reader = Box::new(Cursor::new(bytes).chain(self.reader));
+        Ok((head, Input { name: self.name, reader }))
+    }
+
+    /// The bytes, for a reader that goes through them once.
+    pub fn reader(&mut self) -> &mut (dyn BufRead + 'a) {
+        &mut self.reader
+    }
+
+    /// The whole file as bytes, for text.
+    pub(crate) fn all(mut self) -> Result<Vec<u8>, ImportError> {
+        let mut bytes = Vec::new();
+        let read = self.reader.by_ref().take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes);
+        read.map_err(|error| self.unreadable(error))?;
+        if bytes.len() as u64 > TEXT_BYTES_MAX {
+            return Err(ImportError::TooLarge {
+                name: self.name,
+                max_mb: TEXT_BYTES_MAX / 1_000_000,
+            });
+        }
+        Ok(bytes)
+    }
+
+    fn unreadable(&self, error: std::io::Error) -> ImportError {
+        ImportError::Unreadable { name: self.name.clone(), error }
+    }
+}

@@ -1,0 +1,84 @@
+//! JSON as tools write it: several values in a row, and numbers that JSON does not know.
+
+use serde_json::Value;
+
+/// A number where one stands, also as text: Python writes bare `Infinity` and `NaN`, others quote
+/// them. What is infinite or no number is absent.
+pub(crate) fn number(value: Option<&Value>) -> Option<f64> {
+    let number = match value? {
+        Value::Number(number) => number.as_f64()?,
+        Value::String(text) => text.trim().parse().ok()?,
+        _ => return None,
+    };
+    number.is_finite().then_some(number)
+}
+
+/// Text of a scalar, for factors: strings without quotes, no `null`.
+pub(crate) fn word(value: Option<&Value>) -> Option<String> {
+    match value? {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(_) | Value::Object(_) => None,
+        scalar => Some(scalar.to_string()),
+    }
+}
+
+/// A number from 0 that counts something.
+pub(crate) fn count(value: Option<&Value>) -> Option<u64> {
+    let number = number(value)?;
+    (number >= 0.0 && number.fract() == 0.0 && number < 9e15).then_some(number as u64)
+}
+
+/// Puts `null` where bare `NaN`, `Infinity` and `-Infinity` stand outside of strings, which Python
+/// writes and JSON forbids.
+pub(crate) fn without_bare_words(text: &str) -> std::borrow::Cow<'_, str> {
+    if !["NaN", "Infinity"].iter().any(|word| text.contains(word)) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut in_string = false;
+    while let Some(next) = rest.chars().next() {
+        let bare = ["-Infinity", "Infinity", "NaN"].iter().find(|word| rest.starts_with(**word));
+        match (next, bare) {
+            (_, Some(word)) if !in_string => {
+                out.push_str("null");
+                rest = &rest[word.len()..];
+                continue;
+            }
+            ('\\', _) if in_string => {
+                let pair: String = rest.chars().take(2).collect();
+                out.push_str(&pair);
+                rest = &rest[pair.len()..];
+                continue;
+            }
+            ('"', _) => in_string = !in_string,
+            _ => {}
+        }
+        out.push(next);
+        rest = &rest[next.len_utf8()..];
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn numbers_as_tools_write_them() {
+        assert_eq!(number(Some(&json!("inf"))), None);
+        assert_eq!(number(Some(&json!("2.5"))), Some(2.5));
+        assert_eq!(number(Some(&json!(null))), None);
+        assert_eq!(count(Some(&json!(12.0))), Some(12));
+        assert_eq!(count(Some(&json!(-1))), None);
+    }
+
+    #[test]
+    fn bare_words_become_null_outside_of_strings() {
+        let text = r#"{"a": NaN, "b": [-Infinity, Infinity], "c": "NaN \" Infinity"}"#;
+        let value: Value = serde_json::from_str(&without_bare_words(text)).unwrap();
+        assert_eq!(value, json!({"a": null, "b": [null, null], "c": "NaN \" Infinity"}));
+    }
+}

@@ -1,0 +1,69 @@
+//! From the bytes of a file to a sheet.
+//!
+//! To add a tool that writes fields (JSON, CSV, SQL): a file in `format`, a line in
+//! `format::FORMATS`. To add one that prints text: a file in `block`, a line in `block::BLOCKS`;
+//! any text may then hold such blocks, among headings and prose.
+
+mod block;
+mod error;
+mod format;
+mod head;
+mod input;
+mod json;
+mod notes;
+mod text;
+
+pub use error::{Guess, ImportError};
+pub use head::Head;
+pub use input::Input;
+
+use ifm_core::Sheet;
+
+/// How sure a reader is that a file is its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// It is not.
+    No,
+    /// Some of what it looks for is there.
+    Some,
+    /// It is: nothing else writes this.
+    Sure,
+}
+
+/// A format that a file was recognised as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recognised {
+    /// Id of the format.
+    pub id: &'static str,
+    /// Its name for people.
+    pub title: &'static str,
+}
+
+/// Every format, for lists and errors.
+pub fn formats() -> impl Iterator<Item = Recognised> {
+    let files = format::FORMATS.iter().map(|format| format.about());
+    let blocks = block::BLOCKS.iter().map(|block| block.about());
+    files.chain(blocks)
+}
+
+/// What a file is, by its content.
+pub fn recognise(head: &Head) -> Option<Recognised> {
+    match format::of(head) {
+        Some(format) => Some(format.about()),
+        None => notes::is_text(head).then_some(notes::ABOUT),
+    }
+}
+
+/// Reads a whole file.
+///
+/// # Errors
+/// [`ImportError`] when nothing in it is known, with what came closest; or when it cannot be read.
+/// A file of which a part is damaged is no error: the rest is read, and remarks tell the lines.
+pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
+    let (head, input) = input.with_head()?;
+    match format::of(&head) {
+        Some(format) => format.read(input),
+        None if notes::is_text(&head) => notes::read(input),
+        None => Err(ImportError::not_known(&head)),
+    }
+}

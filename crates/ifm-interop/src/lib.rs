@@ -8,4 +8,4 @@
 
 pub mod import;
 
-pub use import::{ImportError, Input, Recognised, read, recognise};
+pub use import::{ImportError, Input, Recognised, formats, read, recognise};

@@ -18,6 +18,7 @@ mod disk;
 mod error;
 #[cfg(test)]
 mod full_disk_tests;
+mod imports;
 mod journal;
 mod load;
 mod manifest_file;
@@ -28,6 +29,7 @@ mod store;
 mod table;
 
 pub use error::{FindError, StoreError};
+pub use imports::{IMPORT_FILE, Import};
 pub use journal::JournalLoss;
 pub use load::{LoadedRun, RequestBatches};
 pub use run_id::new_run_id;

@@ -2,6 +2,7 @@
 
 use crate::disk::{LockOutcome, RealFiles, discard, lock_exclusive, lock_shared, sync_parent};
 use crate::error::{FindError, StoreError};
+use crate::imports::is_import;
 use crate::load::{LoadedRun, RequestBatches, load_run, open_batches};
 use crate::manifest_file::{is_sealed, read_manifest, write_manifest};
 use crate::run_id::matches_run_id;
@@ -95,23 +96,31 @@ impl Store {
     /// # Errors
     /// Only where the store's own folder cannot be read.
     pub fn list(&self) -> Result<Vec<RunEntry>, StoreError> {
+        let folders = self.folders()?;
+        let mut runs: Vec<RunEntry> =
+            folders.into_iter().filter(|folder| !is_import(folder)).map(RunEntry::at).collect();
+        runs.sort_by(|a, b| b.id.cmp(&a.id));
+        Ok(runs)
+    }
+
+    /// Folders of the store; none where it does not exist.
+    pub(crate) fn folders(&self) -> Result<Vec<PathBuf>, StoreError> {
         let unreadable = |source| StoreError::io("read", &self.root, source);
         let folder = match fs::read_dir(&self.root) {
             Ok(folder) => folder,
             Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(source) => return Err(unreadable(source)),
         };
-        let mut runs = Vec::new();
+        let mut folders = Vec::new();
         for item in folder {
             let path = item.map_err(unreadable)?.path();
             let hidden =
                 path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
             if !hidden && path.is_dir() {
-                runs.push(RunEntry::at(path));
+                folders.push(path);
             }
         }
-        runs.sort_by(|a, b| b.id.cmp(&a.id));
-        Ok(runs)
+        Ok(folders)
     }
 
     /// The one run that `key` means: `last`, the path of a run's folder or of a file in it, a whole

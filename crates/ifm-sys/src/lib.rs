@@ -16,6 +16,6 @@ pub mod recv;
 pub mod socket;
 pub mod thread;
 
-pub use clock::{ClockPair, mono_ns, process_cpu_ns, thread_cpu_ns};
+pub use clock::{ClockPair, mono_ns, process_cpu_ns, real_ns, thread_cpu_ns};
 pub use poller::{Interest, Poller, Ready};
 pub use recv::{Received, enable_stamps, recv_stamped};

@@ -12,6 +12,8 @@ pub enum Code {
     Failed = 1,
     /// The command line or a configuration cannot be understood.
     Usage = 2,
+    /// Part of what was given could not be read; the rest was.
+    Partly = 3,
     /// The data do not decide whether a threshold is kept.
     Inconclusive = 4,
     /// The server cannot be reached, or is none that we can talk to.

@@ -9,6 +9,7 @@ mod capacity;
 mod child;
 mod cli;
 mod course;
+mod documents;
 mod exit;
 mod host;
 mod lengths;

@@ -63,7 +63,10 @@ pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     let (head, input) = input.with_head()?;
     match format::of(&head) {
         Some(format) => format.read(input),
-        None if notes::is_text(&head) => notes::read(input),
+        None if notes::is_text(&head) => match notes::read(input) {
+            Err(ImportError::NotKnown { .. }) => Err(ImportError::not_known(&head)),
+            read => read,
+        },
         None => Err(ImportError::not_known(&head)),
     }
 }

@@ -8,6 +8,7 @@ pub mod demo;
 pub mod duration;
 mod ending_args;
 pub mod gate;
+pub mod import;
 pub mod levels;
 pub mod load_args;
 pub mod probe;
@@ -58,6 +59,8 @@ enum Verb {
     Rank(rank::RankArgs),
     /// Hold a stored run against thresholds; the exit code says whether it passes
     Gate(gate::GateArgs),
+    /// Read results of other tools: files, folders, printed text
+    Import(import::ImportArgs),
     /// List, show, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
@@ -80,6 +83,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Compare(args) => compare::run(&args),
         Verb::Rank(args) => rank::run(&args),
         Verb::Gate(args) => gate::run(&args),
+        Verb::Import(args) => import::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
     }

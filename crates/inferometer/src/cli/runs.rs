@@ -108,7 +108,8 @@ pub fn load(store: &Store, entry: &RunEntry) -> Result<ReportModel, Failure> {
 
 fn list(store: &Store) -> Result<Code, Failure> {
     let entries = store.list().map_err(|error| Failure::files(error.to_string()))?;
-    if entries.is_empty() {
+    let imports = store.import_ids().map_err(|error| Failure::files(error.to_string()))?;
+    if entries.is_empty() && imports.is_empty() {
         terminal::say(&format!("no runs in {}", store.root().display()));
         return Ok(Code::Done);
     }
@@ -117,8 +118,28 @@ fn list(store: &Store) -> Result<Code, Failure> {
         text.push_str(&row(&entry));
         text.push('\n');
     }
+    for id in imports {
+        text.push_str(&import_row(store, &id));
+    }
     terminal::print(&text);
     Ok(Code::Done)
+}
+
+fn import_row(store: &Store, id: &str) -> String {
+    match store.import(id) {
+        Ok(import) => {
+            let files: Vec<&str> =
+                import.sheets.iter().map(|sheet| sheet.source.name.as_str()).collect();
+            let name = cut(import.name.as_deref().unwrap_or("-"), 16);
+            format!("{id:<22} {:<9} {name:<16} {}\n", "imported", cut(&files.join(", "), 60))
+        }
+        Err(error) => format!("{id:<22} {:<9} {error}\n", "broken"),
+    }
+}
+
+/// Names come from users and servers: nothing that could steer a terminal gets through.
+fn cut(text: &str, width: usize) -> String {
+    text.chars().filter(|c| !c.is_control()).take(width).collect()
 }
 
 fn row(entry: &RunEntry) -> String {
@@ -134,10 +155,6 @@ fn row(entry: &RunEntry) -> String {
     };
     let users: Vec<String> =
         manifest.spec.levels.iter().map(|level| level.concurrency.to_string()).collect();
-    let cut = |text: &str, width: usize| -> String {
-        // Names come from users and servers: nothing that could steer a terminal gets through.
-        text.chars().filter(|c| !c.is_control()).take(width).collect()
-    };
     format!(
         "{:<22} {state:<9} {:<16} {:<28} {}",
         entry.id,

@@ -6,6 +6,7 @@
 mod bad_input;
 mod comparison;
 mod demo;
+mod documents;
 mod lengths;
 mod load;
 mod loads;

@@ -1,0 +1,178 @@
+//! Imports in the store: sheets of other tools' results, kept beside the runs.
+//!
+//! An import is a folder `<store>/<id>/` with one file, written as a whole.
+
+use crate::disk::{RealFiles, replace_file};
+use crate::error::{FindError, StoreError};
+use crate::run_id::{check_run_id, matches_run_id};
+use crate::store::Store;
+use ifm_core::Sheet;
+use ifm_core::sheet::SHEET_VERSION;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+/// Name of the one file of an import.
+pub const IMPORT_FILE: &str = "import.json";
+
+/// Largest import that is read, bytes.
+const IMPORT_BYTES_MAX: u64 = 1 << 30;
+
+/// Documents that were imported together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Import {
+    /// Version of the format: [`SHEET_VERSION`].
+    pub sheet_version: u32,
+    /// Identity, as of a run: see [`crate::new_run_id`].
+    pub id: String,
+    /// Name that the user gave.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Version of inferometer that read the documents.
+    pub tool_version: String,
+    /// The documents.
+    pub sheets: Vec<Sheet>,
+}
+
+/// Whether a folder of the store is an import and no run.
+pub(crate) fn is_import(folder: &Path) -> bool {
+    folder.join(IMPORT_FILE).is_file()
+}
+
+impl Store {
+    /// Keeps an import. The sheets' version is set.
+    ///
+    /// # Errors
+    /// [`StoreError::BadRunId`], [`StoreError::RunExists`], or the disk's.
+    pub fn keep_import(&self, import: &Import) -> Result<(), StoreError> {
+        check_run_id(&import.id)?;
+        let folder = self.root().join(&import.id);
+        fs::create_dir_all(self.root())
+            .map_err(|source| StoreError::io("make", self.root(), source))?;
+        fs::create_dir(&folder).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => StoreError::RunExists { id: import.id.clone() },
+            _ => StoreError::io("make", &folder, source),
+        })?;
+        let path = folder.join(IMPORT_FILE);
+        let content = serde_json::to_vec(import)
+            .map_err(|error| StoreError::damaged(&path, error.to_string()))?;
+        let kept =
+            replace_file(&mut RealFiles, &path, &content, "the files that were read are untouched");
+        if kept.is_err() {
+            // An empty folder would be listed as a broken run.
+            let _ = fs::remove_dir_all(&folder);
+        }
+        kept
+    }
+
+    /// Ids of all imports, newest first.
+    ///
+    /// # Errors
+    /// Where the store's own folder cannot be read.
+    pub fn import_ids(&self) -> Result<Vec<String>, StoreError> {
+        let folders = self.folders()?;
+        let imports = folders.into_iter().filter(|folder| is_import(folder));
+        let mut ids: Vec<String> = imports
+            .filter_map(|folder| Some(folder.file_name()?.to_string_lossy().into_owned()))
+            .collect();
+        ids.sort_by(|a, b| b.cmp(a));
+        Ok(ids)
+    }
+
+    /// Reads an import by its id.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`], [`StoreError::Version`], or the disk's.
+    pub fn import(&self, id: &str) -> Result<Import, StoreError> {
+        let path = self.root().join(id).join(IMPORT_FILE);
+        let file = File::open(&path).map_err(|source| StoreError::io("open", &path, source))?;
+        let mut content = Vec::new();
+        file.take(IMPORT_BYTES_MAX + 1)
+            .read_to_end(&mut content)
+            .map_err(|source| StoreError::io("read", &path, source))?;
+        if content.len() as u64 > IMPORT_BYTES_MAX {
+            return Err(StoreError::damaged(&path, "larger than 1 GiB"));
+        }
+        let import: Import = serde_json::from_slice(&content)
+            .map_err(|error| StoreError::damaged(&path, format!("not an import: {error}")))?;
+        if import.sheet_version != SHEET_VERSION {
+            return Err(StoreError::Version {
+                path,
+                found: import.sheet_version.to_string(),
+                supported: SHEET_VERSION.to_string(),
+            });
+        }
+        Ok(import)
+    }
+
+    /// The one import that `key` means: a whole id, a name, or the start of an id or of its last
+    /// part.
+    ///
+    /// # Errors
+    /// [`FindError`] when none or several are meant, or one cannot be read.
+    pub fn find_import(&self, key: &str) -> Result<Import, FindError> {
+        let ids = self.import_ids()?;
+        let not_found =
+            || FindError::NotFound { key: key.to_owned(), root: self.root().to_owned() };
+        if ids.iter().any(|id| id == key) {
+            return Ok(self.import(key)?);
+        }
+        for id in &ids {
+            // One that cannot be read has no name to be found by.
+            let named = self.import(id).ok().filter(|import| import.name.as_deref() == Some(key));
+            if let Some(import) = named {
+                return Ok(import);
+            }
+        }
+        let mut matching = ids.into_iter().filter(|id| matches_run_id(id, key));
+        let first = matching.next().ok_or_else(not_found)?;
+        let others: Vec<String> = matching.collect();
+        if others.is_empty() {
+            return Ok(self.import(&first)?);
+        }
+        let candidates = std::iter::once(first).chain(others).collect();
+        Err(FindError::Ambiguous { key: key.to_owned(), candidates })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn import(id: &str, name: Option<&str>) -> Import {
+        Import {
+            sheet_version: SHEET_VERSION,
+            id: id.to_owned(),
+            name: name.map(str::to_owned),
+            tool_version: "0".to_owned(),
+            sheets: vec![Sheet::default()],
+        }
+    }
+
+    #[test]
+    fn imports_are_kept_beside_runs_and_are_no_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path().join("runs"));
+        assert_eq!(store.import_ids().unwrap(), Vec::<String>::new());
+        let first = import("20261120-121427-7f3a", Some("base"));
+        store.keep_import(&first).unwrap();
+        store.keep_import(&import("20261120-121428-0b11", None)).unwrap();
+        assert!(matches!(store.keep_import(&first), Err(StoreError::RunExists { .. })));
+        assert_eq!(store.import_ids().unwrap(), ["20261120-121428-0b11", "20261120-121427-7f3a"]);
+        assert_eq!(store.find_import("base").unwrap(), first);
+        assert_eq!(store.find_import("7f3a").unwrap(), first);
+        assert!(matches!(store.find_import("2026"), Err(FindError::Ambiguous { .. })));
+        assert!(matches!(store.find_import("none"), Err(FindError::NotFound { .. })));
+        assert!(store.list().unwrap().is_empty());
+    }
+
+    #[test]
+    fn another_version_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::at(folder.path());
+        let newer = Import { sheet_version: SHEET_VERSION + 1, ..import("a", None) };
+        store.keep_import(&newer).unwrap();
+        assert!(matches!(store.import("a"), Err(StoreError::Version { .. })));
+    }
+}

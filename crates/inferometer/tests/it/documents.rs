@@ -1,0 +1,63 @@
+//! Results of other tools: imported, listed, refused.
+
+use crate::support::{run, stderr, stdout};
+use std::fs;
+
+/// A result of vLLM's client with these mean times to first token.
+fn serve_json(concurrency: u32, ttft_ms: f64) -> String {
+    format!(
+        r#"{{"date":"20261120-110920","backend":"openai-chat","model_id":"m","tokenizer_id":"m",
+        "num_prompts":8,"request_rate":"inf","max_concurrency":{concurrency},"duration":2.0,
+        "completed":8,"failed":0,"total_input_tokens":80,"total_output_tokens":160,
+        "request_throughput":4.0,"output_throughput":80.0,"total_token_throughput":120.0,
+        "mean_ttft_ms":{ttft_ms}}}"#
+    )
+}
+
+#[test]
+fn a_folder_is_imported_by_content_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = folder.path().join("results");
+    fs::create_dir_all(results.join("deeper")).unwrap();
+    fs::write(results.join("a.bin"), serve_json(1, 10.0)).unwrap();
+    fs::write(results.join("deeper/b.json"), serve_json(8, 30.0)).unwrap();
+    fs::write(results.join("readme.txt"), "nothing in here\n").unwrap();
+    let output = run(folder.path(), &["import", "results", "--name", "base"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("2 files read, 2 rows, 0 files skipped, 1 other"));
+    let list = stdout(&run(folder.path(), &["runs", "list"]));
+    assert!(list.contains("imported") && list.contains("base"), "{list}");
+
+    let output = run(folder.path(), &["import", "results", "--format", "json", "--dry-run"]);
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let sheets = document["import"]["sheets"].as_array().unwrap();
+    let users =
+        |index: usize| sheets[index]["parts"][0]["rows"][0]["factors"]["concurrency"].clone();
+    assert_eq!((users(0), users(1)), (serde_json::json!("1"), serde_json::json!("8")));
+    assert_eq!(stdout(&run(folder.path(), &["runs", "list"])).matches("imported").count(), 1);
+}
+
+#[test]
+fn the_good_part_is_kept_and_the_rest_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = serve_json(1, 10.0);
+    fs::write(folder.path().join("cut.json"), &whole[..whole.len() - 20]).unwrap();
+    fs::write(folder.path().join("two.json"), format!("{whole}\n{}", &whole[..200])).unwrap();
+    let output = run(folder.path(), &["import", "cut.json", "two.json"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cut.json: vllm bench serve, JSON: "), "{}", stderr(&output));
+    assert!(stdout(&output).contains("1 measured"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("skipped   two.json:"), "{}", stdout(&output));
+}
+
+#[test]
+fn what_is_not_known_says_what_came_closest() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("x.json"), r#"{"model_id": "m", "request_throughput": 1}"#)
+        .unwrap();
+    let output = run(folder.path(), &["import", "x.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("vllm bench serve") && said.contains("tokenizer_id"), "{said}");
+    assert_eq!(run(folder.path(), &["import", "nowhere"]).status.code(), Some(2));
+}

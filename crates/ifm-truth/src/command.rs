@@ -30,6 +30,7 @@ servers:
   --pace SETTINGS           paced: ttft_ms=200,itl_ms=20,coalesce=true,burst=1,usage=true
   --tokens N                paced: tokens of requests that ask for no number (16)
   --connections-max N       most connections at a time
+  --stations N              paced: answers that are served at a time, the others in a queue
 drain:
   --connections N (64)  --requests N per connection (1)  --tokens N (256)
   --prompt-bytes N (200)  --read-bytes N (65536)  --pace SETTINGS  --cpu N
@@ -207,6 +208,7 @@ fn paced(args: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), 
         "--connections-max",
         "--pace",
         "--tokens",
+        "--stations",
     ];
     let flags = Flags::read(args, &known)?;
     let pace = Pace { ttft_ns: 0, itl_ns: 0, coalesce: false, burst: 1, usage: true };
@@ -215,6 +217,7 @@ fn paced(args: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), 
     flags.set("--port", &mut options.port)?;
     flags.set("--tokens", &mut options.tokens)?;
     flags.set("--connections-max", &mut options.connections_max)?;
+    options.stations = flags.value("--stations")?;
     options.cpu = flags.value("--cpu")?;
     let mut log_out = log_file(&flags)?;
     // Where the limit cannot be raised, further connections are refused and counted.

@@ -8,6 +8,7 @@
 //! nothing here reads a prompt.
 
 mod pace;
+pub mod queue;
 mod server;
 mod stream;
 mod template;
@@ -42,11 +43,15 @@ pub struct PacedOptions {
     pub spin_ns: u64,
     /// Processor that the server's thread is tied to.
     pub cpu: Option<usize>,
+    /// Answers that are served at a time, the others waiting in the order in which they came: see
+    /// [`queue`]. Absent: all at once.
+    pub stations: Option<u32>,
 }
 
 impl PacedOptions {
     /// Bounds fit for a benchmark: a free port, 16 tokens unless asked, at most a million, 16,384
-    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling, no fixed processor.
+    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling, no fixed processor, no
+    /// queue.
     pub fn for_benchmarks(pace: Pace) -> PacedOptions {
         PacedOptions {
             port: 0,
@@ -58,6 +63,7 @@ impl PacedOptions {
             stamps_max: 16 << 20,
             spin_ns: 50_000,
             cpu: None,
+            stations: None,
         }
     }
 }
@@ -84,8 +90,10 @@ pub struct Served {
     pub accepted_ns: u64,
     /// When the first segment of the request arrived.
     pub first_byte: Arrival,
-    /// When the last byte of the request arrived: time 0 of the answer.
+    /// When the last byte of the request arrived: time 0 of the answer where there is no queue.
     pub arrival: Arrival,
+    /// When a station was free for it: the arrival itself where there is no queue.
+    pub begin_ns: u64,
     /// Bytes of the request body.
     pub body_bytes: u64,
     /// Tokens that the answer was to have.
@@ -134,6 +142,7 @@ impl Served {
             "first_byte_ns": self.first_byte.at_ns,
             "arrival_ns": self.arrival.at_ns,
             "arrival_by_kernel": self.arrival.by_kernel,
+            "begin_ns": self.begin_ns,
             "body_bytes": self.body_bytes,
             "tokens": self.tokens,
             "ttft_ns": self.pace.ttft_ns,

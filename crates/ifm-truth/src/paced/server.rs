@@ -1,6 +1,7 @@
 //! The event loop: requests in, tokens out.
 
 use super::pace::Pace;
+use super::queue::Stations;
 use super::stream::{Stream, Turn};
 use super::template::Template;
 use super::{PacedLog, PacedOptions, Served, TokenStamp};
@@ -84,6 +85,7 @@ pub struct Server {
     buffer: Vec<u8>,
     front: Vec<u8>,
     stamper: Stamper,
+    stations: Option<Stations>,
     stamps: usize,
     log: PacedLog,
 }
@@ -92,6 +94,7 @@ impl Server {
     pub fn new(options: PacedOptions, listener: TcpListener, poller: Poller) -> io::Result<Server> {
         poller.add(&listener, LISTEN_TOKEN, Interest::Read)?;
         Ok(Server {
+            stations: options.stations.map(Stations::new),
             options,
             chat: Arc::new(Template::new(Api::Chat)),
             completions: Arc::new(Template::new(Api::Completions)),
@@ -367,7 +370,11 @@ impl Server {
         let asked = request.tokens_asked.unwrap_or(u64::from(self.options.tokens));
         let tokens = asked.clamp(1, u64::from(self.options.tokens_max)) as u32;
         let prompt_tokens = request.body_bytes / 4;
-        let stream = Stream::new(template, pace, arrival.at_ns, tokens, prompt_tokens);
+        let begin_ns = match &mut self.stations {
+            Some(stations) => stations.take(arrival.at_ns, pace.due_ns(tokens - 1)),
+            None => arrival.at_ns,
+        };
+        let stream = Stream::new(template, pace, begin_ns, tokens, prompt_tokens);
         let served = Served {
             connection: connection.number,
             request: connection.requests,
@@ -375,6 +382,7 @@ impl Server {
             accepted_ns: connection.accepted_ns,
             first_byte,
             arrival,
+            begin_ns,
             body_bytes: request.body_bytes,
             tokens,
             pace,

@@ -14,7 +14,7 @@ const SEND_BYTES_MAX: u64 = 16 * 1024;
 pub struct Stream {
     template: Arc<Template>,
     pace: Pace,
-    arrival_ns: u64,
+    begin_ns: u64,
     tokens: u32,
     tail: Vec<u8>,
     /// Bytes that have gone out.
@@ -33,16 +33,16 @@ pub enum Turn {
 }
 
 impl Stream {
-    /// An answer of so many tokens to a request that arrived then.
+    /// An answer of so many tokens that begins then.
     pub fn new(
         template: Arc<Template>,
         pace: Pace,
-        arrival_ns: u64,
+        begin_ns: u64,
         tokens: u32,
         prompt_tokens: u64,
     ) -> Stream {
         let tail = template.tail(prompt_tokens, tokens, pace.usage);
-        Stream { template, pace, arrival_ns, tokens, tail, sent: 0 }
+        Stream { template, pace, begin_ns, tokens, tail, sent: 0 }
     }
 
     fn head_end(&self) -> u64 {
@@ -80,8 +80,8 @@ impl Stream {
         if self.sent < self.head_end() {
             return Turn::SendTo(self.head_end());
         }
-        let elapsed_ns = now_ns.saturating_sub(self.arrival_ns);
-        let due_tokens = self.pace.tokens_due(elapsed_ns, self.tokens);
+        let elapsed_ns = now_ns.checked_sub(self.begin_ns);
+        let due_tokens = elapsed_ns.map_or(0, |ns| self.pace.tokens_due(ns, self.tokens));
         // The tail goes with the last token; so does the opening with the first one.
         let due_end = match due_tokens {
             0 => self.sent,
@@ -89,7 +89,7 @@ impl Stream {
             due => self.tokens_end(due),
         };
         if due_end <= self.sent {
-            return Turn::WaitUntil(self.arrival_ns + self.pace.due_ns(self.tokens_sent()));
+            return Turn::WaitUntil(self.begin_ns + self.pace.due_ns(self.tokens_sent()));
         }
         if self.pace.coalesce && due_end - self.sent <= SEND_BYTES_MAX {
             return Turn::SendTo(due_end);

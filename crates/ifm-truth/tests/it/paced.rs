@@ -157,3 +157,27 @@ fn what_makes_no_sense_is_refused_with_a_reason() {
     let log = server.stop();
     assert_eq!((log.requests_refused, log.served.len()), (4, 0));
 }
+
+#[test]
+fn answers_wait_for_a_station_in_the_order_of_their_requests() {
+    let pace = Pace { ttft_ns: 10_000_000, itl_ns: 2_000_000, ..FAST };
+    let options = PacedOptions { stations: Some(2), ..PacedOptions::for_benchmarks(pace) };
+    let server = run_paced(options).unwrap();
+    let mut streams: Vec<_> = (0..5).map(|_| connect(server.address())).collect();
+    for stream in &mut streams {
+        post(stream, CHAT, &body(6));
+    }
+    streams.iter_mut().for_each(|stream| assert!(answer(stream).contains("data: [DONE]")));
+    let mut served = server.stop().served;
+    assert_eq!(served.len(), 5);
+    served.sort_by_key(|served| served.begin_ns);
+    // Each holds a station for 10 ms and five gaps of 2 ms.
+    for (place, one) in served.iter().enumerate() {
+        let freed_ns =
+            place.checked_sub(2).map_or(0, |before| served[before].begin_ns + 20_000_000);
+        assert_eq!(one.begin_ns, freed_ns.max(one.arrival.at_ns), "{place}");
+        for (token, at_ns) in one.token_times_ns().enumerate() {
+            assert!(at_ns >= one.begin_ns + one.pace.due_ns(token as u32));
+        }
+    }
+}

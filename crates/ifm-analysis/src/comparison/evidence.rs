@@ -112,7 +112,9 @@ pub(crate) fn evidence(
         }
     }
     let blocks = sample.requests as f64 / sample.block;
-    let (freedom, stretch) = (blocks - 1.0, (1.0 + blocks.recip().sqrt()).sqrt());
+    let freedom = blocks - 1.0;
+    // Blocks of one request cut through nothing.
+    let stretch = if sample.block > 1.0 { (1.0 + blocks.recip().sqrt()).sqrt() } else { 1.0 };
     let columns = sample.columns.iter().zip(found);
     columns
         .filter_map(|((measure, column), draws)| {

@@ -263,4 +263,6 @@ fn apart(side: &Side, at: &[AtLoad], confidence: f64) -> Vec<Apart> {
 }
 
 #[cfg(test)]
+mod proof;
+#[cfg(test)]
 mod tests;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod answer;
+pub mod audit;
 pub mod capacity;
 pub mod comparison;
 pub mod definitions;

@@ -5,6 +5,7 @@
 //! clocks; the caller says how wide its terminal is and whether it shows colours.
 #![forbid(unsafe_code)]
 
+mod audit;
 mod comparison;
 mod format;
 mod gate;
@@ -20,6 +21,7 @@ mod words;
 #[cfg(test)]
 mod testing;
 
+pub use audit::{audit_json, audit_markdown, audit_terminal};
 pub use comparison::{
     comparison_json, comparison_markdown, comparison_terminal, ranking_json, ranking_markdown,
     ranking_terminal,

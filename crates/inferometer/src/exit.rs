@@ -22,6 +22,10 @@ pub enum Code {
     Invalid = 6,
     /// Runs answer different questions and cannot be compared.
     Unlike = 7,
+    /// An audit found something for which an innocent reason is hard to think of.
+    Doubtful = 8,
+    /// An audit found something that cannot be right.
+    Proof = 9,
     /// A bug of this program.
     Internal = 70,
     /// Results cannot be written or read.

@@ -38,6 +38,24 @@ const REGISTRIES: &[Registry] = &[
         shared: &[],
     },
     Registry {
+        folder: "crates/ifm-analysis/src/audit/rule",
+        file: "crates/ifm-analysis/src/audit/rule/mod.rs",
+        item: "const RULES",
+        shared: &[],
+    },
+    Registry {
+        folder: "crates/ifm-interop/src/import/format",
+        file: "crates/ifm-interop/src/import/format/mod.rs",
+        item: "const FORMATS",
+        shared: &["serve_keys"],
+    },
+    Registry {
+        folder: "crates/ifm-interop/src/import/block",
+        file: "crates/ifm-interop/src/import/block/mod.rs",
+        item: "const BLOCKS",
+        shared: &[],
+    },
+    Registry {
         folder: "crates/ifm-truth/src/cases",
         file: "crates/ifm-truth/src/cases/mod.rs",
         item: "fn suite",

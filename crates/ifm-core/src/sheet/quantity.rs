@@ -176,3 +176,57 @@ impl Unit {
         })
     }
 }
+
+impl std::fmt::Display for Quantity {
+    /// The name that a sentence uses.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Quantity::Ttft => "TTFT",
+            Quantity::Ttfot => "time to first answer token",
+            Quantity::Itl => "ITL",
+            Quantity::Tpot => "TPOT",
+            Quantity::E2e => "end-to-end latency",
+            Quantity::NormalizedLatency => "latency per output token",
+            Quantity::ClientQueue => "time in the client's queue",
+            Quantity::PrefillTime => "prefill time",
+            Quantity::Duration => "duration",
+            Quantity::KernelTime => "kernel time",
+            Quantity::RequestRate => "requests per second",
+            Quantity::Goodput => "goodput",
+            Quantity::InputRate => "input throughput",
+            Quantity::OutputRate => "output throughput",
+            Quantity::TotalRate => "total throughput",
+            Quantity::PeakOutputRate => "peak output throughput",
+            Quantity::UserRate => "decode speed per user",
+            Quantity::PrefillRate => "prefill speed",
+            Quantity::DecodeRate => "decode speed",
+            Quantity::InFlight => "requests in flight",
+            Quantity::PeakInFlight => "peak requests in flight",
+            Quantity::Requests => "requests",
+            Quantity::RequestsOk => "successful requests",
+            Quantity::RequestsFailed => "failed requests",
+            Quantity::RequestsIncomplete => "incomplete requests",
+            Quantity::InputTokens => "input tokens",
+            Quantity::OutputTokens => "output tokens",
+            Quantity::TotalTokens => "total tokens",
+            Quantity::ReasoningTokens => "reasoning tokens",
+            Quantity::CachedTokens => "cached tokens",
+            Quantity::AcceptLength => "accept length",
+            Quantity::Efficiency => "efficiency",
+            Quantity::ErrorRate => "error rate",
+            Quantity::Attainment => "attainment",
+            Quantity::Power => "power",
+            Quantity::Energy => "energy",
+            Quantity::EnergyPerToken => "energy per token",
+            Quantity::Memory => "memory",
+            Quantity::Bandwidth => "memory bandwidth",
+            Quantity::FlopRate => "arithmetic rate",
+            Quantity::Sparsity => "sparsity",
+            Quantity::Parameters => "parameters",
+            Quantity::CostPerMillion => "cost per million tokens",
+            Quantity::Ratio => "ratio",
+            Quantity::Rank => "rank",
+            Quantity::Other(name) => name,
+        })
+    }
+}

@@ -2,6 +2,7 @@
 
 pub mod aliases;
 mod arrival_args;
+pub mod audit;
 pub mod capacity;
 pub mod compare;
 pub mod demo;
@@ -61,6 +62,8 @@ enum Verb {
     Gate(gate::GateArgs),
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),
+    /// Tell what in results cannot be right, is noise, or does not follow
+    Audit(audit::AuditArgs),
     /// List, show, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
@@ -84,6 +87,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Rank(args) => rank::run(&args),
         Verb::Gate(args) => gate::run(&args),
         Verb::Import(args) => import::run(&args),
+        Verb::Audit(args) => audit::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
     }

@@ -61,3 +61,37 @@ fn what_is_not_known_says_what_came_closest() {
     assert!(said.contains("vllm bench serve") && said.contains("tokenizer_id"), "{said}");
     assert_eq!(run(folder.path(), &["import", "nowhere"]).status.code(), Some(2));
 }
+
+#[test]
+fn an_audit_says_what_cannot_be_right_and_its_exit_code_says_how_sure() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = serve_json(1, 10.0);
+    fs::write(folder.path().join("sound.json"), &sound).unwrap();
+    let wrong =
+        sound.replace("\"total_token_throughput\":120.0", "\"total_token_throughput\":131.0");
+    fs::write(folder.path().join("wrong.json"), wrong).unwrap();
+    // The file has an input rate only by its parts: 80 tokens in 2 s.
+    let with_rate = |name: &str| {
+        let path = folder.path().join(name);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(
+            &path,
+            text.replace(
+                "\"output_throughput\"",
+                "\"input_throughput\":40.0,\"output_throughput\"",
+            ),
+        )
+        .unwrap();
+    };
+    with_rate("sound.json");
+    with_rate("wrong.json");
+    let output = run(folder.path(), &["audit", "sound.json"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let output = run(folder.path(), &["audit", "wrong.json", "--format", "json"]);
+    assert_eq!(output.status.code(), Some(9), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(document["findings"][0]["rule"], "token_sum");
+    // The same through a kept import, by its name.
+    run(folder.path(), &["import", "wrong.json", "--name", "bad"]);
+    assert_eq!(run(folder.path(), &["audit", "bad"]).status.code(), Some(9));
+}

@@ -1,0 +1,102 @@
+//! The audit: what in somebody's results cannot be right, is noise, or does not follow.
+//!
+//! One file per rule, one line in `RULES`. A rule is a pure function of documents. It keys on what
+//! figures are, never on names; what it needs and does not find makes it say that it could not
+//! look. Not here: reading documents (`ifm-interop`), and the checks of our own runs, which stand
+//! in [`crate::warning`].
+
+mod finding;
+mod own_run;
+mod rule;
+mod subject;
+#[cfg(test)]
+mod testing;
+
+pub use finding::{Evidence, Finding, Level, Spot};
+pub use own_run::of_run;
+pub use subject::{Cell, Subject};
+
+/// What a rule found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Looked {
+    /// It looked; an empty list is silence.
+    Found(Vec<Finding>),
+    /// The documents do not hold what it needs: what that is.
+    Needs(&'static str),
+}
+
+/// A rule: what holds where it is silent, and how it looks.
+pub struct Rule {
+    /// Id, stable over versions.
+    pub id: &'static str,
+    /// What is looked at, as a short statement that holds where the rule is silent.
+    pub title: &'static str,
+    look: fn(&Subject) -> Looked,
+}
+
+/// A rule and what it found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RuleResult {
+    /// Id of the rule.
+    pub id: &'static str,
+    /// What holds where the rule is silent.
+    pub title: &'static str,
+    /// What it found.
+    pub looked: Looked,
+}
+
+/// Everything that an audit says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Audit {
+    /// Every rule, in the order of the registry.
+    pub rules: Vec<RuleResult>,
+}
+
+impl Audit {
+    /// All findings, strongest first, then in the order of the rules.
+    pub fn findings(&self) -> Vec<&Finding> {
+        let mut findings: Vec<&Finding> = self
+            .rules
+            .iter()
+            .filter_map(|rule| match &rule.looked {
+                Looked::Found(findings) => Some(findings),
+                Looked::Needs(_) => None,
+            })
+            .flatten()
+            .collect();
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        findings
+    }
+
+    /// The strongest level found.
+    pub fn level(&self) -> Option<Level> {
+        self.findings().first().map(|finding| finding.level)
+    }
+}
+
+/// Looks at documents by every rule.
+pub fn audit(subject: &Subject) -> Audit {
+    let looked =
+        |rule: &&Rule| RuleResult { id: rule.id, title: rule.title, looked: (rule.look)(subject) };
+    Audit { rules: rule::RULES.iter().map(looked).collect() }
+}
+
+/// Ids and titles of all rules, in their order.
+pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rule::RULES.iter().map(|rule| (rule.id, rule.title))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_rule_has_an_id_of_its_own_and_a_row_in_the_documentation() {
+        let page = include_str!("../../../../docs/concepts/audit.md");
+        let mut ids = BTreeSet::new();
+        for (id, title) in super::rules() {
+            assert!(ids.insert(id), "{id} is used twice");
+            assert!(page.contains(&format!("| `{id}` | {title} |")), "{id}: {title}");
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What a document announces is there.
+
+use super::super::{Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::RowRole;
+
+pub(super) const RULE: Rule =
+    Rule { id: "planned_cells", title: "every announced cell holds a figure", look };
+
+fn look(subject: &Subject) -> Looked {
+    let planned: Vec<_> = subject.cells(RowRole::Planned).collect();
+    let filled = subject
+        .cells(RowRole::Measured)
+        .filter(|cell| cell.row.figures.iter().any(|figure| figure.value.is_some()))
+        .count();
+    if planned.is_empty() {
+        return match filled {
+            0 => Looked::Needs("announced cells or measured rows"),
+            _ => Looked::Found(Vec::new()),
+        };
+    }
+    let text = match filled {
+        0 => format!(
+            "{} cells are announced and not one figure is given: nothing can be concluded",
+            planned.len()
+        ),
+        _ => format!("{} announced cells hold no figure, {filled} rows do", planned.len()),
+    };
+    let finding = Finding::new(RULE.id, Level::Proof, text)
+        .at_all(planned.iter().map(|cell| cell.spot()))
+        .with("announced and empty", planned.len() as f64, "cells")
+        .with("rows with figures", filled as f64, "rows")
+        .remedy("give the numbers behind the charts, as a table or a file");
+    Looked::Found(vec![finding])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, row, sheet};
+    use super::*;
+    use ifm_core::sheet::{PartKind, Quantity, Row, Statistic, Unit};
+
+    #[test]
+    fn an_empty_cell_is_told() {
+        let sound = sheet(
+            PartKind::Serving,
+            vec![row(1, &[(Quantity::E2e, Statistic::Mean, "2", Unit::S)])],
+        );
+        let spoil = |sheet: &mut ifm_core::Sheet| {
+            let place = ifm_core::sheet::Place::line(9);
+            sheet.parts[0].rows.push(Row::new(RowRole::Planned, place));
+        };
+        check("planned_cells", &sound, spoil, Level::Proof, "1 announced cells hold no figure");
+    }
+}

@@ -1,0 +1,121 @@
+//! What an audit looks at: the rows of documents with everything that holds for them.
+
+use super::finding::Spot;
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Figure, Part, Place, Quantity, Row, RowRole, Statistic, key};
+
+/// The documents of an audit.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    sheets: &'a [Sheet],
+    cells: Vec<Cell<'a>>,
+}
+
+/// A row in its part and document.
+#[derive(Debug, Clone)]
+pub struct Cell<'a> {
+    /// The document.
+    pub sheet: &'a Sheet,
+    /// The table or block; its position in the document tells blocks apart.
+    pub part: &'a Part,
+    /// Position of the part in its document.
+    pub part_index: usize,
+    /// The row.
+    pub row: &'a Row,
+    /// What was set: the row's factors and those of its part.
+    pub factors: Factors,
+}
+
+impl<'a> Subject<'a> {
+    /// The rows of documents.
+    pub fn new(sheets: &'a [Sheet]) -> Subject<'a> {
+        let mut cells = Vec::new();
+        for sheet in sheets {
+            for (part_index, part) in sheet.parts.iter().enumerate() {
+                cells.extend(part.rows.iter().map(|row| Cell {
+                    sheet,
+                    part,
+                    part_index,
+                    row,
+                    factors: row.factors.within(&part.factors),
+                }));
+            }
+        }
+        Subject { sheets, cells }
+    }
+
+    /// The documents.
+    pub fn sheets(&self) -> &'a [Sheet] {
+        self.sheets
+    }
+
+    /// All rows of a role.
+    pub fn cells(&self, role: RowRole) -> impl Iterator<Item = &Cell<'a>> {
+        self.cells.iter().filter(move |cell| cell.row.role == role)
+    }
+
+    /// Measured rows that repeat each other: same document, same kind of part, same factors but for
+    /// the number of the repeat. In the order of the document; groups of one are left out.
+    pub fn repeats(&self) -> Vec<Vec<&Cell<'a>>> {
+        let mut groups: Vec<(Factors, Vec<&Cell<'a>>)> = Vec::new();
+        for cell in self.cells(RowRole::Measured) {
+            let key = cell.setting();
+            let group = groups.iter_mut().find(|(factors, cells)| {
+                *factors == key
+                    && cells.first().is_some_and(|first| {
+                        std::ptr::eq(first.sheet, cell.sheet) && first.part.kind == cell.part.kind
+                    })
+            });
+            match group {
+                Some((_, cells)) => cells.push(cell),
+                None => groups.push((key, vec![cell])),
+            }
+        }
+        groups.into_iter().map(|(_, cells)| cells).filter(|cells| cells.len() > 1).collect()
+    }
+}
+
+impl Cell<'_> {
+    /// Where the row stands.
+    pub fn spot(&self) -> Spot {
+        self.spot_of(&self.row.place)
+    }
+
+    /// Where a figure of the row stands.
+    pub fn spot_of_figure(&self, figure: &Figure) -> Spot {
+        self.spot_of(figure.place.as_ref().unwrap_or(&self.row.place))
+    }
+
+    fn spot_of(&self, place: &Place) -> Spot {
+        Spot { document: self.sheet.source.name.clone(), place: place.clone() }
+    }
+
+    /// The factors but for the number of the repeat.
+    pub fn setting(&self) -> Factors {
+        let mut setting = Factors::default();
+        for (name, value) in self.factors.iter().filter(|(name, _)| *name != key::REPEAT) {
+            setting.set(name, value);
+        }
+        setting
+    }
+
+    /// The central figure of a quantity: the value, the mean or the median, in this order.
+    pub fn central(&self, quantity: &Quantity) -> Option<&Figure> {
+        [Statistic::Value, Statistic::Mean, Statistic::Median]
+            .into_iter()
+            .find_map(|statistic| self.row.figure(quantity, statistic))
+    }
+
+    /// A name for sentences: the label, else the factors that a reader would name it by.
+    pub fn name(&self) -> String {
+        if let Some(label) = &self.row.label {
+            return label.clone();
+        }
+        let words: Vec<String> =
+            self.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        match words.is_empty() {
+            true => "the row".to_owned(),
+            false => words.join(", "),
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! An audit to text, JSON and Markdown.
+//!
+//! What is not here: the findings, which come from [`ifm_analysis::audit`].
+
+mod json;
+mod markdown;
+mod terminal;
+
+pub use json::audit_json;
+pub use markdown::audit_markdown;
+pub use terminal::audit_terminal;
+
+use ifm_analysis::audit::{Audit, Finding, Level, Looked, Spot};
+
+/// Findings of at least a level.
+fn at_least(audit: &Audit, level: Level) -> Vec<&Finding> {
+    audit.findings().into_iter().filter(|finding| finding.level >= level).collect()
+}
+
+/// `2 proofs, 1 strong, 3 hints; 12 rules looked, 4 could not`.
+fn closing(audit: &Audit) -> String {
+    let findings = audit.findings();
+    let of = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
+    let (proofs, hints) = (of(Level::Proof), of(Level::Hint));
+    let looked = audit.rules.iter().filter(|rule| matches!(rule.looked, Looked::Found(_))).count();
+    let s = |n: usize| if n == 1 { "" } else { "s" };
+    format!(
+        "{proofs} proof{}, {} strong, {hints} hint{}; {looked} rules looked, {} could not",
+        s(proofs),
+        of(Level::Strong),
+        s(hints),
+        audit.rules.len() - looked
+    )
+}
+
+/// `doc.md:412`, or the pointer where there is no line.
+fn spot(spot: &Spot) -> String {
+    let line = spot.place.line.map(|line| format!(":{line}")).unwrap_or_default();
+    let pointer = spot.place.pointer.as_deref().map(|p| format!(" {p}")).unwrap_or_default();
+    format!("{}{line}{pointer}", crate::format::plain(&spot.document))
+}
+
+/// All places of a finding in one line.
+fn spots(finding: &Finding) -> String {
+    let mut all: Vec<String> = finding.spots.iter().map(spot).collect();
+    if finding.spots_more > 0 {
+        all.push(format!("and {} more", finding.spots_more));
+    }
+    all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TerminalStyle;
+    use ifm_analysis::audit::{Subject, audit};
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{
+        Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
+    };
+
+    fn found() -> Audit {
+        let mut row = Row::new(RowRole::Measured, Place::line(7));
+        for (quantity, value) in [
+            (Quantity::InputTokens, 100.0),
+            (Quantity::OutputTokens, 50.0),
+            (Quantity::TotalTokens, 170.0),
+        ] {
+            row.figures.push(Figure::new(quantity, Statistic::Value, value, Unit::Count));
+        }
+        let part = Part {
+            kind: PartKind::Serving,
+            tool: None,
+            headings: Vec::new(),
+            place: Place::line(1),
+            factors: Factors::default(),
+            rows: vec![row],
+            unknown: serde_json::Map::new(),
+        };
+        let source = Source { name: "notes\u{1b}[31m.md".to_owned(), ..Source::default() };
+        let sheet = Sheet { source, parts: vec![part], remarks: Vec::new() };
+        audit(&Subject::new(&[sheet]))
+    }
+
+    #[test]
+    fn every_rendering_says_the_same() {
+        let audit = found();
+        let style = TerminalStyle { width: 80, color: false, ascii: false };
+        let text = audit_terminal(&audit, Level::Hint, &style);
+        let markdown = audit_markdown(&audit, Level::Hint);
+        let json: serde_json::Value = serde_json::from_str(&audit_json(&audit)).unwrap();
+        for rendering in [&text, &markdown] {
+            assert!(rendering.contains("token_sum"), "{rendering}");
+            assert!(rendering.contains("1 proof, 0 strong, 0 hints"), "{rendering}");
+            assert!(!rendering.contains('\u{1b}'), "{rendering}");
+        }
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        assert_eq!(json["findings"][0]["rule"], "token_sum");
+        assert_eq!(json["findings"][0]["level"], "proof");
+        assert_eq!(json["findings"][0]["spots"][0]["line"], 7);
+        assert_eq!(json["level"], "proof");
+    }
+
+    #[test]
+    fn weaker_findings_can_be_left_out_and_silence_is_said() {
+        let quiet = audit(&Subject::new(&[]));
+        let style = TerminalStyle { width: 80, color: false, ascii: true };
+        let text = audit_terminal(&quiet, Level::Hint, &style);
+        assert!(text.contains("0 proofs, 0 strong, 0 hints"), "{text}");
+        assert!(text.contains("could not look"), "{text}");
+    }
+}

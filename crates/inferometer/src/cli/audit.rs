@@ -1,0 +1,138 @@
+//! `inferometer audit FILE|RUN…`: what in results cannot be right, is noise, or does not follow.
+
+use super::runs::{find, load};
+use crate::documents;
+use crate::exit::{Code, Failure};
+use crate::session::store_root;
+use crate::terminal;
+use clap::{Args, ValueEnum};
+use ifm_analysis::audit::{Audit, Level, Subject, audit, of_run, rules};
+use ifm_core::Sheet;
+use ifm_store::Store;
+use std::path::{Path, PathBuf};
+
+/// How sure findings are that are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AtLeast {
+    /// All
+    Hint,
+    /// Those for which an innocent reason is hard to think of
+    Strong,
+    /// Those that cannot be right
+    Proof,
+}
+
+/// What goes to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AuditFormat {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+    /// A table
+    Markdown,
+}
+
+/// Flags of `audit`.
+#[derive(Debug, Args)]
+pub struct AuditArgs {
+    /// Files, folders, "-" for standard input, imports and runs by id or name
+    #[arg(required_unless_present = "list_rules")]
+    subjects: Vec<PathBuf>,
+
+    /// Weakest findings that are shown
+    #[arg(long, value_enum, default_value = "hint")]
+    level: AtLeast,
+
+    /// What goes to standard output
+    #[arg(short, long, value_enum, default_value = "text")]
+    format: AuditFormat,
+
+    /// List the rules for documents
+    #[arg(long)]
+    list_rules: bool,
+
+    /// Folder of stored runs and imports [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(long)]
+    no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
+    if args.list_rules {
+        for (id, title) in rules() {
+            terminal::print(&format!("{id:<22} {title}\n"));
+        }
+        return Ok(Code::Done);
+    }
+    let store = Store::at(store_root(args.store.as_ref()));
+    let mut sheets: Vec<Sheet> = Vec::new();
+    let mut own = Vec::new();
+    for subject in &args.subjects {
+        if is_document(subject) {
+            sheets.extend(read(subject)?);
+            continue;
+        }
+        let key = subject.to_string_lossy();
+        match store.find_import(&key) {
+            Ok(import) => sheets.extend(import.sheets),
+            Err(_) => {
+                let entry = find(&store, &key)?;
+                own.extend(of_run(&entry.id, &load(&store, &entry)?.summary));
+            }
+        }
+    }
+    let mut found = Audit { rules: own };
+    if !sheets.is_empty() {
+        found.rules.extend(audit(&Subject::new(&sheets)).rules);
+    }
+    let level = match args.level {
+        AtLeast::Hint => Level::Hint,
+        AtLeast::Strong => Level::Strong,
+        AtLeast::Proof => Level::Proof,
+    };
+    terminal::print(&match args.format {
+        AuditFormat::Text => {
+            let style = terminal::style(args.no_color, args.ascii);
+            ifm_report::audit_terminal(&found, level, &style)
+        }
+        AuditFormat::Json => ifm_report::audit_json(&found),
+        AuditFormat::Markdown => ifm_report::audit_markdown(&found, level),
+    });
+    Ok(match found.level() {
+        Some(Level::Proof) => Code::Proof,
+        Some(Level::Strong) => Code::Doubtful,
+        Some(Level::Hint) | None => Code::Done,
+    })
+}
+
+/// Whether a word names a document rather than a run: the folder of a run is a run.
+fn is_document(subject: &Path) -> bool {
+    let is_run = subject.join(ifm_store::MANIFEST_FILE).is_file();
+    subject.as_os_str() == "-" || (subject.exists() && !is_run)
+}
+
+/// Everything that can be read below a name. What cannot is told; nothing at all is a failure.
+fn read(subject: &Path) -> Result<Vec<Sheet>, Failure> {
+    let mut sheets = Vec::new();
+    for document in documents::open(&[subject.to_owned()])? {
+        match document.sheet {
+            Ok(sheet) => sheets.push(sheet),
+            Err(error) if document.is_named => return Err(Failure::usage(error.to_string())),
+            Err(ifm_interop::ImportError::NotKnown { .. }) => {}
+            Err(error) => terminal::warn(&error.to_string()),
+        }
+    }
+    match sheets.is_empty() {
+        true => Err(Failure::usage(format!("{}: no known results below it", subject.display()))),
+        false => Ok(sheets),
+    }
+}

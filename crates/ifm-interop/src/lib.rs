@@ -6,6 +6,8 @@
 //! files, keeping sheets (`inferometer`), judging them (`ifm-analysis`).
 #![forbid(unsafe_code)]
 
+pub mod export;
 pub mod import;
 
+pub use export::{EXPORTS, Export, ExportError, Exported};
 pub use import::{ImportError, Input, Recognised, formats, read, recognise};

@@ -56,6 +56,12 @@ const REGISTRIES: &[Registry] = &[
         shared: &[],
     },
     Registry {
+        folder: "crates/ifm-interop/src/export",
+        file: "crates/ifm-interop/src/export/mod.rs",
+        item: "pub const EXPORTS",
+        shared: &["fields"],
+    },
+    Registry {
         folder: "crates/ifm-truth/src/cases",
         file: "crates/ifm-truth/src/cases/mod.rs",
         item: "fn suite",

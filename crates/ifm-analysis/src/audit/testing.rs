@@ -3,9 +3,8 @@
 use super::{Audit, Finding, Level, Looked, Subject, audit};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
+    Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
 };
-use serde_json::Map;
 
 /// A row with figures as printed: quantity, statistic, digits, unit.
 pub fn row(line: u32, figures: &[(Quantity, Statistic, &str, Unit)]) -> Row {
@@ -22,15 +21,7 @@ pub fn row(line: u32, figures: &[(Quantity, Statistic, &str, Unit)]) -> Row {
 
 /// A document of one table.
 pub fn sheet(kind: PartKind, rows: Vec<Row>) -> Sheet {
-    let part = Part {
-        kind,
-        tool: None,
-        headings: Vec::new(),
-        place: Place::line(1),
-        factors: Factors::default(),
-        rows,
-        unknown: Map::new(),
-    };
+    let part = Part { rows, ..Part::new(kind, Place::line(1)) };
     Sheet {
         source: Source { name: "doc.md".to_owned(), ..Source::default() },
         parts: vec![part],

@@ -1,6 +1,100 @@
-//! The same events by the definitions of other tools, one file each.
+//! Our events by the definitions of other tools.
 //!
-//! Numbers of two tools can be compared only if they are computed alike. Each file says how its
-//! tool counts, and where this program differs on purpose.
+//! One file per tool. Each says what it takes over and what it does differently on purpose. A run
+//! becomes a sheet by any of them, so that numbers of two tools can stand side by side and be of
+//! the same kind.
 
+mod aiperf;
+mod guidellm;
+mod ours;
+mod rows;
+mod sglang;
 pub mod vllm;
+
+use crate::level::{self, LevelSummary};
+use ifm_core::sheet::{Factors, Part, PartKind, Place, Row, RowRole, Source, key};
+use ifm_core::{RequestRecord, RunData, Sheet};
+
+/// By whose definitions numbers are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Definitions {
+    /// Ours.
+    Ours,
+    /// `vllm bench serve`, Python, 0.33.
+    Vllm,
+    /// SGLang's `bench_serving`, Python, 0.5.
+    Sglang,
+    /// GuideLLM 0.8.
+    Guidellm,
+    /// AIPerf 0.13.
+    Aiperf,
+}
+
+impl Definitions {
+    /// All of them.
+    pub const ALL: [Definitions; 5] = [
+        Definitions::Ours,
+        Definitions::Vllm,
+        Definitions::Sglang,
+        Definitions::Guidellm,
+        Definitions::Aiperf,
+    ];
+
+    /// The word on the command line and in files.
+    pub fn word(self) -> &'static str {
+        match self {
+            Definitions::Ours => "inferometer",
+            Definitions::Vllm => "vllm",
+            Definitions::Sglang => "sglang",
+            Definitions::Guidellm => "guidellm",
+            Definitions::Aiperf => "aiperf",
+        }
+    }
+}
+
+/// A run as a sheet, one row for each level, computed from its events by these definitions.
+pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
+    let measured = level::measured_by_level(&run.requests);
+    let spec = &run.manifest.spec;
+    let rows = measured
+        .iter()
+        .map(|(index, requests)| {
+            let info = run.manifest.levels.iter().find(|info| info.level == *index);
+            let summary = level::summarize_measured(spec, *index, info, requests);
+            row(&summary, requests, by)
+        })
+        .collect();
+    let mut factors = Factors::default().with(key::MODEL, &spec.target.model);
+    if let Some(kind) = &run.manifest.server.kind {
+        factors.set(key::ENGINE, kind);
+    }
+    let part = Part { factors, rows, ..Part::new(PartKind::Serving, Place::default()) };
+    let source = Source {
+        name: run.manifest.run_id.clone(),
+        format: "inferometer-run".to_owned(),
+        tool: Some(run.manifest.tool.name.clone()),
+        tool_version: Some(run.manifest.tool.version.clone()),
+        bytes: 0,
+    };
+    Sheet { source, parts: vec![part], remarks: Vec::new() }
+}
+
+fn row(level: &LevelSummary, measured: &[&RequestRecord], by: Definitions) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::pointer(format!("/levels/{}", level.level)));
+    rows::settings(level, &mut row);
+    // A request that was never sent is none for any tool.
+    let sent: Vec<&RequestRecord> = measured
+        .iter()
+        .copied()
+        .filter(|record| record.outcome != ifm_core::Outcome::Dropped)
+        .collect();
+    match by {
+        Definitions::Ours => ours::fill(level, &mut row),
+        Definitions::Vllm => vllm::fill(level, &sent, &mut row),
+        Definitions::Sglang => sglang::fill(&sent, &mut row),
+        Definitions::Guidellm => guidellm::fill(&sent, &mut row),
+        Definitions::Aiperf => aiperf::fill(&sent, &mut row),
+    }
+    row.requests = rows::requests(&sent);
+    row
+}

@@ -12,9 +12,11 @@
 //! an error inside the stream, for a success); a number that is not defined is absent, where vLLM
 //! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer.
 
+use super::rows::{self, Percentiles, Totals, output_tokens, prompt_tokens, push, since, totals};
 use crate::level::LevelSummary;
 use crate::request::is_one_sequence;
 use crate::stat::{Distribution, Population};
+use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 use ifm_core::{Outcome, RequestRecord};
 
 /// Percentiles of the block.
@@ -122,16 +124,41 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
     })
 }
 
-fn since(record: &RequestRecord, at_ns: u64) -> f64 {
-    at_ns.saturating_sub(record.start_ns) as f64
-}
-
-fn prompt_tokens(record: &RequestRecord) -> u32 {
-    record.prompt_tokens.map(|counted| counted.tokens).or(record.prompt_tokens_asked).unwrap_or(0)
-}
-
-fn output_tokens(record: &RequestRecord) -> u32 {
-    record.output_tokens.map_or(record.events.len() as u32, |counted| counted.tokens)
+/// Adds every figure to the row of a sheet.
+pub(super) fn fill(level: &LevelSummary, sent: &[&RequestRecord], row: &mut Row) {
+    let Some(summary) = summarize(level, sent) else { return };
+    totals(
+        row,
+        Totals {
+            completed: summary.completed,
+            failed: summary.failed,
+            input_tokens: summary.total_input_tokens,
+            output_tokens: summary.total_output_tokens,
+            duration_s: summary.duration_s,
+        },
+    );
+    let value = Statistic::Value;
+    push(row, &Quantity::PeakOutputRate, value, summary.peak_output_throughput, Unit::PerS);
+    push(row, &Quantity::PeakInFlight, value, summary.peak_concurrent_requests, Unit::Count);
+    if let Some(goodput) = summary.request_goodput {
+        push(row, &Quantity::Goodput, value, goodput, Unit::PerS);
+    }
+    let ok = || sent.iter().copied().filter(|record| record.outcome.is_ok());
+    let mut add = |quantity: &Quantity, values: Vec<f64>| {
+        let values = values.into_iter().map(|value| (value, 1.0)).collect();
+        rows::latency(row, quantity, values, StdKind::Population, Percentiles::Linear);
+    };
+    let first = |record: &RequestRecord| {
+        record.first_token_ns().filter(|_| record.streamed).map(|at| since(record, at))
+    };
+    add(&Quantity::Ttft, ok().filter_map(first).collect());
+    add(&Quantity::Tpot, ok().filter_map(tpot_ns).collect());
+    let streamed: Vec<&RequestRecord> = ok().filter(|record| record.streamed).collect();
+    let mut gaps = Vec::new();
+    Gaps(&streamed).visit(|gap| gaps.push(gap as f64));
+    add(&Quantity::Itl, gaps);
+    let last = |record: &RequestRecord| record.last_token_ns().map(|at| since(record, at));
+    add(&Quantity::E2e, ok().filter_map(last).collect());
 }
 
 fn tpot_ns(record: &RequestRecord) -> Option<f64> {

@@ -110,6 +110,21 @@ pub struct Part {
     pub unknown: Map<String, Value>,
 }
 
+impl Part {
+    /// A part without a row.
+    pub fn new(kind: PartKind, place: Place) -> Part {
+        Part {
+            kind,
+            tool: None,
+            headings: Vec::new(),
+            place,
+            factors: Factors::default(),
+            rows: Vec::new(),
+            unknown: Map::new(),
+        }
+    }
+}
+
 /// What a row claims to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

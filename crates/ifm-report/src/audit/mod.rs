@@ -56,7 +56,7 @@ mod tests {
     use ifm_analysis::audit::{Subject, audit};
     use ifm_core::Sheet;
     use ifm_core::sheet::{
-        Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
+        Figure, Part, PartKind, Place, Quantity, Row, RowRole, Source, Statistic, Unit,
     };
 
     fn found() -> Audit {
@@ -68,15 +68,7 @@ mod tests {
         ] {
             row.figures.push(Figure::new(quantity, Statistic::Value, value, Unit::Count));
         }
-        let part = Part {
-            kind: PartKind::Serving,
-            tool: None,
-            headings: Vec::new(),
-            place: Place::line(1),
-            factors: Factors::default(),
-            rows: vec![row],
-            unknown: serde_json::Map::new(),
-        };
+        let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::line(1)) };
         let source = Source { name: "notes\u{1b}[31m.md".to_owned(), ..Source::default() };
         let sheet = Sheet { source, parts: vec![part], remarks: Vec::new() };
         audit(&Subject::new(&[sheet]))

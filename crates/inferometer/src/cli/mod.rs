@@ -8,6 +8,7 @@ pub mod compare;
 pub mod demo;
 pub mod duration;
 mod ending_args;
+pub mod export;
 pub mod gate;
 pub mod import;
 pub mod levels;
@@ -62,6 +63,8 @@ enum Verb {
     Gate(gate::GateArgs),
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),
+    /// Write results in the files of other tools, by their definitions
+    Export(export::ExportArgs),
     /// Tell what in results cannot be right, is noise, or does not follow
     Audit(audit::AuditArgs),
     /// List, show, seal or remove stored runs
@@ -87,6 +90,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Rank(args) => rank::run(&args),
         Verb::Gate(args) => gate::run(&args),
         Verb::Import(args) => import::run(&args),
+        Verb::Export(args) => export::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),

@@ -95,3 +95,84 @@ fn an_audit_says_what_cannot_be_right_and_its_exit_code_says_how_sure() {
     run(folder.path(), &["import", "wrong.json", "--name", "bad"]);
     assert_eq!(run(folder.path(), &["audit", "bad"]).status.code(), Some(9));
 }
+
+/// The figure of a row of an imported file: (quantity, statistic) as stored words.
+fn figure(row: &serde_json::Value, quantity: &str, statistic: &str) -> f64 {
+    let figures = row["figures"].as_array().unwrap();
+    let found = figures.iter().find(|f| f["quantity"] == quantity && f["statistic"] == statistic);
+    found.unwrap_or_else(|| panic!("{quantity} {statistic}: {row}"))["value"].as_f64().unwrap()
+}
+
+#[test]
+fn a_run_goes_out_by_the_definitions_of_a_tool_and_comes_back_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = crate::support::paced(5, 2);
+    let url = format!("http://{}", server.address());
+    let words = ["sweep", &url, "-c", "1,2", "-n", "12", "-W", "16/4", "--quiet"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+
+    let text = stdout(&run(folder.path(), &["export", "last", "--as", "vllm"]));
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 2);
+    fs::write(folder.path().join("out.json"), &text).unwrap();
+    let back = stdout(&run(folder.path(), &["import", "out.json", "--format", "json"]));
+    let back: serde_json::Value = serde_json::from_str(&back).unwrap();
+    let rows = back["import"]["sheets"][0]["parts"][0]["rows"].as_array().unwrap();
+    for (line, row) in lines.iter().zip(rows) {
+        assert_eq!(row["factors"]["concurrency"], line["max_concurrency"].to_string());
+        assert_eq!(figure(row, "ttft", "mean"), line["mean_ttft_ms"].as_f64().unwrap());
+        assert_eq!(
+            figure(row, "output_rate", "value"),
+            line["output_throughput"].as_f64().unwrap()
+        );
+        assert_eq!(row["requests"].as_array().unwrap().len(), 12);
+    }
+    // The printed block of the same run, by the same definitions, rounds the same numbers.
+    let block = stdout(&run(folder.path(), &["report", "last", "--format", "vllm"]));
+    let mean = lines[0]["mean_ttft_ms"].as_f64().unwrap();
+    assert!(block.contains(&format!("{:<41}{mean:.2}", "Mean TTFT (ms):")), "{mean} {block}");
+
+    // GuideLLM's time per output token holds the time to the first one; vLLM's does not.
+    let of = |tool: &str| -> f64 {
+        let words = ["export", "last", "--as", "jsonl", "--definitions", tool];
+        let text = stdout(&run(folder.path(), &words));
+        let row: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+        figure(&row, "tpot", "mean")
+    };
+    assert!(of("guidellm") < of("vllm") + mean && of("guidellm") != of("vllm"));
+}
+
+#[test]
+fn every_format_writes_a_run_or_says_why_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = crate::support::paced(5, 2);
+    let url = format!("http://{}", server.address());
+    run(folder.path(), &["sweep", &url, "-c", "1,2", "-n", "8", "-W", "16/4", "--quiet"]);
+    for (format, files) in [
+        ("vllm", 1),
+        ("sglang", 1),
+        ("guidellm", 1),
+        ("aiperf", 2),
+        ("inferencex", 2),
+        ("llm-d", 2),
+        ("csv", 1),
+        ("jsonl", 1),
+        ("parquet", 1),
+    ] {
+        let out = folder.path().join(format);
+        fs::create_dir(&out).unwrap();
+        let output = run(folder.path(), &["export", "last", "--as", format, "-o", format]);
+        assert_eq!(output.status.code(), Some(0), "{format}: {}", stderr(&output));
+        assert_eq!(fs::read_dir(&out).unwrap().count(), files, "{format}");
+    }
+    let output = run(folder.path(), &["export", "last", "--as", "llama-bench"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("engine without a server"), "{}", stderr(&output));
+    let output = run(folder.path(), &["export", "last", "--as", "aiperf"]);
+    assert!(stderr(&output).contains("-o DIR"), "{}", stderr(&output));
+    let table = fs::read_to_string(folder.path().join("csv/csv.csv")).unwrap();
+    assert!(table.lines().next().unwrap().contains("ttft_p99_ms"), "{table}");
+    assert_eq!(table.lines().count(), 3);
+}

@@ -1,0 +1,68 @@
+//! A level by our own definitions, from its summary.
+
+use super::rows::push;
+use crate::level::{GapLabel, LevelSummary};
+use crate::stat::Distribution;
+use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
+
+const NS_PER_MS: f64 = 1e6;
+
+/// Adds every figure that the summary has.
+pub(super) fn fill(level: &LevelSummary, row: &mut Row) {
+    let gap = match level.latencies.gap_label {
+        GapLabel::InterToken => Quantity::Itl,
+        GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
+    };
+    let latencies = &level.latencies;
+    for (quantity, distribution) in [
+        (&Quantity::Ttft, &latencies.ttft_ns),
+        (&Quantity::Ttfot, &latencies.ttfat_ns),
+        (&gap, &latencies.gap_ns),
+        (&Quantity::Tpot, &latencies.tpot_ns),
+        (&Quantity::E2e, &latencies.e2e_ns),
+    ] {
+        if let Some(distribution) = distribution {
+            latency(row, quantity, distribution);
+        }
+    }
+    let value = Statistic::Value;
+    let counts = &level.counts;
+    push(row, &Quantity::Requests, value, counts.sent as f64, Unit::Count);
+    push(row, &Quantity::RequestsOk, value, counts.ok as f64, Unit::Count);
+    push(row, &Quantity::RequestsFailed, value, counts.failed as f64, Unit::Count);
+    if let Some(tokens) = level.tokens.prompt_total {
+        push(row, &Quantity::InputTokens, value, tokens as f64, Unit::Count);
+    }
+    if let Some(tokens) = level.tokens.output_total {
+        push(row, &Quantity::OutputTokens, value, tokens as f64, Unit::Count);
+    }
+    let Some(window) = level.window() else { return };
+    push(row, &Quantity::Duration, value, window.window.seconds(), Unit::S);
+    push(row, &Quantity::RequestRate, value, window.req_per_s, Unit::PerS);
+    push(row, &Quantity::InFlight, Statistic::Mean, window.concurrency.mean, Unit::Count);
+    push(row, &Quantity::PeakInFlight, value, f64::from(window.concurrency.max), Unit::Count);
+    if let Some(rate) = level.output_tok_per_s() {
+        push(row, &Quantity::OutputRate, value, rate, Unit::PerS);
+    }
+    if let Some(rate) = window.total_tok_per_s {
+        push(row, &Quantity::TotalRate, value, rate, Unit::PerS);
+    }
+    if let Some(rate) = window.good_req_per_s {
+        push(row, &Quantity::Goodput, value, rate, Unit::PerS);
+    }
+}
+
+fn latency(row: &mut Row, quantity: &Quantity, distribution: &Distribution) {
+    let mut add =
+        |statistic, value: f64| push(row, quantity, statistic, value / NS_PER_MS, Unit::Ms);
+    add(Statistic::Mean, distribution.mean);
+    if let Some(std) = distribution.std {
+        add(Statistic::Std(StdKind::Sample), std);
+    }
+    add(Statistic::Min, distribution.min);
+    add(Statistic::Max, distribution.max);
+    for percentile in &distribution.percentiles {
+        add(Statistic::percentile(percentile.p), percentile.value);
+    }
+    push(row, quantity, Statistic::Count, distribution.n as f64, Unit::Count);
+}

@@ -1,0 +1,100 @@
+//! One level as SGLang's `bench_serving` (Python, 0.5) defines it, from our events.
+//!
+//! Taken over: a request ends with the last line of the stream, whatever it says, so that E2E and
+//! TPOT hold what comes after the last token; ITL is one value per gap between pieces; latencies
+//! are over complete answers; deviations are those of a population; "Concurrency" is the sum of all
+//! end-to-end times over the duration.
+//!
+//! Different on purpose: which answers are complete, and token counts, for which SGLang takes the
+//! requested length where the server tells none; the duration ends with the last answer, where
+//! SGLang's also holds a question to the server.
+
+use super::rows::{Percentiles, Totals, duration_s, latency, output_tokens, prompt_tokens, push};
+use super::rows::{since, totals};
+use ifm_core::RequestRecord;
+use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
+
+/// Adds every figure.
+pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
+    let ok: Vec<&RequestRecord> =
+        sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
+    let sum = |of: fn(&RequestRecord) -> u32| ok.iter().map(|record| u64::from(of(record))).sum();
+    let seconds = duration_s(sent);
+    totals(
+        row,
+        Totals {
+            completed: ok.len() as u64,
+            failed: (sent.len() - ok.len()) as u64,
+            input_tokens: sum(prompt_tokens),
+            output_tokens: sum(output_tokens),
+            duration_s: seconds,
+        },
+    );
+    let mut add = |quantity: &Quantity, values: Vec<f64>| {
+        let values = values.into_iter().map(|value| (value, 1.0)).collect();
+        latency(row, quantity, values, StdKind::Population, Percentiles::Linear);
+    };
+    let e2e: Vec<f64> = ok.iter().filter_map(|record| e2e_ns(record)).collect();
+    add(&Quantity::Ttft, ok.iter().filter_map(|record| ttft_ns(record)).collect());
+    add(&Quantity::E2e, e2e.clone());
+    add(&Quantity::Tpot, ok.iter().filter_map(|record| tpot_ns(record)).collect());
+    add(&Quantity::Itl, ok.iter().flat_map(|record| gaps_ns(record)).collect());
+    if seconds > 0.0 {
+        let in_flight = e2e.iter().sum::<f64>() / 1e9 / seconds;
+        push(row, &Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
+    }
+}
+
+fn e2e_ns(record: &RequestRecord) -> Option<f64> {
+    let end_ns = record.stream_end_ns.or(record.last_token_ns())?;
+    Some(since(record, end_ns))
+}
+
+fn ttft_ns(record: &RequestRecord) -> Option<f64> {
+    record.first_token_ns().filter(|_| record.streamed).map(|at| since(record, at))
+}
+
+fn tpot_ns(record: &RequestRecord) -> Option<f64> {
+    let n = output_tokens(record);
+    let span = e2e_ns(record)? - ttft_ns(record)?;
+    (n > 1).then(|| span / f64::from(n - 1))
+}
+
+/// Gaps between pieces of an answer, nanoseconds.
+fn gaps_ns(record: &RequestRecord) -> Vec<f64> {
+    let stamps = if record.streamed { record.events.at_ns.as_slice() } else { &[] };
+    let gap = |pair: &[u64]| Some(pair.last()?.saturating_sub(*pair.first()?) as f64);
+    stamps.windows(2).filter_map(gap).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Definitions, sheet};
+    use crate::testing::{closed_loop, run};
+    use ifm_core::sheet::{Quantity, Statistic};
+
+    /// 2 users, 3 requests each of 4 tokens: TTFT 100 ms, gaps 10 ms, the stream ends 20 ms later.
+    #[test]
+    fn the_end_of_the_stream_is_in_latency_and_tpot() {
+        let mut run = run(&[2], closed_loop((0, 0), (2, 3), 0.0, (100.0, 10.0, 4)));
+        for record in &mut run.requests {
+            record.stream_end_ns = record.last_token_ns().map(|at| at + 20_000_000);
+        }
+        let value = |by, quantity: &Quantity| {
+            sheet(&run, by).parts[0].rows[0].value(quantity, Statistic::Mean).unwrap()
+        };
+        let near = |value: f64, expect: f64| assert!((value - expect).abs() < 1e-6, "{value}");
+        near(value(Definitions::Sglang, &Quantity::E2e), 150.0);
+        near(value(Definitions::Sglang, &Quantity::Tpot), 50.0 / 3.0);
+        near(value(Definitions::Sglang, &Quantity::Itl), 10.0);
+        near(value(Definitions::Ours, &Quantity::E2e), 130.0);
+        near(value(Definitions::Ours, &Quantity::Tpot), 10.0);
+        near(value(Definitions::Vllm, &Quantity::Tpot), 10.0);
+        // GuideLLM's TPOT holds the time to the first token: 130 ms over 4 tokens.
+        near(value(Definitions::Guidellm, &Quantity::Tpot), 32.5);
+        near(value(Definitions::Guidellm, &Quantity::Itl), 10.0);
+        near(value(Definitions::Guidellm, &Quantity::E2e), 150.0);
+        near(value(Definitions::Aiperf, &Quantity::Itl), 10.0);
+        near(value(Definitions::Aiperf, &Quantity::E2e), 130.0);
+    }
+}

@@ -1,0 +1,81 @@
+//! `profile_export_aiperf.json` of AIPerf, a file for each level.
+
+use super::fields::{factor, number, percentile_name, value};
+use super::{Export, Exported, serving, stem};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
+use serde_json::{Map, Value, json};
+
+pub(super) const EXPORT: Export = Export {
+    id: "aiperf",
+    title: "AIPerf, JSON",
+    definitions: Some("aiperf"),
+    write,
+    holds: "loads of a server",
+};
+
+fn write(sheet: &Sheet) -> Vec<Exported> {
+    let file = |(row, factors): (&Row, Factors)| Exported {
+        stem: stem(&factors),
+        ending: "json",
+        text: format!("{:#}\n", document(row, &factors)),
+    };
+    serving(sheet).map(file).collect()
+}
+
+fn document(row: &Row, factors: &Factors) -> Value {
+    let mut document = Map::new();
+    document.insert("schema_version".to_owned(), json!("1.4"));
+    document.insert("written_by".to_owned(), json!("inferometer"));
+    document.insert(
+        "input_config".to_owned(),
+        json!({
+            "endpoint": {"model_names": [factor(factors, key::MODEL)]},
+            "loadgen": {
+                "concurrency": factor(factors, key::CONCURRENCY),
+                "request_rate": factors.number(key::RATE),
+            },
+        }),
+    );
+    for (name, quantity) in [
+        ("time_to_first_token", Quantity::Ttft),
+        ("time_to_first_output_token", Quantity::Ttfot),
+        ("request_latency", Quantity::E2e),
+        ("inter_token_latency", Quantity::Itl),
+    ] {
+        let metric = distribution(row, &quantity);
+        document.extend(metric.map(|metric| (name.to_owned(), metric)));
+    }
+    for (name, quantity, unit, scale) in [
+        ("request_throughput", Quantity::RequestRate, "requests/sec", 1.0),
+        ("output_token_throughput", Quantity::OutputRate, "tokens/sec", 1.0),
+        ("total_token_throughput", Quantity::TotalRate, "tokens/sec", 1.0),
+        ("request_count", Quantity::RequestsOk, "requests", 1.0),
+        ("error_request_count", Quantity::RequestsFailed, "requests", 1.0),
+        ("benchmark_duration", Quantity::Duration, "sec", 1e-3),
+    ] {
+        if let Some(avg) = value(row, &quantity) {
+            document.insert(name.to_owned(), json!({"unit": unit, "avg": avg * scale}));
+        }
+    }
+    document.into()
+}
+
+fn distribution(row: &Row, quantity: &Quantity) -> Option<Value> {
+    let mut metric = Map::new();
+    metric.insert("unit".to_owned(), json!("ms"));
+    for figure in row.figures.iter().filter(|figure| figure.quantity == *quantity) {
+        let name = match figure.statistic {
+            Statistic::Mean => "avg".to_owned(),
+            Statistic::Median => "p50".to_owned(),
+            Statistic::Std(_) => "std".to_owned(),
+            Statistic::Min => "min".to_owned(),
+            Statistic::Max => "max".to_owned(),
+            Statistic::Count => "count".to_owned(),
+            Statistic::Percentile(p) => percentile_name(p),
+            _ => continue,
+        };
+        metric.insert(name, number(figure.canonical()));
+    }
+    metric.contains_key("avg").then_some(Value::from(metric))
+}

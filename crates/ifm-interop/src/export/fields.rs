@@ -1,0 +1,40 @@
+//! Fields of JSON files from figures.
+
+use ifm_core::sheet::{Factors, Quantity, Row, Statistic};
+use serde_json::{Map, Number, Value};
+
+/// A number, or null where there is none.
+pub(super) fn number(value: Option<f64>) -> Value {
+    let Some(value) = value else { return Value::Null };
+    // Whole numbers are written as such: readers take them for counts.
+    match value.fract() == 0.0 && value.abs() < 9e15 {
+        true => Value::from(value as i64),
+        false => Number::from_f64(value).map_or(Value::Null, Value::Number),
+    }
+}
+
+/// Number of a row, in canonical units.
+pub(super) fn value(row: &Row, quantity: &Quantity) -> Option<f64> {
+    row.value(quantity, Statistic::Value).or_else(|| row.value(quantity, Statistic::Mean))
+}
+
+/// A factor: a number where it is one, else text, null where it is not set.
+pub(super) fn factor(factors: &Factors, name: &str) -> Value {
+    match (factors.number(name), factors.get(name)) {
+        (Some(value), _) => number(Some(value)),
+        (None, Some(word)) => Value::from(word),
+        (None, None) => Value::Null,
+    }
+}
+
+/// Sets a field if there is a number.
+pub(super) fn set(object: &mut Map<String, Value>, name: impl Into<String>, value: Option<f64>) {
+    if value.is_some() {
+        object.insert(name.into(), number(value));
+    }
+}
+
+/// `p99`, `p99.9`.
+pub(super) fn percentile_name(p: f64) -> String {
+    format!("p{p}")
+}

@@ -1,0 +1,113 @@
+//! The JSON of GuideLLM 0.8: one benchmark for each level.
+
+use super::fields::{factor, number, percentile_name, value};
+use super::{Export, Exported, serving};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
+use serde_json::{Map, Value, json};
+
+pub(super) const EXPORT: Export = Export {
+    id: "guidellm",
+    title: "GuideLLM, JSON",
+    definitions: Some("guidellm"),
+    write,
+    holds: "loads of a server",
+};
+
+fn write(sheet: &Sheet) -> Vec<Exported> {
+    let benchmarks: Vec<Value> =
+        serving(sheet).map(|(row, factors)| benchmark(row, &factors)).collect();
+    if benchmarks.is_empty() {
+        return Vec::new();
+    }
+    let version = sheet.source.tool_version.clone();
+    let document = json!({
+        "metadata": {"version": 2, "written_by": "inferometer", "inferometer_version": version},
+        "config": {},
+        "benchmarks": benchmarks,
+        "conclusions": [],
+    });
+    vec![Exported { stem: String::new(), ending: "json", text: format!("{document:#}\n") }]
+}
+
+fn benchmark(row: &Row, factors: &Factors) -> Value {
+    let closed = factors.number(key::CONCURRENCY);
+    let strategy = match (closed, factors.number(key::RATE)) {
+        (_, Some(rate)) => json!({"type_": "constant", "rate": rate}),
+        (Some(1.0), None) => json!({"type_": "synchronous"}),
+        (Some(_), None) => {
+            json!({"type_": "concurrent", "streams": factor(factors, key::CONCURRENCY)})
+        }
+        (None, None) => json!({"type_": "throughput"}),
+    };
+    let mut metrics = Map::new();
+    for (name, quantity, scale) in [
+        // Seconds; the others are in milliseconds, as in a sheet.
+        ("request_latency", Quantity::E2e, 1e-3),
+        ("time_to_first_token_ms", Quantity::Ttft, 1.0),
+        ("time_to_first_output_token_ms", Quantity::Ttfot, 1.0),
+        ("inter_token_latency_ms", Quantity::Itl, 1.0),
+        ("time_per_output_token_ms", Quantity::Tpot, 1.0),
+    ] {
+        if let Some(summary) = distribution(row, &quantity, scale) {
+            metrics.insert(name.to_owned(), json!({"successful": summary}));
+        }
+    }
+    for (name, quantity) in [
+        ("requests_per_second", Quantity::RequestRate),
+        ("request_concurrency", Quantity::InFlight),
+        ("prompt_tokens_per_second", Quantity::InputRate),
+        ("output_tokens_per_second", Quantity::OutputRate),
+        ("tokens_per_second", Quantity::TotalRate),
+    ] {
+        if let Some(mean) = value(row, &quantity) {
+            metrics.insert(name.to_owned(), json!({"successful": {"mean": mean}}));
+        }
+    }
+    let count = |quantity| number(value(row, &quantity));
+    metrics.insert(
+        "request_totals".to_owned(),
+        json!({
+            "successful": count(Quantity::RequestsOk),
+            "errored": count(Quantity::RequestsFailed),
+        }),
+    );
+    json!({
+        "type_": "generative_benchmark",
+        "config": {"strategy": strategy, "model": factor(factors, key::MODEL)},
+        "metrics": metrics,
+        "duration": number(value(row, &Quantity::Duration).map(|ms| ms / 1e3)),
+    })
+}
+
+fn distribution(row: &Row, quantity: &Quantity, scale: f64) -> Option<Value> {
+    let mut summary = Map::new();
+    let mut percentiles = Map::new();
+    for figure in row.figures.iter().filter(|figure| figure.quantity == *quantity) {
+        let scaled = |scale: f64| number(figure.canonical().map(|value| value * scale));
+        let name = match figure.statistic {
+            Statistic::Mean => "mean",
+            Statistic::Median => "median",
+            Statistic::Std(_) => "std_dev",
+            Statistic::Min => "min",
+            Statistic::Max => "max",
+            Statistic::Count => {
+                summary.insert("count".to_owned(), scaled(1.0));
+                continue;
+            }
+            Statistic::Percentile(p) => {
+                // Two digits: p05.
+                let name = if p < 10.0 { format!("p0{p}") } else { percentile_name(p) };
+                percentiles.insert(name, scaled(scale));
+                continue;
+            }
+            _ => continue,
+        };
+        summary.insert(name.to_owned(), scaled(scale));
+    }
+    if let Some(median) = summary.get("median").cloned() {
+        percentiles.insert("p50".to_owned(), median);
+    }
+    summary.insert("percentiles".to_owned(), percentiles.into());
+    summary.contains_key("mean").then_some(Value::from(summary))
+}

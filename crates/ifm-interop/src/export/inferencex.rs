@@ -1,0 +1,74 @@
+//! Aggregates of InferenceX, a file for each level: latencies in seconds, throughputs per GPU.
+
+use super::fields::{factor, number, percentile_name, set, value};
+use super::{Export, Exported, serving, stem};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
+use serde_json::{Map, Value, json};
+
+pub(super) const EXPORT: Export = Export {
+    id: "inferencex",
+    title: "InferenceX aggregate, JSON",
+    definitions: Some("vllm"),
+    write,
+    holds: "loads of a server",
+};
+
+fn write(sheet: &Sheet) -> Vec<Exported> {
+    let file = |(row, factors): (&Row, Factors)| Exported {
+        stem: stem(&factors),
+        ending: "json",
+        text: format!("{:#}\n", Value::from(object(row, &factors))),
+    };
+    serving(sheet).map(file).collect()
+}
+
+fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
+    let mut object = Map::new();
+    for (name, source) in [
+        ("hw", key::GPU),
+        ("conc", key::CONCURRENCY),
+        ("model", key::MODEL),
+        ("framework", key::ENGINE),
+        ("precision", key::QUANTIZATION),
+        ("isl", key::INPUT_TOKENS),
+        ("osl", key::OUTPUT_TOKENS),
+        ("tp", key::TENSOR_PARALLEL),
+    ] {
+        object.insert(name.to_owned(), factor(factors, source));
+    }
+    object.insert("written_by".to_owned(), json!("inferometer"));
+    // Rates per GPU need the number of GPUs: without it they are left out.
+    if let Some(gpus) = factors.number(key::TENSOR_PARALLEL).filter(|gpus| *gpus >= 1.0) {
+        for (name, quantity) in [
+            ("tput_per_gpu", Quantity::TotalRate),
+            ("output_tput_per_gpu", Quantity::OutputRate),
+            ("input_tput_per_gpu", Quantity::InputRate),
+        ] {
+            set(&mut object, name, value(row, &quantity).map(|rate| rate / gpus));
+        }
+    }
+    for (name, quantity) in [
+        ("ttft", Quantity::Ttft),
+        ("tpot", Quantity::Tpot),
+        ("itl", Quantity::Itl),
+        ("e2el", Quantity::E2e),
+    ] {
+        for figure in row.figures.iter().filter(|figure| figure.quantity == quantity) {
+            let statistic = match figure.statistic {
+                Statistic::Mean => "mean".to_owned(),
+                Statistic::Median => "median".to_owned(),
+                Statistic::Std(_) => "std".to_owned(),
+                Statistic::Percentile(p) if p > 50.0 => percentile_name(p),
+                _ => continue,
+            };
+            let Some(ms) = figure.canonical() else { continue };
+            object.insert(format!("{statistic}_{name}"), number(Some(ms / 1e3)));
+            // Tokens per second of a user. The format also has that of a deviation, which is none.
+            if quantity == Quantity::Tpot && ms > 0.0 && statistic != "std" {
+                object.insert(format!("{statistic}_intvty"), number(Some(1e3 / ms)));
+            }
+        }
+    }
+    object
+}

@@ -1,0 +1,111 @@
+//! From a sheet to the files of other tools.
+//!
+//! One file per format, one line in `EXPORTS`. A number goes into a field only if it is what the
+//! field means; fields that nothing fills are left out, or null where readers expect them. Numbers
+//! are written as they are in the sheet: by whose definitions it was computed is the caller's
+//! choice. To be honest about it, every file says that inferometer wrote it, where its format has
+//! room for that.
+
+mod aiperf;
+mod csv;
+mod fields;
+mod guidellm;
+mod inferencex;
+mod jsonl;
+mod llama_bench;
+mod llm_d;
+mod sglang;
+mod vllm;
+
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Part, Row, RowRole};
+use thiserror::Error;
+
+/// One file of an export.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// What tells it from the others of the export, for its name; empty if it is the only one.
+    pub stem: String,
+    /// Ending of its name, without a dot.
+    pub ending: &'static str,
+    /// Content.
+    pub text: String,
+}
+
+/// Why a sheet cannot be written in a format.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub enum ExportError {
+    /// It holds other measurements than the format is for.
+    #[error("{title} holds {holds}, and the results have none")]
+    Unfit {
+        /// Name of the format.
+        title: &'static str,
+        /// What the format is for.
+        holds: &'static str,
+    },
+}
+
+/// A format that can be written.
+pub struct Export {
+    /// Id on the command line.
+    pub id: &'static str,
+    /// Name for people.
+    pub title: &'static str,
+    /// Whose definitions a reader of the format expects, by the word of the tool; absent where
+    /// the format has none of its own.
+    pub definitions: Option<&'static str>,
+    write: fn(&Sheet) -> Vec<Exported>,
+    /// What a sheet must hold.
+    holds: &'static str,
+}
+
+impl Export {
+    /// Writes a sheet.
+    ///
+    /// # Errors
+    /// [`ExportError::Unfit`] if nothing in the sheet belongs into the format.
+    pub fn write(&self, sheet: &Sheet) -> Result<Vec<Exported>, ExportError> {
+        let files = (self.write)(sheet);
+        match files.is_empty() {
+            true => Err(ExportError::Unfit { title: self.title, holds: self.holds }),
+            false => Ok(files),
+        }
+    }
+}
+
+/// Every format that can be written.
+pub const EXPORTS: &[&Export] = &[
+    &vllm::EXPORT,
+    &sglang::EXPORT,
+    &guidellm::EXPORT,
+    &aiperf::EXPORT,
+    &llama_bench::EXPORT,
+    &inferencex::EXPORT,
+    &llm_d::EXPORT,
+    &csv::EXPORT,
+    &jsonl::EXPORT,
+];
+
+/// Measured rows of a kind of part, with all that was set for them.
+fn rows(sheet: &Sheet, fits: impl Fn(&Part) -> bool) -> impl Iterator<Item = (&Row, Factors)> {
+    let parts = sheet.parts.iter().filter(move |part| fits(part));
+    parts.flat_map(|part| {
+        let measured = part.rows.iter().filter(|row| row.role == RowRole::Measured);
+        measured.map(|row| (row, row.factors.within(&part.factors)))
+    })
+}
+
+/// Measured rows of requests to a server.
+fn serving(sheet: &Sheet) -> impl Iterator<Item = (&Row, Factors)> {
+    rows(sheet, |part| part.kind == ifm_core::sheet::PartKind::Serving)
+}
+
+/// What tells a row from the others: its load.
+fn stem(factors: &Factors) -> String {
+    use ifm_core::sheet::key;
+    let part = |name: &str, short: &str| factors.get(name).map(|value| format!("{short}{value}"));
+    let concurrency = part(key::CONCURRENCY, "concurrency");
+    let rate = part(key::RATE, "rate").filter(|rate| rate != "rateinf" || concurrency.is_none());
+    let words: Vec<String> = [concurrency, rate].into_iter().flatten().collect();
+    words.join("-")
+}

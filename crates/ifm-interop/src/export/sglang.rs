@@ -1,0 +1,55 @@
+//! The JSON Lines of SGLang's `bench_serving`, a line for each level.
+
+use super::fields::{factor, set, value};
+use super::vllm::latencies;
+use super::{Export, Exported, serving};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Quantity, Row, key};
+use serde_json::{Map, Value};
+
+pub(super) const EXPORT: Export = Export {
+    id: "sglang",
+    title: "SGLang bench_serving, JSON Lines",
+    definitions: Some("sglang"),
+    write,
+    holds: "loads of a server",
+};
+
+fn write(sheet: &Sheet) -> Vec<Exported> {
+    let lines: Vec<String> = serving(sheet)
+        .map(|(row, factors)| Value::from(object(row, &factors)).to_string())
+        .collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    vec![Exported { stem: String::new(), ending: "jsonl", text: lines.join("\n") + "\n" }]
+}
+
+fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
+    let mut object = Map::new();
+    object.insert("tag".to_owned(), Value::from(row.label.clone()));
+    object.insert("backend".to_owned(), factor(factors, key::ENGINE));
+    object.insert("written_by".to_owned(), Value::from("inferometer"));
+    object.insert("dataset_name".to_owned(), factor(factors, key::WORKLOAD));
+    object.insert("request_rate".to_owned(), factor(factors, key::RATE));
+    object.insert("max_concurrency".to_owned(), factor(factors, key::CONCURRENCY));
+    object.insert("random_input_len".to_owned(), factor(factors, key::INPUT_TOKENS));
+    object.insert("random_output_len".to_owned(), factor(factors, key::OUTPUT_TOKENS));
+    for (name, quantity) in [
+        ("duration", Quantity::Duration),
+        ("completed", Quantity::RequestsOk),
+        ("total_input_tokens", Quantity::InputTokens),
+        ("total_output_tokens", Quantity::OutputTokens),
+        ("request_throughput", Quantity::RequestRate),
+        ("input_throughput", Quantity::InputRate),
+        ("output_throughput", Quantity::OutputRate),
+        ("total_throughput", Quantity::TotalRate),
+        ("concurrency", Quantity::InFlight),
+        ("accept_length", Quantity::AcceptLength),
+    ] {
+        let scale = if quantity == Quantity::Duration { 1e-3 } else { 1.0 };
+        set(&mut object, name, value(row, &quantity).map(|value| value * scale));
+    }
+    latencies(row, &mut object, "e2e_latency");
+    object
+}

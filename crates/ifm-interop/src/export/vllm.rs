@@ -1,0 +1,99 @@
+//! The JSON of `vllm bench serve --save-result`, several levels as `--append-result` writes them.
+
+use super::fields::{factor, number, percentile_name, set, value};
+use super::{Export, Exported, serving};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, Statistic, key};
+use serde_json::{Map, Value, json};
+
+pub(super) const EXPORT: Export = Export {
+    id: "vllm",
+    title: "vllm bench serve, JSON",
+    definitions: Some("vllm"),
+    write,
+    holds: "loads of a server",
+};
+
+fn write(sheet: &Sheet) -> Vec<Exported> {
+    let lines: Vec<String> = serving(sheet)
+        .map(|(row, factors)| Value::from(object(row, &factors)).to_string())
+        .collect();
+    if lines.is_empty() {
+        return Vec::new();
+    }
+    let text = lines.join("\n") + "\n";
+    vec![Exported { stem: String::new(), ending: "json", text }]
+}
+
+fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
+    let mut object = Map::new();
+    let model = factor(factors, key::MODEL);
+    object.insert("backend".to_owned(), factor(factors, key::ENGINE));
+    object.insert("label".to_owned(), Value::from(row.label.clone()));
+    object.insert("tokenizer_id".to_owned(), model.clone());
+    object.insert("model_id".to_owned(), model);
+    object.insert("written_by".to_owned(), Value::from("inferometer"));
+    object.insert("num_prompts".to_owned(), factor(factors, key::REQUESTS));
+    object.insert("request_rate".to_owned(), factor(factors, key::RATE));
+    object.insert("max_concurrency".to_owned(), factor(factors, key::CONCURRENCY));
+    for (name, quantity) in [
+        ("duration", Quantity::Duration),
+        ("completed", Quantity::RequestsOk),
+        ("failed", Quantity::RequestsFailed),
+        ("total_input_tokens", Quantity::InputTokens),
+        ("total_output_tokens", Quantity::OutputTokens),
+        ("request_throughput", Quantity::RequestRate),
+        ("output_throughput", Quantity::OutputRate),
+        ("total_token_throughput", Quantity::TotalRate),
+        ("max_output_tokens_per_s", Quantity::PeakOutputRate),
+        ("max_concurrent_requests", Quantity::PeakInFlight),
+    ] {
+        // Times of the whole run are in seconds there.
+        let scale = if quantity == Quantity::Duration { 1e-3 } else { 1.0 };
+        set(&mut object, name, value(row, &quantity).map(|value| value * scale));
+    }
+    object.insert("request_goodput".to_owned(), number(value(row, &Quantity::Goodput)));
+    latencies(row, &mut object, "e2el");
+    if !row.requests.is_empty() {
+        details(&row.requests, &mut object);
+    }
+    object
+}
+
+/// `mean_ttft_ms` and its like, which SGLang names likewise but for the end-to-end latency.
+pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str) {
+    for (name, quantity) in [
+        ("ttft", Quantity::Ttft),
+        ("tpot", Quantity::Tpot),
+        ("itl", Quantity::Itl),
+        (e2e, Quantity::E2e),
+    ] {
+        for figure in row.figures.iter().filter(|figure| figure.quantity == quantity) {
+            let statistic = match figure.statistic {
+                Statistic::Mean => "mean".to_owned(),
+                Statistic::Median => "median".to_owned(),
+                Statistic::Std(_) => "std".to_owned(),
+                Statistic::Percentile(p) if p > 50.0 => percentile_name(p),
+                _ => continue,
+            };
+            set(object, format!("{statistic}_{name}_ms"), figure.canonical());
+        }
+    }
+}
+
+/// The arrays of `--save-detailed` that a sheet has: the gaps are not among them.
+fn details(requests: &[SheetRequest], object: &mut Map<String, Value>) {
+    let column = |of: &dyn Fn(&SheetRequest) -> Value| requests.iter().map(of).collect::<Vec<_>>();
+    let seconds = |ms: Option<f64>| json!(ms.unwrap_or(0.0) / 1e3);
+    // Where a request failed the format has zeros, and a text in `errors`.
+    object.insert("input_lens".to_owned(), column(&|r| json!(r.input_tokens.unwrap_or(0))).into());
+    object
+        .insert("output_lens".to_owned(), column(&|r| json!(r.output_tokens.unwrap_or(0))).into());
+    object.insert("ttfts".to_owned(), column(&|r| seconds(r.ttft_ms)).into());
+    object.insert("latencies".to_owned(), column(&|r| seconds(r.e2e_ms)).into());
+    object.insert("start_times".to_owned(), column(&|r| json!(r.start_s)).into());
+    object.insert(
+        "errors".to_owned(),
+        column(&|r| json!(r.error.clone().unwrap_or_default())).into(),
+    );
+}

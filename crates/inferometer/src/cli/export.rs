@@ -1,0 +1,157 @@
+//! `inferometer export RUN --as FORMAT`: results in the files of other tools.
+
+use super::runs::find;
+use crate::documents;
+use crate::exit::{Code, Failure};
+use crate::session::store_root;
+use crate::terminal;
+use clap::Args;
+use clap::builder::PossibleValuesParser;
+use ifm_analysis::definitions::{Definitions, sheet};
+use ifm_core::Sheet;
+use ifm_interop::{EXPORTS, Export, Exported};
+use ifm_store::{REQUESTS_FILE, RunEntry, Store};
+use std::path::{Path, PathBuf};
+
+/// Id of the format that copies the requests of a stored run.
+const PARQUET: &str = "parquet";
+
+/// Flags of `export`.
+#[derive(Debug, Args)]
+pub struct ExportArgs {
+    /// A run or import by id or name, "last", or a file of another tool
+    #[arg(default_value = "last")]
+    subject: PathBuf,
+
+    /// Format to write
+    #[arg(long = "as", value_name = "FORMAT", value_parser = formats())]
+    format: String,
+
+    /// By whose definitions numbers are computed from the events of a run [default: the format's]
+    #[arg(long, value_name = "TOOL", value_parser = tools())]
+    definitions: Option<String>,
+
+    /// File to write, or folder where there are several [default: standard output]
+    #[arg(short, long, value_name = "FILE|DIR")]
+    out: Option<PathBuf>,
+
+    /// Folder of stored runs and imports [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+}
+
+fn formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(EXPORTS.iter().map(|export| export.id).chain([PARQUET]))
+}
+
+fn tools() -> PossibleValuesParser {
+    PossibleValuesParser::new(Definitions::ALL.map(Definitions::word))
+}
+
+/// Runs the command.
+pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
+    let store = Store::at(store_root(args.store.as_ref()));
+    if args.format == PARQUET {
+        return copy_requests(args, &store);
+    }
+    let Some(export) = EXPORTS.iter().find(|export| export.id == args.format) else {
+        return Err(Failure::usage(format!("no format {}", args.format)));
+    };
+    let mut files = Vec::new();
+    for sheet in sheets(args, export, &store)? {
+        match export.write(&sheet) {
+            Ok(written) => files.extend(written),
+            Err(error) => terminal::warn(&format!("{}: {error}", sheet.source.name)),
+        }
+    }
+    if files.is_empty() {
+        return Err(Failure::usage(format!("nothing to write as {}", export.title)));
+    }
+    put(args, &files)
+}
+
+/// What is to be written. A stored run is computed anew from its events.
+fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet>, Failure> {
+    let key = args.subject.to_string_lossy();
+    let is_run = args.subject.join(ifm_store::MANIFEST_FILE).is_file();
+    let read = if args.subject.exists() && !is_run {
+        let documents = documents::open(std::slice::from_ref(&args.subject))?;
+        let sheets = documents.into_iter().map(|document| document.sheet);
+        Some(sheets.collect::<Result<Vec<_>, _>>().map_err(|e| Failure::usage(e.to_string()))?)
+    } else {
+        store.find_import(&key).ok().map(|import| import.sheets)
+    };
+    if let Some(sheets) = read {
+        return match args.definitions {
+            None => Ok(sheets),
+            Some(_) => Err(Failure::usage(format!("{key} holds no events to compute from"))
+                .hint("--definitions is for runs that inferometer measured")),
+        };
+    }
+    let word = args.definitions.as_deref().or(export.definitions).unwrap_or_default();
+    let by = Definitions::ALL.into_iter().find(|by| by.word() == word).unwrap_or(Definitions::Ours);
+    let entry = find(store, &key)?;
+    let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
+    Ok(vec![sheet(&loaded.data, by)])
+}
+
+/// Writes one file, or several into a folder.
+fn put(args: &ExportArgs, files: &[Exported]) -> Result<Code, Failure> {
+    let write = |path: &Path, text: &str| {
+        std::fs::write(path, text)
+            .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
+    };
+    match (&args.out, files) {
+        (None, [one]) => {
+            terminal::print(&one.text);
+        }
+        (None, several) => {
+            return Err(Failure::usage(format!("{} is {} files", args.format, several.len()))
+                .hint("name a folder for them: -o DIR"));
+        }
+        (Some(path), [one]) if !path.is_dir() => {
+            write(path, &one.text)?;
+            terminal::say(&format!("wrote {}", path.display()));
+        }
+        (Some(folder), files) => {
+            std::fs::create_dir_all(folder).map_err(|error| {
+                Failure::files(format!("cannot make {}: {error}", folder.display()))
+            })?;
+            for (index, file) in files.iter().enumerate() {
+                let path = folder.join(file_name(&args.format, index, files.len(), file));
+                write(&path, &file.text)?;
+                terminal::say(&format!("wrote {}", path.display()));
+            }
+        }
+    }
+    Ok(Code::Done)
+}
+
+/// `aiperf-concurrency4.json`; numbered where several would be called the same.
+fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> String {
+    let safe: String = file
+        .stem
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-') { c } else { '_' })
+        .collect();
+    let number = if files > 1 { format!("-{:02}", index + 1) } else { String::new() };
+    let stem = if safe.is_empty() { String::new() } else { format!("-{safe}") };
+    format!("{format}{number}{stem}.{}", file.ending)
+}
+
+/// The requests of a sealed run, as they are stored.
+fn copy_requests(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
+    let Some(out) = &args.out else {
+        return Err(Failure::usage("parquet is no text").hint("name a file for it: -o FILE"));
+    };
+    let entry: RunEntry = find(store, &args.subject.to_string_lossy())?;
+    if !entry.sealed {
+        return Err(Failure::usage(format!("{} is not sealed", entry.id))
+            .hint(format!("inferometer runs seal {}", entry.id)));
+    }
+    let path = if out.is_dir() { out.join(REQUESTS_FILE) } else { out.clone() };
+    std::fs::copy(entry.path.join(REQUESTS_FILE), &path)
+        .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
+    terminal::say(&format!("wrote {}", path.display()));
+    Ok(Code::Done)
+}

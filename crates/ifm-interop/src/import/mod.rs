@@ -11,7 +11,9 @@ mod head;
 mod input;
 mod json;
 mod notes;
+mod statistic;
 mod text;
+mod yaml;
 
 pub use error::{Guess, ImportError};
 pub use head::Head;

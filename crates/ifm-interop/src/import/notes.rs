@@ -50,6 +50,9 @@ pub(crate) fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
             part
         }));
     }
+    for block in BLOCKS {
+        block.join(&mut sheet.parts, &mut sheet.remarks);
+    }
     match sheet.parts.is_empty() {
         true => Err(ImportError::NotKnown { name, guesses: Vec::new() }),
         false => Ok(sheet),

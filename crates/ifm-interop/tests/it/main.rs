@@ -1,9 +1,12 @@
 //! Real files of other tools, read and held against what is known of them.
 
+mod guidellm;
 mod serving;
 
 use ifm_core::Sheet;
+use ifm_core::sheet::Row;
 use ifm_interop::{ImportError, Input};
+use serde_json::Value;
 use std::path::PathBuf;
 
 /// A file of the test data.
@@ -14,4 +17,43 @@ fn data(name: &str) -> PathBuf {
 /// Reads a file of the test data.
 fn import(name: &str) -> Result<Sheet, ImportError> {
     ifm_interop::read(Input::new(name, std::fs::File::open(data(name)).expect("test data")))
+}
+
+/// The only row of a sheet.
+fn one_row(sheet: &Sheet) -> &Row {
+    let rows: Vec<&Row> = sheet.parts.iter().flat_map(|part| &part.rows).collect();
+    assert_eq!(rows.len(), 1, "rows");
+    rows[0]
+}
+
+/// Equal but for rounding in the last places.
+#[track_caller]
+fn close(a: f64, b: f64) {
+    assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} {b}");
+}
+
+/// A request as the server logged it.
+struct Seen {
+    ttft_ms: f64,
+    input_tokens: u64,
+    output_tokens: u64,
+}
+
+/// The server's own log of a run, in the order of arrival.
+fn truth(name: &str) -> Vec<Seen> {
+    let text = std::fs::read_to_string(data(name)).expect("test data");
+    let lines = text.lines().map(|line| serde_json::from_str(line).expect("JSON"));
+    let mut seen: Vec<Value> = lines.filter(|line: &Value| line.get("n").is_some()).collect();
+    seen.sort_by_key(|line| line["arrival_ns"].as_u64());
+    seen.iter()
+        .map(|line| {
+            let tokens: Vec<f64> =
+                serde_json::from_value(line["tok_rel_ns"].clone()).expect("times");
+            Seen {
+                ttft_ms: tokens[0] / 1e6,
+                input_tokens: line["prompt_tokens"].as_u64().expect("count"),
+                output_tokens: line["n_tok"].as_u64().expect("count"),
+            }
+        })
+        .collect()
 }

@@ -2,7 +2,9 @@
 //!
 //! A block may stand alone in a file or among headings and prose.
 
+mod guidellm;
 mod serving;
+mod spans;
 
 use super::Recognised;
 use super::text::{Line, Text};
@@ -27,7 +29,10 @@ pub(crate) trait Block: Sync {
 
     /// Reads the block that begins on this line, if one does. Lines before it have been read.
     fn read(&self, first: Line<'_>, text: &Text) -> Option<Found>;
+
+    /// Puts together what a tool prints in several blocks. Parts are in the order of the text.
+    fn join(&self, _parts: &mut Vec<Part>, _remarks: &mut Vec<Remark>) {}
 }
 
 /// Every kind of block; the first that finds itself on a line has it.
-pub(crate) const BLOCKS: &[&dyn Block] = &[&serving::Serving];
+pub(crate) const BLOCKS: &[&dyn Block] = &[&serving::Serving, &guidellm::Guidellm];

@@ -1,5 +1,7 @@
 //! Files with fields (JSON, JSON Lines, CSV, SQL, YAML), one file here for each tool.
 
+mod collect;
+pub(super) mod guidellm;
 mod serve_keys;
 mod vllm_serve;
 
@@ -28,7 +30,12 @@ pub(crate) trait Format: Sync {
 }
 
 /// Every format. Where several are equally like a file, the first one has it.
-pub(crate) const FORMATS: &[&dyn Format] = &[&vllm_serve::VllmServe];
+pub(crate) const FORMATS: &[&dyn Format] = &[
+    &vllm_serve::VllmServe,
+    &guidellm::Guidellm,
+    &guidellm::GuidellmYaml,
+    &guidellm::csv::GuidellmCsv,
+];
 
 /// The format of a file, if one is known.
 pub(crate) fn of(head: &Head) -> Option<&'static dyn Format> {

@@ -1,6 +1,34 @@
 //! JSON as tools write it: several values in a row, and numbers that JSON does not know.
 
+mod field;
+pub(crate) mod pieces;
+
+pub(crate) use field::{Number, Word};
+
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+/// Reads a value, with `null` for the bare words that Python writes.
+pub(crate) fn lenient<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, serde_json::Error> {
+    serde_json::from_slice(bytes).or_else(|error| {
+        let text = String::from_utf8_lossy(bytes);
+        match without_bare_words(&text) {
+            std::borrow::Cow::Owned(text) => serde_json::from_str(&text),
+            std::borrow::Cow::Borrowed(_) => Err(error),
+        }
+    })
+}
+
+/// What is wrong, without the place, which counts from the piece and not from the file.
+pub(crate) fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// A JSON pointer of names and positions.
+pub(crate) fn pointer(path: &[String]) -> String {
+    path.iter().map(|step| format!("/{}", step.replace('~', "~0").replace('/', "~1"))).collect()
+}
 
 /// A number where one stands, also as text: Python writes bare `Infinity` and `NaN`, others quote
 /// them. What is infinite or no number is absent.

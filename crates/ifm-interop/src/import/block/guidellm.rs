@@ -1,0 +1,285 @@
+//! GuideLLM's tables on the console, of its four generations.
+//!
+//! Tables of one run stand apart: latencies in one, throughput in another. Where they name the
+//! same strategies in the same order they are of one run, and become one row per benchmark.
+
+use super::super::Recognised;
+use super::super::format::guidellm::words;
+use super::super::text::{Line, Text};
+use super::spans::{cells, columns, is_rule, spread};
+use super::{Block, Found};
+use ifm_core::sheet::{
+    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
+    Statistic, Unit,
+};
+use serde_json::{Map, Value};
+
+pub(super) struct Guidellm;
+
+/// The tool as parts name it.
+const TOOL: &str = "guidellm";
+/// Lines of a table at most.
+const LINES_MAX: usize = 10_000;
+/// Lines between a title and its table.
+const TITLE_LINES: u32 = 3;
+/// Where a part keeps the titles of the tables it came from.
+const TABLES: &str = "tables";
+
+impl Block for Guidellm {
+    fn about(&self) -> Recognised {
+        Recognised { id: "guidellm-tables", title: "GuideLLM, printed tables" }
+    }
+
+    fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
+        let first_cell = |line: &str| cells(line).map(|cells| cells[0].trim().to_owned());
+        let second = text.from(first.number + 1).next()?;
+        match (first_cell(first.text)?.as_str(), first_cell(second.text)?.as_str()) {
+            ("Benchmark", "Strategy") | ("Metadata", "Benchmark") => {}
+            _ => return None,
+        }
+        let title = title(first.number, text);
+        let mut found = Found { parts: Vec::new(), last_line: first.number, remarks: Vec::new() };
+        let mut table = Table::default();
+        for line in text.from(first.number).take(LINES_MAX) {
+            let Some(cells) = cells(line.text) else { break };
+            found.last_line = line.number;
+            if is_rule(line.text) {
+                table.rules += 1;
+            } else if cells[0].trim() == "Benchmark" && table.rules > 0 && !table.rows.is_empty() {
+                // A second table in the same frame.
+                found.parts.extend(std::mem::take(&mut table).part(&title, &mut found.remarks));
+                table.headings.push(spread(&cells));
+                table.first = line.number;
+            } else if table.rules == 0 {
+                table.first = table.first.max(first.number);
+                table.headings.push(spread(&cells));
+            } else {
+                table
+                    .rows
+                    .push((line.number, cells.iter().map(|cell| cell.trim().to_owned()).collect()));
+            }
+        }
+        found.parts.extend(table.part(&title, &mut found.remarks));
+        (!found.parts.is_empty()).then_some(found)
+    }
+
+    fn join(&self, parts: &mut Vec<Part>, remarks: &mut Vec<Remark>) {
+        let mut joined: Vec<Part> = Vec::new();
+        for part in parts.drain(..) {
+            match joined.last_mut() {
+                Some(last) if are_of_one_run(last, &part) => merge(last, part, remarks),
+                _ => joined.push(part),
+            }
+        }
+        *parts = joined;
+    }
+}
+
+/// The line that says what a table shows, if one stands above it.
+fn title(number: u32, text: &Text) -> String {
+    let above = text.from(number.saturating_sub(TITLE_LINES).max(1));
+    above
+        .take_while(|line| line.number < number)
+        .filter(|line| !is_rule(line.text) && cells(line.text).is_none())
+        .map(|line| line.text.trim().trim_start_matches(|c: char| !c.is_alphanumeric()))
+        .filter(|line| ["Statistics", "Info", "Stats"].iter().any(|word| line.contains(word)))
+        .last()
+        .unwrap_or_default()
+        .trim_end_matches(':')
+        .to_owned()
+}
+
+#[derive(Default)]
+struct Table {
+    first: u32,
+    headings: Vec<Vec<String>>,
+    rules: usize,
+    rows: Vec<(u32, Vec<String>)>,
+}
+
+impl Table {
+    fn part(self, title: &str, remarks: &mut Vec<Remark>) -> Option<Part> {
+        let columns = columns(&self.headings);
+        let mut rows = Vec::new();
+        for (line, cells) in &self.rows {
+            if cells.len() != columns.len() || cells.first().is_none_or(String::is_empty) {
+                remarks.push(Remark {
+                    kind: RemarkKind::Skipped,
+                    place: Place::line(*line),
+                    text: format!("{} cells below {} headings", cells.len(), columns.len()),
+                });
+                continue;
+            }
+            let row = row(&columns, cells, *line, title);
+            rows.push(row);
+            remarks.extend(rows.last_mut().and_then(words::without_zeros));
+        }
+        (!rows.is_empty()).then(|| Part {
+            kind: PartKind::Serving,
+            tool: Some(TOOL.to_owned()),
+            headings: Vec::new(),
+            place: Place::line(self.first),
+            factors: Factors::default(),
+            rows,
+            unknown: Map::from_iter([(
+                TABLES.to_owned(),
+                Value::from(vec![name(title, &columns)]),
+            )]),
+        })
+    }
+}
+
+/// What a table is called: its title, or its headings where it has none.
+fn name(title: &str, columns: &[Vec<String>]) -> String {
+    let mut groups: Vec<&str> =
+        columns.iter().skip(1).filter_map(|column| column.first()).map(String::as_str).collect();
+    groups.dedup();
+    match title {
+        "" => groups.join(", "),
+        title => format!("{title}: {}", groups.join(", ")),
+    }
+}
+
+fn row(columns: &[Vec<String>], cells: &[String], line: u32, title: &str) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::line(line));
+    let own = |column: &[String]| Place { line: Some(line), pointer: Some(column.join(" / ")) };
+    for (at, (column, cell)) in columns.iter().zip(cells).enumerate() {
+        if at == 0 {
+            words::strategy(cell, &mut row.factors);
+            row.label = Some(cell.clone());
+            continue;
+        }
+        // Tokens, words and characters of texts are counted apart from those of the server.
+        let known = figure_of(column).filter(|_| !title.contains("Text Metrics"));
+        let Some((quantity, statistic, unit)) = known else {
+            row.unknown.insert(column.join(" / "), Value::from(cell.as_str()));
+            continue;
+        };
+        for (statistic, value, printed) in numbers(cell, statistic) {
+            let definition = match title.contains("All Requests") {
+                true => {
+                    Definition::Different("over all requests, also those that failed".to_owned())
+                }
+                false => words::definition(&quantity, statistic),
+            };
+            let value = value.unwrap_or(f64::NAN);
+            let mut figure = Figure::new(quantity.clone(), statistic, value, unit.clone())
+                .as_printed(printed)
+                .defined(definition);
+            figure.place = Some(own(column));
+            row.figures.push(figure);
+        }
+    }
+    row
+}
+
+/// The numbers of a cell: `62.7 ± 4.8`, `74.7*`, `--`.
+fn numbers(cell: &str, statistic: Statistic) -> Vec<(Statistic, Option<f64>, &str)> {
+    let number = |text: &str| text.trim_end_matches('*').replace(',', "").parse::<f64>().ok();
+    match cell.split_once('±') {
+        Some((mean, half)) => vec![
+            (statistic, number(mean.trim()), mean.trim()),
+            (Statistic::HalfWidth, number(half.trim()), half.trim()),
+        ],
+        None => vec![(statistic, number(cell), cell)],
+    }
+}
+
+/// What the headings of a column say.
+fn figure_of(column: &[String]) -> Option<(Quantity, Statistic, Unit)> {
+    let words = column.join(" ").to_ascii_lowercase();
+    let has = |word: &str| words.contains(word);
+    let statistic = match column.last()?.to_ascii_lowercase().as_str() {
+        "per second" | "concurrency" => Statistic::Mean,
+        last => super::super::statistic::statistic(last, ifm_core::sheet::StdKind::Population)
+            .unwrap_or(Statistic::Value),
+    };
+    // Numbers of requests and tokens by what became of them.
+    let outcome = ["comp", "inc", "err"]
+        .into_iter()
+        .find(|outcome| column.iter().any(|heading| heading.eq_ignore_ascii_case(outcome)));
+    let (quantity, unit) = match outcome {
+        Some("comp") if has("requests") => (Quantity::RequestsOk, Unit::Count),
+        Some("inc") if has("requests") => (Quantity::RequestsIncomplete, Unit::Count),
+        Some("err") if has("requests") => (Quantity::RequestsFailed, Unit::Count),
+        Some("comp") if has("input tok") || has("prompt tok") => {
+            return tokens(Quantity::InputTokens, &words);
+        }
+        Some("comp") if has("output tok") => return tokens(Quantity::OutputTokens, &words),
+        Some(_) => return None,
+        None => plain(&words)?,
+    };
+    Some((quantity, statistic, unit))
+}
+
+/// Tokens of completed requests: a mean per request in the oldest tables, otherwise a sum.
+fn tokens(quantity: Quantity, words: &str) -> Option<(Quantity, Statistic, Unit)> {
+    let statistic = if words.contains("tok/req") { Statistic::Mean } else { Statistic::Sum };
+    Some((quantity, statistic, Unit::Count))
+}
+
+fn plain(words: &str) -> Option<(Quantity, Unit)> {
+    let has = |word: &str| words.contains(word);
+    let time = if has("(ms)") || has(" ms") { Unit::Ms } else { Unit::S };
+    let per_s = has("per sec") || has("/sec");
+    Some(match () {
+        () if has("timings") || has("duration") => match has(" dur") {
+            true => (Quantity::Duration, Unit::S),
+            false => return None,
+        },
+        () if has("ttfot") => (Quantity::Ttfot, time),
+        () if has("ttft") => (Quantity::Ttft, time),
+        () if has("itl") => (Quantity::Itl, time),
+        () if has("tpot") => (Quantity::Tpot, time),
+        () if has("request latency") || has("req latency") => (Quantity::E2e, time),
+        () if has("concurrency") => (Quantity::InFlight, Unit::Count),
+        () if has("request") && !has("tok") && per_s => (Quantity::RequestRate, Unit::PerS),
+        () if has("input tok") && per_s => (Quantity::InputRate, Unit::PerS),
+        () if has("output tok") && per_s || has("out tok/sec") => {
+            (Quantity::OutputRate, Unit::PerS)
+        }
+        () if has("total tok") && per_s || has("tot tok/sec") => (Quantity::TotalRate, Unit::PerS),
+        () if has("stream iter") => return None,
+        () if has("input tok") && has("per req") => (Quantity::InputTokens, Unit::Count),
+        () if has("output tok") && has("per req") => (Quantity::OutputTokens, Unit::Count),
+        () if has("total tok") && has("per req") => (Quantity::TotalTokens, Unit::Count),
+        () => return None,
+    })
+}
+
+/// Whether two parts are tables of one run: the same strategies in the same order, and no table
+/// that stands in both.
+fn are_of_one_run(one: &Part, other: &Part) -> bool {
+    let guidellm = |part: &Part| part.tool.as_deref() == Some(TOOL);
+    let labels = |part: &Part| part.rows.iter().map(|row| row.label.clone()).collect::<Vec<_>>();
+    let tables = |part: &Part| match part.unknown.get(TABLES) {
+        Some(Value::Array(tables)) => tables.clone(),
+        _ => Vec::new(),
+    };
+    guidellm(one)
+        && guidellm(other)
+        && labels(one) == labels(other)
+        && !tables(other).iter().any(|table| tables(one).contains(table))
+}
+
+fn merge(into: &mut Part, part: Part, remarks: &mut Vec<Remark>) {
+    remarks.push(Remark {
+        kind: RemarkKind::Assumed,
+        place: part.place.clone(),
+        text: format!(
+            "this table and the one on line {} are of one run: the same strategies in the same order",
+            into.place.line.unwrap_or_default()
+        ),
+    });
+    if let (Some(Value::Array(tables)), Some(Value::Array(more))) =
+        (into.unknown.get_mut(TABLES), part.unknown.get(TABLES))
+    {
+        tables.extend(more.iter().cloned());
+    }
+    let shared = into.headings.iter().zip(&part.headings).take_while(|(a, b)| a == b).count();
+    into.headings.truncate(shared);
+    for (row, more) in into.rows.iter_mut().zip(part.rows) {
+        row.figures.extend(more.figures);
+        row.unknown.extend(more.unknown);
+    }
+}

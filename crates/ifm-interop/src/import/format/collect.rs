@@ -1,0 +1,120 @@
+//! What all readers of files with fields do alike: read the pieces, count the bytes, build the
+//! sheet, and say what could not be read.
+
+use super::super::error::ImportError;
+use super::super::json::pieces::{self, End, Piece};
+use super::super::{Input, Recognised};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Row, Source};
+use serde_json::Map;
+use std::io::{self, BufRead, Read};
+
+/// A file that was gone through.
+pub(super) struct Gone {
+    name: String,
+    bytes: u64,
+    end: End,
+}
+
+impl Gone {
+    /// The file is of a format and nothing of it could be used.
+    pub fn broken(self, title: &'static str, lacking: &str, remarks: Vec<Remark>) -> ImportError {
+        let first = remarks.into_iter().find(|remark| remark.kind == RemarkKind::Skipped);
+        let reason = match (self.end, first) {
+            (End::Early(line, why), _) => format!("line {line}: {why}"),
+            (End::Whole, Some(Remark { place: Place { line: Some(line), .. }, text, .. })) => {
+                format!("line {line}: {text}")
+            }
+            (End::Whole, _) => lacking.to_owned(),
+        };
+        ImportError::Broken { name: self.name, title, reason }
+    }
+}
+
+/// Goes through a JSON file piece by piece.
+///
+/// # Errors
+/// [`ImportError::Unreadable`].
+pub(super) fn pieces(
+    input: &mut Input<'_>,
+    paths: &[&str],
+    take: &mut dyn FnMut(Piece<'_>),
+) -> Result<Gone, ImportError> {
+    let (gone, end) = counted(input, |reader| pieces::read(reader, paths, take))?;
+    Ok(Gone { end, ..gone })
+}
+
+/// Goes through a file line by line, or however `read` does.
+///
+/// # Errors
+/// [`ImportError::Unreadable`].
+pub(super) fn counted<T>(
+    input: &mut Input<'_>,
+    read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>,
+) -> Result<(Gone, T), ImportError> {
+    let name = input.name().to_owned();
+    let mut counter = Counter { reader: input.reader(), bytes: 0 };
+    match read(&mut counter) {
+        Ok(value) => Ok((Gone { name, bytes: counter.bytes, end: End::Whole }, value)),
+        Err(error) => Err(ImportError::Unreadable { name, error }),
+    }
+}
+
+/// A sheet with one part.
+pub(super) fn sheet(about: Recognised, gone: &Gone, kind: PartKind, rows: Vec<Row>) -> Sheet {
+    let mut remarks = Vec::new();
+    if let End::Early(line, why) = &gone.end {
+        remarks.push(skipped(*line, &format!("the rest of the file: {why}")));
+    }
+    let source = Source {
+        name: gone.name.clone(),
+        format: about.id.to_owned(),
+        bytes: gone.bytes,
+        ..Source::default()
+    };
+    let part = Part {
+        kind,
+        tool: None,
+        headings: Vec::new(),
+        place: Place::line(1),
+        factors: Factors::default(),
+        rows,
+        unknown: Map::new(),
+    };
+    Sheet { source, parts: vec![part], remarks }
+}
+
+/// A remark about something that was not read.
+pub(super) fn skipped(line: u32, reason: &str) -> Remark {
+    Remark { kind: RemarkKind::Skipped, place: Place::line(line), text: reason.to_owned() }
+}
+
+/// A remark about something that stands in the file and in no sheet.
+pub(super) fn lost(pointer: impl Into<String>, what: &str) -> Remark {
+    Remark { kind: RemarkKind::Lost, place: Place::pointer(pointer), text: what.to_owned() }
+}
+
+/// A reader that counts what went through.
+struct Counter<'a> {
+    reader: &'a mut dyn BufRead,
+    bytes: u64,
+}
+
+impl Read for Counter<'_> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let length = self.reader.read(into)?;
+        self.bytes += length as u64;
+        Ok(length)
+    }
+}
+
+impl BufRead for Counter<'_> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_buf()
+    }
+
+    fn consume(&mut self, length: usize) {
+        self.bytes += length as u64;
+        self.reader.consume(length);
+    }
+}

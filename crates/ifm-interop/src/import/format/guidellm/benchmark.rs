@@ -1,0 +1,158 @@
+//! One benchmark of a GuideLLM file as a row.
+
+use super::super::super::json;
+use super::super::super::statistic::Measure;
+use super::words;
+use ifm_core::sheet::{
+    Definition, Figure, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, Unit, key,
+};
+use serde_json::{Map, Value};
+
+/// The row of a benchmark without its requests.
+pub(super) fn row(
+    mut benchmark: Map<String, Value>,
+    pointer: &str,
+    remarks: &mut Vec<Remark>,
+) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::pointer(pointer));
+    settings(&benchmark, &mut row);
+    if let Some(Value::Object(metrics)) = benchmark.get_mut("metrics") {
+        counts(metrics, pointer, &mut row);
+        let names: Vec<String> = metrics.keys().cloned().collect();
+        for name in names {
+            distribution(&name, metrics, pointer, &mut row);
+        }
+        metrics.retain(|_, metric| !is_empty(metric));
+    }
+    if let Some(seconds) = json::number(benchmark.get("duration")) {
+        benchmark.remove("duration");
+        let figure = Figure::new(Quantity::Duration, Statistic::Value, seconds, Unit::S);
+        let window = "the measured window, without warm-up and cool-down".to_owned();
+        row.figures.push(figure.defined(Definition::Different(window)));
+    }
+    benchmark.retain(|_, field| !is_empty(field));
+    remarks.extend(words::without_zeros(&mut row));
+    row.unknown = benchmark;
+    row
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Object(members) => members.values().all(is_empty),
+        Value::Array(items) => items.is_empty(),
+        Value::Null => true,
+        _ => false,
+    }
+}
+
+/// Numbers of requests by what became of them.
+fn counts(metrics: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
+    let Some(Value::Object(totals)) = metrics.get_mut("request_totals") else { return };
+    for (name, quantity) in [
+        ("total", Quantity::Requests),
+        ("successful", Quantity::RequestsOk),
+        ("errored", Quantity::RequestsFailed),
+        ("incomplete", Quantity::RequestsIncomplete),
+    ] {
+        let Some(number) = totals.remove(name).as_ref().and_then(|value| json::number(Some(value)))
+        else {
+            continue;
+        };
+        let mut figure =
+            Figure::new(quantity, Statistic::Value, number, Unit::Count).defined(Definition::Same);
+        figure.place = Some(Place::pointer(format!("{pointer}/metrics/request_totals/{name}")));
+        row.figures.push(figure);
+    }
+}
+
+/// The statistics of a metric over the requests that succeeded.
+fn distribution(name: &str, metrics: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
+    let Some((quantity, unit)) = words::metric(name) else { return };
+    let Some(Value::Object(metric)) = metrics.get_mut(name) else { return };
+    // Some metrics are not split by what became of the requests.
+    let split = metric.contains_key("successful");
+    let statistics = match split {
+        true => metric.get_mut("successful").and_then(Value::as_object_mut),
+        false => Some(metric),
+    };
+    let Some(statistics) = statistics else { return };
+    let successful = if split { "/successful" } else { "" };
+    let pointer = format!("{pointer}/metrics/{name}{successful}");
+    if json::number(statistics.get("count")) == Some(0.0) {
+        statistics.clear();
+        return;
+    }
+    let defined = quantity.clone();
+    let measure = Measure {
+        quantity,
+        unit,
+        definition: &|statistic| words::definition(&defined, statistic),
+        std: StdKind::Population,
+        pointer: pointer.clone(),
+    };
+    measure.take(statistics, &mut row.figures);
+    if let Some(Value::Object(percentiles)) = statistics.get_mut("percentiles") {
+        let pointer = format!("{pointer}/percentiles");
+        Measure { pointer, ..measure }.take(percentiles, &mut row.figures);
+    }
+}
+
+/// What was set for this benchmark.
+fn settings(benchmark: &Map<String, Value>, row: &mut Row) {
+    let own = |path: &[&str]| {
+        ["config", "args"].iter().find_map(|top| json::word(deep(benchmark.get(*top), path)))
+    };
+    let streams = own(&["strategy", "streams"]).or_else(|| own(&["strategy", "max_concurrency"]));
+    let prompts = own(&["constraints", "max_requests", "args", "count"])
+        .or_else(|| own(&["constraints", "max_requests", "max_num"]))
+        .or_else(|| own(&["max_number"]));
+    for (factor, word) in [
+        (key::STRATEGY, own(&["strategy", "type_"])),
+        (key::RATE, own(&["strategy", "rate"])),
+        (key::CONCURRENCY, streams),
+        (key::REQUESTS, prompts),
+        (key::MODEL, own(&["backend", "model"])),
+    ] {
+        if let Some(word) = word {
+            row.factors.set(factor, words::whole(&word));
+        }
+    }
+    let of_worker = json::word(deep(benchmark.get("worker"), &["backend_model"]));
+    if let Some(model) = of_worker.filter(|_| row.factors.get(key::MODEL).is_none()) {
+        row.factors.set(key::MODEL, model);
+    }
+}
+
+/// What was set for all benchmarks of the file.
+pub(super) fn spread_settings(rest: &Map<String, Value>, rows: &mut [Row]) {
+    let spec = deep(rest.get("config"), &["spec"]).or(rest.get("args"));
+    let data = spec.and_then(|spec| spec.get("data")).map(|data| match data {
+        Value::Array(items) => items.first().unwrap_or(data),
+        other => other,
+    });
+    let model = json::word(deep(spec, &["backend", "model"]))
+        .or_else(|| json::word(deep(spec, &["model"])));
+    // Older versions have the data as text: `prompt_tokens=256,output_tokens=128`.
+    let named = |name: &str| match data? {
+        Value::String(text) => text.split(',').find_map(|pair| {
+            let (key, value) = pair.split_once('=')?;
+            (key.trim() == name).then(|| value.trim().to_owned())
+        }),
+        other => json::word(other.get(name)),
+    };
+    for (factor, word) in [
+        (key::MODEL, model),
+        (key::WORKLOAD, named("kind")),
+        (key::INPUT_TOKENS, named("prompt_tokens")),
+        (key::OUTPUT_TOKENS, named("output_tokens")),
+    ] {
+        let Some(word) = word else { continue };
+        for row in rows.iter_mut().filter(|row| row.factors.get(factor).is_none()) {
+            row.factors.set(factor, &word);
+        }
+    }
+}
+
+fn deep<'a>(value: Option<&'a Value>, path: &[&str]) -> Option<&'a Value> {
+    path.iter().try_fold(value?, |value, step| value.get(*step))
+}

@@ -1,0 +1,222 @@
+//! GuideLLM's CSV: three header rows (group, metric with unit, statistic), then a row for each
+//! benchmark. A cell of percentiles is a list in a fixed order.
+
+use super::super::super::error::ImportError;
+use super::super::super::statistic::{Measure, statistic};
+use super::super::super::{Head, Input, Likeness, Recognised, json};
+use super::super::{Format, collect};
+use super::{benchmark, words};
+use ifm_core::Sheet;
+use ifm_core::sheet::{
+    Definition, Figure, PartKind, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, Unit,
+    key,
+};
+use serde_json::{Map, Value};
+use std::io;
+
+pub(in super::super) struct GuidellmCsv;
+
+const ABOUT: Recognised = Recognised { id: "guidellm-csv", title: "GuideLLM, CSV" };
+
+/// Rows of names above the benchmarks.
+const HEADER_ROWS: usize = 3;
+/// What stands in a cell of percentiles: the extremes around them, and no median.
+const PERCENTILES: [Statistic; 11] = [
+    Statistic::Min,
+    Statistic::Percentile(0.1),
+    Statistic::Percentile(1.0),
+    Statistic::Percentile(5.0),
+    Statistic::Percentile(10.0),
+    Statistic::Percentile(25.0),
+    Statistic::Percentile(75.0),
+    Statistic::Percentile(90.0),
+    Statistic::Percentile(95.0),
+    Statistic::Percentile(99.0),
+    Statistic::Max,
+];
+
+impl Format for GuidellmCsv {
+    fn about(&self) -> Recognised {
+        ABOUT
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        let text = head.text();
+        let mut lines = text.lines();
+        let (first, second) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+        let groups = first.contains("Run Info,") && first.contains("Benchmark,");
+        match groups && second.contains("Strategy") {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+        let (gone, (rows, remarks)) = collect::counted(&mut input, rows)?;
+        if rows.is_empty() {
+            return Err(gone.broken(
+                ABOUT.title,
+                "no benchmark below its three header rows",
+                remarks,
+            ));
+        }
+        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
+        sheet.source.tool = Some("guidellm".to_owned());
+        sheet.source.tool_version = sheet.parts.first().and_then(|part| {
+            let metadata = part.rows.first()?.unknown.get("Runtime Info / Metadata")?;
+            json::word(metadata.get("guidellm_version"))
+        });
+        sheet.remarks.extend(remarks);
+        Ok(sheet)
+    }
+}
+
+/// The three names of a column.
+struct Column {
+    group: String,
+    metric: String,
+    statistic: String,
+}
+
+impl Column {
+    fn name(&self) -> String {
+        let parts = [&self.group, &self.metric, &self.statistic];
+        let parts: Vec<&str> =
+            parts.iter().map(|part| part.as_str()).filter(|part| !part.is_empty()).collect();
+        parts.join(" / ")
+    }
+}
+
+fn rows(reader: &mut dyn io::BufRead) -> io::Result<(Vec<Row>, Vec<Remark>)> {
+    let mut records = ::csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .from_reader(reader)
+        .into_byte_records();
+    let mut header = Vec::with_capacity(HEADER_ROWS);
+    for record in records.by_ref().take(HEADER_ROWS) {
+        header.push(cells(&record?));
+    }
+    let name = |row: usize, at: usize| {
+        header.get(row).and_then(|names| names.get(at)).cloned().unwrap_or_default()
+    };
+    let columns: Vec<Column> = (0..header.first().map_or(0, Vec::len))
+        .map(|at| Column { group: name(0, at), metric: name(1, at), statistic: name(2, at) })
+        .collect();
+    let (mut rows, mut remarks) = (Vec::new(), Vec::new());
+    for record in records {
+        let record = record?;
+        let line = record.position().map_or(0, ::csv::Position::line);
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        match record.len() == columns.len() {
+            true => rows.push(row(&columns, &cells(&record), line, &mut remarks)),
+            false => {
+                let reason = format!("{} cells for {} columns", record.len(), columns.len());
+                remarks.push(collect::skipped(line, &reason));
+            }
+        }
+    }
+    Ok((rows, remarks))
+}
+
+fn cells(record: &::csv::ByteRecord) -> Vec<String> {
+    record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect()
+}
+
+fn row(columns: &[Column], cells: &[String], line: u32, remarks: &mut Vec<Remark>) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::line(line));
+    for (column, cell) in columns.iter().zip(cells) {
+        let place = Place { line: Some(line), pointer: Some(column.name()) };
+        if let Some(figures) = figures(column, cell) {
+            row.figures.extend(figures.into_iter().map(|mut figure| {
+                figure.place = Some(place.clone());
+                figure
+            }));
+        } else if !cell.is_empty() {
+            let value = match cell.starts_with(['{', '[']) {
+                true => {
+                    json::lenient(cell.as_bytes()).unwrap_or_else(|_| Value::from(cell.as_str()))
+                }
+                false => Value::from(cell.as_str()),
+            };
+            row.unknown.insert(column.name(), value);
+        }
+    }
+    remarks.extend(words::without_zeros(&mut row));
+    settings(&mut row);
+    row
+}
+
+/// The figures of a cell, if its column is known.
+fn figures(column: &Column, cell: &str) -> Option<Vec<Figure>> {
+    let (quantity, unit) = quantity(column)?;
+    let defined = quantity.clone();
+    let definition = |statistic| match defined {
+        Quantity::Duration => {
+            Definition::Different("the measured window, without warm-up and cool-down".to_owned())
+        }
+        _ => words::definition(&defined, statistic),
+    };
+    let (std, pointer) = (StdKind::Population, String::new());
+    let measure = Measure { quantity, unit, definition: &definition, std, pointer };
+    if column.statistic == "Percentiles" {
+        let values: Vec<json::Number> = json::lenient(cell.as_bytes()).ok()?;
+        let pairs = PERCENTILES.iter().zip(values);
+        return Some(
+            pairs
+                .filter_map(|(statistic, value)| Some(measure.figure(*statistic, value.0?)))
+                .collect(),
+        );
+    }
+    let statistic = match column.statistic.as_str() {
+        "" | "Sec" => Statistic::Value,
+        name => statistic(name, std)?,
+    };
+    Some(vec![measure.figure(statistic, cell.parse().ok()?)])
+}
+
+fn quantity(column: &Column) -> Option<(Quantity, Unit)> {
+    let metric = column.metric.as_str();
+    Some(match (column.group.as_str(), metric.strip_prefix("Successful ").unwrap_or(metric)) {
+        ("Timings", "Duration") => (Quantity::Duration, Unit::S),
+        ("Request Counts", "Successful") => (Quantity::RequestsOk, Unit::Count),
+        ("Request Counts", "Incomplete") => (Quantity::RequestsIncomplete, Unit::Count),
+        ("Request Counts", "Errored") => (Quantity::RequestsFailed, Unit::Count),
+        ("Request Counts", "Total") => (Quantity::Requests, Unit::Count),
+        ("Request Latency", "Sec") => (Quantity::E2e, Unit::S),
+        ("Time to First Token", "ms") => (Quantity::Ttft, Unit::Ms),
+        ("Time to First Output Token", "ms") => (Quantity::Ttfot, Unit::Ms),
+        ("Time per Output Token", "ms") => (Quantity::Tpot, Unit::Ms),
+        ("Inter Token Latency", "ms") => (Quantity::Itl, Unit::Ms),
+        ("Server Throughput", "Requests/Sec") => (Quantity::RequestRate, Unit::PerS),
+        ("Server Throughput", "Concurrency") => (Quantity::InFlight, Unit::Count),
+        ("Token Metrics", "Input Tokens") => (Quantity::InputTokens, Unit::Count),
+        ("Token Metrics", "Output Tokens") => (Quantity::OutputTokens, Unit::Count),
+        ("Token Metrics", "Total Tokens") => (Quantity::TotalTokens, Unit::Count),
+        ("Token Throughput", "Input Tokens/Sec") => (Quantity::InputRate, Unit::PerS),
+        ("Token Throughput", "Output Tokens/Sec") => (Quantity::OutputRate, Unit::PerS),
+        ("Token Throughput", "Total Tokens/Sec") => (Quantity::TotalRate, Unit::PerS),
+        _ => return None,
+    })
+}
+
+/// What was set, from the columns that hold it.
+fn settings(row: &mut Row) {
+    if let Some(strategy) = json::word(row.unknown.remove("Benchmark / Strategy").as_ref()) {
+        words::strategy(&strategy, &mut row.factors);
+    }
+    let model = row.unknown.get("Run Info / Backend").and_then(|backend| backend.get("model"));
+    if let Some(model) = json::word(model) {
+        row.factors.set(key::MODEL, model);
+    }
+    let count = row.unknown.get("Benchmark / Constraints").and_then(|constraints| {
+        constraints.pointer("/max_requests/args/count").or(constraints.pointer("/max_number"))
+    });
+    if let Some(count) = json::word(count) {
+        row.factors.set(key::REQUESTS, count);
+    }
+    if let Some(arguments) = row.unknown.get("Runtime Info / Arguments").cloned() {
+        let rest = Map::from_iter([("config".to_owned(), arguments)]);
+        benchmark::spread_settings(&rest, std::slice::from_mut(row));
+    }
+}

@@ -1,0 +1,123 @@
+//! What GuideLLM's metrics mean, against ours.
+//!
+//! Its stamps are of the wall clock, from the moment the request's head is sent; its percentiles
+//! are taken by nearest rank; its rates are functions of time whose median is that of moments, not
+//! of requests.
+
+use super::super::super::statistic::different;
+use ifm_core::sheet::{
+    Definition, Factors, Figure, Quantity, Remark, RemarkKind, Row, Statistic, Unit, key,
+};
+
+/// What a metric of the JSON file measures.
+pub(super) fn metric(name: &str) -> Option<(Quantity, Unit)> {
+    Some(match name {
+        "request_latency" => (Quantity::E2e, Unit::S),
+        "time_to_first_token_ms" => (Quantity::Ttft, Unit::Ms),
+        "time_to_first_output_token_ms" => (Quantity::Ttfot, Unit::Ms),
+        "time_per_output_token_ms" => (Quantity::Tpot, Unit::Ms),
+        "inter_token_latency_ms" => (Quantity::Itl, Unit::Ms),
+        "request_dispatch_delay" => (Quantity::ClientQueue, Unit::S),
+        "requests_per_second" => (Quantity::RequestRate, Unit::PerS),
+        "request_concurrency" => (Quantity::InFlight, Unit::Count),
+        "prompt_token_count" => (Quantity::InputTokens, Unit::Count),
+        "output_token_count" => (Quantity::OutputTokens, Unit::Count),
+        "total_token_count" => (Quantity::TotalTokens, Unit::Count),
+        "prompt_tokens_per_second" => (Quantity::InputRate, Unit::PerS),
+        "output_tokens_per_second" => (Quantity::OutputRate, Unit::PerS),
+        "tokens_per_second" => (Quantity::TotalRate, Unit::PerS),
+        "request_goodput" => (Quantity::Goodput, Unit::PerS),
+        "slo_attainment" => (Quantity::Attainment, Unit::One),
+        _ => return None,
+    })
+}
+
+/// Latencies of which a zero says that there was nothing to measure.
+const ZERO_IS_MISSING: [Quantity; 4] =
+    [Quantity::Ttft, Quantity::Ttfot, Quantity::Itl, Quantity::Tpot];
+
+/// Takes the value from latencies that are 0.0 throughout, as without streaming, and tells it.
+pub(crate) fn without_zeros(row: &mut Row) -> Option<Remark> {
+    let mut missing = Vec::new();
+    for quantity in ZERO_IS_MISSING {
+        let of = |figure: &&mut Figure| {
+            figure.quantity == quantity && figure.statistic != Statistic::Count
+        };
+        let zero = row.figures.iter_mut().filter(of).all(|figure| figure.value == Some(0.0));
+        for figure in row.figures.iter_mut().filter(of).filter(|_| zero) {
+            figure.value = None;
+            figure.printed.get_or_insert_with(|| "0.0".to_owned());
+            if missing.last() != Some(&quantity) {
+                missing.push(quantity.clone());
+            }
+        }
+    }
+    (!missing.is_empty()).then(|| {
+        let names: Vec<String> = missing.iter().map(|quantity| format!("{quantity:?}")).collect();
+        Remark {
+            kind: RemarkKind::Missing,
+            place: row.place.clone(),
+            text: format!("0.0 for {}: not measured, as without streaming", names.join(", ")),
+        }
+    })
+}
+
+/// Sets what a printed strategy says: `synchronous`, `concurrent@4`, `constant@5.00`.
+pub(crate) fn strategy(printed: &str, factors: &mut Factors) {
+    let (name, level) = match printed.split_once('@') {
+        Some((name, level)) => (name.trim(), Some(level.trim())),
+        None => (printed.trim(), None),
+    };
+    factors.set(key::STRATEGY, name);
+    let level = level.filter(|level| level.parse::<f64>().is_ok());
+    let factor = match name {
+        "concurrent" | "throughput" => key::CONCURRENCY,
+        "constant" | "poisson" | "async" => key::RATE,
+        _ => return,
+    };
+    if let Some(level) = level {
+        factors.set(factor, whole(level));
+    }
+}
+
+/// A number without the zeros behind its point.
+pub(crate) fn whole(number: &str) -> &str {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    }
+}
+
+/// What GuideLLM means by a number.
+pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definition {
+    let nearest = matches!(statistic, Statistic::Percentile(_) | Statistic::Median);
+    match quantity {
+        Quantity::Ttft | Quantity::Ttfot | Quantity::ClientQueue if nearest => {
+            different("percentile by nearest rank; stamps of the wall clock")
+        }
+        Quantity::Ttft | Quantity::Ttfot => Definition::Same,
+        Quantity::Itl => different(
+            "one mean per request, from first to last token, weighted by tokens: no distribution \
+             of gaps",
+        ),
+        Quantity::Tpot => {
+            different("end-to-end time by output tokens: the time to the first token is in it")
+        }
+        Quantity::E2e => different("to the end of the response, not to its last token"),
+        Quantity::RequestRate
+        | Quantity::InputRate
+        | Quantity::OutputRate
+        | Quantity::TotalRate
+        | Quantity::InFlight
+            if nearest =>
+        {
+            different("percentile of a rate over time, by how long it held")
+        }
+        Quantity::InputRate | Quantity::OutputRate | Quantity::TotalRate => different(
+            "over the measured window; tokens are spread evenly between first and last of a \
+             request",
+        ),
+        _ if nearest => different("percentile by nearest rank"),
+        _ => Definition::Same,
+    }
+}

@@ -5,13 +5,20 @@
 //! any text may then hold such blocks, among headings and prose.
 
 mod block;
+mod encoding;
 mod error;
 mod format;
+mod generic;
 mod head;
+mod heading;
 mod input;
 mod json;
+mod known;
+mod measure;
 mod notes;
+mod outline;
 mod statistic;
+mod terminal;
 mod text;
 mod yaml;
 

@@ -1,12 +1,19 @@
-//! Text as lines, with damaged characters put right.
+//! Text as lines, with damaged characters put right and without what terminals add.
 
+use super::encoding::{Repairs, utf8};
+use super::terminal;
 use ifm_core::sheet::{Place, Remark, RemarkKind};
+
+/// Lines that are read of one text.
+const LINES_MAX: usize = 10_000_000;
 
 /// Lines of a text, numbered from 1.
 #[derive(Debug)]
 pub(crate) struct Text {
-    lines: Vec<String>,
-    /// What was put right.
+    body: String,
+    /// Where each line ends in the body.
+    ends: Vec<u32>,
+    /// What was put right, and what was lost.
     pub remarks: Vec<Remark>,
 }
 
@@ -22,30 +29,99 @@ pub(crate) struct Line<'a> {
 impl Text {
     /// The lines of a file, UTF-8 or what is left of it.
     pub fn new(bytes: &[u8]) -> Text {
-        let text = String::from_utf8_lossy(bytes);
-        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let mut remarks = Vec::new();
-        let mut lines = Vec::new();
-        for (number, line) in (1..).zip(text.lines()) {
-            if line.contains('\u{fffd}') {
-                remarks.push(Remark {
+        let bytes = utf8(bytes);
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let mut repairs = Repairs::default();
+        for line in bytes.split(|&byte| byte == b'\n') {
+            if repairs.is_damaged() {
+                break;
+            }
+            if !line.is_ascii() {
+                std::str::from_utf8(line).iter().for_each(|line| repairs.note_damage(line));
+            }
+        }
+        let mut text = Text {
+            body: String::with_capacity(bytes.len()),
+            ends: Vec::new(),
+            remarks: Vec::new(),
+        };
+        let mut rest = bytes;
+        let mut number = 0;
+        while !rest.is_empty() {
+            number += 1;
+            if text.ends.len() == LINES_MAX {
+                text.remarks.push(Remark {
                     kind: RemarkKind::Lost,
                     place: Place::line(number),
-                    text: "bytes that are no text".to_owned(),
+                    text: format!("the rest: more than {LINES_MAX} lines"),
                 });
+                break;
             }
-            lines.push(line.trim_end_matches('\r').to_owned());
+            let line = match memchr::memchr(b'\n', rest) {
+                Some(at) => rest.split_at(at + 1),
+                None => (rest, [].as_slice()),
+            };
+            rest = line.1;
+            text.push(line.0.strip_suffix(b"\n").unwrap_or(line.0), number, &mut repairs);
         }
-        Text { lines, remarks }
+        text.remarks.extend(repairs.remarks());
+        text
+    }
+
+    fn push(&mut self, line: &[u8], number: u32, repairs: &mut Repairs) {
+        match std::str::from_utf8(line) {
+            Ok(line) => self.body.push_str(&terminal::clean(&repairs.repair(line, number))),
+            Err(_) => self.body.push_str(&terminal::clean(&repairs.foreign(line, number))),
+        }
+        self.ends.push(u32::try_from(self.body.len()).unwrap_or(u32::MAX));
     }
 
     /// All lines in order.
     pub fn lines(&self) -> impl Iterator<Item = Line<'_>> {
-        (1..).zip(&self.lines).map(|(number, text)| Line { number, text })
+        self.from(1)
     }
 
     /// The lines from one of this number on.
     pub fn from(&self, number: u32) -> impl Iterator<Item = Line<'_>> {
-        self.lines().skip(number.saturating_sub(1) as usize)
+        (number.max(1)..=self.len()).filter_map(|number| self.line(number))
+    }
+
+    /// A line by its number.
+    pub fn line(&self, number: u32) -> Option<Line<'_>> {
+        let at = usize::try_from(number.checked_sub(1)?).ok()?;
+        let end = usize::try_from(*self.ends.get(at)?).ok()?;
+        let start = match at.checked_sub(1) {
+            Some(before) => usize::try_from(*self.ends.get(before)?).ok()?,
+            None => 0,
+        };
+        Some(Line { number, text: self.body.get(start..end)? })
+    }
+
+    /// Number of lines.
+    pub fn len(&self) -> u32 {
+        u32::try_from(self.ends.len()).unwrap_or(u32::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_their_numbers() {
+        let text = Text::new(b"\xef\xbb\xbfone\r\n\ntwo\nthree \xc2\xb1");
+        let lines: Vec<(u32, &str)> = text.lines().map(|line| (line.number, line.text)).collect();
+        assert_eq!(lines, [(1, "one"), (2, ""), (3, "two"), (4, "three ±")]);
+        assert_eq!(text.from(3).next().map(|line| line.text), Some("two"));
+        assert!(text.line(5).is_none() && text.remarks.is_empty());
+        assert_eq!(Text::new(b"").lines().count(), 0);
+    }
+
+    #[test]
+    fn latin_1_lines_are_read_and_told() {
+        let text = Text::new(b"fine\n5 \xb1 1\n");
+        assert_eq!(text.line(2).map(|line| line.text), Some("5 ± 1"));
+        assert_eq!(text.remarks[0].kind, RemarkKind::Repaired);
+        assert_eq!(text.remarks[0].place.line, Some(2));
     }
 }

@@ -1,0 +1,220 @@
+//! A table whose heads name quantities: metrics in the columns, or in the rows.
+
+use super::super::heading;
+use super::super::measure::{Cell, Meaning, Named, meaning, plain};
+use super::super::text::{Line, Text};
+use super::grid::{Grid, grid};
+use super::{RUNS, Tried, figures, part, setting_value};
+use ifm_core::sheet::{
+    Factors, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
+};
+use serde_json::Value;
+
+/// Rows that are looked at to tell whether metrics stand in rows.
+const SAMPLE_ROWS: usize = 64;
+
+/// What a column holds.
+enum Column {
+    Figure(Named),
+    Setting(&'static str),
+    /// How many runs a row is the mean of.
+    Runs,
+    Other,
+}
+
+pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
+    let grid = grid(first, text)?;
+    let columns: Vec<Column> = grid.head.iter().map(|head| column(head)).collect();
+    let figures = columns.iter().any(|column| matches!(column, Column::Figure(_)));
+    let last_line = grid.last_line;
+    let mut remarks = Vec::new();
+    let rows = if figures {
+        upright(&grid, &columns, &mut remarks)
+    } else if metrics_in_rows(&grid) {
+        turned(&grid)
+    } else {
+        Vec::new()
+    };
+    let measured = rows.iter().any(|row| !row.figures.is_empty());
+    let part = measured.then(|| part(first.number, rows));
+    Some(Tried { part, last_line, remarks })
+}
+
+fn column(head: &str) -> Column {
+    match meaning(head) {
+        Some(Meaning::Figure(named)) => Column::Figure(named),
+        Some(Meaning::Setting(factor)) => Column::Setting(factor),
+        None => match head.to_lowercase().as_str() {
+            "runs" | "repeats" | "samples" | "n" | "repetitions" => Column::Runs,
+            _ => Column::Other,
+        },
+    }
+}
+
+fn upright(grid: &Grid, columns: &[Column], remarks: &mut Vec<Remark>) -> Vec<Row> {
+    let repeated = columns.iter().any(|column| matches!(column, Column::Runs));
+    let role = if repeated { RowRole::Summary } else { RowRole::Measured };
+    let mut rows = Vec::new();
+    for (line, cells) in &grid.rows {
+        if cells.len() > columns.len() {
+            remarks.push(Remark {
+                kind: RemarkKind::Skipped,
+                place: Place::line(*line),
+                text: format!(
+                    "{} cells under {} heads: the rest is not read",
+                    cells.len(),
+                    columns.len()
+                ),
+            });
+        }
+        let mut row = Row::new(role, Place::line(*line));
+        for ((cell, column), head) in cells.iter().zip(columns).zip(&grid.head) {
+            take(&mut row, column, head, cell, *line);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn take(row: &mut Row, column: &Column, head: &str, cell: &str, line: u32) {
+    match column {
+        Column::Figure(named) => match figures(named, cell, line) {
+            Some(all) => row.figures.extend(all),
+            None => unknown(row, head, cell),
+        },
+        Column::Setting(factor) => {
+            if *factor == key::MODEL {
+                row.factors = heading::factors(&plain(cell)).within(&row.factors);
+            }
+            // A name is kept as it stands, whatever else it says.
+            let value = if *factor == key::MODEL { Some(plain(cell)) } else { setting_value(cell) };
+            if let Some(value) = value.filter(|value| !value.is_empty()) {
+                row.factors.set(*factor, value);
+            }
+        }
+        Column::Runs => match Cell::read(cell) {
+            Cell::Number { value, printed, .. } => {
+                let quantity = Quantity::Other(RUNS.to_owned());
+                let figure = Figure::new(quantity, Statistic::Count, value, Unit::Count);
+                row.figures.push(figure.as_printed(printed));
+            }
+            _ => unknown(row, head, cell),
+        },
+        Column::Other => match Cell::read(cell) {
+            Cell::Number { value, printed, unit: Some((unit, _)), .. } => {
+                let quantity = Quantity::Other(plain(head));
+                let figure = Figure::new(quantity, Statistic::Value, value, unit);
+                row.figures.push(figure.as_printed(printed));
+            }
+            Cell::Text if row.label.is_none() => row.label = Some(plain(cell)),
+            _ => unknown(row, head, cell),
+        },
+    }
+}
+
+fn unknown(row: &mut Row, head: &str, cell: &str) {
+    let cell = plain(cell);
+    if !cell.is_empty() {
+        row.unknown.insert(plain(head), Value::String(cell));
+    }
+}
+
+/// Whether the first column names quantities, at least half of the time.
+fn metrics_in_rows(grid: &Grid) -> bool {
+    let sample = || grid.rows.iter().take(SAMPLE_ROWS);
+    let named = sample().filter(|(_, cells)| {
+        let name = cells.first().and_then(|cell| meaning(cell));
+        let numbers =
+            cells.iter().skip(1).any(|cell| matches!(Cell::read(cell), Cell::Number { .. }));
+        matches!(name, Some(Meaning::Figure(_))) && numbers
+    });
+    let named = named.count();
+    named > 0 && 2 * named >= sample().count()
+}
+
+/// One row for each column of values.
+fn turned(grid: &Grid) -> Vec<Row> {
+    let mut rows: Vec<Row> = Vec::new();
+    for (at, head) in grid.head.iter().enumerate().skip(1) {
+        if matches!(head.to_lowercase().as_str(), "unit" | "units" | "notes") {
+            continue;
+        }
+        let line = grid.rows.first().map_or(0, |(line, _)| *line);
+        let mut row = Row::new(RowRole::Measured, Place::line(line));
+        let head = plain(head);
+        let generic = matches!(head.to_lowercase().as_str(), "" | "value" | "result" | "results");
+        if !generic {
+            row.factors = heading::factors(&head);
+            row.label = Some(head);
+        }
+        for (line, cells) in &grid.rows {
+            let (Some(name), Some(cell)) = (cells.first(), cells.get(at)) else { continue };
+            let unit = grid.head.iter().position(|head| head.eq_ignore_ascii_case("unit"));
+            let unit = unit.and_then(|unit| cells.get(unit)).map_or("", String::as_str);
+            metric(&mut row, name, unit, cell, *line);
+        }
+        rows.push(row);
+    }
+    rows
+}
+
+fn metric(row: &mut Row, name: &str, unit: &str, cell: &str, line: u32) {
+    let whole = if unit.is_empty() { name.to_owned() } else { format!("{} ({unit})", plain(name)) };
+    match meaning(&whole).or_else(|| meaning(name)) {
+        Some(Meaning::Figure(named)) => match figures(&named, cell, line) {
+            Some(all) => row.figures.extend(all),
+            None => unknown(row, name, cell),
+        },
+        Some(Meaning::Setting(factor)) => {
+            if let Some(value) = setting_value(cell) {
+                row.factors = Factors::default().with(factor, value).within(&row.factors);
+            }
+        }
+        None => unknown(row, name, cell),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(text: &str) -> Vec<Row> {
+        let text = Text::new(text.as_bytes());
+        read(text.line(1).unwrap(), &text).unwrap().part.map_or(Vec::new(), |part| part.rows)
+    }
+
+    #[test]
+    fn metrics_in_columns() {
+        let rows = rows(
+            "| Model | Users | TTFT p99 (ms) | Output tok/s | Note |\n|--|--|--|--|--|\n\
+             | `a-7b` | 4 | 120.5 ± 3.0 | 1,900 | cold |\n| b | 8 | n/a | 2 100 | - |\n",
+        );
+        let first = &rows[0];
+        assert_eq!(first.factors.get(key::MODEL), Some("a-7b"));
+        assert_eq!(first.factors.get(key::CONCURRENCY), Some("4"));
+        let ttft = first.figure(&Quantity::Ttft, Statistic::Percentile(99.0)).unwrap();
+        assert_eq!((ttft.value, ttft.printed.as_deref()), (Some(120.5), Some("120.5")));
+        assert_eq!(first.value(&Quantity::Ttft, Statistic::HalfWidth), Some(3.0));
+        assert_eq!(first.value(&Quantity::OutputRate, Statistic::Value), Some(1900.0));
+        assert_eq!(first.label.as_deref(), Some("cold"));
+        assert_eq!(rows[1].figures[0].value, None);
+        assert_eq!(rows[1].unknown["Output tok/s"], "2 100");
+    }
+
+    #[test]
+    fn metrics_in_rows_make_one_row_a_column() {
+        let rows = rows(
+            "| Metric | Unit | c=4 | c=16 |\n|--|--|--|--|\n| Mean TTFT | ms | 50 | 90 |\n\
+             | Output throughput | tok/s | 400 | 1500 |\n| Remark | | x | y |\n",
+        );
+        assert_eq!(rows.len(), 2);
+        assert_eq!(rows[1].factors.get(key::CONCURRENCY), Some("16"));
+        assert_eq!(rows[1].value(&Quantity::Ttft, Statistic::Mean), Some(90.0));
+        assert_eq!(rows[0].value(&Quantity::OutputRate, Statistic::Value), Some(400.0));
+    }
+
+    #[test]
+    fn tables_of_words_hold_no_figures() {
+        assert!(rows("| Stage | Precision |\n|--|--|\n| Input | FP16 |\n").is_empty());
+    }
+}

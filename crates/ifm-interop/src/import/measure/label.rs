@@ -1,0 +1,215 @@
+//! A label, whole: the head of a column, the key of a value.
+
+use super::cell::plain;
+use super::name;
+use super::unit::{Dimension, natural, unit};
+use ifm_core::sheet::{Quantity, Statistic, StdKind, Unit};
+
+/// What a label says of the numbers under it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Named {
+    pub quantity: Quantity,
+    /// Which number of a population, where the label says it.
+    pub statistic: Option<Statistic>,
+    /// The unit, where the label says it.
+    pub unit: Option<Unit>,
+}
+
+impl Named {
+    /// The unit of a number that has none of its own.
+    pub fn unit_or_natural(&self) -> Unit {
+        self.unit.clone().unwrap_or_else(|| natural(&self.quantity))
+    }
+}
+
+/// What a label means.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Meaning {
+    /// Numbers that were measured.
+    Figure(Named),
+    /// Something that was set, by the name of its factor.
+    Setting(&'static str),
+}
+
+/// Longest label that is looked at, bytes.
+const LABEL_BYTES_MAX: usize = 120;
+
+/// What a label means, if all of it is understood.
+pub(crate) fn meaning(label: &str) -> Option<Meaning> {
+    if label.len() > LABEL_BYTES_MAX {
+        return None;
+    }
+    let label = plain(label);
+    let Parts { words, statistic, unit } = parts(label.trim_end_matches(':'));
+    let dimension = unit.as_ref().map(|unit| unit.1);
+    let phrase = words.join(" ");
+    if statistic.is_none()
+        && dimension.is_none_or(|d| matches!(d, Dimension::Count | Dimension::Power))
+    {
+        if let Some(factor) = name::setting(&phrase) {
+            return Some(Meaning::Setting(factor));
+        }
+    }
+    if statistic.is_none() && matches!(dimension, Some(Dimension::RequestRate | Dimension::Rate)) {
+        if matches!(phrase.as_str(), "request rate" | "rate" | "target rate") {
+            return Some(Meaning::Setting(ifm_core::sheet::key::RATE));
+        }
+    }
+    let quantity = quantity(&phrase, unit.as_ref())?;
+    let unit = unit.map(|unit| unit.0);
+    Some(Meaning::Figure(Named { quantity, statistic, unit }))
+}
+
+fn quantity(phrase: &str, unit: Option<&(Unit, Dimension)>) -> Option<Quantity> {
+    let dimension = unit.map(|unit| unit.1);
+    let fits = |quantity: &Quantity| dimension.is_none_or(|dimension| dimension.fits(quantity));
+    if let Some(quantity) = name::quantity(phrase).filter(fits) {
+        return Some(quantity);
+    }
+    let quantity = match (dimension?, phrase) {
+        (Dimension::TokenRate, "output" | "generation" | "out" | "gen") => Quantity::OutputRate,
+        (Dimension::TokenRate, "input" | "prompt" | "in") => Quantity::InputRate,
+        (Dimension::TokenRate, "total" | "overall") => Quantity::TotalRate,
+        (Dimension::TokenRate, "peak" | "peak output") => Quantity::PeakOutputRate,
+        (Dimension::TokenRate, "per user" | "user") => Quantity::UserRate,
+        (Dimension::TokenRate, "prefill" | "pp") => Quantity::PrefillRate,
+        (Dimension::TokenRate, "decode" | "tg") => Quantity::DecodeRate,
+        (Dimension::RequestRate, "" | "throughput" | "request") => Quantity::RequestRate,
+        (Dimension::FlopRate, _) if phrase.len() < 20 => Quantity::FlopRate,
+        (Dimension::Size, "" | "vram" | "used" | "peak") => Quantity::Memory,
+        (Dimension::TokenRate, "" | "throughput" | "token throughput" | "speed") => {
+            Quantity::Other("token throughput".to_owned())
+        }
+        _ => return None,
+    };
+    Some(quantity)
+}
+
+struct Parts {
+    words: Vec<String>,
+    statistic: Option<Statistic>,
+    unit: Option<(Unit, Dimension)>,
+}
+
+fn parts(label: &str) -> Parts {
+    let mut found = Parts { words: Vec::new(), statistic: None, unit: None };
+    let mut outside = String::new();
+    let mut rest = label;
+    while let Some(open) = rest.find(['(', '[']) {
+        outside.push_str(rest.get(..open).unwrap_or_default());
+        outside.push(' ');
+        let inner = rest.get(open + 1..).unwrap_or_default();
+        let close = inner.find([')', ']']).unwrap_or(inner.len());
+        bracket(inner.get(..close).unwrap_or_default(), &mut found, &mut outside);
+        rest = inner.get(close + 1..).unwrap_or_default();
+    }
+    outside.push_str(rest);
+    // A unit at the end: `Output tok/s`, `TTFT, ms`, `ttft_ms`, `TTFT in ms`.
+    let trimmed = outside.trim();
+    if found.unit.is_none() {
+        let cut = trimmed.rfind(|c: char| c.is_whitespace() || matches!(c, ',' | '_'));
+        let (before, last) = match cut {
+            Some(at) => (trimmed.get(..at).unwrap_or_default(), trimmed.get(at + 1..)),
+            None => ("", Some(trimmed)),
+        };
+        let last = last.unwrap_or_default();
+        // A word that is all there is names the thing itself, unless it is a rate.
+        let unit = unit(last).filter(|unit| {
+            unit.1 != Dimension::Count
+                && (cut.is_some() || last.contains('/') || unit.1 == Dimension::RequestRate)
+        });
+        if unit.is_some() {
+            found.unit = unit;
+            let before = before.trim_end_matches([',', ' ']);
+            outside = before.strip_suffix(" in").unwrap_or(before).to_owned();
+        }
+    }
+    for word in
+        outside.split(|c: char| c.is_whitespace() || matches!(c, '_' | '-' | '/' | ',' | '.' | ':'))
+    {
+        let word = word.to_lowercase();
+        match word.as_str() {
+            "" => {}
+            word_or_statistic => match statistic(word_or_statistic) {
+                Some(statistic) if found.statistic.is_none() => found.statistic = Some(statistic),
+                _ => found.words.push(word),
+            },
+        }
+    }
+    found
+}
+
+fn bracket(inner: &str, found: &mut Parts, outside: &mut String) {
+    for piece in inner.split([',', ';']) {
+        let piece = piece.trim();
+        let word = piece.to_lowercase();
+        if let Some(unit) = unit(piece).filter(|_| found.unit.is_none()) {
+            found.unit = Some(unit);
+        } else if let Some(statistic) = statistic(&word).filter(|_| found.statistic.is_none()) {
+            found.statistic = Some(statistic);
+        } else {
+            outside.push_str(piece);
+            outside.push(' ');
+        }
+    }
+}
+
+/// A word for one number of a population.
+pub(crate) fn statistic(word: &str) -> Option<Statistic> {
+    Some(match word {
+        "mean" | "avg" | "average" => Statistic::Mean,
+        "median" | "mdn" => Statistic::Median,
+        "min" | "minimum" => Statistic::Min,
+        "max" | "maximum" => Statistic::Max,
+        "std" | "stddev" | "stdev" | "sd" => Statistic::Std(StdKind::Unknown),
+        _ => {
+            let digits = word.strip_prefix('p').or_else(|| word.strip_suffix("th"))?;
+            let percent: f64 = digits.parse().ok().filter(|_| digits.len() <= 5)?;
+            // `p999` is the 99.9th.
+            let percent = if percent > 100.0 { percent / 10.0 } else { percent };
+            (0.0..=100.0).contains(&percent).then(|| Statistic::percentile(percent))?
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::sheet::key;
+
+    fn figure(label: &str) -> (Quantity, Option<Statistic>, Option<Unit>) {
+        match meaning(label) {
+            Some(Meaning::Figure(named)) => (named.quantity, named.statistic, named.unit),
+            other => panic!("{label}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn labels_of_figures() {
+        use Quantity::{E2e, Itl, OutputRate, RequestRate, TotalRate, Ttft};
+        let p99 = Some(Statistic::Percentile(99.0));
+        assert_eq!(figure("Latency (s)"), (E2e, None, Some(Unit::S)));
+        assert_eq!(figure("Output Throughput (tok/s)"), (OutputRate, None, Some(Unit::PerS)));
+        assert_eq!(figure("**Overall Throughput**:"), (TotalRate, None, None));
+        assert_eq!(figure("P99 TTFT [ms]"), (Ttft, p99, Some(Unit::Ms)));
+        assert_eq!(figure("ttft_p99_ms"), (Ttft, p99, Some(Unit::Ms)));
+        assert_eq!(
+            figure("Time to first token, ms (mean)"),
+            (Ttft, Some(Statistic::Mean), Some(Unit::Ms))
+        );
+        assert_eq!(figure("Inter-Token Latency"), (Itl, None, None));
+        assert_eq!(figure("req/s"), (RequestRate, None, Some(Unit::PerS)));
+        assert_eq!(figure("Output tok/s"), (OutputRate, None, Some(Unit::PerS)));
+        assert_eq!(figure("End-to-End Latency (Mean)"), (E2e, Some(Statistic::Mean), None));
+    }
+
+    #[test]
+    fn labels_of_settings_and_of_nothing() {
+        assert_eq!(meaning("Model"), Some(Meaning::Setting(key::MODEL)));
+        assert_eq!(meaning("Batch size"), Some(Meaning::Setting(key::BATCH_SIZE)));
+        assert_eq!(meaning("Concurrent users"), Some(Meaning::Setting(key::CONCURRENCY)));
+        for label in ["", "Notes", "Output Throughput of the cat", "Latency (tok/s)"] {
+            assert_eq!(meaning(label), None, "{label}");
+        }
+    }
+}

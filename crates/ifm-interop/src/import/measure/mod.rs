@@ -1,0 +1,17 @@
+//! What labels, cells and units of free text mean: the words that people and tools use for
+//! quantities, statistics, settings and units.
+//!
+//! A label means something only where all of it is understood; what is ambiguous means nothing.
+//! Not here: where the text stands.
+
+mod cell;
+mod label;
+mod lex;
+mod name;
+mod unit;
+
+pub(crate) use cell::{Cell, plain};
+pub(crate) use label::{Meaning, Named, meaning};
+pub(crate) use lex::{Kind, Token, lex};
+pub(crate) use name::{mentions, setting};
+pub(crate) use unit::Dimension;

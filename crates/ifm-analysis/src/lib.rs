@@ -16,6 +16,7 @@ pub mod goodput;
 pub mod health;
 pub mod level;
 pub mod request;
+pub mod settling;
 pub mod slo;
 pub mod stat;
 pub mod warning;
@@ -27,6 +28,7 @@ pub use answer::Answers;
 pub use health::HealthEvidence;
 pub use level::{LevelSummary, summarize_level};
 pub use request::RequestMetrics;
+pub use settling::Settling;
 pub use stat::Distribution;
 pub use warning::{CheckResult, Severity, Warning};
 

@@ -5,7 +5,7 @@
 
 use crate::stat::random::RandomStream;
 use ifm_core::manifest::{
-    ClockInfo, HostInfo, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
+    ClockInfo, HostInfo, LevelEnd, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
 };
 use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
@@ -186,6 +186,7 @@ pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
                 send_end_ns: end_ns,
                 end_ns,
                 complete: true,
+                ended_by: Some(LevelEnd::Planned),
             }
         })
         .collect();
@@ -253,6 +254,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         duration_s: None,
         sessions: None,
         warmup_requests: 0,
+        early_end: None,
     };
     let term = |metric: &str, limit_ms: f64| SloTerm {
         metric: metric.to_owned(),
@@ -291,6 +293,8 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             terms: vec![term("ttft", 500.0), term("itl", 50.0)],
         },
         keep_text: false,
+        cooldown_s: None,
+        budget_s: None,
     }
 }
 

@@ -16,7 +16,7 @@ pub mod sheet;
 pub mod spec;
 
 pub use health::{ClientHealth, HealthVerdict};
-pub use manifest::{LevelInfo, Manifest, RunState};
+pub use manifest::{LevelEnd, LevelInfo, Manifest, RunState};
 pub use outcome::{Outcome, TimeoutKind};
 pub use prompt::{Message, Prompt, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Version of the run format that this build writes. Major versions are not compatible.
-pub const SCHEMA_VERSION: &str = "1.1";
+pub const SCHEMA_VERSION: &str = "1.2";
 
 /// Whether the run is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,6 +72,43 @@ pub struct ClockInfo {
     pub offset_ns: Vec<(u64, i64)>,
 }
 
+/// What ended a level.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LevelEnd {
+    /// The number of requests, the duration, or the end of the workload or schedule.
+    Planned,
+    /// The intervals were as narrow as asked.
+    Settled,
+    /// The latency target was surely missed.
+    TargetBroken,
+    /// So many requests failed that the level is surely outside every target.
+    TooManyErrors,
+    /// The time for all levels was over.
+    Budget,
+    /// The user, or a server that could not be used.
+    Stopped,
+}
+
+impl LevelEnd {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            LevelEnd::Planned => "planned",
+            LevelEnd::Settled => "settled",
+            LevelEnd::TargetBroken => "target_broken",
+            LevelEnd::TooManyErrors => "too_many_errors",
+            LevelEnd::Budget => "budget",
+            LevelEnd::Stopped => "stopped",
+        }
+    }
+
+    /// Whether the level was as long as it was meant to be.
+    pub fn is_complete(self) -> bool {
+        !matches!(self, LevelEnd::Budget | LevelEnd::Stopped)
+    }
+}
+
 /// When one level ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelInfo {
@@ -83,8 +120,11 @@ pub struct LevelInfo {
     pub send_end_ns: u64,
     /// End of the last request.
     pub end_ns: u64,
-    /// Whether it ran to its planned end.
+    /// Whether it ran to its planned end, or to one by evidence where that was asked for.
     pub complete: bool,
+    /// What ended it; absent in runs before format 1.2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_by: Option<LevelEnd>,
 }
 
 /// A file of the run folder.

@@ -296,6 +296,24 @@ pub struct LoadSpec {
     pub sessions: Option<u32>,
     /// Requests sent before the measurement.
     pub warmup_requests: u32,
+    /// What may end the level before that; absent where nothing may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub early_end: Option<EarlyEnd>,
+}
+
+/// What ends a level before its number of requests or its duration: enough evidence.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct EarlyEnd {
+    /// Half the width of the 95 % intervals of the mean gap and of the median TTFT, as a share of
+    /// the value, at or below which the level is settled; absent where that does not end it.
+    pub settled_share: Option<f64>,
+    /// Whether a latency target that is surely missed, or more failures than any target allows,
+    /// end it.
+    pub at_broken_target: bool,
+    /// Measured requests that have to be finished first.
+    pub requests_min: u32,
+    /// Seconds that have to pass first, from the first measured request.
+    pub seconds_min: f64,
 }
 
 /// Time limits of one request, seconds; absent means none.
@@ -346,6 +364,12 @@ pub struct RunSpec {
     pub slo: SloSpec,
     /// Whether generated text is stored.
     pub keep_text: bool,
+    /// Pause between two levels, seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cooldown_s: Option<f64>,
+    /// Time for all levels together, seconds: at its end nothing more is sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget_s: Option<f64>,
 }
 
 #[cfg(test)]

@@ -96,6 +96,7 @@ impl<'level> Decoder<'level> {
                 next_tick_ns = now + TICK_NS;
                 let result = sink.tick();
                 self.note_sink(result);
+                self.end_if_enough(sink);
             }
         }
         self.record_unsent(sink);
@@ -118,7 +119,15 @@ impl<'level> Decoder<'level> {
                 let record = self.finish(slot as usize, *done);
                 let result = sink.record(record);
                 self.note_sink(result);
+                self.end_if_enough(sink);
             }
+        }
+    }
+
+    /// Ends the level as its duration would, if the sink has enough.
+    fn end_if_enough(&self, sink: &dyn Sink) {
+        if sink.has_enough() {
+            self.feed.end(mono_ns());
         }
     }
 

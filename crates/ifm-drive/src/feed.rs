@@ -56,6 +56,8 @@ pub(crate) struct Feed {
     /// Monotonic time at which the shards were first told that nothing more comes; 0 before.
     send_end_ns: AtomicU64,
     exhausted: AtomicBool,
+    /// Monotonic time at which the sink had enough; 0 before.
+    enough_ns: AtomicU64,
     /// Whether requests have due times.
     is_open: bool,
     /// Requests of an open loop for which there was no time.
@@ -97,6 +99,7 @@ impl Feed {
             measure_start_ns: AtomicU64::new(0),
             send_end_ns: AtomicU64::new(0),
             exhausted: AtomicBool::new(false),
+            enough_ns: AtomicU64::new(0),
             is_open,
             unsent: Mutex::new(Vec::new()),
             ran_out: AtomicBool::new(false),
@@ -147,7 +150,11 @@ impl Feed {
             {
                 let phase = phase_of(position, self.warmup_requests);
                 let seq = first_seq.saturating_add(position);
-                self.set_aside(Prepared { seq, phase, meta, bytes: Vec::new() });
+                let skipped = Prepared { seq, phase, meta, bytes: Vec::new() };
+                if self.is_due_after_enough(&skipped) {
+                    break;
+                }
+                self.set_aside(skipped);
                 position += 1;
             }
         }
@@ -174,6 +181,21 @@ impl Feed {
     pub fn due_ns(&self, prepared: &Prepared) -> Option<u64> {
         let due_ns = prepared.meta.due_ns?;
         Some(self.measure_start_ns()?.saturating_add(due_ns))
+    }
+
+    /// Ends the level now as its duration would.
+    pub fn end(&self, now_ns: u64) {
+        let _ = self.enough_ns.compare_exchange(0, now_ns, Ordering::Relaxed, Ordering::Relaxed);
+    }
+
+    fn enough_ns(&self) -> Option<u64> {
+        Some(self.enough_ns.load(Ordering::Relaxed)).filter(|at| *at > 0)
+    }
+
+    /// Whether the level was ended before a request was due: a schedule goes on for ever.
+    fn is_due_after_enough(&self, prepared: &Prepared) -> bool {
+        let due_ns = self.due_ns(prepared).unwrap_or(u64::MAX);
+        self.enough_ns().is_some_and(|enough_ns| due_ns > enough_ns)
     }
 
     /// Puts a request in line, and waits while far enough ahead or until the level is over.
@@ -298,7 +320,7 @@ impl Feed {
 
     /// Whether nothing more is to be sent at that time.
     pub fn is_over_at(&self, now_ns: u64) -> bool {
-        if self.stop.level() > StopLevel::Run {
+        if self.stop.level() > StopLevel::Run || self.enough_ns().is_some() {
             return true;
         }
         match (self.duration_ns, self.measure_start_ns()) {

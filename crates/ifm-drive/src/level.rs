@@ -6,7 +6,7 @@ use crate::feed::Feed;
 use crate::plan::{LevelPlan, Progress, RequestSource, Sink, Stop, StopLevel};
 use crate::shard::{Shard, ShardReport};
 use crate::shared::Shared;
-use ifm_core::manifest::LevelInfo;
+use ifm_core::manifest::{LevelEnd, LevelInfo};
 use ifm_sys::{mono_ns, process_cpu_ns, thread};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -188,12 +188,15 @@ pub fn drive_level(
     let mut evidence = Evidence::of(shards, &decoder);
     evidence.process_cpu_ns = process_cpu_ns() - cpu_before;
     evidence.wall_ns = end_ns - start_ns;
+    // A sink that had enough knows why; it is for the caller to say so.
+    let is_whole = stop.level() == StopLevel::Run && decoder.gave_up.is_none();
     let info = feed.measure_start_ns().map(|measure_start_ns| LevelInfo {
         level: plan.level,
         start_ns: measure_start_ns - plan.origin_ns,
         send_end_ns: feed.send_end_ns().unwrap_or(end_ns) - plan.origin_ns,
         end_ns: end_ns - plan.origin_ns,
-        complete: stop.level() == StopLevel::Run && decoder.gave_up.is_none(),
+        complete: is_whole,
+        ended_by: Some(if is_whole { LevelEnd::Planned } else { LevelEnd::Stopped }),
     });
     Ok(LevelResult { info, evidence, workload_ended: feed.ran_out(), gave_up: decoder.gave_up })
 }

@@ -174,6 +174,13 @@ pub trait Sink: Send {
     /// # Errors
     /// As [`Sink::record`].
     fn tick(&mut self) -> Result<(), String>;
+
+    /// Whether the level may end now, before its number of requests or its duration. Asked after
+    /// each record and each tick; from the first yes on nothing new is sent, and what is in flight
+    /// finishes, as at the end of the duration.
+    fn has_enough(&self) -> bool {
+        false
+    }
 }
 
 /// How far a level is to be wound down.

@@ -11,6 +11,7 @@ use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
 use ifm_analysis::stat::Percentile;
 use ifm_analysis::warning::{CheckState, Severity};
 use ifm_analysis::{CheckResult, LevelSummary, Warning};
+use ifm_core::LevelEnd;
 use ifm_core::spec::{SloSpec, SloTerm};
 
 /// An answer: the question, the short answer, and what it rests on.
@@ -263,6 +264,17 @@ pub(crate) fn provenance(levels: &[LevelSummary]) -> String {
         levels.iter().map(|level| level.tokens.output_from.provenance().words()).collect();
     words.dedup();
     words.join("; ")
+}
+
+/// What ended a level before its planned end; absent where nothing did.
+pub(crate) fn end(end: LevelEnd) -> Option<&'static str> {
+    match end {
+        LevelEnd::Planned | LevelEnd::Stopped => None,
+        LevelEnd::Settled => Some("early: its intervals were as narrow as asked"),
+        LevelEnd::TargetBroken => Some("early: the latency target was surely missed"),
+        LevelEnd::TooManyErrors => Some("early: surely too many requests failed"),
+        LevelEnd::Budget => Some("cut at the end of the budget"),
+    }
 }
 
 /// Requests of a level in one line: `400 sent, 398 ok, 2 failed (2 http_error)`.

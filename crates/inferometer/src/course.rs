@@ -7,7 +7,9 @@ use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Finding, Next, Price, Search};
 use ifm_analysis::slo::VerdictState;
 use ifm_core::RequestRecord;
-use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec, RateCurve, RateStretch, RunSpec};
+use ifm_core::spec::{
+    ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch, RunSpec,
+};
 use std::collections::BTreeMap;
 
 /// A sweep without named levels ends after two levels that bring less than this share more.
@@ -148,6 +150,10 @@ pub struct CapacityCourse {
 
 /// Requests of a look for each user: fewer would show the ramp.
 const REQUESTS_PER_USER: u32 = 4;
+/// Requests of a look that have to be finished before it may end because the target is missed.
+const BROKEN_REQUESTS: u32 = 50;
+/// The same for each user: the first one of each is the ramp, and is not judged.
+const BROKEN_REQUESTS_PER_USER: u32 = 2;
 
 impl CapacityCourse {
     /// A search, with what every level has in common.
@@ -172,6 +178,12 @@ impl CapacityCourse {
             } else {
                 users
             },
+            early_end: Some(EarlyEnd {
+                settled_share: None,
+                at_broken_target: true,
+                requests_min: BROKEN_REQUESTS.max(users.saturating_mul(BROKEN_REQUESTS_PER_USER)),
+                seconds_min: 0.0,
+            }),
             ..self.template.clone()
         }
     }

@@ -3,7 +3,7 @@
 //! Not here: reading lists of levels (`cli`), which level follows which (`course`).
 
 use crate::exit::Failure;
-use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec, RateCurve, RateStretch};
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch};
 use ifm_workload::{Arrivals, OpenedWorkload};
 
 /// Requests that warm a server up before an open loop.
@@ -15,11 +15,50 @@ pub struct Ending {
     requests: Option<u32>,
     duration_s: Option<f64>,
     sessions: Option<u32>,
+    /// Whether nobody said how long a level lasts.
+    is_default: bool,
+    /// Half the width of the intervals at which a level is settled, as a share of the value.
+    settled_share: Option<f64>,
 }
 
 impl Ending {
     /// Seconds that a level takes when nothing is said.
     const DEFAULT_S: f64 = 20.0;
+    /// Seconds that one takes at most that ends by evidence, when nothing is said.
+    const SETTLED_S: f64 = 120.0;
+    /// Requests that have to be finished before a level is settled. With fewer, an interval tells
+    /// more of chance than of the server.
+    const SETTLED_REQUESTS: u32 = 50;
+    /// The same for each user: the first one of each is the ramp, and is not judged.
+    const SETTLED_REQUESTS_PER_USER: u32 = 5;
+    /// Seconds that have to pass before a level is settled: what comes and goes within seconds
+    /// would not show in fewer.
+    const SETTLED_AFTER_S: f64 = 5.0;
+
+    /// Ends before that too, once its intervals are narrow enough.
+    ///
+    /// # Errors
+    /// A share that is not between 0 and 1.
+    pub fn until_settled(self, share: Option<f64>) -> Result<Ending, Failure> {
+        let Some(share) = share else { return Ok(self) };
+        if !(share > 0.0 && share < 1.0) {
+            return Err(Failure::usage("--until-settled needs a share above 0 and below 100 %")
+                .hint("for example --until-settled=5%"));
+        }
+        let duration_s = if self.is_default { Some(Ending::SETTLED_S) } else { self.duration_s };
+        Ok(Ending { settled_share: Some(share), duration_s, ..self })
+    }
+
+    /// What ends a level of so many users early.
+    fn early_end(&self, users: Option<u32>) -> Option<EarlyEnd> {
+        let of_users = users.unwrap_or(0).saturating_mul(Ending::SETTLED_REQUESTS_PER_USER);
+        Some(EarlyEnd {
+            settled_share: Some(self.settled_share?),
+            at_broken_target: false,
+            requests_min: Ending::SETTLED_REQUESTS.max(of_users),
+            seconds_min: Ending::SETTLED_AFTER_S,
+        })
+    }
 
     /// As asked, and where nothing is asked when the workload ends.
     ///
@@ -30,7 +69,7 @@ impl Ending {
         duration_s: Option<f64>,
     ) -> Result<Ending, Failure> {
         let ending = Ending::new(requests, None, duration_s)?;
-        Ok(Ending { duration_s, ..ending })
+        Ok(Ending { duration_s, is_default: false, ..ending })
     }
 
     /// After a number of requests, after a number of whole conversations, after a time, or
@@ -49,8 +88,9 @@ impl Ending {
             }
         }
         let open = requests.is_none() && sessions.is_none();
+        let is_default = open && duration_s.is_none();
         let duration_s = duration_s.or(open.then_some(Ending::DEFAULT_S));
-        Ok(Ending { requests, duration_s, sessions })
+        Ok(Ending { requests, duration_s, sessions, is_default, settled_share: None })
     }
 }
 
@@ -107,6 +147,7 @@ fn load_spec(
         duration_s: level.ending.duration_s,
         sessions: level.ending.sessions,
         warmup_requests: level.warmup_requests(),
+        early_end: level.ending.early_end(level.arrivals.is_none().then_some(level.concurrency)),
     };
     if let Some(mut arrivals) = level.arrivals.clone() {
         arrivals.seed = seed;
@@ -160,5 +201,20 @@ mod tests {
         assert_eq!(ending.duration_s, Some(Ending::DEFAULT_S));
         assert_eq!(Ending::new(Some(5), None, None).unwrap().duration_s, None);
         assert!(Ending::new(Some(0), None, None).is_err());
+    }
+
+    #[test]
+    fn a_level_that_settles_has_a_longer_cap_unless_one_was_given() {
+        let ending = |requests, duration_s| {
+            Ending::new(requests, None, duration_s).unwrap().until_settled(Some(0.05)).unwrap()
+        };
+        assert_eq!(ending(None, None).duration_s, Some(Ending::SETTLED_S));
+        assert_eq!(ending(None, Some(7.0)).duration_s, Some(7.0));
+        assert_eq!(ending(Some(9), None).duration_s, None);
+        let early = |users| ending(None, None).early_end(users).unwrap().requests_min;
+        assert_eq!([early(None), early(Some(1)), early(Some(64))], [50, 50, 320]);
+        let plain = Ending::new(None, None, None).unwrap();
+        assert_eq!(plain.early_end(Some(1)), None);
+        assert!(plain.until_settled(Some(1.0)).is_err());
     }
 }

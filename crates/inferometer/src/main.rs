@@ -16,6 +16,7 @@ mod lengths;
 mod levels;
 mod monitor;
 mod output;
+mod pacing;
 mod probe;
 mod resolve;
 mod secrets;

@@ -23,6 +23,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// The latency target that answers refer to where none is named.
+const DEFAULT_SLO: &str = "ttft:p99<500ms,itl:p99<50ms";
+
 /// Everything that a session needs.
 pub struct Job {
     /// The resolved specification, which is stored.
@@ -81,7 +84,12 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tokenizer = args.workload.tokenizer()?;
     let mut asked = args.workload.request(seed, items_max(levels))?;
     let mut workload = workload_args::open(&asked, &tokenizer)?;
-    let levels = load_specs(levels, seed, &workload)?;
+    let mut levels = load_specs(levels, seed, &workload)?;
+    if args.slo.is_some() || !args.goodput.is_empty() {
+        // A target that nobody named says something about a level, and does not end it.
+        let early = levels.iter_mut().filter_map(|level| level.early_end.as_mut());
+        early.for_each(|early| early.at_broken_target = true);
+    }
     let slo = slo(args)?;
     let headers = headers(&args.headers)?;
     let extra_body = extra_body(args)?;
@@ -207,6 +215,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         },
         slo,
         keep_text: args.keep_text,
+        cooldown_s: None,
+        budget_s: None,
     };
     Ok(Job {
         spec,
@@ -282,7 +292,7 @@ fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
 
 fn slo(args: &LoadArgs) -> Result<SloSpec, Failure> {
     let parsed = match args.goodput.is_empty() {
-        true => ifm_analysis::slo::parse(&args.slo),
+        true => ifm_analysis::slo::parse(args.slo.as_deref().unwrap_or(DEFAULT_SLO)),
         false => ifm_analysis::slo::parse_goodput(&args.goodput),
     };
     parsed.map_err(|error| {

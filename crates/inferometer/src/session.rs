@@ -4,17 +4,19 @@ use crate::cli::load_args::Format;
 use crate::course::{Course, Step};
 use crate::exit::{Code, Failure};
 use crate::monitor::Monitor;
+use crate::pacing::Pacing;
 use crate::resolve::Job;
 use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::source::Source;
 use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
-use ifm_analysis::{LevelSummary, RunSummary};
+use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec};
 use ifm_core::{
-    ClientHealth, Manifest, Message, Outcome, Prompt, RequestRecord, Role, RunData, RunState,
+    ClientHealth, LevelEnd, Manifest, Message, Outcome, Prompt, RequestRecord, Role, RunData,
+    RunState,
 };
 use ifm_drive::{
     DriveError, Evidence, LevelPlan, LevelResult, Limits, Loop, Progress, Stop, StopLevel, Target,
@@ -115,11 +117,21 @@ impl Session {
 
     fn follow(&mut self, course: &mut Course, manifest: &mut Manifest) -> Ended {
         let mut index = 0;
+        let mut pacing = Pacing::new(&self.job.spec, ifm_sys::mono_ns());
         while index < self.job.spec.levels.len() {
+            if !pacing.has_room(&self.job.spec.levels[index], ifm_sys::mono_ns()) {
+                return self.over_budget(&pacing, index);
+            }
+            pacing.cool_down(&self.stop);
+            let begun_ns = ifm_sys::mono_ns();
+            let judge = Settling::new(&self.job.spec.levels[index], &self.job.spec.slo);
+            self.sink.begin_level(judge, pacing.deadline_ns());
             let result = match self.run_level(index) {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
             };
+            let took_s = (ifm_sys::mono_ns() - begun_ns) as f64 / 1e9;
+            pacing.ran(&self.job.spec.levels[index], took_s);
             // A replay ends with its trace.
             let is_replay = self.job.spec.levels[index]
                 .arrivals
@@ -128,7 +140,13 @@ impl Session {
             let ran_out = result.workload_ended && self.source.is_exhausted() && !is_replay;
             self.evidence.merge(&result.evidence);
             manifest.levels.extend(result.info.map(|mut info| {
-                info.complete &= !ran_out;
+                let early = self.sink.ended_by();
+                info.complete &= !ran_out && early.is_none_or(LevelEnd::is_complete);
+                info.ended_by = match early {
+                    _ if ran_out => Some(LevelEnd::Stopped),
+                    Some(_) if info.ended_by == Some(LevelEnd::Planned) => early,
+                    _ => info.ended_by,
+                };
                 info
             }));
             if let Err(error) = self.sink.writer.checkpoint_manifest(manifest) {
@@ -171,7 +189,18 @@ impl Session {
                 }
             }
         }
-        Ended::Planned
+        match self.sink.ended_by() {
+            Some(LevelEnd::Budget) => self.over_budget(&pacing, index),
+            _ => Ended::Planned,
+        }
+    }
+
+    /// The budget is over: the levels from `index` on are left out.
+    fn over_budget(&self, pacing: &Pacing, index: usize) -> Ended {
+        let left_out = self.job.spec.levels.get(index..).unwrap_or_default();
+        let reason = pacing.over(&left_out.iter().map(load_words).collect::<Vec<_>>());
+        terminal::warn(&reason);
+        Ended::Early(reason)
     }
 
     fn run_level(&mut self, index: usize) -> Result<LevelResult, DriveError> {

@@ -1,7 +1,8 @@
 //! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
 
 use crate::terminal;
-use ifm_core::RequestRecord;
+use ifm_analysis::Settling;
+use ifm_core::{LevelEnd, RequestRecord};
 use ifm_drive::Sink;
 use ifm_store::RunWriter;
 
@@ -13,12 +14,36 @@ pub struct RunSink {
     pub records: Vec<RequestRecord>,
     lines: bool,
     keep_text: bool,
+    /// Tells when the level has told enough.
+    judge: Option<Settling>,
+    /// When the level is cut off, nanoseconds on the monotonic clock.
+    deadline_ns: Option<u64>,
+    /// What ended the level before its planned end.
+    ended_by: Option<LevelEnd>,
 }
 
 impl RunSink {
     /// A sink that also prints a line of JSON per request, and keeps generated texts, if asked to.
     pub fn new(writer: RunWriter, lines: bool, keep_text: bool) -> RunSink {
-        RunSink { writer, records: Vec::new(), lines, keep_text }
+        RunSink {
+            writer,
+            records: Vec::new(),
+            lines,
+            keep_text,
+            judge: None,
+            deadline_ns: None,
+            ended_by: None,
+        }
+    }
+
+    /// Begins a level that may end before its planned end.
+    pub fn begin_level(&mut self, judge: Option<Settling>, deadline_ns: Option<u64>) {
+        (self.judge, self.deadline_ns, self.ended_by) = (judge, deadline_ns, None);
+    }
+
+    /// What ended the level before its planned end, if anything did.
+    pub fn ended_by(&self) -> Option<LevelEnd> {
+        self.ended_by
     }
 }
 
@@ -33,11 +58,22 @@ impl Sink for RunSink {
             // A reader that has gone wants no more lines; the run goes on.
             self.lines = terminal::print(&format!("{}\n", ifm_report::request_line(&record)));
         }
+        if self.ended_by.is_none() {
+            self.ended_by = self.judge.as_mut().and_then(|judge| judge.add(&record));
+        }
         self.records.push(record);
         Ok(())
     }
 
     fn tick(&mut self) -> Result<(), String> {
-        self.writer.tick(ifm_sys::mono_ns()).map_err(|error| error.to_string())
+        let now_ns = ifm_sys::mono_ns();
+        if self.ended_by.is_none() && self.deadline_ns.is_some_and(|deadline| now_ns >= deadline) {
+            self.ended_by = Some(LevelEnd::Budget);
+        }
+        self.writer.tick(now_ns).map_err(|error| error.to_string())
+    }
+
+    fn has_enough(&self) -> bool {
+        self.ended_by.is_some()
     }
 }

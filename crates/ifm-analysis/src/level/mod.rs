@@ -22,7 +22,7 @@ use crate::goodput::Goodput;
 use crate::slo::{self, Verdict};
 use crate::stat::distribution::DEFAULT_PERCENTILES;
 use ifm_core::spec::{LoadSpec, RunSpec};
-use ifm_core::{LevelInfo, Outcome, Phase, RequestRecord};
+use ifm_core::{LevelEnd, LevelInfo, Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
 use throughput::Target;
 
@@ -35,6 +35,8 @@ pub struct LevelSummary {
     pub asked: Option<LoadSpec>,
     /// Whether the level ran to its planned end; absent while it is not known.
     pub complete: Option<bool>,
+    /// What ended it; absent where it was not stored.
+    pub ended_by: Option<LevelEnd>,
     /// Requests by how they ended.
     pub counts: Counts,
     /// From the first start to the last end; absent if nothing was sent.
@@ -167,6 +169,7 @@ pub(crate) fn summarize_measured(
     LevelSummary {
         level,
         complete: info.map(|info| info.complete),
+        ended_by: info.and_then(|info| info.ended_by),
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
         turns: turns::by_turn(measured, &percentiles),

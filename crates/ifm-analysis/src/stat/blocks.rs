@@ -23,38 +23,70 @@ const VALUES_MIN: usize = 8;
 /// two users do: the length is then 1, which overstates the spread. None for fewer than 8 values and
 /// for one that is no number; 1 for values that are all the same.
 pub fn block_length(values: &[f64]) -> Option<f64> {
-    let n = values.len();
-    if n < VALUES_MIN || values.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    let size = n as f64;
+    let dependence = Dependence::of(values)?;
+    let size = values.len() as f64;
     let longest = (3.0 * size.sqrt()).min(size / 3.0).ceil();
-    let quiet_lags = 5.max(size.log10() as usize);
-    let lags = (size.sqrt().ceil() as usize + quiet_lags).min(n - 1);
-    let covariance = autocovariances(values, lags);
-    let variance = covariance.first().copied().unwrap_or(0.0);
-    if variance <= 0.0 {
-        return Some(1.0);
-    }
-    let limit = 2.0 * (size.log10() / size).sqrt();
-    let is_quiet = |value: &f64| (value / variance).abs() < limit;
-    let after = covariance.get(1..).unwrap_or_default();
-    let quiet_from =
-        after.windows(quiet_lags.min(after.len().max(1))).position(|run| run.iter().all(is_quiet));
-    let bandwidth = quiet_from.map_or(lags, |lag| (2 * (lag + 1)).min(lags));
-    let (mut spread, mut long_run) = (0.0, variance);
-    for (lag, value) in covariance.iter().enumerate().take(bandwidth + 1).skip(1) {
-        let place = lag as f64 / bandwidth as f64;
-        let weight = if place <= 0.5 { 1.0 } else { 2.0 * (1.0 - place) };
-        spread += 2.0 * weight * lag as f64 * value;
-        long_run += 2.0 * weight * value;
-    }
-    if long_run <= variance {
+    let long_run = dependence.long_run;
+    if long_run <= dependence.variance {
         // The values make up for each other: single ones vary more than blocks would, and are safe.
         return Some(1.0);
     }
-    let ratio = spread * spread / (long_run * long_run);
+    let ratio = dependence.spread * dependence.spread / (long_run * long_run);
     Some((ratio * size).cbrt().clamp(1.0, longest))
+}
+
+/// How many times as large the variance of the mean is as it would be for independent values: at
+/// least 1, and 1 for values that are all the same.
+///
+/// `(R(0) + 2 sum lambda(k/M) R(k)) / R(0)` over the autocovariances R up to the lag M of
+/// [`block_length`], with its weights. Source: Politis and Romano (1995). Below 1, where values
+/// make up for those before, 1 is taken. None as for [`block_length`].
+pub fn variance_inflation(values: &[f64]) -> Option<f64> {
+    let dependence = Dependence::of(values)?;
+    let is_flat = dependence.variance <= 0.0;
+    Some(if is_flat { 1.0 } else { (dependence.long_run / dependence.variance).max(1.0) })
+}
+
+/// What the autocovariances of values say together.
+struct Dependence {
+    /// R(0).
+    variance: f64,
+    /// The sum of all weighted autocovariances: n times the variance of the mean.
+    long_run: f64,
+    /// The same with each lag as a factor: G of the block length.
+    spread: f64,
+}
+
+impl Dependence {
+    fn of(values: &[f64]) -> Option<Dependence> {
+        let n = values.len();
+        if n < VALUES_MIN || values.iter().any(|value| !value.is_finite()) {
+            return None;
+        }
+        let size = n as f64;
+        let quiet_lags = 5.max(size.log10() as usize);
+        let lags = (size.sqrt().ceil() as usize + quiet_lags).min(n - 1);
+        let covariance = autocovariances(values, lags);
+        let variance = covariance.first().copied().unwrap_or(0.0);
+        if variance <= 0.0 {
+            return Some(Dependence { variance: 0.0, long_run: 0.0, spread: 0.0 });
+        }
+        let limit = 2.0 * (size.log10() / size).sqrt();
+        let is_quiet = |value: &f64| (value / variance).abs() < limit;
+        let after = covariance.get(1..).unwrap_or_default();
+        let quiet_from = after
+            .windows(quiet_lags.min(after.len().max(1)))
+            .position(|run| run.iter().all(is_quiet));
+        let bandwidth = quiet_from.map_or(lags, |lag| (2 * (lag + 1)).min(lags));
+        let (mut spread, mut long_run) = (0.0, variance);
+        for (lag, value) in covariance.iter().enumerate().take(bandwidth + 1).skip(1) {
+            let place = lag as f64 / bandwidth as f64;
+            let weight = if place <= 0.5 { 1.0 } else { 2.0 * (1.0 - place) };
+            spread += 2.0 * weight * lag as f64 * value;
+            long_run += 2.0 * weight * value;
+        }
+        Some(Dependence { variance, long_run, spread })
+    }
 }
 
 /// Autocovariances from lag 0 to `lags`, each a sum divided by n.
@@ -157,6 +189,20 @@ mod tests {
             let found = block_length(&values).expect("values");
             assert!((found / expect - 1.0).abs() < 1e-6, "{memory}: {found}");
         }
+    }
+
+    #[test]
+    fn the_inflation_is_that_of_the_law() {
+        // Of x = memory · x before + noise: (1 + memory) / (1 - memory).
+        for (memory, expect) in [(0.0, 1.0), (0.5, 3.0), (0.8, 9.0)] {
+            let mean = (0..20)
+                .filter_map(|seed| variance_inflation(&series(2_000, memory, seed)))
+                .sum::<f64>()
+                / 20.0;
+            assert!((mean / expect - 1.0).abs() < 0.2, "{memory}: {mean}");
+        }
+        assert_eq!(variance_inflation(&[3.0; 9]), Some(1.0));
+        assert_eq!(variance_inflation(&[1.0, f64::NAN, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]), None);
     }
 
     #[test]

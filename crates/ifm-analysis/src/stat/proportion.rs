@@ -15,14 +15,18 @@ pub fn share_interval(hits: u64, n: u64, confidence: f64) -> Option<Estimate> {
         return None;
     }
     let z = normal_upper_quantile(tail(confidence)?);
-    let (size, share) = (n as f64, hits as f64 / n as f64);
+    Some(wilson(hits as f64 / n as f64, n as f64, z))
+}
+
+/// The same for a share of `size` trials, which need not be a whole number, at `z` standard errors.
+pub(crate) fn wilson(share: f64, size: f64, z: f64) -> Estimate {
     let middle = (share + z * z / (2.0 * size)) / (1.0 + z * z / size);
     let reach = z / (1.0 + z * z / size)
         * (share * (1.0 - share) / size + z * z / (4.0 * size * size)).sqrt();
     // With no hits, or only hits, one bound is the share itself, which rounding may miss.
-    let low = if hits == 0 { 0.0 } else { (middle - reach).max(0.0) };
-    let high = if hits == n { 1.0 } else { (middle + reach).min(1.0) };
-    Some(Estimate { value: share, low, high })
+    let low = if share <= 0.0 { 0.0 } else { (middle - reach).max(0.0) };
+    let high = if share >= 1.0 { 1.0 } else { (middle + reach).min(1.0) };
+    Estimate { value: share, low, high }
 }
 
 /// The difference of two shares, second minus first, with the interval that Newcombe (1998) makes

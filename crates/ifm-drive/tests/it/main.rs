@@ -5,6 +5,7 @@
 
 mod conformance;
 mod conversations;
+mod enough;
 mod limits;
 mod lines;
 mod open_loop;

@@ -114,6 +114,7 @@ fn level(level: &LevelSummary) -> Value {
         .set_known("concurrency_asked", level.concurrency_asked())
         .set_known("req_per_s_asked", rate_of(level.load()))
         .set_known("complete", level.complete)
+        .set_known("ended_by", level.ended_by.map(ifm_core::LevelEnd::word))
         .set("requests", requests.take())
         .set_known("steady", level.steady.as_ref().map(|steady| window(steady, level.generates)))
         .set_known("steady_absent_because", level.steady_absent_because.as_deref())

@@ -15,6 +15,7 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     let mut lines = vec![fact("load", &load_words(level.load()))];
     lines.push(fact("requests", &accounting(level)));
+    lines.extend(level.ended_by.and_then(crate::words::end).map(|words| fact("ended", words)));
     for window in [&level.steady, &level.whole].into_iter().flatten() {
         lines.push(fact(window.window.kind.word(), &rates(window, level.generates)));
     }

@@ -142,10 +142,10 @@ fn foreign_and_future_files_are_told_apart() {
     check(&future, "format version 3, this build reads 1 to 2");
 
     let head = String::from_utf8(scene.read(MANIFEST_FILE)).unwrap();
-    scene.write(MANIFEST_FILE, head.replace("\"1.1\"", "\"2.3\"").as_bytes());
+    scene.write(MANIFEST_FILE, head.replace("\"1.2\"", "\"2.3\"").as_bytes());
     let error = scene.open_error();
     assert!(error.contains("format version 2.3, this build reads 1.x"), "{error}");
-    scene.write(MANIFEST_FILE, head.replace("\"1.1\"", "\"1.9\"").as_bytes());
+    scene.write(MANIFEST_FILE, head.replace("\"1.2\"", "\"1.9\"").as_bytes());
     assert!(scene.run().manifest.is_ok());
     scene.write(MANIFEST_FILE, b"{}");
     assert!(scene.open_error().contains("no field schema_version"));

@@ -2,12 +2,12 @@
 
 use ifm_core::health::{ClientHealth, HealthVerdict, SpanQuantiles};
 use ifm_core::manifest::{
-    ClockInfo, HostInfo, LevelInfo, Manifest, RunState, SCHEMA_VERSION, SentWorkload, ServerInfo,
-    TemplatePlace, ToolInfo,
+    ClockInfo, HostInfo, LevelEnd, LevelInfo, Manifest, RunState, SCHEMA_VERSION, SentWorkload,
+    ServerInfo, TemplatePlace, ToolInfo,
 };
 use ifm_core::spec::{
-    Api, ArrivalLaw, ArrivalSpec, LimitSpec, LoadSpec, RateCurve, RateStretch, RunSpec, SloSpec,
-    SloTerm, TargetSpec, WorkloadSpec,
+    Api, ArrivalLaw, ArrivalSpec, EarlyEnd, LimitSpec, LoadSpec, RateCurve, RateStretch, RunSpec,
+    SloSpec, SloTerm, TargetSpec, WorkloadSpec,
 };
 use ifm_core::{
     CountSource, Counted, Outcome, Phase, RequestRecord, Series, TimeoutKind, TokenEvents,
@@ -50,6 +50,7 @@ pub fn manifest(run_id: &str) -> Manifest {
             send_end_ns: 900 * MS,
             end_ns: 950 * MS,
             complete: true,
+            ended_by: Some(LevelEnd::Settled),
         }],
         prompts_sha256: Some("00".repeat(32)),
         workload: Some(sent_workload()),
@@ -116,6 +117,12 @@ fn spec() -> RunSpec {
             duration_s: None,
             sessions: None,
             warmup_requests: 1,
+            early_end: Some(EarlyEnd {
+                settled_share: Some(0.05),
+                at_broken_target: true,
+                requests_min: 50,
+                seconds_min: 5.0,
+            }),
         }],
         limits: LimitSpec {
             connect_s: Some(5.0),
@@ -128,6 +135,8 @@ fn spec() -> RunSpec {
             terms: vec![SloTerm { metric: "ttft".to_string(), percentile: 99.0, limit_ms: 500.0 }],
         },
         keep_text: true,
+        cooldown_s: Some(5.0),
+        budget_s: Some(300.0),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::duration::seconds;
 use super::levels::level;
 use super::load_args::LoadArgs;
+use super::pacing_args::PacingArgs;
 use crate::course::{CapacityCourse, Course, Worth};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
@@ -56,6 +57,9 @@ pub struct CapacityArgs {
     /// GPUs of the server, for --price
     #[arg(long, default_value_t = 1.0, value_name = "N")]
     gpus: f64,
+
+    #[command(flatten)]
+    pacing: PacingArgs,
 }
 
 /// Runs the command.
@@ -85,6 +89,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         return Err(Failure::usage("a capacity needs a latency target")
             .hint("for example --slo \"ttft:p99<500ms,itl:p99<50ms\""));
     }
+    args.pacing.set(&mut job.spec);
     let template = job.spec.levels[0].clone();
     let course = CapacityCourse::new(search, template, args.looks, args.requests, worth);
     job.spec.levels = vec![course.look_at(args.start, true)];

@@ -23,6 +23,12 @@ pub struct EndingArgs {
     #[arg(short = 'z', long, aliases = ["max-seconds", "benchmark-duration", "time-limit"], value_parser = seconds, value_name = "SPAN")]
     duration: Option<f64>,
 
+    /// End a level before that once the 95 % intervals of the mean gap and of the median TTFT lie
+    /// within this share of their values, once a --slo is surely missed, or once more than 1 % of
+    /// the requests surely fail [default: 5%; the longest duration is then 120s]
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "5%", value_parser = share, value_name = "SHARE")]
+    until_settled: Option<f64>,
+
     /// Requests sent before each measurement [default: one per user]
     #[arg(short = 'w', long, aliases = ["num-warmups", "warmup-request-count"], value_name = "N")]
     warmup: Option<u32>,
@@ -44,6 +50,7 @@ impl EndingArgs {
             true => Ending::with_workload(self.requests, self.duration)?,
             false => Ending::new(self.requests, self.sessions, self.duration)?,
         };
+        let ending = ending.until_settled(self.until_settled)?;
         let level = |arrivals| LevelRequest {
             concurrency: in_flight_max,
             arrivals: Some(arrivals),
@@ -58,7 +65,8 @@ impl EndingArgs {
     /// # Errors
     /// A level of no request.
     pub fn levels(&self, concurrencies: &[u32]) -> Result<Vec<LevelRequest>, Failure> {
-        let ending = Ending::new(self.requests, self.sessions, self.duration)?;
+        let ending = Ending::new(self.requests, self.sessions, self.duration)?
+            .until_settled(self.until_settled)?;
         let level = |&concurrency: &u32| LevelRequest {
             concurrency,
             arrivals: None,
@@ -66,5 +74,28 @@ impl EndingArgs {
             warmup: self.warmup,
         };
         Ok(concurrencies.iter().map(level).collect())
+    }
+}
+
+/// Reads a share: `5%`, `0.05`.
+fn share(text: &str) -> Result<f64, String> {
+    let (number, scale) = match text.strip_suffix('%') {
+        Some(number) => (number, 0.01),
+        None => (text, 1.0),
+    };
+    match number.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value * scale),
+        _ => Err("expected a share such as 5% or 0.05".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::share;
+
+    #[test]
+    fn shares_are_read_in_percent_and_as_numbers() {
+        assert_eq!((share("5%"), share("0.05")), (Ok(0.05), Ok(0.05)));
+        assert!(share("five").is_err() && share("").is_err() && share("inf").is_err());
     }
 }

@@ -131,14 +131,9 @@ pub struct LoadArgs {
     #[arg(help_heading = "Time limits", long, value_parser = seconds, value_name = "SPAN")]
     pub timeout: Option<f64>,
 
-    /// Latency target for the answers, e.g. ttft:p99<500ms,itl:p99<50ms
-    #[arg(
-        help_heading = "Results",
-        long,
-        default_value = "ttft:p99<500ms,itl:p99<50ms",
-        value_name = "TERMS"
-    )]
-    pub slo: String,
+    /// Latency target for the answers [default: ttft:p99<500ms,itl:p99<50ms]
+    #[arg(help_heading = "Results", long, value_name = "TERMS")]
+    pub slo: Option<String>,
 
     #[arg(long, hide = true, num_args = 1.., value_name = "TERM", conflicts_with = "slo")]
     pub goodput: Vec<String>,

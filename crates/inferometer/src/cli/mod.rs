@@ -13,6 +13,7 @@ pub mod gate;
 pub mod import;
 pub mod levels;
 pub mod load_args;
+pub mod pacing_args;
 pub mod probe;
 pub mod rank;
 mod repeats;

@@ -4,6 +4,7 @@ use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
 use super::levels;
 use super::load_args::LoadArgs;
+use super::pacing_args::PacingArgs;
 use super::repeats::RepeatArgs;
 use crate::course::Course;
 use crate::exit::{Code, Failure};
@@ -42,6 +43,9 @@ pub struct SweepArgs {
 
     #[command(flatten)]
     ending: EndingArgs,
+
+    #[command(flatten)]
+    pacing: PacingArgs,
 }
 
 /// Loads without a number of their own.
@@ -84,6 +88,7 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     }
     let levels = args.repeats.spread(&levels, args.load.workload.seed.unwrap_or(0));
     let mut job = resolve(&args.load, &levels, words)?;
+    args.pacing.set(&mut job.spec);
     if args.profile == Some(Profile::Sweep) {
         let law = args.arrivals.law()?;
         job.course = Course::Between { points: args.points, law };

@@ -7,6 +7,7 @@ mod bad_input;
 mod comparison;
 mod demo;
 mod documents;
+mod endings;
 mod lengths;
 mod load;
 mod loads;

@@ -1,0 +1,100 @@
+//! A level that its sink ends: nothing new is sent, what is in flight finishes.
+
+use crate::support::{Same, plan, post};
+use ifm_core::{LevelEnd, Outcome, RequestRecord};
+use ifm_drive::{
+    LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop, drive_level,
+};
+use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
+use std::sync::Arc;
+
+const MS: u64 = 1_000_000;
+
+/// Has enough after so many records.
+struct Sated(Vec<RequestRecord>, usize);
+
+impl Sink for Sated {
+    fn record(&mut self, record: RequestRecord) -> Result<(), String> {
+        self.0.push(record);
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn has_enough(&self) -> bool {
+        self.0.len() >= self.1
+    }
+}
+
+fn server(answer_ns: u64) -> Paced {
+    let pace = Pace { ttft_ns: answer_ns, itl_ns: MS, coalesce: false, burst: 1, usage: true };
+    run_paced(PacedOptions::for_benchmarks(pace)).expect("a server")
+}
+
+fn drive(plan: &LevelPlan, source: &mut dyn RequestSource) -> Vec<RequestRecord> {
+    let mut sink = Sated(Vec::new(), 5);
+    let progress = Arc::new(Progress::default());
+    let result = drive_level(plan, source, &mut sink, &Stop::default(), &progress)
+        .expect("a level that runs");
+    let info = result.info.expect("something was measured");
+    assert!(info.complete && info.ended_by == Some(LevelEnd::Planned), "{info:?}");
+    assert!(!result.workload_ended && result.gave_up.is_none());
+    assert!(sink.0.iter().all(|record| record.start_ns <= info.send_end_ns));
+    sink.0
+}
+
+#[test]
+fn what_is_in_flight_finishes_and_nothing_new_is_sent() {
+    let server = server(20 * MS);
+    let plan = LevelPlan { slots: 4, requests: Some(10_000), ..plan(server.address()) };
+    let records = drive(&plan, &mut Same(post("/v1/chat/completions")));
+    // The fifth answer ends it; each of four slots may have begun another one by then.
+    assert!((5..=20).contains(&records.len()), "{}", records.len());
+    assert!(records.iter().all(|record| record.outcome.is_ok()), "none is cut off");
+}
+
+/// Requests 5 ms apart, for ever.
+struct Endless(u32, Vec<u8>);
+
+impl RequestSource for Endless {
+    fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        buffer.clear();
+        buffer.extend_from_slice(&self.1);
+        Ok(self.skip().map_or(Offer::End, Offer::Request))
+    }
+
+    fn skip(&mut self) -> Option<RequestMeta> {
+        let item = self.0;
+        self.0 += 1;
+        Some(RequestMeta {
+            item,
+            due_ns: Some(u64::from(item) * 5 * MS),
+            turn: None,
+            prompt_tokens_asked: None,
+            output_tokens_asked: None,
+            results_asked: None,
+        })
+    }
+}
+
+#[test]
+fn what_was_due_by_then_and_found_no_room_is_told_and_what_was_not_is_not() {
+    // One slot and answers of 40 ms: of what is due in the 200 ms of five answers most waits.
+    let server = server(40 * MS);
+    let plan = LevelPlan { arrivals: Loop::Open, requests: None, ..plan(server.address()) };
+    let records = drive(&plan, &mut Endless(0, post("/v1/chat/completions")));
+    let ok = records.iter().filter(|record| record.outcome.is_ok()).count();
+    let dropped: Vec<_> =
+        records.iter().filter(|record| record.outcome == Outcome::Dropped).collect();
+    assert_eq!(ok + dropped.len(), records.len());
+    assert!((5..=6).contains(&ok), "{ok}");
+    assert!(dropped.len() >= 30, "{}", dropped.len());
+    // Everything that was due is accounted for, and no more: the schedule has no end.
+    let mut items: Vec<u32> = records.iter().map(|record| record.item).collect();
+    items.sort_unstable();
+    assert!(items.iter().enumerate().all(|(place, item)| place == *item as usize), "{items:?}");
+    let end_ns = dropped.iter().map(|record| record.end_ns).max();
+    assert!(dropped.iter().all(|record| Some(record.due_ns) <= end_ns));
+}

@@ -1,0 +1,157 @@
+//! The time around levels: the pause between two of them, and a budget for all.
+//!
+//! Not here: what a level takes from its own specification (`levels`), which one comes next
+//! (`course`).
+
+use ifm_core::spec::{LoadSpec, RunSpec};
+use ifm_drive::{Stop, StopLevel};
+use std::time::Duration;
+
+/// How often a pause looks whether it is to be cut short.
+const STEP: Duration = Duration::from_millis(50);
+const NS_PER_S: f64 = 1e9;
+
+/// Keeps the pause between levels and the budget.
+#[derive(Debug)]
+pub struct Pacing {
+    cooldown_s: f64,
+    budget_s: Option<f64>,
+    begun_ns: u64,
+    /// Levels that have run, and how long they took, seconds.
+    past: Vec<(LoadSpec, f64)>,
+}
+
+impl Pacing {
+    /// For a run that begins now, nanoseconds on the monotonic clock.
+    pub fn new(spec: &RunSpec, now_ns: u64) -> Pacing {
+        let cooldown_s = spec.cooldown_s.unwrap_or(0.0);
+        Pacing { cooldown_s, budget_s: spec.budget_s, begun_ns: now_ns, past: Vec::new() }
+    }
+
+    /// When the budget ends, nanoseconds on the monotonic clock.
+    pub fn deadline_ns(&self) -> Option<u64> {
+        Some(self.begun_ns.saturating_add((self.budget_s? * NS_PER_S) as u64))
+    }
+
+    /// Notes that a level has run.
+    pub fn ran(&mut self, load: &LoadSpec, seconds: f64) {
+        self.past.push((load.clone(), seconds));
+    }
+
+    /// Whether a level can be begun now and end inside the budget, as far as that is known. The
+    /// first one always can.
+    pub fn has_room(&self, load: &LoadSpec, now_ns: u64) -> bool {
+        let Some(deadline_ns) = self.deadline_ns().filter(|_| !self.past.is_empty()) else {
+            return true;
+        };
+        let left_s = deadline_ns.saturating_sub(now_ns) as f64 / NS_PER_S;
+        left_s > self.cooldown_s + least_seconds(load, &self.past)
+    }
+
+    /// Waits between two levels, unless the run is to stop.
+    pub fn cool_down(&self, stop: &Stop) {
+        let until_ns = ifm_sys::mono_ns().saturating_add((self.cooldown_s * NS_PER_S) as u64);
+        if self.past.is_empty() {
+            return;
+        }
+        loop {
+            let left_ns = until_ns.saturating_sub(ifm_sys::mono_ns());
+            if left_ns == 0 || stop.level() > StopLevel::Run {
+                return;
+            }
+            std::thread::sleep(STEP.min(Duration::from_nanos(left_ns)));
+        }
+    }
+
+    /// What the end of the budget left out, in a sentence.
+    pub fn over(&self, left_out: &[String]) -> String {
+        let budget_s = self.budget_s.unwrap_or(0.0);
+        match left_out {
+            [] => format!("the budget of {budget_s} s ended during the last level"),
+            _ => format!("the budget of {budget_s} s ended; left out: {}", left_out.join(", ")),
+        }
+    }
+}
+
+/// What a level takes at least, seconds: as long as the same load took before; else its duration,
+/// and what the last level took for warm-up and drain; 0 where requests alone end it, because how
+/// fast they go nobody knows.
+fn least_seconds(load: &LoadSpec, past: &[(LoadSpec, f64)]) -> f64 {
+    if let Some((_, seconds)) = past.iter().rev().find(|(before, _)| is_alike(before, load)) {
+        return *seconds;
+    }
+    let around_s = past.last().map_or(0.0, |(before, seconds)| {
+        // A level that ended early took less than its duration: then nothing is known.
+        before.duration_s.map_or(0.0, |duration_s| (seconds - duration_s).max(0.0))
+    });
+    match (load.early_end, load.duration_s) {
+        (Some(early), Some(duration_s)) => early.seconds_min.min(duration_s),
+        (Some(_), None) => 0.0,
+        (None, Some(duration_s)) if load.requests.is_none() && load.sessions.is_none() => {
+            duration_s + around_s
+        }
+        (None, _) => 0.0,
+    }
+}
+
+/// Whether two levels are the same load: a repeat has a seed of its own.
+fn is_alike(a: &LoadSpec, b: &LoadSpec) -> bool {
+    let without_seed = |load: &LoadSpec| {
+        let mut load = load.clone();
+        load.arrivals.iter_mut().for_each(|arrivals| arrivals.seed = 0);
+        load
+    };
+    without_seed(a) == without_seed(b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::spec::EarlyEnd;
+
+    fn load(concurrency: u32, duration_s: Option<f64>) -> LoadSpec {
+        LoadSpec {
+            concurrency,
+            arrivals: None,
+            requests: None,
+            duration_s,
+            sessions: None,
+            warmup_requests: 0,
+            early_end: None,
+        }
+    }
+
+    #[test]
+    fn what_a_level_takes_is_known_from_before_or_from_its_duration() {
+        let past = [(load(1, Some(20.0)), 21.5), (load(2, Some(20.0)), 23.0)];
+        assert_eq!(least_seconds(&load(1, Some(20.0)), &past), 21.5, "the same load");
+        assert_eq!(least_seconds(&load(4, Some(20.0)), &past), 23.0, "3 s around the last one");
+        assert_eq!(least_seconds(&load(4, Some(20.0)), &[]), 20.0);
+        assert_eq!(least_seconds(&load(4, None), &past), 0.0, "requests alone");
+        let early = EarlyEnd {
+            settled_share: Some(0.05),
+            at_broken_target: false,
+            requests_min: 50,
+            seconds_min: 5.0,
+        };
+        let settling = LoadSpec { early_end: Some(early), ..load(4, Some(120.0)) };
+        assert_eq!(least_seconds(&settling, &past), 5.0);
+    }
+
+    #[test]
+    fn no_level_begins_that_cannot_end_in_time() {
+        let mut pacing =
+            Pacing { cooldown_s: 2.0, budget_s: Some(50.0), begun_ns: 0, past: Vec::new() };
+        let s = |seconds: u64| seconds * 1_000_000_000;
+        assert_eq!(pacing.deadline_ns(), Some(s(50)));
+        assert!(pacing.has_room(&load(1, Some(60.0)), 0), "the first one always begins");
+        pacing.ran(&load(1, Some(20.0)), 20.0);
+        assert!(pacing.has_room(&load(2, Some(20.0)), s(27)));
+        assert!(!pacing.has_room(&load(2, Some(20.0)), s(28)));
+        assert!(pacing.has_room(&load(2, None), s(47)));
+        assert!(!pacing.has_room(&load(2, None), s(50)));
+        assert!(pacing.over(&["2 users".to_owned()]).ends_with("left out: 2 users"));
+        let unbounded = Pacing { budget_s: None, ..pacing };
+        assert!(unbounded.has_room(&load(2, Some(1e9)), s(1_000_000)));
+    }
+}

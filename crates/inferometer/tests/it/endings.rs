@@ -1,0 +1,84 @@
+//! Levels that end before their planned end: by evidence, or by a budget.
+
+use crate::support::{paced, run, stderr, stdout};
+use serde_json::Value;
+use std::path::Path;
+
+/// Runs a command against a server with answers of two tokens: TTFT 5 ms, gap 1 ms.
+fn measured(folder: &Path, command: &str, flags: &[&str]) -> (Value, String) {
+    let server = paced(5, 1);
+    let url = format!("http://{}", server.address());
+    let words = [&[command, &url, "-W", "16/2", "--json"], flags].concat();
+    let output = run(folder, &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document = serde_json::from_str(&stdout(&output)).unwrap();
+    (document, stderr(&output))
+}
+
+fn levels(document: &Value) -> &[Value] {
+    document["levels"].as_array().map_or(&[], Vec::as_slice)
+}
+
+#[test]
+fn a_level_that_is_settled_sends_fewer_requests_than_it_might() {
+    let folder = tempfile::tempdir().unwrap();
+    // A host that stands still makes single answers slow; half of all is far away from that.
+    let flags = ["-c", "2", "-n", "1000000", "--until-settled=50%"];
+    let (document, _) = measured(folder.path(), "run", &flags);
+    let level = &levels(&document)[0];
+    assert_eq!(level["ended_by"], "settled", "{level}");
+    assert_eq!(level["complete"], true);
+    let requests = &level["requests"];
+    assert!(requests["sent"].as_u64().unwrap() < 1_000_000);
+    assert_eq!(requests["sent"], requests["ok"], "what was in flight finished: {requests}");
+    assert_eq!(document["run"]["state"], "complete");
+    let shown = run(folder.path(), &["report", "last"]);
+    assert!(stdout(&shown).contains("as narrow as asked"), "{}", stdout(&shown));
+}
+
+#[test]
+fn a_look_ends_once_the_target_is_surely_missed() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["--slo", "ttft:p50<1ms", "-n", "100000", "--max-users", "2"];
+    let (document, _) = measured(folder.path(), "capacity", &flags);
+    assert_eq!(document["users_outside"], 1, "{document}");
+    let sent: u64 = document["loads"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|load| load["requests"].as_u64().unwrap())
+        .sum();
+    assert!((50..1_000).contains(&sent), "{sent} of 100000");
+}
+
+#[test]
+fn a_budget_leaves_levels_out_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-c", "1,2", "-z", "1", "--budget", "1500ms", "--cooldown", "10ms"];
+    let (document, said) = measured(folder.path(), "sweep", &flags);
+    assert_eq!(levels(&document).len(), 1);
+    assert_eq!(levels(&document)[0]["ended_by"], "planned");
+    assert_eq!(document["run"]["state"], "partial");
+    assert!(said.contains("left out: 2 users"), "{said}");
+}
+
+#[test]
+fn a_level_under_way_is_cut_at_the_budget() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-c", "1", "-n", "1000000", "--budget", "1s"];
+    let (document, said) = measured(folder.path(), "sweep", &flags);
+    let level = &levels(&document)[0];
+    assert_eq!((&level["ended_by"], &level["complete"]), (&"budget".into(), &false.into()));
+    assert!(level["requests"]["sent"].as_u64().unwrap() < 1_000_000);
+    assert!(said.contains("ended during the last level"), "{said}");
+}
+
+#[test]
+fn what_cannot_settle_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for share in ["0", "100%", "five", "-1"] {
+        let flag = format!("--until-settled={share}");
+        let output = run(folder.path(), &["run", "http://127.0.0.1:9", &flag]);
+        assert_eq!(output.status.code(), Some(2), "{share}: {}", stderr(&output));
+    }
+}

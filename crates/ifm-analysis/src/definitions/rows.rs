@@ -64,6 +64,7 @@ fn request(record: &RequestRecord, origin_ns: u64) -> SheetRequest {
     let has_gaps = ok && record.streamed && !at_ns.is_empty();
     SheetRequest {
         start_s: Some(record.start_ns.saturating_sub(origin_ns) as f64 / NS_PER_S),
+        client_queue_ms: Some(record.start_ns.saturating_sub(record.due_ns) as f64 / NS_PER_MS),
         ttft_ms: record.first_token_ns().filter(|_| ok && record.streamed).map(since_start_ms),
         e2e_ms: record.last_token_ns().filter(|_| ok).map(since_start_ms),
         gaps: has_gaps.then(|| at_ns.len().saturating_sub(1) as u32),

@@ -200,6 +200,9 @@ pub struct SheetRequest {
     /// Start, seconds from the first start of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_s: Option<f64>,
+    /// Time in the client's own queue before the start, ms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_queue_ms: Option<f64>,
     /// Time to first token, ms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<f64>,

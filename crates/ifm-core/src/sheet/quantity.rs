@@ -144,6 +144,8 @@ pub enum Unit {
     GbPerS,
     /// 10^12 floating-point operations per second.
     TflopPerS,
+    /// 10^6 things, as in millions of parameters.
+    Million,
     /// 10^9 things, as in billions of parameters.
     Billion,
     /// US dollars.
@@ -170,6 +172,7 @@ impl Unit {
             Unit::W | Unit::J | Unit::Bytes | Unit::Usd => 1.0,
             Unit::MiB => 1_048_576.0,
             Unit::GiB => 1_073_741_824.0,
+            Unit::Million => 1e6,
             Unit::Gb | Unit::GbPerS | Unit::Billion => 1e9,
             Unit::TflopPerS => 1e12,
             Unit::Other(_) => return None,

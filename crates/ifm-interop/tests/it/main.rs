@@ -1,6 +1,7 @@
 //! Real files of other tools, read and held against what is known of them.
 
 mod guidellm;
+mod llama;
 mod serving;
 
 use ifm_core::Sheet;
@@ -56,4 +57,9 @@ fn truth(name: &str) -> Vec<Seen> {
             }
         })
         .collect()
+}
+
+/// Reads a text as a file of this name.
+fn import_text(name: &str, text: &str) -> Result<Sheet, ImportError> {
+    ifm_interop::read(Input::new(name, text.as_bytes()))
 }

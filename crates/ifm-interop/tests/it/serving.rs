@@ -1,49 +1,284 @@
-//! `vllm bench serve`: the file and the printed block of one run.
+//! `vllm bench serve` and SGLang's `bench_serving`: the file, the printed block and the server's
+//! own log of one run.
 
-use super::import;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use super::{data, import, import_text};
+use ifm_core::sheet::{
+    Definition, PartKind, Quantity, RemarkKind, Row, SheetRequest, Statistic, key,
+};
+
+/// Folder, file, and the tool that is told.
+const RUNS: &[(&str, &str, &str)] = &[
+    ("vllm-serve-0.33", "result.json", "vllm bench serve"),
+    ("sglang-serve-0.5.23", "result.jsonl", "sglang.bench_serving"),
+    ("sglang-serve-rust-0.5.23", "result.jsonl", "sglang.bench_serving, Rust client"),
+];
+
+fn close(a: f64, b: f64, relative: f64) {
+    assert!((a - b).abs() <= relative * b.abs(), "{a} {b}");
+}
+
+fn values(row: &Row, of: fn(&SheetRequest) -> Option<f64>) -> Vec<f64> {
+    row.requests.iter().filter_map(of).collect()
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
 
 #[test]
 fn file_and_console_of_one_run_agree() {
-    let file = import("vllm-serve-0.33/result.json").unwrap();
-    assert_eq!(file.source.format, "vllm-serve");
-    let row = &file.parts[0].rows[0];
-    assert_eq!(row.factors.get(key::CONCURRENCY), Some("4"));
-    assert_eq!(row.factors.get(key::RATE), Some("inf"));
-    assert_eq!(row.requests.len(), 12);
-    assert_eq!(row.requests.iter().filter_map(|request| request.output_tokens).sum::<u64>(), 192);
-    assert_eq!(row.unknown.get("burstiness"), Some(&serde_json::json!(1.0)));
-
-    let console = import("vllm-serve-0.33/console.txt").unwrap();
-    assert_eq!(console.parts[0].kind, PartKind::Serving);
-    let printed = &console.parts[0].rows[0];
-    for (quantity, statistic) in [
-        (Quantity::Ttft, Statistic::Mean),
-        (Quantity::Ttft, Statistic::Percentile(99.0)),
-        (Quantity::Tpot, Statistic::Median),
-        (Quantity::Itl, Statistic::Mean),
-        (Quantity::E2e, Statistic::Percentile(90.0)),
-        (Quantity::OutputRate, Statistic::Value),
-        (Quantity::TotalRate, Statistic::Value),
-    ] {
-        let exact = row.figure(&quantity, statistic).unwrap().value.unwrap();
-        let rounded = printed.figure(&quantity, statistic).unwrap();
-        let off = (rounded.value.unwrap() - exact).abs();
-        assert!(off <= rounded.rounding().unwrap(), "{quantity:?} {statistic:?}: {off}");
+    for (folder, file, tool) in RUNS {
+        let sheet = import(&format!("{folder}/{file}")).unwrap();
+        assert_eq!(sheet.source.tool.as_deref(), Some(*tool));
+        let [exact] = sheet.parts[0].rows.as_slice() else { panic!("{folder}: one row") };
+        let console = import(&format!("{folder}/console.txt")).unwrap();
+        assert_eq!(console.parts[0].kind, PartKind::Serving);
+        let [printed] = console.parts[0].rows.as_slice() else { panic!("{folder}: one block") };
+        let mut compared = 0;
+        for figure in &printed.figures {
+            let Some(same) = exact.figure(&figure.quantity, figure.statistic) else { continue };
+            let off = (figure.value.unwrap() - same.value.unwrap()).abs();
+            assert!(off <= figure.rounding().unwrap() * 1.000_001, "{folder}: {figure:?} {same:?}");
+            assert_eq!(figure.definition, same.definition, "{folder}: {figure:?}");
+            compared += 1;
+        }
+        assert!(compared >= 25, "{folder}: {compared}");
+        for factor in [key::CONCURRENCY, key::RATE, key::ENGINE] {
+            assert_eq!(exact.factors.get(factor), printed.factors.get(factor), "{folder} {factor}");
+        }
+        assert_eq!(exact.factors.get(key::RATE), Some("inf"));
+        assert_eq!(exact.factors.get(key::CONCURRENCY), Some("4"));
     }
-    assert_eq!(printed.value(&Quantity::RequestsOk, Statistic::Value), Some(12.0));
+}
+
+#[test]
+fn what_was_set_is_read_from_the_lines_before_a_block() {
+    let console = import("vllm-serve-0.33/console.txt").unwrap();
+    let factors = &console.parts[0].rows[0].factors;
+    for (factor, value) in [
+        (key::MODEL, "truth-model"),
+        (key::WORKLOAD, "random"),
+        (key::INPUT_TOKENS, "32"),
+        (key::OUTPUT_TOKENS, "16"),
+        (key::REQUESTS, "12"),
+    ] {
+        assert_eq!(factors.get(factor), Some(value), "{factor}");
+    }
 }
 
 #[test]
 fn the_times_of_the_requests_give_the_means_of_the_file() {
-    let file = import("vllm-serve-0.33/result.json").unwrap();
-    let row = &file.parts[0].rows[0];
-    let mean = |of: fn(&ifm_core::sheet::SheetRequest) -> Option<f64>| {
-        let values: Vec<f64> = row.requests.iter().filter_map(of).collect();
-        assert_eq!(values.len(), 12);
-        values.iter().sum::<f64>() / values.len() as f64
+    for (folder, file, _) in RUNS {
+        let sheet = import(&format!("{folder}/{file}")).unwrap();
+        let row = &sheet.parts[0].rows[0];
+        assert_eq!(row.requests.len(), 12);
+        let written = |quantity| row.value(&quantity, Statistic::Mean).unwrap();
+        close(mean(&values(row, |r| r.ttft_ms)), written(Quantity::Ttft), 1e-9);
+        let gaps: f64 = values(row, |r| r.gaps.map(f64::from)).iter().sum();
+        let sum: f64 = values(row, |r| r.gaps_sum_ms).iter().sum();
+        close(sum / gaps, written(Quantity::Itl), 1e-9);
+        let tokens: u64 = row.requests.iter().filter_map(|r| r.output_tokens).sum();
+        assert_eq!(tokens, 192);
+        let e2e = values(row, |r| r.e2e_ms);
+        match folder.starts_with("vllm") {
+            true => close(mean(&e2e), written(Quantity::E2e), 1e-9),
+            // SGLang's ends with the last line of the stream, of which the arrays say nothing.
+            false => {
+                assert!(e2e.is_empty());
+                let last = mean(&values(row, |r| Some(r.ttft_ms? + r.gaps_sum_ms?)));
+                assert!((0.0..1.0).contains(&(written(Quantity::E2e) - last)));
+            }
+        }
+    }
+}
+
+/// Milliseconds from the arrival of a request to its first and last token, and its tokens, by the
+/// server's own log; the requests of the warm-up left out.
+fn truth(folder: &str, requests: usize) -> Vec<(f64, f64, u64)> {
+    let log = std::fs::read_to_string(data(&format!("{folder}/truth.jsonl"))).expect("a log");
+    let parse = |line| serde_json::from_str(line).expect("a line of the log");
+    let lines: Vec<serde_json::Value> = log.lines().skip(1).map(parse).collect();
+    let run = &lines[lines.len() - requests..];
+    run.iter()
+        .map(|request| {
+            let tokens = request["tok_rel_ns"].as_array().expect("stamps");
+            let ms = |at: usize| tokens[at].as_f64().expect("a stamp") / 1e6;
+            (ms(0), ms(tokens.len() - 1), tokens.len() as u64)
+        })
+        .collect()
+}
+
+#[test]
+fn the_tools_are_later_than_the_server_and_by_what_is_said() {
+    for (folder, file, _) in RUNS {
+        let sheet = import(&format!("{folder}/{file}")).unwrap();
+        let row = &sheet.parts[0].rows[0];
+        let truth = truth(folder, 12);
+        let tokens: u64 = truth.iter().map(|(_, _, tokens)| tokens).sum();
+        assert_eq!(row.value(&Quantity::OutputTokens, Statistic::Value), Some(tokens as f64));
+        // From before the connection is opened to the tool's reading: later, and not by much.
+        let first = mean(&truth.iter().map(|(first, _, _)| *first).collect::<Vec<_>>());
+        let late = row.value(&Quantity::Ttft, Statistic::Mean).unwrap() - first;
+        assert!((0.0..15.0).contains(&late), "{folder}: TTFT {late} ms late");
+        let ttft = row.figure(&Quantity::Ttft, Statistic::Mean).unwrap();
+        // Only the client that keeps its connections measures what we call TTFT.
+        let kept = folder.contains("rust");
+        assert_eq!(ttft.definition == Definition::Same, kept, "{folder}");
+        assert!(!kept || late < 2.0, "{folder}: {late}");
+        // What lies between first and last token is the server's, whoever measures.
+        let decode = mean(&truth.iter().map(|(first, last, _)| last - first).collect::<Vec<_>>());
+        let gaps = mean(&values(row, |r| r.gaps_sum_ms));
+        assert!((gaps - decode).abs() < 6.0, "{folder}: {gaps} {decode}");
+    }
+}
+
+#[test]
+fn unknown_fields_survive_and_texts_are_told_as_lost() {
+    let sheet = import("vllm-serve-0.33/result.json").unwrap();
+    let row = &sheet.parts[0].rows[0];
+    assert_eq!(row.unknown.get("burstiness"), Some(&serde_json::json!(1.0)));
+    assert_eq!(row.unknown.get("endpoint_type"), Some(&serde_json::json!("openai-chat")));
+    assert!(!row.unknown.contains_key("itls"));
+    let lost = sheet.remarks.iter().find(|remark| remark.kind == RemarkKind::Lost).unwrap();
+    assert_eq!(lost.place.pointer.as_deref(), Some("/generated_texts"));
+}
+
+#[test]
+fn a_failed_request_is_no_zero() {
+    let text = r#"{"backend": "openai-chat", "model_id": "m", "tokenizer_id": "m", "num_prompts": 3,
+        "request_rate": "inf", "duration": 1.0, "completed": 2, "total_token_throughput": 1.0,
+        "request_throughput": 2.0, "request_goodput:": 1.5, "mean_ttft_ms": 100.0,
+        "input_lens": [8, 8, 8], "output_lens": [3, 0, 1], "ttfts": [0.1, 0.0, 0.1],
+        "itls": [[0.01, 0.03], [], []], "errors": ["", "Traceback\n  File x\nTimeoutError\n", ""]}"#;
+    let sheet = import_text("old.json", text).unwrap();
+    let row = &sheet.parts[0].rows[0];
+    assert_eq!(row.value(&Quantity::Goodput, Statistic::Value), Some(1.5));
+    assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(1.0));
+    assert!(sheet.remarks.iter().any(|remark| remark.kind == RemarkKind::Assumed));
+    let [good, failed, short] = row.requests.as_slice() else { panic!("three requests") };
+    assert_eq!((good.gaps, good.gap_max_ms, good.e2e_ms), (Some(2), Some(30.0), Some(140.0)));
+    assert_eq!(failed.error.as_deref(), Some("TimeoutError"));
+    assert_eq!((failed.ttft_ms, failed.gaps, failed.output_tokens), (None, None, None));
+    assert_eq!((short.gaps, short.gap_max_ms), (Some(0), None));
+}
+
+#[test]
+fn nothing_finished_means_nothing_measured() {
+    for text in [
+        // Written after vLLM's code, which takes the mean of nothing as zero.
+        "{\"endpoint_type\": \"openai\", \"burstiness\": 1.0, \"completed\": 0, \"failed\": 5, \
+         \"mean_ttft_ms\": 0.0, \"p99_ttft_ms\": 0.0, \"output_throughput\": 0.0}",
+        "============ Serving Benchmark Result ============\nSuccessful requests: 0\n\
+         Failed requests: 5\nOutput token throughput (tok/s): 0.00\nMean TTFT (ms): 0.00\n\
+         P99 TTFT (ms): 0.00\n==================================================\n",
+    ] {
+        let sheet = import_text("failed", text).unwrap();
+        let row = &sheet.parts[0].rows[0];
+        assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(5.0));
+        assert_eq!(row.value(&Quantity::OutputRate, Statistic::Value), Some(0.0));
+        assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), None);
+        assert!(sheet.remarks.iter().any(|remark| remark.kind == RemarkKind::Missing));
+    }
+    let nan = "{\"tag\": null, \"backend\": \"sglang\", \"dataset_name\": \"random\", \
+        \"request_rate\": Infinity, \"completed\": 0, \"total_output_tokens\": 0, \
+        \"total_throughput\": 0.0, \"mean_ttft_ms\": NaN}";
+    let sheet = import_text("nan.jsonl", nan).unwrap();
+    assert_eq!(sheet.parts[0].rows[0].value(&Quantity::Ttft, Statistic::Mean), None);
+}
+
+#[test]
+fn a_sweep_names_what_it_varied() {
+    let run = |number: i32, tokens: u32| {
+        format!(
+            "{{\n \"endpoint_type\": \"openai\",\n \"burstiness\": 1.0,\n \"completed\": 3,\n \
+             \"mean_ttft_ms\": 5.0,\n \"max_concurrency\": 4,\n \"run_number\": {number},\n \
+             \"max_num_batched_tokens\": {tokens},\n \"random_input_len\": 100\n}}"
+        )
     };
-    let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9 * b.abs(), "{a} {b}");
-    close(mean(|r| r.ttft_ms), row.value(&Quantity::Ttft, Statistic::Mean).unwrap());
-    close(mean(|r| r.e2e_ms), row.value(&Quantity::E2e, Statistic::Mean).unwrap());
+    let text = format!("[{},\n{},\n{}]", run(0, 2048), run(1, 2048), run(-1, 8192));
+    let sheet = import_text("summary.json", &text).unwrap();
+    let rows = &sheet.parts[0].rows;
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[1].factors.get(key::REPEAT), Some("2"));
+    assert_eq!(rows[1].factors.get("max_num_batched_tokens"), Some("2048"));
+    assert_eq!(rows[1].factors.get(key::INPUT_TOKENS), Some("100"));
+    assert_eq!(rows[1].place.line, Some(11));
+    assert_eq!(rows[2].label.as_deref(), Some("warm-up"));
+}
+
+#[test]
+fn the_client_in_rust_is_told_by_its_fields() {
+    let text = "{\"endpoint_type\": \"openai-chat\", \"burstiness\": 1.0, \"completed\": 3, \
+        \"failed_requests\": 1, \"input_throughput\": 5.0, \"max_model_len\": 4096, \
+        \"mode\": \"multi_turn\", \"mean_ttft_ms\": 9.0, \"steady_state\": {\"mean_ttft_ms\": 8.0, \
+        \"window_s\": 3}, \"per_turn_metrics\": [{\"mean_ttft_ms\": 7.0}, {\"mean_ttft_ms\": 6.0}]}";
+    let sheet = import_text("rs.json", text).unwrap();
+    assert_eq!(sheet.source.tool.as_deref(), Some("vllm bench serve, Rust client"));
+    let rows = &sheet.parts[0].rows;
+    let ttft = |row: &Row| row.value(&Quantity::Ttft, Statistic::Mean);
+    assert_eq!(rows.iter().map(ttft).collect::<Vec<_>>(), [9.0, 8.0, 7.0, 6.0].map(Some));
+    assert_eq!(rows[1].factors.get("window"), Some("steady state"));
+    assert_eq!(rows[1].unknown.get("window_s"), Some(&serde_json::json!(3)));
+    assert_eq!(rows[3].factors.get("turn"), Some("2"));
+    assert_eq!(rows[0].value(&Quantity::RequestsFailed, Statistic::Value), Some(1.0));
+}
+
+/// Written after TensorRT-LLM's `benchmark_serving`, of 2026.
+const TENSOR_RT: &str = "\
+============ Serving Benchmark Result ============
+Total requests:                          16
+Successful requests:                     15
+Failed requests:                         1
+Benchmark duration (s):                  17.66
+Total Token throughput (tok/s):          1,855.00
+User throughput (tok/s):                 90.10
+=======================!FAILED REQUESTS!=======================
+Total failed requests: 1
+=====================!CHECK LOG FOR ERRORS!====================
+---------------Time to First Token----------------
+Mean TTFT (ms):                          [result]
+Std Dev TTFT (ms):                       3.00
+----------------- Energy Metrics -----------------
+Total Energy (J):                        5000.1234
+==================================================
+";
+
+#[test]
+fn the_lines_tell_which_tool_printed() {
+    let sheet = import_text("log", TENSOR_RT).unwrap();
+    let part = &sheet.parts[0];
+    assert_eq!(part.tool.as_deref(), Some("TensorRT-LLM benchmark_serving"));
+    let row = &part.rows[0];
+    assert_eq!(row.value(&Quantity::Requests, Statistic::Value), Some(16.0));
+    assert_eq!(row.value(&Quantity::TotalRate, Statistic::Value), Some(1855.0));
+    assert_eq!(row.value(&Quantity::UserRate, Statistic::Value), Some(90.1));
+    assert_eq!(row.value(&Quantity::Energy, Statistic::Value), Some(5000.1234));
+    assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), None);
+    let missing = sheet.remarks.iter().find(|remark| remark.kind == RemarkKind::Missing).unwrap();
+    assert_eq!(missing.place.line, Some(12));
+}
+
+#[test]
+fn a_block_that_breaks_off_is_told_and_the_next_is_read() {
+    let cut: String = TENSOR_RT.lines().take(5).map(|line| format!("{line}\n")).collect();
+    let sheet = import_text("log", &format!("{cut}{TENSOR_RT}")).unwrap();
+    assert_eq!(sheet.parts.len(), 2);
+    assert_eq!(sheet.parts[0].rows[0].figures.len(), 4);
+    assert!(sheet.remarks.iter().any(|r| r.kind == RemarkKind::Skipped && r.place.line == Some(5)));
+}
+
+#[test]
+fn a_damaged_line_costs_no_other() {
+    let good = std::fs::read_to_string(data("sglang-serve-0.5.23/result.jsonl")).unwrap();
+    let line = good.trim();
+    let broken = &line[..line.find("\"ttfts\"").unwrap() + 40];
+    let sheet = import_text("x.jsonl", &format!("{line}\n{broken}\n{line}\n")).unwrap();
+    let rows = &sheet.parts[0].rows;
+    assert_eq!(rows.len(), 3);
+    assert_eq!(rows[0].figures, rows[2].figures);
+    // What stands in front of the damage is kept.
+    assert_eq!(rows[1].figures[..20], rows[0].figures[..20]);
+    let skipped: Vec<_> = sheet.remarks.iter().filter(|r| r.kind == RemarkKind::Skipped).collect();
+    assert_eq!(skipped.len(), 1);
+    assert!((2..=3).contains(&skipped[0].place.line.unwrap()), "{skipped:?}");
 }

@@ -3,8 +3,10 @@
 //! A block may stand alone in a file or among headings and prose.
 
 mod guidellm;
+mod llama;
 mod serving;
 mod spans;
+mod table;
 
 use super::Recognised;
 use super::text::{Line, Text};
@@ -35,4 +37,5 @@ pub(crate) trait Block: Sync {
 }
 
 /// Every kind of block; the first that finds itself on a line has it.
-pub(crate) const BLOCKS: &[&dyn Block] = &[&serving::Serving, &guidellm::Guidellm];
+pub(crate) const BLOCKS: &[&dyn Block] =
+    &[&serving::Serving, &guidellm::Guidellm, &llama::LlamaBench, &llama::LlamaBatched];

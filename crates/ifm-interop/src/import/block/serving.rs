@@ -1,11 +1,13 @@
-//! The frame that `vllm bench serve` prints, and that SGLang and TensorRT-LLM took over.
+//! The frame that `vllm bench serve` prints, and that SGLang and TensorRT-LLM took over. Which of
+//! them printed it is told by its lines.
 
 use super::super::Recognised;
+use super::super::serving::{Dialect, names};
 use super::super::text::{Line, Text};
 use super::{Block, Found};
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind,
-    Unit, key,
+    Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
+    key,
 };
 use serde_json::{Map, Value};
 
@@ -13,6 +15,10 @@ pub(super) struct Serving;
 
 /// Lines that a frame has at most: one that never ends is none.
 const LINES_MAX: usize = 200;
+/// Lines in front of a frame that may say what was set.
+const LINES_BEFORE: u32 = 60;
+/// Words that stand for a setting that was not set.
+const NOT_SET: &[&str] = &["not set", "None", "n/a", ""];
 
 impl Block for Serving {
     fn about(&self) -> Recognised {
@@ -20,29 +26,30 @@ impl Block for Serving {
     }
 
     fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
-        if !is_frame(first.text) || !first.text.contains("Serving Benchmark Result") {
+        if !begins(first.text) {
             return None;
         }
-        let mut row = Row::new(RowRole::Measured, Place::line(first.number));
+        let mut frame = Frame::new(first.number);
         let mut last_line = first.number;
+        let mut whole = false;
         for line in text.from(first.number + 1).take(LINES_MAX) {
-            last_line = line.number;
-            if is_frame(line.text) {
+            if begins(line.text) {
                 break;
             }
-            let Some((label, printed)) = line.text.split_once(':') else { continue };
-            take(label.trim(), printed.trim(), line.number, &mut row);
+            last_line = line.number;
+            if ends(line.text) {
+                whole = true;
+                break;
+            }
+            frame.take(line);
         }
-        let part = Part {
-            kind: PartKind::Serving,
-            tool: Some("vllm bench serve".to_owned()),
-            headings: Vec::new(),
-            place: Place::line(first.number),
-            factors: Factors::default(),
-            rows: vec![row],
-            unknown: Map::new(),
-        };
-        Some(Found { parts: vec![part], last_line, remarks: Vec::new() })
+        if frame.rows.iter().all(|row| row.figures.is_empty()) {
+            return None;
+        }
+        if !whole {
+            frame.remark(RemarkKind::Skipped, last_line, "the printed block breaks off here");
+        }
+        Some(frame.finish(first, last_line, text))
     }
 }
 
@@ -51,75 +58,173 @@ fn is_frame(line: &str) -> bool {
     line.starts_with("=====") && line.ends_with("=====")
 }
 
-fn take(label: &str, printed: &str, line: u32, row: &mut Row) {
-    let setting = match label {
-        "Maximum request concurrency" | "Max request concurrency" => Some(key::CONCURRENCY),
-        "Request rate configured (RPS)" | "Traffic request rate" => Some(key::RATE),
-        "Backend" => Some(key::ENGINE),
-        _ => None,
-    };
-    if let Some(factor) = setting {
-        // A whole number is printed as one, whatever stands behind the point.
-        row.factors.set(factor, printed.strip_suffix(".00").unwrap_or(printed));
-        return;
-    }
-    let value = printed.replace(',', "").parse::<f64>().ok();
-    match (figure(label), value) {
-        (Some((quantity, statistic, unit)), Some(value)) => {
-            let mut figure = Figure::new(quantity, statistic, value, unit)
-                .as_printed(printed)
-                .defined(Definition::Same);
-            figure.place = Some(Place::line(line));
-            row.figures.push(figure);
+fn begins(line: &str) -> bool {
+    is_frame(line) && line.contains("Serving Benchmark Result")
+}
+
+fn ends(line: &str) -> bool {
+    is_frame(line) && line.trim().bytes().all(|byte| byte == b'=')
+}
+
+/// A frame while its lines are read.
+struct Frame {
+    /// The run, and behind it its steady state if the frame has one.
+    rows: Vec<Row>,
+    remarks: Vec<Remark>,
+    section: String,
+    total_requests: bool,
+}
+
+impl Frame {
+    fn new(line: u32) -> Frame {
+        Frame {
+            rows: vec![Row::new(RowRole::Measured, Place::line(line))],
+            remarks: Vec::new(),
+            section: String::new(),
+            total_requests: false,
         }
-        _ => {
-            row.unknown.insert(label.to_owned(), Value::String(printed.to_owned()));
+    }
+
+    fn remark(&mut self, kind: RemarkKind, line: u32, text: &str) {
+        self.remarks.push(Remark { kind, place: Place::line(line), text: text.to_owned() });
+    }
+
+    fn take(&mut self, line: Line<'_>) {
+        let title = line.text.trim().trim_matches('-').trim();
+        if line.text.trim().starts_with("---") && !title.is_empty() {
+            self.section = title.to_owned();
+            if title.to_ascii_lowercase().starts_with("steady-state") {
+                let mut row = Row::new(RowRole::Summary, Place::line(line.number));
+                row.factors.set("window", "steady state");
+                self.rows.push(row);
+            }
+            return;
+        }
+        let Some((label, printed)) = line.text.split_once(':') else { return };
+        let (label, printed) = (label.trim(), printed.trim());
+        self.total_requests |= label == "Total requests";
+        let (kind, place) = (RemarkKind::Missing, line.number);
+        let Some(row) = self.rows.last_mut() else { return };
+        if let Some(factor) = names::setting_label(label) {
+            if !NOT_SET.contains(&printed) {
+                // A whole number is printed as one, whatever stands behind the point.
+                row.factors.set(factor, printed.strip_suffix(".00").unwrap_or(printed));
+            }
+            return;
+        }
+        let Some((quantity, statistic, unit)) = names::label(label) else {
+            if !printed.is_empty() {
+                keep(row, &self.section, label, printed);
+            }
+            return;
+        };
+        let value = printed.replace(',', "").parse().unwrap_or(f64::NAN);
+        let mut figure = Figure::new(quantity, statistic, value, unit).as_printed(printed);
+        figure.place = Some(Place::line(line.number));
+        let missing = figure.value.is_none();
+        row.figures.push(figure);
+        if missing {
+            self.remark(kind, place, &format!("{label}: `{printed}` is no number"));
+        }
+    }
+
+    fn finish(mut self, first: Line<'_>, last_line: u32, text: &Text) -> Found {
+        let dialect = self.dialect();
+        let set = settings_before(first.number, text);
+        let run = self.rows.first().map(|row| row.factors.clone()).unwrap_or_default();
+        for row in &mut self.rows {
+            row.factors = row.factors.within(&run).within(&set);
+            dialect.define(row, &mut self.remarks);
+        }
+        let part = Part {
+            kind: PartKind::Serving,
+            tool: Some(dialect.tool().to_owned()),
+            headings: Vec::new(),
+            place: Place::line(first.number),
+            factors: Factors::default(),
+            rows: self.rows,
+            unknown: Map::new(),
+        };
+        Found { parts: vec![part], last_line, remarks: self.remarks }
+    }
+
+    fn dialect(&self) -> Dialect {
+        let Some(run) = self.rows.first() else { return Dialect::Vllm };
+        let has = |quantity| run.figure(&quantity, Statistic::Value).is_some();
+        if run.unknown.contains_key("Protocol") {
+            Dialect::SglangRust
+        } else if run.factors.get(key::ENGINE).is_some() {
+            Dialect::Sglang
+        } else if has(Quantity::UserRate) || self.total_requests {
+            Dialect::TensorRt
+        } else if self.rows.len() > 1 || has(Quantity::InputRate) {
+            Dialect::VllmRust
+        } else {
+            Dialect::Vllm
         }
     }
 }
 
-fn figure(label: &str) -> Option<(Quantity, Statistic, Unit)> {
-    use Quantity::{
-        AcceptLength, Duration, Goodput, InFlight, InputRate, InputTokens, OutputRate,
-        OutputTokens, PeakInFlight, PeakOutputRate, RequestRate, RequestsFailed, RequestsOk,
-        TotalRate,
-    };
-    let (quantity, unit) = match label.to_ascii_lowercase().as_str() {
-        "successful requests" => (RequestsOk, Unit::Count),
-        "failed requests" => (RequestsFailed, Unit::Count),
-        "benchmark duration (s)" => (Duration, Unit::S),
-        "total input tokens" => (InputTokens, Unit::Count),
-        "total generated tokens" => (OutputTokens, Unit::Count),
-        "request throughput (req/s)" => (RequestRate, Unit::PerS),
-        "request goodput (req/s)" => (Goodput, Unit::PerS),
-        "input token throughput (tok/s)" => (InputRate, Unit::PerS),
-        "output token throughput (tok/s)" => (OutputRate, Unit::PerS),
-        "total token throughput (tok/s)" => (TotalRate, Unit::PerS),
-        "peak output token throughput (tok/s)" => (PeakOutputRate, Unit::PerS),
-        "peak concurrent requests" => (PeakInFlight, Unit::Count),
-        "concurrency" => (InFlight, Unit::Count),
-        "accept length" => (AcceptLength, Unit::Count),
-        _ => return latency(label),
-    };
-    Some((quantity, Statistic::Value, unit))
+/// A line that no figure holds. Labels may come again in another section.
+fn keep(row: &mut Row, section: &str, label: &str, printed: &str) {
+    let mut name = label.to_owned();
+    if row.unknown.contains_key(&name) {
+        name = format!("{section}: {label}");
+    }
+    let mut number = 2;
+    while row.unknown.contains_key(&name) {
+        name = format!("{section}: {label} ({number})");
+        number += 1;
+    }
+    row.unknown.insert(name, Value::String(printed.to_owned()));
 }
 
-/// `P99 TTFT (ms)`.
-fn latency(label: &str) -> Option<(Quantity, Statistic, Unit)> {
-    let (statistic, metric) = label.strip_suffix(" (ms)")?.split_once(' ')?;
-    let statistic = match statistic {
-        "Mean" => Statistic::Mean,
-        "Median" => Statistic::Median,
-        "Std" => Statistic::Std(StdKind::Population),
-        "Max" => Statistic::Max,
-        percentile => Statistic::percentile(percentile.strip_prefix('P')?.parse().ok()?),
+/// What the lines in front of a frame say about the run that it ends.
+fn settings_before(frame: u32, text: &Text) -> Factors {
+    let mut factors = Factors::default();
+    let first = frame.saturating_sub(LINES_BEFORE).max(1);
+    for line in text.from(first).take_while(|line| line.number < frame) {
+        if is_frame(line.text) {
+            factors = Factors::default();
+        } else if let Some(arguments) = line.text.trim().strip_prefix("Namespace(") {
+            factors = arguments_of(arguments);
+        } else if let Some((label, printed)) = line.text.split_once(':')
+            && let Some(factor) = names::setting_label(label.trim())
+            && !NOT_SET.contains(&printed.trim())
+        {
+            factors.set(factor, printed.trim());
+        }
+    }
+    factors
+}
+
+/// The arguments as Python prints them: `model='x', num_prompts=12, …`.
+fn arguments_of(arguments: &str) -> Factors {
+    let mut factors = Factors::default();
+    let value_of = |name: &str| {
+        let start = match arguments.starts_with(&format!("{name}=")) {
+            true => name.len() + 1,
+            false => arguments.find(&format!(", {name}="))? + name.len() + 3,
+        };
+        let rest = arguments.get(start..)?;
+        let value = match rest.strip_prefix('\'') {
+            Some(quoted) => quoted.split('\'').next()?,
+            None => rest.split([',', ')']).next()?,
+        };
+        (!NOT_SET.contains(&value)).then(|| value.to_owned())
     };
-    let quantity = match metric {
-        "TTFT" => Quantity::Ttft,
-        "TPOT" => Quantity::Tpot,
-        "ITL" => Quantity::Itl,
-        "E2EL" | "E2E Latency" => Quantity::E2e,
-        _ => return None,
-    };
-    Some((quantity, statistic, Unit::Ms))
+    if let Some(model) = value_of("model") {
+        factors.set(key::MODEL, model);
+    }
+    let random = value_of("dataset_name").is_some_and(|name| name.starts_with("random"));
+    for (name, factor) in names::SETTINGS {
+        // Lengths have a default value, which holds for random prompts only.
+        if name.starts_with("random_") && !random {
+            continue;
+        }
+        if let Some(value) = value_of(name) {
+            factors.set(*factor, value);
+        }
+    }
+    factors
 }

@@ -2,7 +2,10 @@
 
 mod collect;
 pub(super) mod guidellm;
-mod serve_keys;
+mod llama_batched;
+mod llama_bench;
+pub(crate) mod records;
+mod sglang_serve;
 mod vllm_serve;
 
 use super::error::Guess;
@@ -35,6 +38,9 @@ pub(crate) const FORMATS: &[&dyn Format] = &[
     &guidellm::Guidellm,
     &guidellm::GuidellmYaml,
     &guidellm::csv::GuidellmCsv,
+    &sglang_serve::SglangServe,
+    &llama_bench::LlamaBench,
+    &llama_batched::LlamaBatched,
 ];
 
 /// The format of a file, if one is known.

@@ -96,6 +96,7 @@ fn request(wire: Wire, status: &str) -> SheetRequest {
     let gaps = timings.token_iterations.count().and_then(|pieces| pieces.checked_sub(1));
     SheetRequest {
         start_s,
+        client_queue_ms: None,
         ttft_ms,
         e2e_ms: wire.request_latency.positive().map(|seconds| seconds * 1e3),
         gaps: gaps.filter(|_| ttft_ms.is_some()).and_then(|gaps| u32::try_from(gaps).ok()),

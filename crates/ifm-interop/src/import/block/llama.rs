@@ -1,0 +1,175 @@
+//! The tables that llama.cpp's benchmarks print.
+
+use super::super::Recognised;
+use super::super::llama::{batched, bench};
+use super::super::text::{Line, Text};
+use super::table::Table;
+use super::{Block, Found};
+use ifm_core::sheet::{
+    Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
+    Unit, key,
+};
+use serde_json::{Map, Value};
+
+pub(super) struct LlamaBench;
+pub(super) struct LlamaBatched;
+
+/// Lines behind a table among which the build stands.
+const LINES_BEHIND: usize = 4;
+
+impl Block for LlamaBench {
+    fn about(&self) -> Recognised {
+        Recognised { id: "llama-bench-table", title: "llama-bench, printed table" }
+    }
+
+    fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
+        if !first.text.contains("t/s") {
+            return None;
+        }
+        let table = Table::read(first, text)?;
+        let column = |name: &str| table.head.iter().any(|head| head == name);
+        if !(column("model") && column("test") && column("t/s")) {
+            return None;
+        }
+        let mut remarks = Vec::new();
+        let rows = table.rows.iter().filter_map(|(line, cells)| {
+            let row = row(&table.head, cells, *line);
+            if let Err(reason) = &row {
+                remarks.push(skipped(*line, reason));
+            }
+            row.ok()
+        });
+        let rows = rows.collect();
+        let (build, last_line) = build_behind(table.last_line, text);
+        let mut part = part(first, PartKind::Engine, bench::TOOL, rows);
+        if let Some(build) = build {
+            part.unknown.insert("build".to_owned(), Value::String(build));
+        }
+        Some(Found { parts: vec![part], last_line, remarks })
+    }
+}
+
+impl Block for LlamaBatched {
+    fn about(&self) -> Recognised {
+        Recognised { id: "llama-batched-bench-table", title: "llama-batched-bench, printed table" }
+    }
+
+    fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
+        if !(first.text.contains("S_PP t/s") && first.text.contains("S_TG t/s")) {
+            return None;
+        }
+        let table = Table::read(first, text)?;
+        let field = |column: &String| {
+            let known = batched::COLUMNS.iter().find(|(name, _)| name == column);
+            known.map_or(column.clone(), |(_, field)| (*field).to_owned())
+        };
+        let mut remarks = Vec::new();
+        let mut rows = Vec::new();
+        for (line, cells) in &table.rows {
+            if cells.len() != table.head.len() {
+                remarks.push(skipped(*line, &counts(cells.len(), table.head.len())));
+                continue;
+            }
+            let named = table.head.iter().map(field).zip(cells);
+            let fields = named.map(|(name, cell)| (name, Value::String(cell.clone()))).collect();
+            let mut row = Row::new(RowRole::Measured, Place::line(*line));
+            batched::fill(&mut row, fields);
+            rows.push(row);
+        }
+        let part = part(first, PartKind::StaticBatch, batched::TOOL, rows);
+        Some(Found { parts: vec![part], last_line: table.last_line, remarks })
+    }
+}
+
+fn part(first: Line<'_>, kind: PartKind, tool: &str, rows: Vec<Row>) -> Part {
+    Part {
+        kind,
+        tool: Some(tool.to_owned()),
+        headings: Vec::new(),
+        place: Place::line(first.number),
+        factors: Factors::default(),
+        rows,
+        unknown: Map::new(),
+    }
+}
+
+fn skipped(line: u32, reason: &str) -> Remark {
+    Remark { kind: RemarkKind::Skipped, place: Place::line(line), text: reason.to_owned() }
+}
+
+fn counts(cells: usize, columns: usize) -> String {
+    format!("{cells} cells for {columns} columns")
+}
+
+fn row(head: &[String], cells: &[String], line: u32) -> Result<Row, String> {
+    if cells.len() != head.len() {
+        return Err(counts(cells.len(), head.len()));
+    }
+    let mut row = Row::new(RowRole::Measured, Place::line(line));
+    row.factors.set(key::ENGINE, bench::ENGINE);
+    let mut test = None;
+    for (column, cell) in head.iter().zip(cells) {
+        match column.as_str() {
+            "test" => {
+                let name = bench::Test::parse(cell).ok_or_else(|| format!("test `{cell}`"))?;
+                name.set(&mut row);
+                test = Some(name);
+            }
+            "t/s" => {}
+            "size" => row.figures.extend(size(cell)),
+            "params" => row.figures.extend(parameters(cell)),
+            // What stands between are settings that were varied, also those of forks.
+            _ if !cell.is_empty() => row.factors.set(bench::factor_of_column(column), cell),
+            _ => {}
+        }
+    }
+    let rate = head.iter().zip(cells).find(|(column, _)| *column == "t/s");
+    let (Some(test), Some((_, rate))) = (test, rate) else { return Err("no test".to_owned()) };
+    let (mean, deviation) = match rate.split_once('±').or_else(|| rate.split_once("+/-")) {
+        Some((mean, deviation)) => (mean.trim(), Some(deviation.trim())),
+        None => (rate.as_str(), None),
+    };
+    let number = |printed: &str| printed.parse::<f64>().map_err(|_| format!("`{rate}` t/s"));
+    let figure = test.rate_figure(Statistic::Mean, number(mean)?);
+    row.figures.push(figure.as_printed(mean));
+    if let Some(deviation) = deviation {
+        let figure = test.rate_figure(bench::DEVIATION, number(deviation)?);
+        row.figures.push(figure.as_printed(deviation));
+    }
+    Ok(row)
+}
+
+/// `3.56 GiB`.
+fn size(cell: &str) -> Option<Figure> {
+    let (number, unit) = cell.split_once(' ')?;
+    let unit = match unit {
+        "GiB" => Unit::GiB,
+        "MiB" => Unit::MiB,
+        other => Unit::Other(other.to_owned()),
+    };
+    Some(bench::model_size(number.parse().ok()?, unit).as_printed(number))
+}
+
+/// `6.74 B`.
+fn parameters(cell: &str) -> Option<Figure> {
+    let (number, unit) = cell.split_once(' ')?;
+    let unit = match unit {
+        "B" => Unit::Billion,
+        "M" => Unit::Million,
+        other => Unit::Other(other.to_owned()),
+    };
+    let value = number.parse().ok()?;
+    Some(Figure::new(Quantity::Parameters, Statistic::Value, value, unit).as_printed(number))
+}
+
+/// `build: 8cf427ff (5163)` behind a table, and the last line that belongs to it.
+fn build_behind(table: u32, text: &Text) -> (Option<String>, u32) {
+    for line in text.from(table + 1).take(LINES_BEHIND) {
+        match line.text.trim().strip_prefix("build:") {
+            Some(build) => return (Some(build.trim().to_owned()), line.number),
+            None if line.text.trim().is_empty() => {}
+            None => break,
+        }
+    }
+    (None, table)
+}

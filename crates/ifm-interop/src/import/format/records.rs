@@ -1,0 +1,260 @@
+//! Files that are a sequence of rows: JSON Lines, a list of objects, a single object, a table of
+//! comma-separated values, lines. Read in one pass; of a damaged object the fields in front of the
+//! damage are kept, and what could not be read is told with its line.
+
+use super::super::error::ImportError;
+use super::super::json::{Fault, Reader};
+use super::super::{Input, Recognised};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source};
+use serde_json::{Map, Value};
+use std::io::{BufRead, Read};
+
+/// Rows of a file at most.
+const ROWS_MAX: usize = 100_000;
+/// Remarks about damaged or skipped objects of a file at most.
+const REMARKS_MAX: usize = 1_000;
+/// Bytes of a line at most.
+const LINE_BYTES_MAX: u64 = 1 << 24;
+/// Characters of a field that no figure holds, as far as it is kept.
+const UNKNOWN_BYTES_MAX: usize = 64 * 1024;
+
+/// A row that is being read, and what there is to say about it.
+pub(crate) struct Draft<'a> {
+    /// The row; its place is set.
+    pub row: Row,
+    /// Rows that the object brings beside its own.
+    pub more: Vec<Row>,
+    /// What is to be told.
+    pub remarks: &'a mut Vec<Remark>,
+}
+
+impl Draft<'_> {
+    /// Keeps a field that no figure holds, unless it is too long.
+    pub fn keep(&mut self, field: &str, reader: &mut Reader<'_>) -> Result<(), Fault> {
+        let line = reader.line();
+        match reader.value(UNKNOWN_BYTES_MAX)? {
+            Some(value) => {
+                self.row.unknown.insert(field.to_owned(), value);
+            }
+            None => self.remarks.push(Remark {
+                kind: RemarkKind::Lost,
+                place: Place { line: Some(line), pointer: Some(format!("/{field}")) },
+                text: format!("longer than {} KiB: not kept", UNKNOWN_BYTES_MAX / 1024),
+            }),
+        }
+        Ok(())
+    }
+}
+
+/// Reads a file of objects that are rows. `take` is called where each object begins and has to
+/// take it; an object without figures and factors is no row.
+///
+/// # Errors
+/// [`ImportError::Broken`] when not one row could be read.
+pub(crate) fn read(
+    mut input: Input<'_>,
+    about: Recognised,
+    kind: PartKind,
+    mut take: impl FnMut(&mut Reader<'_>, &mut Draft<'_>) -> Result<(), Fault>,
+) -> Result<Sheet, ImportError> {
+    let mut records = Records::default();
+    let name = input.name().to_owned();
+    let mut source = input.reader();
+    let mut reader = Reader::new(&mut source);
+    let end = reader.objects(|reader| {
+        if records.full() {
+            return reader.skip();
+        }
+        let row = Row::new(RowRole::Measured, Place::line(reader.line()));
+        let mut draft = Draft { row, more: Vec::new(), remarks: &mut records.remarks };
+        let result = take(reader, &mut draft);
+        let (row, more) = (draft.row, draft.more);
+        let kept = !row.figures.is_empty() || !row.factors.is_empty();
+        if let Err(fault) = &result {
+            records.skip(
+                fault.line,
+                match kept {
+                    true => format!("the rest of the object is damaged: {fault}"),
+                    false => format!("a damaged object: {fault}"),
+                },
+            );
+        }
+        if kept {
+            records.rows.push(row);
+            records.rows.extend(more);
+        }
+        result
+    });
+    end.map_err(|error| ImportError::Unreadable { name: name.clone(), error })?;
+    records.finish(name, about, kind, reader.bytes())
+}
+
+/// Reads a file of small objects, each given whole with its place.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_small(
+    input: Input<'_>,
+    about: Recognised,
+    kind: PartKind,
+    mut take: impl FnMut(Map<String, Value>, &Place) -> Vec<Row>,
+) -> Result<Sheet, ImportError> {
+    read(input, about, kind, |reader, draft| {
+        let mut object = Map::new();
+        reader.object(|name, reader| {
+            match reader.value(UNKNOWN_BYTES_MAX)? {
+                Some(value) => object.insert(name.to_owned(), value),
+                None => None,
+            };
+            Ok(())
+        })?;
+        let mut rows = take(object, &draft.row.place).into_iter();
+        if let Some(row) = rows.next() {
+            draft.row = row;
+            draft.more.extend(rows);
+        }
+        Ok(())
+    })
+}
+
+/// Reads a table of comma-separated values whose first line names the fields: each record as an
+/// object of texts with its place.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_csv(
+    mut input: Input<'_>,
+    about: Recognised,
+    kind: PartKind,
+    mut take: impl FnMut(Map<String, Value>, &Place) -> Vec<Row>,
+) -> Result<Sheet, ImportError> {
+    let mut records = Records::default();
+    let name = input.name().to_owned();
+    let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(input.reader());
+    let unreadable = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(error) => ImportError::Unreadable { name: name.clone(), error },
+        kind => {
+            let (title, reason) = (about.title, format!("{kind:?}"));
+            ImportError::Broken { name: name.clone(), title, reason }
+        }
+    };
+    let head = table.byte_headers().map_err(unreadable)?.clone();
+    let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
+    let mut record = csv::ByteRecord::new();
+    while table.read_byte_record(&mut record).map_err(unreadable)? {
+        let line = record.position().map_or(0, |position| position.line());
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        if records.full() {
+            continue;
+        }
+        if record.len() != head.len() {
+            records.skip(line, format!("{} cells for {} columns", record.len(), head.len()));
+            continue;
+        }
+        let cells = head.iter().zip(&record);
+        let fields = cells.map(|(name, cell)| (text(name), Value::String(text(cell)))).collect();
+        records.rows.extend(take(fields, &Place::line(line)));
+    }
+    records.finish(name.clone(), about, kind, table.position().byte())
+}
+
+/// Reads a file line by line. A line that `take` cannot read is told with its reason.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn read_lines(
+    mut input: Input<'_>,
+    about: Recognised,
+    kind: PartKind,
+    mut take: impl FnMut(&str, &Place) -> Result<Vec<Row>, String>,
+) -> Result<Sheet, ImportError> {
+    let mut records = Records::default();
+    let name = input.name().to_owned();
+    let (mut line, mut bytes) = (Vec::new(), 0);
+    for number in 1_u32.. {
+        line.clear();
+        let read = input.reader().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
+        let read = read.map_err(|error| ImportError::Unreadable { name: name.clone(), error })?;
+        if read == 0 {
+            break;
+        }
+        bytes += read as u64;
+        if records.full() {
+            continue;
+        }
+        match take(&String::from_utf8_lossy(&line), &Place::line(number)) {
+            Ok(rows) => records.rows.extend(rows),
+            Err(reason) => records.skip(number, reason),
+        }
+    }
+    records.finish(name, about, kind, bytes)
+}
+
+/// Rows and remarks while a file is read.
+#[derive(Debug, Default)]
+struct Records {
+    rows: Vec<Row>,
+    remarks: Vec<Remark>,
+    beyond: usize,
+}
+
+impl Records {
+    /// Whether no more rows are kept; counts one that is not.
+    fn full(&mut self) -> bool {
+        let full = self.rows.len() >= ROWS_MAX;
+        self.beyond += usize::from(full);
+        // One more than are kept: that there were more is told at the end.
+        self.remarks.truncate(REMARKS_MAX + 1);
+        full
+    }
+
+    fn skip(&mut self, line: u32, text: String) {
+        self.remarks.push(Remark { kind: RemarkKind::Skipped, place: Place::line(line), text });
+    }
+
+    fn finish(
+        mut self,
+        name: String,
+        about: Recognised,
+        kind: PartKind,
+        bytes: u64,
+    ) -> Result<Sheet, ImportError> {
+        if self.rows.is_empty() {
+            let skipped = self.remarks.iter().find(|remark| remark.kind == RemarkKind::Skipped);
+            let reason = match skipped {
+                Some(Remark { place: Place { line: Some(line), .. }, text, .. }) => {
+                    format!("line {line}: {text}")
+                }
+                _ => "no results in it".to_owned(),
+            };
+            return Err(ImportError::Broken { name, title: about.title, reason });
+        }
+        if self.remarks.len() > REMARKS_MAX {
+            self.remarks.truncate(REMARKS_MAX);
+            self.lost(format!("remarks beyond the first {REMARKS_MAX} are not kept"));
+        }
+        if self.beyond > 0 {
+            let beyond = self.beyond;
+            self.lost(format!("{beyond} rows beyond the first {ROWS_MAX} are not kept"));
+        }
+        let part = Part {
+            kind,
+            tool: None,
+            headings: Vec::new(),
+            place: Place::line(1),
+            factors: Factors::default(),
+            rows: self.rows,
+            unknown: Map::new(),
+        };
+        Ok(Sheet {
+            source: Source { name, format: about.id.to_owned(), bytes, ..Source::default() },
+            parts: vec![part],
+            remarks: self.remarks,
+        })
+    }
+
+    fn lost(&mut self, text: String) {
+        self.remarks.push(Remark { kind: RemarkKind::Lost, place: Place::default(), text });
+    }
+}

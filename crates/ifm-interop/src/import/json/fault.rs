@@ -1,0 +1,42 @@
+//! Where JSON is damaged, and how.
+
+use thiserror::Error;
+
+/// A place that is no JSON.
+#[derive(Debug, Error)]
+#[error("{kind}")]
+pub(crate) struct Fault {
+    /// Line, from 1.
+    pub line: u32,
+    /// What is wrong there.
+    pub kind: FaultKind,
+}
+
+/// What is wrong.
+#[derive(Debug, Error)]
+pub(crate) enum FaultKind {
+    /// The file ends inside a value.
+    #[error("the file ends inside a value")]
+    Ends,
+    /// No value begins here.
+    #[error("no value where one should stand")]
+    NoValue,
+    /// A name or text should stand here.
+    #[error("no text in quotes where one should stand")]
+    NoText,
+    /// A text goes past the end of its line.
+    #[error("a text without its closing quote")]
+    OpenText,
+    /// Another character should stand here.
+    #[error("`{0}` is missing")]
+    Expected(char),
+    /// An object ends without its closing bracket, and the next one begins.
+    #[error("an object breaks off and the next one begins")]
+    BreaksOff,
+    /// Values lie too deep in each other.
+    #[error("values lie too deep in each other")]
+    Deep,
+    /// The file could not be read from.
+    #[error("{0}")]
+    Unreadable(std::io::Error),
+}

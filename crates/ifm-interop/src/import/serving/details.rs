@@ -1,0 +1,192 @@
+//! The arrays of single requests, one array for each field, folded as they come in.
+//!
+//! Of the gaps of a request their number, sum and maximum are kept. A request that failed stands
+//! in the arrays with zeros: it has no times.
+
+use super::super::json::{Fault, Kind, Reader};
+use super::Dialect;
+use ifm_core::sheet::{Place, Remark, RemarkKind, Row, SheetRequest};
+
+/// Requests of a row that are kept at most.
+const REQUESTS_MAX: usize = 1_000_000;
+/// Characters of an error that are kept.
+const ERROR_CHARACTERS_MAX: usize = 300;
+
+/// Single requests while their arrays come in.
+#[derive(Debug, Default)]
+pub(crate) struct Details {
+    requests: Vec<SheetRequest>,
+    end_to_end: bool,
+    errors: bool,
+    lost: bool,
+}
+
+impl Details {
+    /// Takes the value of a field that is such an array. False if it is none; then nothing has
+    /// been taken.
+    pub fn take(
+        &mut self,
+        field: &str,
+        reader: &mut Reader<'_>,
+        remarks: &mut Vec<Remark>,
+    ) -> Result<bool, Fault> {
+        if reader.kind()? != Kind::Array {
+            return Ok(false);
+        }
+        match field {
+            "ttfts" => self.numbers(reader, |request, s| request.ttft_ms = Some(s * 1e3))?,
+            "latencies" | "e2els" => {
+                self.end_to_end = true;
+                self.numbers(reader, |request, s| request.e2e_ms = Some(s * 1e3))?;
+            }
+            "start_times" => self.numbers(reader, |request, s| request.start_s = Some(s))?,
+            "input_lens" => self.numbers(reader, |request, n| request.input_tokens = count(n))?,
+            "output_lens" => self.numbers(reader, |request, n| request.output_tokens = count(n))?,
+            "itls" => self.each(reader, gaps)?,
+            "errors" => {
+                self.errors = true;
+                self.each(reader, error)?;
+            }
+            "queue_times" => {
+                self.numbers(reader, |request, s| request.client_queue_ms = Some(s * 1e3))?;
+            }
+            "generated_texts" => texts(field, reader, remarks)?,
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    /// Gives the requests to the row, with the tool's habits put right.
+    pub fn settle(mut self, dialect: Dialect, row: &mut Row, remarks: &mut Vec<Remark>) {
+        // Without arrays of results, what there is says nothing of single requests.
+        let measured = |request: &SheetRequest| {
+            request.ttft_ms.is_some() || request.e2e_ms.is_some() || request.output_tokens.is_some()
+        };
+        if !self.requests.iter().any(measured) {
+            return;
+        }
+        let origin = self.requests.iter().filter_map(|request| request.start_s).reduce(f64::min);
+        for request in &mut self.requests {
+            request.start_s = request.start_s.zip(origin).map(|(start, origin)| start - origin);
+            if request.error.is_some() {
+                *request = SheetRequest {
+                    start_s: request.start_s,
+                    input_tokens: request.input_tokens,
+                    error: request.error.take(),
+                    ..SheetRequest::default()
+                };
+                continue;
+            }
+            // Zero stands for a first token that was never seen.
+            request.ttft_ms = request.ttft_ms.filter(|ttft| *ttft > 0.0);
+            request.e2e_ms = request.e2e_ms.filter(|e2e| *e2e > 0.0);
+            // vLLM ends a request with its last piece; the others do not.
+            if !self.end_to_end && dialect == Dialect::Vllm {
+                request.e2e_ms = request.ttft_ms.zip(request.gaps_sum_ms).map(|(a, b)| a + b);
+            }
+        }
+        if self.lost {
+            remarks.push(Remark {
+                kind: RemarkKind::Lost,
+                place: row.place.clone(),
+                text: format!("single requests beyond the first {REQUESTS_MAX} are not kept"),
+            });
+        }
+        row.requests = self.requests;
+    }
+
+    /// Failed requests, where there is an array of errors.
+    pub fn failed(&self) -> Option<usize> {
+        self.errors.then(|| self.requests.iter().filter(|request| request.error.is_some()).count())
+    }
+
+    fn numbers(
+        &mut self,
+        reader: &mut Reader<'_>,
+        set: impl Fn(&mut SheetRequest, f64),
+    ) -> Result<(), Fault> {
+        self.each(reader, |request, reader| {
+            if let Some(number) = reader.number()? {
+                set(request, number);
+            }
+            Ok(())
+        })
+    }
+
+    fn each(
+        &mut self,
+        reader: &mut Reader<'_>,
+        take: impl Fn(&mut SheetRequest, &mut Reader<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let mut at = 0;
+        reader.array(|reader| {
+            if at == REQUESTS_MAX {
+                self.lost = true;
+                return reader.skip();
+            }
+            if at == self.requests.len() {
+                self.requests.push(SheetRequest::default());
+            }
+            at += 1;
+            match self.requests.get_mut(at - 1) {
+                Some(request) => take(request, reader),
+                None => reader.skip(),
+            }
+        })
+    }
+}
+
+fn gaps(request: &mut SheetRequest, reader: &mut Reader<'_>) -> Result<(), Fault> {
+    if reader.kind()? != Kind::Array {
+        return reader.skip();
+    }
+    let (mut number, mut sum, mut largest) = (0_u32, 0.0, None::<f64>);
+    reader.array(|reader| {
+        if let Some(gap) = reader.number()? {
+            number = number.saturating_add(1);
+            sum += gap;
+            largest = Some(largest.map_or(gap, |largest| largest.max(gap)));
+        }
+        Ok(())
+    })?;
+    request.gaps = Some(number);
+    request.gaps_sum_ms = Some(sum * 1e3);
+    request.gap_max_ms = largest.map(|gap| gap * 1e3);
+    Ok(())
+}
+
+fn error(request: &mut SheetRequest, reader: &mut Reader<'_>) -> Result<(), Fault> {
+    if reader.kind()? != Kind::Text {
+        return reader.skip();
+    }
+    let error = reader.text()?;
+    if !error.is_empty() {
+        request.error = Some(last_line(&error));
+    }
+    Ok(())
+}
+
+fn count(number: f64) -> Option<u64> {
+    (number >= 0.0 && number.fract() == 0.0 && number < 9e15).then_some(number as u64)
+}
+
+/// Passes over the texts of the answers.
+fn texts(field: &str, reader: &mut Reader<'_>, remarks: &mut Vec<Remark>) -> Result<(), Fault> {
+    let place = Place { line: Some(reader.line()), pointer: Some(format!("/{field}")) };
+    let mut some = false;
+    reader.array(|reader| {
+        some = true;
+        reader.skip()
+    })?;
+    if some {
+        let text = "the texts of the answers are not kept".to_owned();
+        remarks.push(Remark { kind: RemarkKind::Lost, place, text });
+    }
+    Ok(())
+}
+
+/// Of a traceback the last line says what happened.
+fn last_line(error: &str) -> String {
+    let line = error.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or(error);
+    line.trim().chars().take(ERROR_CHARACTERS_MAX).collect()
+}

@@ -1,0 +1,164 @@
+//! Which benchmark wrote a result, and what it means by its numbers.
+
+use ifm_core::sheet::{Definition, Quantity, Remark, RemarkKind, Row, Statistic, key};
+
+/// A serving benchmark.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// `vllm bench serve`.
+    Vllm,
+    /// The same of vLLM's client in Rust.
+    VllmRust,
+    /// `sglang.bench_serving`.
+    Sglang,
+    /// The same of SGLang's client in Rust.
+    SglangRust,
+    /// `benchmark_serving` of TensorRT-LLM.
+    TensorRt,
+}
+
+/// How an answer's stream is read, as the tool's backend says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Api {
+    Chat,
+    Completions,
+    Native,
+    Unknown,
+}
+
+impl Api {
+    fn of(backend: Option<&str>) -> Api {
+        match backend {
+            Some(backend) if backend.contains("chat") => Api::Chat,
+            Some("openai" | "vllm" | "sglang-oai" | "lmdeploy") => Api::Completions,
+            Some("sglang" | "sglang-native") => Api::Native,
+            _ => Api::Unknown,
+        }
+    }
+}
+
+/// Times that are above zero wherever they were measured.
+const TIMES: [Quantity; 4] = [Quantity::Ttft, Quantity::Tpot, Quantity::Itl, Quantity::E2e];
+
+const PIECES: &str = "gaps between pieces of an answer, however many tokens a piece brings";
+const PIECES_AND_END: &str = "gaps between pieces of an answer, however many tokens a piece \
+    brings, the message that ends it among them";
+const SPREAD: &str = "gaps between pieces of an answer, each divided among its tokens";
+const CONNECTS: &str = "from before a connection is opened: the same where connections are reused";
+const CONNECTS_ALWAYS: &str = "from before a connection is opened, a new one for every request";
+const CONNECTS_END: &str = "from before a new connection is opened, to the last line of the \
+    stream, usage and end mark among them";
+const ROLE: &str = "to the first chunk of any kind, also one with a role and no text";
+const LAST_LINE: &str = "to the last line of the stream, usage and end mark among them";
+const LAST_CHUNK: &str = "to the last chunk, the one that ends the answer among them";
+const TPOT_LAST_LINE: &str = "ends with the last line of the stream, usage and end mark among them";
+const TPOT_LAST_CHUNK: &str = "ends with the message that ends the answer";
+const TPOT_ROLE: &str = "begins with the first chunk of any kind, also one without text";
+const REQUESTED: &str = "the number that was asked for, where the server did not count";
+const WHOLE_RUN: &str = "over the whole run, ramp and drain in it; only requests that succeeded";
+const WHOLE_RUN_INFO: &str = "over the whole run, ramp, drain and questions about the server in \
+    it; only requests that succeeded";
+
+impl Dialect {
+    /// Its name.
+    pub fn tool(self) -> &'static str {
+        match self {
+            Dialect::Vllm => "vllm bench serve",
+            Dialect::VllmRust => "vllm bench serve, Rust client",
+            Dialect::Sglang => "sglang.bench_serving",
+            Dialect::SglangRust => "sglang.bench_serving, Rust client",
+            Dialect::TensorRt => "TensorRT-LLM benchmark_serving",
+        }
+    }
+
+    /// Says beside each figure of a row what the tool means by it; what was not measured and
+    /// stands there as zero loses its value.
+    pub fn define(self, row: &mut Row, remarks: &mut Vec<Remark>) {
+        for quantity in TIMES {
+            unmeasured(quantity, row, remarks);
+        }
+        let api = Api::of(row.factors.get(key::ENGINE));
+        for figure in &mut row.figures {
+            figure.definition = self.definition(api, &figure.quantity, figure.statistic);
+        }
+    }
+
+    /// The first of the two clients of SGLang or the second.
+    fn sglang(self) -> bool {
+        matches!(self, Dialect::Sglang | Dialect::SglangRust)
+    }
+
+    fn definition(self, api: Api, quantity: &Quantity, statistic: Statistic) -> Definition {
+        let different = |text: &str| Definition::Different(text.to_owned());
+        match quantity {
+            Quantity::Ttft => match self {
+                Dialect::Vllm => different(CONNECTS),
+                Dialect::VllmRust => different(ROLE),
+                Dialect::Sglang | Dialect::TensorRt => different(CONNECTS_ALWAYS),
+                Dialect::SglangRust => Definition::Same,
+            },
+            Quantity::Tpot => match (self, api) {
+                (Dialect::Vllm, Api::Chat) => Definition::Same,
+                (Dialect::Vllm | Dialect::TensorRt, _) => different(TPOT_LAST_CHUNK),
+                (Dialect::VllmRust, _) => different(TPOT_ROLE),
+                (Dialect::Sglang | Dialect::SglangRust, _) => different(TPOT_LAST_LINE),
+            },
+            Quantity::Itl => match (self, api) {
+                (Dialect::Vllm, Api::Chat) => different(PIECES),
+                (Dialect::Sglang | Dialect::SglangRust, Api::Native) => different(SPREAD),
+                (Dialect::Sglang | Dialect::SglangRust, _) => different(PIECES),
+                _ => different(PIECES_AND_END),
+            },
+            Quantity::E2e => match (self, api) {
+                (Dialect::Vllm, Api::Chat) => different(CONNECTS),
+                (Dialect::Vllm | Dialect::VllmRust | Dialect::TensorRt, _) => different(LAST_CHUNK),
+                (Dialect::Sglang, _) => different(CONNECTS_END),
+                (Dialect::SglangRust, _) => different(LAST_LINE),
+            },
+            Quantity::Other(name) if name == "e2el_including_client_queue" => {
+                Definition::Different("end to end from the due time".to_owned())
+            }
+            Quantity::OutputTokens if self.sglang() => different(REQUESTED),
+            Quantity::OutputRate | Quantity::TotalRate if self.sglang() => {
+                Definition::Different(format!("{WHOLE_RUN_INFO}; tokens: {REQUESTED}"))
+            }
+            Quantity::InputRate | Quantity::RequestRate | Quantity::Goodput if self.sglang() => {
+                different(WHOLE_RUN_INFO)
+            }
+            Quantity::RequestRate
+            | Quantity::InputRate
+            | Quantity::OutputRate
+            | Quantity::TotalRate
+            | Quantity::Goodput => different(WHOLE_RUN),
+            Quantity::InFlight if self.sglang() => Definition::Derivable(
+                "sum of the end-to-end times over the duration: the mean of the whole run"
+                    .to_owned(),
+            ),
+            Quantity::PeakInFlight => different(
+                "requests of which any part lies in the busiest second, not at one moment",
+            ),
+            Quantity::PeakOutputRate => different("pieces of answers in the busiest second"),
+            Quantity::UserRate if statistic == Statistic::Value => {
+                different("mean over requests of tokens over end-to-end time")
+            }
+            _ => Definition::Same,
+        }
+    }
+}
+
+/// Where all figures of a time are zero, none was measured: no request succeeded, or the answers
+/// did not come in pieces.
+fn unmeasured(quantity: Quantity, row: &mut Row, remarks: &mut Vec<Remark>) {
+    let mut figures: Vec<_> =
+        row.figures.iter_mut().filter(|figure| figure.quantity == quantity).collect();
+    if figures.is_empty() || figures.iter().any(|figure| figure.value != Some(0.0)) {
+        return;
+    }
+    figures.iter_mut().for_each(|figure| figure.value = None);
+    let word = format!("{quantity:?}").to_uppercase();
+    remarks.push(Remark {
+        kind: RemarkKind::Missing,
+        place: row.place.clone(),
+        text: format!("{word}: nothing was measured, and 0 is written"),
+    });
+}

@@ -12,6 +12,7 @@ pub mod clock;
 pub mod host;
 pub mod poller;
 pub mod probe;
+pub mod process;
 pub mod recv;
 pub mod socket;
 pub mod thread;

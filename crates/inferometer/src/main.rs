@@ -8,6 +8,7 @@ mod caller;
 mod capacity;
 mod child;
 mod cli;
+mod conformance;
 mod course;
 mod documents;
 mod exit;

@@ -5,6 +5,7 @@ mod arrival_args;
 pub mod audit;
 pub mod capacity;
 pub mod compare;
+pub mod conform;
 pub mod demo;
 pub mod duration;
 mod ending_args;
@@ -68,6 +69,8 @@ enum Verb {
     Export(export::ExportArgs),
     /// Tell what in results cannot be right, is noise, or does not follow
     Audit(audit::AuditArgs),
+    /// Put any client through streams with a known answer, and count what it gets right
+    Conform(conform::ConformArgs),
     /// List, show, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
@@ -93,6 +96,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Import(args) => import::run(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Audit(args) => audit::run(&args),
+        Verb::Conform(args) => conform::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
     }

@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod comparison;
+mod conform;
 mod demo;
 mod documents;
 mod endings;

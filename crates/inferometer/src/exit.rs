@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub enum Code {
     /// Done.
     Done = 0,
-    /// A threshold is violated, or a run is worse, with confidence.
+    /// A threshold is violated, or a run is worse, with confidence; or a client got something wrong.
     Failed = 1,
     /// The command line or a configuration cannot be understood.
     Usage = 2,

@@ -47,13 +47,13 @@ const REGISTRIES: &[Registry] = &[
         folder: "crates/ifm-interop/src/import/format",
         file: "crates/ifm-interop/src/import/format/mod.rs",
         item: "const FORMATS",
-        shared: &["serve_keys"],
+        shared: &["collect", "records", "serve_keys"],
     },
     Registry {
         folder: "crates/ifm-interop/src/import/block",
         file: "crates/ifm-interop/src/import/block/mod.rs",
         item: "const BLOCKS",
-        shared: &[],
+        shared: &["spans", "table"],
     },
     Registry {
         folder: "crates/ifm-interop/src/export",

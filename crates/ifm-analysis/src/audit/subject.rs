@@ -2,7 +2,9 @@
 
 use super::finding::Spot;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Figure, Part, Place, Quantity, Row, RowRole, Statistic, key};
+use ifm_core::sheet::{
+    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, key,
+};
 
 /// The documents of an audit.
 #[derive(Debug)]
@@ -54,16 +56,20 @@ impl<'a> Subject<'a> {
         self.cells.iter().filter(move |cell| cell.row.role == role)
     }
 
-    /// Measured rows that repeat each other: same document, same kind of part, same factors but for
-    /// the number of the repeat. In the order of the document; groups of one are left out.
+    /// Measured rows that repeat each other: same document, same headings, same kind of part, same
+    /// factors but for the number of the repeat. In the order of the document; groups of one are left out.
     pub fn repeats(&self) -> Vec<Vec<&Cell<'a>>> {
         let mut groups: Vec<(Factors, Vec<&Cell<'a>>)> = Vec::new();
-        for cell in self.cells(RowRole::Measured) {
+        // Tables of kernels name variants by their labels, and measure each once.
+        let is_repeatable = |cell: &&Cell<'a>| cell.part.kind != PartKind::Kernel;
+        for cell in self.cells(RowRole::Measured).filter(is_repeatable) {
             let key = cell.setting();
             let group = groups.iter_mut().find(|(factors, cells)| {
                 *factors == key
                     && cells.first().is_some_and(|first| {
-                        std::ptr::eq(first.sheet, cell.sheet) && first.part.kind == cell.part.kind
+                        std::ptr::eq(first.sheet, cell.sheet)
+                            && first.part.kind == cell.part.kind
+                            && first.part.headings == cell.part.headings
                     })
             });
             match group {

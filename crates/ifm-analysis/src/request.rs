@@ -185,10 +185,26 @@ pub(crate) fn after_first_event(record: &RequestRecord) -> Option<f64> {
     Some(span as f64 / f64::from(rest))
 }
 
+/// The token-bearing events of an answer, and how many of them carry several tokens. Exact where the
+/// server told the tokens of each event. Where only the whole count is known, the surplus of tokens
+/// over events is taken as that many events with two tokens, less one token per sequence: an
+/// end-of-text token is often counted and not sent. Absent where nobody counted the tokens.
+pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
+    let events = record.events.len() as u64;
+    if events > 0 && record.events.tokens.len() as u64 == events {
+        let several = record.events.tokens.iter().filter(|tokens| **tokens > 1).count() as u64;
+        return Some((events, several));
+    }
+    let counted = record.output_tokens.filter(|counted| !counted.from.is_estimate())?;
+    let sequences = u64::from(record.choices.max(1));
+    let surplus = u64::from(counted.tokens).saturating_sub(events + sequences);
+    Some((events, surplus.min(events)))
+}
+
 /// Calls `each` with every gap between successive token-bearing events of one choice, nanoseconds,
 /// and the tokens of the event that ends the gap, where the server told them.
 #[inline]
-pub(crate) fn each_gap(record: &RequestRecord, mut each: impl FnMut(u64, Option<u32>)) {
+pub fn each_gap(record: &RequestRecord, mut each: impl FnMut(u64, Option<u32>)) {
     let events = &record.events;
     let tokens_known = events.tokens.len() == events.len();
     let tokens_of = |index: usize| {

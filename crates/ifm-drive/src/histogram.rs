@@ -50,6 +50,12 @@ impl Histogram {
         })
     }
 
+    /// The value that this share of the values, 0 to 1, does not exceed, nanoseconds; absent when
+    /// nothing was counted.
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        (self.n > 0).then(|| self.at(share))
+    }
+
     /// Smallest bucket bound that at least this share of the values does not exceed.
     fn at(&self, share: f64) -> u64 {
         let rank = ((self.n as f64 * share).ceil() as u64).max(1);
@@ -98,12 +104,13 @@ mod tests {
     #[test]
     fn quantiles_of_a_known_population() {
         let mut histogram = Histogram::default();
-        assert_eq!(histogram.quantiles(), None);
+        assert_eq!((histogram.quantiles(), histogram.quantile(0.5)), (None, None));
         (1..=100).for_each(|value| histogram.record(value * 1000));
         let mut twice = histogram.clone();
         twice.merge(&histogram);
         let quantiles = twice.quantiles().unwrap();
         assert_eq!((quantiles.n, quantiles.max_ns), (200, 100_000));
+        assert!(twice.quantile(0.9).is_some_and(|p90| (90_000..=95_625).contains(&p90)));
         assert!((50_000..=53_125).contains(&quantiles.p50_ns));
         assert!((99_000..=100_000).contains(&quantiles.p99_ns));
     }

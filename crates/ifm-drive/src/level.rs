@@ -156,6 +156,10 @@ pub fn drive_level(
         let watcher = scope.spawn(|| {
             while !finished.load(Ordering::Relaxed) {
                 own_stop.raise(stop.level());
+                let start_ns = feed.measure_start_ns().unwrap_or(0);
+                let send_end_ns = feed.send_end_ns().unwrap_or(0);
+                progress.measure_start_ns.store(start_ns, Ordering::Relaxed);
+                progress.send_end_ns.store(send_end_ns, Ordering::Relaxed);
                 std::thread::park_timeout(std::time::Duration::from_millis(10));
             }
         });

@@ -225,6 +225,11 @@ pub struct Progress {
     pub failed: AtomicU64,
     /// Token-bearing events decoded, warm-up included.
     pub events: AtomicU64,
+    /// When the first measured request of the level could go, nanoseconds on the monotonic clock;
+    /// 0 before. Told some milliseconds late.
+    pub measure_start_ns: AtomicU64,
+    /// When sending ended, likewise.
+    pub send_end_ns: AtomicU64,
 }
 
 /// The phase of the `position`-th request of a level.

@@ -75,9 +75,9 @@ pub fn raise_open_files() -> Option<u64> {
     }
 }
 
-/// Columns of the terminal behind standard output; absent where it is none.
-pub fn terminal_columns() -> Option<u16> {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+/// Columns of the terminal behind a stream of this process; absent where it is none.
+pub fn terminal_columns(stream: impl std::os::fd::AsFd) -> Option<u16> {
+    let size = rustix::termios::tcgetwinsize(stream).ok()?;
     Some(size.ws_col).filter(|columns| *columns > 0)
 }
 

@@ -3,6 +3,7 @@
 //! A course only ever appends a level or ends. Not here: running a level (`session`), judging one
 //! (`ifm-analysis`).
 
+use crate::live::view::LevelCount;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Finding, Next, Price, Search};
 use ifm_analysis::slo::VerdictState;
@@ -47,6 +48,17 @@ pub enum Step {
 }
 
 impl Course {
+    /// How many levels there are, when so many are known.
+    pub fn level_count(&self, known: usize) -> LevelCount {
+        match self {
+            Course::Planned => LevelCount::Exactly(known),
+            Course::UntilPlateau => LevelCount::AtMost(known),
+            // The two ends come first; then all is known.
+            Course::Between { .. } if known > 2 => LevelCount::Exactly(known),
+            Course::Between { .. } | Course::Capacity(_) => LevelCount::Open,
+        }
+    }
+
     /// What follows the last of the measured levels.
     pub fn after(
         &mut self,

@@ -15,6 +15,7 @@ mod exit;
 mod host;
 mod lengths;
 mod levels;
+mod live;
 mod monitor;
 mod output;
 mod pacing;
@@ -54,7 +55,11 @@ fn main() -> ExitCode {
             return if is_question { Code::Done } else { Code::Usage }.into();
         }
     };
-    match std::panic::catch_unwind(|| cli::dispatch(parsed, &words)) {
+    let ended = std::panic::catch_unwind(|| cli::dispatch(parsed, &words));
+    // However it ended: the terminal is as it was before.
+    terminal::end_screen();
+    terminal::clear_line();
+    match ended {
         Ok(Ok(code)) => match terminal::output_failure() {
             None => code.into(),
             Some(error) => {

@@ -66,6 +66,8 @@ pub struct Job {
     pub store: Option<PathBuf>,
     /// No progress.
     pub quiet: bool,
+    /// Progress on the full screen.
+    pub tui: bool,
     /// No colour.
     pub no_color: bool,
     /// Only ASCII.
@@ -238,6 +240,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         out: args.out.clone(),
         store: args.store.clone(),
         quiet: args.quiet,
+        tui: args.tui,
         no_color: args.no_color,
         ascii: args.ascii,
     })

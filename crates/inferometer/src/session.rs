@@ -3,6 +3,7 @@
 use crate::cli::load_args::Format;
 use crate::course::{Course, Step};
 use crate::exit::{Code, Failure};
+use crate::live::{self, Board, Live, Manner, RunFacts, view::LevelCount};
 use crate::monitor::Monitor;
 use crate::pacing::Pacing;
 use crate::resolve::Job;
@@ -13,7 +14,7 @@ use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
-use ifm_core::spec::{ArrivalLaw, ArrivalSpec, LoadSpec};
+use ifm_core::spec::ArrivalLaw;
 use ifm_core::{
     ClientHealth, LevelEnd, Manifest, Message, Outcome, Prompt, RequestRecord, Role, RunData,
     RunState,
@@ -55,10 +56,18 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());
     let signals = Signals::watch(stop.clone(), progress.clone());
+    let source = Source::new(job.dataset.clone(), template);
+    let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
+    let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
+    let live = Live::start(&board, Manner::of(&job));
+    let watched = live.is_watched().then(|| board.clone());
+    let lines = job.format == Format::Requests;
     let mut session = Session {
-        monitor: Monitor::new(clock.mono_ns, job.quiet),
-        source: Source::new(job.dataset.clone(), template),
-        sink: RunSink::new(writer, job.format == Format::Requests, job.spec.keep_text),
+        monitor: Monitor::new(clock.mono_ns),
+        source,
+        sink: RunSink::new(writer, lines, job.spec.keep_text, watched),
+        live,
+        board,
         evidence: Evidence::default(),
         stop,
         progress,
@@ -70,6 +79,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     };
     let ticks = CpuTicks::read();
     let ended = session.run_levels(&mut manifest);
+    session.live.finish();
     let steal =
         ticks.zip(CpuTicks::read()).and_then(|(before, after)| after.steal_share_since(before));
     session.finish(manifest, ended, steal, &signals)
@@ -85,6 +95,8 @@ struct Session {
     source: Source,
     sink: RunSink,
     monitor: Monitor,
+    live: Live,
+    board: Arc<Board>,
     evidence: Evidence,
     stop: Stop,
     progress: Arc<Progress>,
@@ -126,7 +138,8 @@ impl Session {
             let begun_ns = ifm_sys::mono_ns();
             let judge = Settling::new(&self.job.spec.levels[index], &self.job.spec.slo);
             self.sink.begin_level(judge, pacing.deadline_ns());
-            let result = match self.run_level(index) {
+            let count = course.level_count(self.job.spec.levels.len());
+            let result = match self.run_level(index, count) {
                 Ok(result) => result,
                 Err(error) => return Ended::Failed(error),
             };
@@ -173,6 +186,7 @@ impl Session {
                 return Ended::Early("the data set has no more prompts".to_owned());
             }
             if let Some(summary) = summary {
+                self.board.add_row(&summary);
                 self.shown.push(summary);
             }
             index += 1;
@@ -198,29 +212,26 @@ impl Session {
     /// The budget is over: the levels from `index` on are left out.
     fn over_budget(&self, pacing: &Pacing, index: usize) -> Ended {
         let left_out = self.job.spec.levels.get(index..).unwrap_or_default();
-        let reason = pacing.over(&left_out.iter().map(load_words).collect::<Vec<_>>());
+        let reason = pacing.over(&left_out.iter().map(live::load_words).collect::<Vec<_>>());
         terminal::warn(&reason);
         Ended::Early(reason)
     }
 
-    fn run_level(&mut self, index: usize) -> Result<LevelResult, DriveError> {
+    fn run_level(&mut self, index: usize, count: LevelCount) -> Result<LevelResult, DriveError> {
         let plan = self.plan(index);
         let load = &self.job.spec.levels[index];
         let sent = sent(&self.sink.records);
         self.source.begin_level(sent, load).map_err(DriveError::Source)?;
-        let asked = load_words(load);
-        let label = match self.job.spec.levels.len() {
-            1 => asked,
-            levels => format!("level {} of {levels}, {asked}", index + 1),
-        };
+        self.board.begin_level(index, &self.job.spec.levels, count, ifm_sys::mono_ns());
         let over = AtomicBool::new(false);
         let (source, sink, monitor) = (&mut self.source, &mut self.sink, &mut self.monitor);
         let (stop, progress) = (&self.stop, &self.progress);
         progress.finished.store(0, Ordering::Relaxed);
         progress.failed.store(0, Ordering::Relaxed);
         std::thread::scope(|scope| {
-            let watcher = scope.spawn(|| monitor.watch(&label, progress, &over));
+            let watcher = scope.spawn(|| monitor.watch(progress, &over));
             let result = ifm_drive::drive_level(&plan, source, sink, stop, progress);
+            self.board.end_level(ifm_sys::mono_ns());
             over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
             result
@@ -351,12 +362,14 @@ impl Session {
     }
 }
 
-/// The load of a level in words.
-fn load_words(load: &LoadSpec) -> String {
-    match load.arrivals.as_ref().and_then(ArrivalSpec::mean_req_per_s) {
-        Some(rate) => format!("{rate:.4} req/s"),
-        None if load.concurrency == 1 => "1 user".to_owned(),
-        None => format!("{} users", load.concurrency),
+/// What the live views say of a run from its begin to its end.
+fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
+    let target = &job.spec.target;
+    RunFacts {
+        name: job.name.clone().unwrap_or_else(|| manifest.run_id.clone()),
+        server: target.base_url.clone(),
+        model: target.model.clone(),
+        workload: job.spec.workload.text.clone().unwrap_or_else(|| job.spec.workload.kind.clone()),
     }
 }
 

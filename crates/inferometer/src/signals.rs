@@ -1,7 +1,7 @@
 //! Ctrl-C and its relatives: first an orderly end, then a quick one, then out.
 
 use crate::exit::Code;
-use crate::terminal::say;
+use crate::terminal::{self, say};
 use ifm_drive::{Progress, Stop, StopLevel};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
@@ -40,7 +40,10 @@ impl Signals {
                 match interrupts {
                     1 => drain(&stop, &progress),
                     2 => stop.raise(StopLevel::Cancel),
-                    _ => std::process::exit(Code::Interrupted as i32),
+                    _ => {
+                        terminal::end_screen();
+                        std::process::exit(Code::Interrupted as i32)
+                    }
                 }
             }
         });

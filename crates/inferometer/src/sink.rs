@@ -1,10 +1,12 @@
 //! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
 
+use crate::live::Board;
 use crate::terminal;
 use ifm_analysis::Settling;
 use ifm_core::{LevelEnd, RequestRecord};
 use ifm_drive::Sink;
 use ifm_store::RunWriter;
+use std::sync::Arc;
 
 /// Keeps every finished request.
 pub struct RunSink {
@@ -20,11 +22,18 @@ pub struct RunSink {
     deadline_ns: Option<u64>,
     /// What ended the level before its planned end.
     ended_by: Option<LevelEnd>,
+    /// Where progress is shown from; absent where nobody looks.
+    board: Option<Arc<Board>>,
 }
 
 impl RunSink {
     /// A sink that also prints a line of JSON per request, and keeps generated texts, if asked to.
-    pub fn new(writer: RunWriter, lines: bool, keep_text: bool) -> RunSink {
+    pub fn new(
+        writer: RunWriter,
+        lines: bool,
+        keep_text: bool,
+        board: Option<Arc<Board>>,
+    ) -> RunSink {
         RunSink {
             writer,
             records: Vec::new(),
@@ -33,6 +42,7 @@ impl RunSink {
             judge: None,
             deadline_ns: None,
             ended_by: None,
+            board,
         }
     }
 
@@ -60,6 +70,9 @@ impl Sink for RunSink {
         }
         if self.ended_by.is_none() {
             self.ended_by = self.judge.as_mut().and_then(|judge| judge.add(&record));
+        }
+        if let Some(board) = &self.board {
+            board.add(&record);
         }
         self.records.push(record);
         Ok(())

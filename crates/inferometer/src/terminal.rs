@@ -1,18 +1,70 @@
-//! The two streams: results on standard output, everything else on standard error.
+//! The two streams: results on standard output, everything else on standard error; and what stands
+//! on the terminal while a load runs, so that neither writes into it.
+//!
+//! Not here: what a progress line says and what a full screen shows (`live`).
 
 use ifm_report::TerminalStyle;
 use std::io::{ErrorKind, IsTerminal, Write};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 /// Width that is assumed where the terminal does not tell.
 const DEFAULT_WIDTH: usize = 100;
+/// Messages to standard error that are held back at most while the full screen stands.
+const HELD_MESSAGES_MAX: usize = 1_000;
 
 /// Why standard output could not be written, once.
 static OUTPUT_FAILURE: OnceLock<String> = OnceLock::new();
 
+/// What stands on the terminal at present.
+static STAGE: Mutex<Stage> = Mutex::new(Stage {
+    has_line: false,
+    leave_screen: None,
+    output: String::new(),
+    messages: Vec::new(),
+});
+
+struct Stage {
+    /// A progress line stands in the last row.
+    has_line: bool,
+    /// The full screen stands; how to leave it.
+    leave_screen: Option<fn()>,
+    /// Results that wait until the screen is gone.
+    output: String,
+    /// Messages that wait.
+    messages: Vec<String>,
+}
+
+fn stage() -> MutexGuard<'static, Stage> {
+    STAGE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+impl Stage {
+    fn clear_line(&mut self) {
+        if std::mem::take(&mut self.has_line) {
+            // With standard error closed there is nothing to clear.
+            let _ = write!(std::io::stderr().lock(), "\r\x1b[2K");
+        }
+    }
+}
+
 /// Prints to standard output and says whether more is wanted. A closed pipe is no failure, its
-/// reader wants no more; any other is kept for the end of the program.
+/// reader wants no more; any other is kept for the end of the program. While the full screen
+/// stands on the same terminal the text waits.
 pub fn print(text: &str) -> bool {
+    if !std::io::stdout().is_terminal() {
+        // A slow reader keeps nobody but its writer waiting.
+        return write_out(text);
+    }
+    let mut stage = stage();
+    if stage.leave_screen.is_some() {
+        stage.output.push_str(text);
+        return true;
+    }
+    stage.clear_line();
+    write_out(text)
+}
+
+fn write_out(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => true,
@@ -30,8 +82,16 @@ pub fn output_failure() -> Option<&'static str> {
     OUTPUT_FAILURE.get().map(String::as_str)
 }
 
-/// Prints one line to standard error.
+/// Prints one line to standard error. While the full screen stands it waits.
 pub fn say(line: &str) {
+    let mut stage = stage();
+    if stage.leave_screen.is_some() {
+        if stage.messages.len() < HELD_MESSAGES_MAX {
+            stage.messages.push(line.to_owned());
+        }
+        return;
+    }
+    stage.clear_line();
     // With standard error closed there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "{line}");
 }
@@ -41,21 +101,84 @@ pub fn warn(sentence: &str) {
     say(&format!("warning: {sentence}"));
 }
 
+/// Shows a line that the next one replaces, on a terminal behind standard error.
+pub fn show_line(line: &str) {
+    let mut stage = stage();
+    stage.has_line = true;
+    // With standard error closed there is nobody to show it to.
+    let _ = write!(std::io::stderr().lock(), "\r{line}\x1b[K");
+}
+
+/// Takes the line away that [`show_line`] showed.
+pub fn clear_line() {
+    stage().clear_line();
+}
+
+/// Lets the full screen stand. What is printed waits from here on.
+pub fn begin_screen(leave: fn()) {
+    let mut stage = stage();
+    stage.clear_line();
+    stage.leave_screen = Some(leave);
+}
+
+/// Whether the full screen stands.
+pub fn has_screen() -> bool {
+    stage().leave_screen.is_some()
+}
+
+/// Writes a picture to the full screen, if it still stands.
+///
+/// # Errors
+/// The terminal cannot be written.
+pub fn paint_screen(bytes: &[u8]) -> std::io::Result<()> {
+    let stage = stage();
+    if stage.leave_screen.is_none() {
+        return Ok(());
+    }
+    let mut terminal = std::io::stderr().lock();
+    terminal.write_all(bytes).and_then(|()| terminal.flush())
+}
+
+/// Leaves the full screen, if it stands, and prints what has waited. May be called at any time,
+/// by any thread.
+pub fn end_screen() {
+    let mut stage = stage();
+    let Some(leave) = stage.leave_screen.take() else { return };
+    leave();
+    for message in std::mem::take(&mut stage.messages) {
+        let _ = writeln!(std::io::stderr().lock(), "{message}");
+    }
+    write_out(&std::mem::take(&mut stage.output));
+}
+
+/// The last message that waits for the end of the full screen.
+pub fn waiting_message() -> Option<String> {
+    stage().messages.last().map(|message| message.trim().to_owned())
+}
+
 /// How results are printed here: colours only on a terminal that wants them.
 pub fn style(no_color: bool, ascii: bool) -> TerminalStyle {
-    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let is_terminal = std::io::stdout().is_terminal();
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let forced = set("CLICOLOR_FORCE");
-    let color = !no_color && !set("NO_COLOR") && (forced || (is_terminal && !dumb));
+    let color = wants_color(no_color, is_terminal);
     TerminalStyle { width: width(is_terminal), color, ascii }
+}
+
+/// Whether a stream shows colours.
+pub fn wants_color(no_color: bool, is_terminal: bool) -> bool {
+    let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    !no_color && !set("NO_COLOR") && (set("CLICOLOR_FORCE") || (is_terminal && !is_dumb()))
+}
+
+/// Whether the terminal can do nothing but print lines.
+pub fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
 fn width(is_terminal: bool) -> usize {
     if let Some(columns) = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()) {
         return columns;
     }
-    match is_terminal.then(ifm_sys::host::terminal_columns).flatten() {
+    match is_terminal.then(|| ifm_sys::host::terminal_columns(std::io::stdout())).flatten() {
         Some(columns) => columns as usize,
         None => DEFAULT_WIDTH,
     }

@@ -17,6 +17,14 @@ pub enum GapLabel {
 }
 
 impl GapLabel {
+    /// The label where this share of the events, 0 to 1, carries several tokens.
+    pub fn of(several_token_event_share: Option<f64>) -> GapLabel {
+        match several_token_event_share {
+            Some(share) if share > SEVERAL_TOKEN_SHARE_MAX => GapLabel::InterEvent,
+            _ => GapLabel::InterToken,
+        }
+    }
+
     /// The short name for column heads.
     pub fn short(self) -> &'static str {
         match self {
@@ -167,10 +175,7 @@ impl Latencies {
         let streamed: Vec<&RequestRecord> =
             ok.iter().copied().filter(|record| record.streamed).collect();
         let share = several_token_event_share(&streamed);
-        let label = match share {
-            Some(share) if share > SEVERAL_TOKEN_SHARE_MAX => GapLabel::InterEvent,
-            _ => GapLabel::InterToken,
-        };
+        let label = GapLabel::of(share);
         let per_token = streamed.iter().any(|record| !record.events.tokens.is_empty());
         Latencies {
             user_tok_per_s: speeds(&lists.tpot),
@@ -198,24 +203,12 @@ impl Latencies {
     }
 }
 
-/// Share of events that carry several tokens. Exact where the server told the tokens of each
-/// event. Where only the whole count is known, the surplus of tokens over events is taken as that
-/// many events with two tokens, less one token per sequence: an end-of-text token is often counted
-/// and not sent. Requests whose tokens nobody counted say nothing.
+/// Share of events that carry several tokens; see [`request::several_token_events`].
 fn several_token_event_share(streamed: &[&RequestRecord]) -> Option<f64> {
     let (mut events, mut several) = (0u64, 0u64);
-    for record in streamed {
-        let n = record.events.len() as u64;
-        if n > 0 && record.events.tokens.len() as u64 == n {
-            events += n;
-            several += record.events.tokens.iter().filter(|tokens| **tokens > 1).count() as u64;
-        } else if let Some(counted) = record.output_tokens
-            && !counted.from.is_estimate()
-        {
-            let sequences = u64::from(record.choices.max(1));
-            events += n;
-            several += u64::from(counted.tokens).saturating_sub(n + sequences).min(n);
-        }
+    for (of_all, of_these) in streamed.iter().filter_map(|r| request::several_token_events(r)) {
+        events += of_all;
+        several += of_these;
     }
     (events > 0).then(|| several as f64 / events as f64)
 }

@@ -41,6 +41,10 @@ pub struct DemoArgs {
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
+    /// Show the run on the full screen while it goes on; q stops it, ? helps
+    #[arg(long)]
+    tui: bool,
+
     /// No colour (also: NO_COLOR)
     #[arg(long)]
     no_color: bool,
@@ -76,6 +80,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     load.name = Some("demo".to_owned());
     load.out = vec![args.out.clone()];
     load.store.clone_from(&args.store);
+    load.tui = args.tui;
     load.no_color = args.no_color;
     load.ascii = args.ascii;
     // The engine's own server asks for no key, and none must reach it.

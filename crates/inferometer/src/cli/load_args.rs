@@ -178,6 +178,10 @@ pub struct LoadArgs {
     #[arg(help_heading = "Results", short = 's', long)]
     pub quiet: bool,
 
+    /// Show the run on the full screen while it goes on; q stops it, ? helps
+    #[arg(help_heading = "Results", long, conflicts_with = "quiet")]
+    pub tui: bool,
+
     /// No colour (also: NO_COLOR)
     #[arg(help_heading = "Results", long)]
     pub no_color: bool,

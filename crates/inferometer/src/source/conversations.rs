@@ -13,6 +13,7 @@ use ifm_workload::{Dataset, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A conversation under way.
 struct Talk {
@@ -37,6 +38,8 @@ pub struct ConversationSource {
     exhausted: bool,
     /// Conversations that this level may still begin.
     to_begin: u32,
+    /// Conversations that have ended, in all levels.
+    ended: Arc<AtomicU64>,
 }
 
 impl ConversationSource {
@@ -54,6 +57,7 @@ impl ConversationSource {
             free_since_ns: VecDeque::new(),
             exhausted: false,
             to_begin: 0,
+            ended: Arc::default(),
         }
     }
 
@@ -71,6 +75,11 @@ impl ConversationSource {
     /// Conversations that were begun so far, warm-up left out.
     pub fn begun(&self) -> u32 {
         self.begun
+    }
+
+    /// Conversations that have ended so far, in whatever way, for whoever shows them.
+    pub fn ended(&self) -> Arc<AtomicU64> {
+        self.ended.clone()
     }
 
     /// Whether the workload had no more items.
@@ -179,6 +188,7 @@ impl ConversationSource {
             }
             _ => {
                 self.talks.remove(&session);
+                self.ended.fetch_add(1, Ordering::Relaxed);
                 self.free_since_ns.push_back(end_ns);
             }
         }

@@ -19,6 +19,7 @@ use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
 use prompts::{Due, PromptSource};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// The requests of a run, level by level.
 pub enum Source {
@@ -40,6 +41,14 @@ impl Source {
     /// Whether answers have to come back.
     pub fn follows_answers(&self) -> bool {
         matches!(self, Source::Conversations(_))
+    }
+
+    /// Conversations that have ended so far; absent where requests stand alone.
+    pub fn ended_conversations(&self) -> Option<Arc<AtomicU64>> {
+        match self {
+            Source::Prompts(_) => None,
+            Source::Conversations(talks) => Some(talks.ended()),
+        }
     }
 
     /// Begins a level; `sent` requests were sent before it.

@@ -1,0 +1,186 @@
+//! The run while it goes on: a progress line, or the full screen.
+//!
+//! ```text
+//! decoder ──records──► Board ◄──levels── session
+//!                        │ sample and view, four times a second
+//!                        ▼
+//!              thread of low priority ──► line, or screen
+//! ```
+//!
+//! A [`View`](view::View) is a plain value; the line and the picture are pure functions of it. Not
+//! here: the samples that are stored with a run (`monitor`), results (`output`).
+
+mod board;
+mod draw;
+mod estimate;
+mod line;
+mod past;
+mod screen;
+mod tally;
+pub mod view;
+mod words;
+
+pub use board::{Board, load_words};
+pub use view::RunFacts;
+
+use crate::cli::load_args::Format;
+use crate::resolve::Job;
+use crate::terminal;
+use screen::Screen;
+use std::io::IsTerminal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+use view::Stage;
+
+/// Time between two pictures.
+const PERIOD: Duration = Duration::from_millis(250);
+/// Pictures between two lines where the lines do not replace each other.
+const PERIODS_PER_LOG_LINE: u64 = 40;
+/// How much nicer than the rest the thread is that shows.
+const NICE_STEPS: i32 = 15;
+
+/// How progress is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Manner {
+    /// Not at all.
+    Quiet,
+    /// A line every ten seconds.
+    Log,
+    /// A line that is replaced.
+    Line {
+        /// Only ASCII.
+        ascii: bool,
+    },
+    /// The full screen.
+    Screen {
+        /// Colours.
+        color: bool,
+        /// Only ASCII.
+        ascii: bool,
+    },
+}
+
+impl Manner {
+    /// What was asked for, as far as the terminal can do it. Says so where it cannot.
+    pub fn of(job: &Job) -> Manner {
+        let is_terminal = std::io::stderr().is_terminal();
+        if job.quiet {
+            return Manner::Quiet;
+        }
+        // Lines without end on the same terminal would have to wait for the end of the run.
+        let is_shared = job.format == Format::Requests && std::io::stdout().is_terminal();
+        if job.tui && is_terminal && !terminal::is_dumb() && !is_shared {
+            let color = terminal::wants_color(job.no_color, is_terminal);
+            return Manner::Screen { color, ascii: job.ascii };
+        }
+        if job.tui {
+            terminal::warn(
+                "--tui needs a terminal behind standard error for itself: progress lines are shown \
+                 instead",
+            );
+        }
+        match is_terminal && !terminal::is_dumb() {
+            true => Manner::Line { ascii: job.ascii },
+            false => Manner::Log,
+        }
+    }
+}
+
+/// The thread that shows progress. It ends with this, and leaves the terminal as it was.
+#[derive(Debug)]
+pub struct Live {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Live {
+    /// Shows what the board knows, in this manner, until [`Live::finish`].
+    pub fn start(board: &Arc<Board>, manner: Manner) -> Live {
+        let over = Arc::new(AtomicBool::new(false));
+        if manner == Manner::Quiet {
+            return Live { over, thread: None };
+        }
+        let (board, is_over) = (board.clone(), over.clone());
+        let thread = std::thread::spawn(move || {
+            ifm_sys::thread::be_nice(NICE_STEPS);
+            show(&board, manner, &is_over);
+        });
+        Live { over, thread: Some(thread) }
+    }
+
+    /// Whether anything is shown.
+    pub fn is_watched(&self) -> bool {
+        self.thread.is_some()
+    }
+
+    /// Ends the showing.
+    pub fn finish(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A panic in there has been told, and takes nothing from the run.
+            let _ = thread.join();
+        }
+        terminal::end_screen();
+        terminal::clear_line();
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.finish();
+    }
+}
+
+fn show(board: &Board, manner: Manner, over: &AtomicBool) {
+    let mut manner = manner;
+    if let Manner::Screen { color, ascii } = manner {
+        match Screen::open(color, ascii) {
+            Ok(mut screen) => match screen.show(board, over) {
+                Ok(()) => return,
+                Err(_) => terminal::end_screen(),
+            },
+            Err(error) => {
+                terminal::warn(&format!(
+                    "the full screen cannot be used ({error}): progress lines are shown instead"
+                ));
+            }
+        }
+        manner = Manner::Line { ascii };
+    }
+    show_lines(board, manner, over);
+}
+
+fn show_lines(board: &Board, manner: Manner, over: &AtomicBool) {
+    let mut periods_of_level = 0;
+    let mut level = 0;
+    loop {
+        std::thread::park_timeout(PERIOD);
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        let now_ns = ifm_sys::mono_ns();
+        board.sample(now_ns);
+        let view = board.view(now_ns);
+        let Some(known) = view.level.as_ref().filter(|level| level.stage != Stage::Ended) else {
+            terminal::clear_line();
+            continue;
+        };
+        if known.number != level {
+            (level, periods_of_level) = (known.number, 0);
+        }
+        periods_of_level += 1;
+        match manner {
+            Manner::Line { ascii } => {
+                let width = ifm_sys::host::terminal_columns(std::io::stderr()).unwrap_or(80);
+                terminal::show_line(&line::on_terminal(&view, usize::from(width), ascii));
+            }
+            _ if periods_of_level % PERIODS_PER_LOG_LINE == 0 => {
+                terminal::say(&line::in_log(&view));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What the finished requests of a level amount to so far, in memory that does not grow.
+//!
+//! Fed with records on the decoder's thread, never by the threads that measure. The numbers are
+//! for watching: percentiles come from a histogram, up to 1/16 above the true ones. Not here: the
+//! result, which is computed from the records.
+
+use super::view::Percentiles;
+use ifm_analysis::level::GapLabel;
+use ifm_analysis::request;
+use ifm_core::{Outcome, Phase, RequestRecord};
+use ifm_drive::Histogram;
+
+/// Requests of one level so far.
+#[derive(Debug, Default)]
+pub struct Tally {
+    outcomes: [u64; Outcome::ALL.len()],
+    warmup_ended: u64,
+    ttft: Histogram,
+    gap: Histogram,
+    /// Token-bearing events of answers whose tokens were counted, and how many hold several.
+    several: (u64, u64),
+    e2e_ns_sum: u64,
+    e2e_n: u64,
+}
+
+impl Tally {
+    /// Counts a finished request.
+    pub fn add(&mut self, record: &RequestRecord) {
+        if record.phase == Phase::Warmup {
+            self.warmup_ended += 1;
+            return;
+        }
+        if let Some(place) = Outcome::ALL.iter().position(|outcome| *outcome == record.outcome) {
+            self.outcomes[place] += 1;
+        }
+        if !record.outcome.is_ok() {
+            return;
+        }
+        self.e2e_ns_sum += record.end_ns.saturating_sub(record.start_ns);
+        self.e2e_n += 1;
+        if !record.streamed {
+            return;
+        }
+        if let Some(first_ns) = record.first_token_ns() {
+            self.ttft.record(first_ns.saturating_sub(record.start_ns));
+            request::each_gap(record, |gap_ns, _| self.gap.record(gap_ns));
+        }
+        if let Some((events, several)) = request::several_token_events(record) {
+            self.several.0 += events;
+            self.several.1 += several;
+        }
+    }
+
+    /// Warm-up requests that have ended.
+    pub fn warmup_ended(&self) -> u64 {
+        self.warmup_ended
+    }
+
+    /// Measured requests that have ended, whatever the outcome.
+    pub fn finished(&self) -> u64 {
+        self.outcomes.iter().sum()
+    }
+
+    /// Failures by the word of the outcome, most first.
+    pub fn failures(&self) -> Vec<(&'static str, u64)> {
+        let counted = Outcome::ALL.iter().zip(self.outcomes);
+        let mut failures: Vec<_> = counted
+            .filter(|(outcome, count)| outcome.is_failure() && *count > 0)
+            .map(|(outcome, count)| (outcome.word(), count))
+            .collect();
+        failures.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+        failures
+    }
+
+    /// Time to first token of complete answers.
+    pub fn ttft(&self) -> Option<Percentiles> {
+        percentiles(&self.ttft)
+    }
+
+    /// Gaps between token events of complete answers.
+    pub fn gap(&self) -> Option<Percentiles> {
+        percentiles(&self.gap)
+    }
+
+    /// What the gaps may be called.
+    pub fn gap_label(&self) -> GapLabel {
+        let (events, several) = self.several;
+        GapLabel::of((events > 0).then(|| several as f64 / events as f64))
+    }
+
+    /// Mean time of a complete request, seconds.
+    pub fn e2e_s_mean(&self) -> Option<f64> {
+        (self.e2e_n > 0).then(|| self.e2e_ns_sum as f64 / self.e2e_n as f64 / 1e9)
+    }
+}
+
+fn percentiles(histogram: &Histogram) -> Option<Percentiles> {
+    let all = histogram.quantiles()?;
+    let p90 = histogram.quantile(0.90)?;
+    Some(Percentiles { n: all.n, p50: all.p50_ns, p90, p99: all.p99_ns })
+}
+
+/// How many tokens the answers of a run have, against their events.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct TokenRatio {
+    tokens: u64,
+    events: u64,
+    whole_tokens: u64,
+}
+
+impl TokenRatio {
+    /// Counts a finished request, warm-up too, if somebody has counted its tokens.
+    pub fn add(&mut self, record: &RequestRecord) {
+        let Some(counted) = record.output_tokens.filter(|counted| !counted.from.is_estimate())
+        else {
+            return;
+        };
+        if !record.streamed {
+            self.whole_tokens += u64::from(counted.tokens);
+        } else if record.outcome.is_ok() {
+            self.tokens += u64::from(counted.tokens);
+            self.events += record.events.len() as u64;
+        }
+    }
+
+    /// Tokens of one event; absent while no answer tells. Zero events of answers that came whole
+    /// are no tokens.
+    pub fn tokens_per_event(&self) -> Option<f64> {
+        match (self.events, self.whole_tokens) {
+            (0, 0) => None,
+            (0, _) => Some(1.0),
+            (events, _) => Some(self.tokens as f64 / events as f64),
+        }
+    }
+
+    /// Tokens of answers that came whole.
+    pub fn whole_tokens(&self) -> u64 {
+        self.whole_tokens
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_analysis::testing::{MS, request};
+    use ifm_core::{CountSource, Counted};
+
+    #[test]
+    fn requests_amount_to_counts_and_percentiles() {
+        let mut tally = Tally::default();
+        assert_eq!((tally.finished(), tally.ttft(), tally.gap()), (0, None, None));
+        let answer = request(0, 0, 0, 1000.0, &[100.0, 120.0, 160.0]);
+        let mut warmup = answer.clone();
+        warmup.phase = Phase::Warmup;
+        let mut refused = answer.clone();
+        refused.outcome = Outcome::HttpError;
+        [&answer, &warmup, &refused, &refused].into_iter().for_each(|record| tally.add(record));
+        assert_eq!((tally.finished(), tally.warmup_ended()), (3, 1));
+        assert_eq!(tally.failures(), [("http_error", 2)]);
+        let (ttft, gap) = (tally.ttft().unwrap(), tally.gap().unwrap());
+        assert_eq!((ttft.n, gap.n), (1, 2));
+        assert_eq!((ttft.p50, ttft.p99, gap.p99), (100 * MS, 100 * MS, 40 * MS));
+        assert!((20 * MS..22 * MS).contains(&gap.p50));
+        assert_eq!(tally.gap_label(), GapLabel::InterToken);
+        assert_eq!(tally.e2e_s_mean(), Some(0.16));
+    }
+
+    #[test]
+    fn tokens_are_known_only_where_somebody_counted() {
+        let mut ratio = TokenRatio::default();
+        let mut answer = request(0, 0, 0, 0.0, &[10.0, 20.0]);
+        answer.output_tokens = Some(Counted { tokens: 2, from: CountSource::Events });
+        ratio.add(&answer);
+        assert_eq!(ratio.tokens_per_event(), None);
+        answer.output_tokens = Some(Counted { tokens: 6, from: CountSource::FinalUsage });
+        ratio.add(&answer);
+        assert_eq!((ratio.tokens_per_event(), ratio.whole_tokens()), (Some(3.0), 0));
+        answer.streamed = false;
+        ratio.add(&answer);
+        assert_eq!((ratio.tokens_per_event(), ratio.whole_tokens()), (Some(3.0), 6));
+    }
+}

@@ -60,8 +60,16 @@ impl<'a> Subject<'a> {
     /// factors but for the number of the repeat. In the order of the document; groups of one are left out.
     pub fn repeats(&self) -> Vec<Vec<&Cell<'a>>> {
         let mut groups: Vec<(Factors, Vec<&Cell<'a>>)> = Vec::new();
-        // Tables of kernels name variants by their labels, and measure each once.
-        let is_repeatable = |cell: &&Cell<'a>| cell.part.kind != PartKind::Kernel;
+        let is_repeatable = |cell: &&Cell<'a>| match cell.part.kind {
+            // Tables of kernels name variants by their labels, and measure each once.
+            PartKind::Kernel => false,
+            // Rows of a sweep that do not say their load are of different loads.
+            PartKind::Serving => {
+                cell.factors.get(key::CONCURRENCY).is_some()
+                    || cell.factors.number(key::RATE).is_some()
+            }
+            _ => true,
+        };
         for cell in self.cells(RowRole::Measured).filter(is_repeatable) {
             let key = cell.setting();
             let group = groups.iter_mut().find(|(factors, cells)| {
@@ -80,6 +88,21 @@ impl<'a> Subject<'a> {
         groups.into_iter().map(|(_, cells)| cells).filter(|cells| cells.len() > 1).collect()
     }
 }
+
+/// Factors that a reader would name a row by.
+const NAMING: [&str; 11] = [
+    key::MODEL,
+    key::GPU,
+    key::CONDITION,
+    key::TEST,
+    key::STRATEGY,
+    key::CONCURRENCY,
+    key::RATE,
+    key::BATCH_SIZE,
+    key::INPUT_TOKENS,
+    key::OUTPUT_TOKENS,
+    key::DEPTH_TOKENS,
+];
 
 impl Cell<'_> {
     /// Where the row stands.
@@ -117,11 +140,26 @@ impl Cell<'_> {
         if let Some(label) = &self.row.label {
             return label.clone();
         }
-        let words: Vec<String> =
-            self.factors.iter().map(|(name, value)| format!("{name} {value}")).collect();
+        let words: Vec<String> = NAMING
+            .iter()
+            .filter_map(|name| Some(format!("{name} {}", self.factors.get(name)?)))
+            .collect();
         match words.is_empty() {
             true => "the row".to_owned(),
             false => words.join(", "),
         }
     }
+}
+
+/// How far the true number may lie from the one that a figure holds, in the canonical unit: half a
+/// unit of the last printed digit; of the last digit that is needed to write a number of a file,
+/// a whole one, since some tools cut digits off.
+pub(super) fn slack(figure: &Figure) -> f64 {
+    let factor = figure.unit.factor().unwrap_or(1.0);
+    let written = || {
+        let text = figure.value?.to_string();
+        let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+        Some(10_f64.powi(-i32::try_from(decimals).ok()?))
+    };
+    figure.rounding().or_else(written).unwrap_or(0.0) * factor
 }

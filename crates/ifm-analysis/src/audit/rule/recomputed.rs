@@ -1,10 +1,14 @@
 //! Means and deviations that a document states follow from the rows that it shows.
 
+use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "recomputed", title: "stated means and deviations follow from the rows", look };
+
+/// Share of a number that arithmetic in single precision may be off by.
+const PRECISION: f64 = 1e-5;
 
 fn look(subject: &Subject) -> Looked {
     let mut tally = Tally::default();
@@ -23,7 +27,7 @@ fn look(subject: &Subject) -> Looked {
     if tally.means + tally.deviations == 0 {
         return Looked::Needs("summaries together with the runs that they summarise");
     }
-    let mut findings = tally.wrong;
+    let mut findings = merged(tally.wrong, tally.means + tally.deviations);
     if findings.is_empty() && tally.deviations > 0 && tally.population > tally.sample {
         // Nothing is wrong, but a reader takes a deviation of repeats for that of a sample.
         let text = format!(
@@ -34,6 +38,18 @@ fn look(subject: &Subject) -> Looked {
         findings.push(Finding::new(RULE.id, Level::Hint, text).remedy("divide by n - 1"));
     }
     Looked::Found(findings)
+}
+
+/// One finding for all that is wrong, with the first as an example.
+fn merged(wrong: Vec<Finding>, seen: usize) -> Vec<Finding> {
+    let n = wrong.len();
+    let spots: Vec<_> = wrong.iter().filter_map(|finding| finding.spots.first().cloned()).collect();
+    let Some(first) = wrong.into_iter().next() else { return Vec::new() };
+    if n == 1 {
+        return vec![first];
+    }
+    let text = format!("{n} of {seen} stated figures do not follow from the runs; {}", first.text);
+    vec![Finding { text, ..first }.at_all(spots)]
 }
 
 #[derive(Default)]
@@ -58,13 +74,13 @@ impl Tally {
         let mean = shown.iter().map(|(value, _)| value).sum::<f64>() / n;
         let squares: f64 = shown.iter().map(|(value, _)| (value - mean).powi(2)).sum();
         let rounding = shown.iter().map(|(_, rounding)| rounding).fold(0.0, |a: f64, b| a.max(*b));
-        let slack = figure.rounding().unwrap_or(0.0) * factor + 1e-9 * stated.abs();
+        let slack = slack(figure) + PRECISION * stated.abs();
         let wrong = |expected: f64, name: &str| {
             let text = format!(
                 "{}: the {name} of {} is stated as {}, the {} runs give {:.4}",
                 summary.name(),
                 figure.quantity,
-                figure.printed.as_deref().unwrap_or("?"),
+                figure.printed.clone().unwrap_or_else(|| (stated / factor).to_string()),
                 shown.len(),
                 expected / factor
             );
@@ -103,8 +119,7 @@ impl Tally {
 fn values(rows: &[&Cell], quantity: &Quantity) -> Vec<(f64, f64)> {
     let of = |cell: &&Cell| {
         let figure = cell.central(quantity)?;
-        let factor = figure.unit.factor()?;
-        Some((figure.canonical()?, figure.rounding().unwrap_or(0.0) * factor))
+        Some((figure.canonical()?, slack(figure)))
     };
     rows.iter().filter_map(of).collect()
 }

@@ -1,5 +1,6 @@
 //! Total tokens are input and output tokens, as counts and as rates of one population.
 
+use super::super::subject::slack;
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 
@@ -19,6 +20,10 @@ fn look(subject: &Subject) -> Looked {
     for cell in subject.cells(RowRole::Measured) {
         for [input, output, total] in &SUMS {
             for statistic in STATISTICS {
+                // The sum of rates is no number of anything.
+                if statistic == Statistic::Sum && *total == Quantity::TotalRate {
+                    continue;
+                }
                 let figure = |quantity| cell.row.figure(quantity, statistic);
                 let (Some(input), Some(output), Some(total)) =
                     (figure(input), figure(output), figure(total))
@@ -57,10 +62,7 @@ fn look(subject: &Subject) -> Looked {
 /// Sum and stated total, if they differ by more than the printed digits explain.
 fn add(input: &Figure, output: &Figure, total: &Figure) -> Option<(f64, f64)> {
     let (sum, stated) = (input.canonical()? + output.canonical()?, total.canonical()?);
-    let slack: f64 = [input, output, total]
-        .iter()
-        .map(|figure| figure.rounding().unwrap_or(0.0) * figure.unit.factor().unwrap_or(1.0))
-        .sum();
+    let slack: f64 = [input, output, total].into_iter().map(slack).sum();
     // Floating-point noise of numbers that a machine wrote.
     ((sum - stated).abs() > slack + 1e-6 * stated.abs()).then_some((sum, stated))
 }

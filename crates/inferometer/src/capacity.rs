@@ -3,10 +3,11 @@
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
 use crate::cli::load_args::Format;
-use crate::course::{CapacityCourse, Judged};
+use crate::course::{Axis, CapacityCourse, Judged};
 use crate::resolve::Job;
 use crate::terminal;
 use ifm_analysis::capacity::{Bracket, Economics, Finding, People, people, replicas};
+use ifm_analysis::level::Load;
 use ifm_analysis::{Severity, slo};
 use ifm_report::{ReportModel, TerminalStyle};
 use serde_json::{Value, json};
@@ -24,17 +25,17 @@ struct Answer<'a> {
 impl<'a> Answer<'a> {
     fn of(course: &'a CapacityCourse) -> Answer<'a> {
         let bracket = course.bracket();
-        let at = |users: Option<u32>| {
-            let users = users?;
-            course.judged().find(|judged| judged.users == users)
+        let at = |place: Option<u32>| {
+            let place = place?;
+            course.judged().find(|judged| judged.place == place)
         };
         // A search that was stopped still knows what it has measured.
         let known = bracket.unwrap_or_else(|| Bracket {
-            inside: course.judged().filter(|j| j.finding == Finding::Inside).map(|j| j.users).max(),
+            inside: course.judged().filter(|j| j.finding == Finding::Inside).map(|j| j.place).max(),
             outside: course
                 .judged()
                 .filter(|j| j.finding == Finding::Outside)
-                .map(|j| j.users)
+                .map(|j| j.place)
                 .min(),
             unsettled: None,
         });
@@ -43,8 +44,14 @@ impl<'a> Answer<'a> {
         let busy_s =
             inside.and_then(|judged| Some(judged.summary.latencies.e2e_ns.as_ref()?.mean / 1e9));
         let behind = inside.zip(busy_s).zip(worth.think_s);
-        let people =
-            behind.and_then(|((judged, busy), think)| people(f64::from(judged.users), busy, think));
+        let people = behind.and_then(|((judged, busy), think)| {
+            // A rate keeps so many in flight as come while one is answered (Little's law).
+            let in_flight = match judged.load {
+                Load::Users(users) => f64::from(users),
+                Load::ReqPerS(rate) => rate * busy,
+            };
+            people(in_flight, busy, think)
+        });
         let servers = people.zip(worth.target_people).and_then(|(people, target)| {
             replicas(f64::from(target), people.people, worth.headroom)
         });
@@ -72,8 +79,8 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
     let mut lines = vec![format!("target  {}", slo::words(&job.spec.slo))];
     for judged in course.judged() {
         lines.push(format!(
-            "  {:>5} users  {:<12} {} requests in {} look{}{}",
-            judged.users,
+            "  {:>12}  {:<12} {} requests in {} look{}{}",
+            load_words(judged.load),
             finding_word(judged.finding),
             judged.summary.counts.sent,
             judged.looks,
@@ -85,23 +92,27 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
     lines.push(match (answer.bracket, answer.inside, answer.outside) {
         (None, ..) => " ● Capacity      not known: the search was stopped".to_owned(),
         (_, None, Some(outside)) => {
-            format!(" ● Capacity      none: {} is outside already", users(outside.users))
+            format!(" ● Capacity      none: {} is outside already", load_words(outside.load))
         }
         (_, None, None) => " ● Capacity      not known: no load could be settled".to_owned(),
         (_, Some(inside), None) => {
-            format!(" ● Capacity      at least {}: no larger load was allowed", users(inside.users))
+            format!(
+                " ● Capacity      at least {}: no larger load was allowed",
+                load_words(inside.load)
+            )
         }
         (_, Some(inside), Some(outside)) => format!(
             " ● Capacity      {} ({} outside: {})",
-            users(inside.users),
-            outside.users,
+            load_words(inside.load),
+            number(outside.load),
             failing(outside).unwrap_or_default()
         ),
     });
     if let Some(unsettled) = answer.bracket.and_then(|bracket| bracket.unsettled) {
         lines.push(format!(
-            "                 {unsettled} lies at the limit: {} looks could not settle it",
-            course.judged().find(|judged| judged.users == unsettled).map_or(0, |j| j.looks)
+            "                 {} lies at the limit: {} looks could not settle it",
+            number(course.axis.load(unsettled)),
+            course.judged().find(|judged| judged.place == unsettled).map_or(0, |j| j.looks)
         ));
     }
     if let Some(window) = answer.inside.and_then(|judged| judged.summary.window()) {
@@ -142,15 +153,39 @@ fn cautions(model: &ReportModel) -> Vec<String> {
             check.warnings.iter().filter(|warning| warning.severity > Severity::Note);
         let first = warnings.next()?;
         let more = warnings.count();
-        let at = first.load.map_or_else(String::new, |load| format!("{} users: ", load.value()));
+        let at = first.load.map_or_else(String::new, |load| format!("{}: ", load_words(load)));
         let others = if more > 0 { format!(" (and {more} more like it)") } else { String::new() };
         Some(format!("{at}{}{others}", first.text))
     });
     loud.collect()
 }
 
-fn users(number: u32) -> String {
-    format!("{number} {}", if number == 1 { "user" } else { "users" })
+fn load_words(load: Load) -> String {
+    match load {
+        Load::Users(1) => "1 user".to_owned(),
+        Load::Users(_) => format!("{} users", number(load)),
+        Load::ReqPerS(_) => format!("{} req/s", number(load)),
+    }
+}
+
+/// Steps of rates have few digits; sums of them as numbers of a machine have more.
+fn number(load: Load) -> String {
+    match load {
+        Load::Users(users) => users.to_string(),
+        Load::ReqPerS(rate) => rounded(rate).to_string(),
+    }
+}
+
+/// A rate to nine digits behind the point, which no step goes below.
+fn rounded(rate: f64) -> f64 {
+    (rate * 1e9).round() / 1e9
+}
+
+fn load_value(load: Load) -> Value {
+    match load {
+        Load::Users(users) => users.into(),
+        Load::ReqPerS(rate) => rounded(rate).into(),
+    }
 }
 
 fn finding_word(finding: Finding) -> &'static str {
@@ -193,9 +228,17 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
             document[name] = value;
         }
     };
-    set("users_inside", answer.inside.map(|judged| judged.users.into()));
-    set("users_outside", answer.outside.map(|judged| judged.users.into()));
-    set("users_unsettled", answer.bracket.and_then(|bracket| bracket.unsettled).map(Value::from));
+    let unsettled = answer.bracket.and_then(|bracket| bracket.unsettled);
+    let names = match course.axis {
+        Axis::Users => ["users_inside", "users_outside", "users_unsettled"],
+        Axis::Rate { .. } => ["req_per_s_inside", "req_per_s_outside", "req_per_s_unsettled"],
+    };
+    let loads = [
+        answer.inside.map(|judged| judged.load),
+        answer.outside.map(|judged| judged.load),
+        unsettled.map(|place| course.axis.load(place)),
+    ];
+    names.into_iter().zip(loads).for_each(|(name, load)| set(name, load.map(load_value)));
     set("limited_by", answer.outside.and_then(failing).map(Value::from));
     let window = answer.inside.and_then(|judged| judged.summary.window());
     set("output_tok_per_s", window.map(|window| window.output_tok_per_s.into()));
@@ -215,8 +258,12 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
 }
 
 fn load(judged: &Judged) -> Value {
+    let name = match judged.load {
+        Load::Users(_) => "users",
+        Load::ReqPerS(_) => "req_per_s_asked",
+    };
     json!({
-        "users": judged.users,
+        name: load_value(judged.load),
         "finding": finding_word(judged.finding),
         "looks": judged.looks,
         "requests": judged.summary.counts.sent,

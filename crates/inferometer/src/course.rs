@@ -6,6 +6,7 @@
 use crate::live::view::LevelCount;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Finding, Next, Price, Search};
+use ifm_analysis::level::Load;
 use ifm_analysis::slo::VerdictState;
 use ifm_core::RequestRecord;
 use ifm_core::spec::{
@@ -123,8 +124,10 @@ fn is_plateau(levels: &[LevelSummary]) -> bool {
 /// One load as it was judged: all its looks together.
 #[derive(Debug, Clone)]
 pub struct Judged {
-    /// Users.
-    pub users: u32,
+    /// Its number in the search.
+    pub place: u32,
+    /// What was asked for.
+    pub load: Load,
     /// Levels of the run that belong to it.
     pub looks: u32,
     /// All looks as one level.
@@ -146,18 +149,66 @@ pub struct Worth {
     pub price: Option<Price>,
 }
 
-/// A search for the largest number of users inside the latency target. A load is looked at again
-/// until its verdict is sure, up to a number of looks.
+/// What a search varies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Axis {
+    /// Users, one by one.
+    Users,
+    /// Requests per second, in whole steps.
+    Rate {
+        /// A step.
+        step_req_per_s: f64,
+        /// How requests are spaced.
+        law: ArrivalLaw,
+    },
+}
+
+impl Axis {
+    /// The load of a number of the search.
+    pub fn load(self, place: u32) -> Load {
+        match self {
+            Axis::Users => Load::Users(place),
+            Axis::Rate { step_req_per_s, .. } => Load::ReqPerS(f64::from(place) * step_req_per_s),
+        }
+    }
+
+    /// The number of a level.
+    fn place(self, level: &LoadSpec) -> Option<u32> {
+        match self {
+            Axis::Users => Some(level.concurrency),
+            Axis::Rate { step_req_per_s, .. } => {
+                let rate = level.arrivals.as_ref()?.mean_req_per_s()?;
+                Some((rate / step_req_per_s).round() as u32)
+            }
+        }
+    }
+}
+
+/// A search for the largest load inside the latency target. A load is looked at again until its
+/// verdict is sure, up to a number of looks.
 pub struct CapacityCourse {
     search: Search,
-    /// A level as it is appended, but for its users.
+    /// What the search varies.
+    pub axis: Axis,
+    /// A level as it is appended, but for its load.
     template: LoadSpec,
     looks_max: u32,
-    /// Requests of one look, at least; four for each user if that is more.
-    look_requests: u32,
+    /// How long a look is.
+    look: Look,
     judged: BTreeMap<u32, Judged>,
     /// What the capacity is to be turned into.
     pub worth: Worth,
+}
+
+/// How long a look at a load is.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    /// Requests, at least; four for each user, or for each request in flight, if that is more.
+    pub requests: u32,
+    /// Seconds of a rate, at least: a queue that grows breaks the target within them.
+    pub rate_s: f64,
+    /// Seed of the first look's arrivals.
+    pub seed: u64,
 }
 
 /// Requests of a look for each user: fewer would show the ramp.
@@ -171,31 +222,64 @@ impl CapacityCourse {
     /// A search, with what every level has in common.
     pub fn new(
         search: Search,
+        axis: Axis,
         template: LoadSpec,
         looks_max: u32,
-        look_requests: u32,
+        look: Look,
         worth: Worth,
     ) -> Self {
         let judged = BTreeMap::new();
-        CapacityCourse { search, template, looks_max, look_requests, judged, worth }
+        CapacityCourse { search, axis, template, looks_max, look, judged, worth }
+    }
+
+    /// The first look of all; absent where the search has nothing to look at.
+    pub fn first(&self) -> Option<LoadSpec> {
+        match self.search.next() {
+            Next::Measure(place) => Some(self.look_at(place, true)),
+            Next::Done(_) => None,
+        }
     }
 
     /// One look at a load.
-    pub fn look_at(&self, users: u32, warms_up: bool) -> LoadSpec {
+    fn look_at(&self, place: u32, warms_up: bool) -> LoadSpec {
+        let (law, rate) = match (self.axis, self.axis.load(place)) {
+            (Axis::Rate { law, .. }, Load::ReqPerS(rate)) => (law, rate),
+            _ => return self.users_look(place, warms_up),
+        };
+        // Of the answers so far, the longest that came at a load inside.
+        let busy_s = self.judged.values().filter(|judged| judged.finding == Finding::Inside);
+        let busy_s = busy_s.filter_map(|judged| judged.summary.latencies.e2e_ns.as_ref());
+        let busy_s = busy_s.map(|e2e| e2e.mean / 1e9).fold(0.0, f64::max);
+        let seconds = self.look.rate_s.max(f64::from(REQUESTS_PER_USER) * busy_s);
+        let requests = self.look.requests.max((rate * seconds).ceil() as u32);
+        let looks: u32 = self.judged.values().map(|judged| judged.looks).sum();
+        let stretch = RateStretch {
+            from_req_per_s: rate,
+            to_req_per_s: rate,
+            curve: RateCurve::Linear,
+            seconds: None,
+        };
+        let seed = self.look.seed.wrapping_add(u64::from(looks));
+        LoadSpec {
+            arrivals: Some(ArrivalSpec { law, stretches: vec![stretch], seed }),
+            requests: Some(requests),
+            early_end: at_broken_target(BROKEN_REQUESTS),
+            ..self.template.clone()
+        }
+    }
+
+    fn users_look(&self, users: u32, warms_up: bool) -> LoadSpec {
         LoadSpec {
             concurrency: users,
-            requests: Some(self.look_requests.max(users.saturating_mul(REQUESTS_PER_USER))),
+            requests: Some(self.look.requests.max(users.saturating_mul(REQUESTS_PER_USER))),
             warmup_requests: if warms_up {
                 self.template.warmup_requests.max(users)
             } else {
                 users
             },
-            early_end: Some(EarlyEnd {
-                settled_share: None,
-                at_broken_target: true,
-                requests_min: BROKEN_REQUESTS.max(users.saturating_mul(BROKEN_REQUESTS_PER_USER)),
-                seconds_min: 0.0,
-            }),
+            early_end: at_broken_target(
+                BROKEN_REQUESTS.max(users.saturating_mul(BROKEN_REQUESTS_PER_USER)),
+            ),
             ..self.template.clone()
         }
     }
@@ -208,36 +292,41 @@ impl CapacityCourse {
         }
     }
 
-    /// Every load that was judged, by users.
+    /// Every load that was judged, rising.
     pub fn judged(&self) -> impl Iterator<Item = &Judged> {
         self.judged.values()
     }
 
     fn after(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
-        let Some(last) = spec.levels.last() else { return Step::End };
-        let users = last.concurrency;
-        let judged = judge(spec, users, records);
-        let is_sure = judged.summary.verdict.is_sure;
+        let Some(place) = spec.levels.last().and_then(|last| self.axis.place(last)) else {
+            return Step::End;
+        };
+        let judged = judge(self.axis, spec, place, records);
+        let is_settled = judged.finding != Finding::Unsettled;
         let looks = judged.looks;
-        self.judged.insert(users, judged.clone());
-        if !is_sure && looks < self.looks_max {
-            return Step::Append(vec![self.look_at(users, false)]);
+        self.judged.insert(place, judged.clone());
+        if !is_settled && looks < self.looks_max {
+            return Step::Append(vec![self.look_at(place, false)]);
         }
-        self.search.tell(users, judged.finding);
+        self.search.tell(place, judged.finding);
         match self.search.next() {
-            Next::Measure(users) => Step::Append(vec![self.look_at(users, true)]),
+            Next::Measure(place) => Step::Append(vec![self.look_at(place, true)]),
             Next::Done(_) => Step::End,
         }
     }
 }
 
+/// A look ends before its time once the target is surely missed.
+fn at_broken_target(requests_min: u32) -> Option<EarlyEnd> {
+    Some(EarlyEnd { settled_share: None, at_broken_target: true, requests_min, seconds_min: 0.0 })
+}
+
 /// All looks at a load as one.
-fn judge(spec: &RunSpec, users: u32, records: &[RequestRecord]) -> Judged {
-    let is_look = |level: u16| {
-        spec.levels.get(usize::from(level)).is_some_and(|load| load.concurrency == users)
-    };
-    let first = spec.levels.iter().position(|load| load.concurrency == users).unwrap_or(0) as u16;
-    let looks = spec.levels.iter().filter(|load| load.concurrency == users).count() as u32;
+fn judge(axis: Axis, spec: &RunSpec, place: u32, records: &[RequestRecord]) -> Judged {
+    let is_of = |load: &LoadSpec| axis.place(load) == Some(place);
+    let is_look = |level: u16| spec.levels.get(usize::from(level)).is_some_and(is_of);
+    let first = spec.levels.iter().position(is_of).unwrap_or(0) as u16;
+    let looks = spec.levels.iter().filter(|load| is_of(load)).count() as u32;
     let pooled: Vec<RequestRecord> = records
         .iter()
         .filter(|record| is_look(record.level))
@@ -245,9 +334,11 @@ fn judge(spec: &RunSpec, users: u32, records: &[RequestRecord]) -> Judged {
         .collect();
     let summary = ifm_analysis::summarize_level(spec, first, None, &pooled);
     let finding = match (summary.verdict.state, summary.verdict.is_sure) {
+        // More were in flight than may be: the server did not keep up.
+        _ if summary.counts.dropped > 0 => Finding::Outside,
         (VerdictState::Pass, true) => Finding::Inside,
         (VerdictState::Fail, true) => Finding::Outside,
         _ => Finding::Unsettled,
     };
-    Judged { users, looks, summary, finding }
+    Judged { place, load: axis.load(place), looks, summary, finding }
 }

@@ -36,6 +36,29 @@ pub enum Code {
     Terminated = 143,
 }
 
+impl Code {
+    /// The code of a number, such as that of a measurement in a process of its own.
+    pub fn of_number(number: i32) -> Option<Code> {
+        let all = [
+            Code::Done,
+            Code::Failed,
+            Code::Usage,
+            Code::Partly,
+            Code::Inconclusive,
+            Code::Server,
+            Code::Invalid,
+            Code::Unlike,
+            Code::Doubtful,
+            Code::Proof,
+            Code::Internal,
+            Code::Files,
+            Code::Interrupted,
+            Code::Terminated,
+        ];
+        all.into_iter().find(|code| *code as i32 == number)
+    }
+}
+
 impl From<Code> for ExitCode {
     fn from(code: Code) -> ExitCode {
         ExitCode::from(code as u8)

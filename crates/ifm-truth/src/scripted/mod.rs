@@ -37,11 +37,14 @@ pub struct ScriptedOptions {
     pub spin_ns: u64,
     /// Processor that the server's thread is tied to.
     pub cpu: Option<usize>,
+    /// Names of the cases that `/turns` plays: the first to the first request, and so on, beginning
+    /// again at the end. A request counts when it has come whole.
+    pub turns: Vec<&'static str>,
 }
 
 impl ScriptedOptions {
     /// Bounds fit for a test or a conformance run: a free port, 256 connections, bodies of 16 MB
-    /// of which 64 KB are kept, 10,000 exchanges, 60 µs of polling, no fixed processor.
+    /// of which 64 KB are kept, 10,000 exchanges, 60 µs of polling, no fixed processor, no turns.
     pub fn for_tests() -> ScriptedOptions {
         ScriptedOptions {
             port: 0,
@@ -51,6 +54,7 @@ impl ScriptedOptions {
             exchanges_max: 10_000,
             spin_ns: 60_000,
             cpu: None,
+            turns: Vec::new(),
         }
     }
 }
@@ -176,6 +180,11 @@ impl Scripted {
     /// Base URL of a case, without `/v1` and without a slash at the end.
     pub fn base_url(&self, case: &str) -> String {
         format!("http://{}/case/{case}", self.address)
+    }
+
+    /// Base URL at which the cases of [`ScriptedOptions::turns`] take turns.
+    pub fn turns_url(&self) -> String {
+        format!("http://{}/turns", self.address)
     }
 
     /// The exchanges that are over, in the order in which they ended. An exchange is over when

@@ -19,11 +19,14 @@ pub struct Answer {
 pub struct Routes {
     cases: HashMap<&'static str, (&'static str, Arc<[Step]>)>,
     list: String,
+    /// Names that take turns, and how many have had theirs.
+    turns: Vec<&'static str>,
+    taken: usize,
 }
 
 impl Routes {
-    /// Routes to these cases.
-    pub fn new(cases: Vec<Case>) -> Routes {
+    /// Routes to these cases, of which those named in `turns` take turns.
+    pub fn new(cases: Vec<Case>, turns: Vec<&'static str>) -> Routes {
         let list: Vec<_> = cases
             .iter()
             .map(|case| {
@@ -42,15 +45,24 @@ impl Routes {
             .into_iter()
             .map(|case| (case.name, (case.api.path(), Arc::from(case.steps))))
             .collect();
-        Routes { cases, list }
+        Routes { cases, list, turns, taken: 0 }
+    }
+
+    /// Whose turn it is now; nobody's where none was named.
+    fn turn(&mut self) -> &'static str {
+        let place = self.taken.checked_rem(self.turns.len());
+        self.taken = self.taken.wrapping_add(1);
+        place.and_then(|place| self.turns.get(place)).copied().unwrap_or_default()
     }
 
     /// The answer to a request.
-    pub fn answer(&self, request: &Request) -> Answer {
+    pub fn answer(&mut self, request: &Request) -> Answer {
         let path = request.path.as_str();
-        let (name, below) = match path.strip_prefix("/case/") {
-            Some(rest) => rest.split_once('/').unwrap_or((rest, "")),
-            None => ("", path.trim_start_matches('/')),
+        let (name, below) = match (path.strip_prefix("/case/"), path.strip_prefix("/turns/")) {
+            (Some(rest), _) => rest.split_once('/').unwrap_or((rest, "")),
+            (None, Some(below)) if request.method == "POST" => (self.turn(), below),
+            (None, Some(below)) => ("", below),
+            (None, None) => ("", path.trim_start_matches('/')),
         };
         let endpoint = below.trim_start_matches("v1/");
         match (request.method.as_str(), endpoint) {
@@ -96,8 +108,9 @@ mod tests {
 
     #[test]
     fn any_base_url_leads_to_the_case_and_a_wrong_one_says_so() {
-        let routes = Routes::new(crate::cases::suite());
-        let case_of = |method: &str, path: &str| {
+        let turns = vec!["truncated_clean", "baseline"];
+        let mut routes = Routes::new(crate::cases::suite(), turns);
+        let mut case_of = |method: &str, path: &str| {
             let request =
                 Request { method: method.to_owned(), path: path.to_owned(), ..Request::default() };
             routes.answer(&request).case
@@ -110,5 +123,9 @@ mod tests {
         assert_eq!(case_of("POST", "/case/nothing/v1/chat/completions"), None);
         assert_eq!(case_of("POST", "/case/baseline"), None);
         assert_eq!(case_of("GET", "/case/baseline/v1/models"), None);
+        assert_eq!(case_of("GET", "/turns/v1/models"), None);
+        for expect in ["truncated_clean", "baseline", "truncated_clean"] {
+            assert_eq!(case_of("POST", "/turns/v1/chat/completions"), Some(expect));
+        }
     }
 }

@@ -91,7 +91,7 @@ impl Server {
     ) -> io::Result<Server> {
         poller.add(&listener, LISTEN_TOKEN, Interest::Read)?;
         Ok(Server {
-            routes: Routes::new(cases),
+            routes: Routes::new(cases, options.turns.clone()),
             options,
             listener,
             poller,

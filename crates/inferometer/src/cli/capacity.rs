@@ -1,16 +1,27 @@
-//! `inferometer capacity URL`: the largest number of users inside a latency target.
+//! `inferometer capacity URL`: the largest number of users, or rate, inside a latency target.
 
+use super::arrival_args::ArrivalArgs;
 use super::duration::seconds;
 use super::levels::level;
 use super::load_args::LoadArgs;
 use super::pacing_args::PacingArgs;
-use crate::course::{CapacityCourse, Course, Worth};
+use crate::course::{Axis, CapacityCourse, Course, Look, Worth};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::resolve::resolve;
 use crate::session::execute;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ifm_analysis::capacity::{Price, Search};
+use ifm_core::spec::SloSpec;
+
+/// What is varied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// Users, each with one request in flight
+    Users,
+    /// Requests per second, sent when they are due
+    Rate,
+}
 
 /// Flags of `capacity`.
 #[derive(Debug, Args)]
@@ -18,13 +29,30 @@ pub struct CapacityArgs {
     #[command(flatten)]
     load: LoadArgs,
 
-    /// Users to begin with
-    #[arg(long, default_value = "1", value_parser = level, value_name = "N")]
-    start: u32,
+    /// What is varied
+    #[arg(long, value_enum, default_value = "users", value_name = "WHAT")]
+    by: By,
+
+    /// Load to begin with: users, or requests per second
+    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    start: f64,
 
     /// Users at most
     #[arg(long, default_value = "1024", value_parser = level, value_name = "N")]
     max_users: u32,
+
+    /// Requests per second at most, for --by rate
+    #[arg(long, default_value_t = 1000.0, value_name = "RATE")]
+    max_rate: f64,
+
+    /// How requests are spaced, for --by rate: poisson, constant, gamma:SHAPE, burst:N
+    /// [default: poisson]
+    #[arg(long, value_name = "LAW")]
+    arrivals: Option<String>,
+
+    /// Requests in flight at most, for --by rate; a rate that needs more is outside
+    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = level)]
+    max_in_flight: u32,
 
     /// The search ends when both ends of the bracket are within this share of each other
     #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
@@ -64,8 +92,7 @@ pub struct CapacityArgs {
 
 /// Runs the command.
 pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
-    let search = Search::new(args.start, args.max_users, args.precision)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+    let (axis, search) = search(args)?;
     if !(0.0..1.0).contains(&args.headroom) {
         return Err(Failure::usage("--headroom is no share from 0 to below 1"));
     }
@@ -79,10 +106,15 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         price: args.price.map(|price| Price { per_hour: price * args.gpus }),
     };
     let first = LevelRequest {
-        concurrency: args.start,
+        concurrency: match axis {
+            Axis::Users => args.start as u32,
+            Axis::Rate { .. } => args.max_in_flight,
+        },
         arrivals: None,
         ending: Ending::new(Some(args.requests), None, None)?,
-        warmup: None,
+        // The servers of rates are warmed up by some requests, not by one for each that may be in
+        // flight.
+        warmup: (args.by == By::Rate).then_some(RATE_WARMUP),
     };
     let mut job = resolve(&args.load, &[first], words)?;
     if job.spec.slo.terms.is_empty() {
@@ -91,8 +123,81 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     }
     args.pacing.set(&mut job.spec);
     let template = job.spec.levels[0].clone();
-    let course = CapacityCourse::new(search, template, args.looks, args.requests, worth);
-    job.spec.levels = vec![course.look_at(args.start, true)];
+    let look = Look {
+        requests: args.requests,
+        rate_s: longest_wait_s(&job.spec.slo) / args.precision.max(PRECISION_MIN),
+        seed: job.spec.workload.seed,
+    };
+    let course = CapacityCourse::new(search, axis, template, args.looks, look, worth);
+    job.spec.levels = course.first().into_iter().collect();
     job.course = Course::Capacity(Box::new(course));
     execute(job)
+}
+
+/// Requests that warm a server up before a look at a rate.
+const RATE_WARMUP: u32 = 4;
+/// A precision below this is taken as this one for how long a look at a rate is.
+const PRECISION_MIN: f64 = 0.005;
+
+/// What is varied, and the search over it.
+fn search(args: &CapacityArgs) -> Result<(Axis, Search), Failure> {
+    let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
+    let is_number = |load: f64| load > 0.0 && load.is_finite();
+    let (axis, start, max) = match args.by {
+        By::Users => {
+            if args.arrivals.is_some() {
+                return Err(usage(&"--arrivals needs --by rate"));
+            }
+            let start = level(&args.start.to_string()).map_err(|error| usage(&error))?;
+            (Axis::Users, start, args.max_users)
+        }
+        By::Rate => {
+            if !is_number(args.start) || !is_number(args.max_rate) || args.start > args.max_rate {
+                return Err(usage(&format!(
+                    "a search from {} to {} requests per second is not possible",
+                    args.start, args.max_rate
+                )));
+            }
+            let law = ArrivalArgs { arrivals: args.arrivals.clone(), ..ArrivalArgs::default() };
+            let law = law.law()?;
+            let step_req_per_s = step(args.start * args.precision.max(PRECISION_MIN) / 2.0);
+            let steps = |rate: f64| (rate / step_req_per_s).round() as u32;
+            (Axis::Rate { step_req_per_s, law }, steps(args.start), steps(args.max_rate))
+        }
+    };
+    let search = Search::new(start, max, args.precision).map_err(|error| usage(&error))?;
+    Ok((axis, search))
+}
+
+/// The largest of 1, 2 and 5 times a power of ten that is not above a number.
+fn step(most: f64) -> f64 {
+    let power = 10f64.powf(most.log10().floor());
+    let times = [5.0, 2.0, 1.0].into_iter().find(|times| times * power <= most * (1.0 + 1e-9));
+    times.unwrap_or(1.0) * power
+}
+
+/// The longest wait that the target allows a whole request or its first token, seconds. A queue that
+/// grows by the precision of each second is longer than that after as many seconds over the
+/// precision.
+fn longest_wait_s(slo: &SloSpec) -> f64 {
+    let waits = slo.terms.iter().filter(|term| matches!(&*term.metric, "ttft" | "ttfat" | "e2e"));
+    waits.map(|term| term.limit_ms / 1e3).fold(0.0, f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_round() {
+        for (most, expect) in [(0.025, 0.02), (0.25, 0.2), (0.5, 0.5), (1.0, 1.0), (9.9, 5.0)] {
+            assert!((step(most) / expect - 1.0).abs() < 1e-9, "{most}: {}", step(most));
+        }
+    }
+
+    #[test]
+    fn only_waits_grow_with_a_queue() {
+        let slo = ifm_analysis::slo::parse("ttft:p99<500ms,itl:p99<900s,e2e:p50<2s").unwrap();
+        assert_eq!(longest_wait_s(&slo), 2.0);
+    }
 }

@@ -47,18 +47,22 @@ fn places(levels: usize, repeats: usize, order: Order, seed: u64) -> Vec<usize> 
         Order::Blocked => {
             (0..levels).flat_map(|level| std::iter::repeat_n(level, repeats)).collect()
         }
-        Order::Interleaved => (0..repeats)
-            .flat_map(|round| {
-                let forth = round % 2 == 0;
-                (0..levels).map(move |place| if forth { place } else { levels - 1 - place })
-            })
-            .collect(),
+        Order::Interleaved => forth_and_back(levels, repeats),
         Order::Shuffled => {
             let mut all: Vec<usize> = (0..repeats).flat_map(|_| 0..levels).collect();
             Rng::new(seed).stream("level_order").item(0).shuffle(&mut all);
             all
         }
     }
+}
+
+/// Places forth, then back, and so on: 0 1 1 0 0 1 1 0.
+pub fn forth_and_back(places: usize, repeats: usize) -> Vec<usize> {
+    let round = |round| {
+        let forth = round % 2 == 0;
+        (0..places).map(move |place| if forth { place } else { places - 1 - place })
+    };
+    (0..repeats).flat_map(round).collect()
 }
 
 #[cfg(test)]

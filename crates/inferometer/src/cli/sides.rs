@@ -158,6 +158,15 @@ pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure
     Ok(sides)
 }
 
+/// A side of runs that were made just now.
+///
+/// # Errors
+/// One of them cannot be found.
+pub fn name_runs(store: &Store, label: &str, runs: &[String]) -> Result<Named, Failure> {
+    let entries = runs.iter().map(|run| find(store, run)).collect::<Result<_, _>>()?;
+    Ok(Named { label: label.to_owned(), entries })
+}
+
 fn name_side(store: &Store, word: &str) -> Result<Named, Failure> {
     let entries = match find(store, word) {
         Ok(entry) => vec![entry],

@@ -137,6 +137,11 @@ fn what_cannot_be_a_load_is_told() {
         &["sweep", "http://127.0.0.1:9", "--repeat", "2"],
         &["capacity", "http://127.0.0.1:9", "--start", "9", "--max-users", "3"],
         &["capacity", "http://127.0.0.1:9", "--precision", "2"],
+        &["capacity", "http://127.0.0.1:9", "--start", "1.5"],
+        &["capacity", "http://127.0.0.1:9", "--arrivals", "constant"],
+        &["capacity", "http://127.0.0.1:9", "--by", "rate", "--start", "0"],
+        &["capacity", "http://127.0.0.1:9", "--by", "rate", "--start", "9", "--max-rate", "3"],
+        &["capacity", "http://127.0.0.1:9", "--by", "rate", "--arrivals", "soon"],
     ] {
         let output = run(folder.path(), words);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));

@@ -13,6 +13,7 @@ mod lengths;
 mod load;
 mod loads;
 mod probe;
+mod proofs;
 mod store;
 mod support;
 mod workloads;

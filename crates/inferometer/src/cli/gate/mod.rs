@@ -1,8 +1,10 @@
-//! `inferometer gate RUN`: a stored run held against thresholds, for build servers.
+//! `inferometer gate RUN`: a stored run held against thresholds, for build servers; or two servers
+//! that are measured in turn.
 
 mod file;
+mod interleave;
 
-use super::sides::{Named, Rendered, SideArgs, name_sides, read_side, settings};
+use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_side, settings};
 use crate::exit::{Code, Failure};
 use crate::output::check_folder;
 use crate::session::store_root;
@@ -38,12 +40,26 @@ pub enum Inconclusive {
 #[derive(Debug, Args)]
 pub struct GateArgs {
     /// The run: id, name, path, or "last"; repeats of one thing with commas between them: a1,a2,a3
-    #[arg(default_value = "last")]
+    #[arg(default_value = "last", conflicts_with = "interleave")]
     run: String,
 
     /// The run that changes are taken against
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", conflicts_with = "interleave")]
     baseline: Option<String>,
+
+    /// Measure two servers now, in turn (A B B A …), and take changes of the second against the
+    /// first; "engine", or "engine:FLAGS" with flags of serve, is the embedded engine
+    #[arg(long, num_args = 2, action = clap::ArgAction::Set, value_names = ["BASELINE_URL", "URL"], conflicts_with = "init")]
+    interleave: Vec<String>,
+
+    /// Times that --interleave measures each server; an even number meets each order as often
+    /// [default: 4]
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=50), value_name = "N")]
+    repeat: Option<u32>,
+
+    /// What --interleave measures: flags of sweep, the same for both servers
+    #[arg(last = true, allow_hyphen_values = true, value_name = "SWEEP_FLAGS")]
+    load: Vec<String>,
 
     /// File of thresholds, TOML; --init prints one
     #[arg(short, long, value_name = "FILE")]
@@ -77,8 +93,15 @@ pub struct GateArgs {
     sides: SideArgs,
 }
 
+/// Times that each server is measured.
+const REPEATS: u32 = 4;
+
 /// Runs the command.
 pub fn run(args: &GateArgs) -> Result<Code, Failure> {
+    if args.interleave.is_empty() && (args.repeat.is_some() || !args.load.is_empty()) {
+        return Err(Failure::usage("--repeat and the flags behind -- belong to --interleave")
+            .hint("a stored run is not measured again: inferometer sweep measures one"));
+    }
     args.sides.check_files()?;
     let store = Store::at(store_root(args.sides.store.as_ref()));
     if args.init {
@@ -90,10 +113,23 @@ pub fn run(args: &GateArgs) -> Result<Code, Failure> {
     let summary = args.github_summary.then(summary_file).transpose()?;
     let file = args.thresholds.as_deref().map(file::read).transpose()?.unwrap_or_default();
     let thresholds = thresholds(args, &file)?;
-    let baseline = args.baseline.as_ref().or(file.baseline.as_ref());
-    let mut words = vec![args.run.clone()];
-    words.extend(baseline.cloned());
-    let named = name_sides(&store, &words)?;
+    let named = if args.interleave.is_empty() {
+        let mut words = vec![args.run.clone()];
+        words.extend(args.baseline.as_ref().or(file.baseline.as_ref()).cloned());
+        name_sides(&store, &words)?
+    } else {
+        let folder = store_root(args.sides.store.as_ref());
+        let mut sides = interleave::measure(
+            &args.interleave,
+            args.repeat.unwrap_or(REPEATS),
+            &args.load,
+            &folder,
+        )?;
+        // What is checked stands first, before its baseline.
+        sides.reverse();
+        let named = sides.iter().map(|side| name_runs(&store, &side.label, &side.runs));
+        named.collect::<Result<_, _>>()?
+    };
     let result = check(args, &store, &named, &thresholds)?;
     let inconclusive = args.inconclusive.or(file.inconclusive).unwrap_or(Inconclusive::Report);
     args.sides.tell(&Rendered {

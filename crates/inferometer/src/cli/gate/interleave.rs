@@ -1,0 +1,92 @@
+//! Both sides of a gate measured in one job: A B B A, and so on.
+//!
+//! What drifts over the job (a host that warms up, a neighbour that wakes) falls on both sides alike.
+//! Each measurement is a process of its own and an ordinary stored run, as if `sweep` had been typed:
+//! nothing of one is left in the next but what the server keeps. What is not here: judging, which is
+//! the same for stored runs.
+
+use crate::child::OwnServer;
+use crate::cli::repeats;
+use crate::exit::{Code, Failure};
+use crate::terminal;
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// The word for the embedded engine; flags of `serve` may follow a colon.
+const ENGINE: &str = "engine";
+
+/// One side: what was typed, where it is, and the runs that were made of it.
+pub struct Measured {
+    /// The URL, or the word for the engine with its flags.
+    pub label: String,
+    /// Ids of the runs, in the order in which they were made.
+    pub runs: Vec<String>,
+}
+
+/// A side while it is measured.
+struct Server {
+    url: String,
+    /// The engine, which ends with this.
+    _own: Option<OwnServer>,
+}
+
+impl Server {
+    fn of(word: &str) -> Result<Server, Failure> {
+        let flags = match word.split_once(':') {
+            Some((ENGINE, flags)) => flags,
+            None if word == ENGINE => "",
+            _ => return Ok(Server { url: word.to_owned(), _own: None }),
+        };
+        let flags: Vec<&str> = flags.split_whitespace().collect();
+        let own = OwnServer::start(&flags)?;
+        Ok(Server { url: own.url.clone(), _own: Some(own) })
+    }
+}
+
+/// Measures both sides so many times each, the baseline first, with the same flags of `sweep`.
+///
+/// # Errors
+/// A server that does not start, or a measurement that does not end well: then with its code.
+pub fn measure(
+    sides: &[String],
+    repeat: u32,
+    flags: &[String],
+    store: &Path,
+) -> Result<Vec<Measured>, Failure> {
+    let servers = sides.iter().map(|side| Server::of(side)).collect::<Result<Vec<_>, _>>()?;
+    let mut measured: Vec<Measured> =
+        sides.iter().map(|side| Measured { label: side.clone(), runs: Vec::new() }).collect();
+    let order = repeats::forth_and_back(sides.len(), repeat as usize);
+    for (done, place) in order.iter().enumerate() {
+        let (Some(server), Some(side)) = (servers.get(*place), measured.get_mut(*place)) else {
+            continue;
+        };
+        terminal::say(&format!("measuring {} of {}: {}", done + 1, order.len(), side.label));
+        side.runs.push(sweep(&server.url, flags, store)?);
+    }
+    Ok(measured)
+}
+
+/// One measurement; the id of its run.
+fn sweep(url: &str, flags: &[String], store: &Path) -> Result<String, Failure> {
+    let internal = |why: String| Failure::new(Code::Internal, why);
+    let program = std::env::current_exe().map_err(|error| internal(error.to_string()))?;
+    let output = Command::new(program)
+        .args(["sweep", url, "--quiet", "--json", "--store"])
+        .arg(store)
+        .args(flags)
+        .stdin(Stdio::null())
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|error| internal(format!("the measurement cannot be started: {error}")))?;
+    if !output.status.success() {
+        // It has said why.
+        let code = output.status.code().and_then(Code::of_number).unwrap_or(Code::Internal);
+        return Err(Failure::new(code, format!("{url} could not be measured")));
+    }
+    let document: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|error| internal(format!("the measurement said something else: {error}")))?;
+    let id = document.pointer("/run/id").and_then(Value::as_str).map(str::to_owned);
+    id.ok_or_else(|| internal("the measurement named no run".to_owned()))
+}

@@ -152,6 +152,11 @@ impl Lab {
         )
     }
 
+    /// The client's processor.
+    pub fn client_cpu(&self) -> usize {
+        self.client_cpu
+    }
+
     /// The server's processor.
     pub fn server_cpu(&self) -> usize {
         self.server_cpu

@@ -2,6 +2,7 @@
 //!
 //! A block may stand alone in a file or among headings and prose.
 
+mod attention;
 mod guidellm;
 mod llama;
 mod serving;
@@ -37,5 +38,10 @@ pub(crate) trait Block: Sync {
 }
 
 /// Every kind of block; the first that finds itself on a line has it.
-pub(crate) const BLOCKS: &[&dyn Block] =
-    &[&serving::Serving, &guidellm::Guidellm, &llama::LlamaBench, &llama::LlamaBatched];
+pub(crate) const BLOCKS: &[&dyn Block] = &[
+    &serving::Serving,
+    &guidellm::Guidellm,
+    &llama::LlamaBench,
+    &llama::LlamaBatched,
+    &attention::Attention,
+];

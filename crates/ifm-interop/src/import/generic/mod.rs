@@ -9,6 +9,7 @@ mod list;
 mod ranking;
 mod table;
 
+pub(crate) use grid::{Grid, grid};
 pub(crate) use ranking::RANKED;
 
 use super::measure::{Cell, Dimension, Named};
@@ -37,7 +38,7 @@ pub(crate) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
 }
 
 /// A part of rows that no tool's name goes with.
-fn part(place: u32, rows: Vec<Row>) -> Part {
+pub(crate) fn bare_part(place: u32, rows: Vec<Row>) -> Part {
     Part {
         kind: PartKind::Other,
         tool: None,

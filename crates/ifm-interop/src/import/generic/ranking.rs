@@ -3,7 +3,7 @@
 use super::super::heading;
 use super::super::measure::{Cell, Dimension, plain};
 use super::super::text::{Line, Text};
-use super::{Tried, part};
+use super::{Tried, bare_part};
 use ifm_core::sheet::{
     Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
 };
@@ -53,7 +53,7 @@ pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
         last_line = line.number;
         rows.push(row(&entry, rank, line.number));
     }
-    let part = (rows.len() >= 2).then(|| part(first.number, rows));
+    let part = (rows.len() >= 2).then(|| bare_part(first.number, rows));
     Some(Tried { part, last_line, remarks })
 }
 

@@ -4,7 +4,7 @@ use super::super::heading;
 use super::super::measure::{Cell, Meaning, Named, meaning, plain};
 use super::super::text::{Line, Text};
 use super::grid::{Grid, grid};
-use super::{RUNS, Tried, figures, part, setting_value};
+use super::{RUNS, Tried, bare_part, figures, setting_value};
 use ifm_core::sheet::{
     Factors, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,
 };
@@ -36,7 +36,7 @@ pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
         Vec::new()
     };
     let measured = rows.iter().any(|row| !row.figures.is_empty());
-    let part = measured.then(|| part(first.number, rows));
+    let part = measured.then(|| bare_part(first.number, rows));
     Some(Tried { part, last_line, remarks })
 }
 

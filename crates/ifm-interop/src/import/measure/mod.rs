@@ -11,7 +11,7 @@ mod name;
 mod unit;
 
 pub(crate) use cell::{Cell, plain};
-pub(crate) use label::{Meaning, Named, meaning};
+pub(crate) use label::{Meaning, Named, meaning, statistic};
 pub(crate) use lex::{Kind, Token, lex};
-pub(crate) use name::{mentions, setting};
-pub(crate) use unit::Dimension;
+pub(crate) use name::{Mention, mentions, setting};
+pub(crate) use unit::{Dimension, bracketed_unit, natural as natural_unit, unit};

@@ -75,6 +75,13 @@ pub(crate) fn unit(text: &str) -> Option<(Unit, Dimension)> {
     })
 }
 
+/// The unit between the parentheses or brackets of a label.
+pub(crate) fn bracketed_unit(label: &str) -> Option<Unit> {
+    let (_, rest) = label.split_once(['(', '['])?;
+    let (inner, _) = rest.split_once([')', ']'])?;
+    unit(inner).map(|(unit, _)| unit)
+}
+
 impl Dimension {
     /// Whether figures of a quantity have this dimension.
     pub fn fits(self, quantity: &Quantity) -> bool {

@@ -3,19 +3,25 @@
 //! Headings become the path of what stands below them, and factors where they say what was set. A
 //! line that no reader took and that holds a number is told. To add a block of a tool: see `block`.
 
+mod planned;
 mod section;
 mod settle;
+mod stated;
+mod training;
 
 use super::block::BLOCKS;
 use super::error::ImportError;
 use super::head::Head;
 use super::input::Input;
 use super::outline::{Outline, Role};
-use super::text::{Line, Text};
+use super::text::Text;
 use super::{Recognised, generic};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Part, Place, Remark, RemarkKind, Source};
+use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, Row, Source};
+use planned::Planned;
 use section::Sections;
+use serde_json::Map;
+use stated::{Context, Sentence};
 
 /// What text is called.
 pub(crate) const ABOUT: Recognised =
@@ -58,14 +64,27 @@ struct Reader<'a> {
     outline: Outline,
     sections: Sections,
     sheet: &'a mut Sheet,
+    planned: Planned,
+    /// Line of the last heading, and parts that there were then.
+    heading: (u32, usize),
+    /// Lines since the last heading that no block took.
+    loose: Vec<u32>,
     /// Lines with numbers that no reader took.
     unread: Vec<u32>,
 }
 
 impl<'a> Reader<'a> {
     fn new(text: &'a Text, sheet: &'a mut Sheet) -> Reader<'a> {
-        let outline = Outline::of(text);
-        Reader { text, outline, sections: Sections::default(), sheet, unread: Vec::new() }
+        Reader {
+            text,
+            outline: Outline::of(text),
+            sections: Sections::default(),
+            sheet,
+            planned: Planned::default(),
+            heading: (1, 0),
+            loose: Vec::new(),
+            unread: Vec::new(),
+        }
     }
 
     fn run(mut self) {
@@ -76,14 +95,16 @@ impl<'a> Reader<'a> {
         let (mut done, mut tried) = (0, 0);
         for line in text.lines() {
             while let Some(heading) = headings.next_if(|heading| heading.line <= line.number) {
+                self.close_section();
                 self.sections.enter(heading);
+                self.heading = (heading.line, self.sheet.parts.len());
             }
             if line.number <= done || self.outline.role(line.number) == Role::Mark {
                 continue;
             }
             if let Some(found) = BLOCKS.iter().find_map(|block| block.read(line, text)) {
                 done = found.last_line;
-                self.remark(found.remarks);
+                self.sheet.remarks.extend(found.remarks);
                 found.parts.into_iter().for_each(|part| self.keep(part));
                 continue;
             }
@@ -91,30 +112,122 @@ impl<'a> Reader<'a> {
                 && let Some(form) = generic::read(line, text)
             {
                 tried = form.last_line;
-                self.remark(form.remarks);
+                self.sheet.remarks.extend(form.remarks);
                 if let Some(part) = form.part {
                     done = form.last_line;
                     self.keep(part);
                     continue;
                 }
             }
-            self.loose(line);
+            if !self.sections.learn(line.text) {
+                self.loose.push(line.number);
+            }
         }
-        self.tell_unread();
+        self.close_section();
         for block in BLOCKS {
             block.join(&mut self.sheet.parts, &mut self.sheet.remarks);
         }
+        self.planned.finish(self.sheet);
+        self.sheet.parts.sort_by_key(|part| part.place.line);
         settle::settle(self.sheet, &self.sections);
+        let remarks = &mut self.sheet.remarks;
+        let more = remarks.len().saturating_sub(REMARKS_MAX);
+        if more > 0 {
+            remarks.truncate(REMARKS_MAX);
+            remarks.push(Remark {
+                kind: RemarkKind::Lost,
+                place: Place::default(),
+                text: format!("{more} more remarks on this text are not kept"),
+            });
+        }
+        remarks.extend(told(&self.unread));
     }
 
-    /// A line that is part of no block.
-    fn loose(&mut self, line: Line<'_>) {
-        if self.sections.learn(line.text) {
+    /// What the lines of a section say that no block took.
+    fn close_section(&mut self) {
+        let text = self.text;
+        let loose = std::mem::take(&mut self.loose);
+        let lines: Vec<(u32, &str)> = loose
+            .iter()
+            .filter_map(|number| text.line(*number))
+            .map(|line| (line.number, line.text))
+            .collect();
+        let path = self.sections.path();
+        let factors = self.sections.factors();
+        let (heading, parts) = self.heading;
+        let empty = self.sheet.parts.len() == parts;
+        if empty && self.planned.see(heading, &path, &factors, &lines) {
             return;
         }
-        if line.text.bytes().any(|byte| byte.is_ascii_digit()) {
-            self.unread.push(line.number);
+        let mut taken = Vec::new();
+        if path.iter().any(|title| training::is_about(title))
+            && let Some((row, lines)) = training::row(&lines)
+        {
+            taken = lines;
+            self.keep_rows(training::KIND, vec![row]);
+        } else {
+            let rows = self.stated(&lines, path.last().map(String::as_str));
+            taken.extend(rows.iter().filter_map(|row| row.place.line));
+            if !rows.is_empty() {
+                self.keep_rows(PartKind::Conclusion, rows);
+            }
         }
+        let unread = lines.iter().filter(|(number, text)| {
+            text.bytes().any(|byte| byte.is_ascii_digit()) && !taken.contains(number)
+        });
+        self.unread.extend(unread.map(|(number, _)| *number));
+    }
+
+    /// The figures in sentences, paragraph by paragraph.
+    fn stated(&self, lines: &[(u32, &str)], heading: Option<&str>) -> Vec<Row> {
+        let model_of = |side: &str| self.sections.model_of(side).map(str::to_owned);
+        let context = Context { heading, model_of: &model_of };
+        let mut rows = Vec::new();
+        let mut paragraph = String::new();
+        // Where each line of the paragraph begins.
+        let mut starts: Vec<(usize, u32)> = Vec::new();
+        let flush =
+            |paragraph: &mut String, starts: &mut Vec<(usize, u32)>, rows: &mut Vec<Row>| {
+                for range in stated::sentences(paragraph) {
+                    let text = paragraph.get(range.clone()).unwrap_or_default();
+                    let first = range.start + (text.len() - text.trim_start().len());
+                    let line = starts.iter().rev().find(|(start, _)| *start <= first);
+                    let line = line.map_or(1, |(_, line)| *line);
+                    rows.extend(stated::rows(&Sentence { line, text, code: false }, &context));
+                }
+                paragraph.clear();
+                starts.clear();
+            };
+        for (number, text) in lines {
+            let follows = starts.last().is_some_and(|(_, last)| last + 1 == *number);
+            let bullet = text.trim_start().starts_with(['-', '*', '•', '|']);
+            if !follows || bullet || paragraph.len() + text.len() > PARAGRAPH_BYTES_MAX {
+                flush(&mut paragraph, &mut starts, &mut rows);
+            }
+            if self.outline.role(*number) == Role::Code || !stated::is_prose(text) {
+                let sentence = Sentence { line: *number, text, code: true };
+                rows.extend(stated::rows(&sentence, &context));
+                continue;
+            }
+            starts.push((paragraph.len(), *number));
+            paragraph.push_str(text);
+            paragraph.push(' ');
+        }
+        flush(&mut paragraph, &mut starts, &mut rows);
+        rows
+    }
+
+    fn keep_rows(&mut self, kind: PartKind, rows: Vec<Row>) {
+        let place = rows.first().map(|row| row.place.clone()).unwrap_or_default();
+        self.keep(Part {
+            kind,
+            tool: None,
+            headings: Vec::new(),
+            place,
+            factors: ifm_core::sheet::Factors::default(),
+            rows,
+            unknown: Map::new(),
+        });
     }
 
     fn keep(&mut self, mut part: Part) {
@@ -122,19 +235,16 @@ impl<'a> Reader<'a> {
         part.factors = part.factors.within(&self.sections.factors());
         self.sheet.parts.push(part);
     }
+}
 
-    fn remark(&mut self, remarks: Vec<Remark>) {
-        let room = REMARKS_MAX.saturating_sub(self.sheet.remarks.len());
-        self.sheet.remarks.extend(remarks.into_iter().take(room));
-    }
+/// Longest paragraph that is read as one, bytes.
+const PARAGRAPH_BYTES_MAX: usize = 64 * 1024;
 
-    fn tell_unread(&mut self) {
-        let Some(first) = self.unread.first() else { return };
-        let place = Place::line(*first);
-        let text =
-            format!("lines with numbers that nothing here understands: {}", ranges(&self.unread));
-        self.remark(vec![Remark { kind: RemarkKind::Skipped, place, text }]);
-    }
+/// What is told of lines that nothing took.
+fn told(unread: &[u32]) -> Option<Remark> {
+    let place = Place::line(*unread.first()?);
+    let text = format!("lines with numbers that nothing here understands: {}", ranges(unread));
+    Some(Remark { kind: RemarkKind::Skipped, place, text })
 }
 
 /// Ranges that a list of lines names at most.

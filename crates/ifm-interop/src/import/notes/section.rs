@@ -15,7 +15,7 @@ const LINE_BYTES_MAX: usize = 400;
 const GPUS_MAX: usize = 8;
 
 /// Words for the two sides of a comparison of models.
-const SIDES: &[(&str, &[&str])] = &[
+pub(super) const SIDES: &[(&str, &[&str])] = &[
     (
         "base",
         &["base", "original", "baseline", "uncompressed", "unquantized", "dense", "reference"],

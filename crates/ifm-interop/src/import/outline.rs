@@ -237,10 +237,9 @@ fn subtitles(headings: &mut [Heading], text: &Text) {
             .take_while(|line| line.number < next.line)
             .all(|line| line.text.trim().is_empty());
         let level = above.level + 5;
-        if empty && above.level < next.level && next.level < this.level && this.level < BOLD {
-            if let Some(this) = headings.get_mut(at) {
-                this.level = level;
-            }
+        let between = above.level < next.level && next.level < this.level && this.level < BOLD;
+        if let Some(this) = headings.get_mut(at).filter(|_| empty && between) {
+            this.level = level;
         }
     }
 }

@@ -260,7 +260,7 @@ fn drawn(picture: &[&str], shape: &[u64]) -> Value {
     let mut cells = json!({
         "rows": rows, "columns": columns, "full": full, "partial": partial, "empty": empty,
     });
-    let even = |side: u64, cells: usize| cells > 0 && side > 0 && side % (cells as u64) == 0;
+    let even = |side: u64, cells: usize| cells > 0 && side > 0 && side.is_multiple_of(cells as u64);
     if total > 0 && even(queries, rows) && even(keys, columns) {
         cells["sparsity_at_least"] = json!(empty as f64 / total as f64);
         cells["sparsity_at_most"] = json!((empty + partial) as f64 / total as f64);

@@ -77,7 +77,7 @@ pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
         }
         let Some(item) = item(line) else { break };
         last_line = line.number;
-        while open.len() > 1 && open.last().is_some_and(|group| group.indent >= item.indent + 1) {
+        while open.len() > 1 && open.last().is_some_and(|group| group.indent > item.indent) {
             rows.extend(open.pop().and_then(Group::row));
         }
         let summary = open.iter().any(|group| group.summary);

@@ -43,17 +43,14 @@ pub(crate) fn meaning(label: &str) -> Option<Meaning> {
     let Parts { words, statistic, unit } = parts(label.trim_end_matches(':'));
     let dimension = unit.as_ref().map(|unit| unit.1);
     let phrase = words.join(" ");
-    if statistic.is_none()
-        && dimension.is_none_or(|d| matches!(d, Dimension::Count | Dimension::Power))
-    {
-        if let Some(factor) = name::setting(&phrase) {
-            return Some(Meaning::Setting(factor));
-        }
+    let settable = dimension.is_none_or(|d| matches!(d, Dimension::Count | Dimension::Power));
+    if let Some(factor) = name::setting(&phrase).filter(|_| settable && statistic.is_none()) {
+        return Some(Meaning::Setting(factor));
     }
-    if statistic.is_none() && matches!(dimension, Some(Dimension::RequestRate | Dimension::Rate)) {
-        if matches!(phrase.as_str(), "request rate" | "rate" | "target rate") {
-            return Some(Meaning::Setting(ifm_core::sheet::key::RATE));
-        }
+    let per_second = matches!(dimension, Some(Dimension::RequestRate | Dimension::Rate));
+    let asked = matches!(phrase.as_str(), "request rate" | "rate" | "target rate");
+    if statistic.is_none() && per_second && asked {
+        return Some(Meaning::Setting(ifm_core::sheet::key::RATE));
     }
     let quantity = quantity(&phrase, unit.as_ref())?;
     let unit = unit.map(|unit| unit.0);

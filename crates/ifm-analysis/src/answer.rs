@@ -94,6 +94,8 @@ pub struct LevelAnswer {
     pub output_tok_per_hour: Option<f64>,
     /// Output over that of the best level, 0 to 1.
     pub share_of_best: Option<f64>,
+    /// Energy of an output token, joules; absent where nobody measured it.
+    pub joules_per_output_token: Option<f64>,
 }
 
 /// The checks in numbers.
@@ -208,6 +210,7 @@ fn level_answer(level: &LevelSummary, levels: &[LevelSummary]) -> LevelAnswer {
         window: level.window().map(|window| window.window.kind),
         output_tok_per_hour: output_tok_per_s.map(|rate| rate * SECONDS_PER_HOUR),
         share_of_best: output_tok_per_s.filter(|_| best > 0.0).map(|rate| rate / best),
+        joules_per_output_token: level.energy.and_then(|energy| energy.joules_per_output_token),
     }
 }
 

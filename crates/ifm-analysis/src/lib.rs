@@ -19,6 +19,7 @@ pub mod request;
 pub mod settling;
 pub mod slo;
 pub mod stat;
+pub mod telemetry;
 pub mod warning;
 
 #[cfg(any(test, feature = "testing"))]
@@ -30,6 +31,7 @@ pub use level::{LevelSummary, summarize_level};
 pub use request::RequestMetrics;
 pub use settling::Settling;
 pub use stat::Distribution;
+pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
 
 use ifm_core::{ClientHealth, RunData};
@@ -57,11 +59,25 @@ pub fn summarize(run: &RunData) -> RunSummary {
         .iter()
         .map(|(level, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
-            level::summarize_measured(spec, *level, info, requests)
+            let mut summary = level::summarize_measured(spec, *level, info, requests);
+            summary.energy = LevelEnergy::of(&summary, &run.series);
+            summary.server = server_account(run, *level);
+            summary
         })
         .collect();
     let checks = warning::check(run, &measured, &levels);
     let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
     let answers = answer::answers(&spec.slo, &levels, &checks);
     RunSummary { levels, warnings, checks, answers, health: run.manifest.health.clone() }
+}
+
+/// What the server counted while a level ran, warm-up included.
+fn server_account(run: &RunData, level: u16) -> Option<ServerCounters> {
+    if run.series.is_empty() {
+        return None;
+    }
+    let of_level = || run.requests.iter().filter(|record| record.level == level);
+    let first_ns = of_level().map(|record| record.start_ns).min()?;
+    let last_ns = of_level().map(|record| record.end_ns).max()?;
+    ServerCounters::of(&run.series, first_ns, last_ns)
 }

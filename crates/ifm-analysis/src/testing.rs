@@ -7,12 +7,13 @@ use crate::stat::random::RandomStream;
 use ifm_core::manifest::{
     ClockInfo, HostInfo, LevelEnd, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
 };
+use ifm_core::series::Quantity;
 use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
 };
 use ifm_core::{
     ClientHealth, CountSource, Counted, HealthVerdict, Manifest, Outcome, Phase, RequestRecord,
-    RunData, RunState, TokenEvents,
+    RunData, RunState, Series, TokenEvents,
 };
 use std::collections::BTreeMap;
 
@@ -202,6 +203,24 @@ pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
         output_tokens: vec![(16, prompts)],
     });
     RunData { manifest, requests, series: Vec::new() }
+}
+
+/// A quantity sampled once a second, from one moment to another: `value` of each moment, seconds.
+pub fn telemetry(
+    quantity: Quantity,
+    source: &str,
+    (from_s, to_s): (f64, f64),
+    value: &dyn Fn(f64) -> f64,
+) -> Series {
+    let moments = (0..).map(|step| from_s + f64::from(step)).take_while(|at_s| *at_s <= to_s);
+    let (at_ns, value) = moments.map(|at_s| (ns(at_s * 1e3), value(at_s))).unzip();
+    Series {
+        name: quantity.word().to_owned(),
+        unit: quantity.unit().to_owned(),
+        source: source.to_owned(),
+        at_ns,
+        value,
+    }
 }
 
 fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {

@@ -123,6 +123,9 @@ fn method(model: &ReportModel) -> String {
     for level in &model.summary.levels {
         let who = load_words(level.load());
         out.push_str(&format!("- {who}: {}\n", escape(&accounting(level))));
+        for (name, line) in words::beside(level) {
+            out.push_str(&format!("- {who}, {name}: {}\n", escape(&line)));
+        }
     }
     let tokens = words::provenance(&model.summary.levels);
     out.push_str(&format!("- output tokens: {tokens}\n- `~`: from too few values, or from tokens that nobody counted\n"));

@@ -9,8 +9,9 @@ use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersSt
 use ifm_analysis::level::{GapLabel, Load, WindowKind};
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
 use ifm_analysis::stat::Percentile;
+use ifm_analysis::telemetry::{EnergyMethod, PoweredBy, tokens_per_kwh};
 use ifm_analysis::warning::{CheckState, Severity};
-use ifm_analysis::{CheckResult, LevelSummary, Warning};
+use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, ServerCounters, Warning};
 use ifm_core::LevelEnd;
 use ifm_core::spec::{SloSpec, SloTerm};
 
@@ -145,6 +146,9 @@ fn output(at: &LevelAnswer) -> Answer {
     if at.window == Some(WindowKind::Whole) {
         parts.push("over the whole level".to_owned());
     }
+    parts.extend(at.joules_per_output_token.map(|joules| {
+        format!("{} J/token, {} tokens/kWh", number(joules), number(tokens_per_kwh(joules)))
+    }));
     Answer {
         question: "Output",
         value: at.output_tok_per_s.map_or_else(|| "not known".to_owned(), number),
@@ -299,6 +303,55 @@ pub(crate) fn accounting(level: &LevelSummary) -> String {
         parts.push(format!("{} never sent", count(counts.dropped)));
     }
     parts.join(" · ")
+}
+
+/// The energy of a level in one line: `0.78 J/token · 12.5 J/request · mean 200 W · …`.
+pub(crate) fn energy(energy: &LevelEnergy) -> String {
+    let mut parts = Vec::new();
+    parts
+        .extend(energy.joules_per_output_token.map(|joules| format!("{} J/token", number(joules))));
+    parts.extend(energy.joules_per_request.map(|joules| format!("{} J/request", number(joules))));
+    parts.push(format!("mean {} W", number(energy.watts_mean)));
+    parts.extend(energy.watts_peak.map(|watts| format!("peak {} W", number(watts))));
+    let many = |one: &str| match energy.devices {
+        1 => format!("1 {one}"),
+        devices => format!("{devices} {one}s"),
+    };
+    let whose = match energy.of {
+        PoweredBy::Gpus => format!("{}, idle power included", many("GPU")),
+        PoweredBy::Processors => {
+            format!("{}, idle power and this client included", many("processor package"))
+        }
+        PoweredBy::Stated => "as stated, not measured".to_owned(),
+    };
+    parts.push(match energy.method {
+        EnergyMethod::Counter => format!("counted by {whose}"),
+        EnergyMethod::Samples => format!("sampled from {whose}"),
+        EnergyMethod::Stated => whose,
+    });
+    parts.join(" · ")
+}
+
+/// The server's own account of a level in one line; absent where it told nothing of interest.
+pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
+    let whole = |value: f64| count(value.round() as u64);
+    let mut parts = Vec::new();
+    parts.extend(server.requests.map(|requests| format!("{} requests", whole(requests))));
+    parts.extend(server.prompt_tokens.map(|tokens| format!("{} prompt tokens", whole(tokens))));
+    parts.extend(server.output_tokens.map(|tokens| format!("{} output tokens", whole(tokens))));
+    parts.extend(server.cache_share().map(|share| format!("cache hits {}", percent(share))));
+    let several = server.preemptions.filter(|preemptions| *preemptions > 0.0);
+    parts.extend(several.map(|preemptions| format!("{} preemptions", whole(preemptions))));
+    parts.extend(server.waiting_max.map(|waiting| format!("at most {} waiting", whole(waiting))));
+    parts.extend(server.kv_share_max.map(|share| format!("KV cache at most {}", percent(share))));
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// What is known of a level beside its answers: a name and a line each.
+pub(crate) fn beside(level: &LevelSummary) -> Vec<(&'static str, String)> {
+    let energy = level.energy.as_ref().map(|found| ("energy", energy(found)));
+    let server = level.server.as_ref().and_then(server_account);
+    energy.into_iter().chain(server.map(|line| ("server", line))).collect()
 }
 
 /// What each printed metric means: name and definition.

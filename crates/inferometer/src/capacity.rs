@@ -8,7 +8,8 @@ use crate::resolve::Job;
 use crate::terminal;
 use ifm_analysis::capacity::{Bracket, Economics, Finding, People, people, replicas};
 use ifm_analysis::level::Load;
-use ifm_analysis::{Severity, slo};
+use ifm_analysis::telemetry::tokens_per_kwh;
+use ifm_analysis::{LevelSummary, Severity, slo};
 use ifm_report::{ReportModel, TerminalStyle};
 use serde_json::{Value, json};
 
@@ -20,10 +21,12 @@ struct Answer<'a> {
     people: Option<People>,
     servers: Option<u64>,
     economics: Option<Economics>,
+    /// Joules for an output token, over all looks at the load that is inside.
+    joules_per_token: Option<f64>,
 }
 
 impl<'a> Answer<'a> {
-    fn of(course: &'a CapacityCourse) -> Answer<'a> {
+    fn of(course: &'a CapacityCourse, model: &ReportModel) -> Answer<'a> {
         let bracket = course.bracket();
         let at = |place: Option<u32>| {
             let place = place?;
@@ -57,13 +60,30 @@ impl<'a> Answer<'a> {
         });
         let rate = inside.and_then(|judged| Some(judged.summary.window()?.output_tok_per_s));
         let economics = worth.price.zip(rate).and_then(|(price, rate)| price.of(rate));
-        Answer { bracket, inside, outside, people, servers, economics }
+        let joules_per_token = inside.and_then(|judged| energy(judged.load, model));
+        Answer { bracket, inside, outside, people, servers, economics, joules_per_token }
     }
+}
+
+/// Joules for an output token at a load: the energy of all its levels over their tokens. Absent
+/// unless it is known of each of them.
+fn energy(load: Load, model: &ReportModel) -> Option<f64> {
+    let levels = model.summary.levels.iter();
+    let (mut joules, mut tokens) = (0.0, 0.0);
+    let is_there = |level: &&LevelSummary| {
+        let asked = level.load().map_or(f64::NAN, Load::value);
+        (asked - load.value()).abs() <= 1e-9 * load.value()
+    };
+    for level in levels.filter(is_there) {
+        joules += level.energy.filter(|energy| energy.joules_per_output_token.is_some())?.joules;
+        tokens += level.window()?.output_tokens;
+    }
+    (tokens > 0.0).then(|| joules / tokens)
 }
 
 /// Shows the result on standard output.
 pub fn show(course: &CapacityCourse, job: &Job, model: &ReportModel, style: &TerminalStyle) {
-    let answer = Answer::of(course);
+    let answer = Answer::of(course, model);
     let printed = match job.format {
         Format::Json => format!("{:#}\n", document(course, &answer, job, model)),
         Format::Text => {
@@ -139,6 +159,12 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
     }));
     lines.extend(answer.economics.map(|economics| {
         format!(" ● Cost          {:.4} for a million output tokens", economics.per_million_output)
+    }));
+    lines.extend(answer.joules_per_token.map(|joules| {
+        format!(
+            " ● Energy        {joules:.3} J for an output token, {:.2} M tokens per kWh",
+            tokens_per_kwh(joules) / 1e6
+        )
     }));
     lines.push(String::new());
     lines.join("\n")
@@ -254,6 +280,8 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
         "cost_per_million_output_tokens",
         answer.economics.map(|economics| economics.per_million_output.into()),
     );
+    set("energy_j_per_output_token", answer.joules_per_token.map(Value::from));
+    set("output_tokens_per_kwh", answer.joules_per_token.map(|j| tokens_per_kwh(j).into()));
     document
 }
 

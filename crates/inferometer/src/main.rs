@@ -27,6 +27,7 @@ mod session;
 mod signals;
 mod sink;
 mod source;
+mod telemetry;
 mod terminal;
 #[cfg(test)]
 mod testing;

@@ -11,6 +11,7 @@ use crate::lengths;
 use crate::levels::{LevelRequest, items_max, load_specs};
 use crate::secrets::{mask_command, masked, masked_fields};
 use crate::server::{self, Inspection};
+use crate::telemetry::TelemetryAsk;
 use crate::url::BaseUrl;
 use ifm_core::spec::{Api, LimitSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
@@ -64,6 +65,8 @@ pub struct Job {
     pub out: Vec<PathBuf>,
     /// Folder of stored runs.
     pub store: Option<PathBuf>,
+    /// What is recorded beside the answers.
+    pub telemetry: TelemetryAsk,
     /// No progress.
     pub quiet: bool,
     /// Progress on the full screen.
@@ -93,6 +96,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         early.for_each(|early| early.at_broken_target = true);
     }
     let slo = slo(args)?;
+    let telemetry = args.telemetry.ask()?;
     let headers = headers(&args.headers)?;
     let extra_body = extra_body(args)?;
     let temperature = temperature(args)?;
@@ -239,6 +243,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         format: args.output(),
         out: args.out.clone(),
         store: args.store.clone(),
+        telemetry,
         quiet: args.quiet,
         tui: args.tui,
         no_color: args.no_color,

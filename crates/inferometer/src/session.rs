@@ -10,6 +10,7 @@ use crate::resolve::Job;
 use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::source::Source;
+use crate::telemetry::Telemetry;
 use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
@@ -59,10 +60,13 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let source = Source::new(job.dataset.clone(), template);
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
+    // What is found is told before a screen may be taken.
+    let telemetry = Telemetry::start(&job, clock.mono_ns);
     let live = Live::start(&board, Manner::of(&job));
     let watched = live.is_watched().then(|| board.clone());
     let lines = job.format == Format::Requests;
     let mut session = Session {
+        telemetry,
         monitor: Monitor::new(clock.mono_ns),
         source,
         sink: RunSink::new(writer, lines, job.spec.keep_text, watched),
@@ -97,6 +101,7 @@ struct Session {
     monitor: Monitor,
     live: Live,
     board: Arc<Board>,
+    telemetry: Telemetry,
     evidence: Evidence,
     stop: Stop,
     progress: Arc<Progress>,
@@ -228,14 +233,18 @@ impl Session {
         let (stop, progress) = (&self.stop, &self.progress);
         progress.finished.store(0, Ordering::Relaxed);
         progress.failed.store(0, Ordering::Relaxed);
-        std::thread::scope(|scope| {
+        // Counters are known before and after each level, whatever comes between.
+        self.telemetry.sample();
+        let result = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| monitor.watch(progress, &over));
             let result = ifm_drive::drive_level(&plan, source, sink, stop, progress);
             self.board.end_level(ifm_sys::mono_ns());
             over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
             result
-        })
+        });
+        self.telemetry.sample();
+        result
     }
 
     fn plan(&self, index: usize) -> LevelPlan {
@@ -304,7 +313,18 @@ impl Session {
         steal: Option<f64>,
         signals: &Signals,
     ) -> Result<Code, Failure> {
-        let Session { job, mut source, sink, monitor, evidence, style, origin, shown, .. } = self;
+        let Session {
+            job,
+            mut source,
+            sink,
+            monitor,
+            telemetry,
+            evidence,
+            style,
+            origin,
+            shown,
+            ..
+        } = self;
         let RunSink { writer, mut records, .. } = sink;
         records.sort_by_key(|record| record.seq);
         manifest.state = match &ended {
@@ -326,7 +346,8 @@ impl Session {
             .map(|&(at, offset)| (at.saturating_sub(origin.mono_ns), offset - origin.offset_ns))
             .collect();
         manifest.health = Some(judge(&job, &records, &evidence, steal));
-        let series = monitor.into_series();
+        let mut series = monitor.into_series();
+        series.extend(telemetry.finish());
         let folder = writer.path().to_owned();
         let run = RunData { manifest: manifest.clone(), requests: records, series: series.clone() };
         let sealed = writer.seal(manifest, &series);

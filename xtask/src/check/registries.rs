@@ -62,6 +62,12 @@ const REGISTRIES: &[Registry] = &[
         shared: &["fields"],
     },
     Registry {
+        folder: "crates/ifm-telemetry/src/engine",
+        file: "crates/ifm-telemetry/src/engine/mod.rs",
+        item: "const ENGINES",
+        shared: &[],
+    },
+    Registry {
         folder: "crates/ifm-truth/src/cases",
         file: "crates/ifm-truth/src/cases/mod.rs",
         item: "fn suite",

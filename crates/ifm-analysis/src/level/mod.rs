@@ -21,6 +21,7 @@ pub use turns::TurnSummary;
 use crate::goodput::Goodput;
 use crate::slo::{self, Verdict};
 use crate::stat::distribution::DEFAULT_PERCENTILES;
+use crate::telemetry::{LevelEnergy, ServerCounters};
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{LevelEnd, LevelInfo, Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
@@ -58,6 +59,10 @@ pub struct LevelSummary {
     pub goodput: Option<Goodput>,
     /// Whether the level is inside the latency target.
     pub verdict: Verdict,
+    /// Energy over [`LevelSummary::window`]; absent where nobody measured it.
+    pub energy: Option<LevelEnergy>,
+    /// What the server's own counters say; absent where they were not read.
+    pub server: Option<ServerCounters>,
 }
 
 impl LevelSummary {
@@ -130,8 +135,8 @@ pub fn measured_by_level(requests: &[RequestRecord]) -> MeasuredByLevel<'_> {
 }
 
 /// Summarizes one level from all requests of a run (others than those of `level` are skipped), as
-/// soon as it has ended. `info` is absent while that is not known. O(events), and memory for a few
-/// numbers per request.
+/// soon as it has ended. `info` is absent while that is not known. What was sampled beside the
+/// requests is left out. O(events), and memory for a few numbers per request.
 pub fn summarize_level(
     spec: &RunSpec,
     level: u16,
@@ -181,6 +186,8 @@ pub(crate) fn summarize_measured(
         counts,
         latencies,
         verdict,
+        energy: None,
+        server: None,
     }
 }
 

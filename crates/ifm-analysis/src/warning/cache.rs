@@ -14,17 +14,14 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
-    if context.run.manifest.workload.as_ref().is_some_and(|sent| sent.sessions.is_some()) {
-        // What was said before is meant to come from the cache.
+    if has_conversations(context) {
         return AtLevel::NotApplicable;
     }
-    let workload = &context.run.manifest.spec.workload;
     let (Some(share), Some(cached)) = (level.tokens.cached_share, level.tokens.cached_total) else {
         return AtLevel::NotApplicable;
     };
-    let shared = f64::from(workload.shared_prefix_tokens) + template_tokens(level);
-    let meant = level.tokens.prompt_mean.map_or(0.0, |mean| (shared / mean.max(1.0)).min(1.0));
-    if share <= meant + SHARE_MAX {
+    let meant = meant_share(context, level);
+    if !is_too_much(share, meant) {
         return AtLevel::Silent;
     }
     AtLevel::Fires(
@@ -38,14 +35,37 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
+/// Whether users talk: what was said before is meant to come from the cache.
+pub(super) fn has_conversations(context: &Context) -> bool {
+    context.run.manifest.workload.as_ref().is_some_and(|sent| sent.sessions.is_some())
+}
+
+/// Whether more came from a cache than was meant to.
+pub(super) fn is_too_much(share: f64, meant: f64) -> bool {
+    share > meant + SHARE_MAX
+}
+
+/// The share of the prompt tokens that may come from a cache: a shared prefix, and the template.
+pub(super) fn meant_share(context: &Context, level: &LevelSummary) -> f64 {
+    let workload = &context.run.manifest.spec.workload;
+    let shared = f64::from(workload.shared_prefix_tokens) + template_tokens(context, level);
+    let mean = level.tokens.prompt_mean.or(level.tokens.prompt_asked_mean);
+    mean.map_or(0.0, |mean| (shared / mean.max(1.0)).min(1.0))
+}
+
 /// Tokens that the server's chat template added to each prompt: the same every time, so that those
-/// at its start come from the cache whatever was sent.
-fn template_tokens(level: &LevelSummary) -> f64 {
+/// at its start come from the cache whatever was sent. Where lengths were made by the server's
+/// count, they are part of what was asked.
+fn template_tokens(context: &Context, level: &LevelSummary) -> f64 {
+    let lengths = context.run.manifest.spec.workload.prompt_lengths;
+    let calibrated = lengths.and_then(|lengths| lengths.calibration);
+    let known = calibrated.map_or(0.0, |found| f64::from(found.template_tokens));
     let tokens = &level.tokens;
-    match (tokens.prompt_asked_mean, tokens.prompt_mean) {
-        (Some(asked), Some(got)) => (got - asked).clamp(0.0, TEMPLATE_TOKENS),
+    let added = match (tokens.prompt_asked_mean, tokens.prompt_mean) {
+        (Some(asked), Some(got)) => got - asked,
         _ => 0.0,
-    }
+    };
+    added.max(known).clamp(0.0, TEMPLATE_TOKENS)
 }
 
 #[cfg(test)]
@@ -53,6 +73,7 @@ mod tests {
     use super::*;
     use crate::warning::CheckState;
     use crate::warning::testing::{check, sound_run, state};
+    use ifm_core::spec::{Calibration, LengthCounter, PromptLengths};
     use ifm_core::{CountSource, Counted, RunData};
 
     fn cache(run: &mut RunData, tokens: Option<u32>) {
@@ -87,6 +108,23 @@ mod tests {
         assert_eq!(state(&run, "prompt_cache"), CheckState::Passed);
         cache(&mut run, Some(20));
         assert_eq!(state(&run, "prompt_cache"), CheckState::Caution);
+    }
+
+    #[test]
+    fn a_template_within_the_asked_length_may_be_cached() {
+        let mut run = sound_run();
+        cache(&mut run, Some(2));
+        assert_eq!(state(&run, "prompt_cache"), CheckState::Caution);
+        run.manifest.spec.workload.prompt_lengths = Some(PromptLengths {
+            counted_by: LengthCounter::ServerCalibrated,
+            calibration: Some(Calibration {
+                template_tokens: 3,
+                ratio: 1.0,
+                requests: 8,
+                error_share: None,
+            }),
+        });
+        assert_eq!(state(&run, "prompt_cache"), CheckState::Passed);
     }
 
     #[test]

@@ -6,6 +6,7 @@
 
 mod cache;
 mod client;
+mod clocks;
 mod co_arrival;
 mod cold;
 mod completeness;
@@ -17,9 +18,12 @@ mod failures;
 mod noise;
 mod output_length;
 mod overload;
+mod planned_levels;
 mod prompt_length;
 mod repeats;
 mod samples;
+mod server_cache;
+mod shared_server;
 
 use crate::level::{LevelSummary, Load, MeasuredByLevel};
 use ifm_core::{RequestRecord, RunData};
@@ -154,9 +158,10 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 16] = [
+const CHECKS: [&Check; 20] = [
     &failures::CHECK,
     &completeness::CHECK,
+    &planned_levels::CHECK,
     &concurrency::CHECK,
     &overload::CHECK,
     &cut_off::CHECK,
@@ -165,7 +170,10 @@ const CHECKS: [&Check; 16] = [
     &output_length::CHECK,
     &prompt_length::CHECK,
     &cache::CHECK,
+    &server_cache::CHECK,
     &repeats::CHECK,
+    &shared_server::CHECK,
+    &clocks::CHECK,
     &drift::CHECK,
     &cold::CHECK,
     &noise::CHECK,
@@ -276,7 +284,7 @@ mod testing {
             summary.warnings.iter().filter(|warning| warning.severity > Severity::Note).collect();
         assert!(loud.is_empty(), "{loud:?}");
         let trust = summary.answers.expect("a level").trust;
-        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (13, 13, 0, 0));
+        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (14, 14, 0, 0));
     }
 
     #[test]

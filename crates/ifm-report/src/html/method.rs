@@ -135,6 +135,41 @@ fn accounting_row(level: &LevelSummary) -> Markup {
     }
 }
 
+/// Energy and the server's own account of each level; nothing where neither is known.
+pub(super) fn beside(model: &ReportModel) -> Markup {
+    let levels = || model.summary.levels.iter();
+    html! {
+        @if levels().any(|level| !words::beside(level).is_empty()) {
+            section aria-labelledby="beside" {
+                h2 id="beside" { "Energy and the server's own counters" }
+                div class="scroll" tabindex="0" role="region" aria-labelledby="beside" {
+                    table class="facts" {
+                        caption { "Energy is that of whole devices over the window; counters are those of the whole server, warm-up included." }
+                        thead {
+                            tr {
+                                @for name in [model.load_unit(), "of", "what it tells"] {
+                                    th scope="col" { (name) }
+                                }
+                            }
+                        }
+                        tbody {
+                            @for level in levels() {
+                                @for (name, line) in words::beside(level) {
+                                    tr {
+                                        th scope="row" { (load(level.load())) }
+                                        td { (name) }
+                                        td { (line) }
+                                    }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
 /// How to do it again, and on what.
 pub(super) fn method(model: &ReportModel) -> Markup {
     let manifest = &model.manifest;

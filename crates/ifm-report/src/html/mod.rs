@@ -53,6 +53,7 @@ pub fn html(model: &ReportModel) -> String {
                     (turns(model))
                     (method::latency_table(model))
                     (method::accounting(model))
+                    (method::beside(model))
                     (method::method(model))
                 }
                 footer {

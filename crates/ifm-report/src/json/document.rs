@@ -8,7 +8,8 @@ use ifm_analysis::level::{CountSources, Latencies, Load, TokenFacts, TurnSummary
 use ifm_analysis::slo::{self, TermVerdict, Verdict};
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::stat::quantile::PERCENTILE_RULE;
-use ifm_analysis::{CheckResult, LevelSummary, Warning};
+use ifm_analysis::telemetry::tokens_per_kwh;
+use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, ServerCounters, Warning};
 use serde_json::{Value, json};
 
 /// Seconds in a nanosecond.
@@ -133,7 +134,48 @@ fn level(level: &LevelSummary) -> Value {
             }),
         )
         .set_known("turns", (!level.turns.is_empty()).then(|| turns(level)))
+        .set_known("energy", level.energy.as_ref().map(energy))
+        .set_known("server", level.server.as_ref().map(server))
         .set("verdict", verdict(&level.verdict))
+        .take()
+}
+
+fn energy(energy: &LevelEnergy) -> Value {
+    let per_token = energy.joules_per_output_token;
+    let mut object = Object::default();
+    object
+        .set("of", energy.of.word())
+        .set("devices", energy.devices)
+        .set("method", energy.method.word())
+        .set("window", energy.window.word())
+        .set("duration_s", energy.seconds)
+        .set("energy_j", energy.joules)
+        .set("power_w_mean", energy.watts_mean)
+        .set_known("power_w_peak", energy.watts_peak)
+        .set_known("energy_j_per_output_token", per_token)
+        .set_known("energy_j_per_request", energy.joules_per_request)
+        .set_known("output_tokens_per_kwh", per_token.map(tokens_per_kwh))
+        .take()
+}
+
+/// The server's own account, warm-up and other clients included.
+fn server(server: &ServerCounters) -> Value {
+    let mut object = Object::default();
+    object
+        .set("source", server.source.as_str())
+        .set("start_s", server.span_ns.0 as f64 * S)
+        .set("end_s", server.span_ns.1 as f64 * S)
+        .set_known("requests", server.requests)
+        .set_known("prompt_tokens", server.prompt_tokens)
+        .set_known("output_tokens", server.output_tokens)
+        .set_known("cache_queries", server.cache_queries)
+        .set_known("cache_hits", server.cache_hits)
+        .set_known("cache_hit_share", server.cache_share())
+        .set_known("preemptions", server.preemptions)
+        .set_known("running_max", server.running_max)
+        .set_known("waiting_max", server.waiting_max)
+        .set_known("kv_cache_share_max", server.kv_share_max)
+        .set("began_anew", server.began_anew)
         .take()
 }
 
@@ -342,6 +384,8 @@ fn answers(answers: &Answers) -> Value {
         .set_known("ttft_s_p99", at.ttft_ns_p99.map(|(ns, _)| ns / NS_PER_S))
         .set_known("output_tok_per_s", at.output_tok_per_s)
         .set_known("output_tok_per_hour", at.output_tok_per_hour)
+        .set_known("energy_j_per_output_token", at.joules_per_output_token)
+        .set_known("output_tokens_per_kwh", at.joules_per_output_token.map(tokens_per_kwh))
         .set_known("share_of_best", at.share_of_best)
         .set_known("window", at.window.map(|window| window.word()));
     let trust = &answers.trust;

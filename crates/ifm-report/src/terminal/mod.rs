@@ -186,6 +186,8 @@ mod tests {
     use super::*;
     use crate::testing::{all_failed, model, single, sweep};
     use ifm_analysis::level::Load;
+    use ifm_analysis::testing::telemetry;
+    use ifm_core::series::Quantity;
 
     const PLAIN: TerminalStyle = TerminalStyle { width: 100, color: false, ascii: false };
 
@@ -278,6 +280,34 @@ mod tests {
         assert!(terminal(&model(&run), &PLAIN).contains("The weights are random, seed 7:"));
         run.manifest.server.notes.insert("weights".to_owned(), "model.gguf".to_owned());
         assert!(!terminal(&model(&run), &PLAIN).contains("noise"));
+    }
+
+    #[test]
+    fn energy_and_the_servers_account_are_told_where_they_are_known() {
+        let mut run = single();
+        let series = |quantity, value: &dyn Fn(f64) -> f64| {
+            telemetry(quantity, "NVML GPU 0", (0.0, 100.0), value)
+        };
+        run.series = vec![
+            series(Quantity::GpuPower, &|_| 200.0),
+            series(Quantity::ServerWaiting, &|_| 3.0),
+            series(Quantity::ServerCacheQueries, &|at_s| 100.0 * at_s),
+            series(Quantity::ServerCacheHits, &|at_s| 20.0 * at_s),
+        ];
+        let model = model(&run);
+        let text = terminal(&model, &TerminalStyle { width: 200, ..PLAIN });
+        for part in ["J/token · ", "mean 200 W · peak 200 W", "1 GPU, idle power included"] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        assert!(text.contains("cache hits 20% · at most 3 waiting"), "{text}");
+        assert!(text.contains("tokens/kWh"), "{text}");
+        let json: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
+        let level = &json["levels"][0];
+        assert_eq!(level["energy"]["power_w_mean"].as_f64().map(f64::round), Some(200.0));
+        assert_eq!(level["server"]["cache_hit_share"], 0.2);
+        assert!(
+            crate::markdown(&model).contains("energy: ") && crate::html(&model).contains("J/token")
+        );
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The flags that every command that drives load understands.
 
 use super::duration::seconds;
+use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
 use crate::lengths::LengthsWord;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -173,6 +174,9 @@ pub struct LoadArgs {
     /// Processors to which readers are tied, e.g. 1 or 1,2
     #[arg(help_heading = "Client", long, value_delimiter = ',', value_name = "LIST")]
     pub cpus: Vec<usize>,
+
+    #[command(flatten)]
+    pub telemetry: TelemetryArgs,
 
     /// No progress lines
     #[arg(help_heading = "Results", short = 's', long)]

@@ -24,6 +24,7 @@ pub mod runs;
 pub mod serve;
 mod sides;
 pub mod sweep;
+mod telemetry_args;
 pub mod workload;
 pub mod workload_args;
 

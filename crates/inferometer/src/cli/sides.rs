@@ -146,7 +146,7 @@ impl Named {
 /// # Errors
 /// None or several are meant, or a run stands in two places.
 pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure> {
-    let sides: Vec<Named> =
+    let mut sides: Vec<Named> =
         words.iter().map(|word| name_side(store, word)).collect::<Result<_, _>>()?;
     let mut seen = BTreeSet::new();
     for entry in sides.iter().flat_map(|side| &side.entries) {
@@ -155,6 +155,7 @@ pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure
                 .hint("a run compared with itself says nothing about how runs differ"));
         }
     }
+    tell_apart(&mut sides);
     Ok(sides)
 }
 
@@ -165,6 +166,24 @@ pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure
 pub fn name_runs(store: &Store, label: &str, runs: &[String]) -> Result<Named, Failure> {
     let entries = runs.iter().map(|run| find(store, run)).collect::<Result<_, _>>()?;
     Ok(Named { label: label.to_owned(), entries })
+}
+
+/// Runs of one name get their ids beside it: two columns of one name could be mistaken for each
+/// other.
+fn tell_apart(sides: &mut [Named]) {
+    let mut seen = BTreeSet::new();
+    let twice: BTreeSet<String> = sides
+        .iter()
+        .filter(|side| !seen.insert(side.label.clone()))
+        .map(|side| side.label.clone())
+        .collect();
+    for name in &twice {
+        terminal::warn(&format!("several runs are called \"{name}\": their ids stand beside it"));
+    }
+    for side in sides.iter_mut().filter(|side| twice.contains(&side.label)) {
+        let ids: Vec<&str> = side.entries.iter().map(|entry| entry.id.as_str()).collect();
+        side.label = format!("{} ({})", side.label, ids.join(", "));
+    }
 }
 
 fn name_side(store: &Store, word: &str) -> Result<Named, Failure> {

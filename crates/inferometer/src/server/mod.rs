@@ -1,6 +1,9 @@
 //! Asking a server what it is, before any load.
 
 mod kind;
+mod page;
+
+pub use page::PageReader;
 
 use crate::exit::Failure;
 use crate::url::BaseUrl;
@@ -122,7 +125,7 @@ struct Answer {
 }
 
 impl Client<'_> {
-    fn get(&self, url: &str) -> Result<Answer, ureq::Error> {
+    fn call(&self, url: &str) -> Result<http::Response<ureq::Body>, ureq::Error> {
         let mut request = self.agent.get(url);
         if let Some(value) = self.authorization {
             request = request.header("Authorization", value);
@@ -130,7 +133,19 @@ impl Client<'_> {
         for (name, value) in self.headers {
             request = request.header(name, value);
         }
-        let mut response = request.call()?;
+        request.call()
+    }
+
+    /// Status and body, of which at most so many bytes may come. Bytes that are no UTF-8 are
+    /// replaced.
+    fn get_text(&self, url: &str, bytes_max: u64) -> Result<(u16, String), ureq::Error> {
+        let mut response = self.call(url)?;
+        let bytes = response.body_mut().with_config().limit(bytes_max).read_to_vec()?;
+        Ok((response.status().as_u16(), String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn get(&self, url: &str) -> Result<Answer, ureq::Error> {
+        let mut response = self.call(url)?;
         let text = |name: &str| {
             let value = response.headers().get(name)?;
             Some(value.to_str().ok()?.to_owned())

@@ -16,4 +16,5 @@ mod probe;
 mod proofs;
 mod store;
 mod support;
+mod telemetry;
 mod workloads;

@@ -1,0 +1,139 @@
+//! What the server's own counters say of a level: the difference between the last sample before its
+//! first request and the first one after its last.
+//!
+//! They are counters of the whole server, warm-up and other clients included.
+
+use super::{of, sampled};
+use ifm_core::Series;
+use ifm_core::series::Quantity;
+
+/// The server's account of a level. What it does not tell is absent.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerCounters {
+    /// Whose page it is.
+    pub source: String,
+    /// The span of the counters, nanoseconds since the run's origin.
+    pub span_ns: (u64, u64),
+    /// Requests that ended.
+    pub requests: Option<f64>,
+    /// Prompt tokens, cached ones included.
+    pub prompt_tokens: Option<f64>,
+    /// Generated tokens.
+    pub output_tokens: Option<f64>,
+    /// Looked up in the prefix cache, in the unit of the server: tokens or blocks.
+    pub cache_queries: Option<f64>,
+    /// Found there.
+    pub cache_hits: Option<f64>,
+    /// Requests that lost their place in the batch.
+    pub preemptions: Option<f64>,
+    /// Most requests in the batch among the samples.
+    pub running_max: Option<f64>,
+    /// Most requests that waited among the samples.
+    pub waiting_max: Option<f64>,
+    /// Largest share of the memory for keys and values in use among the samples.
+    pub kv_share_max: Option<f64>,
+    /// Whether a counter went back: the server began anew.
+    pub began_anew: bool,
+}
+
+/// The move of a counter.
+enum Moved {
+    By(f64),
+    Back,
+}
+
+impl ServerCounters {
+    /// The share of the lookups in the prefix cache that found something; absent without one.
+    pub fn cache_share(&self) -> Option<f64> {
+        let queries = self.cache_queries.filter(|queries| *queries > 0.0)?;
+        Some(self.cache_hits? / queries)
+    }
+
+    /// The account of what happened between two moments; absent where nobody counted before the
+    /// first and after the second.
+    pub(crate) fn of(all: &[Series], first_ns: u64, last_ns: u64) -> Option<ServerCounters> {
+        let any = |series: &&Series| {
+            Quantity::ALL.into_iter().any(|quantity| {
+                quantity.word().starts_with("server_") && series.name == quantity.word()
+            })
+        };
+        let (source, start_ns, end_ns) = all.iter().filter(any).find_map(|series| {
+            let before = series.at_ns.partition_point(|at_ns| *at_ns <= first_ns).checked_sub(1)?;
+            let after = series.at_ns.partition_point(|at_ns| *at_ns < last_ns);
+            Some((series.source.clone(), *series.at_ns.get(before)?, *series.at_ns.get(after)?))
+        })?;
+        let span_ns = (start_ns, end_ns);
+        let mut began_anew = false;
+        let mut counter = |quantity| match moved(of(all, quantity).next()?, span_ns)? {
+            Moved::By(amount) => Some(amount),
+            Moved::Back => {
+                began_anew = true;
+                None
+            }
+        };
+        let most = |quantity| {
+            let values = sampled::within(of(all, quantity).next()?, span_ns);
+            values.map(|(_, value)| value).reduce(f64::max)
+        };
+        Some(ServerCounters {
+            source,
+            span_ns,
+            requests: counter(Quantity::ServerRequests),
+            prompt_tokens: counter(Quantity::ServerPromptTokens),
+            output_tokens: counter(Quantity::ServerOutputTokens),
+            cache_queries: counter(Quantity::ServerCacheQueries),
+            cache_hits: counter(Quantity::ServerCacheHits),
+            preemptions: counter(Quantity::ServerPreemptions),
+            running_max: most(Quantity::ServerRunning),
+            waiting_max: most(Quantity::ServerWaiting),
+            kv_share_max: most(Quantity::ServerKvShare),
+            began_anew,
+        })
+    }
+}
+
+/// Absent where a counter was not on the page at both ends.
+fn moved(series: &Series, span_ns: (u64, u64)) -> Option<Moved> {
+    let samples: Vec<(u64, f64)> = sampled::within(series, span_ns).collect();
+    let (first, last) = (samples.first()?, samples.last()?);
+    if (first.0, last.0) != span_ns {
+        return None;
+    }
+    let is_rising = samples.iter().zip(samples.iter().skip(1)).all(|(a, b)| b.1 >= a.1);
+    Some(if is_rising { Moved::By(last.1 - first.1) } else { Moved::Back })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::telemetry;
+
+    const S: u64 = 1_000_000_000;
+
+    #[test]
+    fn counters_are_told_apart_by_time() {
+        let series = [
+            telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &|at_s| 100.0 + 3.0 * at_s),
+            telemetry(Quantity::ServerWaiting, "x", (0.0, 10.0), &|at_s| at_s),
+            telemetry(Quantity::ServerCacheQueries, "x", (0.0, 10.0), &|at_s| 100.0 * at_s),
+            telemetry(Quantity::ServerCacheHits, "x", (0.0, 10.0), &|at_s| 25.0 * at_s),
+            telemetry(Quantity::ServerPreemptions, "x", (0.0, 4.0), &|_| 1.0),
+        ];
+        // Samples stand at whole seconds: from 2 to 6 s.
+        let found = ServerCounters::of(&series, 5 * S / 2, 11 * S / 2).expect("counters");
+        assert_eq!(found.span_ns, (2 * S, 6 * S));
+        assert_eq!((found.requests, found.waiting_max), (Some(12.0), Some(6.0)));
+        assert_eq!((found.cache_share(), found.preemptions), (Some(0.25), None));
+        assert_eq!((found.prompt_tokens, found.began_anew), (None, false));
+        assert!(ServerCounters::of(&series, 5 * S, 11 * S).is_none(), "nobody counted after it");
+        assert!(ServerCounters::of(&[], 0, S).is_none());
+    }
+
+    #[test]
+    fn a_server_that_began_anew_is_noticed() {
+        let fall = |at_s: f64| if at_s < 5.0 { 100.0 } else { 2.0 };
+        let series = [telemetry(Quantity::ServerRequests, "x", (0.0, 10.0), &fall)];
+        let found = ServerCounters::of(&series, S, 9 * S).expect("counters");
+        assert_eq!((found.requests, found.began_anew), (None, true));
+    }
+}

@@ -1,0 +1,326 @@
+//! Energy of a level: what the devices drew while its window lasted, and what of that falls on a
+//! token.
+//!
+//! Whole devices count, with what they draw when idle. A counter of energy is exact, so its
+//! difference is taken where there is one; else power is integrated over its samples.
+
+use super::{of, sampled};
+use crate::level::{LevelSummary, WindowKind};
+use ifm_core::Series;
+use ifm_core::series::Quantity;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Shorter windows are not judged: devices tell their power as a mean over some time.
+const WINDOW_S_MIN: f64 = 1.0;
+const J_PER_KWH: f64 = 3.6e6;
+
+/// Whose energy it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PoweredBy {
+    /// Graphics processors, without the rest of the host.
+    Gpus,
+    /// Processor packages and their memory, without the rest of the host. They do the client's
+    /// work too.
+    Processors,
+    /// Whatever the user meant.
+    Stated,
+}
+
+impl PoweredBy {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            PoweredBy::Gpus => "gpus",
+            PoweredBy::Processors => "processors",
+            PoweredBy::Stated => "stated",
+        }
+    }
+}
+
+/// How the energy came about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnergyMethod {
+    /// The devices count their energy.
+    Counter,
+    /// Power was sampled, of one device at least.
+    Samples,
+    /// The user said so.
+    Stated,
+}
+
+impl EnergyMethod {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            EnergyMethod::Counter => "counter",
+            EnergyMethod::Samples => "samples",
+            EnergyMethod::Stated => "stated",
+        }
+    }
+}
+
+/// Energy over the window of a level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LevelEnergy {
+    /// Whose it is.
+    pub of: PoweredBy,
+    /// How it came about.
+    pub method: EnergyMethod,
+    /// Devices that it is added up over.
+    pub devices: u32,
+    /// The window.
+    pub window: WindowKind,
+    /// Its length, seconds.
+    pub seconds: f64,
+    /// Energy, joules.
+    pub joules: f64,
+    /// Mean power, watts.
+    pub watts_mean: f64,
+    /// Highest power of all devices together among the samples, watts; absent for one that was
+    /// stated.
+    pub watts_peak: Option<f64>,
+    /// Joules for each output token of the window; absent without tokens.
+    pub joules_per_output_token: Option<f64>,
+    /// Joules for each complete answer of the window; absent without one.
+    pub joules_per_request: Option<f64>,
+}
+
+/// Tokens for a kilowatt-hour.
+pub fn tokens_per_kwh(joules_per_token: f64) -> f64 {
+    J_PER_KWH / joules_per_token
+}
+
+/// What a group of devices drew.
+struct Drawn {
+    of: PoweredBy,
+    method: EnergyMethod,
+    devices: u32,
+    joules: f64,
+    watts_peak: Option<f64>,
+}
+
+impl LevelEnergy {
+    /// The energy of a level; absent where it is not known of every device.
+    pub(crate) fn of(level: &LevelSummary, series: &[Series]) -> Option<LevelEnergy> {
+        let rates = level.window()?;
+        let window = rates.window;
+        let seconds = window.seconds();
+        let span = (window.start_ns, window.end_ns);
+        if seconds < WINDOW_S_MIN {
+            return None;
+        }
+        let drawn = match known_devices(series)? {
+            PoweredBy::Stated => stated(series, span),
+            PoweredBy::Gpus => gpus(series, span),
+            PoweredBy::Processors => processors(series, span),
+        }?;
+        // No device that works draws nothing: a sensor that says so is none.
+        let joules = Some(drawn.joules).filter(|joules| joules.is_finite() && *joules > 0.0)?;
+        let tokens = Some(rates.output_tokens).filter(|tokens| level.generates && *tokens > 0.0);
+        Some(LevelEnergy {
+            of: drawn.of,
+            method: drawn.method,
+            devices: drawn.devices,
+            window: window.kind,
+            seconds,
+            joules,
+            watts_mean: joules / seconds,
+            watts_peak: drawn.watts_peak,
+            joules_per_output_token: tokens.map(|tokens| joules / tokens),
+            joules_per_request: (rates.ok > 0).then(|| joules / rates.ok as f64),
+        })
+    }
+}
+
+/// What is taken: what the user said, else the GPUs, else the processors.
+fn known_devices(series: &[Series]) -> Option<PoweredBy> {
+    let is_there = |quantity| of(series, quantity).next().is_some();
+    if is_there(Quantity::StatedPower) {
+        return Some(PoweredBy::Stated);
+    }
+    if is_there(Quantity::GpuPower) || is_there(Quantity::GpuEnergy) {
+        return Some(PoweredBy::Gpus);
+    }
+    is_there(Quantity::CpuEnergy).then_some(PoweredBy::Processors)
+}
+
+fn stated(series: &[Series], (start_ns, end_ns): (u64, u64)) -> Option<Drawn> {
+    // It is the same all the time, so that holes between its samples mean nothing.
+    let watts = *of(series, Quantity::StatedPower).next()?.value.first()?;
+    Some(Drawn {
+        of: PoweredBy::Stated,
+        method: EnergyMethod::Stated,
+        devices: 1,
+        joules: watts * (end_ns.saturating_sub(start_ns)) as f64 / 1e9,
+        watts_peak: None,
+    })
+}
+
+fn gpus(series: &[Series], span: (u64, u64)) -> Option<Drawn> {
+    let by_source = |quantity| -> BTreeMap<&str, &Series> {
+        of(series, quantity).map(|series| (series.source.as_str(), series)).collect()
+    };
+    let (power, energy) = (by_source(Quantity::GpuPower), by_source(Quantity::GpuEnergy));
+    let sources: BTreeSet<&str> = power.keys().chain(energy.keys()).copied().collect();
+    let mut joules = 0.0;
+    let mut method = EnergyMethod::Counter;
+    for source in &sources {
+        let counted = energy.get(source).and_then(|series| counted(series, span));
+        joules += match counted {
+            Some(joules) => joules,
+            None => {
+                method = EnergyMethod::Samples;
+                sampled::integral(power.get(source)?, span)?
+            }
+        };
+    }
+    let powers: Vec<&Series> = power.values().copied().collect();
+    let watts_peak = match powers.len() == sources.len() {
+        true => peak(powers.iter().map(|series| sampled::within(series, span).collect())),
+        false => None,
+    };
+    let devices = sources.len() as u32;
+    Some(Drawn { of: PoweredBy::Gpus, method, devices, joules, watts_peak })
+}
+
+fn processors(series: &[Series], span: (u64, u64)) -> Option<Drawn> {
+    let zones: Vec<&Series> = of(series, Quantity::CpuEnergy).collect();
+    let joules: Option<f64> = zones.iter().map(|series| counted(series, span)).sum();
+    // Packages, without the memory at them.
+    let devices = zones.iter().filter(|zone| zone.source.contains("package")).count() as u32;
+    Some(Drawn {
+        of: PoweredBy::Processors,
+        method: EnergyMethod::Counter,
+        devices,
+        joules: joules?,
+        watts_peak: peak(zones.iter().map(|series| powers(series, span))),
+    })
+}
+
+/// What a counter of energy moved; absent if it stood still, since some sensors only pretend.
+fn counted(series: &Series, span: (u64, u64)) -> Option<f64> {
+    sampled::moved(series, span).filter(|joules| *joules > 0.0)
+}
+
+/// Power between successive samples of a counter, watts, at the later of the two.
+fn powers(series: &Series, span: (u64, u64)) -> Vec<(u64, f64)> {
+    let samples: Vec<(u64, f64)> = sampled::within(series, span).collect();
+    let between = samples.iter().zip(samples.iter().skip(1));
+    between
+        .filter(|(a, b)| b.0 > a.0)
+        .map(|(a, b)| (b.0, (b.1 - a.1) / ((b.0 - a.0) as f64 / 1e9)))
+        .collect()
+}
+
+/// The largest sum of all devices at one time; absent where they were never read together.
+fn peak(devices: impl Iterator<Item = Vec<(u64, f64)>>) -> Option<f64> {
+    let mut sums: BTreeMap<u64, (u32, f64)> = BTreeMap::new();
+    let mut count = 0;
+    for samples in devices {
+        count += 1;
+        for (at_ns, watts) in samples {
+            let sum = sums.entry(at_ns).or_default();
+            *sum = (sum.0 + 1, sum.1 + watts);
+        }
+    }
+    let whole = sums.values().filter(|(devices, _)| *devices == count).map(|(_, watts)| *watts);
+    whole.reduce(f64::max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{closed_loop, run, telemetry};
+    use ifm_core::RunData;
+
+    /// 2 users, 60 rounds of 16 tokens: 15 s and 1920 tokens, all of it steady, sampled from before
+    /// its start until after its end.
+    fn level() -> RunData {
+        run(&[2], closed_loop((0, 0), (2, 60), 1000.0, (100.0, 10.0, 16)))
+    }
+
+    fn energy(run: &RunData) -> Option<LevelEnergy> {
+        crate::summarize(run).levels[0].energy
+    }
+
+    fn with(series: &[(Quantity, &str, &dyn Fn(f64) -> f64)]) -> Option<LevelEnergy> {
+        let mut run = level();
+        run.series = series
+            .iter()
+            .map(|(quantity, source, value)| telemetry(*quantity, source, (0.0, 20.0), value))
+            .collect();
+        energy(&run)
+    }
+
+    #[test]
+    fn sampled_power_is_integrated() {
+        let found = with(&[(Quantity::GpuPower, "a", &|_| 200.0)]).expect("energy");
+        // 15 s at 200 W are 3000 J, on 1920 tokens of 120 answers.
+        assert!((found.joules - 3000.0).abs() < 1e-6, "{found:?}");
+        assert!((found.watts_mean - 200.0).abs() < 1e-9 && found.watts_peak == Some(200.0));
+        let per_token = found.joules_per_output_token.expect("tokens");
+        assert!((per_token - found.joules / 1920.0).abs() < 0.05 * per_token, "{per_token}");
+        assert_eq!((found.method, found.of), (EnergyMethod::Samples, PoweredBy::Gpus));
+        assert!((tokens_per_kwh(2.0) - 1.8e6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_counter_goes_before_samples_unless_it_stands_still() {
+        let counter = |rate: f64| move |at_s: f64| 1e6 + rate * at_s;
+        let sampled: &dyn Fn(f64) -> f64 = &|_| 150.0;
+        let both = |rate| {
+            let counter = counter(rate);
+            with(&[(Quantity::GpuPower, "a", sampled), (Quantity::GpuEnergy, "a", &counter)])
+        };
+        let found = both(180.0).expect("energy");
+        assert!((found.joules - 2700.0).abs() < 1e-3, "{found:?}");
+        assert_eq!((found.method, found.watts_peak), (EnergyMethod::Counter, Some(150.0)));
+        let found = both(0.0).expect("energy");
+        assert!((found.joules - 2250.0).abs() < 1e-6, "{found:?}");
+        assert_eq!(found.method, EnergyMethod::Samples);
+        let still = counter(0.0);
+        assert!(with(&[(Quantity::GpuEnergy, "a", &still)]).is_none());
+        assert!(with(&[(Quantity::CpuEnergy, "RAPL package-0", &still)]).is_none());
+        assert!(with(&[(Quantity::GpuPower, "a", &|_| 0.0)]).is_none());
+    }
+
+    #[test]
+    fn devices_are_added_up_and_a_silent_one_leaves_nothing() {
+        let hundred: &dyn Fn(f64) -> f64 = &|_| 100.0;
+        let found = with(&[(Quantity::GpuPower, "a", hundred), (Quantity::GpuPower, "b", hundred)]);
+        let found = found.expect("energy");
+        assert_eq!((found.devices, found.watts_peak), (2, Some(200.0)));
+        assert!((found.watts_mean - 200.0).abs() < 1e-9);
+        let mut run = level();
+        run.series = vec![
+            telemetry(Quantity::GpuPower, "a", (0.0, 20.0), hundred),
+            telemetry(Quantity::GpuPower, "b", (0.0, 4.0), hundred),
+        ];
+        assert!(energy(&run).is_none(), "the second was lost");
+    }
+
+    #[test]
+    fn processors_count_where_there_is_no_gpu_and_what_was_stated_before_all() {
+        let rising: &dyn Fn(f64) -> f64 = &|at_s| 65.0 * at_s;
+        let cpu = (Quantity::CpuEnergy, "RAPL package-0 (intel-rapl:0)", rising);
+        let found = with(&[cpu]).expect("energy");
+        assert_eq!((found.of, found.devices), (PoweredBy::Processors, 1));
+        assert!((found.watts_mean - 65.0).abs() < 1e-6, "{found:?}");
+        assert!(found.watts_peak.is_some_and(|peak| (peak - 65.0).abs() < 1e-6));
+        let gpu = (Quantity::GpuPower, "a", &(|_| 100.0) as &dyn Fn(f64) -> f64);
+        assert_eq!(with(&[cpu, gpu]).expect("energy").of, PoweredBy::Gpus);
+        let said =
+            (Quantity::StatedPower, "stated by the user", &(|_| 350.0) as &dyn Fn(f64) -> f64);
+        let found = with(&[cpu, gpu, said]).expect("energy");
+        assert_eq!((found.of, found.watts_peak), (PoweredBy::Stated, None));
+        assert!((found.watts_mean - 350.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn without_telemetry_there_is_no_energy() {
+        assert!(energy(&level()).is_none());
+        let mut short = run(&[2], closed_loop((0, 0), (2, 3), 1000.0, (100.0, 10.0, 16)));
+        short.series = vec![telemetry(Quantity::GpuPower, "a", (0.0, 20.0), &|_| 100.0)];
+        assert!(energy(&short).is_none(), "less than a second");
+    }
+}

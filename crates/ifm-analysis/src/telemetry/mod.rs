@@ -1,0 +1,20 @@
+//! What follows from the series that were recorded beside the answers: energy, and what the
+//! server's own counters say of each level.
+//!
+//! What is not here: sampling, and the names on anybody's metrics page; a series is known by its
+//! [`Quantity`].
+
+mod counters;
+mod energy;
+mod sampled;
+
+pub use counters::ServerCounters;
+pub use energy::{EnergyMethod, LevelEnergy, PoweredBy, tokens_per_kwh};
+
+use ifm_core::Series;
+use ifm_core::series::Quantity;
+
+/// The series of a quantity: one for each source.
+pub(crate) fn of(all: &[Series], quantity: Quantity) -> impl Iterator<Item = &Series> {
+    all.iter().filter(move |series| series.name == quantity.word() && !series.at_ns.is_empty())
+}

@@ -1,0 +1,69 @@
+//! Pages of NVIDIA's DCGM exporter: power, energy and clocks of the GPUs of another host.
+//!
+//! Names and units after `etc/default-counters.csv` of dcgm-exporter 4.6.0. A GPU that is cut into
+//! instances (MIG) stands there once for each of them with the same values: it is taken once.
+
+use crate::page::Sample;
+use crate::{Page, Reading};
+use ifm_core::series::Quantity;
+use std::collections::BTreeSet;
+
+/// A field, what it is, and what its value is multiplied by to get our unit.
+const FIELDS: [(&str, Quantity, f64); 9] = [
+    ("DCGM_FI_DEV_POWER_USAGE", Quantity::GpuPower, 1.0),
+    // Millijoules.
+    ("DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION", Quantity::GpuEnergy, 1e-3),
+    ("DCGM_FI_DEV_SM_CLOCK", Quantity::GpuClock, 1.0),
+    ("DCGM_FI_DEV_MEM_CLOCK", Quantity::GpuMemoryClock, 1.0),
+    ("DCGM_FI_DEV_GPU_TEMP", Quantity::GpuTemperature, 1.0),
+    ("DCGM_FI_DEV_CLOCK_THROTTLE_REASONS", Quantity::GpuThrottleReasons, 1.0),
+    ("DCGM_FI_DEV_CLOCKS_EVENT_REASONS", Quantity::GpuThrottleReasons, 1.0),
+    // MiB.
+    ("DCGM_FI_DEV_FB_USED", Quantity::GpuMemory, 1_048_576.0),
+    // Percent.
+    ("DCGM_FI_DEV_GPU_UTIL", Quantity::GpuBusyShare, 0.01),
+];
+
+/// What a page of the exporter tells of each GPU; empty for a page of something else.
+pub fn read(page: &Page<'_>) -> Vec<Reading> {
+    let mut seen = BTreeSet::new();
+    let reading = |sample: &Sample<'_>| {
+        let (_, quantity, factor) = FIELDS.iter().find(|(name, ..)| *name == sample.name)?;
+        let gpu = sample.label("gpu").or_else(|| sample.label("UUID"))?;
+        let host = sample.label("Hostname").unwrap_or_default();
+        let value = Some(sample.value).filter(|value| value.is_finite() && *value >= 0.0)?;
+        // The exporter's address is the user's; the host name tells several hosts apart.
+        let source = format!("DCGM {host} GPU {gpu}").replace("  ", " ");
+        seen.insert((source.clone(), *quantity))
+            .then(|| Reading::new(source, *quantity, value * factor))
+    };
+    page.samples.iter().filter_map(reading).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_ours_and_instances_are_not_counted_twice() {
+        let text = "DCGM_FI_DEV_POWER_USAGE{gpu=\"0\",UUID=\"GPU-1\",Hostname=\"h\"} 22.582000\n\
+                    DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\",GPU_I_ID=\"3\",Hostname=\"h\"} 955287014\n\
+                    DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION{gpu=\"0\",GPU_I_ID=\"5\",Hostname=\"h\"} 955287014\n\
+                    DCGM_FI_DEV_GPU_UTIL{gpu=\"1\"} 40\n\
+                    DCGM_FI_DEV_FB_USED{gpu=\"1\"} 2\n\
+                    DCGM_FI_DEV_SM_CLOCK 1410\n\
+                    DCGM_FI_DEV_XID_ERRORS{gpu=\"0\"} 0\n";
+        let found = read(&Page::read(text));
+        let expect = [
+            Reading::new("DCGM h GPU 0", Quantity::GpuPower, 22.582),
+            Reading::new("DCGM h GPU 0", Quantity::GpuEnergy, 955_287.014),
+            Reading::new("DCGM GPU 1", Quantity::GpuBusyShare, 0.4),
+            Reading::new("DCGM GPU 1", Quantity::GpuMemory, 2_097_152.0),
+        ];
+        assert_eq!(found.len(), expect.len());
+        for (found, expect) in found.iter().zip(expect) {
+            assert!((found.value - expect.value).abs() < 1e-6 * expect.value, "{found:?}");
+            assert_eq!((&found.source, found.quantity), (&expect.source, expect.quantity));
+        }
+    }
+}

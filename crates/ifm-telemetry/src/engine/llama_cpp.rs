@@ -1,0 +1,35 @@
+//! llama.cpp's server, started with `--metrics`. Names after `tools/server/server-task.cpp` of
+//! llama.cpp 0c1e57098, whose page is among the tests' data.
+//!
+//! Its prompt tokens leave out those that came from the cache, which it counts by themselves. It
+//! does not count requests.
+
+use super::{Engine, metric, rule};
+use ifm_core::series::Quantity;
+
+pub(super) const ENGINE: Engine = Engine {
+    name: "llama.cpp",
+    mark: "llamacpp:",
+    path: "/metrics",
+    rules: &[
+        rule(
+            Quantity::ServerPromptTokens,
+            &[
+                metric("llamacpp:prompt_tokens_total"),
+                metric("llamacpp:prompt_tokens_cached_total"),
+            ],
+        ),
+        rule(Quantity::ServerOutputTokens, &[metric("llamacpp:tokens_predicted_total")]),
+        rule(
+            Quantity::ServerCacheQueries,
+            &[
+                metric("llamacpp:prompt_tokens_total"),
+                metric("llamacpp:prompt_tokens_cached_total"),
+            ],
+        ),
+        rule(Quantity::ServerCacheHits, &[metric("llamacpp:prompt_tokens_cached_total")]),
+        rule(Quantity::ServerRunning, &[metric("llamacpp:requests_processing")]),
+        rule(Quantity::ServerWaiting, &[metric("llamacpp:requests_deferred")]),
+        rule(Quantity::ServerKvShare, &[metric("llamacpp:kv_cache_usage_ratio")]),
+    ],
+};

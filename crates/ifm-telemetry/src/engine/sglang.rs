@@ -1,0 +1,25 @@
+//! SGLang, started with `--enable-metrics`. Names after its page on production metrics and
+//! `python/sglang/srt/metrics/collector.py`.
+//!
+//! Prompt tokens include those from the cache, so they are what was looked up. Cached tokens have a
+//! label for where they were found, which adds up.
+
+use super::{Engine, fullest, metric, rule};
+use ifm_core::series::Quantity;
+
+pub(super) const ENGINE: Engine = Engine {
+    name: "SGLang",
+    mark: "sglang:",
+    path: "/metrics",
+    rules: &[
+        rule(Quantity::ServerRequests, &[metric("sglang:num_requests_total")]),
+        rule(Quantity::ServerPromptTokens, &[metric("sglang:prompt_tokens_total")]),
+        rule(Quantity::ServerOutputTokens, &[metric("sglang:generation_tokens_total")]),
+        rule(Quantity::ServerCacheQueries, &[metric("sglang:prompt_tokens_total")]),
+        rule(Quantity::ServerCacheHits, &[metric("sglang:cached_tokens_total")]),
+        rule(Quantity::ServerPreemptions, &[metric("sglang:num_retracted_requests_total")]),
+        rule(Quantity::ServerRunning, &[metric("sglang:num_running_reqs")]),
+        rule(Quantity::ServerWaiting, &[metric("sglang:num_queue_reqs")]),
+        rule(Quantity::ServerKvShare, &[fullest("sglang:token_usage")]),
+    ],
+};

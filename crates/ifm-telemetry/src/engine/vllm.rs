@@ -1,0 +1,25 @@
+//! vLLM. Names after its design page on metrics (0.12 to 0.32) and `vllm/v1/metrics/loggers.py`.
+//!
+//! A page tells queries and hits of the prefix cache in tokens. Names of the first engine (V0) that
+//! are still met stand behind those of today.
+
+use super::{Engine, fullest, metric, rule};
+use ifm_core::series::Quantity;
+
+pub(super) const ENGINE: Engine =
+    Engine { name: "vLLM", mark: "vllm:", path: "/metrics", rules: &RULES };
+
+pub(super) const RULES: [super::Rule; 12] = [
+    rule(Quantity::ServerRequests, &[metric("vllm:request_success_total")]),
+    rule(Quantity::ServerPromptTokens, &[metric("vllm:prompt_tokens_total")]),
+    rule(Quantity::ServerOutputTokens, &[metric("vllm:generation_tokens_total")]),
+    rule(Quantity::ServerCacheQueries, &[metric("vllm:prefix_cache_queries_total")]),
+    rule(Quantity::ServerCacheQueries, &[metric("vllm:gpu_prefix_cache_queries_total")]),
+    rule(Quantity::ServerCacheHits, &[metric("vllm:prefix_cache_hits_total")]),
+    rule(Quantity::ServerCacheHits, &[metric("vllm:gpu_prefix_cache_hits_total")]),
+    rule(Quantity::ServerPreemptions, &[metric("vllm:num_preemptions_total")]),
+    rule(Quantity::ServerRunning, &[metric("vllm:num_requests_running")]),
+    rule(Quantity::ServerWaiting, &[metric("vllm:num_requests_waiting")]),
+    rule(Quantity::ServerKvShare, &[fullest("vllm:kv_cache_usage_perc")]),
+    rule(Quantity::ServerKvShare, &[fullest("vllm:gpu_cache_usage_perc")]),
+];

@@ -1,0 +1,22 @@
+//! What servers and devices tell beside their answers: counters of a metrics page, power, energy
+//! and clocks of GPUs and processors.
+//!
+//! Everything becomes a [`Reading`]: who told it, what it is, how much. A [`Recorder`] turns
+//! readings into the series of a run. What is missing is absent, and a source that fails never
+//! fails a run. Not here: when to sample and how a page is fetched (the binary), and what follows
+//! from the numbers (`ifm-analysis`).
+#![forbid(unsafe_code)]
+
+pub mod dcgm;
+pub mod drm;
+pub mod engine;
+pub mod nvml;
+pub mod page;
+pub mod rapl;
+mod reading;
+mod recorder;
+mod sysfs;
+
+pub use page::Page;
+pub use reading::{DeviceSource, Reading};
+pub use recorder::Recorder;

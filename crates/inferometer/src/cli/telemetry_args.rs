@@ -1,0 +1,151 @@
+//! The flags that say what is recorded beside the answers: the server's counters, power.
+
+use crate::exit::Failure;
+use crate::telemetry::{MetricsAsk, PowerAsk, TelemetryAsk};
+use clap::Args;
+use http::Uri;
+
+/// Most watts that a server may be said to draw.
+const WATTS_MAX: f64 = 1e7;
+
+/// What is recorded beside the answers.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Telemetry")]
+pub struct TelemetryArgs {
+    /// Prometheus page with the server's counters [default: /metrics at the server, if what it
+    /// tells is known]
+    #[arg(long, value_name = "URL", conflicts_with = "no_metrics")]
+    pub metrics_url: Option<String>,
+
+    /// Do not read the server's counters
+    #[arg(long)]
+    pub no_metrics: bool,
+
+    /// Devices of this host whose power counts as the server's: auto (all, if the server is on
+    /// loopback), local, local:0,1 (these GPUs), off
+    #[arg(long, default_value = "auto", value_parser = power, value_name = "WHICH")]
+    pub power: PowerWord,
+
+    /// Page of a DCGM exporter that tells the power of the server's GPUs
+    #[arg(long, value_name = "URL", conflicts_with = "power_watts")]
+    pub power_url: Option<String>,
+
+    /// Power that the server draws, if you know it and nothing measures it
+    #[arg(long, value_parser = watts, value_name = "W")]
+    pub power_watts: Option<f64>,
+
+    /// Say what was looked for and not found
+    #[arg(help_heading = "Results", short, long)]
+    pub verbose: bool,
+}
+
+/// What `--power` may say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PowerWord {
+    /// This host's devices, if the server is on loopback.
+    Auto,
+    /// This host's devices, or these of its GPUs.
+    Local(Option<Vec<u32>>),
+    /// None.
+    Off,
+}
+
+fn power(word: &str) -> Result<PowerWord, String> {
+    let gpus = |list: &str| list.split(',').map(|number| number.trim().parse().ok()).collect();
+    match (word, word.strip_prefix("local:").map(gpus)) {
+        ("auto", _) => Ok(PowerWord::Auto),
+        ("local", _) => Ok(PowerWord::Local(None)),
+        ("off", _) => Ok(PowerWord::Off),
+        (_, Some(Some(gpus))) => Ok(PowerWord::Local(Some(gpus))),
+        _ => Err("write auto, local, local:0,1 or off".to_owned()),
+    }
+}
+
+fn watts(text: &str) -> Result<f64, String> {
+    let number = text.trim().trim_end_matches(['W', 'w']).trim_end();
+    match number.parse::<f64>() {
+        Ok(watts) if watts > 0.0 && watts <= WATTS_MAX => Ok(watts),
+        _ => Err("write a number of watts above 0, for example 350".to_owned()),
+    }
+}
+
+impl TelemetryArgs {
+    /// What is asked for.
+    ///
+    /// # Errors
+    /// A URL that cannot be one.
+    pub fn ask(&self) -> Result<TelemetryAsk, Failure> {
+        let metrics = match &self.metrics_url {
+            Some(typed) => MetricsAsk::At(page_url("--metrics-url", typed)?),
+            None if self.no_metrics => MetricsAsk::Off,
+            None => MetricsAsk::Tried,
+        };
+        let power = match (&self.power_url, self.power_watts, &self.power) {
+            (Some(typed), ..) => PowerAsk::Exporter(page_url("--power-url", typed)?),
+            (None, Some(watts), _) => PowerAsk::Stated(watts),
+            (None, None, PowerWord::Auto) => PowerAsk::IfLoopback,
+            (None, None, PowerWord::Local(gpus)) => PowerAsk::Local(gpus.clone()),
+            (None, None, PowerWord::Off) => PowerAsk::Off,
+        };
+        Ok(TelemetryAsk { metrics, power, verbose: self.verbose })
+    }
+}
+
+/// The URL of a page: the scheme may be missing, and so may the path, which is then `/metrics`.
+fn page_url(flag: &str, typed: &str) -> Result<String, Failure> {
+    let typed = typed.trim();
+    if typed.contains('@') {
+        // What stands before the @ may be a secret: it is not repeated.
+        return Err(Failure::usage(format!("{flag}: the URL holds a user name or a password")));
+    }
+    let with_scheme = match typed.contains("://") {
+        true => typed.to_owned(),
+        false => format!("http://{typed}"),
+    };
+    let bad = || {
+        Failure::usage(format!("{flag}: \"{typed}\" is no URL of a page"))
+            .hint("for example http://localhost:9400/metrics")
+    };
+    let uri: Uri = with_scheme.parse().map_err(|_| bad())?;
+    if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none_or(str::is_empty) {
+        return Err(bad());
+    }
+    match uri.path_and_query().map(|path| path.as_str()) {
+        None | Some("/") => Ok(format!("{}/metrics", with_scheme.trim_end_matches('/'))),
+        Some(_) => Ok(with_scheme),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_of_pages_may_be_short() {
+        for (typed, expect) in [
+            ("gpu-host:9400", "http://gpu-host:9400/metrics"),
+            ("https://h/", "https://h/metrics"),
+            ("http://h:1/a/b?c=d", "http://h:1/a/b?c=d"),
+        ] {
+            assert_eq!(page_url("--power-url", typed).expect(typed), expect);
+        }
+        for typed in ["", "ftp://h/x", "http://", "http://u:p@h/", "a b"] {
+            let error = page_url("--power-url", typed).expect_err(typed).to_string();
+            assert!(!error.contains("u:p"), "{error}");
+        }
+    }
+
+    #[test]
+    fn devices_and_watts_are_read() {
+        assert_eq!(power("auto"), Ok(PowerWord::Auto));
+        assert_eq!(power("local:0, 2"), Ok(PowerWord::Local(Some(vec![0, 2]))));
+        assert_eq!(power("local"), Ok(PowerWord::Local(None)));
+        for word in ["", "local:", "local:a", "gpu", "local:0,-1"] {
+            assert!(power(word).is_err(), "{word}");
+        }
+        assert_eq!((watts("350"), watts("350 W")), (Ok(350.0), Ok(350.0)));
+        for text in ["0", "-1", "nan", "inf", "x", ""] {
+            assert!(watts(text).is_err(), "{text}");
+        }
+    }
+}

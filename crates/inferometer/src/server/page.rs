@@ -1,0 +1,51 @@
+//! Pages that are read again and again while a run goes on: metrics of servers and devices.
+
+use super::{ANSWER_BYTES_MAX, Client, agent};
+use std::time::Duration;
+use ureq::Agent;
+
+/// Longest wait for a page: it is read between samples a second apart.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+/// A page, and what is sent with each request for it.
+pub struct PageReader {
+    agent: Agent,
+    url: String,
+    authorization: Option<String>,
+    headers: Vec<(String, String)>,
+}
+
+impl PageReader {
+    /// A page at this URL. Key and headers are for the server under test alone: pages elsewhere
+    /// are asked without.
+    pub fn new(
+        url: String,
+        insecure: bool,
+        authorization: Option<String>,
+        headers: Vec<(String, String)>,
+    ) -> PageReader {
+        PageReader { agent: agent(insecure, PATIENCE), url, authorization, headers }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The page as it is now.
+    ///
+    /// # Errors
+    /// What came instead, in words.
+    pub fn read(&self) -> Result<String, String> {
+        let client = Client {
+            agent: self.agent.clone(),
+            authorization: self.authorization.as_deref(),
+            headers: &self.headers,
+        };
+        match client.get_text(&self.url, ANSWER_BYTES_MAX) {
+            Ok((200..=299, text)) => Ok(text),
+            Ok((status, _)) => Err(format!("{} answered {status}", self.url)),
+            Err(error) => Err(format!("{}: {error}", self.url)),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Everything that can be recorded for a run: found once, read again and again.
+
+use super::{MetricsAsk, PowerAsk};
+use crate::resolve::Job;
+use crate::server::PageReader;
+use ifm_core::series::Quantity;
+use ifm_telemetry::drm::Cards;
+use ifm_telemetry::engine::{self, ENGINES, Engine};
+use ifm_telemetry::nvml::Gpus;
+use ifm_telemetry::rapl::Zones;
+use ifm_telemetry::{DeviceSource, Page, Reading, dcgm, drm, rapl};
+use std::path::Path;
+
+/// A page that failed so often in a row is not asked any more.
+const FAILURES_MAX: u32 = 10;
+/// What the series of a stated power names as its source.
+const STATED: &str = "stated by the user";
+
+/// What is not recorded and why, and whether it was asked for by name.
+pub type Absent = Vec<(String, bool)>;
+
+/// What is read for a run.
+#[derive(Default)]
+pub struct Sources {
+    counters: Option<Counters>,
+    exporter: Option<Watched>,
+    devices: Vec<Box<dyn DeviceSource>>,
+    stated_w: Option<f64>,
+}
+
+/// The server's page, and whose it is.
+struct Counters {
+    page: Watched,
+    engine: &'static Engine,
+}
+
+/// A page with its failures.
+struct Watched {
+    reader: PageReader,
+    failures: u32,
+}
+
+impl Watched {
+    fn new(reader: PageReader) -> Watched {
+        Watched { reader, failures: 0 }
+    }
+
+    fn read(&mut self) -> Option<String> {
+        if self.failures >= FAILURES_MAX {
+            return None;
+        }
+        let text = self.reader.read().ok();
+        self.failures = if text.is_some() { 0 } else { self.failures + 1 };
+        text
+    }
+}
+
+impl Sources {
+    /// Looks for what the job asks for.
+    pub fn find(job: &Job) -> (Sources, Absent) {
+        let mut sources = Sources::default();
+        let mut absent = Absent::new();
+        match counters(job) {
+            Ok(counters) => sources.counters = counters,
+            Err(why) => absent.push((why, matches!(job.telemetry.metrics, MetricsAsk::At(_)))),
+        }
+        let is_loopback = job.addresses.iter().all(|address| address.ip().is_loopback());
+        match &job.telemetry.power {
+            PowerAsk::Off => {}
+            PowerAsk::IfLoopback if !is_loopback => absent.push((
+                "power: the server is not on loopback (--power local if it runs on this host, \
+                 --power-url for an exporter on its own)"
+                    .to_owned(),
+                false,
+            )),
+            PowerAsk::IfLoopback => sources.find_devices(None, false, &mut absent),
+            PowerAsk::Local(gpus) => {
+                sources.find_devices(gpus.as_deref(), true, &mut absent);
+            }
+            PowerAsk::Stated(watts) => sources.stated_w = Some(*watts),
+            PowerAsk::Exporter(url) => match exporter(job, url) {
+                Ok(page) => sources.exporter = Some(page),
+                Err(why) => absent.push((why, true)),
+            },
+        }
+        (sources, absent)
+    }
+
+    /// GPUs of the driver, or else those of the kernel; and the processors.
+    fn find_devices(&mut self, gpus: Option<&[u32]>, is_asked: bool, absent: &mut Absent) {
+        let mut why = Vec::new();
+        match Gpus::of_driver(gpus) {
+            Ok(found) => self.devices.push(Box::new(found)),
+            Err(reason) => {
+                why.push(reason);
+                match Cards::find(Path::new(drm::ROOT), gpus) {
+                    Ok(found) => self.devices.push(Box::new(found)),
+                    Err(reason) => why.push(reason),
+                }
+            }
+        }
+        let is_unmet = gpus.is_some() && self.devices.is_empty();
+        match Zones::find(Path::new(rapl::ROOT)) {
+            Ok(found) => self.devices.push(Box::new(found)),
+            Err(reason) => why.push(reason),
+        }
+        let nothing = is_asked && (is_unmet || self.devices.is_empty());
+        absent.extend(why.into_iter().map(|why| (format!("power: {why}"), nothing)));
+    }
+
+    /// What is recorded, in words.
+    pub fn words(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        words.extend(
+            self.counters.as_ref().map(|found| format!("counters of {}", found.engine.name)),
+        );
+        words.extend(self.devices.iter().map(|device| device.words()));
+        words.extend(self.exporter.as_ref().map(|page| format!("GPUs of {}", page.reader.url())));
+        words.extend(self.stated_w.map(|watts| format!("{watts} W as stated")));
+        words
+    }
+
+    /// What everything tells now.
+    pub fn read(&mut self) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        if let Some(counters) = &mut self.counters
+            && let Some(text) = counters.page.read()
+        {
+            readings.extend(counters.engine.read(&Page::read(&text)));
+        }
+        if let Some(text) = self.exporter.as_mut().and_then(Watched::read) {
+            readings.extend(dcgm::read(&Page::read(&text)));
+        }
+        readings.extend(self.devices.iter_mut().flat_map(|device| device.read()));
+        readings
+            .extend(self.stated_w.map(|watts| Reading::new(STATED, Quantity::StatedPower, watts)));
+        readings
+    }
+}
+
+/// The page of the server's counters, if something that is known stands there.
+fn counters(job: &Job) -> Result<Option<Counters>, String> {
+    let root = job.url.root();
+    let url = match &job.telemetry.metrics {
+        MetricsAsk::Off => return Ok(None),
+        MetricsAsk::At(url) => url.clone(),
+        MetricsAsk::Tried => {
+            let kind = job.inspection.info.kind.as_deref();
+            let known = ENGINES.iter().find(|engine| Some(engine.name) == kind);
+            format!("{root}{}", known.map_or("/metrics", |engine| engine.path))
+        }
+    };
+    // Keys go nowhere but to the server that they are for.
+    let is_server = url.strip_prefix(&root).is_some_and(|path| path.starts_with('/'));
+    let (key, headers) = match is_server {
+        true => (job.authorization.clone(), job.headers.clone()),
+        false => (None, Vec::new()),
+    };
+    let reader = PageReader::new(url, job.spec.target.insecure_tls, key, headers);
+    let text = reader.read().map_err(|error| format!("the server's counters: {error}"))?;
+    match engine::recognise(&Page::read(&text)) {
+        Some(engine) => Ok(Some(Counters { page: Watched::new(reader), engine })),
+        None => Err(format!(
+            "the server's counters: {} holds none of a server that is known",
+            reader.url()
+        )),
+    }
+}
+
+fn exporter(job: &Job, url: &str) -> Result<Watched, String> {
+    let insecure = job.spec.target.insecure_tls;
+    let reader = PageReader::new(url.to_owned(), insecure, None, Vec::new());
+    let text = reader.read().map_err(|error| format!("power: {error}"))?;
+    match dcgm::read(&Page::read(&text)).is_empty() {
+        true => Err(format!("power: {url} holds no fields of a DCGM exporter")),
+        false => Ok(Watched::new(reader)),
+    }
+}

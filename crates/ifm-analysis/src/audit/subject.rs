@@ -56,6 +56,22 @@ impl<'a> Subject<'a> {
         self.cells.iter().filter(move |cell| cell.row.role == role)
     }
 
+    /// Rows of a role, by table.
+    pub fn tables(&self, role: RowRole) -> Vec<Vec<&Cell<'a>>> {
+        let mut tables: Vec<Vec<&Cell<'a>>> = Vec::new();
+        for cell in self.cells(role) {
+            match tables.last_mut() {
+                Some(table)
+                    if table.first().is_some_and(|first| std::ptr::eq(first.part, cell.part)) =>
+                {
+                    table.push(cell);
+                }
+                _ => tables.push(vec![cell]),
+            }
+        }
+        tables
+    }
+
     /// Measured rows that repeat each other: same document, same headings, same kind of part, same
     /// factors but for the number of the repeat. In the order of the document; groups of one are left out.
     pub fn repeats(&self) -> Vec<Vec<&Cell<'a>>> {

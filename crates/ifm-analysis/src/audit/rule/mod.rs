@@ -6,6 +6,8 @@ mod little;
 mod not_measured;
 mod percentile_samples;
 mod planned;
+mod rank_outlier;
+mod rank_tie;
 mod recomputed;
 mod repeat_outlier;
 mod token_sum;
@@ -22,5 +24,7 @@ pub(super) const RULES: &[&Rule] = &[
     &not_measured::RULE,
     &encoding::RULE,
     &repeat_outlier::RULE,
+    &rank_tie::RULE,
+    &rank_outlier::RULE,
     &percentile_samples::RULE,
 ];

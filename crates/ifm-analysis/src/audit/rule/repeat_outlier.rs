@@ -47,6 +47,20 @@ fn look(subject: &Subject) -> Looked {
     Looked::Found(findings.into_iter().map(|(_, finding)| finding).collect())
 }
 
+/// Every row that stands out among its repeats by any quantity.
+pub(super) fn outlying_rows<'c>(repeats: &[Vec<&'c Cell<'c>>]) -> Vec<&'c Cell<'c>> {
+    let groups: Vec<_> =
+        repeats.iter().filter(|cells| cells.len() >= REPEATS_MIN).cloned().collect();
+    let mut rows = Vec::new();
+    for quantity in &LOOKED_AT {
+        let usual = usual_spread(&groups, quantity);
+        for cells in &groups {
+            rows.extend(outliers(cells, quantity, usual).into_iter().map(|(cell, ..)| cell));
+        }
+    }
+    rows
+}
+
 fn value(cell: &Cell, quantity: &Quantity) -> Option<f64> {
     cell.central(quantity)?.canonical().filter(|value| *value > 0.0)
 }

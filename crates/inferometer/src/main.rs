@@ -15,6 +15,7 @@ mod exit;
 mod host;
 mod lengths;
 mod levels;
+mod limit;
 mod live;
 mod monitor;
 mod output;

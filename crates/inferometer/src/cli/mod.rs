@@ -13,6 +13,7 @@ pub mod export;
 pub mod gate;
 pub mod import;
 pub mod levels;
+pub mod limit;
 pub mod load_args;
 pub mod pacing_args;
 pub mod probe;
@@ -72,6 +73,8 @@ enum Verb {
     Audit(audit::AuditArgs),
     /// Put any client through streams with a known answer, and count what it gets right
     Conform(conform::ConformArgs),
+    /// Tell what a machine and a model can do at most, by bandwidth and arithmetic alone
+    Limit(limit::LimitArgs),
     /// List, show, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
@@ -98,6 +101,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Export(args) => export::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Conform(args) => conform::run(&args),
+        Verb::Limit(args) => limit::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
     }

@@ -10,6 +10,7 @@ mod demo;
 mod documents;
 mod endings;
 mod lengths;
+mod limit;
 mod load;
 mod loads;
 mod probe;

@@ -1,0 +1,229 @@
+//! A model on machines, and the questions that can be asked of it.
+//!
+//! Numbers of sequences and tokens are real, so that means can be asked for; what is below 1 or no
+//! number counts as 1. One step gives each sequence one token: with speculative decoding a step
+//! gives more, and these bounds do not hold for it.
+//!
+//! Not here: prefix caches. A token that is served from one is not computed; give the tokens that
+//! are.
+
+use crate::bound::{Binding, Bound, Question};
+use crate::error::RooflineError;
+use crate::format::{Arithmetic, Precision};
+use crate::machine::Machine;
+use crate::model::Model;
+use crate::operator::{Operator, Steps, operators, sequence_bytes};
+use crate::weights::WeightBytes;
+use serde::Serialize;
+
+/// Most GPUs of one copy of a model.
+const GPUS_MAX: u32 = 4096;
+
+/// A model in a precision on one or several GPUs that share each layer.
+#[derive(Debug, Clone)]
+pub struct Setup {
+    machine: Machine,
+    model: Model,
+    precision: Precision,
+    gpus: u32,
+    weights: WeightBytes,
+}
+
+/// What fits into memory. Bytes are those of one GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Capacity {
+    /// Memory, where it is known.
+    pub memory_bytes: Option<f64>,
+    /// Weights.
+    pub weight_bytes: f64,
+    /// Keys, values and states of one request.
+    pub request_bytes: f64,
+    /// Requests that fit at once, all memory but the weights being theirs; 0 where the weights alone
+    /// do not fit, `None` where the memory is not known.
+    pub requests: Option<f64>,
+}
+
+impl Setup {
+    /// A model on `gpus` GPUs (tensor parallelism).
+    ///
+    /// # Errors
+    /// [`RooflineError::Setup`] for a number of GPUs that cannot be.
+    pub fn new(
+        machine: Machine,
+        model: Model,
+        precision: Precision,
+        gpus: u32,
+    ) -> Result<Setup, RooflineError> {
+        if gpus == 0 || gpus > GPUS_MAX {
+            let reason = format!("{gpus} GPUs cannot share a model; give 1 to {GPUS_MAX}");
+            return Err(RooflineError::Setup { reason });
+        }
+        let weights = WeightBytes::of(&model, &precision);
+        Ok(Setup { machine, model, precision, gpus, weights })
+    }
+
+    /// The machine.
+    pub fn machine(&self) -> &Machine {
+        &self.machine
+    }
+
+    /// The model.
+    pub fn model(&self) -> &Model {
+        &self.model
+    }
+
+    /// The precision.
+    pub fn precision(&self) -> &Precision {
+        &self.precision
+    }
+
+    /// GPUs that share the model.
+    pub fn gpus(&self) -> f64 {
+        f64::from(self.gpus)
+    }
+
+    /// Bytes of all weights, on all GPUs together.
+    pub fn weight_bytes(&self) -> f64 {
+        self.weights.total
+    }
+
+    /// Bytes that the cache grows by with each token once all windows are full, on all GPUs
+    /// together.
+    pub fn kv_bytes_per_token(&self) -> f64 {
+        self.model.kv_elements_per_token() * self.precision.kv.bits / 8.0
+    }
+
+    /// Bytes that one GPU reads in a decode step and the operations it does: see [`Bound`].
+    ///
+    /// The time of one step that gives each of `batch` sequences a token, each looking at `context`
+    /// tokens: the lower bound of the gap between tokens.
+    pub fn decode(&self, batch: f64, context: f64) -> Bound {
+        let (batch, context) = (at_least_one(batch), at_least_one(context));
+        let parts = self.operators(&Steps::decode(batch, context - 1.0, 1.0));
+        let bound = Bound::of(Question::Decode { batch, context }, batch, &parts, parts.clone());
+        self.with_cache(bound, 1.0)
+    }
+
+    /// The time of one step that reads `prompts` prompts of `tokens` tokens: the lower bound of the
+    /// time to the first token when nothing comes from a prefix cache.
+    pub fn prefill(&self, prompts: f64, tokens: f64) -> Bound {
+        let (prompts, tokens) = (at_least_one(prompts), at_least_one(tokens));
+        let parts = self.operators(&Steps::prefill(prompts, tokens));
+        let question = Question::Prefill { prompts, tokens };
+        let bound = Bound::of(question, prompts * tokens, &parts, parts.clone());
+        self.with_cache(bound, 1.0)
+    }
+
+    /// The mean time of a request when `users` users always have one under way; in that time
+    /// `users` requests are answered. Prompts of some run in the same steps as answers of others.
+    /// Where memory holds fewer requests the rest waits.
+    pub fn closed_loop(&self, users: f64, input: f64, output: f64) -> Bound {
+        let (users, input, output) =
+            (at_least_one(users), at_least_one(input), at_least_one(output));
+        // A request that is under way holds its prompt in any case, and half its answer on average.
+        let certain = self.served(users, input + 1.0);
+        let likely = self.served(users, input + output / 2.0);
+        let cycle = |served: f64| -> Vec<Operator> {
+            let mut parts = self.request_operators(served, input, output);
+            parts.iter_mut().for_each(Operator::overlap);
+            parts.into_iter().map(|part| part.times(users / served)).collect()
+        };
+        let question = Question::ClosedLoop { users, input, output };
+        let mut bound = Bound::of(question, users * output, &cycle(certain), cycle(likely));
+        if certain < users {
+            bound.strict.binds = Binding::KvCapacity;
+            bound.balanced.binds = Binding::KvCapacity;
+        }
+        if likely < users {
+            bound.serial.binds = Binding::KvCapacity;
+        }
+        self.with_cache(bound, output * users / likely)
+    }
+
+    /// The time until `batch` requests that start together are answered: prompts first, then a token
+    /// for each in every step.
+    pub fn static_batch(&self, batch: f64, input: f64, output: f64) -> Bound {
+        let (batch, input, output) =
+            (at_least_one(batch), at_least_one(input), at_least_one(output));
+        let parts = self.request_operators(batch, input, output);
+        let question = Question::StaticBatch { batch, input, output };
+        let bound = Bound::of(question, batch * output, &parts, parts.clone());
+        self.with_cache(bound, output)
+    }
+
+    /// What fits into memory, requests being `tokens` tokens long.
+    pub fn capacity(&self, tokens: f64) -> Capacity {
+        let request_bytes = sequence_bytes(self, at_least_one(tokens));
+        let weight_bytes = self.weights.total / self.gpus();
+        let memory_bytes = self.machine.memory_bytes();
+        let requests = memory_bytes.map(|memory| {
+            let free = memory - weight_bytes;
+            if free <= 0.0 { 0.0 } else { (free / request_bytes).floor() }
+        });
+        Capacity { memory_bytes, weight_bytes, request_bytes, requests }
+    }
+
+    /// Tokens in a step from which the layers' operations take longer than reading their weights;
+    /// `None` where that never happens.
+    pub fn ridge_tokens(&self) -> Option<f64> {
+        let is_compute = |tokens: f64| {
+            let parts = self.operators(&Steps::decode(tokens, 0.0, 1.0));
+            parts.first().is_some_and(|layers| layers.compute_s >= layers.memory_s)
+        };
+        let (mut below, mut above) = (1.0, f64::from(1_u32 << 24));
+        if is_compute(below) {
+            return Some(below);
+        }
+        if !is_compute(above) {
+            return None;
+        }
+        while above - below > 0.5 {
+            let middle = f64::midpoint(below, above);
+            if is_compute(middle) { above = middle } else { below = middle }
+        }
+        Some(above)
+    }
+
+    /// Arithmetic of what the weights' format leaves at 16 bits.
+    pub(crate) fn wide_arithmetic(&self) -> Arithmetic {
+        match self.precision.weights.arithmetic {
+            Arithmetic::Bf16 => Arithmetic::Bf16,
+            _ => Arithmetic::Fp16,
+        }
+    }
+
+    fn operators(&self, steps: &Steps) -> Vec<Operator> {
+        operators(self, &self.weights, steps)
+    }
+
+    /// Reading prompts, then one step for each further token.
+    fn request_operators(&self, batch: f64, input: f64, output: f64) -> Vec<Operator> {
+        let mut parts = self.operators(&Steps::prefill(batch, input));
+        if output > 1.0 {
+            let decode = self.operators(&Steps::decode(batch, input, output - 1.0));
+            for (part, other) in parts.iter_mut().zip(&decode) {
+                part.then(other);
+            }
+        }
+        parts
+    }
+
+    /// Users of these whose requests of this length fit into memory, at least one.
+    fn served(&self, users: f64, tokens: f64) -> f64 {
+        self.capacity(tokens).requests.map_or(users, |requests| users.min(requests.max(1.0)))
+    }
+
+    /// Says how much of a step's bytes the cache could keep.
+    fn with_cache(&self, mut bound: Bound, steps: f64) -> Bound {
+        let cache = self.machine.cache_mib.unwrap_or(0.0) * f64::from(1_u32 << 20);
+        let floor: f64 = bound.operators.iter().map(|part| part.bytes_floor).sum();
+        if floor > 0.0 {
+            bound.cache_share = (cache * steps / floor).min(1.0);
+        }
+        bound
+    }
+}
+
+fn at_least_one(number: f64) -> f64 {
+    if number.is_finite() { number.max(1.0) } else { 1.0 }
+}

@@ -1,0 +1,69 @@
+//! The tables of machines and models, for people and for programs.
+
+use ifm_roofline::{Machine, Model, WeightFormat};
+
+/// Both tables as text.
+pub fn list_text() -> String {
+    let mut out = String::from("Machines (dense rates, 1e12 a second):\n");
+    out.push_str(&format!(
+        "  {:<20} {:>6} {:>6} {:>7} {:>7} {:>7} {:>7}  {}\n",
+        "id", "GB/s", "GiB", "bf16", "int8", "fp8", "fp4", "conf"
+    ));
+    for machine in Machine::all() {
+        let or_dash = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value}"));
+        out.push_str(&format!(
+            "  {:<20} {:>6} {:>6} {:>7} {:>7} {:>7} {:>7}  {:?}\n      {}\n",
+            machine.id,
+            machine.bandwidth_gb_s,
+            or_dash(machine.memory_gib.map(f64::round)),
+            machine.bf16_tflops,
+            or_dash(machine.int8_tops),
+            or_dash(machine.fp8_tflops),
+            or_dash(machine.fp4_tflops),
+            machine.confidence,
+            machine.source
+        ));
+    }
+    out.push_str("\nModels (parameters in all, and those that one token takes part in):\n");
+    for model in Model::all() {
+        out.push_str(&format!(
+            "  {:<20} {:>9.3} B {:>8.3} B  {:<6} {:?}\n      {}\n",
+            model.id,
+            model.parameters() / 1e9,
+            model.active_parameters() / 1e9,
+            model.native_format.as_deref().unwrap_or("?"),
+            model.confidence,
+            model.source
+        ));
+    }
+    let formats: Vec<&str> = WeightFormat::all().map(|format| format.id).collect();
+    out.push_str("\nNumber formats:\n");
+    for line in formats.chunks(10) {
+        out.push_str(&format!("  {}\n", line.join(" ")));
+    }
+    out.push_str(
+        "\nconf: A the vendor's or publisher's own, B derived from it, C a secondary source\n",
+    );
+    out
+}
+
+/// Both tables as one JSON document.
+pub fn list_json() -> String {
+    let models: Vec<serde_json::Value> = Model::all()
+        .map(|model| {
+            serde_json::json!({
+                "model": model,
+                "parameters": model.parameters(),
+                "active_parameters": model.active_parameters(),
+            })
+        })
+        .collect();
+    let document = serde_json::json!({
+        "kind": "inferometer_limit_list",
+        "version": super::json::VERSION,
+        "machines": Machine::all(),
+        "models": models,
+        "formats": WeightFormat::all().collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}

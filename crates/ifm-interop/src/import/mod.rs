@@ -19,6 +19,7 @@ mod measure;
 mod notes;
 mod outline;
 mod serving;
+mod static_batch;
 mod statistic;
 mod terminal;
 mod text;

@@ -71,7 +71,9 @@ pub(crate) fn statistic(name: &str, std: StdKind) -> Option<Statistic> {
                     |inner| inner.strip_suffix(')'),
                 )
             });
-            let percent: f64 = percent.or(other.strip_suffix('%'))?.parse().ok()?;
+            // llm-d writes `p99p9`.
+            let percent = percent.or(other.strip_suffix('%'))?.replace('p', ".");
+            let percent: f64 = percent.parse().ok()?;
             (0.0..=100.0).contains(&percent).then(|| Statistic::percentile(percent))?
         }
     })
@@ -93,6 +95,7 @@ mod tests {
         assert_eq!(of("p50"), Some(Statistic::Median));
         assert_eq!(of("p001"), Some(Statistic::Percentile(0.1)));
         assert_eq!(of("p99.9"), Some(Statistic::Percentile(99.9)));
+        assert_eq!(of("p99p9"), Some(Statistic::Percentile(99.9)));
         assert_eq!(of("p(95)"), Some(Statistic::Percentile(95.0)));
         assert_eq!(of("std dev"), Some(Statistic::Std(StdKind::Sample)));
         assert_eq!((of("p"), of("pace"), of("p101"), of("mode")), (None, None, None, None));

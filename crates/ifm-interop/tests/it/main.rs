@@ -1,5 +1,7 @@
 //! Real files of other tools, read and held against what is known of them.
 
+mod damage;
+mod engine;
 mod guidellm;
 mod llama;
 mod serving;

@@ -282,3 +282,27 @@ fn a_damaged_line_costs_no_other() {
     assert_eq!(skipped.len(), 1);
     assert!((2..=3).contains(&skipped[0].place.line.unwrap()), "{skipped:?}");
 }
+
+#[test]
+fn sorted_fields_and_long_lists_in_front_are_recognised_and_folded() {
+    // 4 MB: far more than what is looked at to recognise a file.
+    let requests = 2_000;
+    let list = |element: &str| vec![element; requests].join(", ");
+    let gaps = format!("[{}]", vec!["0.010000000000000002"; 100].join(", "));
+    let text = format!(
+        "{{\"backend\": \"openai\", \"burstiness\": 1.0, \"completed\": {requests}, \
+         \"endpoint_type\": \"openai\", \"errors\": [{}], \"itls\": [{}], \"mean_ttft_ms\": 50.0, \
+         \"model_id\": \"m\", \"ttfts\": [{}]}}",
+        list("\"\""),
+        list(&gaps),
+        list("0.05")
+    );
+    let sheet = import_text("detailed.json", &text).unwrap();
+    let row = &sheet.parts[0].rows[0];
+    assert_eq!(sheet.source.bytes, text.len() as u64);
+    assert_eq!((row.requests.len(), row.factors.get(key::MODEL)), (requests, Some("m")));
+    let last = row.requests.last().unwrap();
+    assert_eq!(last.gaps, Some(100));
+    close(last.gaps_sum_ms.unwrap(), 1000.0, 1e-9);
+    close(last.e2e_ms.unwrap(), 1050.0, 1e-9);
+}

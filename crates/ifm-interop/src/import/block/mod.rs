@@ -6,6 +6,7 @@ mod attention;
 mod guidellm;
 mod llama;
 mod serving;
+mod sglang_batch;
 mod spans;
 mod table;
 
@@ -44,4 +45,5 @@ pub(crate) const BLOCKS: &[&dyn Block] = &[
     &llama::LlamaBench,
     &llama::LlamaBatched,
     &attention::Attention,
+    &sglang_batch::SglangBatch,
 ];

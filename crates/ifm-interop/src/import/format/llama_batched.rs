@@ -5,7 +5,7 @@ use super::super::llama::batched;
 use super::super::{Head, Input, Likeness, Recognised};
 use super::{Format, records};
 use ifm_core::Sheet;
-use ifm_core::sheet::{PartKind, Row, RowRole};
+use ifm_core::sheet::PartKind;
 
 pub(super) struct LlamaBatched;
 
@@ -31,10 +31,8 @@ impl Format for LlamaBatched {
 
     fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
         let mut sheet =
-            records::read_small(input, ABOUT, PartKind::StaticBatch, |fields, place| {
-                let mut row = Row::new(RowRole::Measured, place.clone());
-                batched::fill(&mut row, fields);
-                vec![row]
+            records::read_small(input, ABOUT, PartKind::StaticBatch, |fields, draft| {
+                batched::fill(&mut draft.row, fields);
             })?;
         sheet.source.tool = Some(batched::TOOL.to_owned());
         Ok(sheet)

@@ -3,9 +3,10 @@
 use super::super::error::ImportError;
 use super::super::llama::bench;
 use super::super::{Head, Input, Likeness, Recognised};
-use super::{Format, records};
+use super::Format;
+use super::records::{self, Draft};
 use ifm_core::Sheet;
-use ifm_core::sheet::{PartKind, Place};
+use ifm_core::sheet::PartKind;
 use serde_json::{Map, Value};
 
 pub(super) struct LlamaBench;
@@ -50,20 +51,26 @@ impl Format for LlamaBench {
 
     fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
         let mut version = None;
-        let mut take = |fields: Map<String, Value>, place: &Place| {
+        let mut take = |fields: Map<String, Value>, draft: &mut Draft<'_>| {
             version = version.take().or_else(|| bench::build(&fields));
-            bench::rows(fields, place)
+            let rows = bench::rows(fields, &draft.row.place);
+            draft.fill(rows);
         };
         let (head, input) = input.with_head()?;
+        let kind = PartKind::Engine;
         let mut sheet = match style(&head) {
-            Some(Style::Csv) => records::read_csv(input, ABOUT, PartKind::Engine, take)?,
-            Some(Style::Sql) => {
-                records::read_lines(input, ABOUT, PartKind::Engine, |line, place| {
-                    statement(line).map_or(Ok(Vec::new()), |fields| Ok(take(fields?, place)))
-                })?
-            }
-            _ => records::read_small(input, ABOUT, PartKind::Engine, take)?,
-        };
+            Some(Style::Csv) => records::read_csv(input, ABOUT, kind, |cells, draft| {
+                let named = cells.into_iter().map(|(name, cell)| (name, Value::String(cell)));
+                take(named.collect(), draft);
+            }),
+            Some(Style::Sql) => records::read_lines(input, ABOUT, kind, |line, draft| {
+                statement(line).map_or(Ok(()), |fields| {
+                    take(fields?, draft);
+                    Ok(())
+                })
+            }),
+            _ => records::read_small(input, ABOUT, kind, take),
+        }?;
         sheet.source.tool = Some(bench::TOOL.to_owned());
         sheet.source.tool_version = version;
         Ok(sheet)

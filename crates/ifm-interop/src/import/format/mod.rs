@@ -2,11 +2,16 @@
 
 mod collect;
 pub(super) mod guidellm;
+mod inference_x;
 mod llama_batched;
 mod llama_bench;
+mod llm_d;
 pub(crate) mod records;
+mod sglang_batch;
 mod sglang_serve;
+mod vllm_offline;
 mod vllm_serve;
+mod vllm_sweep;
 
 use super::error::Guess;
 use super::{Head, ImportError, Input, Likeness, Recognised};
@@ -41,6 +46,13 @@ pub(crate) const FORMATS: &[&dyn Format] = &[
     &sglang_serve::SglangServe,
     &llama_bench::LlamaBench,
     &llama_batched::LlamaBatched,
+    &sglang_batch::SglangBatch,
+    &vllm_offline::VllmLatency,
+    &vllm_offline::VllmThroughput,
+    &vllm_sweep::VllmSweepTable,
+    &vllm_sweep::VllmSweepFailure,
+    &inference_x::InferenceX,
+    &llm_d::LlmD,
 ];
 
 /// The format of a file, if one is known.

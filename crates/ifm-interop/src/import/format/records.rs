@@ -30,6 +30,15 @@ pub(crate) struct Draft<'a> {
 }
 
 impl Draft<'_> {
+    /// Gives it the rows that the object is; the first is its own.
+    pub fn fill(&mut self, rows: Vec<Row>) {
+        let mut rows = rows.into_iter();
+        if let Some(row) = rows.next() {
+            self.row = row;
+            self.more.extend(rows);
+        }
+    }
+
     /// Keeps a field that no figure holds, unless it is too long.
     pub fn keep(&mut self, field: &str, reader: &mut Reader<'_>) -> Result<(), Fault> {
         let line = reader.line();
@@ -66,11 +75,9 @@ pub(crate) fn read(
         if records.full() {
             return reader.skip();
         }
-        let row = Row::new(RowRole::Measured, Place::line(reader.line()));
-        let mut draft = Draft { row, more: Vec::new(), remarks: &mut records.remarks };
-        let result = take(reader, &mut draft);
-        let (row, more) = (draft.row, draft.more);
-        let kept = !row.figures.is_empty() || !row.factors.is_empty();
+        let line = reader.line();
+        let mut result = Ok(());
+        let kept = records.draft(line, |draft| result = take(reader, draft));
         if let Err(fault) = &result {
             records.skip(
                 fault.line,
@@ -79,10 +86,6 @@ pub(crate) fn read(
                     false => format!("a damaged object: {fault}"),
                 },
             );
-        }
-        if kept {
-            records.rows.push(row);
-            records.rows.extend(more);
         }
         result
     });
@@ -98,7 +101,7 @@ pub(crate) fn read_small(
     input: Input<'_>,
     about: Recognised,
     kind: PartKind,
-    mut take: impl FnMut(Map<String, Value>, &Place) -> Vec<Row>,
+    mut take: impl FnMut(Map<String, Value>, &mut Draft<'_>),
 ) -> Result<Sheet, ImportError> {
     read(input, about, kind, |reader, draft| {
         let mut object = Map::new();
@@ -109,17 +112,13 @@ pub(crate) fn read_small(
             };
             Ok(())
         })?;
-        let mut rows = take(object, &draft.row.place).into_iter();
-        if let Some(row) = rows.next() {
-            draft.row = row;
-            draft.more.extend(rows);
-        }
+        take(object, draft);
         Ok(())
     })
 }
 
-/// Reads a table of comma-separated values whose first line names the fields: each record as an
-/// object of texts with its place.
+/// Reads a table of comma-separated values whose first line names the fields: each record as
+/// names and cells.
 ///
 /// # Errors
 /// As [`read`].
@@ -127,7 +126,7 @@ pub(crate) fn read_csv(
     mut input: Input<'_>,
     about: Recognised,
     kind: PartKind,
-    mut take: impl FnMut(Map<String, Value>, &Place) -> Vec<Row>,
+    mut take: impl FnMut(Vec<(String, String)>, &mut Draft<'_>),
 ) -> Result<Sheet, ImportError> {
     let mut records = Records::default();
     let name = input.name().to_owned();
@@ -153,8 +152,8 @@ pub(crate) fn read_csv(
             continue;
         }
         let cells = head.iter().zip(&record);
-        let fields = cells.map(|(name, cell)| (text(name), Value::String(text(cell)))).collect();
-        records.rows.extend(take(fields, &Place::line(line)));
+        let fields = cells.map(|(name, cell)| (text(name), text(cell))).collect();
+        records.draft(line, |draft| take(fields, draft));
     }
     records.finish(name.clone(), about, kind, table.position().byte())
 }
@@ -167,7 +166,7 @@ pub(crate) fn read_lines(
     mut input: Input<'_>,
     about: Recognised,
     kind: PartKind,
-    mut take: impl FnMut(&str, &Place) -> Result<Vec<Row>, String>,
+    mut take: impl FnMut(&str, &mut Draft<'_>) -> Result<(), String>,
 ) -> Result<Sheet, ImportError> {
     let mut records = Records::default();
     let name = input.name().to_owned();
@@ -183,9 +182,11 @@ pub(crate) fn read_lines(
         if records.full() {
             continue;
         }
-        match take(&String::from_utf8_lossy(&line), &Place::line(number)) {
-            Ok(rows) => records.rows.extend(rows),
-            Err(reason) => records.skip(number, reason),
+        let mut result = Ok(());
+        let text = String::from_utf8_lossy(&line);
+        records.draft(number, |draft| result = take(&text, draft));
+        if let Err(reason) = result {
+            records.skip(number, reason);
         }
     }
     records.finish(name, about, kind, bytes)
@@ -207,6 +208,19 @@ impl Records {
         // One more than are kept: that there were more is told at the end.
         self.remarks.truncate(REMARKS_MAX + 1);
         full
+    }
+
+    /// Lets a row be filled, and keeps it if it says anything; tells whether it does.
+    fn draft(&mut self, line: u32, fill: impl FnOnce(&mut Draft<'_>)) -> bool {
+        let row = Row::new(RowRole::Measured, Place::line(line));
+        let mut draft = Draft { row, more: Vec::new(), remarks: &mut self.remarks };
+        fill(&mut draft);
+        let kept = !draft.row.figures.is_empty() || !draft.row.factors.is_empty();
+        if kept {
+            self.rows.push(draft.row);
+            self.rows.extend(draft.more);
+        }
+        kept
     }
 
     fn skip(&mut self, line: u32, text: String) {

@@ -1,0 +1,156 @@
+//! InferenceX, once InferenceMAX: a processed result per run, or all of them in a list. Times are
+//! in seconds, and rates are those of one GPU.
+
+use super::super::error::ImportError;
+use super::super::statistic::{different, statistic};
+use super::super::{Head, Input, Likeness, Recognised, json};
+use super::{Format, records};
+use ifm_core::Sheet;
+use ifm_core::sheet::{
+    Definition, Figure, PartKind, Quantity, Remark, RemarkKind, Row, Statistic, StdKind, Unit, key,
+};
+use serde_json::{Map, Value};
+
+pub(super) struct InferenceX;
+
+const ABOUT: Recognised =
+    Recognised { id: "inferencex", title: "InferenceX (InferenceMAX) aggregate, JSON" };
+const MARKS: &[&str] = &["conc", "isl", "osl", "framework", "precision", "tput_per_gpu"];
+/// Fields that set something, and the factor that they are.
+const SHARED: &[(&str, &str)] = &[
+    ("hw", key::GPU),
+    ("device", key::GPU),
+    ("model", key::MODEL),
+    ("framework", key::ENGINE),
+    ("precision", key::QUANTIZATION),
+    ("conc", key::CONCURRENCY),
+    ("isl", key::INPUT_TOKENS),
+    ("osl", key::OUTPUT_TOKENS),
+    ("tp", key::TENSOR_PARALLEL),
+];
+/// Fields that set something, by the names of the tool; so do all that begin with `prefill_` or
+/// `decode_`.
+const SETTINGS: &[&str] = &[
+    "image",
+    "infmax_model_prefix",
+    "spec_decoding",
+    "disagg",
+    "is_multinode",
+    "pp",
+    "dcp_size",
+    "pcp_size",
+    "ep",
+    "dp_attention",
+    "num_prefill_gpu",
+    "num_decode_gpu",
+    "recipe_fingerprint",
+];
+
+impl Format for InferenceX {
+    fn about(&self) -> Recognised {
+        ABOUT
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        match head.is_json() && head.has_keys(MARKS) {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        MARKS
+    }
+
+    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
+        let mut sheet = records::read_small(input, ABOUT, PartKind::Serving, |fields, draft| {
+            row(fields, &mut draft.row, draft.remarks);
+        })?;
+        sheet.source.tool = Some("InferenceX".to_owned());
+        Ok(sheet)
+    }
+}
+
+fn row(fields: Map<String, Value>, row: &mut Row, remarks: &mut Vec<Remark>) {
+    let multinode = json::word(fields.get("is_multinode")).is_some_and(|word| word == "true");
+    for (name, value) in fields {
+        let set = SHARED.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
+        let own = SETTINGS.contains(&name.as_str())
+            || name.starts_with("prefill_")
+            || name.starts_with("decode_");
+        let number = json::number(Some(&value));
+        if let Some(factor) = set.or(own.then_some(name.as_str())) {
+            if let Some(word) = json::word(Some(&value)) {
+                row.factors.set(factor, word);
+            }
+        } else if name == "std_intvty" {
+            remarks.push(Remark {
+                kind: RemarkKind::Missing,
+                place: row.place.clone(),
+                text: "std_intvty: one over the deviation of TPOT measures nothing".to_owned(),
+            });
+            row.unknown.insert(name, value);
+        } else if let Some(figure) = number.and_then(|value| figure(&name, value, multinode)) {
+            row.figures.push(figure);
+        } else {
+            row.unknown.insert(name, value);
+        }
+    }
+}
+
+fn figure(name: &str, value: f64, multinode: bool) -> Option<Figure> {
+    let (quantity, statistic, unit, definition) =
+        latency(name).or_else(|| whole(name, multinode))?;
+    Some(Figure::new(quantity, statistic, value, unit).defined(definition))
+}
+
+type Meaning = (Quantity, Statistic, Unit, Definition);
+
+/// `p99_ttft`, in seconds; `p99_intvty`, tokens per second.
+fn latency(name: &str) -> Option<Meaning> {
+    let (word, metric) = name.split_once('_')?;
+    let statistic = statistic(word, StdKind::Population)?;
+    let chunk = "from before a new connection is opened, to the first chunk of any kind";
+    let (quantity, definition) = match metric {
+        "ttft" => (Quantity::Ttft, different(chunk)),
+        "tpot" => (
+            Quantity::Tpot,
+            different("begins with the first chunk of any kind; ends with the usage message"),
+        ),
+        "itl" => (Quantity::Itl, different("gaps between chunks, however many tokens they bring")),
+        "e2el" => (Quantity::E2e, different("to the last message, usage among them")),
+        "intvty" => {
+            let text = match statistic {
+                Statistic::Median => "1 / median TPOT".to_owned(),
+                Statistic::Mean => "1 / mean TPOT: the harmonic mean over requests".to_owned(),
+                _ => format!("1 / the same statistic of TPOT: {word} is of the slowest users"),
+            };
+            return Some((Quantity::UserRate, statistic, Unit::PerS, Definition::Different(text)));
+        }
+        _ => return None,
+    };
+    Some((quantity, statistic, Unit::S, definition))
+}
+
+fn whole(name: &str, multinode: bool) -> Option<Meaning> {
+    let rate = |kind: &str, gpus: &str| {
+        let quantity = Quantity::Other(format!("{kind}_rate_per_gpu"));
+        let definition = Definition::Derivable(format!("of one GPU: times the {gpus} it is all"));
+        (quantity, Statistic::Value, Unit::PerS, definition)
+    };
+    let energy = |quantity, unit| (quantity, Statistic::Value, unit, Definition::Same);
+    let other = |name: &str| Quantity::Other(name.to_owned());
+    Some(match name {
+        "tput_per_gpu" => rate("total", "GPUs"),
+        "output_tput_per_gpu" => rate("output", if multinode { "decode GPUs" } else { "GPUs" }),
+        "input_tput_per_gpu" => rate("input", if multinode { "prefill GPUs" } else { "GPUs" }),
+        "avg_total_gpu_power_w" => (Quantity::Power, Statistic::Mean, Unit::W, Definition::Same),
+        "avg_power_w" => (other("power_per_gpu"), Statistic::Mean, Unit::W, Definition::Same),
+        "total_gpu_energy_j" => energy(Quantity::Energy, Unit::J),
+        "joules_per_output_token" => energy(Quantity::EnergyPerToken, Unit::J),
+        "joules_per_input_token" | "joules_per_total_token" | "joules_per_successful_query" => {
+            energy(other(name), Unit::J)
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,84 @@
+//! Every file of the test data, cut and with wrong bytes: whatever comes, it is read or told.
+
+use super::data;
+use ifm_interop::Input;
+use std::path::{Path, PathBuf};
+
+/// Cases of a file and kind; `IFM_CASES` asks for others.
+const CASES: usize = 150;
+/// Remarks of a sheet at most, with some room for what is told once.
+const REMARKS_MAX: usize = 1_100;
+
+fn files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(folder).expect("a folder of the test data") {
+        let path = entry.expect("an entry").path();
+        match path.is_dir() {
+            true => files(&path, found),
+            false => found.push(path),
+        }
+    }
+}
+
+fn cases() -> usize {
+    let asked = std::env::var("IFM_CASES").ok().and_then(|cases| cases.parse().ok());
+    asked.unwrap_or(CASES)
+}
+
+/// Reads bytes as a file. Every value that comes of them is finite, and nothing outgrows them.
+fn judge(bytes: &[u8], what: &str) {
+    let Ok(sheet) = ifm_interop::read(Input::new("damaged", bytes)) else { return };
+    assert!(sheet.remarks.len() <= REMARKS_MAX, "{what}: {} remarks", sheet.remarks.len());
+    let rows = sheet.parts.iter().flat_map(|part| &part.rows);
+    let mut size = 0;
+    for row in rows {
+        size += row.figures.len() + row.requests.len() + 1;
+        for figure in &row.figures {
+            assert!(figure.value.is_none_or(f64::is_finite), "{what}: {figure:?}");
+        }
+    }
+    assert!(size <= bytes.len(), "{what}: {size} rows, figures and requests");
+}
+
+#[test]
+fn a_file_may_end_anywhere() {
+    let mut found = Vec::new();
+    files(&data(""), &mut found);
+    assert!(found.len() > 10, "{found:?}");
+    for path in found {
+        let bytes = std::fs::read(&path).expect("a file of the test data");
+        let step = (bytes.len() / cases()).max(1);
+        for end in (0..bytes.len()).step_by(step) {
+            judge(&bytes[..end], &format!("{} up to {end}", path.display()));
+        }
+    }
+}
+
+#[test]
+fn a_file_may_hold_wrong_bytes() {
+    let mut found = Vec::new();
+    files(&data(""), &mut found);
+    // A fixed sequence: a case that fails is the same in every run.
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64;
+    let mut draw = |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % below.max(1) as u64).expect("below a length")
+    };
+    for path in found {
+        let whole = std::fs::read(&path).expect("a file of the test data");
+        for case in 0..cases() {
+            let mut bytes = whole.clone();
+            for _ in 0..=draw(4) {
+                let at = draw(bytes.len());
+                match draw(4) {
+                    0 => bytes[at] = u8::try_from(draw(256)).expect("a byte"),
+                    1 => bytes[at] ^= 1 << draw(8),
+                    2 => drop(bytes.drain(at..(at + draw(200)).min(bytes.len()))),
+                    _ => bytes[at] = b"\"{}[],:\n|=-9"[draw(12)],
+                }
+            }
+            judge(&bytes, &format!("{}, case {case}", path.display()));
+        }
+    }
+}

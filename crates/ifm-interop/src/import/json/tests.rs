@@ -1,3 +1,5 @@
+//! What the reader takes of good and of damaged JSON.
+
 use super::*;
 use serde_json::json;
 

@@ -20,7 +20,7 @@ fn the_text_has_the_terms_and_fits_80_columns() {
     for part in [
         "8.030 B parameters",
         "864 GB/s",
-        "131072 bytes a token",
+        "131072 bytes",
         "    1     17.57 ",
         "memory bandwidth",
         "itl=22.2ms@1: possible",

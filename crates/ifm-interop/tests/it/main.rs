@@ -4,6 +4,7 @@ mod damage;
 mod engine;
 mod guidellm;
 mod llama;
+mod notes;
 mod serving;
 
 use ifm_core::Sheet;

@@ -11,7 +11,12 @@ pub(crate) struct Grid {
     pub rows: Vec<(u32, Vec<String>)>,
     /// Last line.
     pub last_line: u32,
+    /// Rows that are not kept: there were too many.
+    pub more: u32,
 }
+
+/// Rows that are kept of one table.
+const ROWS_MAX: usize = 200_000;
 
 /// Lines that a head has at most.
 const HEAD_LINES_MAX: usize = 8;
@@ -56,7 +61,7 @@ pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
     if head.len() < 2 {
         return None;
     }
-    let mut grid = Grid { head, rows: Vec::new(), last_line: at };
+    let mut grid = Grid { head, rows: Vec::new(), last_line: at, more: 0 };
     for line in text.from(at + 1) {
         if is_rule(line.text.trim()) {
             grid.last_line = line.number;
@@ -64,7 +69,10 @@ pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
         }
         let Some(cells) = cells(line.text) else { break };
         grid.last_line = line.number;
-        grid.rows.push((line.number, cells));
+        match grid.rows.len() < ROWS_MAX {
+            true => grid.rows.push((line.number, cells)),
+            false => grid.more += 1,
+        }
     }
     Some(grid)
 }

@@ -10,6 +10,8 @@ use serde_json::{Map, Value};
 /// Words in the name of a group that is computed from others.
 const SUMMARIES: &[&str] =
     &["statistic", "summary", "average", "aggregate", "overall", "mean of", "total"];
+/// Rows of one list; what follows is a list of its own.
+const ROWS_MAX: usize = 100_000;
 /// Longest item that is looked at, bytes.
 const ITEM_BYTES_MAX: usize = 400;
 
@@ -75,7 +77,7 @@ pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
             }
             continue;
         }
-        let Some(item) = item(line) else { break };
+        let Some(item) = item(line).filter(|_| rows.len() < ROWS_MAX) else { break };
         last_line = line.number;
         while open.len() > 1 && open.last().is_some_and(|group| group.indent > item.indent) {
             rows.extend(open.pop().and_then(Group::row));

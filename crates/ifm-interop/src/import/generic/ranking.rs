@@ -67,7 +67,11 @@ fn is_first(mark: &Mark) -> bool {
 fn row(entry: &Entry<'_>, rank: f64, line: u32) -> Row {
     let mut row = Row::new(RowRole::Summary, Place::line(line));
     row.label = Some(entry.name.clone());
-    row.factors = heading::factors(&entry.name).with(key::MODEL, &entry.name);
+    row.factors = heading::factors(&entry.name);
+    // What is nothing but a format of weights is no name of a model.
+    if row.factors.get(key::QUANTIZATION) != Some(&entry.name) {
+        row.factors.set(key::MODEL, &entry.name);
+    }
     row.figures.push(
         Figure::new(Quantity::Rank, Statistic::Value, rank, Unit::Count).as_printed(entry.printed),
     );

@@ -28,6 +28,13 @@ pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
     let figures = columns.iter().any(|column| matches!(column, Column::Figure(_)));
     let last_line = grid.last_line;
     let mut remarks = Vec::new();
+    if grid.more > 0 {
+        remarks.push(Remark {
+            kind: RemarkKind::Lost,
+            place: Place::line(first.number),
+            text: format!("{} rows of this table: there are too many", grid.more),
+        });
+    }
     let rows = if figures {
         upright(&grid, &columns, &mut remarks)
     } else if metrics_in_rows(&grid) {

@@ -27,6 +27,8 @@ use stated::{Context, Sentence};
 pub(crate) const ABOUT: Recognised =
     Recognised { id: "text", title: "text with tables and blocks" };
 
+/// Rows that are kept of one text.
+const ROWS_MAX: usize = 500_000;
 /// Remarks that are kept of one text.
 const REMARKS_MAX: usize = 1000;
 
@@ -71,6 +73,9 @@ struct Reader<'a> {
     loose: Vec<u32>,
     /// Lines with numbers that no reader took.
     unread: Vec<u32>,
+    /// Rows that are kept, and rows for which there is no room.
+    rows: usize,
+    lost: usize,
 }
 
 impl<'a> Reader<'a> {
@@ -84,6 +89,8 @@ impl<'a> Reader<'a> {
             heading: (1, 0),
             loose: Vec::new(),
             unread: Vec::new(),
+            rows: 0,
+            lost: 0,
         }
     }
 
@@ -138,6 +145,13 @@ impl<'a> Reader<'a> {
                 kind: RemarkKind::Lost,
                 place: Place::default(),
                 text: format!("{more} more remarks on this text are not kept"),
+            });
+        }
+        if self.lost > 0 {
+            remarks.push(Remark {
+                kind: RemarkKind::Lost,
+                place: Place::default(),
+                text: format!("{} rows: more than {ROWS_MAX} in one text", self.lost),
             });
         }
         remarks.extend(told(&self.unread));
@@ -233,7 +247,15 @@ impl<'a> Reader<'a> {
     fn keep(&mut self, mut part: Part) {
         part.headings = self.sections.path();
         part.factors = part.factors.within(&self.sections.factors());
-        self.sheet.parts.push(part);
+        let room = ROWS_MAX.saturating_sub(self.rows);
+        if part.rows.len() > room {
+            self.lost += part.rows.len() - room;
+            part.rows.truncate(room);
+        }
+        self.rows += part.rows.len();
+        if !part.rows.is_empty() {
+            self.sheet.parts.push(part);
+        }
     }
 }
 

@@ -66,8 +66,11 @@ impl Sections {
         }
         let title = heading.title.clone();
         let mut factors = heading::factors(&title);
-        if let Some(model) = side(&title).and_then(|side| self.model_of(side)) {
-            factors.set(key::MODEL, model);
+        if let Some(side) = side(&title) {
+            match self.model_of(side) {
+                Some(model) => factors.set(key::MODEL, model),
+                None => factors.set(key::CONDITION, side),
+            }
         }
         self.see_gpu(factors.get(key::GPU).map(str::to_owned));
         let about = about(&title);
@@ -109,7 +112,14 @@ impl Sections {
             }
             return true;
         }
-        self.value_of_section(text) || self.assigned(text)
+        if self.value_of_section(text) || self.assigned(text) {
+            return true;
+        }
+        if let Some(gpu) = own_gpu(text) {
+            self.see_gpu(Some(gpu.to_owned()));
+            self.set(Factors::default().with(key::GPU, gpu));
+        }
+        false
     }
 
     /// `GPU: H100`, `**Model:** name`.
@@ -165,7 +175,8 @@ impl Sections {
             }
             About::Side(side) => {
                 if let Some(section) = self.open.last_mut() {
-                    section.factors.set(key::MODEL, &value);
+                    let named = Factors::default().with(key::MODEL, &value);
+                    section.factors = named.within(&heading::factors(&section.title));
                 }
                 self.models.push((side, value));
             }
@@ -238,6 +249,18 @@ fn about(title: &str) -> Option<About> {
         Some(factor) if bare.len() > 2 => Some(About::Setting(factor)),
         _ => None,
     }
+}
+
+/// The processor that a sentence says was used: `on one RTX 4090`, and nothing about others.
+fn own_gpu(text: &str) -> Option<&str> {
+    let range = known::gpu(text)?;
+    let before = text.get(..range.start)?.split_whitespace().next_back()?.to_lowercase();
+    let counted = before.strip_suffix(['x', '×']).is_some_and(|count| count.parse::<u32>().is_ok());
+    let used = counted
+        || ["one", "single", "a", "an", "our", "two", "four", "eight"].contains(&before.as_str());
+    let others = ["reference", "compared", "than", "versus", "unlike", "would", "instead"];
+    let alone = !lex(text).iter().any(|token| others.iter().any(|word| token.is(word)));
+    text.get(range).filter(|_| used && alone)
 }
 
 /// A line in which a program names the processor: `Device 0: NVIDIA …, compute capability`.

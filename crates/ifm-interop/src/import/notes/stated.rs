@@ -146,7 +146,7 @@ impl Reader<'_> {
                 (quantity, statistic, unit)
             }
             None => {
-                let bare = assigned || self.alone_in_parentheses(at);
+                let bare = assigned || self.alone_in_parentheses(at) || self.said_to_be(at);
                 let (quantity, statistic) = self.quantity(at, at, None).filter(|_| bare)?;
                 if assigned && !self.names_directly(at) {
                     return None;
@@ -244,6 +244,15 @@ impl Reader<'_> {
         }
         let headed = dimension.and_then(|_| self.headed.iter().find(fits))?;
         Some((headed.quantity.clone(), None))
+    }
+
+    /// `acceptance length is 2.8`: a name, a verb, a number with decimals.
+    fn said_to_be(&self, at: usize) -> bool {
+        let verb = at.checked_sub(1).and_then(|before| self.tokens.get(before));
+        let verb = verb.is_some_and(|verb| ["is", "was", "of"].iter().any(|word| verb.is(word)));
+        let named = self.named.iter().any(|mention| mention.last + 2 == at);
+        let decimals = self.tokens.get(at).is_some_and(|token| token.text.contains('.'));
+        verb && named && decimals
     }
 
     /// Whether a number with decimals is all that stands between parentheses.

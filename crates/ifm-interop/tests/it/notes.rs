@@ -1,0 +1,485 @@
+//! Notes that people write: headings, tables, lists, sentences, blocks of several tools.
+//!
+//! The files of `tests/data/notes` are made up, two of each kind, in the manner of notes that were
+//! found. The notes themselves belong to others: where `IFM_SEEDS`, or `shared/seeds` beside the
+//! repository, holds them, they are read too.
+
+use super::{data, import};
+use ifm_core::Sheet;
+use ifm_core::sheet::{PartKind, Quantity, RemarkKind, Row, RowRole, Statistic, key};
+use ifm_interop::Input;
+use std::path::PathBuf;
+
+/// Rows by role: measured, summary, stated, planned.
+fn counts(sheet: &Sheet) -> [usize; 4] {
+    let roles = [RowRole::Measured, RowRole::Summary, RowRole::Stated, RowRole::Planned];
+    roles.map(|role| rows(sheet).filter(|(_, row)| row.role == role).count())
+}
+
+/// Every row with what holds for it.
+fn rows(sheet: &Sheet) -> impl Iterator<Item = (&ifm_core::sheet::Part, &Row)> {
+    sheet.parts.iter().flat_map(|part| part.rows.iter().map(move |row| (part, row)))
+}
+
+/// A value that stands on a line, with some of its factors.
+struct Spot(u32, Quantity, Statistic, Option<f64>, &'static str);
+
+#[track_caller]
+fn holds(sheet: &Sheet, spots: &[Spot]) {
+    for Spot(line, quantity, statistic, value, factors) in spots {
+        let found = rows(sheet).any(|(part, row)| {
+            let at = |figure: &ifm_core::sheet::Figure| {
+                figure.place.as_ref().and_then(|place| place.line).or(row.place.line)
+            };
+            let all = row.factors.within(&part.factors);
+            let factors = factors.split(' ').filter(|pair| !pair.is_empty()).all(|pair| {
+                let (name, value) = pair.split_once('=').expect("name=value");
+                all.get(name) == Some(&value.replace('_', " ")) || all.get(name) == Some(value)
+            });
+            factors
+                && row.figures.iter().any(|figure| {
+                    (figure.quantity == *quantity, figure.statistic == *statistic) == (true, true)
+                        && figure.value == *value
+                        && at(figure) == Some(*line)
+                })
+        });
+        assert!(found, "line {line}: {quantity:?} {statistic:?} {value:?} {factors}");
+    }
+}
+
+use Quantity::{
+    E2e, Efficiency, FlopRate, InFlight, InputRate, Itl, KernelTime, Memory, OutputRate, Rank,
+    Ratio, RequestRate, Sparsity, TotalRate, Ttft, UserRate,
+};
+use Statistic::{HalfWidth, Max, Mean, Median, Min, Value};
+const P99: Statistic = Statistic::Percentile(99.0);
+
+#[test]
+fn reports_of_variants() {
+    let sheet = import("notes/report-a.md").unwrap();
+    assert_eq!(counts(&sheet), [4, 6, 0, 0]);
+    assert!(sheet.parts.iter().all(|part| part.kind == PartKind::StaticBatch));
+    holds(
+        &sheet,
+        &[
+            Spot(
+                25,
+                E2e,
+                Value,
+                Some(0.42),
+                "model=plain_small batch_size=2 input_tokens=100 repeat=1",
+            ),
+            Spot(48, E2e, Value, Some(0.19), "quantization=w4a16 repeat=2"),
+            Spot(49, OutputRate, Value, Some(201.0), "output_tokens=20"),
+            Spot(27, InputRate, Value, None, ""),
+            Spot(13, InputRate, Value, None, "model=w4a16_alpha_small"),
+            Spot(14, OutputRate, HalfWidth, Some(1.41), "model=plain_small"),
+            Spot(61, Rank, Value, Some(2.0), "model=plain_small batch_size=2"),
+        ],
+    );
+    let kinds = |kind| sheet.remarks.iter().filter(|remark| remark.kind == kind).count();
+    assert_eq!((kinds(RemarkKind::Repaired), kinds(RemarkKind::Missing)), (3, 1));
+
+    let sheet = import("notes/report-b.md").unwrap();
+    assert_eq!(counts(&sheet), [3, 2, 0, 0]);
+    holds(
+        &sheet,
+        &[
+            Spot(16, Ttft, Mean, Some(60.25), "quantization=BF16 concurrency=8 input_tokens=512"),
+            Spot(17, Ttft, P99, None, "quantization=BF16"),
+            Spot(18, OutputRate, Value, Some(1250.0), "quantization=FP8 model=granite-9.9b-chat"),
+            Spot(25, Itl, Statistic::Percentile(95.0), Some(31.25), "concurrency=32"),
+            Spot(31, Rank, Value, Some(2.0), "quantization=BF16"),
+        ],
+    );
+}
+
+#[test]
+fn notes_from_a_workstation() {
+    let sheet = import("notes/workstation-a.md").unwrap();
+    let kinds: Vec<PartKind> = sheet.parts.iter().map(|part| part.kind).collect();
+    use PartKind::{Engine, Kernel, Serving, Training};
+    assert_eq!(kinds, [Engine, Engine, Kernel, Kernel, Serving, Serving, Training]);
+    assert_eq!(counts(&sheet), [14, 0, 0, 0]);
+    holds(
+        &sheet,
+        &[
+            Spot(11, Quantity::PrefillRate, Mean, Some(4000.5), "power_limit_w=320 test=pp256"),
+            Spot(
+                24,
+                Quantity::DecodeRate,
+                Mean,
+                Some(85.0),
+                "power_limit_w=240 gpu=NVIDIA_GeForce_RTX_5080",
+            ),
+            Spot(43, KernelTime, Value, Some(33.0), "pass=backward mask=Causal_Mask"),
+            Spot(60, FlopRate, Value, Some(205.0), "pass=forward mask=Soft_Bias"),
+            Spot(47, Sparsity, Value, Some(37.5), "mask=Causal_Mask"),
+            Spot(78, Ttft, Mean, Some(33.25), "concurrency=4 model=acme/tulu-3-8b workload=sonnet"),
+            Spot(97, Memory, Max, Some(44.0), "model=smollm-2-1.7b batch_size=8"),
+            Spot(99, Quantity::Duration, Min, Some(90.0), "method=lora"),
+        ],
+    );
+    let pictures = rows(&sheet).filter(|(_, row)| row.text.is_some() && row.label.is_some());
+    assert_eq!(pictures.count(), 1);
+
+    let sheet = import("notes/workstation-b.md").unwrap();
+    assert_eq!(counts(&sheet), [3, 0, 0, 0]);
+    holds(
+        &sheet,
+        &[
+            Spot(
+                16,
+                OutputRate,
+                Value,
+                Some(410.5),
+                "concurrency=16 power_limit_w=275 model=Mixtral_8x7B",
+            ),
+            Spot(15, Ttft, Value, Some(20.5), "concurrency=1 gpu=RTX_6000_Ada"),
+            Spot(25, Quantity::Duration, Value, Some(45.0), "model=llama-4-3b batch_size=4"),
+        ],
+    );
+}
+
+#[test]
+fn figures_in_prose() {
+    let sheet = import("notes/narrative-a.txt").unwrap();
+    let result = |row: &&Row| row.figures.iter().all(|f| !matches!(f.quantity, Quantity::Other(_)));
+    assert_eq!(rows(&sheet).map(|(_, row)| row).filter(result).count(), 8);
+    holds(
+        &sheet,
+        &[
+            Spot(5, UserRate, Value, Some(90.5), "workload=Search concurrency=1"),
+            Spot(9, Itl, Value, Some(88.9), "workload=Code_Review_Agents concurrency=16"),
+            Spot(13, Efficiency, Value, Some(12.5), "workload=Code_Review_Agents concurrency=16"),
+            Spot(17, Ttft, Value, Some(2.75), "workload=Code_Review_Agents"),
+        ],
+    );
+    assert!(rows(&sheet).all(|(_, row)| row.role == RowRole::Stated && row.text.is_some()));
+    assert!(rows(&sheet).all(|(part, _)| part.factors.get(key::GPU).is_none()));
+
+    let sheet = import("notes/narrative-b.md").unwrap();
+    assert_eq!(counts(&sheet), [0, 0, 4, 0]);
+    holds(
+        &sheet,
+        &[
+            Spot(5, Ttft, Median, Some(310.0), "concurrency=24"),
+            Spot(5, Ttft, P99, Some(1.2), ""),
+            Spot(10, OutputRate, Value, Some(2150.5), ""),
+            Spot(11, RequestRate, Value, Some(12.5), "concurrency=24"),
+        ],
+    );
+}
+
+#[test]
+fn comparisons_that_a_text_draws() {
+    let sheet = import("notes/compare-a.md").unwrap();
+    assert_eq!(counts(&sheet), [4, 0, 8, 0]);
+    let small = "model=Gemma-9.5-4B-it-w4a16-s quantization=W4A16 gpu=A10G";
+    holds(
+        &sheet,
+        &[
+            Spot(30, E2e, Median, Some(9.1), "model=Gemma-9.5-4B-it gpu=A10G"),
+            Spot(44, E2e, Median, Some(6.2), small),
+            Spot(51, Quantity::PeakInFlight, Value, Some(21.0), small),
+            Spot(59, InFlight, Median, Some(18.0), "model=Gemma-9.5-4B-it"),
+            Spot(57, Itl, Value, Some(17.5), small),
+            Spot(64, Ratio, Value, Some(1.67), "model=Gemma-9.5-4B-it"),
+            Spot(67, Ratio, Value, Some(2.33), small),
+            Spot(68, Quantity::Other("denominator".to_owned()), Value, Some(15.0), ""),
+        ],
+    );
+
+    let sheet = import("notes/compare-b.md").unwrap();
+    assert_eq!(counts(&sheet), [2, 0, 1, 0]);
+    holds(
+        &sheet,
+        &[
+            Spot(8, Itl, Value, Some(44.5), "condition=base gpu=NVIDIA_L4"),
+            Spot(14, Itl, Value, Some(27.25), "condition=compressed"),
+            Spot(19, Ratio, Value, Some(1.6), "condition=compressed"),
+            Spot(19, Quantity::AcceptLength, Value, Some(2.8), ""),
+        ],
+    );
+}
+
+#[test]
+fn cells_that_are_announced() {
+    let sheet = import("notes/plan-a.md").unwrap();
+    assert_eq!(counts(&sheet), [0, 0, 0, 4 * 2 * 3 * 2]);
+    holds(
+        &sheet,
+        &[
+            Spot(
+                5,
+                E2e,
+                Mean,
+                None,
+                "workload=Short_Prompts concurrency=64 input_tokens=200 condition=TDX",
+            ),
+            Spot(
+                42,
+                E2e,
+                P99,
+                None,
+                "workload=Dolly concurrency=4 model=Phi_4_14B condition=No_TDX",
+            ),
+        ],
+    );
+    let sheet = import("notes/plan-b.md").unwrap();
+    assert_eq!(counts(&sheet), [0, 0, 0, 2 * 2 * 2]);
+    holds(&sheet, &[Spot(13, OutputRate, Value, None, "concurrency=100 workload=Chat")]);
+}
+
+/// One of the notes that were found; absent, and told, where they are not at hand.
+fn found(number: &str) -> Option<Sheet> {
+    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
+    let folder = std::env::var_os("IFM_SEEDS").map_or(beside, PathBuf::from);
+    let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
+    let mut files = files.map(|entry| entry.path());
+    let file = files.find(|path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(number))
+    });
+    let Some(file) = file else {
+        println!("skipped: no {number} in {}", folder.display());
+        return None;
+    };
+    let reader = std::fs::File::open(&file).expect("a file");
+    Some(ifm_interop::read(Input::new(number, reader)).expect("a sheet"))
+}
+
+#[test]
+fn found_000_is_a_plan_of_288_cells() {
+    let Some(sheet) = found("000") else { return };
+    assert_eq!(counts(&sheet), [0, 0, 0, 288]);
+    let repeated = rows(&sheet).map(|(part, row)| {
+        format!("{:?} {:?}", row.factors.within(&part.factors), row.figures[0].statistic)
+    });
+    assert_eq!(repeated.collect::<std::collections::BTreeSet<_>>().len(), 288, "all differ");
+    holds(
+        &sheet,
+        &[
+            Spot(
+                7,
+                E2e,
+                Mean,
+                None,
+                "workload=Random input_tokens=1500 output_tokens=250 concurrency=100",
+            ),
+            Spot(253, E2e, P99, None, "workload=Numina_Math concurrency=1 condition=No_CC"),
+        ],
+    );
+}
+
+#[test]
+fn found_001_states_eleven_figures() {
+    let Some(sheet) = found("001") else { return };
+    let result = |row: &&Row| row.figures.iter().all(|f| !matches!(f.quantity, Quantity::Other(_)));
+    assert_eq!(rows(&sheet).map(|(_, row)| row).filter(result).count(), 11);
+    let heavy = "workload=Tool_Calling_Agentic concurrency=32";
+    holds(
+        &sheet,
+        &[
+            Spot(6, UserRate, Value, Some(172.5), "workload=Chatbot concurrency=1"),
+            Spot(6, UserRate, Value, Some(13.2), heavy),
+            Spot(11, Itl, Value, Some(5.8), "workload=Chatbot concurrency=1"),
+            Spot(11, Itl, Value, Some(75.8), heavy),
+            Spot(16, Efficiency, Value, Some(41.0), "workload=Chatbot concurrency=32"),
+            Spot(16, Efficiency, Value, Some(8.0), heavy),
+            Spot(21, UserRate, Value, Some(70.6), "concurrency=32"),
+            Spot(26, Ttft, Value, Some(211.0), "workload=Chatbot"),
+            Spot(26, Ttft, Value, Some(6.18), heavy),
+        ],
+    );
+}
+
+#[test]
+fn found_002_is_147_runs_in_49_groups() {
+    let Some(sheet) = found("002") else { return };
+    assert_eq!(counts(&sheet), [147, 3 * 49, 0, 0]);
+    let groups: std::collections::BTreeSet<String> = rows(&sheet)
+        .filter(|(_, row)| row.role == RowRole::Measured)
+        .map(|(part, _)| format!("{:?}", part.factors))
+        .collect();
+    assert_eq!(groups.len(), 49);
+    let text = |row: &Row| format!("{:?} {:?}", row.label, row.factors);
+    assert!(rows(&sheet).all(|(_, row)| !text(row).contains(['Â', 'ð'])));
+    let interactive = "batch_size=1 input_tokens=128 output_tokens=64 model=original_interactive";
+    holds(
+        &sheet,
+        &[
+            Spot(17, E2e, Mean, Some(0.38), "batch_size=1 quantization=w8a8"),
+            Spot(17, InputRate, Value, None, ""),
+            Spot(35, E2e, Value, Some(0.51), interactive),
+            Spot(41, OutputRate, Value, Some(122.9), interactive),
+            Spot(38, InputRate, Value, None, interactive),
+            Spot(53, TotalRate, HalfWidth, Some(21.6), interactive),
+            Spot(1479, Rank, Value, Some(1.0), "model=w8a8_sparse_smooth_gptq_interactive"),
+            Spot(1482, OutputRate, Value, Some(181.78), "batch_size=1"),
+        ],
+    );
+}
+
+#[test]
+fn found_003_holds_tables_and_conclusions() {
+    let Some(sheet) = found("003") else { return };
+    // Two tables of ten lines each, for each model: the lines of one run are one row.
+    assert_eq!(counts(&sheet), [20, 0, 10, 0]);
+    let base = "model=LLama-3.1-8B-Instruct gpu=L40S";
+    let small = "model=LLama-3.1-8B-Instruct-int8-dynamic quantization=W8A8 gpu=L40S";
+    holds(
+        &sheet,
+        &[
+            Spot(130, Quantity::PeakInFlight, Value, Some(44.0), small),
+            Spot(141, InFlight, Median, Some(34.0), base),
+            Spot(139, Itl, Value, Some(34.5), small),
+            Spot(156, Ratio, Value, Some(1.78), base),
+            Spot(177, Ratio, Value, Some(2.34), small),
+        ],
+    );
+}
+
+#[test]
+fn found_004_holds_every_block() {
+    let Some(sheet) = found("004") else { return };
+    let parts = |kind| sheet.parts.iter().filter(|part| part.kind == kind).count();
+    assert_eq!(
+        [PartKind::Engine, PartKind::Kernel, PartKind::Serving, PartKind::Training].map(parts),
+        [13, 7, 6, 1]
+    );
+    let of = |kind| rows(&sheet).filter(move |(part, _)| part.kind == kind);
+    assert_eq!(of(PartKind::Engine).count(), 26);
+    assert_eq!(of(PartKind::Kernel).filter(|(_, row)| row.text.is_none()).count(), 7 * 3 * 2);
+    assert_eq!(of(PartKind::Kernel).filter(|(_, row)| row.text.is_some()).count(), 4);
+    let card = "gpu=NVIDIA_RTX_PRO_6000_Blackwell_Workstation_Edition";
+    holds(
+        &sheet,
+        &[
+            Spot(16, Quantity::PrefillRate, Mean, Some(16634.04), "power_limit_w=600"),
+            Spot(122, Quantity::DecodeRate, Mean, Some(189.82), "power_limit_w=200"),
+            Spot(122, Quantity::DecodeRate, Mean, Some(189.82), card),
+            Spot(214, KernelTime, Value, Some(20.3867), "mask=Causal_Mask pass=backward"),
+            Spot(271, Sparsity, Value, Some(86.82), "mask=Sliding_Window_1024"),
+            Spot(671, Memory, Max, Some(88.0), "model=llama-3.2-1b batch_size=32"),
+        ],
+    );
+    let loads: Vec<&str> = sheet
+        .parts
+        .iter()
+        .filter(|part| part.kind == PartKind::Serving)
+        .filter_map(|part| part.factors.get(key::CONCURRENCY))
+        .collect();
+    assert_eq!(loads, ["max", "32", "64", "128", "256", "512"]);
+}
+
+/// A stream of numbers from a seed: splitmix64.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, below: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % below.max(1) as u64) as usize
+    }
+}
+
+#[test]
+fn damaged_notes_are_survived() {
+    let cases: usize = std::env::var("IFM_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(2000);
+    let mut files: Vec<PathBuf> = std::fs::read_dir(data("notes"))
+        .expect("test data")
+        .map(|entry| entry.expect("a file").path())
+        .collect();
+    files.sort();
+    let files: Vec<Vec<u8>> = files.iter().map(|path| std::fs::read(path).expect("text")).collect();
+    let marks: &[&[u8]] = &[
+        b"|",
+        b"\n",
+        b"```\n",
+        b"# ",
+        b"- ",
+        b":",
+        b"=",
+        b"\xc3",
+        b"\xff",
+        b"(",
+        b")",
+        b"\r",
+        b"\x1b[",
+        "±".as_bytes(),
+        "╔".as_bytes(),
+        "█".as_bytes(),
+        b"99999999999999999999",
+        b"1.5.5",
+        b" ms",
+        b"+-",
+    ];
+    let mut dice = Dice(7);
+    let mut read = 0;
+    for _ in 0..cases {
+        let mut bytes = files[dice.roll(files.len())].clone();
+        for _ in 0..=dice.roll(12) {
+            let at = dice.roll(bytes.len() + 1);
+            match dice.roll(4) {
+                0 => bytes.truncate(at),
+                1 => {
+                    let end = (at + dice.roll(40)).min(bytes.len());
+                    bytes.drain(at..end);
+                }
+                2 => {
+                    let mark = marks[dice.roll(marks.len())];
+                    bytes.splice(at..at, mark.iter().copied());
+                }
+                _ => {
+                    let other = &files[dice.roll(files.len())];
+                    let from = dice.roll(other.len());
+                    let to = (from + dice.roll(200)).min(other.len());
+                    bytes.splice(at..at, other[from..to].iter().copied());
+                }
+            }
+        }
+        let lines = bytes.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let Ok(sheet) = ifm_interop::read(Input::new("notes", bytes.as_slice())) else { continue };
+        read += 1;
+        let inside = |line: Option<u32>| line.is_none_or(|line| (1..=lines as u32).contains(&line));
+        assert!(sheet.remarks.iter().all(|remark| inside(remark.place.line)));
+        for (_, row) in rows(&sheet) {
+            assert!(inside(row.place.line));
+            assert!(row.figures.iter().all(|figure| figure.value.is_none_or(f64::is_finite)));
+        }
+    }
+    assert!(2 * read > cases, "{read} of {cases} still hold something");
+}
+
+#[test]
+fn time_grows_with_the_size_alone() {
+    // Forms that begin everywhere and never become anything: what is looked at twice is looked at
+    // a bounded number of times, so this ends at once or not at all.
+    for line in [
+        "| a | b |\n",
+        "- a\n",
+        "+---+\n",
+        "╔══╦══╗\n",
+        "TTFT: 5\n",
+        "1. a: 5\n",
+        "```\n",
+        "**a**\n",
+        "BlockMask(shape=(1,\n",
+        "word word. ",
+        "TTFT 5 ms (",
+        "a: b: c: d\n",
+        "🥇 x\n",
+        "\r",
+        "Ã",
+        "========\n",
+        "[",
+        "|",
+        "5 ms ",
+        "± ",
+    ] {
+        let text = line.repeat(400_000 / line.len());
+        let _ = ifm_interop::read(Input::new("notes", text.as_bytes()));
+    }
+}

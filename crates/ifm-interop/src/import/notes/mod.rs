@@ -266,7 +266,7 @@ const PARAGRAPH_BYTES_MAX: usize = 64 * 1024;
 fn told(unread: &[u32]) -> Option<Remark> {
     let place = Place::line(*unread.first()?);
     let text = format!("lines with numbers that nothing here understands: {}", ranges(unread));
-    Some(Remark { kind: RemarkKind::Skipped, place, text })
+    Some(Remark { kind: RemarkKind::Lost, place, text })
 }
 
 /// Ranges that a list of lines names at most.

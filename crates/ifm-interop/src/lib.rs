@@ -10,4 +10,4 @@ pub mod export;
 pub mod import;
 
 pub use export::{EXPORTS, Export, ExportError, Exported};
-pub use import::{ImportError, Input, Recognised, formats, read, recognise};
+pub use import::{ImportError, Input, Recognised, TEXT, formats, read, recognise};

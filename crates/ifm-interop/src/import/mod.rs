@@ -51,6 +51,9 @@ pub struct Recognised {
     pub title: &'static str,
 }
 
+/// Id of the format of text that holds blocks of others.
+pub const TEXT: &str = notes::ABOUT.id;
+
 /// Every format, for lists and errors.
 pub fn formats() -> impl Iterator<Item = Recognised> {
     let files = format::FORMATS.iter().map(|format| format.about());

@@ -95,6 +95,7 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     let rows: usize =
         sheets.iter().flat_map(|sheet| &sheet.parts).map(|part| part.rows.len()).sum();
     let files = sheets.len();
+    let is_damaged = sheets.iter().any(is_damaged);
     let kept = keep(args, sheets)?;
     if args.format == ImportFormat::Text {
         let others =
@@ -104,7 +105,7 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
             terminal::say(&format!("kept as {id}"));
         }
     }
-    Ok(if skipped > 0 { Code::Partly } else { Code::Done })
+    Ok(if skipped > 0 || is_damaged { Code::Partly } else { Code::Done })
 }
 
 /// Keeps the sheets, and prints them where JSON was asked for. Gives the id.
@@ -164,6 +165,13 @@ fn told(sheet: &Sheet, verbose: bool) -> String {
     }
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// Whether a part of a file with fields could not be read. Text is full of lines that are nobody's
+/// results: not to understand them is no damage.
+fn is_damaged(sheet: &Sheet) -> bool {
+    let is_skipped = |remark: &Remark| remark.kind == RemarkKind::Skipped;
+    sheet.source.format != ifm_interop::TEXT && sheet.remarks.iter().any(is_skipped)
 }
 
 fn remark_line(name: &str, remark: &Remark) -> String {

@@ -43,11 +43,16 @@ fn the_good_part_is_kept_and_the_rest_is_told() {
     let whole = serve_json(1, 10.0);
     fs::write(folder.path().join("cut.json"), &whole[..whole.len() - 20]).unwrap();
     fs::write(folder.path().join("two.json"), format!("{whole}\n{}", &whole[..200])).unwrap();
-    let output = run(folder.path(), &["import", "cut.json", "two.json"]);
+    fs::write(folder.path().join("empty.json"), "").unwrap();
+    let output = run(folder.path(), &["import", "cut.json", "two.json", "empty.json"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stderr(&output).contains("cut.json: vllm bench serve, JSON: "), "{}", stderr(&output));
-    assert!(stdout(&output).contains("1 measured"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("skipped   cut.json:"), "{}", stdout(&output));
     assert!(stdout(&output).contains("skipped   two.json:"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("empty.json: no known results"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 files skipped"), "{}", stderr(&output));
+    // A file that is only damaged is worth the same code as one that is left out.
+    let output = run(folder.path(), &["import", "cut.json"]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod latency;
 mod throughput;
 mod tokens;
 mod turns;
+mod warming;
 
 pub use counts::Counts;
 pub use in_flight::Concurrency;
@@ -17,6 +18,7 @@ pub use latency::{GapLabel, Latencies};
 pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
 pub use turns::TurnSummary;
+pub use warming::Warming;
 
 use crate::goodput::Goodput;
 use crate::slo::{self, Verdict};
@@ -40,6 +42,9 @@ pub struct LevelSummary {
     pub ended_by: Option<LevelEnd>,
     /// Requests by how they ended.
     pub counts: Counts,
+    /// Requests at the start that were still warming up; absent where none was, or where it cannot
+    /// be told.
+    pub warming: Option<Warming>,
     /// From the first start to the last end; absent if nothing was sent.
     pub whole: Option<WindowSummary>,
     /// While the asked number of requests was in flight; see [`Window`].
@@ -169,7 +174,10 @@ pub(crate) fn summarize_measured(
         Some(LoadSpec { arrivals: Some(_), .. }) => Target::Rate,
         asked => Target::InFlight(asked.as_ref().map(|asked| asked.concurrency)),
     };
-    let windows = throughput::windows(target, latencies.e2e_ns.as_ref(), &sent, good);
+    let warming = Warming::of(measured);
+    let bounds =
+        throughput::Bounds { target, steady_from_ns: warming.map(|warming| warming.end_ns) };
+    let windows = throughput::windows(bounds, latencies.e2e_ns.as_ref(), &sent, good);
     let verdict = slo::judge(&spec.slo, &latencies, &counts);
     LevelSummary {
         level,
@@ -179,6 +187,7 @@ pub(crate) fn summarize_measured(
         tokens: TokenFacts::of(measured),
         turns: turns::by_turn(measured, &percentiles),
         generates: spec.target.api.generates(),
+        warming,
         whole: windows.whole,
         steady: windows.steady,
         steady_absent_because: windows.steady_absent_because,

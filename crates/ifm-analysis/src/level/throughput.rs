@@ -17,7 +17,8 @@ const NS_PER_S: f64 = 1e9;
 pub enum WindowKind {
     /// From the first to the last moment at which the asked number of requests was in flight: the
     /// ramp at the start and the drain at the end, when slots had nothing more to send, are out. In
-    /// an open loop, from one median answer after the first start to the last start.
+    /// an open loop, from one median answer after the first start to the last start. Requests at the
+    /// start that were still warming up are out too.
     Steady,
     /// From the first start to the last end.
     Whole,
@@ -93,6 +94,15 @@ pub(crate) enum Target {
     Rate,
 }
 
+/// What a steady window lies within.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// What the level was to keep up.
+    pub target: Target,
+    /// When it had warmed up, nanoseconds since the run's origin; absent where it was warm.
+    pub steady_from_ns: Option<u64>,
+}
+
 /// The windows of a level.
 pub(crate) struct Windows {
     pub whole: Option<WindowSummary>,
@@ -102,14 +112,14 @@ pub(crate) struct Windows {
 
 /// Finds the windows and counts in them. `good` has one entry per request of `sent`.
 pub(crate) fn windows(
-    target: Target,
+    bounds: Bounds,
     e2e_ns: Option<&Distribution>,
     sent: &[&RequestRecord],
     good: Option<&[bool]>,
 ) -> Windows {
     let in_flight = InFlight::of(sent);
     let whole = whole_window(sent);
-    let steady = steady_window(target, e2e_ns, &in_flight, sent);
+    let steady = steady_window(bounds, e2e_ns, &in_flight, sent);
     let summarize = |window: Window| WindowSummary::of(window, &in_flight, sent, good);
     let (steady, steady_absent_because) = match steady {
         Ok(window) => (summarize(window), None),
@@ -125,13 +135,13 @@ fn whole_window(sent: &[&RequestRecord]) -> Option<Window> {
 }
 
 fn steady_window(
-    target: Target,
+    bounds: Bounds,
     e2e_ns: Option<&Distribution>,
     in_flight: &InFlight,
     sent: &[&RequestRecord],
 ) -> Result<Window, String> {
     let e2e_ns = e2e_ns.and_then(Distribution::median).ok_or("no request came back complete")?;
-    let (window, what) = match target {
+    let (mut window, what) = match bounds.target {
         Target::InFlight(target) => {
             let target =
                 target.ok_or("the number of requests in flight that was asked is not known")?;
@@ -151,6 +161,8 @@ fn steady_window(
             (window, "requests were sent".to_owned())
         }
     };
+    // The ramp and what was still warming up are out.
+    window.start_ns = window.start_ns.max(bounds.steady_from_ns.unwrap_or(0)).min(window.end_ns);
     let e2e_s = e2e_ns / NS_PER_S;
     if window.seconds() < STEADY_E2E_MIN * e2e_s {
         return Err(format!(

@@ -19,6 +19,7 @@ pub mod proportion;
 pub mod quantile;
 pub mod random;
 pub(crate) mod special;
+pub mod transient;
 pub mod trend;
 pub mod welch;
 

@@ -22,8 +22,12 @@ mod planned_levels;
 mod prompt_length;
 mod repeats;
 mod samples;
+<<<<<<< HEAD
 mod server_cache;
 mod shared_server;
+=======
+mod warm_up;
+>>>>>>> 7d83e18 (analysis, run: warm-up is found by evidence; bursts and all at once by name)
 
 use crate::level::{LevelSummary, Load, MeasuredByLevel};
 use ifm_core::{RequestRecord, RunData};
@@ -158,7 +162,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 20] = [
+const CHECKS: [&Check; 21] = [
     &failures::CHECK,
     &completeness::CHECK,
     &planned_levels::CHECK,
@@ -175,6 +179,7 @@ const CHECKS: [&Check; 20] = [
     &shared_server::CHECK,
     &clocks::CHECK,
     &drift::CHECK,
+    &warm_up::CHECK,
     &cold::CHECK,
     &noise::CHECK,
     &co_arrival::CHECK,

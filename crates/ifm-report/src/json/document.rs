@@ -117,6 +117,18 @@ fn level(level: &LevelSummary) -> Value {
         .set_known("complete", level.complete)
         .set_known("ended_by", level.ended_by.map(ifm_core::LevelEnd::word))
         .set("requests", requests.take())
+        .set_known(
+            "warming",
+            level.warming.map(|head| {
+                let mut object = Object::default();
+                object
+                    .set("requests", head.requests)
+                    .set("seconds", head.seconds)
+                    .set("metric", head.metric)
+                    .set("ratio", head.ratio)
+                    .take()
+            }),
+        )
         .set_known("steady", level.steady.as_ref().map(|steady| window(steady, level.generates)))
         .set_known("steady_absent_because", level.steady_absent_because.as_deref())
         .set_known("whole", level.whole.as_ref().map(|whole| window(whole, level.generates)))

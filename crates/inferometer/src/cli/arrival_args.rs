@@ -10,18 +10,22 @@ use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 #[command(next_help_heading = "Load")]
 pub struct ArrivalArgs {
     /// Requests per second, sent when they are due whatever the server does: 5, or in a sweep a
-    /// list such as 2,4,8
-    #[arg(short = 'q', long, visible_alias = "request-rate", value_name = "RATE", conflicts_with_all = ["ramp", "steps", "replay"])]
+    /// list such as 2,4,8; with run, inf sends all at once: as many as --max-in-flight allows
+    #[arg(short = 'q', long, visible_alias = "request-rate", value_name = "RATE", conflicts_with_all = ["ramp", "steps", "replay", "bursts"])]
     pub rate: Option<String>,
 
     /// A rate that changes: from 1 to 50 per second as 1-50/60s; 1-50/60s:exp by the same factor
     /// each second
-    #[arg(long, value_name = "FROM-TO/SPAN", conflicts_with_all = ["steps", "replay"])]
+    #[arg(long, value_name = "FROM-TO/SPAN", conflicts_with_all = ["steps", "replay", "bursts"])]
     pub ramp: Option<String>,
 
     /// Rates one after another, each as long: 1,2,4,8/30s
-    #[arg(long, value_name = "RATES/SPAN", conflicts_with = "replay")]
+    #[arg(long, value_name = "RATES/SPAN", conflicts_with_all = ["replay", "bursts"])]
     pub steps: Option<String>,
+
+    /// So many at once, again after each span: 64/5s. Those that find no room wait in order
+    #[arg(long, value_name = "N/SPAN", conflicts_with_all = ["replay", "arrivals", "burstiness"])]
+    pub bursts: Option<String>,
 
     /// Send each request of a trace at its recorded time; --replay=10 ten times as fast
     #[arg(long, value_name = "SPEED", num_args = 0..=1, require_equals = true, default_missing_value = "1", conflicts_with = "arrivals")]
@@ -43,7 +47,20 @@ pub struct ArrivalArgs {
 impl ArrivalArgs {
     /// Whether there is a rate.
     pub fn is_open_loop(&self) -> bool {
-        self.rate.is_some() || self.ramp.is_some() || self.steps.is_some() || self.replay.is_some()
+        let shapes = [&self.rate, &self.ramp, &self.steps, &self.bursts];
+        self.replay.is_some() || shapes.into_iter().any(Option::is_some)
+    }
+
+    /// Whether all requests are to go at once.
+    ///
+    /// # Errors
+    /// A law for requests that nothing spaces.
+    pub fn is_all_at_once(&self) -> Result<bool, Failure> {
+        let is_infinite = self.rate.as_deref().is_some_and(|rate| rate.trim() == "inf");
+        if is_infinite && self.arrivals.is_some() {
+            return Err(Failure::usage("--arrivals spaces nothing where --rate is inf"));
+        }
+        Ok(is_infinite)
     }
 
     /// The schedule of each level, all from one seed; empty for a closed loop.
@@ -58,6 +75,11 @@ impl ArrivalArgs {
             // The rate is that of the trace, which is not open yet.
             let law = ArrivalLaw::Replay(speed);
             return Ok(vec![ArrivalSpec { law, stretches: Vec::new(), seed }]);
+        }
+        if let Some(bursts) = &self.bursts {
+            let (size, span_s) = bursts_of(bursts)?;
+            let stretches = vec![flat(f64::from(size) / span_s, None)];
+            return Ok(vec![ArrivalSpec { law: ArrivalLaw::Burst(size), stretches, seed }]);
         }
         let law = self.law()?;
         let stretches: Vec<Vec<RateStretch>> = match (&self.rate, &self.ramp, &self.steps) {
@@ -147,6 +169,14 @@ fn ramp_of(text: &str) -> Result<RateStretch, Failure> {
     })
 }
 
+/// `64/5s`.
+fn bursts_of(text: &str) -> Result<(u32, f64), Failure> {
+    let usage = || Failure::usage(format!("--bursts {text}")).hint("write 64/5s");
+    let (size, span) = text.split_once('/').ok_or_else(usage)?;
+    let size = size.trim().parse::<u32>().ok().filter(|size| *size > 0).ok_or_else(usage)?;
+    Ok((size, span_of("--bursts", span)?))
+}
+
 /// `1,2,4/30s`.
 fn steps_of(text: &str) -> Result<Vec<RateStretch>, Failure> {
     let usage = || Failure::usage(format!("--steps {text}")).hint("write 1,2,4,8/30s");
@@ -181,6 +211,25 @@ mod tests {
         let steps = args(None, None, Some("1,2/30s")).schedules(0).unwrap();
         assert_eq!(steps[0].stretches, [flat(1.0, Some(30.0)), flat(2.0, Some(30.0))]);
         assert!(args(None, None, None).schedules(0).unwrap().is_empty());
+    }
+
+    #[test]
+    fn bursts_come_again_after_each_span() {
+        let bursts = |text: &str| {
+            let args = ArrivalArgs { bursts: Some(text.to_owned()), ..args(None, None, None) };
+            args.schedules(3)
+        };
+        let schedule = bursts("64/5s").unwrap().remove(0);
+        assert_eq!(schedule.law, ArrivalLaw::Burst(64));
+        assert_eq!(schedule.stretches, [flat(12.8, None)]);
+        let due: Vec<u64> = ifm_workload::Arrivals::new(&schedule).unwrap().take(130).collect();
+        let s = |seconds: u64| seconds * 1_000_000_000;
+        assert_eq!([due[0], due[63], due[64], due[127], due[128]], [0, 0, s(5), s(5), s(10)]);
+        for wrong in ["64", "0/5s", "x/5s", "64/0s", "64/"] {
+            assert!(bursts(wrong).is_err(), "{wrong}");
+        }
+        let inf = args(Some("inf"), None, None);
+        assert!(inf.is_all_at_once().unwrap() && inf.schedules(0).is_err());
     }
 
     #[test]

@@ -35,6 +35,11 @@ pub struct EndingArgs {
 }
 
 impl EndingArgs {
+    /// Requests to measure, if that was said.
+    pub fn requests(&self) -> Option<u32> {
+        self.requests
+    }
+
     /// Levels of an open loop, with so many requests in flight at most.
     ///
     /// # Errors

@@ -48,6 +48,7 @@ enum Verb {
     /// Measure the embedded engine: needs nothing (this is also what no command does)
     Demo(demo::DemoArgs),
     /// Measure a server at one load
+    #[command(after_help = run::SHAPES)]
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),

@@ -9,6 +9,17 @@ use crate::resolve::resolve;
 use crate::session::execute;
 use clap::Args;
 
+/// The shapes of a load, for the help.
+pub const SHAPES: &str = "\
+Shapes of the load:
+  one user                 (nothing)
+  users, each in turn      -c 8
+  all at once              --rate inf -n 1000
+  a rate                   --rate 5 [--arrivals poisson|constant|gamma:0.5|burst:8]
+  a rate that changes      --ramp 1-50/60s, --ramp 1-50/60s:exp, --steps 1,2,4/30s
+  bursts with a queue      --bursts 64/5s
+  a recorded trace         --replay, --replay=10";
+
 /// Flags of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
@@ -29,6 +40,11 @@ pub struct RunArgs {
 /// Runs the command.
 pub fn run(args: &RunArgs, words: &[String]) -> Result<Code, Failure> {
     args.arrivals.check_law_is_used()?;
+    if args.arrivals.is_all_at_once()? {
+        let room = args.concurrency.unwrap_or(args.arrivals.max_in_flight);
+        let users = room.min(args.ending.requests().unwrap_or(room)).max(1);
+        return execute(resolve(&args.load, &args.ending.levels(&[users])?, words)?);
+    }
     let schedules = args.arrivals.schedules(0)?;
     let levels = match schedules.len() {
         0 => args.ending.levels(&[args.concurrency.unwrap_or(1)])?,

@@ -23,7 +23,7 @@ pub struct SweepArgs {
 
     /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256, ending early
     /// when two doublings bring less than 5 % or more than 1 % of the requests fail]
-    #[arg(help_heading = "Load", short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps"])]
+    #[arg(help_heading = "Load", short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
     concurrency: Option<String>,
 
     #[command(flatten)]
@@ -34,7 +34,7 @@ pub struct SweepArgs {
 
     /// Which loads, in GuideLLM's words: sweep measures one user, as many as possible, and then
     /// rates between what the two reached
-    #[arg(help_heading = "Load", long, value_enum, aliases = ["rate-type", "benchmark-kind"], value_name = "PROFILE", conflicts_with_all = ["concurrency", "rate", "ramp", "steps", "replay"])]
+    #[arg(help_heading = "Load", long, value_enum, aliases = ["rate-type", "benchmark-kind"], value_name = "PROFILE", conflicts_with_all = ["concurrency", "rate", "ramp", "steps", "bursts", "replay"])]
     profile: Option<Profile>,
 
     /// Rates between the two ends of --profile sweep

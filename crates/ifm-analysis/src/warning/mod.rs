@@ -22,12 +22,9 @@ mod planned_levels;
 mod prompt_length;
 mod repeats;
 mod samples;
-<<<<<<< HEAD
 mod server_cache;
 mod shared_server;
-=======
 mod warm_up;
->>>>>>> 7d83e18 (analysis, run: warm-up is found by evidence; bursts and all at once by name)
 
 use crate::level::{LevelSummary, Load, MeasuredByLevel};
 use ifm_core::{RequestRecord, RunData};

@@ -5,11 +5,16 @@ use crate::level::LevelSummary;
 
 /// With a smaller share of the answers, not even P99 rests on them.
 const SHARE_MAX: f64 = 0.01;
+/// Of fewer answers nobody can tell: ten batches of five.
+const ANSWERS_MIN: u64 = 50;
 
 pub(super) const CHECK: Check =
     Check { id: "warm_up", title: "levels were warm when they began", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
+    if level.counts.ok < ANSWERS_MIN {
+        return AtLevel::NotApplicable;
+    }
     let Some(head) = level.warming else { return AtLevel::Silent };
     let share = head.requests as f64 / level.counts.ok.max(1) as f64;
     let severity = if share > SHARE_MAX { Severity::Caution } else { Severity::Note };

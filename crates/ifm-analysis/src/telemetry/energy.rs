@@ -243,7 +243,10 @@ mod tests {
         crate::summarize(run).levels[0].energy
     }
 
-    fn with(series: &[(Quantity, &str, &dyn Fn(f64) -> f64)]) -> Option<LevelEnergy> {
+    /// What is sampled: quantity, device, and its value at a time in seconds.
+    type Sampled<'a> = (Quantity, &'a str, &'a dyn Fn(f64) -> f64);
+
+    fn with(series: &[Sampled]) -> Option<LevelEnergy> {
         let mut run = level();
         run.series = series
             .iter()

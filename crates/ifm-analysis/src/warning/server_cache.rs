@@ -38,7 +38,6 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::testing::telemetry;
     use crate::warning::CheckState;
     use crate::warning::testing::{sound_run, state};

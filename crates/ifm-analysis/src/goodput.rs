@@ -64,9 +64,9 @@ fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> bo
     let limit_ns = term.limit_ms * NS_PER_MS;
     let within = |value: Option<u64>| value.is_some_and(|value| value as f64 <= limit_ns);
     match term.metric.as_str() {
-        "ttft" => within(metrics.ttft_ns),
+        "ttft" => within(metrics.ttft_ns_from_due),
         "ttfat" => within(metrics.ttfat_ns),
-        "e2e" => within(metrics.e2e_ns),
+        "e2e" => within(metrics.e2e_ns_from_due),
         "tpot" => {
             let mut all = true;
             each_sequence(record, |sequence| {

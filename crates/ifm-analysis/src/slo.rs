@@ -210,14 +210,16 @@ impl Verdict {
     }
 }
 
-/// The population that a metric of a target refers to.
+/// The population that a metric of a target refers to. Where requests had due times, TTFT and E2E
+/// count from them: what a limit is for is how long somebody waits, not how long the client let the
+/// server work.
 pub(crate) fn population<'a>(metric: &str, latencies: &'a Latencies) -> Option<&'a Distribution> {
     match metric {
-        "ttft" => latencies.ttft_ns.as_ref(),
+        "ttft" => latencies.ttft_ns_from_due.as_ref().or(latencies.ttft_ns.as_ref()),
         "ttfat" => latencies.ttfat_ns.as_ref(),
         "itl" => latencies.gap_ns.as_ref(),
         "tpot" => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
-        "e2e" => latencies.e2e_ns.as_ref(),
+        "e2e" => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
         _ => None,
     }
 }
@@ -273,6 +275,24 @@ fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{closed_loop, run};
+
+    #[test]
+    fn a_wait_before_the_start_counts_where_requests_are_due() {
+        let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
+        run.manifest.spec.slo = parse("ttft:p50<150ms").unwrap();
+        let state = |run: &ifm_core::RunData| crate::summarize(run).levels[0].verdict.state;
+        let good = |run: &ifm_core::RunData| crate::summarize(run).levels[0].goodput.unwrap().good;
+        assert_eq!((state(&run), good(&run)), (VerdictState::Pass, 120));
+        for record in &mut run.requests {
+            // Each was due 200 ms before there was a connection for it.
+            record.start_ns += 200_000_000;
+            record.end_ns += 200_000_000;
+            record.events.at_ns.iter_mut().for_each(|at| *at += 200_000_000);
+            record.stream_end_ns = record.stream_end_ns.map(|at| at + 200_000_000);
+        }
+        assert_eq!((state(&run), good(&run)), (VerdictState::Fail, 0));
+    }
 
     fn term(metric: &str, percentile: f64, limit_ms: f64) -> SloTerm {
         SloTerm { metric: metric.to_owned(), percentile, limit_ms }

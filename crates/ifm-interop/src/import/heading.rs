@@ -190,12 +190,15 @@ fn assigned(tokens: &[Token<'_>], factors: &mut Factors) -> Option<usize> {
                 let watts = tokens
                     .get(value_at + 1)
                     .filter(|unit| factor == key::POWER_LIMIT_W && unit.is("W"));
-                let (text, count) = value_text(tokens.get(value_at..).unwrap_or_default())?;
+                // A number that is counted ends where its digits end.
+                let (text, count) = match value.number() {
+                    Some(_) if COUNTED.contains(&factor) => (value.text.replace(',', ""), 1),
+                    _ => value_text(tokens.get(value_at..).unwrap_or_default())?,
+                };
                 if at == 0 && token.text.len() == 1 && !equals {
                     return None;
                 }
                 factors.set(factor, text);
-                let _ = value;
                 return Some(value_at + count + usize::from(watts.is_some()));
             }
             (None, Some(_)) if next.is("=") && at == 0 => {
@@ -209,22 +212,24 @@ fn assigned(tokens: &[Token<'_>], factors: &mut Factors) -> Option<usize> {
     None
 }
 
+/// Settings whose values are numbers.
+const COUNTED: &[&str] = &[
+    key::CONCURRENCY,
+    key::BATCH_SIZE,
+    key::INPUT_TOKENS,
+    key::OUTPUT_TOKENS,
+    key::POWER_LIMIT_W,
+    key::TENSOR_PARALLEL,
+    key::RATE,
+    key::DEPTH_TOKENS,
+];
+
 /// Whether a number stands bare behind the name of a setting that is counted.
 fn is_plain_number(factor: &str, value: &Token<'_>, next: Option<&Token<'_>>) -> bool {
-    let counted = [
-        key::CONCURRENCY,
-        key::BATCH_SIZE,
-        key::INPUT_TOKENS,
-        key::OUTPUT_TOKENS,
-        key::POWER_LIMIT_W,
-        key::TENSOR_PARALLEL,
-        key::RATE,
-        key::DEPTH_TOKENS,
-    ];
     let unit = next.is_none_or(|next| {
         next.kind != Kind::Word || factor == key::POWER_LIMIT_W || is_user(next)
     });
-    counted.contains(&factor) && value.number().is_some() && unit
+    COUNTED.contains(&factor) && value.number().is_some() && unit
 }
 
 /// The text of a value and how many tokens it is: `32`, `max`, `Qwen/Qwen3-8B`.
@@ -317,6 +322,8 @@ mod tests {
         for (heading, expected) in [
             ("600W", "power_limit_w=600"),
             ("Power limit 450 W", "power_limit_w=450"),
+            ("power limit: 450W", "power_limit_w=450"),
+            ("input_len=1,024, c=8", "concurrency=8 input_tokens=1024"),
             ("c=32", "concurrency=32"),
             ("c=max", "concurrency=max"),
             ("100 Concurrent Requests", "concurrency=100"),

@@ -91,7 +91,6 @@ const TOPICS: &[&str] = &[
     "notes",
     "detailed",
     "overview",
-    "r1:",
 ];
 
 /// Engines, in lower case and as they are written.

@@ -121,13 +121,17 @@ fn zeros(sheet: &mut Sheet) {
     // By section: the quantities of its runs, and whether any was measured.
     let mut measured: BTreeMap<Vec<String>, BTreeMap<Quantity, bool>> = BTreeMap::new();
     for part in &sheet.parts {
+        let mut own: BTreeMap<Quantity, bool> = BTreeMap::new();
         for row in part.rows.iter().filter(|row| row.role == RowRole::Measured) {
             for figure in &row.figures {
-                for depth in 0..=part.headings.len() {
-                    let above = part.headings.iter().take(depth).cloned().collect();
-                    let seen = measured.entry(above).or_default();
-                    *seen.entry(figure.quantity.clone()).or_default() |= figure.value.is_some();
-                }
+                *own.entry(figure.quantity.clone()).or_default() |= figure.value.is_some();
+            }
+        }
+        for depth in 0..=part.headings.len() {
+            let above = part.headings.iter().take(depth).cloned().collect();
+            let seen = measured.entry(above).or_default();
+            for (quantity, any) in &own {
+                *seen.entry(quantity.clone()).or_default() |= any;
             }
         }
     }

@@ -20,6 +20,10 @@ pub struct Answers {
     pub users: UsersAnswer,
     /// How it is at the level that fits, or, if none does, at the lowest level.
     pub at: LevelAnswer,
+    /// The load with the most output for its latency: beyond it latency grows faster than output.
+    /// Kleinrock's power, throughput over mean end-to-end latency, is largest there. Absent for
+    /// fewer than three loads, and where the largest is at an end of them.
+    pub knee: Option<Load>,
     /// The checks.
     pub trust: Trust,
 }
@@ -144,7 +148,21 @@ pub(crate) fn answers(
         .map(|(_, level)| *level)
         .or(levels.first())?;
     let at = level_answer(reference, levels);
-    Some(Answers { slo: slo.clone(), users, at, trust: Trust::of(checks) })
+    let knee = knee(&by_load);
+    Some(Answers { slo: slo.clone(), users, at, knee, trust: Trust::of(checks) })
+}
+
+/// Source of the measure: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic
+/// problems in computer communications" (1979).
+fn knee(by_load: &[(Load, &LevelSummary)]) -> Option<Load> {
+    let powers: Option<Vec<f64>> = by_load
+        .iter()
+        .map(|(_, level)| Some(level.window()?.req_per_s / level.latencies.e2e_ns.as_ref()?.mean))
+        .collect();
+    let powers = powers?;
+    let (best, _) = powers.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    let is_inside = powers.len() > 2 && best > 0 && best + 1 < powers.len();
+    by_load.get(best).filter(|_| is_inside).map(|(load, _)| *load)
 }
 
 fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
@@ -230,6 +248,16 @@ mod tests {
             requests.extend(closed_loop(start, (*users, rounds), 0.0, (*ttft_ms, 10.0, 11)));
         }
         crate::summarize(&run(&users, requests)).answers.expect("levels")
+    }
+
+    #[test]
+    fn the_knee_has_the_most_output_for_its_latency() {
+        // Rate over latency: 1 user 1/0.2², 2 users 2/0.22², 4 users 4/0.3², 8 users 8/1.1².
+        let levels = [(1, 100.0), (2, 120.0), (4, 200.0), (8, 1000.0)];
+        assert_eq!(answer(&levels).knee, Some(Load::Users(4)));
+        // Where it is largest at an end it may lie beyond.
+        assert_eq!(answer(&levels[..3]).knee, None);
+        assert_eq!(answer(&levels[..2]).knee, None);
     }
 
     #[test]

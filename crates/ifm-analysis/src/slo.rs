@@ -59,7 +59,17 @@ pub enum SloError {
     },
 }
 
-/// Reads `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
+/// Targets by name. The figures of MLPerf are those of its inference rules, version 5.0, for Llama 2
+/// 70B in the server and the interactive scenario; the others are ours, to begin with.
+pub const PRESETS: [(&str, &str); 5] = [
+    ("chat", "ttft:p99<500ms,itl:p99<50ms"),
+    ("rag", "ttft:p99<2s,itl:p99<50ms"),
+    ("code", "ttft:p99<300ms,itl:p99<30ms"),
+    ("mlperf-server", "ttft:p99<2s,tpot:p99<200ms"),
+    ("mlperf-interactive", "ttft:p99<450ms,tpot:p99<40ms"),
+];
+
+/// Reads the name of one of [`PRESETS`], or `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
 /// `ttfat`, `itl`, `tpot`, `e2e`), a percentile, and a limit in `ms`, `s` or `us` (`ms` if no unit
 /// is written). `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99.
 ///
@@ -68,6 +78,10 @@ pub enum SloError {
 pub fn parse(text: &str) -> Result<SloSpec, SloError> {
     if text.len() > TEXT_MAX {
         return Err(SloError::TooLong);
+    }
+    let named = |(name, _): &&(&str, &str)| *name == text.trim();
+    if let Some((name, terms)) = PRESETS.iter().find(named) {
+        return Ok(SloSpec { name: (*name).to_owned(), ..parse(terms)? });
     }
     let compact = close_up(text);
     let terms = compact
@@ -276,6 +290,16 @@ fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
 mod tests {
     use super::*;
     use crate::testing::{closed_loop, run};
+
+    #[test]
+    fn presets_are_read_by_name() {
+        for (name, terms) in PRESETS {
+            let preset = parse(name).unwrap();
+            assert_eq!(preset.name, name);
+            assert_eq!(preset.terms, parse(terms).unwrap().terms);
+        }
+        assert!(parse("chatty").is_err());
+    }
 
     #[test]
     fn a_wait_before_the_start_counts_where_requests_are_due() {

@@ -61,7 +61,7 @@ pub(crate) fn answers(answers: &Answers, checks: &[CheckResult]) -> [Answer; 4] 
     [
         users_answer(&answers.users, &answers.slo, at.gap_label),
         one_user(at, &answers.users),
-        output(at),
+        output(at, answers.knee),
         trust(answers, checks),
     ]
 }
@@ -135,7 +135,7 @@ fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
     }
 }
 
-fn output(at: &LevelAnswer) -> Answer {
+fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     let mut parts = Vec::new();
     parts.extend(at.output_tok_per_hour.map(|rate| format!("= {} tokens/hour", number(rate))));
     parts.extend(
@@ -146,6 +146,7 @@ fn output(at: &LevelAnswer) -> Answer {
     if at.window == Some(WindowKind::Whole) {
         parts.push("over the whole level".to_owned());
     }
+    parts.extend(knee.map(|at| format!("most for its latency at {}", load_words(Some(at)))));
     parts.extend(at.joules_per_output_token.map(|joules| {
         format!("{} J/token, {} tokens/kWh", number(joules), number(tokens_per_kwh(joules)))
     }));

@@ -21,6 +21,8 @@ struct Answer<'a> {
     people: Option<People>,
     servers: Option<u64>,
     economics: Option<Economics>,
+    /// Price of all servers for an hour.
+    per_hour: Option<f64>,
     /// Joules for an output token, over all looks at the load that is inside.
     joules_per_token: Option<f64>,
 }
@@ -61,7 +63,8 @@ impl<'a> Answer<'a> {
         let rate = inside.and_then(|judged| Some(judged.summary.window()?.output_tok_per_s));
         let economics = worth.price.zip(rate).and_then(|(price, rate)| price.of(rate));
         let joules_per_token = inside.and_then(|judged| energy(judged.load, model));
-        Answer { bracket, inside, outside, people, servers, economics, joules_per_token }
+        let per_hour = worth.price.zip(servers).map(|(price, n)| price.per_hour * n as f64);
+        Answer { bracket, inside, outside, people, servers, economics, per_hour, joules_per_token }
     }
 }
 
@@ -160,6 +163,11 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
     lines.extend(answer.economics.map(|economics| {
         format!(" ● Cost          {:.4} for a million output tokens", economics.per_million_output)
     }));
+    lines.extend(
+        answer
+            .per_hour
+            .map(|per_hour| format!("                 {per_hour:.2} per hour for all servers")),
+    );
     lines.extend(answer.joules_per_token.map(|joules| {
         format!(
             " ● Energy        {joules:.3} J for an output token, {:.2} M tokens per kWh",
@@ -280,6 +288,7 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
         "cost_per_million_output_tokens",
         answer.economics.map(|economics| economics.per_million_output.into()),
     );
+    set("cost_per_hour", answer.per_hour.map(Value::from));
     set("energy_j_per_output_token", answer.joules_per_token.map(Value::from));
     set("output_tokens_per_kwh", answer.joules_per_token.map(|j| tokens_per_kwh(j).into()));
     document

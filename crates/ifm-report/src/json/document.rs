@@ -400,18 +400,26 @@ fn answers(answers: &Answers) -> Value {
         .set_known("output_tokens_per_kwh", at.joules_per_output_token.map(tokens_per_kwh))
         .set_known("share_of_best", at.share_of_best)
         .set_known("window", at.window.map(|window| window.word()));
+    let knee = answers.knee.map(|load| {
+        Object::default()
+            .set_known("users", users_of(Some(load)))
+            .set_known("req_per_s", rate_of(Some(load)))
+            .take()
+    });
     let trust = &answers.trust;
-    json!({
-        "slo": {"name": answers.slo.name, "terms": slo::words(&answers.slo)},
-        "users": fit.take(),
-        "at": level.take(),
-        "trust": {
-            "checks": trust.checks,
-            "passed": trust.passed,
-            "cautions": trust.cautions,
-            "invalid": trust.invalid,
-        },
-    })
+    let trust = json!({
+        "checks": trust.checks,
+        "passed": trust.passed,
+        "cautions": trust.cautions,
+        "invalid": trust.invalid,
+    });
+    Object::default()
+        .set("slo", json!({"name": answers.slo.name, "terms": slo::words(&answers.slo)}))
+        .set("users", fit.take())
+        .set("at", level.take())
+        .set_known("knee", knee)
+        .set("trust", trust)
+        .take()
 }
 
 /// A load as a number without its unit.

@@ -10,4 +10,7 @@ pub mod export;
 pub mod import;
 
 pub use export::{EXPORTS, Export, ExportError, Exported};
-pub use import::{ImportError, Input, Recognised, TEXT, formats, read, recognise};
+pub use import::{
+    ColumnMap, ImportError, Input, MapError, Recognised, TEXT, formats, read, read_mapped,
+    recognise,
+};

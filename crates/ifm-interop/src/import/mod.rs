@@ -15,6 +15,7 @@ mod input;
 mod json;
 mod known;
 mod llama;
+mod mapped;
 mod measure;
 mod notes;
 mod outline;
@@ -23,11 +24,13 @@ mod static_batch;
 mod statistic;
 mod terminal;
 mod text;
+mod units;
 mod yaml;
 
 pub use error::{Guess, ImportError};
 pub use head::Head;
 pub use input::Input;
+pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};
 
 use ifm_core::Sheet;
 

@@ -1,6 +1,7 @@
 //! Every file of the test data, cut and with wrong bytes: whatever comes, it is read or told.
 
 use super::data;
+use ifm_core::Sheet;
 use ifm_interop::Input;
 use std::path::{Path, PathBuf};
 
@@ -81,4 +82,32 @@ fn a_file_may_hold_wrong_bytes() {
             judge(&bytes, &format!("{}, case {case}", path.display()));
         }
     }
+}
+
+fn requests(sheet: &Sheet) -> usize {
+    sheet.parts.iter().flat_map(|part| &part.rows).map(|row| row.requests.len()).sum()
+}
+
+#[test]
+fn a_file_that_breaks_off_gives_what_was_whole() {
+    let text = std::fs::read_to_string(data("guidellm-0.8.1-failures/result.json")).unwrap();
+    // In the middle of the second benchmark's requests.
+    let second = text.rfind("\"successful\": [{").unwrap();
+    let cut = &text[..second + 20_000];
+    let sheet = ifm_interop::read(Input::new("cut.json", cut.as_bytes())).unwrap();
+    let rows = &sheet.parts[0].rows;
+    assert_eq!(rows.len(), 2);
+    assert_eq!(rows[0].requests.len(), 12);
+    assert!((1..9).contains(&rows[1].requests.len()), "{}", rows[1].requests.len());
+    assert!(sheet.remarks.iter().any(|remark| remark.text.contains("the rest of the file")));
+}
+
+#[test]
+fn a_broken_request_is_told_and_the_others_are_read() {
+    let text = std::fs::read_to_string(data("aiperf-0.13.0/profile_export.jsonl")).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines[4] = &lines[4][..lines[4].len() / 2];
+    let sheet = ifm_interop::read(Input::new("x", lines.join("\n").as_bytes())).unwrap();
+    assert_eq!(requests(&sheet), 11);
+    assert!(sheet.remarks.iter().any(|remark| remark.place.line == Some(5)));
 }

@@ -178,3 +178,40 @@ fn latency_and_throughput_tables_of_one_run_become_one_row_per_benchmark() {
     }));
     assert_ne!(last.place, Place::default());
 }
+
+#[test]
+fn several_rates_with_failures_in_one_file() {
+    let file = import("guidellm-0.8.1-failures/result.json").unwrap();
+    let csv = import("guidellm-0.8.1-failures/result.csv").unwrap();
+    let console = import("guidellm-0.8.1-failures/console.txt").unwrap();
+    for sheet in [&file, &csv, &console] {
+        assert_eq!(sheet.parts.len(), 1);
+        let rates: Vec<_> =
+            benchmarks(sheet).iter().map(|row| row.factors.get(key::RATE).unwrap()).collect();
+        assert_eq!(rates, ["5", "10"]);
+        for row in benchmarks(sheet) {
+            assert_eq!(row.factors.get(key::STRATEGY), Some("constant"));
+            // 10240 in flight at most is a limit of a rate and no load.
+            assert_eq!(row.factors.get(key::CONCURRENCY), None);
+            assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(3.0));
+            assert_eq!(row.value(&Quantity::RequestsOk, Statistic::Value), Some(9.0));
+        }
+    }
+    let row = &benchmarks(&file)[0];
+    let failed: Vec<_> = row.requests.iter().filter(|request| request.error.is_some()).collect();
+    assert_eq!((row.requests.len(), failed.len()), (12, 3));
+    assert!(failed.iter().all(|request| request.e2e_ms.is_none() && request.ttft_ms.is_none()));
+    assert!(failed[0].error.as_deref().unwrap().contains("503"));
+}
+
+#[test]
+fn reasoning_separates_the_first_token_from_the_first_of_the_answer() {
+    let csv = import("guidellm-0.8.1-reasoning/result.csv").unwrap();
+    let console = import("guidellm-0.8.1-reasoning/console.txt").unwrap();
+    for sheet in [&csv, &console] {
+        for row in benchmarks(sheet) {
+            let of = |quantity| row.value(&quantity, Statistic::Mean).unwrap();
+            assert!(of(Quantity::Ttfot) > of(Quantity::Ttft) + 30.0);
+        }
+    }
+}

@@ -1,11 +1,14 @@
 //! Real files of other tools, read and held against what is known of them.
 
+mod clients;
 mod damage;
 mod engine;
 mod guidellm;
 mod llama;
+mod mapped;
 mod notes;
 mod serving;
+mod written;
 
 use ifm_core::Sheet;
 use ifm_core::sheet::Row;

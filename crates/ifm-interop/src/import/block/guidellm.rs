@@ -7,7 +7,7 @@ use super::super::Recognised;
 use super::super::format::guidellm::words;
 use super::super::text::{Line, Text};
 use super::spans::{cells, columns, is_rule, spread};
-use super::{Block, Found};
+use super::{Block, Found, joining};
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
     Statistic, Unit,
@@ -22,8 +22,6 @@ const TOOL: &str = "guidellm";
 const LINES_MAX: usize = 10_000;
 /// Lines between a title and its table.
 const TITLE_LINES: u32 = 3;
-/// Where a part keeps the titles of the tables it came from.
-const TABLES: &str = "tables";
 
 impl Block for Guidellm {
     fn about(&self) -> Recognised {
@@ -64,14 +62,7 @@ impl Block for Guidellm {
     }
 
     fn join(&self, parts: &mut Vec<Part>, remarks: &mut Vec<Remark>) {
-        let mut joined: Vec<Part> = Vec::new();
-        for part in parts.drain(..) {
-            match joined.last_mut() {
-                Some(last) if are_of_one_run(last, &part) => merge(last, part, remarks),
-                _ => joined.push(part),
-            }
-        }
-        *parts = joined;
+        joining::join(TOOL, parts, remarks);
     }
 }
 
@@ -122,7 +113,7 @@ impl Table {
             factors: Factors::default(),
             rows,
             unknown: Map::from_iter([(
-                TABLES.to_owned(),
+                joining::TABLES.to_owned(),
                 Value::from(vec![name(title, &columns)]),
             )]),
         })
@@ -245,41 +236,4 @@ fn plain(words: &str) -> Option<(Quantity, Unit)> {
         () if has("total tok") && has("per req") => (Quantity::TotalTokens, Unit::Count),
         () => return None,
     })
-}
-
-/// Whether two parts are tables of one run: the same strategies in the same order, and no table
-/// that stands in both.
-fn are_of_one_run(one: &Part, other: &Part) -> bool {
-    let guidellm = |part: &Part| part.tool.as_deref() == Some(TOOL);
-    let labels = |part: &Part| part.rows.iter().map(|row| row.label.clone()).collect::<Vec<_>>();
-    let tables = |part: &Part| match part.unknown.get(TABLES) {
-        Some(Value::Array(tables)) => tables.clone(),
-        _ => Vec::new(),
-    };
-    guidellm(one)
-        && guidellm(other)
-        && labels(one) == labels(other)
-        && !tables(other).iter().any(|table| tables(one).contains(table))
-}
-
-fn merge(into: &mut Part, part: Part, remarks: &mut Vec<Remark>) {
-    remarks.push(Remark {
-        kind: RemarkKind::Assumed,
-        place: part.place.clone(),
-        text: format!(
-            "this table and the one on line {} are of one run: the same strategies in the same order",
-            into.place.line.unwrap_or_default()
-        ),
-    });
-    if let (Some(Value::Array(tables)), Some(Value::Array(more))) =
-        (into.unknown.get_mut(TABLES), part.unknown.get(TABLES))
-    {
-        tables.extend(more.iter().cloned());
-    }
-    let shared = into.headings.iter().zip(&part.headings).take_while(|(a, b)| a == b).count();
-    into.headings.truncate(shared);
-    for (row, more) in into.rows.iter_mut().zip(part.rows) {
-        row.figures.extend(more.figures);
-        row.unknown.extend(more.unknown);
-    }
 }

@@ -2,8 +2,12 @@
 //!
 //! A block may stand alone in a file or among headings and prose.
 
+mod aiperf;
 mod attention;
+mod boxes;
 mod guidellm;
+mod inference_benchmarker;
+mod joining;
 mod llama;
 mod serving;
 mod sglang_batch;
@@ -46,4 +50,6 @@ pub(crate) const BLOCKS: &[&dyn Block] = &[
     &llama::LlamaBatched,
     &attention::Attention,
     &sglang_batch::SglangBatch,
+    &aiperf::Aiperf,
+    &inference_benchmarker::InferenceBenchmarker,
 ];

@@ -5,9 +5,14 @@ use super::super::error::ImportError;
 use super::super::json::pieces::{self, End, Piece};
 use super::super::{Input, Recognised};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Row, Source};
+use ifm_core::sheet::{
+    Factors, Part, PartKind, Place, Remark, RemarkKind, Row, SheetRequest, Source,
+};
 use serde_json::Map;
 use std::io::{self, BufRead, Read};
+
+/// Remarks that are kept while a file is gone through.
+const SKIPPED_MAX: usize = 1_000;
 
 /// A file that was gone through.
 pub(super) struct Gone {
@@ -89,9 +94,26 @@ pub(super) fn skipped(line: u32, reason: &str) -> Remark {
     Remark { kind: RemarkKind::Skipped, place: Place::line(line), text: reason.to_owned() }
 }
 
+/// Tells what was not read; of very much only the beginning.
+pub(super) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
+    match remarks.len() {
+        length if length < SKIPPED_MAX => remarks.push(skipped(line, reason)),
+        SKIPPED_MAX => remarks.push(skipped(line, "from here on more that is not listed")),
+        _ => {}
+    }
+}
+
 /// A remark about something that stands in the file and in no sheet.
 pub(super) fn lost(pointer: impl Into<String>, what: &str) -> Remark {
     Remark { kind: RemarkKind::Lost, place: Place::pointer(pointer), text: what.to_owned() }
+}
+
+/// Counts starts from the first of them.
+pub(super) fn from_first_start(requests: &mut [SheetRequest]) {
+    let first = requests.iter().filter_map(|request| request.start_s).reduce(f64::min);
+    for request in requests {
+        request.start_s = request.start_s.zip(first).map(|(start, first)| start - first);
+    }
 }
 
 /// A reader that counts what went through.

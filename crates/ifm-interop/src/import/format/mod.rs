@@ -1,11 +1,19 @@
 //! Files with fields (JSON, JSON Lines, CSV, SQL, YAML), one file here for each tool.
 
+pub(super) mod aiperf;
 mod collect;
+mod genai_bench;
 pub(super) mod guidellm;
+pub(super) mod inference_benchmarker;
+mod inference_perf;
 mod inference_x;
+mod k6;
 mod llama_batched;
 mod llama_bench;
 mod llm_d;
+mod llmperf;
+mod oha;
+mod perf_analyzer;
 pub(crate) mod records;
 mod sglang_batch;
 mod sglang_serve;
@@ -53,6 +61,18 @@ pub(crate) const FORMATS: &[&dyn Format] = &[
     &vllm_sweep::VllmSweepFailure,
     &inference_x::InferenceX,
     &llm_d::LlmD,
+    &aiperf::Aiperf,
+    &aiperf::records::AiperfRecords,
+    &aiperf::csv::AiperfCsv,
+    &genai_bench::GenaiBench,
+    &inference_perf::InferencePerf,
+    &inference_perf::InferencePerfRequests,
+    &inference_benchmarker::InferenceBenchmarker,
+    &llmperf::Llmperf,
+    &llmperf::LlmperfRequests,
+    &oha::Oha,
+    &k6::K6,
+    &perf_analyzer::PerfAnalyzer,
 ];
 
 /// The format of a file, if one is known.

@@ -2,6 +2,7 @@
 
 mod fault;
 mod field;
+pub(crate) mod lines;
 pub(crate) mod pieces;
 mod reader;
 

@@ -102,12 +102,17 @@ fn settings(benchmark: &Map<String, Value>, row: &mut Row) {
     let own = |path: &[&str]| {
         ["config", "args"].iter().find_map(|top| json::word(deep(benchmark.get(*top), path)))
     };
-    let streams = own(&["strategy", "streams"]).or_else(|| own(&["strategy", "max_concurrency"]));
+    let strategy = own(&["strategy", "type_"]);
+    // Of a rate it is a limit that is never meant to be reached.
+    let limited = matches!(strategy.as_deref(), Some("concurrent" | "throughput"));
+    let streams = own(&["strategy", "streams"])
+        .or_else(|| own(&["strategy", "max_concurrency"]))
+        .filter(|_| limited);
     let prompts = own(&["constraints", "max_requests", "args", "count"])
         .or_else(|| own(&["constraints", "max_requests", "max_num"]))
         .or_else(|| own(&["max_number"]));
     for (factor, word) in [
-        (key::STRATEGY, own(&["strategy", "type_"])),
+        (key::STRATEGY, strategy),
         (key::RATE, own(&["strategy", "rate"])),
         (key::CONCURRENCY, streams),
         (key::REQUESTS, prompts),

@@ -112,7 +112,7 @@ fn rows(reader: &mut dyn io::BufRead) -> io::Result<(Vec<Row>, Vec<Remark>)> {
             true => rows.push(row(&columns, &cells(&record), line, &mut remarks)),
             false => {
                 let reason = format!("{} cells for {} columns", record.len(), columns.len());
-                remarks.push(collect::skipped(line, &reason));
+                collect::skip(&mut remarks, line, &reason);
             }
         }
     }

@@ -93,11 +93,11 @@ fn read(about: Recognised, input: &mut Input<'_>) -> Result<Sheet, ImportError> 
                     remarks.push(collect::skipped(piece.line, reason));
                 }
             }
-            Err((line, reason)) => remarks.push(collect::skipped(line, &reason)),
+            Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
         },
         None => match piece.value::<Map<String, Value>>() {
             Ok(object) => rest = object,
-            Err((line, reason)) => remarks.push(collect::skipped(line, &reason)),
+            Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
         },
     };
     let read = collect::pieces(input, PATHS, &mut take)?;

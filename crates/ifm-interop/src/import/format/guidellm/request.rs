@@ -55,17 +55,14 @@ impl Requests {
                 self.texts |= wire.output.0.as_deref().is_some_and(|text| !text.is_empty());
                 self.requests.push(request(wire, status));
             }
-            Err((line, reason)) => remarks.push(collect::skipped(line, &reason)),
+            Err((line, reason)) => collect::skip(remarks, line, &reason),
         }
     }
 
     /// Puts the requests into their benchmark's row, with starts from the first of them.
     pub fn finish(&mut self, mut row: Row) -> Row {
         let mut requests = std::mem::take(&mut self.requests);
-        let origin = requests.iter().filter_map(|request| request.start_s).reduce(f64::min);
-        for request in &mut requests {
-            request.start_s = request.start_s.zip(origin).map(|(start, origin)| start - origin);
-        }
+        collect::from_first_start(&mut requests);
         row.requests = requests;
         row
     }

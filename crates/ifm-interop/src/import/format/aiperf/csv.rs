@@ -1,0 +1,162 @@
+//! AIPerf's and genai-perf's CSV: a block of distributions, a block of single values, and, where a
+//! GPU was watched, a block of its telemetry. Each begins with its own header.
+
+use super::super::super::error::ImportError;
+use super::super::super::statistic::{self, Measure};
+use super::super::super::{Head, Input, Likeness, Recognised, units};
+use super::super::{Format, collect};
+use super::words;
+use ifm_core::Sheet;
+use ifm_core::sheet::{
+    Figure, Part, PartKind, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, Unit, key,
+};
+use serde_json::Value;
+use std::io;
+
+pub(in super::super) struct AiperfCsv;
+
+const ABOUT: Recognised = Recognised { id: "aiperf-csv", title: "AIPerf or genai-perf, CSV" };
+
+impl Format for AiperfCsv {
+    fn about(&self) -> Recognised {
+        ABOUT
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        let text = head.text();
+        let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
+        match first.starts_with("Metric,avg") || first.starts_with("Metric,Value") {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+        let (gone, read) = collect::counted(&mut input, blocks)?;
+        if read.row.figures.is_empty() {
+            return Err(gone.broken(ABOUT.title, "no metric below its header", read.remarks));
+        }
+        let genai_perf = !read.keyed.iter().any(|name| name == "std");
+        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, vec![read.row]);
+        let tool = if genai_perf { "genai-perf" } else { "aiperf" };
+        sheet.source.tool = Some(tool.to_owned());
+        sheet.remarks.extend(read.remarks);
+        if let Some(first) = read.gpus.first() {
+            let place = first.place.clone();
+            let part = sheet.parts.first().cloned();
+            sheet.parts.extend(part.map(|part| Part {
+                kind: PartKind::Other,
+                place,
+                rows: read.gpus,
+                ..part
+            }));
+        }
+        Ok(sheet)
+    }
+}
+
+/// What the blocks hold.
+struct Blocks {
+    row: Row,
+    gpus: Vec<Row>,
+    remarks: Vec<Remark>,
+    /// Names of the statistics of the first block.
+    keyed: Vec<String>,
+}
+
+fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
+    let records = ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(reader);
+    let mut header: Vec<String> = Vec::new();
+    let mut read = Blocks {
+        row: Row::new(RowRole::Measured, Place::line(1)),
+        gpus: Vec::new(),
+        remarks: Vec::new(),
+        keyed: Vec::new(),
+    };
+    for record in records.into_byte_records() {
+        let record = record?;
+        let line = record.position().map_or(0, ::csv::Position::line);
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        let cells: Vec<String> =
+            record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect();
+        match cells.first().map(String::as_str) {
+            Some("Metric" | "Endpoint") => {
+                header = cells;
+                if read.keyed.is_empty() {
+                    read.keyed.clone_from(&header);
+                }
+            }
+            _ if cells.len() != header.len() => {
+                let reason = format!("{} cells for {} columns", cells.len(), header.len());
+                collect::skip(&mut read.remarks, line, &reason);
+            }
+            _ if header.first().is_some_and(|name| name == "Endpoint") => {
+                read.gpus.push(gpu(&header, &cells, line));
+            }
+            _ => metric(&header, &cells, line, &mut read.row),
+        }
+    }
+    Ok(read)
+}
+
+/// A line of a metric.
+fn metric(header: &[String], cells: &[String], line: u32, row: &mut Row) {
+    let Some((label, cells)) = cells.split_first() else { return };
+    let (name, unit) = units::split(label);
+    let whole = header.get(1).is_some_and(|name| name == "Value");
+    let (quantity, single) = words::quantity(&words::tag(name), whole);
+    let definition = words::definition(&quantity);
+    let unit = unit.unwrap_or(Unit::Count);
+    let measure = Measure {
+        quantity,
+        unit,
+        definition: &|_| definition.clone(),
+        std: StdKind::Population,
+        pointer: String::new(),
+    };
+    for (column, cell) in header.iter().skip(1).zip(cells) {
+        let statistic = single.or_else(|| statistic::statistic(column, measure.std));
+        if let (Some(statistic), Some((value, printed, _))) = (statistic, units::printed(cell)) {
+            let mut figure = measure.figure(statistic, value).as_printed(printed);
+            figure.place =
+                Some(Place { line: Some(line), pointer: Some(format!("{label} / {column}")) });
+            row.figures.push(figure);
+        } else if !cell.is_empty() {
+            row.unknown.insert(format!("{label} / {column}"), Value::from(cell.as_str()));
+        }
+    }
+}
+
+/// A line of a GPU's telemetry.
+fn gpu(header: &[String], cells: &[String], line: u32) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::line(line));
+    let metric = header.iter().position(|name| name == "Metric").and_then(|at| cells.get(at));
+    let (name, unit) = metric.map(|metric| units::split(metric)).unwrap_or_default();
+    let quantity = match words::tag(name) {
+        tag if tag.contains("power_usage") => Quantity::Power,
+        tag if tag.contains("energy") => Quantity::Energy,
+        tag if tag.contains("memory_used") => Quantity::Memory,
+        tag => Quantity::Other(tag),
+    };
+    row.label = metric.cloned();
+    for (column, cell) in header.iter().zip(cells) {
+        let number = statistic::statistic(column, StdKind::Population).zip(units::printed(cell));
+        match (number, column.as_str()) {
+            (Some((statistic, (value, printed, _))), _) => {
+                let unit = match statistic {
+                    Statistic::Count => Unit::Count,
+                    _ => unit.clone().unwrap_or(Unit::Other(String::new())),
+                };
+                let mut figure =
+                    Figure::new(quantity.clone(), statistic, value, unit).as_printed(printed);
+                figure.place = Some(Place { line: Some(line), pointer: Some(column.clone()) });
+                row.figures.push(figure);
+            }
+            (None, "GPU_Name" | "GPU Name") => row.factors.set(key::GPU, cell),
+            (None, "Metric") => {}
+            (None, name) if !cell.is_empty() => row.factors.set(name, cell),
+            (None, _) => {}
+        }
+    }
+    row
+}

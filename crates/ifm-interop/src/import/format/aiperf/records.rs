@@ -1,0 +1,185 @@
+//! AIPerf's records of single requests, `profile_export.jsonl`: one line each, failed ones with
+//! their error. A phase that warms up is a row of its own.
+
+use super::super::super::error::ImportError;
+use super::super::super::json::{self, Number, Word};
+use super::super::super::units;
+use super::super::super::{Head, Input, Likeness, Recognised};
+use super::super::{Format, collect};
+use ifm_core::Sheet;
+use ifm_core::sheet::{PartKind, Place, Row, RowRole, SheetRequest};
+use serde::Deserialize;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+pub(in super::super) struct AiperfRecords;
+
+const ABOUT: Recognised = Recognised { id: "aiperf-records", title: "AIPerf, single requests" };
+const MARKS: &[&str] = &["metadata", "metrics", "benchmark_phase", "request_start_ns"];
+
+#[derive(Debug, Deserialize)]
+struct Wire {
+    metadata: Metadata,
+    #[serde(default)]
+    metrics: Metrics,
+    #[serde(default)]
+    error: Option<Failure>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metadata {
+    request_start_ns: Number,
+    benchmark_phase: Word,
+    was_cancelled: Option<bool>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metrics {
+    time_to_first_token: Metric,
+    request_latency: Metric,
+    input_sequence_length: Metric,
+    /// Prompt tokens of a request that failed.
+    error_isl: Metric,
+    output_sequence_length: Metric,
+    inter_chunk_latency: Metric,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Metric {
+    value: Value,
+    unit: Word,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Failure {
+    code: Word,
+    r#type: Word,
+    message: Word,
+}
+
+impl Metric {
+    fn number(&self) -> Option<f64> {
+        json::number(Some(&self.value))
+    }
+
+    fn count(&self) -> Option<u64> {
+        json::count(Some(&self.value))
+    }
+
+    /// What one of its unit is in ms.
+    fn factor(&self) -> Option<f64> {
+        units::unit(self.unit.0.as_deref()?)?.factor()
+    }
+
+    fn ms(&self) -> Option<f64> {
+        Some(self.number()? * self.factor()?)
+    }
+}
+
+impl Format for AiperfRecords {
+    fn about(&self) -> Recognised {
+        ABOUT
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        match head.is_json() && head.has_keys(&["metadata", "metrics", "request_start_ns"]) {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        MARKS
+    }
+
+    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+        let mut phases: BTreeMap<String, Phase> = BTreeMap::new();
+        let mut remarks = Vec::new();
+        let (gone, ()) = collect::counted(&mut input, |reader| {
+            json::lines::read::<Wire>(reader, |line, wire| match wire {
+                Ok(wire) => {
+                    let phase = wire.metadata.benchmark_phase.0.clone().unwrap_or_default();
+                    phases.entry(phase).or_insert_with(|| Phase::begin(line)).take(wire);
+                }
+                Err(reason) => collect::skip(&mut remarks, line, &reason),
+            })
+        })?;
+        if phases.is_empty() {
+            return Err(gone.broken(ABOUT.title, "no request in it", remarks));
+        }
+        let mut rows: Vec<Row> = phases.into_iter().map(|(name, phase)| phase.row(name)).collect();
+        rows.sort_by_key(|row| row.place.line);
+        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
+        sheet.source.tool = Some("aiperf".to_owned());
+        sheet.remarks.push(collect::lost("", "metrics of the exchange are not kept per request"));
+        sheet.remarks.extend(remarks);
+        Ok(sheet)
+    }
+}
+
+/// The requests of a phase.
+struct Phase {
+    line: u32,
+    requests: Vec<SheetRequest>,
+}
+
+impl Phase {
+    fn begin(line: u32) -> Phase {
+        Phase { line, requests: Vec::new() }
+    }
+
+    fn take(&mut self, wire: Wire) {
+        self.requests.push(request(&wire));
+    }
+
+    fn row(self, name: String) -> Row {
+        let mut row = Row::new(RowRole::Measured, Place::line(self.line));
+        row.label = Some(name).filter(|name| !name.is_empty() && name != "profiling");
+        row.requests = self.requests;
+        collect::from_first_start(&mut row.requests);
+        row
+    }
+}
+
+fn request(wire: &Wire) -> SheetRequest {
+    let metrics = &wire.metrics;
+    let cancelled = (wire.metadata.was_cancelled == Some(true)).then(|| "cancelled".to_owned());
+    let error = wire.error.as_ref().map(Failure::text).or(cancelled);
+    let start_s = wire.metadata.request_start_ns.0.map(|ns| ns / 1e9);
+    let input_tokens = metrics.input_sequence_length.count().or(metrics.error_isl.count());
+    if error.is_some() {
+        return SheetRequest { start_s, input_tokens, error, ..SheetRequest::default() };
+    }
+    let gaps = metrics.inter_chunk_latency.value.as_array();
+    let gaps = gaps.zip(metrics.inter_chunk_latency.factor()).map(|(gaps, factor)| {
+        let lengths = gaps.iter().filter_map(|gap| json::number(Some(gap)));
+        lengths.map(|gap| gap * factor).collect::<Vec<f64>>()
+    });
+    SheetRequest {
+        start_s,
+        client_queue_ms: None,
+        ttft_ms: metrics.time_to_first_token.ms(),
+        e2e_ms: metrics.request_latency.ms(),
+        gaps: gaps.as_ref().and_then(|gaps| u32::try_from(gaps.len()).ok()),
+        gaps_sum_ms: gaps.as_ref().map(|gaps| gaps.iter().sum()),
+        gap_max_ms: gaps.and_then(|gaps| gaps.into_iter().reduce(f64::max)),
+        input_tokens,
+        output_tokens: metrics.output_sequence_length.count(),
+        error: None,
+    }
+}
+
+impl Failure {
+    fn text(&self) -> String {
+        let words = [&self.code.0, &self.r#type.0, &self.message.0];
+        let words: Vec<&str> = words.into_iter().flatten().map(String::as_str).collect();
+        match words.is_empty() {
+            true => "failed".to_owned(),
+            false => words.join(" "),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! k6: the end-of-test summary, as `--summary-export` writes it (statistics beside each other) and
+//! as `handleSummary` gets it (statistics in `values`). It knows no tokens.
+//!
+//! `http_req_failed` counts what is true: its `passes` are the requests that failed.
+
+use super::super::error::ImportError;
+use super::super::statistic::{Measure, different};
+use super::super::{Head, Input, Likeness, Recognised, json};
+use super::{Format, collect};
+use ifm_core::Sheet;
+use ifm_core::sheet::{
+    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
+};
+use serde_json::{Map, Value};
+
+pub(super) struct K6;
+
+const ABOUT: Recognised = Recognised { id: "k6", title: "k6, summary" };
+const MARKS: &[&str] = &["metrics", "root_group", "http_req_duration", "http_reqs"];
+
+impl Format for K6 {
+    fn about(&self) -> Recognised {
+        ABOUT
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        let own = head.has_keys(&["http_req_duration"]) || head.has_keys(&["http_reqs"]);
+        match head.is_json() && head.has_keys(&["metrics"]) && own {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        MARKS
+    }
+
+    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+        let (mut rows, mut remarks) = (Vec::new(), Vec::new());
+        let gone = collect::pieces(&mut input, &[], &mut |piece| match piece
+            .value::<Map<String, Value>>()
+        {
+            Ok(object) => rows.push(row(object)),
+            Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
+        })?;
+        if rows.is_empty() {
+            return Err(gone.broken(ABOUT.title, "no metrics in it", remarks));
+        }
+        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
+        sheet.source.tool = Some("k6".to_owned());
+        sheet.remarks.extend(remarks);
+        Ok(sheet)
+    }
+}
+
+fn row(mut object: Map<String, Value>) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::pointer(""));
+    if let Some(duration) =
+        json::number(object.get("state").and_then(|state| state.get("testRunDurationMs")))
+    {
+        row.figures.push(
+            Figure::new(Quantity::Duration, Statistic::Value, duration, Unit::Ms)
+                .defined(different("the whole test, with ramps and set-up")),
+        );
+    }
+    if let Some(Value::Object(metrics)) = object.get_mut("metrics") {
+        let names: Vec<String> = metrics.keys().cloned().collect();
+        for name in names {
+            let Some(Value::Object(metric)) = metrics.get_mut(&name) else { continue };
+            let nested = metric.contains_key("values");
+            let is_time = metric.get("contains").and_then(Value::as_str) == Some("time");
+            let values = match nested {
+                true => metric.get_mut("values").and_then(Value::as_object_mut),
+                false => Some(metric),
+            };
+            let pointer = format!("/metrics/{name}{}", if nested { "/values" } else { "" });
+            if let Some(values) = values {
+                take(&name, is_time, values, &pointer, &mut row);
+            }
+        }
+    }
+    row.unknown = object;
+    row
+}
+
+fn take(name: &str, is_time: bool, values: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
+    let mut whole = |field: &str, quantity: Quantity, unit: Unit, row: &mut Row| {
+        let Some(value) = json::number(values.get(field)) else { return };
+        values.remove(field);
+        let mut figure = Figure::new(quantity, Statistic::Value, value, unit);
+        figure.definition = Definition::Same;
+        figure.place = Some(Place::pointer(format!("{pointer}/{field}")));
+        row.figures.push(figure);
+    };
+    match name {
+        "http_reqs" => {
+            whole("count", Quantity::Requests, Unit::Count, row);
+            whole("rate", Quantity::RequestRate, Unit::PerS, row);
+        }
+        "http_req_failed" => {
+            whole("passes", Quantity::RequestsFailed, Unit::Count, row);
+            whole("fails", Quantity::RequestsOk, Unit::Count, row);
+            whole("value", Quantity::ErrorRate, Unit::One, row);
+            whole("rate", Quantity::ErrorRate, Unit::One, row);
+        }
+        "vus" => {
+            if let Some(users) = json::word(values.get("max")) {
+                row.factors.set(key::CONCURRENCY, users);
+            }
+        }
+        _ => {
+            let (quantity, definition) = match name {
+                "http_req_duration" => (
+                    Quantity::E2e,
+                    different(
+                        "sending, waiting and receiving of the whole response, without connection set-up",
+                    ),
+                ),
+                other => (Quantity::Other(other.to_owned()), Definition::Unstated),
+            };
+            // Trends have percentiles and a mean; counters and gauges stay as they are.
+            if !values.contains_key("avg") {
+                return;
+            }
+            let time = is_time || name.starts_with("http_req_") || name == "iteration_duration";
+            let unit = if time { Unit::Ms } else { Unit::Other(String::new()) };
+            let definition = &|_| definition.clone();
+            let (std, pointer) = (StdKind::Unknown, pointer.to_owned());
+            Measure { quantity, unit, definition, std, pointer }.take(values, &mut row.figures);
+        }
+    }
+}

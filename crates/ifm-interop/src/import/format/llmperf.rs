@@ -1,0 +1,198 @@
+//! llmperf: a summary of flat names (`results_ttft_s_quantiles_p99`), and the records of single
+//! requests. Seconds throughout; deviations are those of a sample (pandas).
+
+use super::super::error::ImportError;
+use super::super::json::{Number, Word};
+use super::super::statistic::{different, statistic};
+use super::super::{Head, Input, Likeness, Recognised, json};
+use super::{Format, collect};
+use ifm_core::Sheet;
+use ifm_core::sheet::{
+    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Statistic, StdKind,
+    Unit, key,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+pub(super) struct Llmperf;
+pub(super) struct LlmperfRequests;
+
+const SUMMARY: Recognised = Recognised { id: "llmperf", title: "llmperf, summary" };
+const REQUESTS: Recognised =
+    Recognised { id: "llmperf-requests", title: "llmperf, single requests" };
+const MARKS: &[&str] =
+    &["results_ttft_s_mean", "results_num_requests_started", "num_concurrent_requests"];
+
+impl Format for Llmperf {
+    fn about(&self) -> Recognised {
+        SUMMARY
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        let own = head.keys().iter().any(|key| key.starts_with("results_ttft_s_"));
+        match head.is_json() && own {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        MARKS
+    }
+
+    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+        let (mut rows, mut remarks) = (Vec::new(), Vec::new());
+        let gone = collect::pieces(&mut input, &[], &mut |piece| match piece
+            .value::<Map<String, Value>>()
+        {
+            Ok(object) => rows.push(row(object)),
+            Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
+        })?;
+        if rows.is_empty() {
+            return Err(gone.broken(SUMMARY.title, "no summary in it", remarks));
+        }
+        let mut sheet = collect::sheet(SUMMARY, &gone, PartKind::Serving, rows);
+        sheet.source.tool = Some("llmperf".to_owned());
+        sheet.remarks.extend(remarks);
+        Ok(sheet)
+    }
+}
+
+fn row(mut object: Map<String, Value>) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::pointer(""));
+    for (name, factor) in [
+        ("model", key::MODEL),
+        ("num_concurrent_requests", key::CONCURRENCY),
+        ("mean_input_tokens", key::INPUT_TOKENS),
+        ("mean_output_tokens", key::OUTPUT_TOKENS),
+    ] {
+        if let Some(word) = json::word(object.remove(name).as_ref()) {
+            row.factors.set(factor, word);
+        }
+    }
+    let names: Vec<String> = object.keys().cloned().collect();
+    for name in names {
+        let Some(value) = json::number(object.get(&name)) else { continue };
+        let Some((quantity, statistic, unit)) =
+            name.strip_prefix("results_").and_then(|rest| whole(rest).or_else(|| latency(rest)))
+        else {
+            continue;
+        };
+        object.remove(&name);
+        let definition = definition(&quantity);
+        let mut figure = Figure::new(quantity, statistic, value, unit).defined(definition);
+        figure.place = Some(Place::pointer(format!("/{name}")));
+        row.figures.push(figure);
+    }
+    row.unknown = object;
+    row
+}
+
+fn definition(quantity: &Quantity) -> Definition {
+    match quantity {
+        Quantity::Itl => different(
+            "one mean per request, the time to the first token among the gaps, by its pieces",
+        ),
+        Quantity::InputTokens | Quantity::OutputTokens => {
+            different("counted by one tokenizer of the client, whatever the model")
+        }
+        Quantity::OutputRate => different("tokens by one tokenizer of the client"),
+        Quantity::UserRate => different("tokens by the end-to-end time: the first token is in it"),
+        Quantity::Ttft | Quantity::E2e => different("connection set-up is in it"),
+        _ => Definition::Same,
+    }
+}
+
+fn whole(name: &str) -> Option<(Quantity, Statistic, Unit)> {
+    let (quantity, unit) = match name {
+        "num_requests_started" => (Quantity::Requests, Unit::Count),
+        "num_completed_requests" => (Quantity::RequestsOk, Unit::Count),
+        "number_errors" => (Quantity::RequestsFailed, Unit::Count),
+        "error_rate" => (Quantity::ErrorRate, Unit::One),
+        "mean_output_throughput_token_per_s" => (Quantity::OutputRate, Unit::PerS),
+        "num_completed_requests_per_min" => (Quantity::RequestRate, Unit::PerMin),
+        _ => return None,
+    };
+    Some((quantity, Statistic::Value, unit))
+}
+
+/// `ttft_s_quantiles_p99`, `ttft_s_mean`.
+fn latency(name: &str) -> Option<(Quantity, Statistic, Unit)> {
+    let (metric, word) = match name.split_once("_quantiles_") {
+        Some(parts) => parts,
+        None => name.rsplit_once('_')?,
+    };
+    let (quantity, unit) = match metric {
+        "ttft_s" => (Quantity::Ttft, Unit::S),
+        "inter_token_latency_s" => (Quantity::Itl, Unit::S),
+        "end_to_end_latency_s" => (Quantity::E2e, Unit::S),
+        "request_output_throughput_token_per_s" => (Quantity::UserRate, Unit::PerS),
+        "number_input_tokens" => (Quantity::InputTokens, Unit::Count),
+        "number_output_tokens" => (Quantity::OutputTokens, Unit::Count),
+        _ => return None,
+    };
+    Some((quantity, statistic(word, StdKind::Sample)?, unit))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Wire {
+    error_code: Word,
+    error_msg: Word,
+    ttft_s: Number,
+    end_to_end_latency_s: Number,
+    number_input_tokens: Number,
+    number_output_tokens: Number,
+}
+
+impl Format for LlmperfRequests {
+    fn about(&self) -> Recognised {
+        REQUESTS
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        match head.is_json() && head.has_keys(&["ttft_s", "end_to_end_latency_s"]) {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+        let mut row = Row::new(RowRole::Measured, Place::pointer(""));
+        let mut remarks = Vec::new();
+        let gone = collect::pieces(&mut input, &["/*"], &mut |piece| {
+            // What remains of the array is empty.
+            if piece.cut.is_none() {
+                return;
+            }
+            match piece.value::<Wire>() {
+                Ok(wire) => row.requests.push(request(wire)),
+                Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
+            }
+        })?;
+        if row.requests.is_empty() {
+            return Err(gone.broken(REQUESTS.title, "no request in it", remarks));
+        }
+        let mut sheet = collect::sheet(REQUESTS, &gone, PartKind::Serving, vec![row]);
+        sheet.source.tool = Some("llmperf".to_owned());
+        sheet.remarks.extend(remarks);
+        Ok(sheet)
+    }
+}
+
+fn request(wire: Wire) -> SheetRequest {
+    let message = wire.error_msg.0.filter(|message| !message.is_empty());
+    let error = match (wire.error_code.0, message) {
+        (Some(code), Some(message)) => Some(format!("{code} {message}")),
+        (code, message) => code.or(message),
+    };
+    let ms = |time: Number| time.positive().filter(|_| error.is_none()).map(|time| time * 1e3);
+    SheetRequest {
+        ttft_ms: ms(wire.ttft_s),
+        e2e_ms: ms(wire.end_to_end_latency_s),
+        input_tokens: wire.number_input_tokens.count(),
+        output_tokens: wire.number_output_tokens.count().filter(|_| error.is_none()),
+        error,
+        ..SheetRequest::default()
+    }
+}

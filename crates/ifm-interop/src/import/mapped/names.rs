@@ -1,0 +1,149 @@
+//! Names that a column can be mapped to.
+//!
+//! A figure is named by its quantity and unit, with the statistic before or behind: `ttft_ms`,
+//! `p99_ttft_ms`, `ttft_ms_p99`, `mean_itl_us`. Without one it is the one value there is.
+
+use super::super::statistic::statistic;
+use ifm_core::sheet::{Quantity, Statistic, StdKind, Unit, key};
+
+/// What a column is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Target {
+    /// A measured number.
+    Figure(Quantity, Statistic, Unit),
+    /// Something that was set.
+    Factor(String),
+    /// The row's name.
+    Label,
+}
+
+/// Times; their unit, `ns`, `us`, `ms` or `s`, stands behind.
+const TIMES: &[(&str, &str, Quantity)] = &[
+    ("ttft", "ttft_ms", Quantity::Ttft),
+    ("ttfot", "ttfot_ms", Quantity::Ttfot),
+    ("itl", "itl_ms", Quantity::Itl),
+    ("tpot", "tpot_ms", Quantity::Tpot),
+    ("e2e", "e2e_ms", Quantity::E2e),
+    ("client_queue", "client_queue_ms", Quantity::ClientQueue),
+    ("prefill_time", "prefill_time_ms", Quantity::PrefillTime),
+    ("kernel_time", "kernel_time_ms", Quantity::KernelTime),
+    ("duration", "duration_s", Quantity::Duration),
+];
+
+/// Other figures.
+const FIGURES: &[(&str, Quantity, Unit)] = &[
+    ("requests_per_s", Quantity::RequestRate, Unit::PerS),
+    ("goodput_requests_per_s", Quantity::Goodput, Unit::PerS),
+    ("input_tokens_per_s", Quantity::InputRate, Unit::PerS),
+    ("output_tokens_per_s", Quantity::OutputRate, Unit::PerS),
+    ("total_tokens_per_s", Quantity::TotalRate, Unit::PerS),
+    ("user_tokens_per_s", Quantity::UserRate, Unit::PerS),
+    ("prefill_tokens_per_s", Quantity::PrefillRate, Unit::PerS),
+    ("decode_tokens_per_s", Quantity::DecodeRate, Unit::PerS),
+    ("in_flight", Quantity::InFlight, Unit::Count),
+    ("requests_sent", Quantity::Requests, Unit::Count),
+    ("requests_ok", Quantity::RequestsOk, Unit::Count),
+    ("requests_failed", Quantity::RequestsFailed, Unit::Count),
+    ("input_tokens_total", Quantity::InputTokens, Unit::Count),
+    ("output_tokens_total", Quantity::OutputTokens, Unit::Count),
+    ("error_rate", Quantity::ErrorRate, Unit::One),
+    ("error_percent", Quantity::ErrorRate, Unit::Percent),
+    ("power_w", Quantity::Power, Unit::W),
+    ("energy_j", Quantity::Energy, Unit::J),
+    ("memory_gib", Quantity::Memory, Unit::GiB),
+    ("cost_usd_per_million", Quantity::CostPerMillion, Unit::Usd),
+];
+
+/// Factors, by the name in a map.
+const FACTORS: &[(&str, &str)] = &[
+    ("model", key::MODEL),
+    ("gpu", key::GPU),
+    ("quantization", key::QUANTIZATION),
+    ("users", key::CONCURRENCY),
+    ("concurrency", key::CONCURRENCY),
+    ("rate", key::RATE),
+    ("strategy", key::STRATEGY),
+    ("requests", key::REQUESTS),
+    ("input_tokens", key::INPUT_TOKENS),
+    ("output_tokens", key::OUTPUT_TOKENS),
+    ("batch_size", key::BATCH_SIZE),
+    ("depth_tokens", key::DEPTH_TOKENS),
+    ("workload", key::WORKLOAD),
+    ("power_limit_w", key::POWER_LIMIT_W),
+    ("condition", key::CONDITION),
+    ("tensor_parallel", key::TENSOR_PARALLEL),
+    ("engine", key::ENGINE),
+    ("test", key::TEST),
+    ("repeat", key::REPEAT),
+];
+
+/// The row's name.
+const LABEL: &str = "label";
+
+/// Every name, without the statistics that may stand before or behind those of figures.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let times = TIMES.iter().map(|(_, name, _)| *name);
+    let figures = FIGURES.iter().map(|(name, ..)| *name);
+    let factors = FACTORS.iter().map(|(name, _)| *name);
+    times.chain(figures).chain(factors).chain([LABEL])
+}
+
+impl Target {
+    /// What a name stands for.
+    pub fn of(name: &str) -> Option<Target> {
+        if name == LABEL {
+            return Some(Target::Label);
+        }
+        if let Some((_, factor)) = FACTORS.iter().find(|(own, _)| *own == name) {
+            return Some(Target::Factor((*factor).to_owned()));
+        }
+        let plain = figure(name).map(|(quantity, unit)| (quantity, Statistic::Value, unit));
+        let word = |word: &str, rest: &str| {
+            let statistic = statistic(word, StdKind::Unknown)?;
+            figure(rest).map(|(quantity, unit)| (quantity, statistic, unit))
+        };
+        let before = || name.split_once('_').and_then(|(first, rest)| word(first, rest));
+        let behind = || name.rsplit_once('_').and_then(|(rest, last)| word(last, rest));
+        let (quantity, statistic, unit) = plain.or_else(before).or_else(behind)?;
+        Some(Target::Figure(quantity, statistic, unit))
+    }
+}
+
+fn figure(name: &str) -> Option<(Quantity, Unit)> {
+    if let Some((_, quantity, unit)) = FIGURES.iter().find(|(own, ..)| *own == name) {
+        return Some((quantity.clone(), unit.clone()));
+    }
+    let (time, unit) = name.rsplit_once('_')?;
+    let unit = match unit {
+        "ns" => Unit::Ns,
+        "us" => Unit::Us,
+        "ms" => Unit::Ms,
+        "s" => Unit::S,
+        _ => return None,
+    };
+    let (.., quantity) = TIMES.iter().find(|(own, ..)| *own == time)?;
+    Some((quantity.clone(), unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_listed_name_is_known() {
+        for name in names() {
+            assert!(Target::of(name).is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn statistics_stand_before_or_behind() {
+        let p99 = Some(Target::Figure(Quantity::Ttft, Statistic::Percentile(99.0), Unit::S));
+        assert_eq!(Target::of("p99_ttft_s"), p99);
+        assert_eq!(Target::of("ttft_s_p99"), p99);
+        let mean = Target::Figure(Quantity::OutputRate, Statistic::Mean, Unit::PerS);
+        assert_eq!(Target::of("mean_output_tokens_per_s"), Some(mean));
+        assert_eq!(Target::of("users"), Some(Target::Factor(key::CONCURRENCY.to_owned())));
+        assert_eq!(Target::of("ttft"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! Records of a file that nobody knows: CSV, an array of JSON objects, JSON Lines.
+
+use super::super::error::ImportError;
+use super::super::input::Input;
+use super::super::json::{lines, pieces};
+use ifm_core::sheet::{Place, Remark, RemarkKind};
+use serde_json::{Map, Value};
+use std::collections::BTreeSet;
+use std::io::BufRead;
+
+/// Records that are read; what follows is told.
+const RECORDS_MAX: usize = 1_000_000;
+
+/// A record: its cells by column.
+pub(super) struct Record {
+    pub place: Place,
+    pub cells: Map<String, Value>,
+}
+
+/// All records of a file.
+#[derive(Default)]
+pub(super) struct Table {
+    pub columns: BTreeSet<String>,
+    pub records: Vec<Record>,
+    pub remarks: Vec<Remark>,
+    pub bytes: u64,
+    refused: usize,
+}
+
+impl Table {
+    fn push(&mut self, place: Place, cells: Map<String, Value>) {
+        if self.records.len() == RECORDS_MAX {
+            self.refused += 1;
+            return;
+        }
+        for column in cells.keys() {
+            if !self.columns.contains(column) {
+                self.columns.insert(column.clone());
+            }
+        }
+        self.records.push(Record { place, cells });
+    }
+
+    fn skip(&mut self, line: u32, reason: String) {
+        let (kind, place) = (RemarkKind::Skipped, Place::line(line));
+        self.remarks.push(Remark { kind, place, text: reason });
+    }
+}
+
+/// Reads the records of a file.
+///
+/// # Errors
+/// [`ImportError`] when it cannot be read, or is a text that is too large.
+pub(super) fn read(input: Input<'_>) -> Result<Table, ImportError> {
+    let name = input.name().to_owned();
+    let (head, input) = input.with_head()?;
+    let first = head.bytes().iter().find(|byte| !byte.is_ascii_whitespace()).copied();
+    let bytes = input.all()?;
+    let mut table = Table { bytes: bytes.len() as u64, ..Table::default() };
+    let mut reader: &[u8] = &bytes;
+    let read = match first {
+        Some(b'[') => array(&mut reader, &mut table),
+        Some(b'{') => objects(&mut reader, &mut table),
+        _ => separated(&bytes, &mut table),
+    };
+    read.map_err(|error| ImportError::Unreadable { name, error })?;
+    if table.refused > 0 {
+        let text = format!("{} records behind the first {RECORDS_MAX}", table.refused);
+        table.skip(1, text);
+    }
+    Ok(table)
+}
+
+fn array(reader: &mut dyn BufRead, table: &mut Table) -> std::io::Result<()> {
+    let end = pieces::read(reader, &["/*"], &mut |piece| {
+        if piece.cut.is_none() {
+            return;
+        }
+        match piece.value::<Map<String, Value>>() {
+            Ok(cells) => {
+                let place = Place { line: Some(piece.line), pointer: Some(piece.pointer()) };
+                table.push(place, cells);
+            }
+            Err((line, reason)) => table.skip(line, reason),
+        }
+    })?;
+    if let pieces::End::Early(line, reason) = end {
+        table.skip(line, reason);
+    }
+    Ok(())
+}
+
+fn objects(reader: &mut dyn BufRead, table: &mut Table) -> std::io::Result<()> {
+    lines::read::<Map<String, Value>>(reader, |line, cells| match cells {
+        Ok(cells) => table.push(Place::line(line), cells),
+        Err(reason) => table.skip(line, reason),
+    })
+}
+
+fn separated(bytes: &[u8], table: &mut Table) -> std::io::Result<()> {
+    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
+    let separator = [b'\t', b';', b','].into_iter().max_by_key(often).unwrap_or(b',');
+    let mut records = ::csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(separator)
+        .from_reader(bytes)
+        .into_byte_records();
+    let text = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
+    let Some(header) = records.next() else { return Ok(()) };
+    let header: Vec<String> = header?.iter().map(text).collect();
+    for record in records {
+        let record = record?;
+        let line = record.position().map_or(0, ::csv::Position::line);
+        let line = u32::try_from(line).unwrap_or(u32::MAX);
+        if record.len() != header.len() {
+            table.skip(line, format!("{} cells for {} columns", record.len(), header.len()));
+            continue;
+        }
+        let cells = header.iter().cloned().zip(record.iter().map(|cell| Value::from(text(cell))));
+        table.push(Place::line(line), cells.collect());
+    }
+    Ok(())
+}

@@ -1,0 +1,201 @@
+//! AIPerf, genai-bench, inference-benchmarker and oha: what one run left behind in several forms,
+//! against each other and against the server's own log; runs with failures and with reasoning.
+
+use super::{close, import, one_row, truth};
+use ifm_core::sheet::{
+    Definition, Figure, Quantity, RemarkKind, Row, SheetRequest, Statistic, Unit, key,
+};
+
+/// Holds every printed figure against the exact one; how many there were.
+fn compare(printed: &Row, exact: &Row) -> usize {
+    let mut compared = 0;
+    for figure in &printed.figures {
+        let same = |other: &&Figure| {
+            (&other.quantity, other.statistic) == (&figure.quantity, figure.statistic)
+        };
+        let Some(other) = exact.figures.iter().find(same) else { continue };
+        let (Some(value), Some(exact)) = (figure.canonical(), other.canonical()) else { continue };
+        let slack = figure.rounding().unwrap() * figure.unit.factor().unwrap() * 1.000_001;
+        assert!((value - exact).abs() <= slack, "{figure:?} {exact}");
+        compared += 1;
+    }
+    compared
+}
+
+fn mean(row: &Row, of: fn(&SheetRequest) -> Option<f64>) -> f64 {
+    let values: Vec<f64> = row.requests.iter().filter_map(of).collect();
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn failed(row: &Row) -> Vec<&SheetRequest> {
+    row.requests.iter().filter(|request| request.error.is_some()).collect()
+}
+
+#[test]
+fn aiperf_json_csv_console_and_records_of_one_run_agree() {
+    let json = import("aiperf-0.13.0/profile_export_aiperf.json").unwrap();
+    let csv = import("aiperf-0.13.0/profile_export_aiperf.csv").unwrap();
+    let console = import("aiperf-0.13.0/profile_export_console.txt").unwrap();
+    let records = import("aiperf-0.13.0/profile_export.jsonl").unwrap();
+    let exact = one_row(&json);
+    assert_eq!(json.source.tool_version.as_deref(), Some("0.13.0"));
+    assert_eq!([csv.source.tool.as_deref(), records.source.tool.as_deref()], [Some("aiperf"); 2]);
+    let factors: Vec<(&str, &str)> = exact.factors.iter().collect();
+    assert_eq!(
+        factors,
+        [
+            (key::CONCURRENCY, "4"),
+            (key::INPUT_TOKENS, "32"),
+            (key::MODEL, "truth-model"),
+            (key::OUTPUT_TOKENS, "16"),
+            (key::REQUESTS, "12"),
+            (key::STRATEGY, "concurrency"),
+            (key::WORKLOAD, "synthetic"),
+        ]
+    );
+    let compared = compare(one_row(&csv), exact);
+    assert!(compared > 350, "{compared}");
+    let compared = compare(one_row(&console), exact);
+    assert!(compared > 80, "{compared}");
+    let requests = one_row(&records);
+    assert_eq!(requests.requests.len(), 12);
+    close(
+        mean(requests, |request| request.ttft_ms),
+        exact.value(&Quantity::Ttft, Statistic::Mean).unwrap(),
+    );
+    close(
+        mean(requests, |request| Some(request.gaps_sum_ms? / 15.0)),
+        exact.value(&Quantity::Itl, Statistic::Mean).unwrap(),
+    );
+    close(
+        mean(requests, |request| request.e2e_ms),
+        exact.value(&Quantity::E2e, Statistic::Mean).unwrap(),
+    );
+}
+
+#[test]
+fn aiperf_counts_connections_in_and_tokens_by_itself() {
+    let json = import("aiperf-0.13.0/profile_export_aiperf.json").unwrap();
+    let exact = one_row(&json);
+    let records = import("aiperf-0.13.0/profile_export.jsonl").unwrap();
+    let truth = truth("aiperf-0.13.0/truth.jsonl");
+    let mut requests: Vec<&SheetRequest> = one_row(&records).requests.iter().collect();
+    requests.sort_by(|a, b| a.start_s.unwrap().total_cmp(&b.start_s.unwrap()));
+    for (request, seen) in requests.iter().zip(&truth) {
+        assert_eq!(request.output_tokens, Some(seen.output_tokens));
+        assert!(request.ttft_ms.unwrap() > seen.ttft_ms);
+    }
+    // Its input length is that of the text alone, by a tokenizer of its own.
+    let own = exact.value(&Quantity::InputTokens, Statistic::Sum).unwrap();
+    let served: u64 = truth.iter().map(|seen| seen.input_tokens).sum();
+    assert_eq!((own, served), (384.0, 203));
+    let told = Quantity::Other("total_usage_prompt_tokens".to_owned());
+    assert_eq!(exact.value(&told, Statistic::Value), Some(203.0));
+    let definition = &exact.figure(&Quantity::InputTokens, Statistic::Mean).unwrap().definition;
+    assert!(matches!(definition, Definition::Different(text) if text.contains("tokenizer")));
+}
+
+#[test]
+fn aiperf_failures_have_no_times() {
+    let json = import("aiperf-0.13.0-failures/profile_export_aiperf.json").unwrap();
+    let csv = import("aiperf-0.13.0-failures/profile_export_aiperf.csv").unwrap();
+    for sheet in [&json, &csv] {
+        let row = one_row(sheet);
+        assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(3.0));
+        assert_eq!(row.value(&Quantity::RequestsOk, Statistic::Value), Some(9.0));
+        assert_eq!(row.value(&Quantity::ErrorRate, Statistic::Value), Some(0.25));
+    }
+    let records = import("aiperf-0.13.0-failures/profile_export.jsonl").unwrap();
+    let row = one_row(&records);
+    assert_eq!((row.requests.len(), failed(row).len()), (12, 3));
+    for request in failed(row) {
+        assert!(request.error.as_deref().unwrap().starts_with("503 "), "{request:?}");
+        assert_eq!((request.ttft_ms, request.e2e_ms, request.output_tokens), (None, None, None));
+        assert_eq!(request.input_tokens, Some(32));
+    }
+}
+
+#[test]
+fn aiperf_tells_the_first_token_from_the_first_of_the_answer() {
+    let json = import("aiperf-0.13.0-reasoning/profile_export_aiperf.json").unwrap();
+    let row = one_row(&json);
+    let ttft = row.value(&Quantity::Ttft, Statistic::Mean).unwrap();
+    let ttfot = row.value(&Quantity::Ttfot, Statistic::Mean).unwrap();
+    // Eight tokens of reasoning, 5 ms apart.
+    assert!(ttfot - ttft > 30.0, "{ttft} {ttfot}");
+    assert_eq!(row.factors.get(key::RATE), Some("10"));
+    assert_eq!(row.factors.get(key::STRATEGY), Some("poisson"));
+}
+
+#[test]
+fn genai_bench_means_follow_from_its_requests_and_the_server_saw_them() {
+    let sheet =
+        import("genai-bench-0.0.5/D32_16_text-to-text_num_concurrency_4_time_1s.json").unwrap();
+    let row = one_row(&sheet);
+    let truth = truth("genai-bench-0.0.5/truth.jsonl");
+    assert_eq!((row.requests.len(), truth.len()), (28, 28));
+    close(mean(row, |r| r.ttft_ms), row.value(&Quantity::Ttft, Statistic::Mean).unwrap());
+    close(mean(row, |r| r.e2e_ms), row.value(&Quantity::E2e, Statistic::Mean).unwrap());
+    let served: u64 = truth.iter().map(|seen| seen.input_tokens).sum();
+    assert_eq!(row.value(&Quantity::InputTokens, Statistic::Sum), Some(served as f64));
+    let rate = row.value(&Quantity::OutputRate, Statistic::Value).unwrap();
+    let seconds = row.value(&Quantity::Duration, Statistic::Value).unwrap() / 1e3;
+    close(rate * seconds, 448.0);
+    assert_eq!(row.factors.get(key::OUTPUT_TOKENS), Some("16"));
+}
+
+#[test]
+fn genai_bench_in_milliseconds_with_failures_that_its_rate_denies() {
+    let sheet =
+        import("genai-bench-0.0.5-failures/D32_16_text-to-text_num_concurrency_4_time_1s.json")
+            .unwrap();
+    let row = one_row(&sheet);
+    let ttft = row.figure(&Quantity::Ttft, Statistic::Mean).unwrap();
+    assert_eq!(ttft.unit, Unit::Ms);
+    close(mean(row, |r| r.ttft_ms), ttft.value.unwrap());
+    assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(11.0));
+    assert_eq!(failed(row).len(), 11);
+    assert!(failed(row).iter().all(|request| request.ttft_ms.is_none()));
+    // The rate that the file gives is 0: no value, and a remark.
+    assert_eq!(row.value(&Quantity::ErrorRate, Statistic::Value), None);
+    assert!(sheet.remarks.iter().any(|remark| remark.kind == RemarkKind::Missing));
+    // Its duration is in seconds although its times are not.
+    let duration = row.figure(&Quantity::Duration, Statistic::Value).unwrap();
+    assert_eq!(duration.unit, Unit::S);
+}
+
+#[test]
+fn inference_benchmarker_file_and_table_agree() {
+    let file = import("inference-benchmarker-1.1.0/result.json").unwrap();
+    let console = import("inference-benchmarker-1.1.0/console.txt").unwrap();
+    let (exact, printed) = (&file.parts[0].rows, &console.parts[0].rows);
+    assert_eq!((exact.len(), printed.len()), (2, 2));
+    for (exact, printed) in exact.iter().zip(printed) {
+        assert_eq!(exact.label, printed.label);
+        // Rate, E2E, TTFT, ITL, output rate, successes, requests.
+        assert_eq!(compare(printed, exact), 7);
+    }
+    assert_eq!(exact[1].factors.get(key::CONCURRENCY), Some("4"));
+    assert_eq!(exact[1].factors.get(key::MODEL), Some("truth-model"));
+    assert_eq!(exact[1].factors.get(key::STRATEGY), Some("throughput"));
+    let itl = exact[1].figure(&Quantity::Itl, Statistic::Percentile(95.0)).unwrap();
+    assert_eq!(itl.value, Some(5.32));
+}
+
+#[test]
+fn oha_has_whole_exchanges_and_no_tokens() {
+    let sheet = import("oha-1.16.0/result.json").unwrap();
+    let row = one_row(&sheet);
+    let truth = truth("oha-1.16.0/truth.jsonl");
+    assert_eq!(row.value(&Quantity::RequestsOk, Statistic::Value), Some(truth.len() as f64));
+    assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(0.0));
+    let fastest = row.value(&Quantity::E2e, Statistic::Min).unwrap();
+    assert!(fastest > 125.0, "{fastest}");
+    assert!(row.figures.iter().all(|figure| figure.quantity != Quantity::Ttft));
+    let first_byte = Quantity::Other("time to first byte".to_owned());
+    let mean = row.value(&first_byte, Statistic::Mean).unwrap();
+    assert!((50.0..53.0).contains(&mean), "{mean}");
+    // The rate between neighbours is not taken for that of the run.
+    let rates = row.figures.iter().filter(|figure| figure.quantity == Quantity::RequestRate);
+    assert_eq!(rates.map(|figure| figure.value.unwrap()).collect::<Vec<_>>(), [31.562236742177905]);
+}

@@ -1,0 +1,57 @@
+//! Files that no reader knows, read by a map of columns.
+
+use super::one_row;
+use ifm_core::sheet::{Quantity, RemarkKind, Statistic, Unit, key};
+use ifm_interop::{ColumnMap, Input, MapError, read_mapped};
+
+const MAP: &str = "ttft_ms=first_tok,p99_e2e_s=slow,users=conc,label=name";
+
+fn map(text: &str) -> ColumnMap {
+    ColumnMap::parse(text).unwrap()
+}
+
+#[test]
+fn the_same_rows_as_csv_tsv_and_json() {
+    let csv = "name,conc,first_tok,slow,note\na,4,52.5,\"1,200.5\",x\n\nb,8,n/a,2.5 s,\nc,9\n";
+    let tsv = csv.replace("\"1,200.5\"", "1200.5").replace(',', "\t");
+    let array = r#"[{"name":"a","conc":4,"first_tok":52.5,"slow":1200.5,"note":"x"},
+        {"name":"b","conc":8,"first_tok":"n/a","slow":"2.5 s","note":""}, 7]"#;
+    let lines = "{\"name\":\"a\",\"conc\":4,\"first_tok\":52.5,\"slow\":1200.5,\"note\":\"x\"}\n\
+        {\"name\":\"b\",\"conc\":8,\"first_tok\":\"n/a\",\"slow\":\"2.5 s\",\"note\":\"\"}\n{\"cut\n";
+    for text in [csv, &tsv, array, lines] {
+        let sheet = read_mapped(Input::new("x", text.as_bytes()), &map(MAP)).unwrap();
+        let rows = &sheet.parts[0].rows;
+        assert_eq!(rows.len(), 2, "{text}");
+        assert_eq!(rows[0].label.as_deref(), Some("a"));
+        assert_eq!(rows[0].factors.get(key::CONCURRENCY), Some("4"));
+        assert_eq!(rows[0].value(&Quantity::Ttft, Statistic::Value), Some(52.5));
+        let slow = rows[0].figure(&Quantity::E2e, Statistic::Percentile(99.0)).unwrap();
+        assert_eq!((slow.value, &slow.unit), (Some(1200.5), &Unit::S));
+        assert_eq!(rows[0].unknown["note"], "x");
+        assert_eq!(rows[1].value(&Quantity::Ttft, Statistic::Value), None);
+        assert_eq!(rows[1].value(&Quantity::E2e, Statistic::Percentile(99.0)), Some(2500.0));
+        let kinds: Vec<RemarkKind> = sheet.remarks.iter().map(|remark| remark.kind).collect();
+        assert_eq!(kinds, [RemarkKind::Skipped, RemarkKind::Missing], "{text}");
+        assert!(sheet.remarks.iter().all(|remark| remark.place.line.is_some()));
+    }
+}
+
+#[test]
+fn what_is_missing_is_told_with_what_there_is() {
+    let text = "name,concurrency,first_tok\na,4,52\n";
+    let error = |map_text: &str| {
+        read_mapped(Input::new("x.csv", text.as_bytes()), &map(map_text)).unwrap_err()
+    };
+    let told = error("ttft_ms=first_token").to_string();
+    assert_eq!(
+        told,
+        "x.csv: no column \"first_token\" (did you mean \"first_tok\"?); columns: concurrency, \
+         first_tok, name"
+    );
+    let empty = read_mapped(Input::new("x", "".as_bytes()), &map("users=a")).unwrap_err();
+    assert!(matches!(empty, MapError::NoRows { .. }));
+    let name = ColumnMap::parse("concurency=a").unwrap_err().to_string();
+    assert!(name.contains("did you mean \"concurrency\"?") && name.contains("ttft_ms"), "{name}");
+    let sheet = read_mapped(Input::new("x", text.as_bytes()), &map("users=concurrency")).unwrap();
+    assert_eq!(one_row(&sheet).factors.get(key::CONCURRENCY), Some("4"));
+}

@@ -15,7 +15,8 @@ fn compare(printed: &Row, exact: &Row) -> usize {
         };
         let Some(other) = exact.figures.iter().find(same) else { continue };
         let (Some(value), Some(exact)) = (figure.canonical(), other.canonical()) else { continue };
-        let slack = figure.rounding().unwrap() * figure.unit.factor().unwrap() * 1.000_001;
+        let unit = figure.unit.factor().expect("a known unit");
+        let slack = figure.rounding().expect("digits") * unit * 1.000_001;
         assert!((value - exact).abs() <= slack, "{figure:?} {exact}");
         compared += 1;
     }

@@ -7,7 +7,7 @@ use ifm_interop::{ColumnMap, Input, MapError, read_mapped};
 const MAP: &str = "ttft_ms=first_tok,p99_e2e_s=slow,users=conc,label=name";
 
 fn map(text: &str) -> ColumnMap {
-    ColumnMap::parse(text).unwrap()
+    ColumnMap::parse(text).expect("a map")
 }
 
 #[test]

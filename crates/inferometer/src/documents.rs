@@ -47,6 +47,22 @@ pub fn open(paths: &[PathBuf]) -> Result<Vec<Document>, Failure> {
     Ok(documents)
 }
 
+/// A named file, or standard input, to be read.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn input(path: &Path) -> Result<Input<'static>, Failure> {
+    if path.as_os_str() == STANDARD_INPUT {
+        return Ok(Input::new("standard input", std::io::stdin()));
+    }
+    let name = path.display().to_string();
+    match File::open(path) {
+        Ok(file) if !path.is_dir() => Ok(Input::new(name, file)),
+        Ok(_) => Err(Failure::usage(format!("{name} is a folder: name its files"))),
+        Err(error) => Err(Failure::usage(format!("{name}: {error}"))),
+    }
+}
+
 fn document(path: &Path, is_named: bool) -> Document {
     let name = path.display().to_string();
     let sheet = match File::open(path) {

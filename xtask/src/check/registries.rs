@@ -53,7 +53,7 @@ const REGISTRIES: &[Registry] = &[
         folder: "crates/ifm-interop/src/import/block",
         file: "crates/ifm-interop/src/import/block/mod.rs",
         item: "const BLOCKS",
-        shared: &["spans", "table"],
+        shared: &["boxes", "joining", "spans", "table"],
     },
     Registry {
         folder: "crates/ifm-interop/src/export",

@@ -1,13 +1,13 @@
 //! `inferometer import FILE…`: results of other tools, read, told and kept.
 
-use crate::documents::{Document, open};
+use crate::documents::{Document, input, open};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, RowRole, SHEET_VERSION};
-use ifm_interop::ImportError;
+use ifm_interop::{ColumnMap, ImportError, read_mapped};
 use ifm_store::{Import, Store, new_run_id};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -35,6 +35,10 @@ pub struct ImportArgs {
     /// Name of the import, to find it by
     #[arg(long)]
     name: Option<String>,
+
+    /// Rows of a table that fits no format: which column is what, as ttft_ms=first_tok,users=conc
+    #[arg(long, value_name = "NAME=COLUMN,…")]
+    map: Option<String>,
 
     /// What goes to standard output
     #[arg(short, long, value_enum, default_value = "text")]
@@ -65,8 +69,11 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
         }
         return Ok(Code::Done);
     }
-    let documents = open(&args.files)?;
-    let mut sheets = Vec::new();
+    let mut sheets = match &args.map {
+        Some(map) => by_map(args, map)?,
+        None => Vec::new(),
+    };
+    let documents = if args.map.is_some() { Vec::new() } else { open(&args.files)? };
     let mut skipped = 0;
     let mut unknown = 0;
     for document in documents {
@@ -89,8 +96,10 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     }
     if sheets.is_empty() {
         let among = if unknown > 0 { format!(" in {unknown} files") } else { String::new() };
-        return Err(Failure::usage(format!("nothing was imported: no known results{among}"))
-            .hint("inferometer import --list-formats names what can be read"));
+        return Err(Failure::usage(format!("nothing was imported: no known results{among}")).hint(
+            "inferometer import --list-formats names what can be read; rows of any other table \
+                 come in by --map NAME=COLUMN",
+        ));
     }
     let rows: usize =
         sheets.iter().flat_map(|sheet| &sheet.parts).map(|part| part.rows.len()).sum();
@@ -106,6 +115,20 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
         }
     }
     Ok(if skipped > 0 || is_damaged { Code::Partly } else { Code::Done })
+}
+
+/// Reads every named file by the map.
+fn by_map(args: &ImportArgs, map: &str) -> Result<Vec<Sheet>, Failure> {
+    let map = ColumnMap::parse(map).map_err(|error| Failure::usage(error.to_string()))?;
+    let read = |path: &PathBuf| {
+        let input = input(path)?;
+        let sheet = read_mapped(input, &map).map_err(|error| Failure::usage(error.to_string()))?;
+        if args.format == ImportFormat::Text {
+            terminal::print(&told(&sheet, args.verbose));
+        }
+        Ok(sheet)
+    };
+    args.files.iter().map(read).collect()
 }
 
 /// Keeps the sheets, and prints them where JSON was asked for. Gives the id.

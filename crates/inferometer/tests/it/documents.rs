@@ -181,3 +181,25 @@ fn every_format_writes_a_run_or_says_why_not() {
     assert!(table.lines().next().unwrap().contains("ttft_p99_ms"), "{table}");
     assert_eq!(table.lines().count(), 3);
 }
+
+#[test]
+fn rows_of_any_table_come_in_by_a_map() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("own.csv"), "conc,first_tok,note\n1,12.5,a\n8,40,b\n").unwrap();
+    let words = ["import", "own.csv", "--map", "ttft_ms=first_tok,users=conc", "-f", "json"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let rows = &document["import"]["sheets"][0]["parts"][0]["rows"];
+    assert_eq!(rows[1]["factors"]["concurrency"], "8");
+    assert_eq!(rows[1]["figures"][0]["value"], 40.0);
+    assert_eq!(rows[1]["unknown"]["note"], "b");
+
+    let words = ["import", "own.csv", "--map", "ttft_ms=first"];
+    let output = run(folder.path(), &words);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    assert!(said.contains("no column \"first\"") && said.contains("first_tok"), "{said}");
+    // Without a map the way is told.
+    assert!(stderr(&run(folder.path(), &["import", "own.csv"])).contains("--map"));
+}

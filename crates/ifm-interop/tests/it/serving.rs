@@ -306,3 +306,61 @@ fn sorted_fields_and_long_lists_in_front_are_recognised_and_folded() {
     close(last.gaps_sum_ms.unwrap(), 1000.0, 1e-9);
     close(last.e2e_ms.unwrap(), 1050.0, 1e-9);
 }
+
+#[test]
+fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
+    for (folder, file) in [
+        ("vllm-serve-0.33-failures", "result.json"),
+        ("sglang-serve-0.5.23-failures", "result.jsonl"),
+    ] {
+        let sheet = import(&format!("{folder}/{file}")).unwrap();
+        let row = &sheet.parts[0].rows[0];
+        let value = |quantity| row.value(&quantity, Statistic::Value);
+        // The server cut two of sixteen answers and refused two.
+        let log = std::fs::read_to_string(data(&format!("{folder}/truth.jsonl"))).unwrap();
+        let failed = log.lines().filter(|line| !line.contains("\"did\": \"ok\"")).count();
+        assert_eq!(failed, 4);
+        assert_eq!(row.requests.len(), 16);
+        assert_eq!(value(Quantity::RequestsOk), Some(12.0));
+        assert_eq!(value(Quantity::RequestsFailed), Some(4.0), "{folder}");
+        let bad: Vec<_> = row.requests.iter().filter(|request| request.error.is_some()).collect();
+        assert_eq!(bad.len(), 4);
+        for request in &bad {
+            let times = (request.ttft_ms, request.e2e_ms, request.gaps, request.output_tokens);
+            assert_eq!(times, (None, None, None, None), "{folder}");
+            let error = request.error.as_deref().unwrap();
+            let known = ["Service Unavailable", "not completed"];
+            assert!(known.iter().any(|words| error.contains(words)), "{error}");
+        }
+        // Twelve tokens in six pieces: five gaps, and twice as long as the time per token.
+        let good = row.requests.iter().filter(|request| request.error.is_none());
+        for request in good {
+            assert_eq!((request.gaps, request.output_tokens), (Some(5), Some(12)));
+        }
+        close(mean(&values(row, |r| r.ttft_ms)), value_of_mean(row, Quantity::Ttft), 1e-9);
+        let per_token = value_of_mean(row, Quantity::Itl) * 5.0 / 11.0;
+        let tpot = value_of_mean(row, Quantity::Tpot);
+        match folder.starts_with("vllm") {
+            // The last piece ends the answer: the gaps are the whole time.
+            true => close(per_token, tpot, 1e-9),
+            // SGLang's TPOT goes on to the last line of the stream.
+            false => assert!((0.0..0.6).contains(&(tpot - per_token)), "{tpot} {per_token}"),
+        }
+        // What is called a rate of tokens counts pieces.
+        assert_eq!(value(Quantity::PeakOutputRate), Some(72.0));
+        assert_eq!(value(Quantity::OutputTokens), Some(144.0));
+        let console = import(&format!("{folder}/console.txt")).unwrap();
+        let printed = &console.parts[0].rows[0];
+        for figure in &printed.figures {
+            let Some(same) = row.figure(&figure.quantity, figure.statistic) else { continue };
+            let off = (figure.value.unwrap() - same.value.unwrap()).abs();
+            assert!(off <= figure.rounding().unwrap() * 1.000_001, "{folder}: {figure:?}");
+        }
+        let queued = values(row, |r| r.client_queue_ms);
+        assert_eq!(queued.is_empty(), folder.starts_with("sglang"));
+    }
+}
+
+fn value_of_mean(row: &Row, quantity: Quantity) -> f64 {
+    row.value(&quantity, Statistic::Mean).expect("a mean")
+}

@@ -120,7 +120,26 @@ const NAMING: [&str; 11] = [
     key::DEPTH_TOKENS,
 ];
 
+/// The repeats of what a row summarises or ranks, among groups of repeats.
+pub(super) fn repeats_of<'r, 'c>(
+    repeats: &'r [Vec<&'c Cell<'c>>],
+    cell: &Cell,
+) -> Option<&'r [&'c Cell<'c>]> {
+    let of = |rows: &&Vec<&Cell>| {
+        rows.first().is_some_and(|first| {
+            std::ptr::eq(first.sheet, cell.sheet) && first.setting() == cell.setting()
+        })
+    };
+    repeats.iter().find(of).map(Vec::as_slice)
+}
+
 impl Cell<'_> {
+    /// What a row with a rank is ranked by: its one other quantity.
+    pub fn ranked_by(&self) -> Option<&Quantity> {
+        let mut others = self.row.figures.iter().filter(|figure| figure.quantity != Quantity::Rank);
+        others.next().map(|figure| &figure.quantity)
+    }
+
     /// Where the row stands.
     pub fn spot(&self) -> Spot {
         self.spot_of(&self.row.place)

@@ -7,28 +7,17 @@
 //! Different on purpose: tokens are counted as the run has them, where AIPerf runs a tokenizer over
 //! the text unless told otherwise.
 
-use super::rows::{Percentiles, Totals, latency, output_tokens, prompt_tokens, since, totals};
+use super::rows::{Percentiles, Totals, complete, latency, output_tokens, since, totals};
 use ifm_core::RequestRecord;
 use ifm_core::sheet::{Quantity, Row, StdKind};
 
 /// Adds every figure.
 pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
-    let ok: Vec<&RequestRecord> =
-        sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
-    let sum = |of: fn(&RequestRecord) -> u32| ok.iter().map(|record| u64::from(of(record))).sum();
+    let ok = complete(sent);
     let start_ns = ok.iter().map(|record| record.start_ns).min();
     let end_ns = ok.iter().filter_map(|record| record.last_token_ns()).max();
     let span_ns = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
-    totals(
-        row,
-        Totals {
-            completed: ok.len() as u64,
-            failed: (sent.len() - ok.len()) as u64,
-            input_tokens: sum(prompt_tokens),
-            output_tokens: sum(output_tokens),
-            duration_s: span_ns.unwrap_or(0) as f64 / 1e9,
-        },
-    );
+    totals(row, Totals::of(sent, &ok, span_ns.unwrap_or(0) as f64 / 1e9));
     let mut add = |quantity: &Quantity, of: fn(&RequestRecord) -> Option<f64>| {
         let values = ok.iter().filter_map(|record| Some((of(record)?, 1.0))).collect();
         latency(row, quantity, values, StdKind::Population, Percentiles::Linear);

@@ -152,6 +152,26 @@ pub(super) struct Totals {
     pub duration_s: f64,
 }
 
+impl Totals {
+    /// Counts over the complete ones of what was sent, with this duration.
+    pub fn of(sent: &[&RequestRecord], ok: &[&RequestRecord], duration_s: f64) -> Totals {
+        let sum =
+            |of: fn(&RequestRecord) -> u32| ok.iter().map(|record| u64::from(of(record))).sum();
+        Totals {
+            completed: ok.len() as u64,
+            failed: (sent.len() - ok.len()) as u64,
+            input_tokens: sum(prompt_tokens),
+            output_tokens: sum(output_tokens),
+            duration_s,
+        }
+    }
+}
+
+/// The complete answers.
+pub(super) fn complete<'a>(sent: &[&'a RequestRecord]) -> Vec<&'a RequestRecord> {
+    sent.iter().copied().filter(|record| record.outcome.is_ok()).collect()
+}
+
 /// Adds counts and the rates that follow from them.
 pub(super) fn totals(row: &mut Row, totals: Totals) {
     let value = Statistic::Value;

@@ -9,27 +9,16 @@
 //! requested length where the server tells none; the duration ends with the last answer, where
 //! SGLang's also holds a question to the server.
 
-use super::rows::{Percentiles, Totals, duration_s, latency, output_tokens, prompt_tokens, push};
+use super::rows::{Percentiles, Totals, complete, duration_s, latency, output_tokens, push};
 use super::rows::{since, totals};
 use ifm_core::RequestRecord;
 use ifm_core::sheet::{Quantity, Row, Statistic, StdKind, Unit};
 
 /// Adds every figure.
 pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
-    let ok: Vec<&RequestRecord> =
-        sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
-    let sum = |of: fn(&RequestRecord) -> u32| ok.iter().map(|record| u64::from(of(record))).sum();
+    let ok = complete(sent);
     let seconds = duration_s(sent);
-    totals(
-        row,
-        Totals {
-            completed: ok.len() as u64,
-            failed: (sent.len() - ok.len()) as u64,
-            input_tokens: sum(prompt_tokens),
-            output_tokens: sum(output_tokens),
-            duration_s: seconds,
-        },
-    );
+    totals(row, Totals::of(sent, &ok, seconds));
     let mut add = |quantity: &Quantity, values: Vec<f64>| {
         let values = values.into_iter().map(|value| (value, 1.0)).collect();
         latency(row, quantity, values, StdKind::Population, Percentiles::Linear);

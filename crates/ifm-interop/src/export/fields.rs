@@ -38,3 +38,22 @@ pub(super) fn set(object: &mut Map<String, Value>, name: impl Into<String>, valu
 pub(super) fn percentile_name(p: f64) -> String {
     format!("p{p}")
 }
+
+/// Sets a field for each quantity of which the row has a number. Durations are in seconds.
+pub(super) fn set_each(object: &mut Map<String, Value>, row: &Row, fields: &[(&str, Quantity)]) {
+    for (name, quantity) in fields {
+        let scale = if *quantity == Quantity::Duration { 1e-3 } else { 1.0 };
+        set(object, *name, value(row, quantity).map(|value| value * scale));
+    }
+}
+
+/// `mean`, `median`, `std`, `p99`: statistics as vLLM's fields name them.
+pub(super) fn statistic_name(statistic: Statistic) -> Option<String> {
+    Some(match statistic {
+        Statistic::Mean => "mean".to_owned(),
+        Statistic::Median => "median".to_owned(),
+        Statistic::Std(_) => "std".to_owned(),
+        Statistic::Percentile(p) if p > 50.0 => percentile_name(p),
+        _ => return None,
+    })
+}

@@ -1,9 +1,9 @@
 //! Aggregates of InferenceX, a file for each level: latencies in seconds, throughputs per GPU.
 
-use super::fields::{factor, number, percentile_name, set, value};
+use super::fields::{factor, number, set, statistic_name, value};
 use super::{Export, Exported, serving, stem};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
+use ifm_core::sheet::{Factors, Quantity, Row, key};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
@@ -55,13 +55,7 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
         ("e2el", Quantity::E2e),
     ] {
         for figure in row.figures.iter().filter(|figure| figure.quantity == quantity) {
-            let statistic = match figure.statistic {
-                Statistic::Mean => "mean".to_owned(),
-                Statistic::Median => "median".to_owned(),
-                Statistic::Std(_) => "std".to_owned(),
-                Statistic::Percentile(p) if p > 50.0 => percentile_name(p),
-                _ => continue,
-            };
+            let Some(statistic) = statistic_name(figure.statistic) else { continue };
             let Some(ms) = figure.canonical() else { continue };
             object.insert(format!("{statistic}_{name}"), number(Some(ms / 1e3)));
             // Tokens per second of a user. The format also has that of a deviation, which is none.

@@ -1,6 +1,6 @@
 //! The JSON Lines of SGLang's `bench_serving`, a line for each level.
 
-use super::fields::{factor, set, value};
+use super::fields::{factor, set_each};
 use super::vllm::latencies;
 use super::{Export, Exported, serving};
 use ifm_core::Sheet;
@@ -35,7 +35,7 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     object.insert("max_concurrency".to_owned(), factor(factors, key::CONCURRENCY));
     object.insert("random_input_len".to_owned(), factor(factors, key::INPUT_TOKENS));
     object.insert("random_output_len".to_owned(), factor(factors, key::OUTPUT_TOKENS));
-    for (name, quantity) in [
+    let whole = [
         ("duration", Quantity::Duration),
         ("completed", Quantity::RequestsOk),
         ("total_input_tokens", Quantity::InputTokens),
@@ -46,10 +46,8 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
         ("total_throughput", Quantity::TotalRate),
         ("concurrency", Quantity::InFlight),
         ("accept_length", Quantity::AcceptLength),
-    ] {
-        let scale = if quantity == Quantity::Duration { 1e-3 } else { 1.0 };
-        set(&mut object, name, value(row, &quantity).map(|value| value * scale));
-    }
+    ];
+    set_each(&mut object, row, &whole);
     latencies(row, &mut object, "e2e_latency");
     object
 }

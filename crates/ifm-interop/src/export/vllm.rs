@@ -1,9 +1,9 @@
 //! The JSON of `vllm bench serve --save-result`, several levels as `--append-result` writes them.
 
-use super::fields::{factor, number, percentile_name, set, value};
+use super::fields::{factor, number, set, set_each, statistic_name, value};
 use super::{Export, Exported, serving};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, Statistic, key};
+use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, key};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
@@ -36,7 +36,7 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     object.insert("num_prompts".to_owned(), factor(factors, key::REQUESTS));
     object.insert("request_rate".to_owned(), factor(factors, key::RATE));
     object.insert("max_concurrency".to_owned(), factor(factors, key::CONCURRENCY));
-    for (name, quantity) in [
+    let whole = [
         ("duration", Quantity::Duration),
         ("completed", Quantity::RequestsOk),
         ("failed", Quantity::RequestsFailed),
@@ -47,11 +47,8 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
         ("total_token_throughput", Quantity::TotalRate),
         ("max_output_tokens_per_s", Quantity::PeakOutputRate),
         ("max_concurrent_requests", Quantity::PeakInFlight),
-    ] {
-        // Times of the whole run are in seconds there.
-        let scale = if quantity == Quantity::Duration { 1e-3 } else { 1.0 };
-        set(&mut object, name, value(row, &quantity).map(|value| value * scale));
-    }
+    ];
+    set_each(&mut object, row, &whole);
     object.insert("request_goodput".to_owned(), number(value(row, &Quantity::Goodput)));
     latencies(row, &mut object, "e2el");
     if !row.requests.is_empty() {
@@ -69,13 +66,7 @@ pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str) {
         (e2e, Quantity::E2e),
     ] {
         for figure in row.figures.iter().filter(|figure| figure.quantity == quantity) {
-            let statistic = match figure.statistic {
-                Statistic::Mean => "mean".to_owned(),
-                Statistic::Median => "median".to_owned(),
-                Statistic::Std(_) => "std".to_owned(),
-                Statistic::Percentile(p) if p > 50.0 => percentile_name(p),
-                _ => continue,
-            };
+            let Some(statistic) = statistic_name(figure.statistic) else { continue };
             set(object, format!("{statistic}_{name}_ms"), figure.canonical());
         }
     }

@@ -232,6 +232,7 @@ fn cells_that_are_announced() {
 }
 
 /// One of the notes that were found; absent, and told, where they are not at hand.
+#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
 fn found(number: &str) -> Option<Sheet> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
     let folder = std::env::var_os("IFM_SEEDS").map_or(beside, PathBuf::from);

@@ -1,5 +1,6 @@
 //! A rank does not rest on a broken run.
 
+use super::super::subject::repeats_of;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use super::repeat_outlier;
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
@@ -50,35 +51,21 @@ fn look(subject: &Subject) -> Looked {
     if seen { Looked::Found(findings) } else { Looked::Needs("a ranking together with repeats") }
 }
 
-/// Repeats of what a ranked row is about.
-fn rows_of<'r, 'c>(repeats: &'r [Vec<&'c Cell<'c>>], cell: &Cell) -> Option<&'r Vec<&'c Cell<'c>>> {
-    repeats.iter().find(|rows| {
-        rows.first().is_some_and(|first| {
-            std::ptr::eq(first.sheet, cell.sheet) && first.setting() == cell.setting()
-        })
-    })
-}
-
 fn has_broken(repeats: &[Vec<&Cell>], broken: &[&Cell], cell: &Cell) -> bool {
-    rows_of(repeats, cell).is_some_and(|rows| {
+    repeats_of(repeats, cell).is_some_and(|rows| {
         rows.iter().any(|row| broken.iter().any(|odd| std::ptr::eq(odd.row, row.row)))
     })
 }
 
 /// Mean of the repeats that are not broken, by the quantity that is ranked by.
 fn mean_without(repeats: &[Vec<&Cell>], broken: &[&Cell], cell: &Cell) -> Option<f64> {
-    let quantity = ranked_by(cell)?;
-    let sound: Vec<f64> = rows_of(repeats, cell)?
+    let quantity = cell.ranked_by()?;
+    let sound: Vec<f64> = repeats_of(repeats, cell)?
         .iter()
         .filter(|row| !broken.iter().any(|odd| std::ptr::eq(odd.row, row.row)))
         .filter_map(|row| row.central(quantity)?.canonical())
         .collect();
     (!sound.is_empty()).then(|| sound.iter().sum::<f64>() / sound.len() as f64)
-}
-
-fn ranked_by<'c>(cell: &'c Cell) -> Option<&'c Quantity> {
-    let mut others = cell.row.figures.iter().filter(|figure| figure.quantity != Quantity::Rank);
-    others.next().map(|figure| &figure.quantity)
 }
 
 /// Whether larger is better in a ranking, as its own order says.
@@ -87,7 +74,7 @@ fn is_falling(table: &[&Cell]) -> bool {
         .iter()
         .filter_map(|cell| {
             let place = cell.row.value(&Quantity::Rank, Statistic::Value)?;
-            Some((place, cell.central(ranked_by(cell)?)?.canonical()?))
+            Some((place, cell.central(cell.ranked_by()?)?.canonical()?))
         })
         .collect();
     placed.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,5 +1,6 @@
 //! A place in a ranking is one's own only where a difference is shown.
 
+use super::super::subject::repeats_of;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use crate::stat::multiple::holm;
 use crate::stat::welch::welch;
@@ -69,20 +70,10 @@ fn rank(cell: &Cell) -> Option<f64> {
     cell.row.value(&Quantity::Rank, Statistic::Value)
 }
 
-/// What is ranked by: the one other quantity of the row.
-fn ranked_by<'c>(cell: &'c Cell) -> Option<&'c Quantity> {
-    let mut others = cell.row.figures.iter().filter(|figure| figure.quantity != Quantity::Rank);
-    others.next().map(|figure| &figure.quantity)
-}
-
 fn pair<'c>(repeats: &[Vec<&Cell>], above: &'c Cell<'c>, below: &'c Cell<'c>) -> Option<Pair<'c>> {
-    let quantity = ranked_by(above)?;
+    let quantity = above.ranked_by()?;
     let values = |cell: &Cell| -> Option<Vec<f64>> {
-        let rows = repeats.iter().find(|rows| {
-            rows.first().is_some_and(|first| {
-                std::ptr::eq(first.sheet, cell.sheet) && first.setting() == cell.setting()
-            })
-        })?;
+        let rows = repeats_of(repeats, cell)?;
         Some(rows.iter().filter_map(|row| row.central(quantity)?.canonical()).collect())
     };
     let difference = welch(&values(above)?, &values(below)?, 1.0 - ALPHA)?;

@@ -1,6 +1,6 @@
 //! Means and deviations that a document states follow from the rows that it shows.
 
-use super::super::subject::slack;
+use super::super::subject::{repeats_of, slack};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
 
@@ -14,12 +14,7 @@ fn look(subject: &Subject) -> Looked {
     let mut tally = Tally::default();
     let repeats = subject.repeats();
     for summary in subject.cells(RowRole::Summary) {
-        let of = |cells: &&Vec<&Cell>| {
-            cells.first().is_some_and(|first| {
-                std::ptr::eq(first.sheet, summary.sheet) && first.setting() == summary.setting()
-            })
-        };
-        let Some(rows) = repeats.iter().find(of) else { continue };
+        let Some(rows) = repeats_of(&repeats, summary) else { continue };
         for figure in &summary.row.figures {
             tally.take(summary, figure, rows);
         }

@@ -8,7 +8,7 @@ use ifm_core::Sheet;
 use ifm_core::sheet::{
     Factors, Part, PartKind, Place, Remark, RemarkKind, Row, SheetRequest, Source,
 };
-use serde_json::Map;
+use serde_json::{Map, Value};
 use std::io::{self, BufRead, Read};
 
 /// Remarks that are kept while a file is gone through.
@@ -139,4 +139,29 @@ impl BufRead for Counter<'_> {
         self.bytes += length as u64;
         self.reader.consume(length);
     }
+}
+
+/// Reads a file of one JSON object, or several, each of which is a row.
+///
+/// # Errors
+/// A file without one: `lacking` says what it lacks.
+pub(super) fn summaries(
+    mut input: Input<'_>,
+    about: Recognised,
+    tool: &str,
+    lacking: &str,
+    row: impl Fn(Map<String, Value>) -> Row,
+) -> Result<Sheet, ImportError> {
+    let (mut rows, mut remarks) = (Vec::new(), Vec::new());
+    let gone = pieces(&mut input, &[], &mut |piece| match piece.value::<Map<String, Value>>() {
+        Ok(object) => rows.push(row(object)),
+        Err((line, reason)) => skip(&mut remarks, line, &reason),
+    })?;
+    if rows.is_empty() {
+        return Err(gone.broken(about.title, lacking, remarks));
+    }
+    let mut sheet = sheet(about, &gone, PartKind::Serving, rows);
+    sheet.source.tool = Some(tool.to_owned());
+    sheet.remarks.extend(remarks);
+    Ok(sheet)
 }

@@ -9,7 +9,7 @@ use super::super::{Head, Input, Likeness, Recognised, json};
 use super::{Format, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
+    Definition, Figure, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
@@ -35,21 +35,8 @@ impl Format for K6 {
         MARKS
     }
 
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (mut rows, mut remarks) = (Vec::new(), Vec::new());
-        let gone = collect::pieces(&mut input, &[], &mut |piece| match piece
-            .value::<Map<String, Value>>()
-        {
-            Ok(object) => rows.push(row(object)),
-            Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-        })?;
-        if rows.is_empty() {
-            return Err(gone.broken(ABOUT.title, "no metrics in it", remarks));
-        }
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
-        sheet.source.tool = Some("k6".to_owned());
-        sheet.remarks.extend(remarks);
-        Ok(sheet)
+    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
+        collect::summaries(input, ABOUT, "k6", "no metrics in it", row)
     }
 }
 

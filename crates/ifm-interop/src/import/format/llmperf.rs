@@ -40,21 +40,8 @@ impl Format for Llmperf {
         MARKS
     }
 
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (mut rows, mut remarks) = (Vec::new(), Vec::new());
-        let gone = collect::pieces(&mut input, &[], &mut |piece| match piece
-            .value::<Map<String, Value>>()
-        {
-            Ok(object) => rows.push(row(object)),
-            Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-        })?;
-        if rows.is_empty() {
-            return Err(gone.broken(SUMMARY.title, "no summary in it", remarks));
-        }
-        let mut sheet = collect::sheet(SUMMARY, &gone, PartKind::Serving, rows);
-        sheet.source.tool = Some("llmperf".to_owned());
-        sheet.remarks.extend(remarks);
-        Ok(sheet)
+    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
+        collect::summaries(input, SUMMARY, "llmperf", "no summary in it", row)
     }
 }
 

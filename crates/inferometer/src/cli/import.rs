@@ -182,7 +182,7 @@ fn told(sheet: &Sheet, verbose: bool) -> String {
         ));
     }
     let shown = if verbose { sheet.remarks.len() } else { REMARKS_MAX };
-    lines.extend(sheet.remarks.iter().take(shown).map(|remark| remark_line(&source.name, remark)));
+    lines.extend(sheet.remarks.iter().take(shown).map(|remark| remark_line(remark)));
     if sheet.remarks.len() > shown {
         lines.push(format!("  and {} more remarks: --verbose", sheet.remarks.len() - shown));
     }
@@ -197,7 +197,7 @@ fn is_damaged(sheet: &Sheet) -> bool {
     sheet.source.format != ifm_interop::TEXT && sheet.remarks.iter().any(is_skipped)
 }
 
-fn remark_line(name: &str, remark: &Remark) -> String {
+fn remark_line(remark: &Remark) -> String {
     let word = match remark.kind {
         RemarkKind::Repaired => "repaired",
         RemarkKind::Missing => "missing",
@@ -205,14 +205,15 @@ fn remark_line(name: &str, remark: &Remark) -> String {
         RemarkKind::Lost => "not kept",
         RemarkKind::Assumed => "assumed",
     };
-    format!("  {word:<9} {}{}: {}", clean(name), place(&remark.place), clean(&remark.text))
+    format!("  {word:<9} {}: {}", place(&remark.place), clean(&remark.text))
 }
 
-/// `:412` or ` /3/ttfts`.
+/// `line 412`, with the field or column where it is told; `the file` where no place is.
 fn place(place: &Place) -> String {
-    let line = place.line.map(|line| format!(":{line}")).unwrap_or_default();
-    let pointer = place.pointer.as_ref().map(|p| format!(" {}", clean(p))).unwrap_or_default();
-    format!("{line}{pointer}")
+    let line = place.line.map(|line| format!("line {line}"));
+    let pointer = place.pointer.as_deref().map(clean).filter(|pointer| !pointer.is_empty());
+    let words: Vec<String> = line.into_iter().chain(pointer).collect();
+    if words.is_empty() { "the file".to_owned() } else { words.join(" ") }
 }
 
 fn kind_word(kind: PartKind) -> &'static str {

@@ -46,8 +46,7 @@ fn the_good_part_is_kept_and_the_rest_is_told() {
     fs::write(folder.path().join("empty.json"), "").unwrap();
     let output = run(folder.path(), &["import", "cut.json", "two.json", "empty.json"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert!(stdout(&output).contains("skipped   cut.json:"), "{}", stdout(&output));
-    assert!(stdout(&output).contains("skipped   two.json:"), "{}", stdout(&output));
+    assert_eq!(stdout(&output).matches("skipped   line ").count(), 2, "{}", stdout(&output));
     assert!(stderr(&output).contains("empty.json: no known results"), "{}", stderr(&output));
     assert!(stderr(&output).contains("1 files skipped"), "{}", stderr(&output));
     // A file that is only damaged is worth the same code as one that is left out.

@@ -1,24 +1,35 @@
 //! The rules, one file each, in the order in which an audit lists them.
 
+mod cold_first;
 mod duplicate_label;
 mod encoding;
+mod flop_counts;
 mod little;
+mod mixed_concurrency;
 mod not_measured;
 mod percentile_samples;
 mod planned;
 mod rank_outlier;
 mod rank_tie;
 mod recomputed;
+mod repeat_drift;
 mod repeat_outlier;
+mod stated_ratio;
 mod token_sum;
+mod tool_bias;
+mod unequal_load;
+mod unsupported_reason;
+mod wrong_metric;
 
 use super::Rule;
 
 /// Every rule: arithmetic, then statistics, then physics, then comparisons.
 pub(super) const RULES: &[&Rule] = &[
     &recomputed::RULE,
+    &stated_ratio::RULE,
     &token_sum::RULE,
     &little::RULE,
+    &mixed_concurrency::RULE,
     &duplicate_label::RULE,
     &planned::RULE,
     &not_measured::RULE,
@@ -26,5 +37,12 @@ pub(super) const RULES: &[&Rule] = &[
     &repeat_outlier::RULE,
     &rank_tie::RULE,
     &rank_outlier::RULE,
+    &wrong_metric::RULE,
+    &repeat_drift::RULE,
     &percentile_samples::RULE,
+    &cold_first::RULE,
+    &tool_bias::RULE,
+    &unequal_load::RULE,
+    &unsupported_reason::RULE,
+    &flop_counts::RULE,
 ];

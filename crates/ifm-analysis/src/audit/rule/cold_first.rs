@@ -1,0 +1,151 @@
+//! What was measured before the server was warm stands out in the tail.
+
+use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::{Factors, Quantity, RowRole, Statistic, key};
+
+pub(super) const RULE: Rule =
+    Rule { id: "cold_first", title: "tails hold no first, cold requests", look };
+
+/// A tail of a single stream that is this many times its median has no queue to come from.
+const ALONE: f64 = 3.0;
+/// A tail that is this many times that of the next heavier level.
+const BREAK: f64 = 2.0;
+const TAILS: [Statistic; 2] = [Statistic::Percentile(95.0), Statistic::Percentile(99.0)];
+
+fn look(subject: &Subject) -> Looked {
+    let mut findings = Vec::new();
+    let mut seen = 0;
+    for cell in subject.cells(RowRole::Measured).filter(|cell| is_alone(cell)) {
+        let (Some(median), Some((p, tail))) = (
+            cell.row.value(&Quantity::Ttft, Statistic::Median).filter(|median| *median > 0.0),
+            tail(cell, &Quantity::Ttft),
+        ) else {
+            continue;
+        };
+        seen += 1;
+        if tail > ALONE * median {
+            let text = format!(
+                "{}: one request at a time, and p{p} of the TTFT is {:.1} times its median ({tail} \
+                 and {median} ms): a cold first request, or prompts of different length",
+                cell.name(),
+                tail / median
+            );
+            findings.push(told(cell, text, tail, median));
+        }
+    }
+    let (more, compared) = breaks(subject);
+    findings.extend(more);
+    match seen + compared {
+        0 => Looked::Needs("tails of single streams, or of several levels"),
+        _ => Looked::Found(findings),
+    }
+}
+
+fn told(cell: &Cell, text: String, tail: f64, beside: f64) -> Finding {
+    Finding::new(RULE.id, Level::Hint, text)
+        .at(cell.spot())
+        .with("tail", tail, "ms")
+        .with("beside", beside, "ms")
+        .remedy("warm up, and leave the first requests out")
+}
+
+fn is_alone(cell: &Cell) -> bool {
+    cell.factors.get(key::STRATEGY) == Some("synchronous")
+        || cell.factors.number(key::CONCURRENCY) == Some(1.0)
+}
+
+fn tail(cell: &Cell, quantity: &Quantity) -> Option<(f64, f64)> {
+    TAILS.iter().find_map(|statistic| match statistic {
+        Statistic::Percentile(p) => Some((*p, cell.row.value(quantity, *statistic)?)),
+        _ => None,
+    })
+}
+
+/// Levels whose tail is longer than that of the next heavier one, and pairs that were compared.
+fn breaks(subject: &Subject) -> (Vec<Finding>, usize) {
+    let mut sweeps: Vec<(Factors, Vec<(f64, &Cell)>)> = Vec::new();
+    for cell in subject.cells(RowRole::Measured) {
+        let Some(load) = cell.factors.number(key::CONCURRENCY) else { continue };
+        let mut setting = Factors::default();
+        for (name, value) in cell
+            .setting()
+            .iter()
+            .filter(|(name, _)| ![key::CONCURRENCY, key::REQUESTS].contains(name))
+        {
+            setting.set(name, value);
+        }
+        let is_of = |(known, cells): &&mut (Factors, Vec<(f64, &Cell)>)| {
+            *known == setting
+                && cells.first().is_some_and(|(_, first)| std::ptr::eq(first.sheet, cell.sheet))
+        };
+        match sweeps.iter_mut().find(is_of) {
+            Some((_, cells)) => cells.push((load, cell)),
+            None => sweeps.push((setting, vec![(load, cell)])),
+        }
+    }
+    let (mut findings, mut compared) = (Vec::new(), 0);
+    for (_, cells) in &mut sweeps {
+        cells.sort_by(|a, b| a.0.total_cmp(&b.0));
+        for pair in cells.windows(2) {
+            let [(load, lighter), (more, heavier)] = pair else { continue };
+            let of = |cell: &Cell| tail(cell, &Quantity::Itl).filter(|(_, tail)| *tail > 0.0);
+            let (Some((p, tail)), Some((p_beside, beside))) = (of(lighter), of(heavier)) else {
+                continue;
+            };
+            if p != p_beside || load == more {
+                continue;
+            }
+            compared += 1;
+            if tail > BREAK * beside {
+                let text = format!(
+                    "p{p} of the ITL is {tail} ms with {load} requests in flight and {beside} ms with \
+                     {more}: the lighter level was measured cold, or was disturbed"
+                );
+                findings.push(told(lighter, text, tail, beside).at(heavier.spot()));
+            }
+        }
+    }
+    (findings, compared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, row, sheet};
+    use super::*;
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{PartKind, Unit};
+
+    fn level(line: u32, users: u32, ttft: &str, itl: &str) -> ifm_core::sheet::Row {
+        let mut row = row(
+            line,
+            &[
+                (Quantity::Ttft, Statistic::Median, "50.0", Unit::Ms),
+                (Quantity::Ttft, Statistic::Percentile(95.0), ttft, Unit::Ms),
+                (Quantity::Itl, Statistic::Percentile(99.0), itl, Unit::Ms),
+            ],
+        );
+        row.factors = row.factors.with(key::CONCURRENCY, users);
+        row
+    }
+
+    fn document(ttft: &str, itl: &str) -> Sheet {
+        let rows = vec![
+            level(3, 1, ttft, "12.0"),
+            level(4, 8, "500.0", itl),
+            level(5, 16, "700.0", "30.0"),
+        ];
+        sheet(PartKind::Serving, rows)
+    }
+
+    #[test]
+    fn a_cold_first_request_of_a_single_stream_is_told() {
+        let spoil = |sheet: &mut Sheet| *sheet = document("210.0", "25.0");
+        check("cold_first", &document("70.0", "25.0"), spoil, Level::Hint, "4.2 times its median");
+    }
+
+    #[test]
+    fn a_lighter_level_with_the_longer_tail_is_told() {
+        let spoil = |sheet: &mut Sheet| *sheet = document("70.0", "75.0");
+        check("cold_first", &document("70.0", "25.0"), spoil, Level::Hint, "75 ms with 8 requests");
+    }
+}

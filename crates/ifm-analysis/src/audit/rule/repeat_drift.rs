@@ -1,0 +1,134 @@
+//! A large deviation of an engine benchmark is a drift: fast at first, slow when hot or at the
+//! power limit.
+
+use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind, key};
+
+pub(super) const RULE: Rule =
+    Rule { id: "repeat_drift", title: "repeats of an engine scatter around one speed", look };
+
+/// Share of the mean from which on a deviation is none of chance. An engine alone on its machine
+/// repeats itself within 1 %.
+const SHARE: f64 = 0.05;
+/// Repeats that llama-bench makes unless it is told otherwise.
+const REPEATS: f64 = 5.0;
+/// Share within which a reconstructed first repeat is another row's speed.
+const SAME: f64 = 0.03;
+
+struct Wide<'c> {
+    cell: &'c Cell<'c>,
+    mean: f64,
+    std: f64,
+}
+
+impl Wide<'_> {
+    /// Speeds of the first and of the other repeats, if one was fast and the others alike: the
+    /// deviation of a sample is then their difference over the root of the number.
+    fn first_and_rest(&self) -> (f64, f64) {
+        let rest = self.mean - self.std / REPEATS.sqrt();
+        (rest + self.std * REPEATS.sqrt(), rest)
+    }
+}
+
+fn look(subject: &Subject) -> Looked {
+    let rows: Vec<Wide> = subject.cells(RowRole::Measured).filter_map(wide).collect();
+    if rows.is_empty() {
+        return Looked::Needs("engine benchmarks with deviations");
+    }
+    let seen = rows.len();
+    let drifting: Vec<&Wide> = rows.iter().filter(|row| row.std > SHARE * row.mean).collect();
+    let worst = drifting.iter().max_by(|a, b| (a.std / a.mean).total_cmp(&(b.std / b.mean)));
+    let Some(worst) = worst else { return Looked::Found(Vec::new()) };
+    let (first, rest) = worst.first_and_rest();
+    // At another setting the same test runs at the speed that the first repeat must have had.
+    let confirmed = rows.iter().find(|row| {
+        row.std <= SHARE * row.mean
+            && is_same_test(row.cell, worst.cell)
+            && (row.mean / first - 1.0).abs() < SAME
+    });
+    let mut text = format!(
+        "{} of {seen} deviations are more than {:.0} % of their mean, up to {:.0} % ({}): no scatter \
+         around a speed; one fast repeat of {first:.0} and four of {rest:.0} give the same numbers",
+        drifting.len(),
+        SHARE * 100.0,
+        worst.std / worst.mean * 100.0,
+        worst.cell.name(),
+    );
+    if let Some(known) = confirmed {
+        text.push_str(&format!(", and {:.0} is what another setting of it holds", known.mean));
+    }
+    let level = if confirmed.is_some() { Level::Strong } else { Level::Hint };
+    let finding = Finding::new(RULE.id, level, text)
+        .at(worst.cell.spot())
+        .at_all(drifting.iter().map(|row| row.cell.spot()))
+        .with("mean", worst.mean, "tokens per second")
+        .with("deviation", worst.std, "tokens per second")
+        .with("steady part, if one of five was fast", rest, "tokens per second")
+        .remedy("show the repeats, and report the steady part");
+    Looked::Found(vec![finding])
+}
+
+fn is_same_test(a: &Cell, b: &Cell) -> bool {
+    let without = |cell: &Cell| {
+        let setting = cell.setting();
+        let mut kept = ifm_core::sheet::Factors::default();
+        for (name, value) in setting.iter().filter(|(name, _)| *name != key::POWER_LIMIT_W) {
+            kept.set(name, value);
+        }
+        kept
+    };
+    std::ptr::eq(a.sheet, b.sheet) && without(a) == without(b)
+}
+
+fn wide<'c>(cell: &'c Cell<'c>) -> Option<Wide<'c>> {
+    if cell.part.kind != PartKind::Engine {
+        return None;
+    }
+    [Quantity::PrefillRate, Quantity::DecodeRate].iter().find_map(|quantity| {
+        let mean = cell.row.value(quantity, Statistic::Mean).filter(|mean| *mean > 0.0)?;
+        let std = [StdKind::Sample, StdKind::Population, StdKind::Unknown]
+            .into_iter()
+            .find_map(|kind| cell.row.value(quantity, Statistic::Std(kind)))
+            .or_else(|| cell.row.value(quantity, Statistic::HalfWidth))?;
+        // More than the mean cannot come from positive speeds in so few repeats by drift alone.
+        (std < mean * REPEATS.sqrt()).then_some(Wide { cell, mean, std })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, found, row, sheet};
+    use super::*;
+    use ifm_core::Sheet;
+    use ifm_core::sheet::Unit;
+
+    /// The second row is one repeat of 1000 and four of 500: mean 600, deviation 223.6.
+    fn document(mean: &str, std: &str) -> Sheet {
+        let test = |line, watts, mean: &str, std: &str| {
+            let kind = Statistic::Std(StdKind::Sample);
+            let mut row = row(
+                line,
+                &[
+                    (Quantity::PrefillRate, Statistic::Mean, mean, Unit::PerS),
+                    (Quantity::PrefillRate, kind, std, Unit::PerS),
+                ],
+            );
+            row.factors = row.factors.with(key::TEST, "pp64").with(key::POWER_LIMIT_W, watts);
+            row
+        };
+        let rows = vec![test(3, 700, "1000.0", "4.0"), test(4, 100, mean, std)];
+        sheet(PartKind::Engine, rows)
+    }
+
+    #[test]
+    fn a_fast_first_repeat_is_told() {
+        let spoil = |sheet: &mut Sheet| *sheet = document("600.0", "223.6");
+        let word = "one fast repeat of 1000 and four of 500";
+        check("repeat_drift", &document("600.0", "6.0"), spoil, Level::Strong, word);
+    }
+
+    #[test]
+    fn a_spread_that_nothing_confirms_is_a_hint() {
+        assert_eq!(found("repeat_drift", &[document("400.0", "90.0")])[0].level, Level::Hint);
+    }
+}

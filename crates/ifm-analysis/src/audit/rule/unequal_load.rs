@@ -1,0 +1,210 @@
+//! Two curves are compared at equal load, not each at its own end.
+
+use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
+use super::stated_ratio::parts;
+use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
+
+pub(super) const RULE: Rule =
+    Rule { id: "unequal_load", title: "what is compared was measured at equal load", look };
+
+/// Share by which two loads may differ and count as equal.
+const EQUAL: f64 = 0.1;
+/// Times that grow with load.
+const TIMES: [Quantity; 4] = [Quantity::Itl, Quantity::Tpot, Quantity::Ttft, Quantity::E2e];
+/// What a load is told by, and its name.
+const LOADS: [(Quantity, &str); 2] =
+    [(Quantity::RequestRate, "requests per second"), (Quantity::InFlight, "requests in flight")];
+
+/// A stated ratio of one model's time at a high and at a low load, with the rows that hold them.
+struct Growth<'c> {
+    stated: &'c Cell<'c>,
+    ratio: f64,
+    low_time: f64,
+    time: &'c Quantity,
+    high: &'c Cell<'c>,
+    rows: Vec<&'c Cell<'c>>,
+}
+
+fn look(subject: &Subject) -> Looked {
+    let growths: Vec<Growth> =
+        subject.cells(RowRole::Stated).filter_map(|stated| growth(subject, stated)).collect();
+    let mut compared = 0;
+    let mut findings = Vec::new();
+    for (index, a) in growths.iter().enumerate() {
+        for b in growths.iter().skip(index + 1) {
+            let is_pair = a.time == b.time
+                && std::ptr::eq(a.stated.part, b.stated.part)
+                && a.stated.factors.get(key::MODEL) != b.stated.factors.get(key::MODEL);
+            if !is_pair {
+                continue;
+            }
+            compared += 1;
+            // The one whose time grows more by the document.
+            let (more, less) = if a.ratio > b.ratio { (a, b) } else { (b, a) };
+            findings.extend(tell(more, less));
+        }
+    }
+    match compared {
+        0 => Looked::Needs("ratios of times at a high and a low load, of two models"),
+        _ => Looked::Found(findings),
+    }
+}
+
+fn tell(more: &Growth, less: &Growth) -> Option<Finding> {
+    let mut words = Vec::new();
+    let mut reverses = false;
+    let mut evidence = Vec::new();
+    for (quantity, name) in &LOADS {
+        let (Some(load_more), Some(load_less)) =
+            (load(more.high, quantity), load(less.high, quantity))
+        else {
+            continue;
+        };
+        if (load_more / load_less - 1.0).abs() <= EQUAL {
+            continue;
+        }
+        let equal = load_more.min(load_less);
+        let at = |growth: &Growth| Some(growth.at(quantity, equal)? / growth.low_time);
+        let (Some(ratio_more), Some(ratio_less)) = (at(more), at(less)) else { continue };
+        let does = ratio_more < ratio_less;
+        reverses |= does;
+        words.push(format!(
+            "at {equal} {name} for both they are {ratio_more:.2} and {ratio_less:.2}{}",
+            if does { ", the other way round" } else { "" }
+        ));
+        evidence.push((format!("{name} of both"), equal));
+        evidence.push(("ratio of the first".to_owned(), ratio_more));
+        evidence.push(("ratio of the second".to_owned(), ratio_less));
+    }
+    if words.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "the {} grows {} and {} times, each up to its own highest load; {}",
+        more.time,
+        more.ratio,
+        less.ratio,
+        words.join("; ")
+    );
+    let level = if reverses { Level::Strong } else { Level::Hint };
+    let spots: [Spot; 4] =
+        [more.stated.spot(), less.stated.spot(), more.high.spot(), less.high.spot()];
+    let finding = Finding::new(RULE.id, level, text)
+        .at_all(spots)
+        .remedy("compare at the same rate, or at the same number in flight");
+    Some(evidence.iter().fold(finding, |finding, (name, value)| finding.with(name, *value, "")))
+}
+
+impl Growth<'_> {
+    /// The time at a load, between the two measured loads around it; none beyond the measured.
+    fn at(&self, quantity: &Quantity, at: f64) -> Option<f64> {
+        let mut points: Vec<(f64, f64)> = self
+            .rows
+            .iter()
+            .filter_map(|cell| Some((load(cell, quantity)?, value(cell.central(self.time)?)?)))
+            .collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        points.windows(2).find_map(|pair| {
+            let [(x0, y0), (x1, y1)] = pair else { return None };
+            let is_between = *x0 <= at && at <= *x1 && x1 > x0;
+            is_between.then(|| y0 + (y1 - y0) * (at - x0) / (x1 - x0))
+        })
+    }
+}
+
+fn growth<'s>(subject: &'s Subject, stated: &'s Cell<'s>) -> Option<Growth<'s>> {
+    let (ratio, above, below) = parts(stated)?;
+    let rows: Vec<&Cell> = subject
+        .cells(RowRole::Measured)
+        .filter(|cell| {
+            std::ptr::eq(cell.sheet, stated.sheet)
+                && cell.factors.get(key::MODEL) == stated.factors.get(key::MODEL)
+                // Rates that nothing bounds have no load of their own.
+                && cell.factors.get(key::STRATEGY) != Some("throughput")
+        })
+        .collect();
+    let holds = |time: &Quantity, sought: &Figure| {
+        let is_same = |cell: &&&Cell| cell.central(time).and_then(|f| f.value) == sought.value;
+        rows.iter().find(is_same).copied()
+    };
+    TIMES.iter().find_map(|time| {
+        let (high, low) = (holds(time, above)?, holds(time, below)?);
+        let low_time = value(low.central(time)?)?;
+        let ratio = ratio.canonical()?;
+        Some(Growth { stated, ratio, low_time, time, high, rows: rows.clone() })
+    })
+}
+
+fn value(figure: &Figure) -> Option<f64> {
+    figure.canonical().filter(|value| *value > 0.0)
+}
+
+/// The load of a row: what it measured, by its median where it has one.
+fn load(cell: &Cell, quantity: &Quantity) -> Option<f64> {
+    [Statistic::Median, Statistic::Value, Statistic::Mean]
+        .into_iter()
+        .find_map(|statistic| cell.row.value(quantity, statistic))
+        .filter(|load| *load > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, row, sheet};
+    use super::*;
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{Part, PartKind, Place, Row, Unit};
+
+    fn levels(model: &str, line: u32, points: &[(&str, &str)]) -> Vec<Row> {
+        let level = |(line, (rate, itl)): (u32, &(&str, &str))| {
+            let mut row = row(
+                line,
+                &[
+                    (Quantity::RequestRate, Statistic::Median, *rate, Unit::PerS),
+                    (Quantity::Itl, Statistic::Median, *itl, Unit::Ms),
+                ],
+            );
+            row.factors.set(key::MODEL, model);
+            row
+        };
+        (line..).zip(points).map(level).collect()
+    }
+
+    fn stated(model: &str, line: u32, [ratio, above, below]: [&str; 3]) -> Row {
+        let other = |name: &str| Quantity::Other(name.to_owned());
+        let unit = || Unit::Other(String::new());
+        let mut row = row(
+            line,
+            &[
+                (Quantity::Ratio, Statistic::Value, ratio, Unit::One),
+                (other("numerator"), Statistic::Value, above, unit()),
+                (other("denominator"), Statistic::Value, below, unit()),
+            ],
+        );
+        row.role = RowRole::Stated;
+        row.factors.set(key::MODEL, model);
+        row
+    }
+
+    /// Red goes to 4 per second, or to 2 as blue does.
+    fn document(goes_to_four: bool) -> Sheet {
+        let mut red = levels("red", 3, &[("1.0", "10.0"), ("2.0", "14.0"), ("4.0", "30.0")]);
+        let mut ratio = stated("red", 20, ["3.0", "30.0", "10.0"]);
+        if !goes_to_four {
+            red.pop();
+            ratio = stated("red", 20, ["1.4", "14.0", "10.0"]);
+        }
+        red.extend(levels("blue", 9, &[("1.0", "20.0"), ("2.0", "40.0")]));
+        let mut sheet = sheet(PartKind::Serving, red);
+        let mut part = Part::new(PartKind::Conclusion, Place::line(20));
+        part.rows = vec![ratio, stated("blue", 21, ["2.0", "40.0", "20.0"])];
+        sheet.parts.push(part);
+        sheet
+    }
+
+    #[test]
+    fn a_headline_that_reverses_at_equal_load_is_told() {
+        let spoil = |sheet: &mut Sheet| *sheet = document(true);
+        let word = "at 2 requests per second for both they are 1.40 and 2.00, the other way round";
+        check("unequal_load", &document(false), spoil, Level::Strong, word);
+    }
+}

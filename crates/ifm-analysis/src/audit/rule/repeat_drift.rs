@@ -47,24 +47,30 @@ fn look(subject: &Subject) -> Looked {
             && (row.mean / first - 1.0).abs() < SAME
     });
     let mut text = format!(
-        "{} of {seen} deviations are more than {:.0} % of their mean, up to {:.0} % ({}): no scatter \
-         around a speed; one fast repeat of {first:.0} and four of {rest:.0} give the same numbers",
+        "{} of {seen} deviations are more than {:.0} % of their mean, up to {:.0} % ({}): ",
         drifting.len(),
         SHARE * 100.0,
         worst.std / worst.mean * 100.0,
         worst.cell.name(),
     );
-    if let Some(known) = confirmed {
-        text.push_str(&format!(", and {:.0} is what another setting of it holds", known.mean));
-    }
+    text.push_str(&match confirmed {
+        Some(known) => format!(
+            "a drift, since one fast repeat of {first:.0} and four of {rest:.0} give the same \
+             numbers, and {:.0} is what another setting of it holds",
+            known.mean
+        ),
+        None => "the repeats drift, or other work disturbed them".to_owned(),
+    });
     let level = if confirmed.is_some() { Level::Strong } else { Level::Hint };
-    let finding = Finding::new(RULE.id, level, text)
+    let mut finding = Finding::new(RULE.id, level, text)
         .at(worst.cell.spot())
         .at_all(drifting.iter().map(|row| row.cell.spot()))
         .with("mean", worst.mean, "tokens per second")
         .with("deviation", worst.std, "tokens per second")
-        .with("steady part, if one of five was fast", rest, "tokens per second")
         .remedy("show the repeats, and report the steady part");
+    if confirmed.is_some() {
+        finding = finding.with("steady part, if one of five was fast", rest, "tokens per second");
+    }
     Looked::Found(vec![finding])
 }
 

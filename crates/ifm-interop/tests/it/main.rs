@@ -7,7 +7,9 @@ mod guidellm;
 mod llama;
 mod mapped;
 mod notes;
+mod seeds;
 mod serving;
+mod stored;
 mod written;
 
 use ifm_core::Sheet;

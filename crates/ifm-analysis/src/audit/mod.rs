@@ -6,6 +6,7 @@
 //! in [`crate::warning`].
 
 mod finding;
+mod light;
 mod own_run;
 mod rule;
 mod subject;

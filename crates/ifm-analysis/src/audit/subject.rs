@@ -11,6 +11,8 @@ use ifm_core::sheet::{
 pub struct Subject<'a> {
     sheets: &'a [Sheet],
     cells: Vec<Cell<'a>>,
+    gpu: Option<String>,
+    model: Option<String>,
 }
 
 /// A row in its part and document.
@@ -43,7 +45,25 @@ impl<'a> Subject<'a> {
                 }));
             }
         }
-        Subject { sheets, cells }
+        Subject { sheets, cells, gpu: None, model: None }
+    }
+
+    /// On this machine and with this model, whatever the documents say: names or figures as
+    /// `ifm-roofline` reads them. What is not given is taken from the documents.
+    #[must_use]
+    pub fn measured_with(mut self, gpu: Option<String>, model: Option<String>) -> Subject<'a> {
+        (self.gpu, self.model) = (gpu, model);
+        self
+    }
+
+    /// The machine that the user names.
+    pub fn gpu(&self) -> Option<&str> {
+        self.gpu.as_deref()
+    }
+
+    /// The model that the user names.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_deref()
     }
 
     /// The documents.

@@ -40,6 +40,15 @@ pub struct AuditArgs {
     #[arg(required_unless_present = "list_rules")]
     subjects: Vec<PathBuf>,
 
+    /// Machine that it was measured on, where the documents do not say it: a name or figures, as
+    /// for `limit`
+    #[arg(long, value_name = "NAME", value_parser = machine)]
+    gpu: Option<String>,
+
+    /// Model that was measured, where the documents do not say it
+    #[arg(long, value_name = "NAME", value_parser = model)]
+    model: Option<String>,
+
     /// Weakest findings that are shown
     #[arg(long, value_enum, default_value = "hint")]
     level: AtLeast,
@@ -92,7 +101,8 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
     }
     let mut found = Audit { rules: own };
     if !sheets.is_empty() {
-        found.rules.extend(audit(&Subject::new(&sheets)).rules);
+        let subject = Subject::new(&sheets).measured_with(args.gpu.clone(), args.model.clone());
+        found.rules.extend(audit(&subject).rules);
     }
     let level = match args.level {
         AtLeast::Hint => Level::Hint,
@@ -112,6 +122,16 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         Some(Level::Strong) => Code::Doubtful,
         Some(Level::Hint) | None => Code::Done,
     })
+}
+
+/// A name of a machine that is known.
+fn machine(name: &str) -> Result<String, String> {
+    ifm_roofline::Machine::parse(name).map(|_| name.to_owned()).map_err(|error| error.to_string())
+}
+
+/// A name of a model that is known.
+fn model(name: &str) -> Result<String, String> {
+    ifm_roofline::Model::find(name).map(|_| name.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Whether a word names a document rather than a run: the folder of a run is a run.

@@ -3,9 +3,11 @@
 mod cold_first;
 mod duplicate_label;
 mod encoding;
+mod faster_than_light;
 mod flop_counts;
 mod little;
 mod mixed_concurrency;
+mod near_light;
 mod not_measured;
 mod percentile_samples;
 mod planned;
@@ -42,6 +44,8 @@ pub(super) const RULES: &[&Rule] = &[
     &percentile_samples::RULE,
     &cold_first::RULE,
     &tool_bias::RULE,
+    &faster_than_light::RULE,
+    &near_light::RULE,
     &unequal_load::RULE,
     &unsupported_reason::RULE,
     &flop_counts::RULE,

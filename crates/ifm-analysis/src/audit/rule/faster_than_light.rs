@@ -1,0 +1,117 @@
+//! Nothing is faster than its bytes and operations at the peak of the machine.
+
+use super::super::light::{Lit, lit};
+use super::super::{Finding, Level, Looked, Rule, Subject};
+use ifm_roofline::Verdict;
+
+pub(super) const RULE: Rule =
+    Rule { id: "faster_than_light", title: "nothing is faster than its machine can be", look };
+
+fn look(subject: &Subject) -> Looked {
+    told(&RULE, subject, |verdict| verdict == Verdict::BelowStrict, "strict")
+}
+
+/// One finding for all figures with such a verdict, the farthest as the example.
+pub(super) fn told(
+    rule: &Rule,
+    subject: &Subject,
+    is_meant: fn(Verdict) -> bool,
+    limit: &str,
+) -> Looked {
+    let lit = lit(subject);
+    if lit.is_empty() {
+        return Looked::Needs("rows of a known machine and model; --gpu and --model name them");
+    }
+    let is_strict = limit == "strict";
+    let mut below: Vec<&Lit> = lit.iter().filter(|lit| is_meant(lit.share.verdict)).collect();
+    let share = |lit: &Lit| if is_strict { lit.share.of_strict } else { lit.share.of_serial };
+    // What rests on no assumption comes first.
+    below.sort_by(|a, b| b.is_certain.cmp(&a.is_certain).then(share(b).total_cmp(&share(a))));
+    let Some(worst) = below.first() else { return Looked::Found(Vec::new()) };
+    let term = if is_strict { worst.bound.strict } else { worst.bound.serial };
+    let kind = match is_strict {
+        true => "the larger of bytes / bandwidth and operations / peak rate",
+        false => "part after part at its own peak",
+    };
+    let text = format!(
+        "{} of {} figures are faster than the {limit} limit of their machine, such as {} by {:.2} times: \
+         the {} of {} says {:.3} ms, {kind} says {:.3} ms ({})",
+        below.len(),
+        lit.len(),
+        worst.setup,
+        share(worst),
+        worst.quantity,
+        worst.cell.name(),
+        worst.share.measured_s * 1e3,
+        term.seconds * 1e3,
+        term.binds.label()
+    );
+    let level = match (is_strict, worst.is_certain) {
+        (true, true) => Level::Proof,
+        (true, false) => Level::Strong,
+        (false, _) => Level::Hint,
+    };
+    let finding = Finding::new(rule.id, level, text)
+        .at_all(below.iter().map(|lit| lit.cell.spot()))
+        .with("measured", worst.share.measured_s * 1e3, "ms")
+        .with("limit", term.seconds * 1e3, "ms")
+        .with("factor", share(worst), "")
+        .remedy(
+            "look for prompts from a prefix cache, other lengths, another number format, machine or \
+             number of GPUs",
+        );
+    Looked::Found(vec![finding])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, found, row, sheet};
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit, key};
+
+    use super::super::super::Level;
+
+    /// 8 B parameters at 16 bits on an L40S: 4096 tokens need 4096 x 2 x 8.0e9 operations, 0.18 s
+    /// at 362e12 per second, and a step 16 GB / 864 GB per second, 17.4 ms.
+    fn document(ttft: &str, tpot: &str) -> Sheet {
+        let mut row = row(
+            3,
+            &[
+                (Quantity::Ttft, Statistic::Median, ttft, Unit::Ms),
+                (Quantity::Tpot, Statistic::Median, tpot, Unit::Ms),
+            ],
+        );
+        row.factors = row
+            .factors
+            .with(key::GPU, "L40S")
+            .with(key::MODEL, "Llama-3.1-8B-Instruct")
+            .with(key::QUANTIZATION, "bf16")
+            .with(key::TENSOR_PARALLEL, 1)
+            .with(key::INPUT_TOKENS, 4096);
+        sheet(PartKind::Serving, vec![row])
+    }
+
+    #[test]
+    fn prompts_from_a_cache_are_faster_than_light() {
+        let spoil = |sheet: &mut Sheet| *sheet = document("40.0", "25.0");
+        check("faster_than_light", &document("400.0", "25.0"), spoil, Level::Proof, "the TTFT of");
+        let spoil = |sheet: &mut Sheet| *sheet = document("400.0", "9.0");
+        check("faster_than_light", &document("400.0", "25.0"), spoil, Level::Proof, "the TPOT of");
+    }
+
+    #[test]
+    fn what_is_assumed_is_no_proof() {
+        let mut sheet = document("40.0", "25.0");
+        let factors = &mut sheet.parts[0].rows[0].factors;
+        let kept: Vec<(String, String)> = factors
+            .iter()
+            .filter(|(name, _)| *name != key::TENSOR_PARALLEL)
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        *factors = Default::default();
+        for (name, value) in kept {
+            factors.set(name, value);
+        }
+        assert_eq!(found("faster_than_light", &[sheet])[0].level, Level::Strong);
+    }
+}

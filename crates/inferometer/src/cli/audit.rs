@@ -40,12 +40,11 @@ pub struct AuditArgs {
     #[arg(required_unless_present = "list_rules")]
     subjects: Vec<PathBuf>,
 
-    /// Machine that it was measured on, where the documents do not say it: a name or figures, as
-    /// for `limit`
+    /// Machine that it was measured on, where documents do not say it; one of it unless they say more
     #[arg(long, value_name = "NAME", value_parser = machine)]
     gpu: Option<String>,
 
-    /// Model that was measured, where the documents do not say it
+    /// Model that was measured, where documents do not say it
     #[arg(long, value_name = "NAME", value_parser = model)]
     model: Option<String>,
 

@@ -9,6 +9,7 @@
 mod bench;
 mod check;
 mod pack_ranks;
+mod schema;
 mod train_tokenizer;
 
 use anyhow::Result;
@@ -52,6 +53,12 @@ const COMMANDS: &[Command] = &[
         arguments: "DIR",
         summary: "make the embedded encodings again from the rank files of tiktoken in DIR",
         run: |arguments, _| pack_ranks::run(arguments).map(|()| ExitCode::SUCCESS),
+    },
+    Command {
+        name: "schema",
+        arguments: "",
+        summary: "write the JSON Schemas that follow from the types of ifm-core again",
+        run: |arguments, _| schema::run(&arguments),
     },
     Command {
         name: "train-tokenizer",

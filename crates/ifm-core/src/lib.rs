@@ -11,6 +11,8 @@ pub mod outcome;
 pub mod prompt;
 pub mod record;
 pub mod run;
+#[cfg(test)]
+mod schema_tests;
 pub mod series;
 pub mod sheet;
 pub mod spec;

@@ -12,6 +12,7 @@ pub const SCHEMA_VERSION: &str = "1.2";
 
 /// Whether the run is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// Being written, or cut off while it was: the rows are in the journal.
@@ -24,6 +25,7 @@ pub enum RunState {
 
 /// The machine that the client ran on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct HostInfo {
     /// Operating system and kernel release.
     pub os: String,
@@ -41,6 +43,7 @@ pub struct HostInfo {
 
 /// What the server said about itself. Every field is absent where it did not tell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ServerInfo {
     /// The `Server` header.
     pub server_header: Option<String>,
@@ -58,6 +61,7 @@ pub struct ServerInfo {
 
 /// How the clocks of the run relate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ClockInfo {
     /// Name of the monotonic clock.
     pub source: String,
@@ -74,6 +78,7 @@ pub struct ClockInfo {
 
 /// What ended a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LevelEnd {
     /// The number of requests, the duration, or the end of the workload or schedule.
@@ -111,6 +116,7 @@ impl LevelEnd {
 
 /// When one level ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LevelInfo {
     /// Index into the levels of the spec.
     pub level: u16,
@@ -129,6 +135,7 @@ pub struct LevelInfo {
 
 /// A file of the run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FileInfo {
     /// Name within the folder.
     pub name: String,
@@ -140,6 +147,7 @@ pub struct FileInfo {
 
 /// Who turns messages into the text that the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TemplatePlace {
     /// The server, with the model's chat template: its tokens come on top of the prompt's.
@@ -150,6 +158,7 @@ pub enum TemplatePlace {
 
 /// What was sent, as it turned out. Two results compare only if this is alike.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SentWorkload {
     /// What the workload says of itself: its files with their SHA-256, rows kept and left out by
     /// reason, rules, laws of lengths, seeds. See the page on the run format.
@@ -172,6 +181,7 @@ pub struct SentWorkload {
 
 /// Name and version of the program that wrote the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ToolInfo {
     /// `inferometer`.
     pub name: String,
@@ -181,6 +191,7 @@ pub struct ToolInfo {
 
 /// The head of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// Version of the format, [`SCHEMA_VERSION`] when written by this build.
     pub schema_version: String,

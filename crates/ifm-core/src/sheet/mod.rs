@@ -18,6 +18,7 @@ use serde_json::{Map, Value};
 
 /// Where something stood in its file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Place {
     /// Line, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -41,6 +42,7 @@ impl Place {
 
 /// Everything that was read from one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Sheet {
     /// The file.
     pub source: Source,
@@ -52,6 +54,7 @@ pub struct Sheet {
 
 /// The file that a sheet was read from.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Source {
     /// Name as the user gave it.
     pub name: String,
@@ -69,6 +72,7 @@ pub struct Source {
 
 /// What kind of measurement a part holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum PartKind {
     /// Requests to a server under a load.
@@ -89,6 +93,7 @@ pub enum PartKind {
 
 /// A table or block: rows that share headings, a tool and a kind.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Part {
     /// What it measures.
     pub kind: PartKind,
@@ -127,6 +132,7 @@ impl Part {
 
 /// What a row claims to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RowRole {
     /// One measurement.
@@ -141,6 +147,7 @@ pub enum RowRole {
 
 /// One row: a measurement at one point, or what a document says of several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Row {
     /// What it claims to be.
     pub role: RowRole,
@@ -196,6 +203,7 @@ impl Row {
 
 /// One request as another tool recorded it. Times are as that tool defines them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct SheetRequest {
     /// Start, seconds from the first start of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -231,6 +239,7 @@ pub struct SheetRequest {
 
 /// What happened to the content on its way in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RemarkKind {
     /// Damaged text that was put right.
@@ -247,6 +256,7 @@ pub enum RemarkKind {
 
 /// One thing that happened to the content on its way in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Remark {
     /// What.
     pub kind: RemarkKind,

@@ -22,6 +22,7 @@ mod repeats;
 pub mod report;
 pub mod run;
 pub mod runs;
+pub mod schema;
 pub mod serve;
 mod sides;
 pub mod sweep;
@@ -80,6 +81,8 @@ enum Verb {
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
     Report(report::ReportArgs),
+    /// Print the JSON Schema of a format that this program writes, or list them
+    Schema(schema::SchemaArgs),
 }
 
 /// Runs the command that the words ask for.
@@ -105,5 +108,6 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Limit(args) => limit::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
+        Verb::Schema(args) => schema::run(&args),
     }
 }

@@ -1,6 +1,6 @@
 //! `inferometer conform`: any client through the suite of streams with a known answer.
 
-use crate::conformance::{Mistake, Trial, Tried, Verdict, run as try_client};
+use crate::conformance::{Matter, Mistake, Trial, Tried, Verdict, run as try_client};
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -146,19 +146,45 @@ fn mistake(mistake: &Mistake) -> String {
     format!("{}: {}, truth {}", mistake.what, number(mistake.said), number(mistake.truth))
 }
 
-/// `57 of 68 right`, by class.
+/// `57 of 68 right`, by class, and how many of a class are wrong in what.
 fn score(tried: &[Tried]) -> String {
-    let right = |of: &[&Tried]| of.iter().filter(|t| t.verdict == Verdict::Right).count();
     let mut out = String::new();
     for class in Class::ALL {
         let of: Vec<&Tried> = tried.iter().filter(|tried| tried.case.class == class).collect();
         if !of.is_empty() {
-            out.push_str(&format!("{:<9} {} of {}\n", class.word(), right(&of), of.len()));
+            out.push_str(&score_line(class.word(), &of));
         }
     }
     let all: Vec<&Tried> = tried.iter().collect();
-    out.push_str(&format!("right     {} of {}\n", right(&all), all.len()));
+    out.push_str(&score_line("right", &all));
     out
+}
+
+/// `counts 12 of 16; wrong: outcome 1, count 3`. A case that is wrong in two matters is in both.
+fn score_line(word: &str, of: &[&Tried]) -> String {
+    let count = |is: &dyn Fn(&Verdict) -> bool| of.iter().filter(|t| is(&t.verdict)).count();
+    let right = count(&|verdict| *verdict == Verdict::Right);
+    let mut line = format!("{word:<9} {right} of {}", of.len());
+    let wrong_in = |matter| {
+        count(
+            &|verdict| matches!(verdict, Verdict::Wrong(wrong) if wrong.iter().any(|m| m.matter == matter)),
+        )
+    };
+    let wrong: Vec<String> = Matter::ALL
+        .into_iter()
+        .map(|matter| (matter.word(), wrong_in(matter)))
+        .chain([
+            ("nothing to read", count(&|verdict| *verdict == Verdict::Silent)),
+            ("no end", count(&|verdict| *verdict == Verdict::Unended)),
+        ])
+        .filter(|(_, cases)| *cases > 0)
+        .map(|(word, cases)| format!("{word} {cases}"))
+        .collect();
+    if !wrong.is_empty() {
+        line.push_str(&format!("; wrong: {}", wrong.join(", ")));
+    }
+    line.push('\n');
+    line
 }
 
 fn document(trial: &Trial, tried: &[Tried]) -> serde_json::Value {
@@ -173,7 +199,10 @@ fn document(trial: &Trial, tried: &[Tried]) -> serde_json::Value {
             };
             let wrong: Vec<_> = wrong
                 .iter()
-                .map(|m| json!({"what": m.what, "said": m.said, "truth": m.truth}))
+                .map(|m| {
+                    let matter = m.matter.word();
+                    json!({"matter": matter, "what": m.what, "said": m.said, "truth": m.truth})
+                })
                 .collect();
             json!({
                 "case": tried.case.name,

@@ -1,7 +1,9 @@
 //! What a client reports of a case against what is true.
 
-use ifm_core::sheet::{Quantity, Row, Statistic};
+use ifm_core::sheet::{Definition, Quantity, Row, Statistic};
 use ifm_truth::Case;
+use ifm_truth::case::Action;
+use std::ops::RangeInclusive;
 
 /// What a client made of a case.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,9 +18,36 @@ pub enum Verdict {
     Unended,
 }
 
+/// What a mistake is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Matter {
+    /// Whether the answer is complete.
+    Outcome,
+    /// How many tokens it has.
+    Count,
+    /// When they came.
+    Time,
+}
+
+impl Matter {
+    /// Every matter, in the order of tables.
+    pub const ALL: [Matter; 3] = [Matter::Outcome, Matter::Count, Matter::Time];
+
+    /// The word used in tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Matter::Outcome => "outcome",
+            Matter::Count => "count",
+            Matter::Time => "time",
+        }
+    }
+}
+
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mistake {
+    /// What it is about.
+    pub matter: Matter,
     /// What.
     pub what: &'static str,
     /// What the client says; absent if nothing.
@@ -37,7 +66,12 @@ pub(super) fn judge(case: &Case, row: &Row, tolerance_ms: f64) -> Verdict {
     let ok = completed(row);
     let expected_ok = if truth.outcome.is_ok() { requests } else { 0.0 };
     if ok != Some(expected_ok) {
-        wrong.push(Mistake { what: "complete answers", said: ok, truth: Some(expected_ok) });
+        wrong.push(Mistake {
+            matter: Matter::Outcome,
+            what: "complete answers",
+            said: ok,
+            truth: Some(expected_ok),
+        });
     }
     if !truth.outcome.is_ok() || !wrong.is_empty() {
         return verdict(wrong);
@@ -45,27 +79,88 @@ pub(super) fn judge(case: &Case, row: &Row, tolerance_ms: f64) -> Verdict {
     if let (Some(tokens), Some(said)) = (truth.output_tokens, output_tokens(row)) {
         let expected = f64::from(tokens) * requests;
         if said != expected {
-            wrong.push(Mistake { what: "output tokens", said: Some(said), truth: Some(expected) });
+            wrong.push(Mistake {
+                matter: Matter::Count,
+                what: "output tokens",
+                said: Some(said),
+                truth: Some(expected),
+            });
         }
     }
-    let last_ms = truth.last_token_ms.filter(|_| truth.streamed);
-    for (what, quantity, truth) in [
-        ("TTFT, ms", Quantity::Ttft, truth.ttft_ms),
-        ("TPOT, ms", Quantity::Tpot, truth.tpot_ms),
-        ("E2E, ms", Quantity::E2e, last_ms),
-    ] {
+    for quantity in [Quantity::Ttft, Quantity::Tpot, Quantity::E2e] {
+        let figure = row
+            .figures
+            .iter()
+            .find(|figure| figure.quantity == quantity && figure.statistic == Statistic::Mean);
+        let is_ours = !figure.is_some_and(|f| matches!(f.definition, Definition::Different(_)));
+        let accepted = accepted_ms(case, &quantity, is_ours);
         // Where our truth knows no number (an answer in one piece, a count that nobody told), a
         // client may have reasons of its own for one.
-        let Some(expected) = truth else { continue };
+        let Some(first) = accepted.first() else { continue };
         let said = row.value(&quantity, Statistic::Mean);
+        let is_right = |said: f64| {
+            let off = |range: &RangeInclusive<f64>| (range.start() - said).max(said - range.end());
+            accepted.iter().any(|range| off(range) <= tolerance_ms)
+        };
         match said {
-            Some(said) if (said - expected).abs() <= tolerance_ms => {}
+            Some(said) if is_right(said) => {}
             // A client that has no such figure is not wrong about it.
             None if !row.figures.iter().any(|figure| figure.quantity == quantity) => {}
-            said => wrong.push(Mistake { what, said, truth: Some(expected) }),
+            said => wrong.push(Mistake {
+                matter: Matter::Time,
+                what: match quantity {
+                    Quantity::Ttft => "TTFT, ms",
+                    Quantity::Tpot => "TPOT, ms",
+                    _ => "E2E, ms",
+                },
+                said,
+                truth: Some(*first.start()),
+            }),
         }
     }
     verdict(wrong)
+}
+
+/// What a client may say of a time, milliseconds: ours first, then what follows from the other
+/// definitions in use.
+///
+/// The end of an answer is its last token or any moment from there to the end of the stream. A time
+/// per token whose tool says that it means something else may be taken to that end, too, and may
+/// have the wait for the first token in it.
+fn accepted_ms(case: &Case, quantity: &Quantity, is_ours: bool) -> Vec<RangeInclusive<f64>> {
+    let truth = &case.truth;
+    let last = truth.last_token_ms.filter(|_| truth.streamed);
+    let end = end_ms(case);
+    let ends = last.map(|last| last..=end.max(last));
+    match quantity {
+        Quantity::Ttft => truth.ttft_ms.map(|ttft| ttft..=ttft).into_iter().collect(),
+        Quantity::E2e => ends.into_iter().collect(),
+        _ => {
+            let Some(tpot) = truth.tpot_ms else { return Vec::new() };
+            let mut accepted = vec![tpot..=tpot];
+            if let (false, Some(ends), Some(ttft)) = (is_ours, ends, truth.ttft_ms) {
+                let (last, end) = ends.into_inner();
+                if last > ttft {
+                    accepted.push(tpot..=tpot * (end - ttft) / (last - ttft));
+                }
+                if let Some(tokens) = truth.output_tokens.filter(|tokens| *tokens > 0) {
+                    accepted.push(last / f64::from(tokens)..=end / f64::from(tokens));
+                }
+            }
+            accepted
+        }
+    }
+}
+
+/// When the stream ends, milliseconds: at its end mark, else with what the server does last.
+fn end_ms(case: &Case) -> f64 {
+    let mark = b"data: [DONE]";
+    let has_mark = |action: &Action| match action {
+        Action::Send(bytes) => bytes.windows(mark.len()).any(|window| window == mark),
+        Action::Close | Action::Reset => false,
+    };
+    let marked = case.steps.iter().rev().find(|step| has_mark(&step.action));
+    marked.map_or(case.last_step_ms(), |step| step.at_ms) as f64
 }
 
 fn verdict(wrong: Vec<Mistake>) -> Verdict {
@@ -146,5 +241,35 @@ mod tests {
         assert!(matches!(judge(&case, &said, 2.0), Verdict::Wrong(_)), "{}", case.name);
         let honest = row(&[(Quantity::RequestsOk, Statistic::Value, 0.0)]);
         assert_eq!(judge(&case, &honest, 2.0), Verdict::Right);
+    }
+
+    #[test]
+    fn other_definitions_of_the_end_are_no_mistakes_but_other_times_are() {
+        let suite = ifm_truth::cases::suite();
+        let case = suite.into_iter().find(|case| case.name == "late_tail").expect("the case");
+        let truth = &case.truth;
+        let (first, last) = (truth.ttft_ms.expect("a time"), truth.last_token_ms.expect("a time"));
+        let end = end_ms(&case);
+        assert!(end >= last + 300.0, "the tail is late");
+        let tokens = f64::from(truth.output_tokens.expect("a count"));
+        let said = |e2e: f64, tpot: f64, definition: Definition| {
+            let mut row = row(&[
+                (Quantity::RequestsOk, Statistic::Value, 1.0),
+                (Quantity::E2e, Statistic::Mean, e2e),
+                (Quantity::Tpot, Statistic::Mean, tpot),
+            ]);
+            row.figures[2].definition = definition;
+            match judge(&case, &row, 2.0) {
+                Verdict::Wrong(wrong) => wrong.iter().map(|mistake| mistake.what).collect(),
+                _ => Vec::new(),
+            }
+        };
+        let other = || Definition::Different("to the end of the stream".to_owned());
+        let to_end = (end - first) / (tokens - 1.0);
+        assert_eq!(said(end, (last - first) / (tokens - 1.0), Definition::Same), [""; 0]);
+        assert_eq!(said(end + 10.0, to_end, other()), ["E2E, ms"]);
+        assert_eq!(said(last - 10.0, to_end, Definition::Same), ["TPOT, ms", "E2E, ms"]);
+        assert_eq!(said(last, end / tokens, other()), [""; 0], "with the first token's wait");
+        assert_eq!(said(last, to_end + 10.0, other()), ["TPOT, ms"]);
     }
 }

@@ -6,7 +6,7 @@
 
 mod judge;
 
-pub use judge::{Mistake, Verdict};
+pub use judge::{Matter, Mistake, Verdict};
 
 use crate::documents;
 use crate::exit::Failure;

@@ -199,10 +199,7 @@ fn document(trial: &Trial, tried: &[Tried]) -> serde_json::Value {
             };
             let wrong: Vec<_> = wrong
                 .iter()
-                .map(|m| {
-                    let matter = m.matter.word();
-                    json!({"matter": matter, "what": m.what, "said": m.said, "truth": m.truth})
-                })
+                .map(|m| json!({"what": m.what, "said": m.said, "truth": m.truth}))
                 .collect();
             json!({
                 "case": tried.case.name,

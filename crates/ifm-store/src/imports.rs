@@ -106,25 +106,32 @@ impl Store {
         Ok(import)
     }
 
+    /// The import of this whole id or name; absent where there is none.
+    ///
+    /// # Errors
+    /// The store or the import cannot be read.
+    pub fn named_import(&self, key: &str) -> Result<Option<Import>, StoreError> {
+        let ids = self.import_ids()?;
+        if ids.iter().any(|id| id == key) {
+            return self.import(key).map(Some);
+        }
+        // One that cannot be read has no name to be found by.
+        let mut imports = ids.iter().filter_map(|id| self.import(id).ok());
+        Ok(imports.find(|import| import.name.as_deref() == Some(key)))
+    }
+
     /// The one import that `key` means: a whole id, a name, or the start of an id or of its last
     /// part.
     ///
     /// # Errors
     /// [`FindError`] when none or several are meant, or one cannot be read.
     pub fn find_import(&self, key: &str) -> Result<Import, FindError> {
+        if let Some(import) = self.named_import(key)? {
+            return Ok(import);
+        }
         let ids = self.import_ids()?;
         let not_found =
             || FindError::NotFound { key: key.to_owned(), root: self.root().to_owned() };
-        if ids.iter().any(|id| id == key) {
-            return Ok(self.import(key)?);
-        }
-        for id in &ids {
-            // One that cannot be read has no name to be found by.
-            let named = self.import(id).ok().filter(|import| import.name.as_deref() == Some(key));
-            if let Some(import) = named {
-                return Ok(import);
-            }
-        }
         let mut matching = ids.into_iter().filter(|id| matches_run_id(id, key));
         let first = matching.next().ok_or_else(not_found)?;
         let others: Vec<String> = matching.collect();

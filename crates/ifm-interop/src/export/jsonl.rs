@@ -1,7 +1,8 @@
 //! Rows as they are in a sheet, a line each, with everything that is known of them.
 
-use super::{Export, Exported, rows};
+use super::{Export, Exported};
 use ifm_core::Sheet;
+use ifm_core::sheet::RowRole;
 use serde_json::json;
 
 pub(super) const EXPORT: Export = Export {
@@ -13,10 +14,16 @@ pub(super) const EXPORT: Export = Export {
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
-    let lines: Vec<String> = rows(sheet, |_| true)
-        .map(|(row, factors)| {
+    let measured = sheet.parts.iter().flat_map(|part| {
+        let rows = part.rows.iter().filter(|row| row.role == RowRole::Measured);
+        rows.map(move |row| (part, row))
+    });
+    let lines: Vec<String> = measured
+        .map(|(part, row)| {
+            let factors = row.factors.within(&part.factors);
             let row = json!({
                 "document": sheet.source.name,
+                "kind": part.kind,
                 "place": row.place,
                 "label": row.label,
                 "factors": factors,

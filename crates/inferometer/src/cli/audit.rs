@@ -1,6 +1,6 @@
 //! `inferometer audit FILE|RUN…`: what in results cannot be right, is noise, or does not follow.
 
-use super::runs::{find, load};
+use super::runs::{Meant, find_either, load};
 use crate::documents;
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
@@ -92,10 +92,9 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
             continue;
         }
         let key = subject.to_string_lossy();
-        match store.find_import(&key) {
-            Ok(import) => sheets.extend(import.sheets),
-            Err(_) => {
-                let entry = find(&store, &key)?;
+        match find_either(&store, &key)? {
+            Meant::Import(import) => sheets.extend(import.sheets),
+            Meant::Run(entry) => {
                 own.extend(of_run(&entry.id, &load(&store, &entry)?.summary));
                 let loaded = store.open(&entry).map_err(|e| Failure::files(e.to_string()))?;
                 own_sheets.push(definitions::sheet(&loaded.data, Definitions::Ours));

@@ -1,6 +1,6 @@
 //! `inferometer export RUN --as FORMAT`: results in the files of other tools.
 
-use super::runs::find;
+use super::runs::{Meant, find, find_either};
 use crate::documents;
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
@@ -74,23 +74,26 @@ pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
 fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet>, Failure> {
     let key = args.subject.to_string_lossy();
     let is_run = args.subject.join(ifm_store::MANIFEST_FILE).is_file();
-    let read = if args.subject.exists() && !is_run {
+    let of_others = if args.subject.exists() && !is_run {
         let documents = documents::open(std::slice::from_ref(&args.subject))?;
         let sheets = documents.into_iter().map(|document| document.sheet);
-        Some(sheets.collect::<Result<Vec<_>, _>>().map_err(|e| Failure::usage(e.to_string()))?)
+        Ok(sheets.collect::<Result<Vec<_>, _>>().map_err(|e| Failure::usage(e.to_string()))?)
     } else {
-        store.find_import(&key).ok().map(|import| import.sheets)
+        match find_either(store, &key)? {
+            Meant::Import(import) => Ok(import.sheets),
+            Meant::Run(entry) => Err(entry),
+        }
     };
-    if let Some(sheets) = read {
-        return match args.definitions {
-            None => Ok(sheets),
-            Some(_) => Err(Failure::usage(format!("{key} holds no events to compute from"))
-                .hint("--definitions is for runs that inferometer measured")),
-        };
-    }
+    let entry = match of_others {
+        Err(entry) => entry,
+        Ok(sheets) if args.definitions.is_none() => return Ok(sheets),
+        Ok(_) => {
+            return Err(Failure::usage(format!("{key} holds no events to compute from"))
+                .hint("--definitions is for runs that inferometer measured"));
+        }
+    };
     let word = args.definitions.as_deref().or(export.definitions).unwrap_or_default();
     let by = Definitions::ALL.into_iter().find(|by| by.word() == word).unwrap_or(Definitions::Ours);
-    let entry = find(store, &key)?;
     let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
     Ok(vec![sheet(&loaded.data, by)])
 }

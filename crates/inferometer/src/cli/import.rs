@@ -182,7 +182,7 @@ fn told(sheet: &Sheet, verbose: bool) -> String {
         ));
     }
     let shown = if verbose { sheet.remarks.len() } else { REMARKS_MAX };
-    lines.extend(sheet.remarks.iter().take(shown).map(|remark| remark_line(remark)));
+    lines.extend(sheet.remarks.iter().take(shown).map(remark_line));
     if sheet.remarks.len() > shown {
         lines.push(format!("  and {} more remarks: --verbose", sheet.remarks.len() - shown));
     }

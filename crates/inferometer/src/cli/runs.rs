@@ -6,7 +6,7 @@ use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::RunState;
 use ifm_report::ReportModel;
-use ifm_store::{RunEntry, Store};
+use ifm_store::{Import, RunEntry, Store};
 use std::path::PathBuf;
 
 /// Flags of `runs`.
@@ -88,6 +88,31 @@ pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
     store.find(key).map_err(|error| {
         Failure::usage(error.to_string()).hint("inferometer runs list shows what there is")
     })
+}
+
+/// What a word of the user means.
+#[derive(Debug)]
+pub enum Meant {
+    /// A run of ours.
+    Run(RunEntry),
+    /// Documents of others.
+    Import(Import),
+}
+
+/// Finds a run or an import by what the user calls it: a whole id or a name before a part of one,
+/// and a run before an import.
+///
+/// # Errors
+/// None or several are meant.
+pub fn find_either(store: &Store, key: &str) -> Result<Meant, Failure> {
+    let kept = store.named_import(key).map_err(|error| Failure::files(error.to_string()))?;
+    if let Some(import) = kept {
+        return Ok(Meant::Import(import));
+    }
+    match find(store, key) {
+        Ok(run) => Ok(Meant::Run(run)),
+        Err(failure) => store.find_import(key).map(Meant::Import).map_err(|_| failure),
+    }
 }
 
 /// Loads a run, sealed or not, and computes what its reports show.

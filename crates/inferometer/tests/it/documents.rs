@@ -202,3 +202,76 @@ fn rows_of_any_table_come_in_by_a_map() {
     // Without a map the way is told.
     assert!(stderr(&run(folder.path(), &["import", "own.csv"])).contains("--map"));
 }
+
+/// Rows of an import, each with what holds for its part.
+fn rows_with_factors(import: &serde_json::Value) -> Vec<(serde_json::Value, serde_json::Value)> {
+    let mut rows = Vec::new();
+    for sheet in import["import"]["sheets"].as_array().unwrap() {
+        for part in sheet["parts"].as_array().unwrap() {
+            for row in part["rows"].as_array().unwrap() {
+                let mut factors = part.get("factors").cloned().unwrap_or_default();
+                let own = row.get("factors").and_then(|own| own.as_object());
+                for (name, value) in own.into_iter().flatten() {
+                    factors[name] = value.clone();
+                }
+                rows.push((row.clone(), factors));
+            }
+        }
+    }
+    rows
+}
+
+/// A value in milliseconds where it is a time.
+fn in_ms(figure: &serde_json::Value) -> Option<f64> {
+    let scale = if figure["unit"] == "s" { 1e3 } else { 1.0 };
+    Some(figure["value"].as_f64()? * scale)
+}
+
+#[test]
+fn what_goes_out_in_a_format_comes_back_with_the_same_figures_and_factors() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = crate::support::paced(5, 2);
+    let url = format!("http://{}", server.address());
+    run(folder.path(), &["sweep", &url, "-c", "2,3", "-n", "12", "-W", "16/4", "--quiet"]);
+    for (format, definitions, figures, factors) in [
+        ("vllm", "vllm", 30, &["concurrency", "requests", "model"][..]),
+        ("sglang", "sglang", 30, &["concurrency"]),
+        ("guidellm", "guidellm", 60, &[]),
+        ("aiperf", "aiperf", 50, &["concurrency", "model"]),
+        ("inferencex", "vllm", 15, &["concurrency", "input_tokens", "output_tokens", "model"]),
+        ("llm-d", "inferometer", 25, &["concurrency"]),
+        ("jsonl", "inferometer", 60, &["concurrency", "model", "requests", "input_tokens"]),
+    ] {
+        let words = ["export", "last", "--as", "jsonl", "--definitions", definitions];
+        let truth = stdout(&run(folder.path(), &words));
+        let truth: Vec<serde_json::Value> =
+            truth.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        fs::create_dir(folder.path().join(format)).unwrap();
+        run(folder.path(), &["export", "last", "--as", format, "-o", format]);
+        let words = ["import", format, "--format", "json", "--dry-run"];
+        let output = run(folder.path(), &words);
+        let back = serde_json::from_str(&stdout(&output))
+            .unwrap_or_else(|_| panic!("{format}: {}", stderr(&output)));
+        let rows = rows_with_factors(&back);
+        assert_eq!(rows.len(), truth.len(), "{format}");
+        for ((row, set), truth) in rows.iter().zip(&truth) {
+            for name in factors {
+                assert_eq!(set[name], truth["factors"][name], "{format}: {name}");
+            }
+            let mut same = 0;
+            for figure in row["figures"].as_array().unwrap() {
+                let like = |other: &&serde_json::Value| {
+                    ["quantity", "statistic"].iter().all(|name| other[name] == figure[name])
+                };
+                let Some(other) = truth["figures"].as_array().unwrap().iter().find(like) else {
+                    continue;
+                };
+                let (a, b) = (in_ms(figure), in_ms(other));
+                let is_close = a.zip(b).is_some_and(|(a, b)| (a - b).abs() <= 1e-9 * b.abs());
+                assert!(is_close || a == b, "{format}: {figure} {other}");
+                same += 1;
+            }
+            assert!(same >= figures, "{format}: only {same} figures came back");
+        }
+    }
+}

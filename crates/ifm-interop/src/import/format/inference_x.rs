@@ -52,7 +52,10 @@ impl Format for InferenceX {
     }
 
     fn likeness(&self, head: &Head) -> Likeness {
-        match head.is_json() && head.has_keys(MARKS) {
+        // Without the number of GPUs our own export has no rate per GPU.
+        let (shared, rate) = MARKS.split_at(MARKS.len() - 1);
+        let is_whole = head.has_keys(rate) || head.has_keys(&["written_by"]);
+        match head.is_json() && head.has_keys(shared) && is_whole {
             true => Likeness::Sure,
             false => Likeness::No,
         }

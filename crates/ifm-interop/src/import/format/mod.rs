@@ -15,6 +15,7 @@ mod llmperf;
 mod oha;
 mod perf_analyzer;
 pub(crate) mod records;
+mod rows;
 mod sglang_batch;
 mod sglang_serve;
 mod vllm_offline;
@@ -73,6 +74,7 @@ pub(crate) const FORMATS: &[&dyn Format] = &[
     &oha::Oha,
     &k6::K6,
     &perf_analyzer::PerfAnalyzer,
+    &rows::Rows,
 ];
 
 /// The format of a file, if one is known.

@@ -1,0 +1,86 @@
+//! Rows with factors and figures, JSON Lines: what `inferometer export --as jsonl` writes.
+//!
+//! A line holds all that is known of a row, so that nothing is lost on the way out and back but the
+//! headings of the document and what held for a part as a whole.
+
+use super::super::error::ImportError;
+use super::super::{Head, Input, Likeness, Recognised};
+use super::{Format, records};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, SheetRequest};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+pub(super) struct Rows;
+
+const ABOUT: Recognised =
+    Recognised { id: "rows", title: "rows of inferometer export --as jsonl, JSON Lines" };
+const MARKS: &[&str] = &["document", "factors", "figures"];
+
+/// A line. Its place is that in this file, not in the document that it once stood in.
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default = "other")]
+    kind: PartKind,
+    label: Option<String>,
+    factors: Factors,
+    figures: Vec<Figure>,
+    #[serde(default)]
+    requests: Vec<SheetRequest>,
+    #[serde(default)]
+    unknown: Map<String, Value>,
+}
+
+/// The kind of a row that does not say it.
+fn other() -> PartKind {
+    PartKind::Other
+}
+
+impl Format for Rows {
+    fn about(&self) -> Recognised {
+        ABOUT
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        match head.is_json() && head.has_keys(MARKS) {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn marks(&self) -> &'static [&'static str] {
+        MARKS
+    }
+
+    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
+        let mut kinds = Vec::new();
+        let mut sheet = records::read_lines(input, ABOUT, PartKind::Other, |text, draft| {
+            if text.trim().is_empty() {
+                return Ok(());
+            }
+            let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
+            if line.figures.is_empty() && line.factors.is_empty() {
+                return Ok(());
+            }
+            kinds.push(line.kind);
+            draft.row.label = line.label;
+            draft.row.factors = line.factors;
+            draft.row.figures = line.figures;
+            draft.row.requests = line.requests;
+            draft.row.unknown = line.unknown;
+            Ok(())
+        })?;
+        let rows = std::mem::take(&mut sheet.parts).into_iter().flat_map(|part| part.rows);
+        for (row, kind) in rows.zip(kinds) {
+            match sheet.parts.last_mut() {
+                Some(part) if part.kind == kind => part.rows.push(row),
+                _ => {
+                    let mut part = Part::new(kind, row.place.clone());
+                    part.rows.push(row);
+                    sheet.parts.push(part);
+                }
+            }
+        }
+        Ok(sheet)
+    }
+}

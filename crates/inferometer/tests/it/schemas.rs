@@ -1,0 +1,150 @@
+//! What the program writes is what its published schemas say, and no more.
+
+use crate::support::{paced, run, serve, stderr, stdout};
+use boon::{Compiler, Schemas};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+/// Forbids the fields that no schema describes: what is published allows them, since fields may be
+/// added, and this test finds those that were added and not described.
+fn forbid_others(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(forbid_others);
+            let is_closed = fields.get("type") == Some(&json!("object"))
+                && fields.contains_key("properties")
+                && !fields.contains_key("additionalProperties");
+            if is_closed {
+                fields.insert("additionalProperties".to_owned(), json!(false));
+            }
+        }
+        Value::Array(list) => list.iter_mut().for_each(forbid_others),
+        _ => {}
+    }
+}
+
+/// A schema as the program prints it.
+fn published(folder: &Path, name: &str) -> Value {
+    let output = run(folder, &["schema", name]);
+    assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+    serde_json::from_str(&stdout(&output)).unwrap()
+}
+
+/// What a schema says of a document: nothing, or what is wrong.
+fn judge(mut schema: Value, document: &Value, is_strict: bool) -> Result<(), String> {
+    if is_strict {
+        forbid_others(&mut schema);
+    }
+    let place = schema["$id"].as_str().unwrap().to_owned();
+    let (mut schemas, mut compiler) = (Schemas::new(), Compiler::new());
+    compiler.add_resource(&place, schema).unwrap();
+    let index = compiler.compile(&place, &mut schemas).unwrap();
+    schemas.validate(document, index).map_err(|error| format!("{error:#}"))
+}
+
+/// Holds a document against its schema; then copies of it that lack a field, or have one of
+/// another type.
+fn check(folder: &Path, name: &str, document: &Value) {
+    let schema = published(folder, name);
+    if let Err(wrong) = judge(schema.clone(), document, true) {
+        panic!("docs/reference/schema/{name}.json does not describe what is written: {wrong}");
+    }
+    assert!(document.is_object(), "{name}: no object is no document: {document}");
+    for field in schema["required"].as_array().unwrap() {
+        let field = field.as_str().unwrap();
+        let mut spoiled = document.clone();
+        spoiled.as_object_mut().unwrap().remove(field);
+        assert!(judge(schema.clone(), &spoiled, false).is_err(), "{name} without {field}");
+        spoiled[field] = json!([[[]]]);
+        assert!(judge(schema.clone(), &spoiled, false).is_err(), "{name} with a wrong {field}");
+    }
+}
+
+/// The JSON document that a command prints.
+fn document(folder: &Path, words: &[&str]) -> Value {
+    let output = run(folder, words);
+    serde_json::from_str(&stdout(&output))
+        .unwrap_or_else(|error| panic!("{words:?}: {error}: {}", stderr(&output)))
+}
+
+#[test]
+fn results_and_what_is_made_of_them_follow_their_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let (_running, nano) = serve(folder, &["--threads", "1"]);
+    let short = ["-n", "12", "-W", "16/4", "--quiet", "--json"];
+    let words = [&["sweep", &nano, "-c", "1,2", "--name", "a"][..], &short].concat();
+    check(folder, "result", &document(folder, &words));
+    check(folder, "probe", &document(folder, &["probe", &nano, "--json"]));
+
+    let server = paced(5, 2);
+    let url = format!("http://{}", server.address());
+    let words = [&["run", &url, "--rate", "40", "--name", "rate"][..], &short].concat();
+    check(folder, "result", &document(folder, &words));
+    for name in ["b", "c"] {
+        let words = [&["sweep", &url, "-c", "1,2", "--name", name][..], &short].concat();
+        check(folder, "result", &document(folder, &words));
+    }
+    let lines = stdout(&run(folder, &["report", "b", "--format", "requests"]));
+    let line = lines.lines().next().unwrap();
+    check(folder, "request", &serde_json::from_str(line).unwrap());
+    check(folder, "comparison", &document(folder, &["compare", "b", "c", "--json"]));
+    check(folder, "ranking", &document(folder, &["rank", "b", "c", "--json"]));
+    let limits = ["--max", "ttft.p99=+10%", "--min", "out_tok_s=1", "--json"];
+    let words = [&["gate", "b", "--baseline", "c"][..], &limits].concat();
+    check(folder, "gate", &document(folder, &words));
+    check(folder, "audit", &document(folder, &["audit", "b", "--format", "json"]));
+    let slo = ["--slo", "ttft:p99<2s", "--max-users", "2", "-n", "20", "-W", "16/4"];
+    let words = [&["capacity", &url][..], &slo, &["--quiet", "--json"]].concat();
+    check(folder, "capacity", &document(folder, &words));
+    for entry in fs::read_dir(folder.join("runs")).unwrap() {
+        let path = entry.unwrap().path().join("manifest.json");
+        if let Ok(text) = fs::read_to_string(path) {
+            check(folder, "manifest", &serde_json::from_str(&text).unwrap());
+        }
+    }
+}
+
+#[test]
+fn documents_without_a_run_follow_their_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let words = ["workload", "preview", "-W", "16/4", "-n", "20", "--json"];
+    check(folder, "workload-preview", &document(folder, &words));
+    let words = ["conform", "--case", "baseline", "--format", "json"];
+    check(folder, "conformance", &document(folder, &words));
+    let words = ["limit", "--gpu", "l40s", "-m", "llama-3.1-8b", "--measured", "itl=22.2ms@1"];
+    check(folder, "limit", &document(folder, &[&words[..], &["--json"]].concat()));
+
+    let note = "# Model A on L40S\n\n| concurrency | TTFT p99 (ms) |\n|---|---|\n| 1 | 20.5 |\n";
+    fs::write(folder.join("note.md"), note).unwrap();
+    let imported = document(folder, &["import", "note.md", "--format", "json", "--name", "n"]);
+    check(folder, "imported", &imported);
+    check(folder, "sheet", &imported["import"]["sheets"][0]);
+    let stored = fs::read_dir(folder.join("runs")).unwrap().next().unwrap().unwrap().path();
+    let text = fs::read_to_string(stored.join("import.json")).unwrap();
+    check(folder, "import", &serde_json::from_str(&text).unwrap());
+}
+
+#[test]
+fn every_published_schema_is_listed_and_compiles() {
+    let folder = tempfile::tempdir().unwrap();
+    let files = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/schema");
+    let files: BTreeSet<String> = fs::read_dir(files)
+        .unwrap()
+        .map(|entry| entry.unwrap().path().file_stem().unwrap().to_string_lossy().into_owned())
+        .collect();
+    let list = stdout(&run(folder.path(), &["schema"]));
+    let names = list.lines().map(|line| line.split_whitespace().next().unwrap().to_owned());
+    assert_eq!(names.collect::<BTreeSet<_>>(), files);
+    for name in &files {
+        let schema = published(folder.path(), name);
+        assert_eq!(schema["$id"], json!(format!("urn:inferometer:schema:{name}")));
+        assert!(schema["title"].is_string() && schema["description"].is_string(), "{name}");
+        assert!(judge(schema, &json!([]), false).is_err(), "{name}");
+    }
+    let output = run(folder.path(), &["schema", "nothing"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+}

@@ -94,7 +94,7 @@ pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
 #[derive(Debug)]
 pub enum Meant {
     /// A run of ours.
-    Run(RunEntry),
+    Run(Box<RunEntry>),
     /// Documents of others.
     Import(Import),
 }
@@ -110,7 +110,7 @@ pub fn find_either(store: &Store, key: &str) -> Result<Meant, Failure> {
         return Ok(Meant::Import(import));
     }
     match find(store, key) {
-        Ok(run) => Ok(Meant::Run(run)),
+        Ok(run) => Ok(Meant::Run(Box::new(run))),
         Err(failure) => store.find_import(key).map(Meant::Import).map_err(|_| failure),
     }
 }

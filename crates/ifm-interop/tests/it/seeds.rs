@@ -4,6 +4,10 @@
 //! names, or from `../shared/seeds` beside the workspace; where there is none the tests say so and
 //! pass. A printed figure recomputes where the rows give its digits, or where the digits that the
 //! rows themselves were rounded to leave no more than that open.
+#![expect(
+    clippy::print_stdout,
+    reason = "what recomputes is told, and a test that is skipped says so"
+)]
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, Part, PartKind, Quantity, RemarkKind, Row, RowRole, Statistic};

@@ -240,7 +240,7 @@ fn what_goes_out_in_a_format_comes_back_with_the_same_figures_and_factors() {
         ("aiperf", "aiperf", 50, &["concurrency", "model"]),
         ("inferencex", "vllm", 15, &["concurrency", "input_tokens", "output_tokens", "model"]),
         ("llm-d", "inferometer", 25, &["concurrency"]),
-        ("jsonl", "inferometer", 60, &["concurrency", "model", "requests", "input_tokens"]),
+        ("jsonl", "inferometer", 50, &["concurrency", "model", "requests", "input_tokens"]),
     ] {
         let words = ["export", "last", "--as", "jsonl", "--definitions", definitions];
         let truth = stdout(&run(folder.path(), &words));

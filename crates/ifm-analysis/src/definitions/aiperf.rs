@@ -17,7 +17,7 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     let start_ns = ok.iter().map(|record| record.start_ns).min();
     let end_ns = ok.iter().filter_map(|record| record.last_token_ns()).max();
     let span_ns = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
-    totals(row, Totals::of(sent, &ok, span_ns.unwrap_or(0) as f64 / 1e9));
+    totals(row, Totals::of(sent, &ok, span_ns.map(|ns| ns as f64 / 1e9)));
     let mut add = |quantity: &Quantity, of: fn(&RequestRecord) -> Option<f64>| {
         let values = ok.iter().filter_map(|record| Some((of(record)?, 1.0))).collect();
         latency(row, quantity, values, StdKind::Population, Percentiles::Linear);

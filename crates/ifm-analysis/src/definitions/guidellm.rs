@@ -29,7 +29,7 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     add(&Quantity::Itl, itl);
     add(&Quantity::Tpot, tpot);
     let busy_ns: f64 = ok.iter().filter_map(|record| e2e(record)).map(|(ns, _)| ns).sum();
-    if seconds > 0.0 {
+    if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
         let in_flight = busy_ns / 1e9 / seconds;
         push(row, &Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
     }

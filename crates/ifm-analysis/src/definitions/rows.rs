@@ -145,24 +145,24 @@ pub(super) fn push(
 /// What tools count over the complete answers of a run and divide by its duration.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Totals {
-    pub completed: u64,
-    pub failed: u64,
-    pub input_tokens: u64,
-    pub output_tokens: u64,
-    pub duration_s: f64,
+    completed: u64,
+    failed: u64,
+    /// Absent unless the prompt of every complete answer was counted, or asked for by length.
+    input_tokens: Option<u64>,
+    output_tokens: u64,
+    /// Absent where nothing was answered.
+    duration_s: Option<f64>,
 }
 
 impl Totals {
     /// Counts over the complete ones of what was sent, with this duration.
-    pub fn of(sent: &[&RequestRecord], ok: &[&RequestRecord], duration_s: f64) -> Totals {
-        let sum =
-            |of: fn(&RequestRecord) -> u32| ok.iter().map(|record| u64::from(of(record))).sum();
+    pub fn of(sent: &[&RequestRecord], ok: &[&RequestRecord], duration_s: Option<f64>) -> Totals {
         Totals {
             completed: ok.len() as u64,
             failed: (sent.len() - ok.len()) as u64,
-            input_tokens: sum(prompt_tokens),
-            output_tokens: sum(output_tokens),
-            duration_s,
+            input_tokens: ok.iter().map(|record| prompt_tokens(record).map(u64::from)).sum(),
+            output_tokens: ok.iter().map(|record| u64::from(output_tokens(record))).sum(),
+            duration_s: duration_s.filter(|seconds| *seconds > 0.0),
         }
     }
 }
@@ -172,38 +172,44 @@ pub(super) fn complete<'a>(sent: &[&'a RequestRecord]) -> Vec<&'a RequestRecord>
     sent.iter().copied().filter(|record| record.outcome.is_ok()).collect()
 }
 
-/// Adds counts and the rates that follow from them.
+/// Adds counts and the rates that follow from them. What is not known is not there.
 pub(super) fn totals(row: &mut Row, totals: Totals) {
     let value = Statistic::Value;
-    push(row, &Quantity::Duration, value, totals.duration_s, Unit::S);
-    push(row, &Quantity::RequestsOk, value, totals.completed as f64, Unit::Count);
-    push(row, &Quantity::RequestsFailed, value, totals.failed as f64, Unit::Count);
-    push(row, &Quantity::InputTokens, value, totals.input_tokens as f64, Unit::Count);
-    push(row, &Quantity::OutputTokens, value, totals.output_tokens as f64, Unit::Count);
-    if totals.duration_s <= 0.0 {
-        return;
-    }
+    let both = totals.input_tokens.map(|input| input + totals.output_tokens);
     for (quantity, count) in [
-        (Quantity::RequestRate, totals.completed),
-        (Quantity::InputRate, totals.input_tokens),
-        (Quantity::OutputRate, totals.output_tokens),
-        (Quantity::TotalRate, totals.input_tokens + totals.output_tokens),
+        (Quantity::RequestsOk, Some(totals.completed)),
+        (Quantity::RequestsFailed, Some(totals.failed)),
+        (Quantity::InputTokens, totals.input_tokens),
+        (Quantity::OutputTokens, Some(totals.output_tokens)),
     ] {
-        push(row, &quantity, value, count as f64 / totals.duration_s, Unit::PerS);
+        if let Some(count) = count {
+            push(row, &quantity, value, count as f64, Unit::Count);
+        }
+    }
+    let Some(seconds) = totals.duration_s else { return };
+    push(row, &Quantity::Duration, value, seconds, Unit::S);
+    for (quantity, count) in [
+        (Quantity::RequestRate, Some(totals.completed)),
+        (Quantity::InputRate, totals.input_tokens),
+        (Quantity::OutputRate, Some(totals.output_tokens)),
+        (Quantity::TotalRate, both),
+    ] {
+        if let Some(count) = count {
+            push(row, &quantity, value, count as f64 / seconds, Unit::PerS);
+        }
     }
 }
 
-/// First start to last end of these requests, seconds.
-pub(super) fn duration_s(sent: &[&RequestRecord]) -> f64 {
-    let start_ns = sent.iter().map(|record| record.start_ns).min();
-    let end_ns = sent.iter().map(|record| record.end_ns).max();
-    let span = start_ns.zip(end_ns).map(|(start, end)| end.saturating_sub(start));
-    span.unwrap_or(0) as f64 / NS_PER_S
+/// First start to last end of these requests, seconds; absent for none.
+pub(super) fn duration_s(sent: &[&RequestRecord]) -> Option<f64> {
+    let start_ns = sent.iter().map(|record| record.start_ns).min()?;
+    let end_ns = sent.iter().map(|record| record.end_ns).max()?;
+    Some(end_ns.saturating_sub(start_ns) as f64 / NS_PER_S)
 }
 
-/// Prompt tokens as tools take them: counted, else as asked.
-pub(super) fn prompt_tokens(record: &RequestRecord) -> u32 {
-    record.prompt_tokens.map(|counted| counted.tokens).or(record.prompt_tokens_asked).unwrap_or(0)
+/// Prompt tokens as tools take them: counted, else as asked; absent where neither is known.
+pub(super) fn prompt_tokens(record: &RequestRecord) -> Option<u32> {
+    record.prompt_tokens.map(|counted| counted.tokens).or(record.prompt_tokens_asked)
 }
 
 /// Output tokens: counted, else the number of events.
@@ -220,6 +226,27 @@ pub(super) fn since(record: &RequestRecord, at_ns: u64) -> f64 {
 mod tests {
     use super::*;
     use ifm_core::sheet::{Place, RowRole};
+
+    #[test]
+    fn prompts_that_nobody_counted_are_no_zero() {
+        use crate::testing::{closed_loop, run};
+        let mut run = run(&[2], closed_loop((0, 0), (2, 3), 0.0, (100.0, 10.0, 4)));
+        let value = |run: &ifm_core::RunData, by, quantity: &Quantity| {
+            super::super::sheet(run, by).parts[0].rows[0].value(quantity, Statistic::Value)
+        };
+        use super::super::Definitions;
+        for by in [Definitions::Vllm, Definitions::Sglang, Definitions::Guidellm] {
+            assert!(value(&run, by, &Quantity::InputTokens).is_some_and(|tokens| tokens > 0.0));
+        }
+        run.requests[2].prompt_tokens = None;
+        run.requests[2].prompt_tokens_asked = None;
+        for by in [Definitions::Vllm, Definitions::Sglang, Definitions::Guidellm] {
+            for unknown in [Quantity::InputTokens, Quantity::InputRate, Quantity::TotalRate] {
+                assert_eq!(value(&run, by, &unknown), None, "{by:?} {unknown}");
+            }
+            assert!(value(&run, by, &Quantity::OutputRate).is_some());
+        }
+    }
 
     /// Per-request ITLs of a run of GuideLLM 0.8.1 (eight requests of 16 tokens), and what the tool
     /// made of them.

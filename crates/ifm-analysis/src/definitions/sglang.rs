@@ -28,7 +28,7 @@ pub(super) fn fill(sent: &[&RequestRecord], row: &mut Row) {
     add(&Quantity::E2e, e2e.clone());
     add(&Quantity::Tpot, ok.iter().filter_map(|record| tpot_ns(record)).collect());
     add(&Quantity::Itl, ok.iter().flat_map(|record| gaps_ns(record)).collect());
-    if seconds > 0.0 {
+    if let Some(seconds) = seconds.filter(|seconds| *seconds > 0.0) {
         let in_flight = e2e.iter().sum::<f64>() / 1e9 / seconds;
         push(row, &Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
     }

@@ -12,7 +12,9 @@
 //! an error inside the stream, for a success); a number that is not defined is absent, where vLLM
 //! prints zero; a count that nobody made is the number of events, where vLLM runs a tokenizer.
 
-use super::rows::{self, Percentiles, Totals, output_tokens, prompt_tokens, push, since, totals};
+use super::rows::{
+    self, Percentiles, Totals, complete, output_tokens, prompt_tokens, push, since, totals,
+};
 use crate::level::LevelSummary;
 use crate::request::is_one_sequence;
 use crate::stat::{Distribution, Population};
@@ -100,7 +102,7 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
     let duration_s = end_ns.saturating_sub(start_ns) as f64 / NS_PER_S_FLOAT;
     let ok: Vec<&RequestRecord> =
         sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
-    let input: u64 = ok.iter().map(|record| u64::from(prompt_tokens(record))).sum();
+    let input: u64 = ok.iter().map(|record| u64::from(prompt_tokens(record).unwrap_or(0))).sum();
     let output: u64 = ok.iter().map(|record| u64::from(output_tokens(record))).sum();
     let per_s = |count: f64| if duration_s > 0.0 { count / duration_s } else { 0.0 };
     let (peak_events, peak_requests) = peaks(&ok);
@@ -127,16 +129,7 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
 /// Adds every figure to the row of a sheet.
 pub(super) fn fill(level: &LevelSummary, sent: &[&RequestRecord], row: &mut Row) {
     let Some(summary) = summarize(level, sent) else { return };
-    totals(
-        row,
-        Totals {
-            completed: summary.completed,
-            failed: summary.failed,
-            input_tokens: summary.total_input_tokens,
-            output_tokens: summary.total_output_tokens,
-            duration_s: summary.duration_s,
-        },
-    );
+    totals(row, Totals::of(sent, &complete(sent), Some(summary.duration_s)));
     let value = Statistic::Value;
     push(row, &Quantity::PeakOutputRate, value, summary.peak_output_throughput, Unit::PerS);
     push(row, &Quantity::PeakInFlight, value, summary.peak_concurrent_requests, Unit::Count);

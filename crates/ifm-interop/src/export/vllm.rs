@@ -75,13 +75,18 @@ pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str) {
 /// The arrays of `--save-detailed` that a sheet has: the gaps are not among them.
 fn details(requests: &[SheetRequest], object: &mut Map<String, Value>) {
     let column = |of: &dyn Fn(&SheetRequest) -> Value| requests.iter().map(of).collect::<Vec<_>>();
-    let seconds = |ms: Option<f64>| json!(ms.unwrap_or(0.0) / 1e3);
-    // Where a request failed the format has zeros, and a text in `errors`.
-    object.insert("input_lens".to_owned(), column(&|r| json!(r.input_tokens.unwrap_or(0))).into());
-    object
-        .insert("output_lens".to_owned(), column(&|r| json!(r.output_tokens.unwrap_or(0))).into());
-    object.insert("ttfts".to_owned(), column(&|r| seconds(r.ttft_ms)).into());
-    object.insert("latencies".to_owned(), column(&|r| seconds(r.e2e_ms)).into());
+    // Where a request failed the format has zeros, and a text in `errors`; what was not counted or
+    // not streamed is null.
+    let known = |r: &SheetRequest, value: Option<f64>| match (value, &r.error) {
+        (None, Some(_)) => json!(0),
+        (value, _) => number(value),
+    };
+    let seconds = |r: &SheetRequest, ms: Option<f64>| known(r, ms.map(|ms| ms / 1e3));
+    let count = |r: &SheetRequest, tokens: Option<u64>| known(r, tokens.map(|n| n as f64));
+    object.insert("input_lens".to_owned(), column(&|r| count(r, r.input_tokens)).into());
+    object.insert("output_lens".to_owned(), column(&|r| count(r, r.output_tokens)).into());
+    object.insert("ttfts".to_owned(), column(&|r| seconds(r, r.ttft_ms)).into());
+    object.insert("latencies".to_owned(), column(&|r| seconds(r, r.e2e_ms)).into());
     object.insert("start_times".to_owned(), column(&|r| json!(r.start_s)).into());
     object.insert(
         "errors".to_owned(),

@@ -14,11 +14,13 @@ pub mod definitions;
 pub mod gate;
 pub mod goodput;
 pub mod health;
+pub mod insight;
 pub mod level;
 pub mod request;
 pub mod settling;
 pub mod slo;
 pub mod stat;
+pub mod survey;
 pub mod telemetry;
 pub mod warning;
 

@@ -233,6 +233,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         command: ["inferometer", "sweep", "http://127.0.0.1:8000"].map(str::to_owned).to_vec(),
         state: RunState::Complete,
         stop_reason: None,
+        tags: BTreeMap::new(),
         spec: spec(concurrency),
         host: HostInfo {
             os: "Linux 6.18".to_owned(),

@@ -199,6 +199,10 @@ pub struct Manifest {
     pub run_id: String,
     /// Name given by the user.
     pub name: Option<String>,
+    /// Factors that the user set and this program cannot see: `cc` is `on`, `gpu` is `L40S`. Empty
+    /// in runs before format 1.2.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, String>,
     /// Who wrote it.
     pub tool: ToolInfo,
     /// UTC time of the start, RFC 3339.

@@ -20,6 +20,7 @@ use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::TemplateSpec;
 use ifm_workload::{Dataset, LengthRange, Lengths, WorkloadFacts};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -35,6 +36,8 @@ pub struct Job {
     pub command: Vec<String>,
     /// Name of the run.
     pub name: Option<String>,
+    /// What the user says was set.
+    pub tags: BTreeMap<String, String>,
     /// Addresses of the server.
     pub addresses: Vec<SocketAddr>,
     /// TLS, if the URL asks for it.
@@ -228,6 +231,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         spec,
         command: mask_command(words),
         name: args.name.clone(),
+        tags: args.tags.iter().cloned().collect(),
         addresses,
         tls,
         url,

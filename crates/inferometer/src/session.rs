@@ -485,6 +485,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         schema_version: SCHEMA_VERSION.to_owned(),
         run_id: ifm_store::new_run_id(unix_ns, salt),
         name: job.name.clone(),
+        tags: job.tags.clone(),
         tool: ToolInfo {
             name: "inferometer".to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -28,6 +28,7 @@ pub fn manifest(run_id: &str) -> Manifest {
         command: vec!["inferometer".to_string(), "sweep".to_string()],
         state: RunState::Complete,
         stop_reason: None,
+        tags: BTreeMap::new(),
         spec: spec(),
         host: HostInfo {
             os: "Linux 6.18".to_string(),

@@ -1,0 +1,201 @@
+//! Insights: what a survey says, in sentences that are computed and never invented.
+//!
+//! One file per rule, one line in `RULES`, as in the audit. A rule is a pure function of a survey
+//! and what the user asks; it gives sentences with their numbers, how much they matter, and what
+//! they rest on. A reason that nobody measured is marked as a hypothesis; praise needs a reference.
+//! Words of quality and their bounds stand in `bands.toml`. Not here: what is wrong with the
+//! numbers (`audit`, `warning`), and how a number is written (`ifm-report`).
+
+mod bands;
+mod rule;
+mod sentence;
+
+pub use bands::{Band, Bands};
+pub use sentence::{Meant, Piece, Sentence};
+
+use crate::audit::Spot;
+use crate::survey::Survey;
+use ifm_core::spec::SloSpec;
+
+/// How much an insight matters, and which way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tone {
+    /// It is bad for the user of the server.
+    Bad,
+    /// It deserves care.
+    Warn,
+    /// It is good.
+    Good,
+    /// It is so.
+    Note,
+}
+
+impl Tone {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            Tone::Bad => "bad",
+            Tone::Warn => "warn",
+            Tone::Good => "good",
+            Tone::Note => "note",
+        }
+    }
+}
+
+/// What an insight is about: the chart or section under which it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Topic {
+    /// The whole.
+    Summary,
+    /// Speed for one user.
+    DecodeSpeed,
+    /// Gaps between tokens.
+    Itl,
+    /// Time to first token.
+    Ttft,
+    /// Speed of many against that of one.
+    Scaling,
+    /// Range over scenarios.
+    Range,
+    /// Output of the whole server.
+    Throughput,
+    /// Output against speed.
+    Pareto,
+    /// How many users fit.
+    Capacity,
+    /// What it costs.
+    Cost,
+    /// A condition on and off.
+    Condition,
+    /// Base against variant.
+    Variant,
+    /// Ranks of a configuration.
+    Ranking,
+    /// Power.
+    Power,
+    /// Kernels.
+    Kernel,
+}
+
+/// One thing that a rule says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Insight {
+    /// Id of the rule.
+    pub rule: &'static str,
+    /// What it is about.
+    pub topic: Topic,
+    /// How much it matters.
+    pub tone: Tone,
+    /// The sentence.
+    pub sentence: Sentence,
+    /// Whether it is a possible reason that nobody measured.
+    pub is_hypothesis: bool,
+    /// Size of the effect, for the order among the same tone; 0 where there is none.
+    pub weight: f64,
+    /// Which part of the report it belongs to, where the topic alone does not say: the name of a
+    /// configuration or table.
+    pub of: Option<String>,
+    /// Places that it rests on.
+    pub spots: Vec<Spot>,
+}
+
+impl Insight {
+    /// An insight of a rule.
+    pub fn new(rule: &'static str, topic: Topic, tone: Tone, sentence: Sentence) -> Insight {
+        Insight {
+            rule,
+            topic,
+            tone,
+            sentence,
+            is_hypothesis: false,
+            weight: 0.0,
+            of: None,
+            spots: Vec::new(),
+        }
+    }
+
+    /// With the size of its effect.
+    #[must_use]
+    pub fn weighing(mut self, weight: f64) -> Insight {
+        self.weight = weight.abs();
+        self
+    }
+
+    /// Belonging to one configuration or table.
+    #[must_use]
+    pub fn of(mut self, of: impl Into<String>) -> Insight {
+        self.of = Some(of.into());
+        self
+    }
+
+    /// A possible reason that nobody measured.
+    #[must_use]
+    pub fn hypothesis(mut self) -> Insight {
+        self.is_hypothesis = true;
+        self
+    }
+}
+
+/// What a report is asked about a survey.
+#[derive(Debug, Clone)]
+pub struct Question<'a> {
+    /// The measurements.
+    pub survey: &'a Survey,
+    /// The latency target; without terms there is none.
+    pub slo: SloSpec,
+    /// Price of the whole server, US dollars per hour.
+    pub usd_per_hour: Option<f64>,
+    /// Factor whose values are compared; found by itself where it is not given.
+    pub compare_by: Option<String>,
+    /// The value of that factor that the others are held against.
+    pub baseline: Option<String>,
+}
+
+impl<'a> Question<'a> {
+    /// About a survey, with nothing else known.
+    pub fn new(survey: &'a Survey) -> Question<'a> {
+        Question {
+            survey,
+            slo: SloSpec { name: "custom".to_owned(), terms: Vec::new() },
+            usd_per_hour: None,
+            compare_by: None,
+            baseline: None,
+        }
+    }
+}
+
+/// A rule: what it looks for, and how.
+pub struct InsightRule {
+    /// Id, stable over versions.
+    pub id: &'static str,
+    /// What it says, as a short statement.
+    pub title: &'static str,
+    look: fn(&Question) -> Vec<Insight>,
+}
+
+/// What every rule says: the worst first, then the largest effect, then in the order of the rules.
+pub fn insights(question: &Question) -> Vec<Insight> {
+    let mut all: Vec<Insight> = rule::RULES.iter().flat_map(|rule| (rule.look)(question)).collect();
+    all.sort_by(|a, b| a.tone.cmp(&b.tone).then(b.weight.total_cmp(&a.weight)));
+    all
+}
+
+/// Ids and titles of all rules, in their order.
+pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    rule::RULES.iter().map(|rule| (rule.id, rule.title))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_rule_has_an_id_of_its_own_and_a_row_in_the_documentation() {
+        let page = include_str!("../../../../docs/concepts/insights.md");
+        let mut ids = BTreeSet::new();
+        for (id, title) in super::rules() {
+            assert!(ids.insert(id), "{id} is used twice");
+            assert!(page.contains(&format!("| `{id}` | {title} |")), "{id}: {title}");
+        }
+    }
+}

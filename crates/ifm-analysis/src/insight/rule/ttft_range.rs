@@ -1,0 +1,33 @@
+//! How long the first token takes, best and worst.
+
+use super::{curves, place_words, told_by};
+use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "ttft_range",
+    title: "the shortest and the longest time to first token, and where",
+    look,
+};
+
+fn look(question: &Question) -> Vec<Insight> {
+    let pool = question.survey.pool(PartKind::Serving);
+    let statistics = [Statistic::Median, Statistic::Mean, Statistic::Value];
+    let curves = curves(&pool, &told_by(question), &Quantity::Ttft, &statistics);
+    let all =
+        || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
+    let best = all().min_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));
+    let worst = all().max_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));
+    let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
+    if best.1.reading.value >= worst.1.reading.value {
+        return Vec::new();
+    }
+    let band = &Bands::get().ttft_ms;
+    let tone = if band.is_poor(worst.1.reading.value) { Tone::Warn } else { Tone::Note };
+    let sentence = Sentence::new("Best TTFT ")
+        .number(best.1.reading.value, Meant::Ms)
+        .text(format!(" ({}), worst ", place_words(best.0, &best.1.cell)))
+        .number(worst.1.reading.value, Meant::Ms)
+        .text(format!(" ({}).", place_words(worst.0, &worst.1.cell)));
+    vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)]
+}

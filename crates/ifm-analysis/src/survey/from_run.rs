@@ -1,0 +1,188 @@
+//! A run of ours as a survey.
+
+use super::{Origin, Point, Reading, Survey};
+use crate::RunSummary;
+use crate::level::{GapLabel, LevelSummary, WindowSummary};
+use crate::stat::Distribution;
+use ifm_core::Manifest;
+use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+
+const NS_PER_MS: f64 = 1e6;
+
+impl Survey {
+    /// What a run measured, one point for each level.
+    pub fn of_run(manifest: &Manifest, summary: &RunSummary) -> Survey {
+        let origin = Origin {
+            name: manifest.run_id.clone(),
+            tool: Some(manifest.tool.name.clone()),
+            tool_version: Some(manifest.tool.version.clone()),
+            is_own: true,
+        };
+        let setting = setting(manifest);
+        let points = summary.levels.iter().enumerate().map(|(index, level)| {
+            let before = summary.levels.get(..index).unwrap_or_default();
+            point(level, lengths(&setting, level), before)
+        });
+        Survey { points: points.collect(), origins: vec![origin] }
+    }
+}
+
+/// What holds for all levels of a run.
+fn setting(manifest: &Manifest) -> Factors {
+    let spec = &manifest.spec;
+    let mut setting = Factors::default().with(key::MODEL, &spec.target.model);
+    if let Some(kind) = &manifest.server.kind {
+        setting.set(key::ENGINE, kind);
+    }
+    let workload = &spec.workload;
+    setting.set(key::WORKLOAD, workload.text.as_ref().unwrap_or(&workload.kind));
+    for (name, value) in &manifest.tags {
+        setting.set(name.as_str(), value);
+    }
+    setting
+}
+
+/// The lengths that were asked for at a level, where each is one number.
+fn lengths(setting: &Factors, level: &LevelSummary) -> Factors {
+    let mut setting = setting.clone();
+    let means = [
+        (key::INPUT_TOKENS, level.tokens.prompt_asked_mean),
+        (key::OUTPUT_TOKENS, level.tokens.output_asked_mean),
+    ];
+    for (name, mean) in means {
+        if let Some(mean) = mean.filter(|mean| mean.fract() == 0.0) {
+            setting.set(name, mean);
+        }
+    }
+    setting
+}
+
+fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Point {
+    let same = before.iter().filter(|other| other.load() == level.load()).count();
+    Point {
+        origin: 0,
+        part: 0,
+        kind: PartKind::Serving,
+        role: RowRole::Measured,
+        headings: Vec::new(),
+        label: None,
+        setting,
+        load: level.load(),
+        repeat: Some(same as u32 + 1),
+        readings: readings(level),
+        verdict: level.verdict.state,
+        place: Place::pointer(format!("/levels/{}", level.level)),
+        text: None,
+    }
+}
+
+fn readings(level: &LevelSummary) -> Vec<Reading> {
+    let mut readings = Vec::new();
+    let latencies = &level.latencies;
+    let gap = match latencies.gap_label {
+        GapLabel::InterToken => Quantity::Itl,
+        GapLabel::InterEvent => Quantity::Other(GapLabel::InterEvent.long().to_owned()),
+    };
+    for (quantity, distribution, scale) in [
+        (Quantity::Ttft, &latencies.ttft_ns, NS_PER_MS),
+        (Quantity::Ttfot, &latencies.ttfat_ns, NS_PER_MS),
+        (gap, &latencies.gap_ns, NS_PER_MS),
+        (Quantity::Tpot, &latencies.tpot_ns, NS_PER_MS),
+        (Quantity::E2e, &latencies.e2e_ns, NS_PER_MS),
+        (Quantity::UserRate, &latencies.user_tok_per_s, 1.0),
+    ] {
+        if let Some(distribution) = distribution {
+            population(&mut readings, &quantity, distribution, scale);
+        }
+    }
+    let counts = &level.counts;
+    let mut value = |quantity, value: Option<f64>| {
+        let reading = |value| own(Reading::new(quantity, Statistic::Value, value));
+        readings.extend(value.map(reading));
+    };
+    value(Quantity::Requests, Some(counts.sent as f64));
+    value(Quantity::RequestsOk, Some(counts.ok as f64));
+    value(Quantity::RequestsFailed, Some(counts.failed as f64));
+    value(Quantity::ErrorRate, counts.ok_share().map(|share| 1.0 - share));
+    value(Quantity::InputTokens, level.tokens.prompt_total.map(|tokens| tokens as f64));
+    value(Quantity::OutputTokens, level.tokens.output_total.map(|tokens| tokens as f64));
+    value(Quantity::OutputRate, level.output_tok_per_s());
+    let energy = level.energy.as_ref();
+    value(Quantity::EnergyPerToken, energy.and_then(|energy| energy.joules_per_output_token));
+    value(Quantity::Power, energy.map(|energy| energy.watts_mean));
+    if let Some(window) = level.window() {
+        readings.extend(rates(window));
+    }
+    readings
+}
+
+fn rates(window: &WindowSummary) -> Vec<Reading> {
+    let mut rates = vec![
+        Reading::new(Quantity::RequestRate, Statistic::Value, window.req_per_s),
+        Reading::new(Quantity::InFlight, Statistic::Mean, window.concurrency.mean),
+        Reading::new(Quantity::PeakInFlight, Statistic::Value, f64::from(window.concurrency.max)),
+    ];
+    let optional =
+        [(Quantity::TotalRate, window.total_tok_per_s), (Quantity::Goodput, window.good_req_per_s)];
+    rates.extend(
+        optional
+            .into_iter()
+            .filter_map(|(quantity, value)| Some(Reading::new(quantity, Statistic::Value, value?))),
+    );
+    rates.into_iter().map(own).collect()
+}
+
+fn population(
+    readings: &mut Vec<Reading>,
+    quantity: &Quantity,
+    distribution: &Distribution,
+    scale: f64,
+) {
+    let n = Some(distribution.n);
+    let of = |statistic, value: f64| {
+        own(Reading { n, ..Reading::new(quantity.clone(), statistic, value / scale) })
+    };
+    readings.push(of(Statistic::Mean, distribution.mean));
+    readings.push(of(Statistic::Min, distribution.min));
+    readings.push(of(Statistic::Max, distribution.max));
+    for percentile in &distribution.percentiles {
+        let bound = |pick: fn(&crate::stat::Interval) -> Option<f64>| {
+            percentile.interval.as_ref().and_then(pick).map(|bound| bound / scale)
+        };
+        readings.push(Reading {
+            low: bound(|interval| interval.low),
+            high: bound(|interval| interval.high),
+            is_enough: percentile.enough,
+            ..of(Statistic::percentile(percentile.p), percentile.value)
+        });
+    }
+}
+
+fn own(reading: Reading) -> Reading {
+    Reading { definition: Definition::Same, ..reading }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::Load;
+    use crate::testing::{closed_loop, run};
+
+    #[test]
+    fn the_numbers_of_a_run_are_those_of_its_summary() {
+        let run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 4)));
+        let summary = crate::summarize(&run);
+        let survey = Survey::of_run(&run.manifest, &summary);
+        assert_eq!((survey.points.len(), survey.origins[0].is_own), (1, true));
+        let point = &survey.points[0];
+        assert_eq!((point.load, point.repeat), (Some(Load::Users(2)), Some(1)));
+        let ttft = summary.levels[0].latencies.ttft_ns.as_ref().expect("measured");
+        let p50 = point.reading(&Quantity::Ttft, Statistic::Median).expect("measured");
+        assert_eq!(Some(p50.value), ttft.median().map(|ns| ns / NS_PER_MS));
+        assert!(p50.low.is_some() && p50.high.is_some());
+        let p99 = point.reading(&Quantity::Ttft, Statistic::Percentile(99.0)).expect("measured");
+        assert_eq!((p99.n, p99.is_enough), (Some(120), false));
+        let output = point.central(&Quantity::OutputRate).expect("measured");
+        assert_eq!(Some(output.value), summary.levels[0].output_tok_per_s());
+    }
+}

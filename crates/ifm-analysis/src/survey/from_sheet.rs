@@ -1,0 +1,123 @@
+//! Documents of other tools as a survey.
+
+use super::{Origin, Point, Reading, Survey};
+use crate::level::Load;
+use crate::slo::VerdictState;
+use crate::stat::quantile::is_enough;
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Figure, Part, Quantity, Row, Statistic, key};
+
+impl Survey {
+    /// What documents hold, in their order. Rows without a readable number are kept where they are
+    /// announced (planned) or stated.
+    pub fn of_sheets(sheets: &[Sheet]) -> Survey {
+        let mut survey = Survey::default();
+        for sheet in sheets {
+            let origin = survey.origins.len();
+            survey.origins.push(Origin {
+                name: sheet.source.name.clone(),
+                tool: sheet.source.tool.clone(),
+                tool_version: sheet.source.tool_version.clone(),
+                is_own: false,
+            });
+            for (index, part) in sheet.parts.iter().enumerate() {
+                survey.points.extend(part.rows.iter().map(|row| point((origin, index), part, row)));
+            }
+        }
+        survey
+    }
+}
+
+fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
+    let factors = row.factors.within(&part.factors);
+    Point {
+        origin,
+        part: index,
+        kind: part.kind,
+        role: row.role,
+        headings: part.headings.clone(),
+        label: row.label.clone(),
+        load: load(&factors),
+        repeat: factors.get(key::REPEAT).and_then(|repeat| repeat.parse().ok()),
+        setting: setting(&factors),
+        readings: row.figures.iter().filter_map(|figure| reading(figure, row)).collect(),
+        verdict: VerdictState::Unknown,
+        place: row.place.clone(),
+        text: row.text.clone(),
+    }
+}
+
+/// A number of users where one was set, else a rate. A rate of `inf` is none.
+fn load(factors: &Factors) -> Option<Load> {
+    let users = factors.number(key::CONCURRENCY).filter(|users| *users >= 1.0);
+    let rate = || factors.number(key::RATE).filter(|rate| *rate > 0.0).map(Load::ReqPerS);
+    users.map(|users| Load::Users(users as u32)).or_else(rate)
+}
+
+/// The factors but for the load and the repeat.
+fn setting(factors: &Factors) -> Factors {
+    let mut setting = Factors::default();
+    let is_kept = |name: &str| ![key::CONCURRENCY, key::RATE, key::REPEAT].contains(&name);
+    for (name, value) in factors.iter().filter(|(name, _)| is_kept(name)) {
+        setting.set(name, value);
+    }
+    setting
+}
+
+fn reading(figure: &Figure, row: &Row) -> Option<Reading> {
+    let value = figure.canonical()?;
+    let population = population(&figure.quantity, row);
+    let enough = match (figure.statistic, population) {
+        (Statistic::Percentile(p), Some(n)) => is_enough(n, p),
+        _ => true,
+    };
+    Some(Reading {
+        n: population,
+        is_enough: enough,
+        printed: figure.printed.clone(),
+        definition: figure.definition.clone(),
+        place: figure.place.clone(),
+        ..Reading::new(figure.quantity.clone(), figure.statistic, value)
+    })
+}
+
+/// The size of a population: its own count, or the requests for what has one value per request.
+fn population(quantity: &Quantity, row: &Row) -> Option<u64> {
+    let whole = |value: f64| (value >= 0.0).then_some(value as u64);
+    let own = row.value(quantity, Statistic::Count).and_then(whole);
+    let per_request =
+        matches!(quantity, Quantity::Ttft | Quantity::Ttfot | Quantity::Tpot | Quantity::E2e);
+    let requests = || row.value(&Quantity::RequestsOk, Statistic::Value).and_then(whole);
+    own.or_else(|| requests().filter(|_| per_request))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::sheet::{PartKind, Place, RowRole, Source, Unit};
+
+    #[test]
+    fn a_row_keeps_its_settings_units_and_population() {
+        let mut row = Row::new(RowRole::Measured, Place::line(7));
+        row.factors = Factors::default().with(key::CONCURRENCY, 8).with(key::REPEAT, 2);
+        let value = Statistic::Value;
+        row.figures.push(Figure::new(Quantity::RequestsOk, value, 180.0, Unit::Count));
+        row.figures.push(Figure::new(Quantity::Ttft, Statistic::Percentile(99.0), 0.5, Unit::S));
+        row.figures.push(Figure::new(Quantity::Itl, Statistic::Mean, f64::NAN, Unit::Ms));
+        let part = Part {
+            factors: Factors::default().with(key::MODEL, "m").with(key::RATE, "inf"),
+            rows: vec![row],
+            ..Part::new(PartKind::Serving, Place::default())
+        };
+        let source = Source { name: "a.json".to_owned(), ..Source::default() };
+        let sheet = Sheet { source, parts: vec![part], remarks: Vec::new() };
+        let survey = Survey::of_sheets(&[sheet]);
+        let point = &survey.points[0];
+        assert_eq!((point.load, point.repeat), (Some(Load::Users(8)), Some(2)));
+        assert_eq!(point.setting.iter().collect::<Vec<_>>(), [("model", "m")]);
+        let p99 = point.reading(&Quantity::Ttft, Statistic::Percentile(99.0)).expect("read");
+        assert_eq!((p99.value, p99.n, p99.is_enough), (500.0, Some(180), false));
+        assert_eq!(point.value(&Quantity::Itl, Statistic::Mean), None);
+        assert_eq!(survey.values(key::CONCURRENCY), ["8"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! A survey: everything that several runs and documents measured, point by point, in one form.
+//!
+//! Reports and their findings read this and nothing else, so that a run of ours and a file of
+//! another tool go through the same hands. A point keeps what was set, how often it was repeated
+//! and where it stands; a reading keeps its interval, its population and its definition. Nothing
+//! is computed on the way in but units. Not here: what it means (`insight`), how it looks
+//! (`ifm-report`).
+
+mod curve;
+mod from_run;
+mod from_sheet;
+mod pool;
+mod reading;
+
+pub use curve::{Curve, CurvePoint};
+pub use pool::{Pool, Pooled};
+pub use reading::Reading;
+
+use crate::level::Load;
+use crate::slo::VerdictState;
+use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A run or a document that a survey was made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Origin {
+    /// Name of the file, or id of the run.
+    pub name: String,
+    /// The tool that measured; absent where the document does not say.
+    pub tool: Option<String>,
+    /// Its version.
+    pub tool_version: Option<String>,
+    /// Whether it is a run of this program.
+    pub is_own: bool,
+}
+
+/// What was measured at one place: one row of a document, one level of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Index into [`Survey::origins`].
+    pub origin: usize,
+    /// Position of its table in the document; 0 in a run.
+    pub part: usize,
+    /// Kind of measurement.
+    pub kind: PartKind,
+    /// What the row claims to be.
+    pub role: RowRole,
+    /// Headings above it, from the outermost.
+    pub headings: Vec<String>,
+    /// Its own name.
+    pub label: Option<String>,
+    /// What was set, but for the load and the number of the repeat.
+    pub setting: Factors,
+    /// The load; absent where it has none or does not say it.
+    pub load: Option<Load>,
+    /// Number of the repeat, where the document gives one.
+    pub repeat: Option<u32>,
+    /// The numbers.
+    pub readings: Vec<Reading>,
+    /// Whether it is inside the latency target; unknown for a document.
+    pub verdict: VerdictState,
+    /// Where it stands.
+    pub place: Place,
+    /// The sentence of a stated row, the lines of a drawn block.
+    pub text: Option<String>,
+}
+
+impl Point {
+    /// The reading of a quantity and statistic.
+    pub fn reading(&self, quantity: &Quantity, statistic: Statistic) -> Option<&Reading> {
+        let is =
+            |reading: &&Reading| reading.quantity == *quantity && reading.statistic == statistic;
+        self.readings.iter().find(is)
+    }
+
+    /// The central reading of a quantity: the value, the median or the mean, in this order.
+    pub fn central(&self, quantity: &Quantity) -> Option<&Reading> {
+        [Statistic::Value, Statistic::Median, Statistic::Mean]
+            .into_iter()
+            .find_map(|statistic| self.reading(quantity, statistic))
+    }
+
+    /// A value in the canonical unit of its quantity.
+    pub fn value(&self, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+        Some(self.reading(quantity, statistic)?.value)
+    }
+
+    /// A factor by name, the load's among them.
+    pub fn factor(&self, name: &str) -> Option<String> {
+        match (name, self.load) {
+            (key::CONCURRENCY, Some(Load::Users(users))) => Some(users.to_string()),
+            (key::RATE, Some(Load::ReqPerS(rate))) => Some(rate.to_string()),
+            _ => self.setting.get(name).map(str::to_owned),
+        }
+    }
+
+    /// Prompt and output tokens that were asked for.
+    pub fn lengths(&self) -> (Option<f64>, Option<f64>) {
+        (self.setting.number(key::INPUT_TOKENS), self.setting.number(key::OUTPUT_TOKENS))
+    }
+}
+
+/// Everything that was measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Survey {
+    /// Runs and documents, in the order in which they were given.
+    pub origins: Vec<Origin>,
+    /// Points, in the order of their origins and places.
+    pub points: Vec<Point>,
+}
+
+impl Survey {
+    /// Points of a role, in order.
+    pub fn of_role(&self, role: RowRole) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(move |point| point.role == role)
+    }
+
+    /// Measured points of a kind, in order.
+    pub fn measured(&self, kind: PartKind) -> impl Iterator<Item = &Point> {
+        self.of_role(RowRole::Measured).filter(move |point| point.kind == kind)
+    }
+
+    /// Whether any point of this kind was measured.
+    pub fn has(&self, kind: PartKind) -> bool {
+        self.measured(kind).next().is_some()
+    }
+
+    /// Values of a factor in the order of their first appearance, over all points.
+    pub fn values(&self, name: &str) -> Vec<String> {
+        let mut values: Vec<String> = Vec::new();
+        for value in self.points.iter().filter_map(|point| point.factor(name)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        values
+    }
+
+    /// Names of the factors that differ between measured points of a kind, in alphabetical order;
+    /// the load, the repeat and the number of requests are none.
+    pub fn varying(&self, kind: PartKind) -> Vec<String> {
+        let mut seen: BTreeMap<&str, BTreeSet<Option<&str>>> = BTreeMap::new();
+        for (name, _) in self.measured(kind).flat_map(|point| point.setting.iter()) {
+            seen.entry(name).or_default();
+        }
+        for point in self.measured(kind) {
+            for (name, values) in &mut seen {
+                values.insert(point.setting.get(name));
+            }
+        }
+        let differs =
+            |(name, values): &(&str, BTreeSet<_>)| values.len() > 1 && *name != key::REQUESTS;
+        seen.into_iter().filter(differs).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// Where a point comes from.
+    pub fn origin(&self, point: &Point) -> Option<&Origin> {
+        self.origins.get(point.origin)
+    }
+
+    /// Takes over the points of another survey.
+    pub fn extend(&mut self, other: Survey) {
+        let before = self.origins.len();
+        self.origins.extend(other.origins);
+        self.points.extend(other.points.into_iter().map(|mut point| {
+            point.origin += before;
+            point
+        }));
+    }
+}

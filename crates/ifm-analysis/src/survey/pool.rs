@@ -1,0 +1,164 @@
+//! Repeats of the same measurement, taken together.
+
+use super::{Point, Reading, Survey};
+use crate::level::Load;
+use crate::slo::VerdictState;
+use crate::stat::welch::mean_interval;
+use ifm_core::sheet::{Factors, PartKind, Quantity, RowRole, Statistic};
+
+/// Confidence of every interval over repeats.
+pub const CONFIDENCE: f64 = 0.95;
+/// An interval over repeats needs so many; over two it is so wide that it says nothing.
+pub const REPEATS_MIN: usize = 3;
+
+/// Points with the same setting and load: one measurement, or its repeats.
+#[derive(Debug, Clone)]
+pub struct Pooled<'a> {
+    /// The repeats, in order; never empty.
+    pub points: Vec<&'a Point>,
+}
+
+/// All measurements of a kind, repeats taken together, in the order of their first points.
+#[derive(Debug, Clone)]
+pub struct Pool<'a> {
+    /// The measurements.
+    pub cells: Vec<Pooled<'a>>,
+}
+
+impl Survey {
+    /// The measured points of a kind, repeats taken together. Points are repeats of each other if
+    /// kind, setting, load and headings are the same; two blocks of a document that give neither
+    /// load nor a number of the repeat are two measurements.
+    pub fn pool(&self, kind: PartKind) -> Pool<'_> {
+        let mut cells: Vec<Pooled> = Vec::new();
+        for point in self.measured(kind) {
+            match cells.iter_mut().find(|cell| cell.holds(point)) {
+                Some(cell) => cell.points.push(point),
+                None => cells.push(Pooled { points: vec![point] }),
+            }
+        }
+        Pool { cells }
+    }
+
+    /// Cells that a document announces and does not fill.
+    pub fn planned(&self) -> impl Iterator<Item = &Point> {
+        self.of_role(RowRole::Planned)
+    }
+}
+
+impl<'a> Pooled<'a> {
+    fn holds(&self, point: &Point) -> bool {
+        let Some(first) = self.points.first() else { return false };
+        let can_repeat = point.kind != PartKind::Serving || point.load.is_some();
+        can_repeat
+            && point.kind != PartKind::Kernel
+            && first.setting == point.setting
+            && first.load == point.load
+            && first.headings == point.headings
+    }
+
+    /// The first of the repeats.
+    pub fn first(&self) -> Option<&'a Point> {
+        self.points.first().copied()
+    }
+
+    /// What was set.
+    pub fn factor(&self, name: &str) -> Option<String> {
+        self.first()?.factor(name)
+    }
+
+    /// What was set, the load and the repeat apart.
+    pub fn setting(&self) -> Option<&'a Factors> {
+        Some(&self.first()?.setting)
+    }
+
+    /// The load.
+    pub fn load(&self) -> Option<Load> {
+        self.first()?.load
+    }
+
+    /// Whether it is inside the latency target: where the repeats disagree nobody knows.
+    pub fn verdict(&self) -> VerdictState {
+        let first = self.first().map_or(VerdictState::Unknown, |point| point.verdict);
+        let agree = self.points.iter().all(|point| point.verdict == first);
+        if agree { first } else { VerdictState::Unknown }
+    }
+
+    /// The value of every repeat that has one, in order.
+    pub fn values(&self, quantity: &Quantity, statistic: Statistic) -> Vec<f64> {
+        self.points.iter().filter_map(|point| point.value(quantity, statistic)).collect()
+    }
+
+    /// The statistic of a quantity: of the only point as it is; of repeats their mean, with its
+    /// 95 % interval (Student) from three repeats on, `n` then being their number.
+    pub fn reading(&self, quantity: &Quantity, statistic: Statistic) -> Option<Reading> {
+        let readings: Vec<&Reading> =
+            self.points.iter().filter_map(|point| point.reading(quantity, statistic)).collect();
+        let first = *readings.first()?;
+        if readings.len() == 1 {
+            return Some(first.clone());
+        }
+        let values: Vec<f64> = readings.iter().map(|reading| reading.value).collect();
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let interval =
+            if values.len() >= REPEATS_MIN { mean_interval(&values, CONFIDENCE) } else { None };
+        Some(Reading {
+            value: mean,
+            low: interval.map(|interval| interval.low),
+            high: interval.map(|interval| interval.high),
+            n: Some(values.len() as u64),
+            is_enough: readings.iter().all(|reading| reading.is_enough),
+            printed: None,
+            ..first.clone()
+        })
+    }
+
+    /// The central reading of a quantity: the value, the median or the mean, in this order.
+    pub fn central(&self, quantity: &Quantity) -> Option<Reading> {
+        [Statistic::Value, Statistic::Median, Statistic::Mean]
+            .into_iter()
+            .find_map(|statistic| self.reading(quantity, statistic))
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::super::Origin;
+    use super::*;
+    use ifm_core::sheet::{Place, key};
+
+    pub(in super::super) fn point(users: u32, repeat: u32, output: f64) -> Point {
+        Point {
+            origin: 0,
+            part: 0,
+            kind: PartKind::StaticBatch,
+            role: RowRole::Measured,
+            headings: Vec::new(),
+            label: None,
+            setting: Factors::default().with(key::MODEL, "m"),
+            load: Some(Load::Users(users)),
+            repeat: Some(repeat),
+            readings: vec![Reading::new(Quantity::OutputRate, Statistic::Value, output)],
+            verdict: VerdictState::Unknown,
+            place: Place::default(),
+            text: None,
+        }
+    }
+
+    #[test]
+    fn repeats_become_a_mean_with_students_interval() {
+        let points =
+            vec![point(1, 1, 10.0), point(2, 1, 30.0), point(1, 2, 12.0), point(1, 3, 14.0)];
+        let origins =
+            vec![Origin { name: "x".to_owned(), tool: None, tool_version: None, is_own: false }];
+        let survey = Survey { origins, points };
+        let pool = survey.pool(PartKind::StaticBatch);
+        assert_eq!(pool.cells.len(), 2);
+        let one = pool.cells[0].central(&Quantity::OutputRate).expect("measured");
+        assert_eq!((one.value, one.n), (12.0, Some(3)));
+        // s = 2, t(0.975, 2) = 4.302653: 12 ± 4.302653 · 2 / √3.
+        assert!((one.high.expect("three repeats") - 16.968_273).abs() < 1e-5);
+        let two = pool.cells[1].central(&Quantity::OutputRate).expect("measured");
+        assert_eq!((two.value, two.n, two.low), (30.0, None, None));
+    }
+}

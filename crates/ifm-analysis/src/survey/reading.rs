@@ -1,0 +1,46 @@
+//! One number of a point.
+
+use ifm_core::sheet::{Definition, Place, Quantity, Statistic};
+
+/// One number, in the canonical unit of its quantity: ms, per second, bytes, shares.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it measures.
+    pub quantity: Quantity,
+    /// Which number of the population.
+    pub statistic: Statistic,
+    /// The number.
+    pub value: f64,
+    /// Lower bound with 95 % confidence; absent where nobody can give one.
+    pub low: Option<f64>,
+    /// Upper bound with 95 % confidence.
+    pub high: Option<f64>,
+    /// Size of the population; absent where it is not told.
+    pub n: Option<u64>,
+    /// Whether the population is large enough for the statistic; true where its size is unknown.
+    pub is_enough: bool,
+    /// The characters that stood in the document.
+    pub printed: Option<String>,
+    /// What the tool means by it.
+    pub definition: Definition,
+    /// Where it stands, where the point's place does not say it.
+    pub place: Option<Place>,
+}
+
+impl Reading {
+    /// A number without an interval.
+    pub fn new(quantity: Quantity, statistic: Statistic, value: f64) -> Reading {
+        Reading {
+            quantity,
+            statistic,
+            value,
+            low: None,
+            high: None,
+            n: None,
+            is_enough: true,
+            printed: None,
+            definition: Definition::default(),
+            place: None,
+        }
+    }
+}

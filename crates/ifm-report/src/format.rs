@@ -3,7 +3,10 @@
 //! Time is in nanoseconds until it comes here. What is not here: numbers for programs, which keep
 //! all digits and have their unit in the name of the field.
 
+use ifm_analysis::insight::{Meant, Piece, Sentence};
+
 const NS_PER_MS: f64 = 1e6;
+const FLOP_PER_TFLOP: f64 = 1e12;
 const MS_PER_S: f64 = 1e3;
 /// What stands where a number is not known.
 pub(crate) const ABSENT: &str = "–";
@@ -73,6 +76,49 @@ pub(crate) fn percent(share: f64) -> String {
     } else {
         format!("{value:.1}%")
     }
+}
+
+/// A change with its sign, in percent: `+9.7 %`, `−15 %`.
+pub(crate) fn change(share: f64) -> String {
+    let percent = share * 100.0;
+    let places = if percent.abs() >= 9.95 { 0 } else { 1 };
+    let digits = format!("{:.places$}", percent.abs());
+    let sign = match () {
+        () if digits.chars().all(|c| c == '0' || c == '.') => "",
+        () if percent < 0.0 => "−",
+        () => "+",
+    };
+    format!("{sign}{digits} %")
+}
+
+/// A number in a sentence or chart, with its unit.
+pub(crate) fn meant(value: f64, meant: Meant) -> String {
+    match meant {
+        Meant::Ms => span(value * NS_PER_MS),
+        Meant::TokPerS => format!("{} tok/s", number(value)),
+        Meant::ReqPerS => format!("{} req/s", number(value)),
+        Meant::Times => format!("{}×", number(value)),
+        Meant::Share => percent(value),
+        Meant::Change => change(value),
+        Meant::Count => count(value.max(0.0).round() as u64),
+        Meant::TokPerH => format!("{} tokens/hour", number(value)),
+        Meant::Usd if value < 0.1 => format!("${value:.4}"),
+        Meant::Usd => format!("${value:.2}"),
+        Meant::W => format!("{} W", number(value)),
+        Meant::J => format!("{} J", number(value)),
+        Meant::FlopPerS => format!("{} TFLOPS", number(value / FLOP_PER_TFLOP)),
+        Meant::Load if value.fract() == 0.0 && value >= 0.0 => count(value as u64),
+        Meant::Load | Meant::Plain => number(value),
+    }
+}
+
+/// A sentence with its numbers.
+pub(crate) fn sentence(sentence: &Sentence) -> String {
+    let word = |piece: &Piece| match piece {
+        Piece::Text(text) => plain(text),
+        Piece::Number(value, how) => meant(*value, *how),
+    };
+    sentence.pieces().iter().map(word).collect()
 }
 
 /// A limit as the user wrote it, in milliseconds or seconds, without rounding.

@@ -9,10 +9,11 @@ mod audit;
 mod comparison;
 mod format;
 mod gate;
-mod html;
 mod json;
+pub mod kind;
 mod markdown;
 mod model;
+pub mod page;
 mod terminal;
 mod turns;
 mod vllm;
@@ -21,15 +22,23 @@ mod words;
 #[cfg(test)]
 mod testing;
 
+/// A run as one HTML file.
+pub fn html(model: &ReportModel) -> String {
+    page::html(&kind::sweep::run(model))
+}
+
+/// A run as Markdown; ends with a line break.
+pub fn markdown(model: &ReportModel) -> String {
+    page::markdown(&kind::sweep::run(model), page::Pictures::None)
+}
+
 pub use audit::{audit_json, audit_markdown, audit_terminal};
 pub use comparison::{
     comparison_json, comparison_markdown, comparison_terminal, ranking_json, ranking_markdown,
     ranking_terminal,
 };
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
-pub use html::html;
 pub use json::{SCHEMA_VERSION, json, request_line};
-pub use markdown::markdown;
 pub use model::{ReportModel, load_unit};
 pub use terminal::{
     TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,

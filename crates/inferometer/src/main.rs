@@ -28,6 +28,7 @@ mod session;
 mod signals;
 mod sink;
 mod source;
+mod subjects;
 mod telemetry;
 mod terminal;
 #[cfg(test)]

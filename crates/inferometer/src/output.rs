@@ -2,6 +2,7 @@
 
 use crate::cli::load_args::Format;
 use crate::exit::Failure;
+use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{ReportModel, TerminalStyle};
 use std::path::Path;
 
@@ -38,6 +39,23 @@ pub fn write_file(model: &ReportModel, path: &Path) -> Result<(), Failure> {
         Kind::Markdown => ifm_report::markdown(model),
         Kind::Json => ifm_report::json(model),
     };
+    put(path, &text)
+}
+
+/// Writes a page; the ending of the name says in which format.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write_page(page: &Page, path: &Path) -> Result<(), Failure> {
+    let text = match kind_of(path)? {
+        Kind::Html => page::html(page),
+        Kind::Markdown => page::markdown(page, Pictures::None),
+        Kind::Json => page::json(page),
+    };
+    put(path, &text)
+}
+
+fn put(path: &Path, text: &str) -> Result<(), Failure> {
     std::fs::write(path, text)
         .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
 }

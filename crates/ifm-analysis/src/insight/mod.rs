@@ -11,6 +11,7 @@ mod rule;
 mod sentence;
 
 pub use bands::{Band, Bands};
+pub use rule::{efficiencies, told_by, user_speed_curves};
 pub use sentence::{Meant, Piece, Sentence};
 
 use crate::audit::Spot;

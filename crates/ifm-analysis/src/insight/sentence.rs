@@ -30,8 +30,32 @@ pub enum Meant {
     J,
     /// Floating-point operations per second.
     FlopPerS,
+    /// A load: users are whole numbers, rates need not be.
+    Load,
     /// A number without unit.
     Plain,
+}
+
+impl Meant {
+    /// The unit as a word in a file.
+    pub fn word(self) -> &'static str {
+        match self {
+            Meant::Ms => "ms",
+            Meant::TokPerS => "tok/s",
+            Meant::ReqPerS => "req/s",
+            Meant::Times => "ratio",
+            Meant::Share => "share",
+            Meant::Change => "change",
+            Meant::Count => "count",
+            Meant::TokPerH => "tok/h",
+            Meant::Usd => "usd",
+            Meant::W => "W",
+            Meant::J => "J",
+            Meant::FlopPerS => "flop/s",
+            Meant::Load => "load",
+            Meant::Plain => "",
+        }
+    }
 }
 
 /// A piece of a sentence.

@@ -306,7 +306,8 @@ mod tests {
         assert_eq!(level["energy"]["power_w_mean"].as_f64().map(f64::round), Some(200.0));
         assert_eq!(level["server"]["cache_hit_share"], 0.2);
         assert!(
-            crate::markdown(&model).contains("energy: ") && crate::html(&model).contains("J/token")
+            crate::markdown(&model).contains("| energy |")
+                && crate::html(&model).contains("J/token")
         );
     }
 

@@ -1,16 +1,16 @@
 //! `inferometer audit FILE|RUN…`: what in results cannot be right, is noise, or does not follow.
 
 use super::runs::{Meant, find_either, load};
-use crate::documents;
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
+use crate::subjects::{is_document, read};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_analysis::audit::{Audit, Level, PHYSICS, Subject, audit, of_run, rules};
 use ifm_analysis::definitions::{self, Definitions};
 use ifm_core::Sheet;
 use ifm_store::Store;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// How sure findings are that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -140,27 +140,4 @@ fn machine(name: &str) -> Result<String, String> {
 /// A name of a model that is known.
 fn model(name: &str) -> Result<String, String> {
     ifm_roofline::Model::find(name).map(|_| name.to_owned()).map_err(|error| error.to_string())
-}
-
-/// Whether a word names a document rather than a run: the folder of a run is a run.
-fn is_document(subject: &Path) -> bool {
-    let is_run = subject.join(ifm_store::MANIFEST_FILE).is_file();
-    subject.as_os_str() == "-" || (subject.exists() && !is_run)
-}
-
-/// Everything that can be read below a name. What cannot is told; nothing at all is a failure.
-fn read(subject: &Path) -> Result<Vec<Sheet>, Failure> {
-    let mut sheets = Vec::new();
-    for document in documents::open(&[subject.to_owned()])? {
-        match document.sheet {
-            Ok(sheet) => sheets.push(sheet),
-            Err(error) if document.is_named => return Err(Failure::usage(error.to_string())),
-            Err(ifm_interop::ImportError::NotKnown { .. }) => {}
-            Err(error) => terminal::warn(&error.to_string()),
-        }
-    }
-    match sheets.is_empty() {
-        true => Err(Failure::usage(format!("{}: no known results below it", subject.display()))),
-        false => Ok(sheets),
-    }
 }

@@ -1,20 +1,34 @@
-//! `inferometer report RUN`: a stored run as a document.
+//! `inferometer report RUN|FILE…`: results as a document.
 
 use super::load_args::Format;
-use super::runs::{find, load};
+use super::runs::find;
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
+use crate::subjects::{self, Subjects};
 use crate::{output, terminal};
 use clap::Args;
+use clap::builder::PossibleValuesParser;
+use ifm_analysis::audit::{Audit, Subject as Audited, audit};
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::slo;
+use ifm_analysis::survey::Survey;
+use ifm_core::spec::SloSpec;
+use ifm_report::kind::{KINDS, Kind, Subject};
+use ifm_report::page::{self, Page, Pictures};
 use ifm_store::Store;
 use std::path::PathBuf;
 
 /// Flags of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Id, start of an id, name, path, or "last"
+    /// Runs and imports by id, start of an id, name or "last"; files and folders of other tools;
+    /// "-" for standard input
     #[arg(default_value = "last")]
-    run: String,
+    subjects: Vec<PathBuf>,
+
+    /// Kind of report [default: what the results ask for]
+    #[arg(long, alias = "type", value_name = "KIND", value_parser = kinds())]
+    kind: Option<String>,
 
     /// File to write: .html, .md or .json; may be repeated [default: standard output]
     #[arg(short, long, value_name = "FILE")]
@@ -23,6 +37,26 @@ pub struct ReportArgs {
     /// What goes to standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
+
+    /// Title of the report [default: what was measured]
+    #[arg(long)]
+    title: Option<String>,
+
+    /// Latency target, or a preset [default: that of the run]
+    #[arg(long, value_name = "TERMS")]
+    slo: Option<String>,
+
+    /// Price of the server, US dollars per hour
+    #[arg(long, value_name = "USD")]
+    price: Option<f64>,
+
+    /// Factor whose values are compared, such as cc or model [default: the one that differs]
+    #[arg(long, value_name = "FACTOR")]
+    compare: Option<String>,
+
+    /// Value of that factor that the others are held against
+    #[arg(long, value_name = "VALUE")]
+    baseline: Option<String>,
 
     /// Folder of stored runs [default: .inferometer/runs]
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
@@ -37,28 +71,111 @@ pub struct ReportArgs {
     ascii: bool,
 }
 
+fn kinds() -> PossibleValuesParser {
+    PossibleValuesParser::new(KINDS.iter().map(|kind| kind.word))
+}
+
 /// Runs the command.
 pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     for path in &args.out {
         output::check_path(path)?;
     }
     let store = Store::at(store_root(args.store.as_ref()));
-    let entry = find(&store, &args.run)?;
     if args.format == Format::Requests && args.out.is_empty() {
-        let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
-        for record in &loaded.data.requests {
-            terminal::print(&format!("{}\n", ifm_report::request_line(record)));
+        return requests(&store, &args.subjects);
+    }
+    let subjects = subjects::open(&store, &args.subjects)?;
+    if let (true, [only], []) = (args.is_plain(), &subjects.runs[..], &subjects.sheets[..]) {
+        for path in &args.out {
+            output::write_file(only, path)?;
+            terminal::say(&format!("wrote {}", path.display()));
+        }
+        if args.out.is_empty() {
+            let style = terminal::style(args.no_color, args.ascii);
+            terminal::print(&output::text(only, args.format, &style));
         }
         return Ok(Code::Done);
     }
-    let model = load(&store, &entry)?;
+    let page = args.page(&subjects)?;
     for path in &args.out {
-        output::write_file(&model, path)?;
+        output::write_page(&page, path)?;
         terminal::say(&format!("wrote {}", path.display()));
     }
     if args.out.is_empty() {
         let style = terminal::style(args.no_color, args.ascii);
-        terminal::print(&output::text(&model, args.format, &style));
+        terminal::print(&match args.format {
+            Format::Text => page::terminal(&page, &style),
+            Format::Json => page::json(&page),
+            Format::Md => page::markdown(&page, Pictures::None),
+            Format::Vllm | Format::Requests => {
+                return Err(Failure::usage("this format holds one run")
+                    .hint("name one run, or use --format md, json or text"));
+            }
+        });
     }
     Ok(Code::Done)
+}
+
+/// Every request of every run as a line of JSON.
+fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
+    for name in names {
+        let entry = find(store, &name.to_string_lossy())?;
+        let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
+        for record in &loaded.data.requests {
+            terminal::print(&format!("{}\n", ifm_report::request_line(record)));
+        }
+    }
+    Ok(Code::Done)
+}
+
+impl ReportArgs {
+    /// Whether nothing was asked that only a page can show.
+    fn is_plain(&self) -> bool {
+        self.kind.is_none()
+            && self.title.is_none()
+            && self.slo.is_none()
+            && self.price.is_none()
+            && self.compare.is_none()
+    }
+
+    fn page(&self, subjects: &Subjects) -> Result<Page, Failure> {
+        let mut survey = Survey::default();
+        for run in &subjects.runs {
+            survey.extend(Survey::of_run(&run.manifest, &run.summary));
+        }
+        survey.extend(Survey::of_sheets(&subjects.sheets));
+        let audit: Option<Audit> =
+            (!subjects.sheets.is_empty()).then(|| audit(&Audited::new(&subjects.sheets)));
+        let question = Question {
+            survey: &survey,
+            slo: self.target(subjects)?,
+            usd_per_hour: self.price,
+            compare_by: self.compare.clone(),
+            baseline: self.baseline.clone(),
+        };
+        let insights = insights(&question);
+        let subject = Subject {
+            runs: &subjects.runs,
+            sheets: &subjects.sheets,
+            question,
+            insights: &insights,
+            audit: audit.as_ref(),
+            title: self.title.as_deref(),
+        };
+        let kind = match &self.kind {
+            Some(word) => Kind::from_word(word),
+            None => Kind::recognise(&subject),
+        };
+        let kind = kind.ok_or_else(|| Failure::usage("nothing to report"))?;
+        Ok(kind.page(&subject))
+    }
+
+    /// The target that was named, else that of the first run, else none.
+    fn target(&self, subjects: &Subjects) -> Result<SloSpec, Failure> {
+        match (&self.slo, subjects.runs.first()) {
+            (Some(text), _) => slo::parse(text).map_err(|error| Failure::usage(error.to_string())),
+            (None, Some(run)) => Ok(run.manifest.spec.slo.clone()),
+            (None, None) => Ok(SloSpec { name: "none".to_owned(), terms: Vec::new() }),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What sharing costs: the speed of one of many over that of a single one.
 
-use super::{speed_curves, told_by};
+use super::{told_by, user_speed_curves};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::level::Load;
 use crate::survey::Curve;
@@ -27,7 +27,7 @@ pub fn efficiencies(curve: &Curve) -> Option<Vec<(f64, f64)>> {
 
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
-    let curves = speed_curves(&pool, &told_by(question));
+    let curves = user_speed_curves(&pool, &told_by(question));
     let band = &Bands::get().efficiency;
     let mut found = Vec::new();
     for curve in &curves {
@@ -37,12 +37,12 @@ fn look(question: &Question) -> Vec<Insight> {
         };
         let tone = if band.is_poor(share) { Tone::Warn } else { Tone::Note };
         let name = curve.name();
-        let whose = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        let sentence = Sentence::new(format!("{whose}at "))
-            .number(at, Meant::Plain)
-            .text(" users each gets ")
-            .number(share, Meant::Share)
-            .text(format!(" of the speed of a single one ({}).", band.word(share)));
+        let sentence =
+            Sentence::new(if name.is_empty() { "At ".to_owned() } else { format!("{name}: at ") })
+                .number(at, Meant::Load)
+                .text(" users each gets ")
+                .number(share, Meant::Share)
+                .text(format!(" of the speed of a single one ({}).", band.word(share)));
         found.push(Insight::new(RULE.id, Topic::Scaling, tone, sentence).weighing(1.0 - share));
     }
     found

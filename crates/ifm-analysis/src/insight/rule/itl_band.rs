@@ -49,9 +49,9 @@ fn look(question: &Question) -> Vec<Insight> {
             Sentence::new(format!("{} stays {} (below ", subject(&curve.name()), band.words()[0]))
                 .number(band.bounds()[0].unwrap_or_default(), Meant::Ms)
                 .text(") up to ")
-                .number(last.at, Meant::Plain)
+                .number(last.at, Meant::Load)
                 .text(" and is not at ")
-                .number(next.at, Meant::Plain)
+                .number(next.at, Meant::Load)
                 .text(": ")
                 .number(next.reading.value, Meant::Ms)
                 .text(".");

@@ -31,14 +31,17 @@ fn look(question: &Question) -> Vec<Insight> {
         });
         let Some((low, high, gain)) = past else { continue };
         let name = curve.name();
-        let whose = if name.is_empty() { String::new() } else { format!("{name}: ") };
-        let mut sentence = Sentence::new(format!("{whose}output hardly grows beyond "))
-            .number(low.at, Meant::Plain)
-            .text(": going to ")
-            .number(high.at, Meant::Plain)
-            .text(" brings ")
-            .number(gain, Meant::Change)
-            .text(" output");
+        let mut sentence = Sentence::new(if name.is_empty() {
+            "Output hardly grows beyond ".to_owned()
+        } else {
+            format!("{name}: output hardly grows beyond ")
+        })
+        .number(low.at, Meant::Load)
+        .text(": going to ")
+        .number(high.at, Meant::Load)
+        .text(" brings ")
+        .number(gain, Meant::Change)
+        .text(" output");
         let latency = |cell: &crate::survey::Pooled, quantity: &Quantity| {
             center.iter().find_map(|statistic| cell.reading(quantity, *statistic))
         };

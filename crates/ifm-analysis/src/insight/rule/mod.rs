@@ -6,6 +6,8 @@ mod knee;
 mod speed_range;
 mod ttft_range;
 
+pub use efficiency::efficiencies;
+
 use super::{InsightRule, Question};
 use crate::survey::{Curve, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
@@ -47,7 +49,7 @@ fn curves<'a>(
 
 /// Curves of the speed that one user sees: as it was measured, else the inverse of TPOT, else of
 /// ITL.
-pub fn speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
+pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
     let by: Vec<&str> = by.iter().map(String::as_str).collect();
     pool.curves_against(&by, |cell| {
         let own = cell.central(&Quantity::UserRate);

@@ -1,6 +1,6 @@
 //! How fast one user is served, best and worst.
 
-use super::{place_words, speed_curves, told_by};
+use super::{place_words, told_by, user_speed_curves};
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use ifm_core::sheet::PartKind;
 
@@ -12,7 +12,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
-    let curves = speed_curves(&pool, &told_by(question));
+    let curves = user_speed_curves(&pool, &told_by(question));
     let all =
         || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
     let by = |a: &f64, b: &f64| a.total_cmp(b);

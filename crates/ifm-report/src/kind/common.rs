@@ -1,0 +1,156 @@
+//! What the kinds share: the audit as a trust strip, axes and series, names of things.
+
+use crate::format::meant;
+use crate::page::{Check, Remark, Trust};
+use ifm_analysis::audit::{Audit, Level, Looked};
+use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
+use ifm_analysis::level::Load;
+use ifm_analysis::survey::{Curve, Reading, Survey};
+use ifm_chart::{Axis, Point, Scale, Series};
+
+/// Sentences of a summary, at most.
+pub(super) const REMARKS_MAX: usize = 5;
+/// Lines in one chart, at most.
+pub(super) const LINES_MAX: usize = 6;
+/// Values that span more than this factor stand on a logarithmic axis.
+pub(super) const SPAN_LINEAR_MAX: f64 = 20.0;
+
+/// The first sentences of a summary.
+pub(super) fn summary(insights: &[Insight]) -> Vec<Remark> {
+    insights.iter().take(REMARKS_MAX).map(Remark::of).collect()
+}
+
+/// Insights about these topics, in their order.
+pub(super) fn about<'a>(
+    insights: &'a [Insight],
+    topics: &'a [Topic],
+) -> impl Iterator<Item = &'a Insight> {
+    insights.iter().filter(|insight| topics.contains(&insight.topic))
+}
+
+/// The audit of documents as the checks of a page: what is loud, and every rule.
+pub(super) fn trust(audit: &Audit) -> Trust {
+    let tone = |level: Level| match level {
+        Level::Hint => Tone::Note,
+        Level::Strong => Tone::Warn,
+        Level::Proof => Tone::Bad,
+    };
+    let (mut looked, mut silent, mut strong, mut proof) = (0, 0, 0, 0);
+    let mut all = Vec::new();
+    for rule in &audit.rules {
+        let (state, lines) = match &rule.looked {
+            Looked::Needs(what) => (format!("– not applicable, needs {what}"), Vec::new()),
+            Looked::Found(findings) => {
+                looked += 1;
+                let level = findings.iter().map(|finding| finding.level).max();
+                let state = match level {
+                    None | Some(Level::Hint) => {
+                        silent += 1;
+                        if level.is_none() { "✓ passed" } else { "· hint" }
+                    }
+                    Some(Level::Strong) => {
+                        strong += 1;
+                        "⚠ caution"
+                    }
+                    Some(Level::Proof) => {
+                        proof += 1;
+                        "✗ cannot be right"
+                    }
+                };
+                (state.to_owned(), findings.iter().map(|found| found.text.clone()).collect())
+            }
+        };
+        all.push(Check { state, title: rule.title.to_owned(), lines });
+    }
+    let mut line = format!("{looked} checks: {silent} ✓");
+    if strong > 0 {
+        line.push_str(&format!(" {strong} ⚠"));
+    }
+    if proof > 0 {
+        line.push_str(&format!(" {proof} ✗"));
+    }
+    let loud = audit
+        .findings()
+        .into_iter()
+        .filter(|finding| finding.level > Level::Hint)
+        .map(|finding| (tone(finding.level), finding.text.clone()))
+        .collect();
+    Trust { line, loud, all }
+}
+
+/// The axis of the load: users, or requests per second.
+pub(super) fn load_axis(curves: &[Curve]) -> Axis {
+    let mut loads = curves.iter().flat_map(|curve| &curve.points).map(|point| point.cell.load());
+    let is_open = loads.any(|load| matches!(load, Some(Load::ReqPerS(_))));
+    let (name, unit) = if is_open { ("requests asked for", "req/s") } else { ("users", "") };
+    Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }
+}
+
+/// An axis for these series: logarithmic where the values span much, else from zero.
+pub(super) fn value_axis(name: &str, unit: &str, series: &[Series]) -> Axis {
+    let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
+    let largest = values().fold(0.0, f64::max);
+    let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    let is_wide = largest > SPAN_LINEAR_MAX * smallest && values().all(|value| value > 0.0);
+    Axis {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        scale: if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: true } },
+        ..Axis::default()
+    }
+}
+
+/// A reading as a point of a chart.
+pub(super) fn point(x: f64, reading: &Reading, how: Meant) -> Point {
+    Point {
+        x,
+        y: Some(reading.value),
+        low: reading.low,
+        high: reading.high,
+        label: None,
+        is_trusted: reading.is_enough,
+        text: Some(meant(reading.value, how)),
+    }
+}
+
+/// Curves as lines, each with a colour of its own.
+pub(super) fn lines(curves: &[Curve], how: Meant) -> Vec<Series> {
+    let line = |(index, curve): (usize, &Curve)| Series {
+        name: curve.name(),
+        color: u8::try_from(index % 8).unwrap_or(0),
+        points: curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect(),
+        ..Series::default()
+    };
+    curves.iter().enumerate().map(line).collect()
+}
+
+/// The ends of lines in words, for those who do not see them.
+pub(super) fn ends(series: &[Series], unit: &str) -> String {
+    let words = |point: &Point| {
+        Some(format!("{} at {}", point.text.as_ref()?, crate::format::number(point.x)))
+    };
+    let end = |series: &Series| {
+        let (first, last) = (series.points.first()?, series.points.last()?);
+        Some(format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?))
+    };
+    series.iter().take(LINES_MAX).filter_map(end).collect::<Vec<_>>().join(" ")
+}
+
+/// The tools and documents that a survey was made from, in words.
+pub(super) fn sources(survey: &Survey) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for origin in &survey.origins {
+        let tool = origin.tool.as_ref().map(|tool| {
+            let version = origin.tool_version.as_deref().unwrap_or("");
+            format!(" ({})", format!("{tool} {version}").trim())
+        });
+        words.push(crate::format::plain(&format!("{}{}", origin.name, tool.unwrap_or_default())));
+    }
+    const SHOWN_MAX: usize = 4;
+    let more = words.len().saturating_sub(SHOWN_MAX);
+    words.truncate(SHOWN_MAX);
+    if more > 0 {
+        words.push(format!("and {more} more"));
+    }
+    words
+}

@@ -1,0 +1,66 @@
+//! The kinds of report: each makes a page of what was measured.
+//!
+//! One folder or file per kind, one line in `KINDS`. A kind decides sections, charts and tables;
+//! numbers come from the survey, sentences from the insights. Not here: how a page is drawn.
+
+mod common;
+pub(crate) mod sweep;
+
+use crate::ReportModel;
+use crate::page::Page;
+use ifm_analysis::audit::Audit;
+use ifm_analysis::insight::{Insight, Question};
+use ifm_core::Sheet;
+
+/// What a report is about.
+#[derive(Debug)]
+pub struct Subject<'a> {
+    /// Runs of ours, in the order in which they were named.
+    pub runs: &'a [ReportModel],
+    /// Documents of other tools.
+    pub sheets: &'a [Sheet],
+    /// All their points, and what the user asks of them.
+    pub question: Question<'a>,
+    /// What the rules say, the most important first.
+    pub insights: &'a [Insight],
+    /// What is wrong with the documents; absent where there are none.
+    pub audit: Option<&'a Audit>,
+    /// Title that the user gave.
+    pub title: Option<&'a str>,
+}
+
+/// A kind of report.
+pub struct Kind {
+    /// Word on the command line and in files.
+    pub word: &'static str,
+    /// What it shows, in one line.
+    pub about: &'static str,
+    fits: fn(&Subject) -> bool,
+    page: fn(&Subject) -> Page,
+}
+
+/// Every kind, the most particular first; the last one fits everything.
+pub const KINDS: &[Kind] = &[sweep::KIND];
+
+impl Kind {
+    /// The kind of a word.
+    pub fn from_word(word: &str) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| kind.word == word)
+    }
+
+    /// The kind that what was measured asks for.
+    pub fn recognise(subject: &Subject) -> Option<&'static Kind> {
+        KINDS.iter().find(|kind| (kind.fits)(subject))
+    }
+
+    /// The page.
+    pub fn page(&self, subject: &Subject) -> Page {
+        (self.page)(subject)
+    }
+}
+
+impl std::fmt::Debug for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word)
+    }
+}

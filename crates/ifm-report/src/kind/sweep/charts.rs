@@ -1,0 +1,248 @@
+//! The charts of a run: each against the load.
+
+use crate::ReportModel;
+use crate::format::{meant, span};
+use crate::model::load_words;
+use ifm_analysis::LevelSummary;
+use ifm_analysis::insight::{Meant, Topic};
+use ifm_analysis::level::Load;
+use ifm_analysis::slo::VerdictState;
+use ifm_analysis::stat::{Distribution, Percentile};
+use ifm_chart::{
+    Axis, Cartesian, Chart, Dash, Form, Guide, Plot, Point, Scale, Series, Tone, Weight,
+};
+
+const NS_PER_MS: f64 = 1e6;
+/// A latency limit is drawn if it is at most so many times the largest value: further away it
+/// would press the curves flat.
+const LIMIT_NEAR: f64 = 1.5;
+/// Values that span more than this factor stand on a logarithmic axis.
+const SPAN_LINEAR_MAX: f64 = 20.0;
+
+/// The charts with what each is about; none with fewer than two different loads.
+pub(super) fn charts(model: &ReportModel) -> Vec<(Chart, &'static [Topic])> {
+    let label = model.gap_label();
+    let all = [
+        (output(model), [Topic::Throughput, Topic::Scaling].as_slice()),
+        (pareto(model), [Topic::Pareto, Topic::DecodeSpeed].as_slice()),
+        (
+            latency(model, "ttft", "How long until the first token?", "TTFT", |level| {
+                level.latencies.ttft_ns.as_ref()
+            }),
+            [Topic::Ttft].as_slice(),
+        ),
+        (
+            latency(model, "itl", "How even is the stream?", label.short(), |level| {
+                level.latencies.gap_ns.as_ref()
+            }),
+            [Topic::Itl].as_slice(),
+        ),
+    ];
+    all.into_iter().filter_map(|(chart, topics)| Some((chart?, topics))).collect()
+}
+
+/// Levels in rising order of their loads; of users and rates the kind that rates are of, if any.
+fn rising(model: &ReportModel) -> Vec<(f64, &LevelSummary)> {
+    let is_rate = |level: &&LevelSummary| matches!(level.load(), Some(Load::ReqPerS(_)));
+    let levels = || model.summary.levels.iter();
+    let has_rates = levels().any(|level| is_rate(&level));
+    let mut rising: Vec<(f64, &LevelSummary)> = levels()
+        .filter(|level| is_rate(level) == has_rates)
+        .filter_map(|level| Some((level.load()?.value(), level)))
+        .collect();
+    rising.sort_by(|a, b| a.0.total_cmp(&b.0));
+    rising
+}
+
+fn has_two_loads(levels: &[(f64, &LevelSummary)]) -> bool {
+    levels.first().zip(levels.last()).is_some_and(|(first, last)| first.0 < last.0)
+}
+
+fn load_axis(model: &ReportModel) -> Axis {
+    let is_open = model.load_unit() != "users";
+    let (name, unit) = if is_open { ("requests asked for", "req/s") } else { ("users", "") };
+    Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }
+}
+
+fn is_inside(level: &LevelSummary) -> bool {
+    level.verdict.state == VerdictState::Pass
+}
+
+fn output(model: &ReportModel) -> Option<Chart> {
+    let levels = rising(model);
+    let points: Vec<Point> = levels
+        .iter()
+        .filter_map(|(load, level)| {
+            let value = level.output_tok_per_s()?;
+            Some(Point {
+                x: *load,
+                y: Some(value),
+                is_trusted: is_inside(level),
+                text: Some(meant(value, Meant::TokPerS)),
+                ..Point::default()
+            })
+        })
+        .collect();
+    if !has_two_loads(&levels) || points.len() < 2 {
+        return None;
+    }
+    let series = vec![Series { name: "output".to_owned(), points, ..Series::default() }];
+    Some(Chart {
+        id: "output".to_owned(),
+        title: "How much comes out?".to_owned(),
+        description: ends(model, &series),
+        plot: Plot::Cartesian(Cartesian {
+            x: load_axis(model),
+            y: Axis { name: "output".to_owned(), unit: "tok/s".to_owned(), ..Axis::default() },
+            series,
+            ..Cartesian::default()
+        }),
+    })
+}
+
+/// Output of the server against the speed for one user, a point for each level.
+fn pareto(model: &ReportModel) -> Option<Chart> {
+    let points: Vec<Point> = rising(model)
+        .iter()
+        .filter_map(|(_, level)| {
+            let (speed, _) = level.user_tok_per_s()?;
+            let output = level.output_tok_per_s()?;
+            Some(Point {
+                x: speed,
+                y: Some(output),
+                label: Some(load_words(level.load())),
+                is_trusted: is_inside(level),
+                text: Some(meant(output, Meant::TokPerS)),
+                ..Point::default()
+            })
+        })
+        .collect();
+    let first = points.first()?;
+    if points.iter().all(|point| point.x == first.x) {
+        return None;
+    }
+    let name = "output against speed".to_owned();
+    let series = vec![Series { name, weight: Weight::Strong, points, ..Series::default() }];
+    let axis =
+        |name: &str| Axis { name: name.to_owned(), unit: "tok/s".to_owned(), ..Axis::default() };
+    Some(Chart {
+        id: "pareto".to_owned(),
+        title: "What does speed for one cost in output?".to_owned(),
+        description: format!(
+            "Output of the server against the speed for one user, {} levels. {}",
+            series.first().map_or(0, |series| series.points.len()),
+            "Filled points are inside the latency target."
+        ),
+        plot: Plot::Cartesian(Cartesian {
+            x: axis("speed for one user"),
+            y: axis("output"),
+            series,
+            ..Cartesian::default()
+        }),
+    })
+}
+
+fn latency(
+    model: &ReportModel,
+    metric: &str,
+    question: &str,
+    name: &str,
+    pick: fn(&LevelSummary) -> Option<&Distribution>,
+) -> Option<Chart> {
+    let levels = rising(model);
+    let line = |p: f64, color: u8, dash: Dash| Series {
+        name: format!("p{p}"),
+        color,
+        dash,
+        form: Form::Line,
+        points: levels
+            .iter()
+            .filter_map(|(load, level)| point(*load, level, pick(level)?.percentile(p)?))
+            .collect(),
+        ..Series::default()
+    };
+    let series = vec![line(50.0, 0, Dash::Solid), line(99.0, 1, Dash::Dashed)];
+    if !has_two_loads(&levels) || series.iter().all(|series| series.points.len() < 2) {
+        return None;
+    }
+    let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
+    let largest = values().fold(0.0, f64::max);
+    let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
+    let is_wide = largest > SPAN_LINEAR_MAX * smallest;
+    let terms = model.manifest.spec.slo.terms.iter().filter(|term| term.metric == metric);
+    let guides = terms
+        .filter(|term| is_wide || term.limit_ms <= LIMIT_NEAR * largest)
+        .map(|term| Guide::Horizontal {
+            at: term.limit_ms,
+            name: format!("limit p{} {}", term.percentile, span(term.limit_ms * NS_PER_MS)),
+            tone: Tone::Bad,
+        })
+        .collect();
+    Some(Chart {
+        id: metric.to_owned(),
+        title: question.to_owned(),
+        description: ends(model, &series),
+        plot: Plot::Cartesian(Cartesian {
+            x: load_axis(model),
+            y: Axis {
+                name: name.to_owned(),
+                unit: "ms".to_owned(),
+                scale: if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: true } },
+                ..Axis::default()
+            },
+            series,
+            guides,
+            has_switch: true,
+            ..Cartesian::default()
+        }),
+    })
+}
+
+fn point(load: f64, level: &LevelSummary, percentile: &Percentile) -> Option<Point> {
+    let ms = |ns: f64| ns / NS_PER_MS;
+    let interval = percentile.interval;
+    Some(Point {
+        x: load,
+        y: Some(ms(percentile.value)),
+        low: interval.and_then(|interval| interval.low).map(ms),
+        high: interval.and_then(|interval| interval.high).map(ms),
+        label: (!percentile.enough).then(|| "few".to_owned()),
+        is_trusted: is_inside(level) && percentile.enough,
+        text: Some(crate::words::marked_span(percentile)),
+    })
+}
+
+/// The ends of the lines in words.
+fn ends(model: &ReportModel, series: &[Series]) -> String {
+    let unit = model.load_unit();
+    let end = |series: &Series| {
+        let (first, last) = (series.points.first()?, series.points.last()?);
+        let words = |point: &Point| {
+            Some(format!("{} at {}", point.text.as_ref()?, crate::format::number(point.x)))
+        };
+        Some(format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?))
+    };
+    let ends: Vec<String> = series.iter().filter_map(end).collect();
+    format!("{} Filled points are inside the latency target.", ends.join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::charts;
+    use crate::testing::{model, single, sweep};
+    use ifm_chart::{Guide, Plot};
+
+    #[test]
+    fn a_sweep_has_four_charts_and_a_single_level_none() {
+        let charts = charts(&model(&sweep()));
+        let ids: Vec<&str> = charts.iter().map(|(chart, _)| chart.id.as_str()).collect();
+        assert_eq!(ids, ["output", "pareto", "ttft", "itl"]);
+        let Plot::Cartesian(ttft) = &charts[2].0.plot else { panic!("{:?}", charts[2]) };
+        let inside = |index: usize| {
+            ttft.series[index].points.iter().map(|point| point.is_trusted).collect::<Vec<_>>()
+        };
+        assert_eq!(inside(0), [true, true, false]);
+        assert!(matches!(&ttft.guides[..], [Guide::Horizontal { at, .. }] if *at == 500.0));
+        assert!(super::charts(&model(&single())).is_empty());
+    }
+}

@@ -1,0 +1,104 @@
+//! How to do it again, and on what it was done.
+
+use crate::ReportModel;
+use crate::format::{bytes, command_line, count, number, percent, plain, span};
+use crate::page::{Block, Cell, Head, Section, Table};
+use crate::words::DEFINITIONS;
+use ifm_core::ClientHealth;
+use ifm_core::health::SpanQuantiles;
+
+/// The method section.
+pub(super) fn section(model: &ReportModel) -> Section {
+    let spec = serde_json::to_string_pretty(&model.manifest.spec).unwrap_or_default();
+    let definition = |(name, text): &(&str, &str)| vec![Cell::head(*name), Cell::text(*text)];
+    let definitions = Table {
+        caption: "What each number means.".to_owned(),
+        heads: vec![Head::text("number"), Head::text("definition")],
+        rows: DEFINITIONS.iter().map(definition).collect(),
+    };
+    let details = |name: &str, block: Block| Block::Details(name.to_owned(), vec![block]);
+    Section::new(
+        "Method",
+        vec![
+            Block::Pre(command_line(&model.manifest.command)),
+            details("Everything that was asked", Block::Pre(spec)),
+            details("Definitions", Block::Table(definitions)),
+            details("Server", Block::Table(server(model))),
+            details("Client", Block::Table(client(model))),
+        ],
+    )
+}
+
+fn facts(caption: &str, rows: Vec<(String, String)>) -> Table {
+    let row = |(name, value): (String, String)| vec![Cell::head(name), Cell::text(value)];
+    Table {
+        caption: caption.to_owned(),
+        heads: vec![Head::text("what"), Head::text("value")],
+        rows: rows.into_iter().map(row).collect(),
+    }
+}
+
+fn server(model: &ReportModel) -> Table {
+    let server = &model.manifest.server;
+    let target = &model.manifest.spec.target;
+    let mut rows = vec![("address".to_owned(), plain(&target.base_url))];
+    let mut add = |name: &str, value: Option<String>| {
+        rows.extend(value.map(|value| (name.to_owned(), plain(&value))));
+    };
+    add("kind", server.kind.clone());
+    add("version", server.version.clone());
+    add("Server header", server.server_header.clone());
+    add("models", (!server.models.is_empty()).then(|| server.models.join(", ")));
+    add("context, tokens", server.context_tokens.map(|tokens| count(u64::from(tokens))));
+    for (name, value) in &server.notes {
+        rows.push((plain(name), plain(value)));
+    }
+    facts("What the server said about itself.", rows)
+}
+
+fn client(model: &ReportModel) -> Table {
+    let host = &model.manifest.host;
+    let mut rows = vec![("system".to_owned(), plain(&host.os))];
+    let mut add = |name: &str, value: Option<String>| {
+        rows.extend(value.map(|value| (name.to_owned(), plain(&value))));
+    };
+    add("processor", host.cpu.clone());
+    add("logical processors", Some(host.cpus.to_string()));
+    add("memory", host.memory_bytes.map(bytes));
+    add("load average at the start", host.load_average.map(number));
+    add("kernel receive stamps", Some(if host.kernel_stamps { "yes" } else { "no" }.to_owned()));
+    add("clock", Some(model.manifest.clock.source.clone()));
+    if let Some(health) = &model.summary.health {
+        health_rows(health).into_iter().for_each(|(name, value)| add(name, value));
+    }
+    facts("Where the load came from, and what the client knows about its own error.", rows)
+}
+
+fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
+    let spans = |spans: Option<SpanQuantiles>| {
+        spans.map(|spans| {
+            let [p50, p99, max] =
+                [spans.p50_ns, spans.p99_ns, spans.max_ns].map(|ns| span(ns as f64));
+            format!("p50 {p50}, p99 {p99}, max {max} (n={})", count(spans.n))
+        })
+    };
+    let of = |part: u64, all: u64| Some(format!("{} of {}", count(part), count(all)));
+    vec![
+        ("kernel stamp to read", spans(health.reader_lag)),
+        ("due to sent", spans(health.send_lateness)),
+        ("reads with a kernel stamp", of(health.stamped_reads, health.reads)),
+        ("events that shared a read", of(health.co_arrived_events, health.events)),
+        ("busiest reading thread", Some(percent(health.reader_busy_share))),
+        ("CPU time of the process", Some(span(health.process_cpu_ns as f64))),
+        ("CPU time of the readers", Some(span(health.reader_cpu_ns as f64))),
+        ("CPU time of the decoder", Some(span(health.decoder_cpu_ns as f64))),
+        ("wall time", Some(span(health.wall_ns as f64))),
+        ("CPU time stolen by the hypervisor", health.steal_share.map(percent)),
+        ("involuntary switches", Some(count(health.involuntary_switches))),
+        ("sends that had to wait for bytes", Some(count(health.starved_sends))),
+        ("buffers made under load", Some(count(health.late_allocations))),
+        ("waits for the decoder", Some(count(health.decoder_stalls))),
+        ("clock steps", Some(count(health.clock_steps))),
+        ("connections opened again", Some(count(health.reconnects))),
+    ]
+}

@@ -1,0 +1,313 @@
+//! One run: its levels one after another.
+
+mod charts;
+mod details;
+mod method;
+mod several;
+
+use super::{Kind, Subject};
+use crate::format::{ABSENT, number, percent, plain};
+use crate::model::{ReportModel, load, load_words};
+use crate::page::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table, Tile, Trust};
+use crate::words::{self, marked_span, note};
+use ifm_analysis::LevelSummary;
+use ifm_analysis::Severity;
+use ifm_analysis::answer::{Answers, UsersState};
+use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
+use ifm_analysis::slo::VerdictState;
+use ifm_analysis::stat::{Distribution, Percentile};
+use ifm_analysis::survey::Survey;
+use ifm_analysis::warning::CheckState;
+
+/// Sentences of the summary, at most.
+const REMARKS_MAX: usize = 5;
+
+pub(super) const KIND: Kind = Kind {
+    word: "sweep",
+    about: "levels against the load, of one run or of several side by side",
+    fits: |_| true,
+    page,
+};
+
+/// The page of whatever was measured: of the one run there is, or of all points.
+fn page(subject: &Subject) -> Page {
+    match (subject.runs, subject.sheets) {
+        ([only], []) => run(only),
+        _ => several::page(subject),
+    }
+}
+
+/// The page of a run.
+pub(crate) fn run(model: &ReportModel) -> Page {
+    let manifest = &model.manifest;
+    let title = model.title();
+    let mut facts: Vec<String> = title.iter().skip(1).cloned().collect();
+    facts.push(plain(&manifest.created_utc));
+    facts.push(format!("run {}", plain(&manifest.run_id)));
+    facts.extend(manifest.name.as_deref().map(plain));
+    facts.extend(
+        manifest.tags.iter().map(|(name, value)| format!("{} {}", plain(name), plain(value))),
+    );
+    let survey = Survey::of_run(manifest, &model.summary);
+    let question = Question { slo: manifest.spec.slo.clone(), ..Question::new(&survey) };
+    let insights = insights(&question);
+    let mut sections =
+        vec![charts(model, &insights), Section::new("Levels", vec![Block::Table(levels(model))])];
+    sections.extend(turns(model));
+    sections.push(details::latencies(model));
+    sections.push(details::requests(model));
+    sections.extend(details::beside(model));
+    sections.push(method::section(model));
+    sections.retain(|section| !section.blocks.is_empty());
+    Page {
+        kind: "sweep",
+        title: title.first().cloned().unwrap_or_default(),
+        facts,
+        conditions: model.conditions(),
+        banners: banners(model),
+        tiles: model.summary.answers.as_ref().map(|all| tiles(model, all)).unwrap_or_default(),
+        trust: Some(trust(model)),
+        remarks: insights.iter().take(REMARKS_MAX).map(Remark::of).collect(),
+        sections,
+        footer: vec![
+            format!("schema {}", crate::json::SCHEMA_VERSION),
+            format!("run {}", plain(&manifest.run_id)),
+            format!("made by inferometer {}", plain(&manifest.tool.version)),
+        ],
+    }
+}
+
+fn banners(model: &ReportModel) -> Vec<String> {
+    let mut banners = Vec::new();
+    banners.extend(model.random_weights().map(|random| format!("⚠ {random}")));
+    let stopped = model.manifest.stop_reason.as_deref();
+    banners.extend(stopped.map(|reason| format!("⚠ Partial run: {}", plain(reason))));
+    if model.summary.answers.is_none() {
+        banners.push("✗ No request was measured.".to_owned());
+    }
+    let is_invalid = |check: &&ifm_analysis::CheckResult| check.state() == CheckState::Invalid;
+    let invalid: Vec<&str> =
+        model.summary.checks.iter().filter(is_invalid).map(|check| check.title).collect();
+    if !invalid.is_empty() {
+        banners.push(format!(
+            "✗ Some levels are not valid: this does not hold everywhere: {}. See the checks.",
+            invalid.join(", ")
+        ));
+    }
+    banners
+}
+
+fn tiles(model: &ReportModel, answers: &Answers) -> Vec<Tile> {
+    let tone = |index: usize| match (index, answers.users.load, answers.users.state) {
+        (0, Some(_), _) if answers.users.is_sure => Some(Tone::Good),
+        (0, Some(_), _) => Some(Tone::Warn),
+        (0, None, UsersState::None) => Some(Tone::Bad),
+        (3, ..) if answers.trust.invalid > 0 => Some(Tone::Bad),
+        (3, ..) if answers.trust.cautions > 0 => Some(Tone::Warn),
+        (3, ..) => Some(Tone::Good),
+        _ => None,
+    };
+    let tile = |(index, answer): (usize, words::Answer)| Tile {
+        question: answer.question.to_owned(),
+        value: answer.value,
+        unit: answer.unit.to_owned(),
+        detail: answer.detail,
+        tone: tone(index),
+    };
+    words::answers(answers, &model.summary.checks).into_iter().enumerate().map(tile).collect()
+}
+
+/// The tone of a severity.
+pub(crate) fn tone(severity: Severity) -> Tone {
+    match severity {
+        Severity::Note => Tone::Note,
+        Severity::Caution => Tone::Warn,
+        Severity::Invalid => Tone::Bad,
+    }
+}
+
+fn trust(model: &ReportModel) -> Trust {
+    let state = |state: CheckState| match state {
+        CheckState::Passed => "✓ passed",
+        CheckState::Caution => "⚠ caution",
+        CheckState::Invalid => "✗ invalid",
+        CheckState::NotApplicable => "– not applicable",
+    };
+    let check = |check: &ifm_analysis::CheckResult| Check {
+        state: state(check.state()).to_owned(),
+        title: check.title.to_owned(),
+        lines: words::told(&check.warnings).into_iter().map(|(_, text)| text).collect(),
+    };
+    let answers = model.summary.answers.as_ref();
+    let line = answers.map(|answers| {
+        let [.., trust] = words::answers(answers, &model.summary.checks);
+        trust.value
+    });
+    let loud = words::told(&model.summary.warnings);
+    Trust {
+        line: line.unwrap_or_else(|| format!("{} checks", model.summary.checks.len())),
+        loud: loud
+            .into_iter()
+            .filter(|(severity, _)| *severity > Severity::Note)
+            .map(|(severity, text)| (tone(severity), format!("{}: {text}", severity.word())))
+            .collect(),
+        all: model.summary.checks.iter().map(check).collect(),
+    }
+}
+
+fn charts(model: &ReportModel, insights: &[Insight]) -> Section {
+    let about = |topics: &[Topic]| -> Vec<&Insight> {
+        insights.iter().filter(|insight| topics.contains(&insight.topic)).collect()
+    };
+    let figures: Vec<Figure> = charts::charts(model)
+        .into_iter()
+        .map(|(chart, topics)| Figure::new(chart, about(topics)))
+        .collect();
+    let blocks = if figures.is_empty() { Vec::new() } else { vec![Block::Figures(figures)] };
+    Section::new("Against the load", blocks)
+}
+
+fn levels(model: &ReportModel) -> Table {
+    let label = model.gap_label();
+    let gap = |p: &str| Head::number(format!("{} {p}", label.short())).explained(label.long());
+    let heads = vec![
+        Head::number(model.load_unit()),
+        Head::number("req/s"),
+        Head::number("out tok/s"),
+        Head::number("tok/s/user"),
+        Head::number("TTFT p50"),
+        Head::number("TTFT p99"),
+        gap("p50"),
+        gap("p99"),
+        Head::number("ok"),
+        Head::text("window"),
+        Head::text("note"),
+    ];
+    let rows = model.summary.levels.iter().map(|level| level_row(model, level)).collect();
+    let caption = format!(
+        "Rates are over the steady window where there is one. ~ marks a percentile of too few \
+         values, or an estimate. Output tokens: {}.",
+        words::provenance(&model.summary.levels)
+    );
+    let mut table = Table { caption, heads, rows };
+    table.bar_column(2);
+    table.bar_column(3);
+    table
+}
+
+fn level_row(model: &ReportModel, level: &LevelSummary) -> Vec<Cell> {
+    let window = level.window();
+    let speed = level.user_tok_per_s();
+    let is_estimated = speed.is_some_and(|(_, is_estimated)| is_estimated);
+    let estimate = |speed: f64| format!("{}{}", if is_estimated { "~" } else { "" }, number(speed));
+    let latencies = &level.latencies;
+    let words = note(level, model.fitting_level() == Some(level.level));
+    let verdict = match level.verdict.state {
+        VerdictState::Pass => Cell::text(format!("✓ {words}")).toned(Tone::Good),
+        VerdictState::Fail => Cell::text(format!("✗ {words}")).toned(Tone::Bad),
+        VerdictState::Unknown => Cell::text(words),
+    };
+    vec![
+        Cell { value: level.load().map(|load| load.value()), ..Cell::head(load(level.load())) },
+        Cell::number(window.map(|window| window.req_per_s), number),
+        Cell::number(level.output_tok_per_s(), number),
+        Cell::number(speed.map(|(speed, _)| speed), estimate),
+        time(latencies.ttft_ns.as_ref(), 50.0),
+        time(latencies.ttft_ns.as_ref(), 99.0),
+        time(latencies.gap_ns.as_ref(), 50.0),
+        time(latencies.gap_ns.as_ref(), 99.0),
+        Cell::number(level.counts.ok_share(), percent),
+        Cell::text(window.map_or(ABSENT, |window| window.window.kind.word())),
+        verdict,
+    ]
+}
+
+/// A percentile; marked, with its n, where it stands on too few values.
+pub(super) fn time(distribution: Option<&Distribution>, p: f64) -> Cell {
+    let found = distribution
+        .and_then(|distribution| distribution.percentile(p).map(|found| (distribution.n, found)));
+    match found {
+        None => Cell::text(ABSENT),
+        Some((n, percentile)) => {
+            let cell =
+                Cell { value: Some(percentile.value), ..Cell::text(marked_span(percentile)) };
+            match percentile {
+                Percentile { enough: true, .. } => cell,
+                _ => cell.noted(format!("n={n}")),
+            }
+        }
+    }
+}
+
+/// The conversations of each level by turn.
+fn turns(model: &ReportModel) -> Option<Section> {
+    let mut blocks = Vec::new();
+    for level in model.summary.levels.iter().filter(|level| !level.turns.is_empty()) {
+        let heads = crate::turns::heads(level.latencies.gap_label.short());
+        let row = |row: [String; 9]| row.into_iter().map(Cell::text).collect();
+        blocks.push(Block::Table(Table {
+            caption: format!("Turns at {}.", load_words(level.load())),
+            heads: heads.into_iter().map(Head::number).collect(),
+            rows: crate::turns::rows(level).into_iter().map(row).collect(),
+        }));
+    }
+    (!blocks.is_empty()).then(|| Section::new("Turns of the conversations", blocks))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::run as page;
+    use crate::page::{Pictures, html, markdown};
+    use crate::testing::{all_failed, model, single, sweep};
+
+    #[test]
+    fn the_page_of_a_sweep() {
+        insta::assert_snapshot!(markdown(&page(&model(&sweep())), Pictures::None));
+    }
+
+    #[test]
+    fn a_run_without_an_answer_says_what_it_knows() {
+        let page = page(&model(&all_failed()));
+        assert!(page.charts().is_empty());
+        let text = markdown(&page, Pictures::None);
+        assert!(text.contains("4 sent · 0 ok · 4 failed"), "{text}");
+    }
+
+    #[test]
+    fn the_page_loads_nothing() {
+        for run in [sweep(), single(), all_failed()] {
+            let page = html(&page(&model(&run)));
+            for forbidden in ["<link", "src=", "href=\"http", "@import", " style="] {
+                assert!(!page.contains(forbidden), "{forbidden}");
+            }
+            assert!(page.contains("default-src 'none'"));
+        }
+    }
+
+    #[test]
+    fn names_are_escaped() {
+        let mut run = sweep();
+        let evil = "<script>alert(1)</script>\"'&";
+        run.manifest.spec.target.model = evil.to_owned();
+        run.manifest.name = Some(evil.to_owned());
+        run.manifest.command = vec![evil.to_owned()];
+        run.manifest.stop_reason = Some(evil.to_owned());
+        run.manifest.tags.insert(evil.to_owned(), evil.to_owned());
+        run.manifest.server.notes.insert("weights".to_owned(), format!("random {evil}"));
+        run.manifest.server.notes.insert(evil.to_owned(), evil.to_owned());
+        run.manifest.server.kind = Some(evil.to_owned());
+        let page = html(&page(&model(&run)));
+        assert!(!page.contains("<script>alert"));
+        assert!(page.contains("&lt;script&gt;alert(1)"));
+    }
+
+    #[test]
+    fn every_table_has_a_caption_and_scoped_heads() {
+        let page = html(&page(&model(&sweep())));
+        assert_eq!(page.matches("<table").count(), page.matches("<caption").count());
+        assert_eq!(
+            page.matches("<th").count() - page.matches("<thead").count(),
+            page.matches("scope=").count()
+        );
+    }
+}

@@ -1,0 +1,269 @@
+//! Several runs, or documents of other tools: their curves side by side, and every point.
+
+use super::super::Subject;
+use super::super::common::{
+    LINES_MAX, about, ends, lines, load_axis, sources, summary, trust, value_axis,
+};
+use crate::format::{meant, plain, span};
+use crate::model::load;
+use crate::page::{Block, Cell, Figure, Head, Page, Section, Table, Tile};
+use ifm_analysis::insight::{Meant, Tone, Topic, told_by, user_speed_curves};
+use ifm_analysis::survey::{Curve, Pool, Pooled};
+use ifm_chart::{Cartesian, Chart, Guide, Plot};
+use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+
+const NS_PER_MS: f64 = 1e6;
+
+/// The page.
+pub(super) fn page(subject: &Subject) -> Page {
+    let survey = subject.question.survey;
+    let pool = survey.pool(PartKind::Serving);
+    let by = told_by(&subject.question);
+    let models = survey.values(key::MODEL);
+    let title = match (subject.title, models.as_slice()) {
+        (Some(title), _) => plain(title),
+        (None, [only]) => plain(only),
+        (None, []) => "Measurements".to_owned(),
+        (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
+    };
+    let figures = figures(subject, &pool, &by);
+    let mut sections = Vec::new();
+    if !figures.is_empty() {
+        sections.push(Section::new("Against the load", vec![Block::Figures(figures)]));
+    }
+    sections.push(Section::new("Points", vec![Block::Table(points(&pool, &by))]));
+    Page {
+        kind: "sweep",
+        title,
+        facts: sources(survey),
+        conditions: vec![format!(
+            "{} points, {} measured apart",
+            pool.cells.iter().map(|cell| cell.points.len()).sum::<usize>(),
+            pool.cells.len()
+        )],
+        tiles: tiles(&pool, &by),
+        trust: subject.audit.map(trust),
+        remarks: summary(subject.insights),
+        sections,
+        ..Page::default()
+    }
+}
+
+/// The most output and the best speed for one user.
+fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
+    let named = |cell: &Pooled| {
+        let mut words: Vec<String> = by.iter().filter_map(|name| cell.factor(name)).collect();
+        words.push(crate::model::load_words(cell.load()));
+        plain(&words.join(" · "))
+    };
+    let output = pool
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell, cell.central(&Quantity::OutputRate)?.value)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
+    let tile = |question: &str, value: String, unit: &str, detail: String| Tile {
+        question: question.to_owned(),
+        value,
+        unit: unit.to_owned(),
+        detail,
+        tone: None,
+    };
+    let mut tiles = Vec::new();
+    if let Some((cell, rate)) = output {
+        tiles.push(tile("Most output", crate::format::number(rate), "tok/s", named(cell)));
+    }
+    let curves = user_speed_curves(pool, by);
+    let fastest = curves
+        .iter()
+        .flat_map(|curve| &curve.points)
+        .max_by(|a, b| a.reading.value.total_cmp(&b.reading.value));
+    if let Some(point) = fastest {
+        let speed = crate::format::number(point.reading.value);
+        tiles.push(tile("Fastest for one user", speed, "tok/s", named(&point.cell)));
+    }
+    tiles
+}
+
+/// A measure that a chart shows.
+struct Shown {
+    id: &'static str,
+    question: &'static str,
+    name: &'static str,
+    quantity: Quantity,
+    statistics: &'static [Statistic],
+    how: Meant,
+    topics: &'static [Topic],
+}
+
+const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
+const TAIL: &[Statistic] = &[Statistic::Percentile(99.0), Statistic::Percentile(95.0)];
+
+fn shown() -> [Shown; 4] {
+    [
+        Shown {
+            id: "output",
+            question: "How much comes out?",
+            name: "output",
+            quantity: Quantity::OutputRate,
+            statistics: &[Statistic::Value, Statistic::Mean, Statistic::Median],
+            how: Meant::TokPerS,
+            topics: &[Topic::Throughput],
+        },
+        Shown {
+            id: "ttft",
+            question: "How long until the first token?",
+            name: "TTFT",
+            quantity: Quantity::Ttft,
+            statistics: CENTER,
+            how: Meant::Ms,
+            topics: &[Topic::Ttft],
+        },
+        Shown {
+            id: "itl",
+            question: "How even is the stream?",
+            name: "ITL",
+            quantity: Quantity::Itl,
+            statistics: CENTER,
+            how: Meant::Ms,
+            topics: &[Topic::Itl],
+        },
+        Shown {
+            id: "itl-tail",
+            question: "How long are the long gaps?",
+            name: "ITL tail",
+            quantity: Quantity::Itl,
+            statistics: TAIL,
+            how: Meant::Ms,
+            topics: &[],
+        },
+    ]
+}
+
+fn figures(subject: &Subject, pool: &Pool, by: &[String]) -> Vec<Figure> {
+    let names: Vec<&str> = by.iter().map(String::as_str).collect();
+    let mut figures = Vec::new();
+    for shown in shown() {
+        let curves = pool.curves_against(&names, |cell| {
+            let reading = shown
+                .statistics
+                .iter()
+                .find_map(|statistic| cell.reading(&shown.quantity, *statistic))?;
+            Some((cell.load()?.value(), reading))
+        });
+        let curves: Vec<Curve> =
+            curves.into_iter().filter(|curve| curve.points.len() > 1).collect();
+        // More lines than a reader can tell apart become several charts.
+        for (index, some) in curves.chunks(LINES_MAX).enumerate() {
+            let chart = chart(subject, &shown, some, index);
+            let insights = about(subject.insights, shown.topics);
+            figures.push(Figure::new(chart, insights.filter(|_| index == 0)));
+        }
+    }
+    figures
+}
+
+fn chart(subject: &Subject, shown: &Shown, curves: &[Curve], index: usize) -> Chart {
+    let series = lines(curves, shown.how);
+    let unit = if shown.how == Meant::Ms { "ms" } else { "tok/s" };
+    let metric = if shown.id == "ttft" { "ttft" } else { "itl" };
+    let terms = subject.question.slo.terms.iter();
+    let guides = terms
+        .filter(|term| shown.how == Meant::Ms && term.metric == metric)
+        .map(|term| Guide::Horizontal {
+            at: term.limit_ms,
+            name: format!("limit p{} {}", term.percentile, span(term.limit_ms * NS_PER_MS)),
+            tone: ifm_chart::Tone::Bad,
+        })
+        .collect();
+    let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
+    Chart {
+        id: format!("{}{number}", shown.id),
+        title: shown.question.to_owned(),
+        description: ends(&series, "users"),
+        plot: Plot::Cartesian(Cartesian {
+            x: load_axis(curves),
+            y: value_axis(shown.name, unit, &series),
+            series,
+            guides,
+            has_switch: true,
+            ..Cartesian::default()
+        }),
+    }
+}
+
+fn points(pool: &Pool, by: &[String]) -> Table {
+    let mut heads: Vec<Head> = by.iter().map(|name| Head::text(name.replace('_', " "))).collect();
+    let measures: [(&str, Quantity, &[Statistic], Meant); 8] = [
+        ("req/s", Quantity::RequestRate, &[Statistic::Value, Statistic::Mean], Meant::Plain),
+        (
+            "out tok/s",
+            Quantity::OutputRate,
+            &[Statistic::Value, Statistic::Mean, Statistic::Median],
+            Meant::Plain,
+        ),
+        ("TTFT", Quantity::Ttft, CENTER, Meant::Ms),
+        ("TTFT p99", Quantity::Ttft, &[Statistic::Percentile(99.0)], Meant::Ms),
+        ("TPOT", Quantity::Tpot, CENTER, Meant::Ms),
+        ("ITL", Quantity::Itl, CENTER, Meant::Ms),
+        ("ITL p99", Quantity::Itl, &[Statistic::Percentile(99.0)], Meant::Ms),
+        ("E2E", Quantity::E2e, CENTER, Meant::Ms),
+    ];
+    heads.push(Head::number("load"));
+    heads.extend(measures.iter().map(|(name, ..)| Head::number(*name)));
+    heads.push(Head::number("repeats"));
+    let row = |cell: &Pooled| {
+        let mut row: Vec<Cell> = by
+            .iter()
+            .map(|name| Cell::text(plain(&cell.factor(name).unwrap_or_default())))
+            .collect();
+        let at = cell.load();
+        row.push(Cell { value: at.map(|at| at.value()), ..Cell::head(load(at)) });
+        for (_, quantity, statistics, how) in &measures {
+            let reading =
+                statistics.iter().find_map(|statistic| cell.reading(quantity, *statistic));
+            let written = Cell::number(reading.as_ref().map(|reading| reading.value), |value| {
+                meant(value, *how)
+            });
+            let is_thin = reading.as_ref().is_some_and(|reading| !reading.is_enough);
+            row.push(match (is_thin, reading.and_then(|reading| reading.n)) {
+                (true, Some(n)) => written.noted(format!("n={n}")).toned(Tone::Note),
+                _ => written,
+            });
+        }
+        row.push(Cell::text(cell.points.len().to_string()));
+        row
+    };
+    let mut table = Table {
+        caption: "Means over repeats. Latencies are medians where the document has them, else \
+                  means, as its tool defines them."
+            .to_owned(),
+        heads,
+        rows: pool.cells.iter().map(row).collect(),
+    };
+    drop_empty_columns(&mut table);
+    table
+}
+
+/// Columns without any number are left out.
+fn drop_empty_columns(table: &mut Table) {
+    let is_empty = |column: usize| {
+        table
+            .rows
+            .iter()
+            .all(|row| row.get(column).is_none_or(|cell| cell.text == crate::format::ABSENT))
+    };
+    let empty: Vec<bool> = (0..table.heads.len()).map(is_empty).collect();
+    let keep = |column: usize| !empty.get(column).copied().unwrap_or(false);
+    let mut column = 0;
+    table.heads.retain(|_| {
+        column += 1;
+        keep(column - 1)
+    });
+    for row in &mut table.rows {
+        let mut column = 0;
+        row.retain(|_| {
+            column += 1;
+            keep(column - 1)
+        });
+    }
+}

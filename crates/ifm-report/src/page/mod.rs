@@ -1,0 +1,287 @@
+//! A page: what a report shows, in reading order, before it is bytes of any format.
+//!
+//! A kind of report makes a [`Page`]; the formats below draw it. Every number is written once, by
+//! the kind, so that text, table and chart of all formats are the same. Not here: which sections a
+//! report has (`kind`), how a chart is drawn (`ifm-chart`).
+
+mod html;
+mod json;
+mod markdown;
+mod table;
+mod terminal;
+
+pub use html::html;
+pub use json::json;
+pub use markdown::{Pictures, markdown};
+pub use table::{Cell, Head, Table};
+pub use terminal::terminal;
+
+use crate::format::sentence;
+use ifm_analysis::insight::{Insight, Meant, Tone};
+use ifm_chart::Chart;
+
+/// A report before it is bytes.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// Word for the kind of report: `sweep`, `grid`.
+    pub kind: &'static str,
+    /// What was measured.
+    pub title: String,
+    /// Engine, devices, date, run: the line under the title.
+    pub facts: Vec<String>,
+    /// Workload, loads, repeats: the second line.
+    pub conditions: Vec<String>,
+    /// What has to be said before any number.
+    pub banners: Vec<String>,
+    /// The answers, at most four.
+    pub tiles: Vec<Tile>,
+    /// The checks.
+    pub trust: Option<Trust>,
+    /// The most important sentences, at most five.
+    pub remarks: Vec<Remark>,
+    /// Everything else.
+    pub sections: Vec<Section>,
+    /// Versions and hashes.
+    pub footer: Vec<String>,
+}
+
+/// An answer in big letters.
+#[derive(Debug, Clone)]
+pub struct Tile {
+    /// The question.
+    pub question: String,
+    /// The short answer.
+    pub value: String,
+    /// Its unit.
+    pub unit: String,
+    /// The condition under which it holds, and what comes next.
+    pub detail: String,
+    /// Its verdict, which a word or sign in the text says too; `None` for a plain fact.
+    pub tone: Option<Tone>,
+}
+
+/// The checks.
+#[derive(Debug, Clone, Default)]
+pub struct Trust {
+    /// In one line: `12 checks: 11 ✓ 1 ⚠`.
+    pub line: String,
+    /// What deserves caution.
+    pub loud: Vec<(Tone, String)>,
+    /// Every check: its state in words, what holds, and what it found.
+    pub all: Vec<Check>,
+}
+
+/// A check.
+#[derive(Debug, Clone)]
+pub struct Check {
+    /// Its state with a sign: `✓ passed`.
+    pub state: String,
+    /// What holds where it is silent.
+    pub title: String,
+    /// What it found.
+    pub lines: Vec<String>,
+}
+
+/// A computed sentence.
+#[derive(Debug, Clone)]
+pub struct Remark {
+    /// Id of its rule.
+    pub rule: &'static str,
+    /// How much it matters.
+    pub tone: Tone,
+    /// The sentence.
+    pub text: String,
+    /// Its numbers, with all digits.
+    pub numbers: Vec<(f64, Meant)>,
+    /// Whether it is a reason that nobody measured; `text` says so too.
+    pub is_hypothesis: bool,
+}
+
+impl Remark {
+    /// An insight as it is written.
+    pub fn of(insight: &Insight) -> Remark {
+        let words = sentence(&insight.sentence);
+        let text = match insight.is_hypothesis {
+            true => format!("Possible reason (not measured): {words}"),
+            false => words,
+        };
+        Remark {
+            rule: insight.rule,
+            tone: insight.tone,
+            text,
+            numbers: insight.sentence.numbers().collect(),
+            is_hypothesis: insight.is_hypothesis,
+        }
+    }
+}
+
+/// A chapter.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// Id in the page, of letters, digits and `-`.
+    pub id: String,
+    /// Heading.
+    pub heading: String,
+    /// 2 for a chapter, 3 for one inside it.
+    pub depth: u8,
+    /// What it holds.
+    pub blocks: Vec<Block>,
+}
+
+impl Section {
+    /// A chapter; its id is made from the heading.
+    pub fn new(heading: impl Into<String>, blocks: Vec<Block>) -> Section {
+        let heading = heading.into();
+        Section { id: slug(&heading), heading, depth: 2, blocks }
+    }
+
+    /// A chapter inside the one before.
+    pub fn inner(heading: impl Into<String>, blocks: Vec<Block>) -> Section {
+        Section { depth: 3, ..Section::new(heading, blocks) }
+    }
+}
+
+/// A piece of a chapter.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// A paragraph.
+    Prose(String),
+    /// Charts side by side where there is room.
+    Figures(Vec<Figure>),
+    /// A table.
+    Table(Table),
+    /// Sentences.
+    Remarks(Vec<Remark>),
+    /// Text as it is: a command, a console block.
+    Pre(String),
+    /// Points.
+    List(Vec<String>),
+    /// Something that most readers skip.
+    Details(String, Vec<Block>),
+}
+
+/// A chart with what it shows.
+#[derive(Debug, Clone)]
+pub struct Figure {
+    /// The chart; its title is the figure's.
+    pub chart: Chart,
+    /// What is drawn, in one sentence.
+    pub caption: Option<String>,
+    /// At most three sentences.
+    pub remarks: Vec<Remark>,
+}
+
+impl Figure {
+    /// A chart with the insights about it, at most three.
+    pub fn new<'a>(chart: Chart, insights: impl IntoIterator<Item = &'a Insight>) -> Figure {
+        const REMARKS_MAX: usize = 3;
+        let remarks = insights.into_iter().take(REMARKS_MAX).map(Remark::of).collect();
+        Figure { chart, caption: None, remarks }
+    }
+
+    /// With a caption.
+    #[must_use]
+    pub fn captioned(mut self, caption: impl Into<String>) -> Figure {
+        self.caption = Some(caption.into());
+        self
+    }
+}
+
+impl Page {
+    /// Every chart in reading order.
+    pub fn charts(&self) -> Vec<&Chart> {
+        fn of(blocks: &[Block]) -> Vec<&Chart> {
+            blocks
+                .iter()
+                .flat_map(|block| match block {
+                    Block::Figures(figures) => figures.iter().map(|figure| &figure.chart).collect(),
+                    Block::Details(_, blocks) => of(blocks),
+                    _ => Vec::new(),
+                })
+                .collect()
+        }
+        self.sections.iter().flat_map(|section| of(&section.blocks)).collect()
+    }
+
+    /// Gives sections and charts ids that no other has, by numbers after those that repeat.
+    pub(crate) fn with_unique_ids(mut self) -> Page {
+        let mut taken = std::collections::BTreeSet::new();
+        for section in &mut self.sections {
+            unique(&mut section.id, &mut taken);
+            charts_of(&mut section.blocks, &mut |chart| unique(&mut chart.id, &mut taken));
+        }
+        self
+    }
+}
+
+fn charts_of(blocks: &mut [Block], each: &mut impl FnMut(&mut Chart)) {
+    for block in blocks {
+        match block {
+            Block::Figures(figures) => {
+                figures.iter_mut().for_each(|figure| each(&mut figure.chart))
+            }
+            Block::Details(_, blocks) => charts_of(blocks, each),
+            _ => {}
+        }
+    }
+}
+
+fn unique(id: &mut String, taken: &mut std::collections::BTreeSet<String>) {
+    let wanted = id.clone();
+    let mut number = 2;
+    while !taken.insert(id.clone()) {
+        *id = format!("{wanted}-{number}");
+        number += 1;
+    }
+}
+
+/// Words as an id: small letters, digits and `-`, never empty, at most 60 characters.
+pub(crate) fn slug(text: &str) -> String {
+    const LENGTH_MAX: usize = 60;
+    let mut slug = String::new();
+    for c in text.chars().flat_map(char::to_lowercase) {
+        match c {
+            c if c.is_ascii_alphanumeric() => slug.push(c),
+            _ if !slug.ends_with('-') && !slug.is_empty() => slug.push('-'),
+            _ => {}
+        }
+        if slug.len() >= LENGTH_MAX {
+            break;
+        }
+    }
+    let slug = slug.trim_matches('-');
+    if slug.is_empty() { "part".to_owned() } else { slug.to_owned() }
+}
+
+/// The sign of a tone; a word or colour stands beside it.
+pub(crate) fn sign(tone: Tone) -> char {
+    match tone {
+        Tone::Bad => '✗',
+        Tone::Warn => '⚠',
+        Tone::Good => '✓',
+        Tone::Note => '·',
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod testing;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_made_of_words_and_do_not_repeat() {
+        for (text, expect) in [
+            ("Random (1500 ⇒ 250)", "random-1500-250"),
+            ("  Ä ö  ", "part"),
+            ("a", "a"),
+            ("عربي", "part"),
+        ] {
+            assert_eq!(slug(text), expect);
+        }
+        let sections = vec![Section::new("Same", Vec::new()), Section::new("same!", Vec::new())];
+        let page = Page { sections, ..Page::default() }.with_unique_ids();
+        assert_eq!(page.sections[1].id, "same-2");
+    }
+}

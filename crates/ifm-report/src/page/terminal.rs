@@ -1,0 +1,149 @@
+//! A page for a terminal: answers, sentences and tables; charts in dots where they fit.
+
+use super::{Block, Cell, Page, Remark, Section, Table, sign};
+use crate::TerminalStyle;
+use crate::format::ascii;
+
+/// The whole page; ends with a line break.
+pub fn terminal(page: &Page, style: &TerminalStyle) -> String {
+    let page = page.clone().with_unique_ids();
+    let mut out = format!("{}\n", page.title);
+    for line in [&page.facts, &page.conditions] {
+        if !line.is_empty() {
+            out.push_str(&wrapped(&line.join(" · "), "", style.width));
+        }
+    }
+    for banner in &page.banners {
+        out.push_str(&wrapped(banner, "", style.width));
+    }
+    if !page.tiles.is_empty() {
+        out.push('\n');
+    }
+    for tile in &page.tiles {
+        let line = format!("● {}  {} {}  {}", tile.question, tile.value, tile.unit, tile.detail);
+        out.push_str(&wrapped(line.trim_end(), "  ", style.width));
+    }
+    if !page.remarks.is_empty() {
+        out.push('\n');
+        out.push_str(&remarks(&page.remarks, style.width));
+    }
+    if let Some(trust) = &page.trust {
+        out.push_str(&format!("\n{}\n", trust.line));
+        for (tone, text) in &trust.loud {
+            out.push_str(&wrapped(&format!("{} {text}", sign(*tone)), "  ", style.width));
+        }
+    }
+    for section in &page.sections {
+        out.push_str(&chapter(section, style));
+    }
+    if style.ascii { ascii(&out) } else { out }
+}
+
+fn chapter(section: &Section, style: &TerminalStyle) -> String {
+    let line = if section.depth <= 2 { "=" } else { "-" };
+    let under = line.repeat(section.heading.chars().count().min(style.width));
+    let mut out = format!("\n{}\n{under}\n", section.heading);
+    for block in &section.blocks {
+        out.push_str(&piece(block, style));
+    }
+    out
+}
+
+fn piece(block: &Block, style: &TerminalStyle) -> String {
+    match block {
+        Block::Prose(text) => wrapped(text, "", style.width),
+        Block::Figures(figures) => figures
+            .iter()
+            .map(|figure| {
+                let mut out = format!("\n{}\n", figure.chart.title);
+                out.push_str(&remarks(&figure.remarks, style.width));
+                out
+            })
+            .collect(),
+        Block::Table(table) => tabled(table),
+        Block::Remarks(all) => remarks(all, style.width),
+        Block::Pre(text) => format!("{}\n", text.trim_end()),
+        Block::List(points) => {
+            points.iter().map(|point| wrapped(&format!("- {point}"), "  ", style.width)).collect()
+        }
+        // What most readers skip is in the other formats.
+        Block::Details(..) => String::new(),
+    }
+}
+
+fn remarks(remarks: &[Remark], width: usize) -> String {
+    let line =
+        |remark: &Remark| wrapped(&format!("{} {}", sign(remark.tone), remark.text), "  ", width);
+    remarks.iter().map(line).collect()
+}
+
+/// Columns by the widest cell; text at the left, numbers at the right.
+fn tabled(table: &Table) -> String {
+    let text = |cell: &Cell| match &cell.note {
+        Some(note) => format!("{} {note}", cell.text),
+        None => cell.text.clone(),
+    };
+    let rows: Vec<Vec<String>> =
+        table.rows.iter().map(|row| row.iter().map(text).collect()).collect();
+    let width = |column: usize| {
+        let head = table.heads.get(column).map_or(0, |head| head.name.chars().count());
+        let cell = |row: &Vec<String>| row.get(column).map_or(0, |cell| cell.chars().count());
+        rows.iter().map(cell).fold(head, usize::max)
+    };
+    let widths: Vec<usize> = (0..table.heads.len()).map(width).collect();
+    let line = |cells: Vec<&str>| {
+        let mut line = String::new();
+        for (index, (cell, width)) in cells.iter().zip(&widths).enumerate() {
+            let is_text = table.heads.get(index).is_some_and(|head| head.is_text);
+            let room = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let gap = if index == 0 { "" } else { "  " };
+            line.push_str(&match is_text {
+                true => format!("{gap}{cell}{room}"),
+                false => format!("{gap}{room}{cell}"),
+            });
+        }
+        format!("{}\n", line.trim_end())
+    };
+    let mut out = String::from("\n");
+    out.push_str(&line(table.heads.iter().map(|head| head.name.as_str()).collect()));
+    for row in &rows {
+        out.push_str(&line(row.iter().map(String::as_str).collect()));
+    }
+    out
+}
+
+/// Lines of at most so many characters, broken between words; later lines begin with `indent`.
+fn wrapped(text: &str, indent: &str, width: usize) -> String {
+    let mut out = String::new();
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        let is_full = line.chars().count() + 1 + word.chars().count() > width;
+        if is_full && !line.trim().is_empty() {
+            out.push_str(&format!("{line}\n"));
+            line = format!("{indent}{word}");
+        } else if line.is_empty() {
+            line = word.to_owned();
+        } else {
+            line.push_str(&format!(" {word}"));
+        }
+    }
+    format!("{out}{line}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::page;
+    use super::*;
+
+    #[test]
+    fn a_page() {
+        let style = TerminalStyle { width: 80, color: false, ascii: false };
+        insta::assert_snapshot!(terminal(&page(), &style));
+    }
+
+    #[test]
+    fn lines_break_between_words() {
+        assert_eq!(wrapped("one two three", "  ", 8), "one two\n  three\n");
+        assert_eq!(wrapped("enormouslylong x", "", 4), "enormouslylong\nx\n");
+    }
+}

@@ -9,6 +9,8 @@ use ifm_analysis::definitions::vllm::{PERCENTILES, VllmLatency, VllmSummary};
 use std::fmt::Write;
 
 const WIDTH: usize = 50;
+/// How Python prints what is not defined.
+const NAN: &str = "nan";
 /// The name of the latency target that was given in vLLM's own words.
 const GOODPUT_TARGET: &str = "goodput";
 
@@ -28,7 +30,8 @@ fn block(summary: &VllmSummary, goodput: bool) -> String {
         line(&mut out, "Maximum request concurrency:", &concurrency.to_string());
     }
     float(&mut out, "Benchmark duration (s):", summary.duration_s);
-    line(&mut out, "Total input tokens:", &summary.total_input_tokens.to_string());
+    let input = summary.total_input_tokens.map_or_else(|| NAN.to_owned(), |n| n.to_string());
+    line(&mut out, "Total input tokens:", &input);
     line(&mut out, "Total generated tokens:", &summary.total_output_tokens.to_string());
     float(&mut out, "Request throughput (req/s):", summary.request_throughput);
     if let Some(value) = summary.request_goodput.filter(|_| goodput) {
@@ -37,7 +40,8 @@ fn block(summary: &VllmSummary, goodput: bool) -> String {
     float(&mut out, "Output token throughput (tok/s):", summary.output_throughput);
     float(&mut out, "Peak output token throughput (tok/s):", summary.peak_output_throughput);
     float(&mut out, "Peak concurrent requests:", summary.peak_concurrent_requests);
-    float(&mut out, "Total token throughput (tok/s):", summary.total_token_throughput);
+    let total = summary.total_token_throughput.unwrap_or(f64::NAN);
+    float(&mut out, "Total token throughput (tok/s):", total);
     latency(&mut out, "Time to First Token", "TTFT", summary.ttft.as_ref());
     latency(&mut out, "Time per Output Token (excl. 1st token)", "TPOT", summary.tpot.as_ref());
     latency(&mut out, "Inter-token Latency", "ITL", summary.itl.as_ref());
@@ -69,7 +73,7 @@ fn rule(out: &mut String, title: &str, sign: char) {
 }
 
 fn float(out: &mut String, label: &str, value: f64) {
-    let text = if value.is_nan() { "nan".to_owned() } else { format!("{value:.2}") };
+    let text = if value.is_nan() { NAN.to_owned() } else { format!("{value:.2}") };
     line(out, label, &text);
 }
 
@@ -98,6 +102,19 @@ mod tests {
         assert!(!vllm(&model(&run)).contains("goodput"));
         run.manifest.spec.slo.name = GOODPUT_TARGET.to_owned();
         assert!(vllm(&model(&run)).contains("Request goodput (req/s):                 "));
+    }
+
+    #[test]
+    fn prompts_that_nobody_counted_are_nan_and_not_0() {
+        let mut model = model(&sweep());
+        assert!(!vllm(&model).contains(NAN));
+        for block in &mut model.vllm {
+            (block.total_input_tokens, block.total_token_throughput) = (None, None);
+        }
+        let text = vllm(&model);
+        for label in ["Total input tokens:", "Total token throughput (tok/s):"] {
+            assert!(text.contains(&format!("{label:<40} nan       \n")), "{text}");
+        }
     }
 
     #[test]

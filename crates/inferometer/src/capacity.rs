@@ -36,7 +36,7 @@ impl<'a> Answer<'a> {
         };
         // A search that was stopped still knows what it has measured.
         let known = bracket.unwrap_or_else(|| Bracket {
-            inside: course.judged().filter(|j| j.finding == Finding::Inside).map(|j| j.place).max(),
+            inside: known_inside(course),
             outside: course
                 .judged()
                 .filter(|j| j.finding == Finding::Outside)
@@ -65,6 +65,30 @@ impl<'a> Answer<'a> {
         let joules_per_token = inside.and_then(|judged| energy(judged.load, model));
         let per_hour = worth.price.zip(servers).map(|(price, n)| price.per_hour * n as f64);
         Answer { bracket, inside, outside, people, servers, economics, per_hour, joules_per_token }
+    }
+}
+
+/// The largest load inside of a search that was stopped. Where a smaller one was outside, that
+/// counts, as in the search itself.
+fn known_inside(course: &CapacityCourse) -> Option<u32> {
+    let of = |finding| course.judged().filter(move |j| j.finding == finding).map(|j| j.place);
+    let outside = of(Finding::Outside).min();
+    of(Finding::Inside).filter(|place| outside.is_none_or(|outside| *place < outside)).max()
+}
+
+/// What a search that was stopped knows of the capacity: both ends, as far as there are any.
+fn stopped(inside: Option<String>, outside: Option<String>) -> String {
+    match (inside, outside) {
+        (Some(inside), Some(outside)) => {
+            format!("at least {inside}, less than {outside}: the search was stopped between them")
+        }
+        (Some(inside), None) => {
+            format!("at least {inside}: the search was stopped before a load was outside")
+        }
+        (None, Some(outside)) => {
+            format!("less than {outside}: the search was stopped before a load was inside")
+        }
+        (None, None) => "not known: the search was stopped before it knew a load".to_owned(),
     }
 }
 
@@ -113,7 +137,10 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
     }
     lines.push(String::new());
     lines.push(match (answer.bracket, answer.inside, answer.outside) {
-        (None, ..) => " ● Capacity      not known: the search was stopped".to_owned(),
+        (None, inside, outside) => {
+            let load = |judged: &Judged| load_words(judged.load);
+            format!(" ● Capacity      {}", stopped(inside.map(load), outside.map(load)))
+        }
         (_, None, Some(outside)) => {
             format!(" ● Capacity      none: {} is outside already", load_words(outside.load))
         }
@@ -305,4 +332,23 @@ fn load(judged: &Judged) -> Value {
         "looks": judged.looks,
         "requests": judged.summary.counts.sent,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_search_that_was_stopped_tells_both_ends() {
+        let load = |words: &str| Some(words.to_owned());
+        for (inside, outside, expect) in [
+            (load("8 users"), load("16 users"), "at least 8 users, less than 16 users: "),
+            (load("8 users"), None, "at least 8 users: "),
+            (None, load("1 user"), "less than 1 user: "),
+            (None, None, "not known: "),
+        ] {
+            let words = stopped(inside, outside);
+            assert!(words.starts_with(expect), "{words}");
+        }
+    }
 }

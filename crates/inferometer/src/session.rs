@@ -135,6 +135,7 @@ impl Session {
     fn follow(&mut self, course: &mut Course, manifest: &mut Manifest) -> Ended {
         let mut index = 0;
         let mut pacing = Pacing::new(&self.job.spec, ifm_sys::mono_ns());
+        pacing.deadline_ns().into_iter().for_each(|end_ns| self.board.ends_by(end_ns));
         while index < self.job.spec.levels.len() {
             if !pacing.has_room(&self.job.spec.levels[index], ifm_sys::mono_ns()) {
                 return self.over_budget(&pacing, index);

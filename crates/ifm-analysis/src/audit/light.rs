@@ -29,9 +29,25 @@ pub(super) fn lit<'s>(subject: &'s Subject<'s>) -> Vec<Lit<'s>> {
     subject.cells(RowRole::Measured).flat_map(|cell| of_cell(subject, cell)).collect()
 }
 
-struct Known {
-    setup: Setup,
-    is_certain: bool,
+/// What runs where a row was measured.
+pub(super) struct Known {
+    /// Machine, model and formats.
+    pub setup: Setup,
+    /// Whether the number format and the number of GPUs are given and not assumed.
+    pub is_certain: bool,
+}
+
+impl Known {
+    /// In words: model, format, machine.
+    pub fn words(&self) -> String {
+        format!(
+            "{} in {} on {} x {}",
+            self.setup.model().name,
+            self.setup.precision().weights.id,
+            self.setup.gpus(),
+            self.setup.machine().name
+        )
+    }
 }
 
 fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
@@ -39,17 +55,12 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
     let is_speculative = cell.row.figures.iter().any(|f| f.quantity == Quantity::AcceptLength);
     let is_served =
         matches!(cell.part.kind, PartKind::Serving | PartKind::StaticBatch | PartKind::Engine);
-    let Some(known) = (is_served && !is_speculative).then(|| known(subject, cell)).flatten() else {
+    let Some(known) = (is_served && !is_speculative).then(|| setup_of(subject, cell)).flatten()
+    else {
         return Vec::new();
     };
     let setup = &known.setup;
-    let words = format!(
-        "{} in {} on {} x {}",
-        setup.model().name,
-        setup.precision().weights.id,
-        setup.gpus(),
-        setup.machine().name
-    );
+    let words = known.words();
     bounds(cell, setup)
         .into_iter()
         .filter_map(|(quantity, bound, seconds)| {
@@ -108,7 +119,7 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
 }
 
 /// What runs where a row was measured, as far as it is known.
-fn known(subject: &Subject, cell: &Cell) -> Option<Known> {
+pub(super) fn setup_of(subject: &Subject, cell: &Cell) -> Option<Known> {
     let machine = match subject.gpu() {
         Some(gpu) => Machine::parse(gpu).ok()?,
         None => Machine::find(cell.factors.get(key::GPU)?).ok()?,

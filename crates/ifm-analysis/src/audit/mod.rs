@@ -9,6 +9,8 @@ mod finding;
 mod light;
 mod own_run;
 mod rule;
+mod sentence;
+mod streams;
 mod subject;
 #[cfg(test)]
 mod testing;

@@ -51,8 +51,9 @@ pub struct VllmSummary {
     pub max_concurrency: Option<u32>,
     /// First start to last end, seconds.
     pub duration_s: f64,
-    /// Prompt tokens of the complete answers; uncounted prompts by their asked length.
-    pub total_input_tokens: u64,
+    /// Prompt tokens of the complete answers; uncounted prompts by their asked length. Absent where
+    /// a prompt has neither.
+    pub total_input_tokens: Option<u64>,
     /// Output tokens of the complete answers.
     pub total_output_tokens: u64,
     /// Complete answers per second.
@@ -65,8 +66,8 @@ pub struct VllmSummary {
     pub peak_output_throughput: f64,
     /// Most requests that touched one second.
     pub peak_concurrent_requests: f64,
-    /// Input and output tokens per second.
-    pub total_token_throughput: f64,
+    /// Input and output tokens per second; absent with the input tokens.
+    pub total_token_throughput: Option<f64>,
     /// Time to first token.
     pub ttft: Option<VllmLatency>,
     /// Time per output token.
@@ -102,7 +103,7 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
     let duration_s = end_ns.saturating_sub(start_ns) as f64 / NS_PER_S_FLOAT;
     let ok: Vec<&RequestRecord> =
         sent.iter().copied().filter(|record| record.outcome.is_ok()).collect();
-    let input: u64 = ok.iter().map(|record| u64::from(prompt_tokens(record).unwrap_or(0))).sum();
+    let input: Option<u64> = ok.iter().map(|record| prompt_tokens(record).map(u64::from)).sum();
     let output: u64 = ok.iter().map(|record| u64::from(output_tokens(record))).sum();
     let per_s = |count: f64| if duration_s > 0.0 { count / duration_s } else { 0.0 };
     let (peak_events, peak_requests) = peaks(&ok);
@@ -118,7 +119,7 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
         output_throughput: per_s(output as f64),
         peak_output_throughput: peak_events as f64,
         peak_concurrent_requests: peak_requests as f64,
-        total_token_throughput: per_s((input + output) as f64),
+        total_token_throughput: input.map(|input| per_s((input + output) as f64)),
         ttft: level.latencies.ttft_ns.as_ref().map(in_ms),
         tpot: latency(&ok, tpot_ns),
         itl: gaps(level, &ok),
@@ -252,10 +253,10 @@ mod tests {
         assert_eq!((summary.completed, summary.failed), (3, 1));
         assert_eq!(summary.max_concurrency, Some(1));
         assert_eq!(summary.duration_s, 2.0);
-        assert_eq!((summary.total_input_tokens, summary.total_output_tokens), (300, 7));
+        assert_eq!((summary.total_input_tokens, summary.total_output_tokens), (Some(300), 7));
         assert_eq!(summary.request_throughput, 1.5);
         assert_eq!(summary.output_throughput, 3.5);
-        assert_eq!(summary.total_token_throughput, 153.5);
+        assert_eq!(summary.total_token_throughput, Some(153.5));
         // Six events and two requests in the first second, though never two at once.
         assert_eq!(summary.peak_output_throughput, 6.0);
         assert_eq!(summary.peak_concurrent_requests, 2.0);

@@ -1,4 +1,4 @@
-//! Requests at the start of a level that were still warming up, by evidence.
+//! Requests at the start of a level that were slower or faster than the rest, by evidence.
 //!
 //! They are left out of the steady window, so of rates. Latencies keep them: a percentile over
 //! requests that were chosen by their latency would be one of the choice. What is not here: the
@@ -21,6 +21,21 @@ pub struct Warming {
     pub metric: &'static str,
     /// Its geometric mean over that of the rest.
     pub ratio: f64,
+    /// Its geometric mean over all requests behind the head, milliseconds.
+    pub rest_ms: f64,
+}
+
+impl Warming {
+    /// Geometric mean of the latency at the head, milliseconds.
+    pub fn head_ms(&self) -> f64 {
+        self.rest_ms * self.ratio
+    }
+
+    /// Whether the head was slower: what a cold start looks like. A faster one is a server that
+    /// lost speed, or one whose first answers met less load.
+    pub fn is_cold(&self) -> bool {
+        self.ratio > 1.0
+    }
 }
 
 impl Warming {
@@ -51,9 +66,18 @@ fn head(
         .filter_map(|(place, metrics)| Some((place, value(metrics)?)))
         .collect();
     let values: Vec<f64> = told.iter().map(|(_, value)| *value).collect();
-    let Course::Settles { values, ratio } = transient::course(&values)? else { return None };
-    let (place, _) = told.get(values)?;
+    let Course::Settles { values: cut, ratio } = transient::course(&values)? else { return None };
+    let (place, _) = told.get(cut)?;
+    let rest = values.get(cut..).filter(|rest| !rest.is_empty())?;
+    let rest_ns = (rest.iter().map(|value| value.ln()).sum::<f64>() / rest.len() as f64).exp();
     let (first, behind) = (ok.first()?, ok.get(*place)?);
     let seconds = behind.start_ns.saturating_sub(first.start_ns) as f64 / 1e9;
-    Some(Warming { requests: *place as u64, seconds, end_ns: behind.start_ns, metric, ratio })
+    Some(Warming {
+        requests: *place as u64,
+        seconds,
+        end_ns: behind.start_ns,
+        metric,
+        ratio,
+        rest_ms: rest_ns / 1e6,
+    })
 }

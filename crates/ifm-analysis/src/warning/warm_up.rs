@@ -1,7 +1,7 @@
-//! Levels whose first requests were still warming up.
+//! Levels whose first requests were slower than the rest, or faster.
 
 use super::{AtLevel, Check, Context, Made, Severity};
-use crate::level::LevelSummary;
+use crate::level::{LevelSummary, Warming};
 
 /// With a smaller share of the answers, not even P99 rests on them.
 const SHARE_MAX: f64 = 0.01;
@@ -9,7 +9,7 @@ const SHARE_MAX: f64 = 0.01;
 const ANSWERS_MIN: u64 = 50;
 
 pub(super) const CHECK: Check =
-    Check { id: "warm_up", title: "levels were warm when they began", run: Made::ByLevel(make) };
+    Check { id: "warm_up", title: "levels began as they went on", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     if level.counts.ok < ANSWERS_MIN {
@@ -18,15 +18,30 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let Some(head) = level.warming else { return AtLevel::Silent };
     let share = head.requests as f64 / level.counts.ok.max(1) as f64;
     let severity = if share > SHARE_MAX { Severity::Caution } else { Severity::Note };
-    AtLevel::Fires(
-        severity,
-        format!(
-            "the first {} requests ({:.1} s) were still warming up, with a {} {:.2} times that of \
-             the others: they are left out of the steady window, not of the latencies; send more \
-             before, with --warmup",
-            head.requests, head.seconds, head.metric, head.ratio
+    AtLevel::Fires(severity, words(&head))
+}
+
+fn words(head: &Warming) -> String {
+    let numbers = format!(
+        "{} was {:.1} ms, then {:.1} ms ({:.2} times)",
+        head.metric,
+        head.head_ms(),
+        head.rest_ms,
+        head.ratio
+    );
+    let (requests, seconds) = (head.requests, head.seconds);
+    match head.is_cold() {
+        true => format!(
+            "the first {requests} requests ({seconds:.1} s) were still warming up: their \
+             {numbers}; they are left out of the steady window, not of the latencies; send more \
+             before, with --warmup"
         ),
-    )
+        false => format!(
+            "the level changed its course after its first {requests} requests ({seconds:.1} s), \
+             which were faster: their {numbers}; the steady window begins behind them, the \
+             latencies hold them; look for a machine that grew hot or busy, or a cache that filled"
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -35,23 +50,31 @@ mod tests {
     use crate::testing::{MS, closed_loop, request};
     use crate::warning::testing::check;
 
-    /// Delays the first token of the first 20 of 120 requests.
-    fn cold(run: &mut ifm_core::RunData) {
-        for record in run.requests.iter_mut().take(20) {
-            record.events.at_ns[0] = record.start_ns + 5 * MS;
+    /// Gives the first 20 of 120 requests another time to first token, ms; it is 100 for the rest.
+    fn head(ttft_ms: u64) -> impl Fn(&mut ifm_core::RunData) {
+        move |run| {
+            for record in run.requests.iter_mut().take(20) {
+                record.events.at_ns[0] = record.start_ns + ttft_ms * MS;
+            }
         }
     }
 
     #[test]
-    fn fires_on_a_cold_start_and_keeps_it_out_of_the_window() {
-        check("warm_up", cold, Severity::Caution, "the first 20 requests");
+    fn fires_on_a_head_and_keeps_it_out_of_the_window() {
+        check(
+            "warm_up",
+            head(5),
+            Severity::Caution,
+            "changed its course after its first 20 requests",
+        );
         let mut run = crate::warning::testing::sound_run();
         let before = crate::summarize(&run).levels[0].clone();
-        cold(&mut run);
+        head(5)(&mut run);
         let level = &crate::summarize(&run).levels[0];
         let head = level.warming.expect("a head");
         assert_eq!((head.requests, head.metric), (20, "TTFT"));
         assert!((head.ratio - 0.05).abs() < 1e-9, "{}", head.ratio);
+        assert!((head.rest_ms - 100.0).abs() < 1e-9 && (head.head_ms() - 5.0).abs() < 1e-9);
         let (window, whole) =
             (level.steady.as_ref().expect("steady"), before.steady.expect("steady"));
         // Two users, ten requests each, of 250 ms.
@@ -59,6 +82,22 @@ mod tests {
         assert_eq!(window.window.end_ns, whole.window.end_ns);
         let n = |level: &LevelSummary| level.latencies.ttft_ns.as_ref().map(|ttft| ttft.n);
         assert_eq!(n(level), Some(120), "latencies keep them");
+    }
+
+    #[test]
+    fn only_a_slower_head_is_called_a_warm_up() {
+        let with = |ratio| Warming {
+            requests: 20,
+            seconds: 2.5,
+            end_ns: 0,
+            metric: "TTFT",
+            ratio,
+            rest_ms: 100.0,
+        };
+        let (cold, fast) = (words(&with(3.0)), words(&with(0.87)));
+        assert!(cold.contains("still warming up") && cold.contains("was 300.0 ms, then 100.0 ms"));
+        assert!(fast.contains("changed its course") && !fast.contains("warming up"), "{fast}");
+        assert!(fast.contains("was 87.0 ms, then 100.0 ms (0.87 times)"), "{fast}");
     }
 
     #[test]

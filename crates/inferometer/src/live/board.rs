@@ -14,7 +14,7 @@ use ifm_core::RequestRecord;
 use ifm_core::spec::LoadSpec;
 use ifm_drive::Progress;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 
 /// What is known of a run.
 #[derive(Debug)]
@@ -23,6 +23,8 @@ pub struct Board {
     /// Conversations that have ended; absent where requests stand alone.
     conversations: Option<Arc<AtomicU64>>,
     origin_ns: u64,
+    /// When the budget of the whole run ends, nanoseconds on the monotonic clock.
+    budget_end_ns: OnceLock<u64>,
     facts: Arc<RunFacts>,
     state: Mutex<State>,
 }
@@ -58,7 +60,19 @@ impl Board {
         origin_ns: u64,
     ) -> Board {
         let facts = Arc::new(facts);
-        Board { progress, conversations, origin_ns, facts, state: Mutex::default() }
+        let budget_end_ns = OnceLock::new();
+        Board { progress, conversations, origin_ns, budget_end_ns, facts, state: Mutex::default() }
+    }
+
+    /// The run has a budget, which ends then, nanoseconds on the monotonic clock.
+    pub fn ends_by(&self, budget_end_ns: u64) {
+        // A run has one budget: a second one is that of nobody.
+        let _ = self.budget_end_ns.set(budget_end_ns);
+    }
+
+    /// Seconds that are left of the budget; absent without one.
+    fn budget_left_s(&self, now_ns: u64) -> Option<f64> {
+        self.budget_end_ns.get().map(|end_ns| seconds(now_ns, *end_ns))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -128,7 +142,9 @@ impl Board {
         View {
             facts: self.facts.clone(),
             elapsed_s: seconds(self.origin_ns, now_ns),
-            left: level.as_ref().and_then(|level| run_left(&state, level)),
+            left: level.as_ref().and_then(|level| {
+                estimate::within(run_left(&state, level), self.budget_left_s(now_ns))
+            }),
             level,
             rows: state.rows.clone(),
             past: state.past.points().to_vec(),
@@ -167,7 +183,9 @@ impl Board {
             // Where the evidence decides, nobody knows the end.
             done_share: estimate.done_share.filter(|_| !settles(load)),
             at_most: load.early_end.is_some(),
-            left_s: estimate.left_s.filter(|_| stage != Stage::Ended),
+            left_s: estimate.left_s.filter(|_| stage != Stage::Ended).map(|left_s| {
+                self.budget_left_s(now_ns).map_or(left_s, |budget_s| left_s.min(budget_s))
+            }),
             warmup: (tally.warmup_ended(), u64::from(load.warmup_requests)),
             finished,
             failures: tally.failures(),
@@ -341,9 +359,20 @@ mod tests {
     }
 
     #[test]
-    fn a_search_tells_no_time() {
+    fn a_search_tells_no_time_unless_it_has_a_budget() {
         let board = Board::new(RunFacts::default(), Arc::default(), None, 0);
         board.begin_level(0, &[load(1)], LevelCount::Open, S);
         assert_eq!(board.view(2 * S).left, None);
+        board.ends_by(60 * S);
+        assert_eq!(board.view(2 * S).left, Some(RunLeft { seconds: 58.0, at_most: true }));
+    }
+
+    #[test]
+    fn no_run_takes_longer_than_its_budget() {
+        let board = Board::new(RunFacts::default(), Arc::default(), None, 0);
+        board.ends_by(15 * S);
+        board.begin_level(0, &[load(1), load(2)], LevelCount::Exactly(2), S);
+        // Two levels of ten seconds do not fit.
+        assert_eq!(board.view(S).left, Some(RunLeft { seconds: 14.0, at_most: true }));
     }
 }

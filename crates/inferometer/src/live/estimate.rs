@@ -3,6 +3,7 @@
 //! A level ends with its requests, its conversations or its time, whichever comes first. An
 //! estimate that cannot be made is absent.
 
+use super::view::RunLeft;
 use ifm_core::spec::{ArrivalSpec, LoadSpec};
 
 /// What is known of a level in progress.
@@ -83,6 +84,16 @@ pub fn whole_level(load: &LoadSpec, pace: &Pace) -> Option<f64> {
     sending_s.map(|sending_s| sending_s + pace.beside_s)
 }
 
+/// The time left of a run that has a budget: what is shorter. A budget is a most, since levels that
+/// it leaves no room for are left out.
+pub fn within(left: Option<RunLeft>, budget_s: Option<f64>) -> Option<RunLeft> {
+    let Some(budget_s) = budget_s else { return left };
+    match left {
+        Some(left) if left.seconds <= budget_s => Some(left),
+        _ => Some(RunLeft { seconds: budget_s, at_most: true }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -131,6 +142,16 @@ mod tests {
         let known = Known { request_s: Some(2.0), ..at(6.0, 5) };
         let estimate = level(&load(None, Some(10.0), None), &known);
         assert_eq!((estimate.done_share, estimate.left_s), (Some(0.5), Some(6.0)));
+    }
+
+    #[test]
+    fn a_budget_is_the_most_that_is_left() {
+        let left = |seconds, at_most| Some(RunLeft { seconds, at_most });
+        assert_eq!(within(left(9.0, false), None), left(9.0, false));
+        assert_eq!(within(left(9.0, false), Some(10.0)), left(9.0, false));
+        assert_eq!(within(left(9.0, false), Some(4.0)), left(4.0, true));
+        assert_eq!(within(None, Some(4.0)), left(4.0, true));
+        assert_eq!(within(None, None), None);
     }
 
     #[test]

@@ -107,7 +107,7 @@ fn published_documents_show_their_faults() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let (proof, strong): (&[&str], &[&str]) = match name.get(..3) {
             Some("000") => (&["planned_cells"], &[]),
-            Some("001") => (&[], &[]),
+            Some("001") => (&[], &["bandwidth_claim", "prefill_interference"]),
             Some("002") => (
                 &["duplicate_label", "not_measured"],
                 &["encoding", "rank_outlier", "rank_tie", "repeat_outlier", "wrong_metric"],

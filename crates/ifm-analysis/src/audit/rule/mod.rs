@@ -1,25 +1,31 @@
 //! The rules, one file each, in the order in which an audit lists them.
 
+mod bandwidth_claim;
 mod cold_first;
 mod duplicate_label;
 mod encoding;
 mod faster_than_light;
 mod flop_counts;
+mod label_order;
 mod little;
 mod mixed_concurrency;
 mod near_light;
+mod no_queue_claim;
 mod not_measured;
 mod percentile_samples;
 mod planned;
+mod prefill_interference;
 mod rank_outlier;
 mod rank_tie;
 mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
 mod stated_ratio;
+mod stated_speed;
 mod token_sum;
 mod tool_bias;
 mod unequal_load;
+mod unlike_sides;
 mod unsupported_reason;
 mod wrong_metric;
 
@@ -29,10 +35,12 @@ use super::Rule;
 pub(super) const RULES: &[&Rule] = &[
     &recomputed::RULE,
     &stated_ratio::RULE,
+    &stated_speed::RULE,
     &token_sum::RULE,
     &little::RULE,
     &mixed_concurrency::RULE,
     &duplicate_label::RULE,
+    &label_order::RULE,
     &planned::RULE,
     &not_measured::RULE,
     &encoding::RULE,
@@ -46,7 +54,11 @@ pub(super) const RULES: &[&Rule] = &[
     &tool_bias::RULE,
     &faster_than_light::RULE,
     &near_light::RULE,
+    &bandwidth_claim::RULE,
+    &prefill_interference::RULE,
+    &no_queue_claim::RULE,
     &unequal_load::RULE,
+    &unlike_sides::RULE,
     &unsupported_reason::RULE,
     &flop_counts::RULE,
 ];

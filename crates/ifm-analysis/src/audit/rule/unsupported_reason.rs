@@ -1,5 +1,6 @@
 //! A reason that nothing in the document measures is a hypothesis.
 
+use super::super::sentence::{Sentence, sentences};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Quantity, RowRole};
 
@@ -28,39 +29,25 @@ const MECHANISMS: [Quantity; 7] = [
     Quantity::Power,
     Quantity::Memory,
 ];
-/// Characters of a sentence that are shown.
-const SHOWN: usize = 120;
 
 fn look(subject: &Subject) -> Looked {
-    let mut seen = 0;
-    let mut told: Vec<(&str, &Cell)> = Vec::new();
-    for cell in subject.cells(RowRole::Stated) {
-        let Some(text) = cell.row.text.as_deref() else { continue };
-        seen += 1;
-        let lower = text.to_lowercase();
-        let gives_reason = REASONS.iter().any(|reason| lower.contains(reason));
-        // One sentence may stand behind several figures.
-        let is_new = told.iter().all(|(known, _)| *known != text);
-        if gives_reason && is_new && !measures_mechanism(subject, cell) {
-            told.push((text, cell));
-        }
-    }
-    if seen == 0 {
+    let sentences = sentences(subject);
+    if sentences.is_empty() {
         return Looked::Needs("sentences");
     }
-    let Some((text, _)) = told.first() else { return Looked::Found(Vec::new()) };
-    let mut shown: String = text.chars().take(SHOWN).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
+    let reasons = sentences.iter().filter(|sentence| sentence.says(&REASONS));
+    let told: Vec<&Sentence> =
+        reasons.filter(|sentence| !measures_mechanism(subject, sentence.cell)).collect();
+    let Some(first) = told.first() else { return Looked::Found(Vec::new()) };
     let text = format!(
-        "{} of {seen} stated figures come with a reason that nothing in the document measures: a \
-         hypothesis, such as \"{}\"",
+        "{} of {} statements give a reason that nothing in the document measures: a hypothesis, such \
+         as \"{}\"",
         told.len(),
-        shown.replace('\n', " ")
+        sentences.len(),
+        first.shown()
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)
-        .at_all(told.iter().map(|(_, cell)| cell.spot()))
+        .at_all(told.iter().map(|sentence| sentence.cell.spot()))
         .remedy("call it a guess, or show a measurement that differs only in this");
     Looked::Found(vec![finding])
 }

@@ -7,7 +7,7 @@ use super::super::{Head, Input, Likeness, Recognised, json};
 use super::{Format, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit,
+    Definition, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, StdKind, Unit,
 };
 use serde_json::{Map, Value};
 
@@ -38,7 +38,23 @@ impl Format for Oha {
     }
 
     fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        collect::summaries(input, ABOUT, "oha", "no summary in it", row)
+        let mut sheet = collect::summaries(input, ABOUT, "oha", "no summary in it", row)?;
+        let uncounted = |row: &Row| row.figure(&Quantity::Requests, Statistic::Value).is_none();
+        let rows = sheet.parts.iter().flat_map(|part| &part.rows);
+        let without: Vec<Remark> = rows.filter(|row| uncounted(row)).map(missing).collect();
+        sheet.remarks.extend(without);
+        Ok(sheet)
+    }
+}
+
+/// What is told of a row without its counts.
+fn missing(row: &Row) -> Remark {
+    Remark {
+        kind: RemarkKind::Missing,
+        place: row.place.clone(),
+        text: "no counts by status and by error, as in a file that was cut off: how many requests \
+               succeeded or failed is not known"
+            .to_owned(),
     }
 }
 
@@ -80,33 +96,58 @@ fn row(mut object: Map<String, Value>) -> Row {
     row
 }
 
-/// Requests by what became of them: those answered with 2xx succeeded.
+/// Requests by what became of them: those answered with 2xx succeeded. Where one of the two lists
+/// is not there, what rests on it is not known.
 fn counts(object: &Map<String, Value>, row: &mut Row) {
     let of = |name: &str| object.get(name).and_then(Value::as_object);
-    let (mut ok, mut failed, mut cut_off) = (0, 0, 0);
-    for (status, number) in of("statusCodeDistribution").into_iter().flatten() {
-        let number = json::count(Some(number)).unwrap_or(0);
-        match status.starts_with('2') {
-            true => ok += number,
-            false => failed += number,
-        }
-    }
-    for (error, number) in of("errorDistribution").into_iter().flatten() {
-        let number = json::count(Some(number)).unwrap_or(0);
-        match error == CUT_OFF {
-            true => cut_off += number,
-            false => failed += number,
-        }
-    }
+    let (statuses, errors) = (of("statusCodeDistribution"), of("errorDistribution"));
+    let sum = |list: &Map<String, Value>, is_meant: &dyn Fn(&str) -> bool| -> u64 {
+        let meant = list.iter().filter(|(name, _)| is_meant(name));
+        meant.filter_map(|(_, number)| json::count(Some(number))).sum()
+    };
+    let ok = statuses.map(|list| sum(list, &|status| status.starts_with('2')));
+    let refused = statuses.map(|list| sum(list, &|status| !status.starts_with('2')));
+    let cut_off = errors.map(|list| sum(list, &|error| error == CUT_OFF));
+    let broken = errors.map(|list| sum(list, &|error| error != CUT_OFF));
+    let failed = refused.zip(broken).map(|(refused, broken)| refused + broken);
+    let all = [ok, failed, cut_off].into_iter().sum::<Option<u64>>();
     for (quantity, number) in [
-        (Quantity::Requests, ok + failed + cut_off),
+        (Quantity::Requests, all),
         (Quantity::RequestsOk, ok),
         (Quantity::RequestsFailed, failed),
         (Quantity::RequestsIncomplete, cut_off),
     ] {
+        let Some(number) = number else { continue };
         let mut figure = Figure::new(quantity, Statistic::Value, number as f64, Unit::Count)
             .defined(Definition::Derivable("sums of its counts by status and error".to_owned()));
         figure.place = Some(Place::pointer("/statusCodeDistribution"));
         row.figures.push(figure);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counted(text: &str) -> Vec<(Quantity, Option<f64>)> {
+        let object = serde_json::from_str(text).expect("an object");
+        row(object).figures.into_iter().map(|figure| (figure.quantity, figure.value)).collect()
+    }
+
+    #[test]
+    fn a_list_that_is_not_there_is_not_0() {
+        let whole = r#"{"statusCodeDistribution":{"200":7,"503":1},"errorDistribution":{"aborted due to deadline":2}}"#;
+        assert_eq!(
+            counted(whole),
+            [
+                (Quantity::Requests, Some(10.0)),
+                (Quantity::RequestsOk, Some(7.0)),
+                (Quantity::RequestsFailed, Some(1.0)),
+                (Quantity::RequestsIncomplete, Some(2.0)),
+            ]
+        );
+        let cut = r#"{"statusCodeDistribution":{"200":7}}"#;
+        assert_eq!(counted(cut), [(Quantity::RequestsOk, Some(7.0))]);
+        assert_eq!(counted("{}"), []);
     }
 }

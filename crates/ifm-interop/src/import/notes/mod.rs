@@ -3,6 +3,7 @@
 //! Headings become the path of what stands below them, and factors where they say what was set. A
 //! line that no reader took and that holds a number is told. To add a block of a tool: see `block`.
 
+mod claim;
 mod planned;
 mod section;
 mod settle;
@@ -181,7 +182,8 @@ impl<'a> Reader<'a> {
             self.keep_rows(training::KIND, vec![row]);
         } else {
             let rows = self.stated(&lines, path.last().map(String::as_str));
-            taken.extend(rows.iter().filter_map(|row| row.place.line));
+            let with_figures = rows.iter().filter(|row| !row.figures.is_empty());
+            taken.extend(with_figures.filter_map(|row| row.place.line));
             if !rows.is_empty() {
                 self.keep_rows(PartKind::Conclusion, rows);
             }
@@ -192,7 +194,7 @@ impl<'a> Reader<'a> {
         self.unread.extend(unread.map(|(number, _)| *number));
     }
 
-    /// The figures in sentences, paragraph by paragraph.
+    /// The figures in sentences, paragraph by paragraph, and the claims of those without.
     fn stated(&self, lines: &[(u32, &str)], heading: Option<&str>) -> Vec<Row> {
         let model_of = |side: &str| self.sections.model_of(side).map(str::to_owned);
         let context = Context { heading, model_of: &model_of };
@@ -207,7 +209,12 @@ impl<'a> Reader<'a> {
                     let first = range.start + (text.len() - text.trim_start().len());
                     let line = starts.iter().rev().find(|(start, _)| *start <= first);
                     let line = line.map_or(1, |(_, line)| *line);
-                    rows.extend(stated::rows(&Sentence { line, text, code: false }, &context));
+                    let sentence = Sentence { line, text, code: false };
+                    let figures = stated::rows(&sentence, &context);
+                    match figures.is_empty() {
+                        true => rows.extend(claim::row(&sentence)),
+                        false => rows.extend(figures),
+                    }
                 }
                 paragraph.clear();
                 starts.clear();

@@ -1,0 +1,92 @@
+//! Sentences without figures that say why, or how something compares: `speed drops because the
+//! bandwidth is shared`.
+//!
+//! They are kept as stated rows without a figure, so that what a document concludes can be held
+//! against what it measured. Not here: whether they hold.
+
+use super::stated::Sentence;
+use ifm_core::sheet::{Place, Row, RowRole};
+
+/// Longest sentence that is kept, bytes.
+const SENTENCE_BYTES_MAX: usize = 2000;
+/// Fewest words of a sentence that says something.
+const WORDS_MIN: usize = 4;
+
+/// Words of reasons, of limits, of queues and of comparisons.
+const WORDS: [&str; 35] = [
+    "because ",
+    "due to ",
+    "the reason ",
+    "caused by ",
+    "thanks to ",
+    "explained by ",
+    "bottleneck",
+    "bandwidth",
+    "-bound",
+    "memory bound",
+    "compute bound",
+    "limited by",
+    "queu",
+    "nothing waits",
+    "no waiting",
+    "never wait",
+    "immediate",
+    "scheduling",
+    "interfer",
+    "saturat",
+    "faster than",
+    "slower than",
+    "better than",
+    "worse than",
+    "higher than",
+    "lower than",
+    "more than",
+    "less than",
+    "outperform",
+    "compared to",
+    "compared with",
+    "as fast as",
+    "matching",
+    "no impact",
+    "no difference",
+];
+
+/// A row for a sentence that claims something; absent for others, for questions and for code.
+pub(super) fn row(sentence: &Sentence<'_>) -> Option<Row> {
+    let text = sentence.text.trim();
+    if sentence.code || text.len() > SENTENCE_BYTES_MAX || text.ends_with(['?', ':']) {
+        return None;
+    }
+    let lower = text.to_lowercase();
+    let is_claim = text.split_whitespace().count() >= WORDS_MIN
+        && WORDS.iter().any(|word| lower.contains(word));
+    is_claim.then(|| {
+        let mut row = Row::new(RowRole::Stated, Place::line(sentence.line));
+        row.text = Some(text.to_owned());
+        row
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn claims_are_kept_as_they_were_written() {
+        let row = |text| row(&Sentence { line: 7, text, code: false });
+        let claim = " Speed drops because the memory's bandwidth is shared.";
+        let kept = row(claim).expect("a row");
+        assert_eq!((kept.role, kept.place.line), (RowRole::Stated, Some(7)));
+        assert_eq!(kept.text.as_deref(), Some(claim.trim()));
+        assert!(kept.figures.is_empty());
+        for text in [
+            "The delay between tokens.",
+            "Is it faster than before?",
+            "This is slower than that:",
+            "Bandwidth",
+        ] {
+            assert_eq!(row(text), None, "{text}");
+        }
+        assert_eq!(super::row(&Sentence { line: 7, text: claim, code: true }), None);
+    }
+}

@@ -6,7 +6,7 @@ use crate::cli::load_args::Format;
 use crate::course::{Axis, CapacityCourse, Judged};
 use crate::resolve::Job;
 use crate::terminal;
-use ifm_analysis::capacity::{Bracket, Economics, Finding, People, people, replicas};
+use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, people, replicas};
 use ifm_analysis::level::Load;
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::{LevelSummary, Severity, slo};
@@ -129,9 +129,9 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
             "  {:>12}  {:<12} {} requests in {} look{}{}",
             load_words(judged.load),
             finding_word(judged.finding),
-            judged.summary.counts.sent,
-            judged.looks,
-            if judged.looks == 1 { "" } else { "s" },
+            requests(judged),
+            looks(judged),
+            if looks(judged) == 1 { "" } else { "s" },
             failing(judged).map(|why| format!("  ({why})")).unwrap_or_default()
         ));
     }
@@ -165,6 +165,7 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
             course.judged().find(|judged| judged.place == unsettled).map_or(0, |j| j.looks)
         ));
     }
+    lines.extend(second_looks(course));
     if let Some(window) = answer.inside.and_then(|judged| judged.summary.window()) {
         lines.push(format!(
             " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour",
@@ -203,6 +204,67 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
     }));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What the looks after the search say of its answer; nothing where there were none.
+fn second_looks(course: &CapacityCourse) -> Vec<String> {
+    let found = disagreements(course);
+    let loads: Vec<String> = course
+        .judged()
+        .filter(|judged| judged.again.is_some())
+        .map(|judged| load_words(judged.load))
+        .collect();
+    if loads.is_empty() {
+        return Vec::new();
+    }
+    if found.is_empty() {
+        return vec![format!(" ● Second look   as before, at {}", loads.join(" and "))];
+    }
+    let title = |index| if index == 0 { " ● Second look  " } else { "                " };
+    let lines = found.iter().enumerate();
+    lines.map(|(index, text)| format!("{} {text}", title(index))).collect()
+}
+
+/// Where a look after the search does not agree with those before.
+fn disagreements(course: &CapacityCourse) -> Vec<String> {
+    let mut found = Vec::new();
+    for judged in course.judged() {
+        let load = load_words(judged.load);
+        if let Some(again) = judged.again.as_ref().filter(|_| judged.is_contradicted()) {
+            found.push(format!(
+                "{load}: {} in the search, {} when looked at again; the answer does not stand",
+                finding_word(judged.finding),
+                finding_word(again.finding)
+            ));
+        }
+        if let Some(change) = judged.shown_change() {
+            found.push(format!(
+                "the server's speed changed between two looks at {load}: median {} {:.2} to {:.2} \
+                 ms ({:+.1} %)",
+                pace_word(change.pace).to_uppercase(),
+                change.first_ns / 1e6,
+                change.second_ns / 1e6,
+                change.share * 100.0
+            ));
+        }
+    }
+    found
+}
+
+fn pace_word(pace: Pace) -> &'static str {
+    match pace {
+        Pace::Tpot => "tpot",
+        Pace::E2e => "e2e",
+    }
+}
+
+/// Measured requests of all looks at a load.
+fn requests(judged: &Judged) -> u64 {
+    judged.summary.counts.sent + judged.again.as_ref().map_or(0, |again| again.requests)
+}
+
+fn looks(judged: &Judged) -> u32 {
+    judged.looks + u32::from(judged.again.is_some())
 }
 
 /// What the checks found that may mislead: the first of each check, and how many more there are.
@@ -276,13 +338,15 @@ fn failing(judged: &Judged) -> Option<String> {
 }
 
 fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &ReportModel) -> Value {
+    let mut warnings = disagreements(course);
+    warnings.extend(ifm_report::findings(model));
     let mut document = json!({
         "kind": "inferometer_capacity",
         "run": model.manifest.run_id,
         "slo": {"name": job.spec.slo.name, "terms": slo::words(&job.spec.slo)},
         "is_finished": answer.bracket.is_some(),
         "loads": course.judged().map(load).collect::<Vec<_>>(),
-        "warnings": ifm_report::findings(model),
+        "warnings": warnings,
     });
     let mut set = |name: &str, value: Option<Value>| {
         if let Some(value) = value {
@@ -326,12 +390,26 @@ fn load(judged: &Judged) -> Value {
         Load::Users(_) => "users",
         Load::ReqPerS(_) => "req_per_s_asked",
     };
-    json!({
+    let mut load = json!({
         name: load_value(judged.load),
         "finding": finding_word(judged.finding),
-        "looks": judged.looks,
-        "requests": judged.summary.counts.sent,
-    })
+        "looks": looks(judged),
+        "requests": requests(judged),
+    });
+    if let Some(again) = &judged.again {
+        load["again"] = json!({"finding": finding_word(again.finding)});
+        if let Some(change) = again.change {
+            load["again"]["change"] = json!({
+                "metric": pace_word(change.pace),
+                "first_s_p50": change.first_ns / 1e9,
+                "second_s_p50": change.second_ns / 1e9,
+                "share": change.share,
+                "half_width": change.half_width,
+                "is_shown": change.is_shown(),
+            });
+        }
+    }
+    load
 }
 
 #[cfg(test)]

@@ -5,8 +5,9 @@
 
 use crate::live::view::LevelCount;
 use ifm_analysis::LevelSummary;
-use ifm_analysis::capacity::{Bracket, Finding, Next, Price, Search};
+use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search};
 use ifm_analysis::level::Load;
+use ifm_analysis::settling::{Certainty, certainty};
 use ifm_analysis::slo::VerdictState;
 use ifm_core::RequestRecord;
 use ifm_core::spec::{
@@ -134,6 +135,32 @@ pub struct Judged {
     pub summary: LevelSummary,
     /// What it showed.
     pub finding: Finding,
+    /// The look after the search; only at the ends of the bracket.
+    pub again: Option<Again>,
+}
+
+/// A load looked at once more when the search was over.
+#[derive(Debug, Clone)]
+pub struct Again {
+    /// Requests of this look.
+    pub requests: u64,
+    /// What this look alone showed.
+    pub finding: Finding,
+    /// How the server's speed differs from that of the looks before; absent where it cannot be told.
+    pub change: Option<Change>,
+}
+
+impl Judged {
+    /// Whether the look after the search surely showed the contrary.
+    pub fn is_contradicted(&self) -> bool {
+        let Some(again) = &self.again else { return false };
+        again.finding != Finding::Unsettled && again.finding != self.finding
+    }
+
+    /// The change of the server's speed between the looks, if it is shown.
+    pub fn shown_change(&self) -> Option<&Change> {
+        self.again.as_ref()?.change.as_ref().filter(|change| change.is_shown())
+    }
 }
 
 /// What the capacity is to be turned into.
@@ -196,6 +223,9 @@ pub struct CapacityCourse {
     /// How long a look is.
     look: Look,
     judged: BTreeMap<u32, Judged>,
+    /// Ends of the bracket that are to be looked at again, the next one last; absent while the search
+    /// goes on.
+    ends: Option<Vec<u32>>,
     /// What the capacity is to be turned into.
     pub worth: Worth,
 }
@@ -229,7 +259,7 @@ impl CapacityCourse {
         worth: Worth,
     ) -> Self {
         let judged = BTreeMap::new();
-        CapacityCourse { search, axis, template, looks_max, look, judged, worth }
+        CapacityCourse { search, axis, template, looks_max, look, judged, ends: None, worth }
     }
 
     /// The first look of all; absent where the search has nothing to look at.
@@ -301,7 +331,15 @@ impl CapacityCourse {
         let Some(place) = spec.levels.last().and_then(|last| self.axis.place(last)) else {
             return Step::End;
         };
-        let judged = judge(self.axis, spec, place, records);
+        let last = spec.levels.len() - 1;
+        if self.ends.is_some() {
+            let again = self.again(spec, place, last, records);
+            if let Some(judged) = self.judged.get_mut(&place) {
+                judged.again = again;
+            }
+            return self.next_end();
+        }
+        let judged = judge(self.axis, spec, place, &looks_at(self.axis, spec, place), records);
         let is_settled = judged.finding != Finding::Unsettled;
         let looks = judged.looks;
         self.judged.insert(place, judged.clone());
@@ -311,8 +349,50 @@ impl CapacityCourse {
         self.search.tell(place, judged.finding);
         match self.search.next() {
             Next::Measure(place) => Step::Append(vec![self.look_at(place, true)]),
-            Next::Done(_) => Step::End,
+            Next::Done(bracket) => {
+                self.ends = Some(self.ends_of(bracket, place));
+                self.next_end()
+            }
         }
+    }
+
+    /// The ends of a bracket, the one that was looked at last at the end: with the looks before they
+    /// stand in the order A B B A. None where each load is to be looked at once.
+    fn ends_of(&self, bracket: Bracket, last: u32) -> Vec<u32> {
+        let mut ends: Vec<u32> = bracket.inside.into_iter().chain(bracket.outside).collect();
+        if bracket.inside == Some(last) {
+            ends.reverse();
+        }
+        ends.retain(|_| self.looks_max > 1);
+        ends
+    }
+
+    fn next_end(&mut self) -> Step {
+        match self.ends.as_mut().and_then(Vec::pop) {
+            Some(place) => Step::Append(vec![self.look_at(place, false)]),
+            None => Step::End,
+        }
+    }
+
+    /// What the last level says of a load that was looked at before.
+    fn again(
+        &self,
+        spec: &RunSpec,
+        place: u32,
+        last: usize,
+        records: &[RequestRecord],
+    ) -> Option<Again> {
+        let mut before = looks_at(self.axis, spec, place);
+        before.retain(|level| usize::from(*level) != last);
+        let alone = [last as u16];
+        let judged = judge(self.axis, spec, place, &alone, records);
+        let is_open = matches!(self.axis, Axis::Rate { .. });
+        let (first, second) = (pooled(&before, records), pooled(&alone, records));
+        Some(Again {
+            requests: judged.summary.counts.sent,
+            finding: judged.finding,
+            change: Change::between(&first, &second, is_open),
+        })
     }
 }
 
@@ -321,24 +401,45 @@ fn at_broken_target(requests_min: u32) -> Option<EarlyEnd> {
     Some(EarlyEnd { settled_share: None, at_broken_target: true, requests_min, seconds_min: 0.0 })
 }
 
-/// All looks at a load as one.
-fn judge(axis: Axis, spec: &RunSpec, place: u32, records: &[RequestRecord]) -> Judged {
-    let is_of = |load: &LoadSpec| axis.place(load) == Some(place);
-    let is_look = |level: u16| spec.levels.get(usize::from(level)).is_some_and(is_of);
-    let first = spec.levels.iter().position(is_of).unwrap_or(0) as u16;
-    let looks = spec.levels.iter().filter(|load| is_of(load)).count() as u32;
-    let pooled: Vec<RequestRecord> = records
-        .iter()
-        .filter(|record| is_look(record.level))
-        .map(|record| RequestRecord { level: first, ..record.clone() })
-        .collect();
+/// The levels at a load.
+fn looks_at(axis: Axis, spec: &RunSpec, place: u32) -> Vec<u16> {
+    let levels = spec.levels.iter().enumerate();
+    let of_place = levels.filter(|(_, load)| axis.place(load) == Some(place));
+    of_place.map(|(level, _)| level as u16).collect()
+}
+
+/// The requests of some levels as if they were of the first one.
+fn pooled(looks: &[u16], records: &[RequestRecord]) -> Vec<RequestRecord> {
+    let Some(&first) = looks.first() else { return Vec::new() };
+    let of_looks = records.iter().filter(|record| looks.contains(&record.level));
+    of_looks.map(|record| RequestRecord { level: first, ..record.clone() }).collect()
+}
+
+/// Some looks at a load as one.
+fn judge(
+    axis: Axis,
+    spec: &RunSpec,
+    place: u32,
+    looks: &[u16],
+    records: &[RequestRecord],
+) -> Judged {
+    let first = looks.first().copied().unwrap_or(0);
+    let pooled = pooled(looks, records);
     let summary = ifm_analysis::summarize_level(spec, first, None, &pooled);
-    let finding = match (summary.verdict.state, summary.verdict.is_sure) {
+    let verdict = &summary.verdict;
+    // In front of a server that is asked at random the waits depend on each other, which the interval
+    // of a percentile does not know: both have to say so.
+    let is_agreed = |certainty_needed| match axis {
+        Axis::Users => true,
+        Axis::Rate { .. } => certainty(&pooled, &spec.slo, true) == certainty_needed,
+    };
+    let finding = match verdict.state {
         // More were in flight than may be: the server did not keep up.
-        _ if summary.counts.dropped > 0 => Finding::Outside,
-        (VerdictState::Pass, true) => Finding::Inside,
-        (VerdictState::Fail, true) => Finding::Outside,
+        _ if summary.counts.dropped > 0 || verdict.too_many_errors => Finding::Outside,
+        VerdictState::Pass if verdict.is_sure && is_agreed(Certainty::Kept) => Finding::Inside,
+        VerdictState::Fail if verdict.is_sure && is_agreed(Certainty::Missed) => Finding::Outside,
         _ => Finding::Unsettled,
     };
-    Judged { place, load: axis.load(place), looks, summary, finding }
+    let (load, looks) = (axis.load(place), looks.len() as u32);
+    Judged { place, load, looks, summary, finding, again: None }
 }

@@ -4,7 +4,9 @@
 //! not here: driving load, and judging a level (`slo`).
 
 mod answer;
+mod change;
 mod search;
 
 pub use answer::{Economics, People, Price, people, replicas};
+pub use change::{Change, Pace};
 pub use search::{Bracket, Finding, Next, Search, SearchError};

@@ -72,9 +72,14 @@ pub(super) fn half_width_of_ratio(parts: &[Part]) -> Option<f64> {
     share_of(half, ratio)
 }
 
-/// The same of a median: the values at the ranks between which the true median lies, by the error
-/// of the share of values below it (Woodruff 1952).
+/// The same of a median.
 pub(super) fn half_width_of_median(values: &[f64]) -> Option<f64> {
+    Some(median_with_half_width(values)?.1)
+}
+
+/// A median, and half the width of its 95 % interval as a share of it: the values at the ranks between which the true median lies, by the error
+/// of the share of values below it (Woodruff 1952).
+pub(crate) fn median_with_half_width(values: &[f64]) -> Option<(f64, f64)> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
     let median = percentile_of_sorted(&sorted, 50.0)?;
@@ -87,7 +92,7 @@ pub(super) fn half_width_of_median(values: &[f64]) -> Option<f64> {
     }
     let low = percentile_of_sorted(&sorted, 50.0 - off)?;
     let high = percentile_of_sorted(&sorted, 50.0 + off)?;
-    share_of((high - low) / 2.0, median)
+    Some((median, share_of((high - low) / 2.0, median)?))
 }
 
 fn share_of(half: f64, value: f64) -> Option<f64> {
@@ -100,16 +105,31 @@ fn share_of(half: f64, value: f64) -> Option<f64> {
 /// The lower bound, `z` standard errors away, of the share of values that count: `sum` of them
 /// among the `count` of each request. None for fewer than eight requests, or without a value.
 pub(super) fn share_at_least(parts: &[Part], z: f64) -> Option<f64> {
+    let (share, size) = trials(parts)?;
+    Some(wilson(share, size.unwrap_or(parts.len() as f64), z).low)
+}
+
+/// The upper bound, with 97.5 %, of the same share. `values` has one value for each request, whose
+/// dependence is asked too: on which side of a limit a value lies tells less of it, and nothing
+/// where all lie on one side. None for fewer than eight requests, or without a value.
+pub(super) fn share_at_most(parts: &[Part], values: &[f64]) -> Option<f64> {
+    let (share, size) = trials(parts)?;
+    let together = values.len().div_ceil(GROUPS_MAX).max(1);
+    let worth = error_of_mean(values)?.worth * together as f64;
+    // Of a request with many values each may stand for itself.
+    let is_single = parts.iter().all(|part| part.count == 1.0);
+    let size = size.map_or(worth, |size| if is_single { size.min(worth) } else { size });
+    Some(wilson(share, size, student_upper_quantile(TAIL, (size - 1.0).max(1.0))).high)
+}
+
+/// The share of values that count, and how many independent trials would have its error; absent
+/// where all requests say the same.
+fn trials(parts: &[Part]) -> Option<(f64, Option<f64>)> {
     let (share, error) = ratio(parts)?;
     let count: f64 = parts.iter().map(|part| part.count).sum();
     let spread = share * (1.0 - share);
-    // Independent trials that would have this error; without any spread, one for each request.
-    let size = if error.variance > 0.0 && spread > 0.0 {
-        (spread / error.variance).min(count)
-    } else {
-        parts.len() as f64
-    };
-    Some(wilson(share, size, z).low)
+    let size = (error.variance > 0.0 && spread > 0.0).then(|| (spread / error.variance).min(count));
+    Some((share, size))
 }
 
 #[cfg(test)]

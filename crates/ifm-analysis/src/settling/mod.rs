@@ -7,7 +7,11 @@
 //! when the judge has enough finish and are part of the level, so what takes long is not left out.
 //! What is not here: stopping the level, which is the part of the load generator.
 
+mod certainty;
 mod interval;
+
+pub use certainty::{Certainty, certainty};
+pub(crate) use interval::median_with_half_width;
 
 use crate::request::{RequestMetrics, each_gap, each_sequence};
 use crate::slo::ERROR_RATE_MAX;
@@ -95,10 +99,7 @@ impl Settling {
         self.last_end_ns = self.last_end_ns.max(record.end_ns);
         let metrics = RequestMetrics::derive(record);
         let is_ok = record.outcome.is_ok();
-        let (ttft, e2e) = match self.is_open {
-            true => (metrics.ttft_ns_from_due, metrics.e2e_ns_from_due),
-            false => (metrics.ttft_ns, metrics.e2e_ns),
-        };
+        let (ttft, e2e) = waits(&metrics, self.is_open);
         let mut gaps = Part { sum: 0.0, count: 0.0 };
         if is_ok && record.streamed {
             each_gap(record, |gap, _| {
@@ -115,8 +116,14 @@ impl Settling {
             over: self.over.len(),
         });
         for term in &self.terms {
-            let none = Part { sum: 0.0, count: 0.0 };
-            self.over.push(if is_ok { over_limit(term, record, &metrics) } else { none });
+            let mut over = Part { sum: 0.0, count: 0.0 };
+            if is_ok {
+                each_value(term, record, &metrics, self.is_open, |value_ns| {
+                    over.count += 1.0;
+                    over.sum += if value_ns > term.limit_ms * NS_PER_MS { 1.0 } else { 0.0 };
+                });
+            }
+            self.over.push(over);
         }
     }
 
@@ -168,25 +175,33 @@ fn is_settled(judged: &[Glance], share: f64) -> bool {
         && (gaps.is_empty() || is_narrow(half_width_of_ratio(&gaps)))
 }
 
-/// How many values of a request are above the limit of a term, and how many it has.
-fn over_limit(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> Part {
-    let limit_ns = term.limit_ms * NS_PER_MS;
-    let mut part = Part { sum: 0.0, count: 0.0 };
-    let mut add = |value: f64| {
-        part.count += 1.0;
-        part.sum += if value > limit_ns { 1.0 } else { 0.0 };
-    };
+/// TTFT and E2E as a target counts them: from the due time where there is one.
+fn waits(metrics: &RequestMetrics, is_open: bool) -> (Option<u64>, Option<u64>) {
+    match is_open {
+        true => (metrics.ttft_ns_from_due, metrics.e2e_ns_from_due),
+        false => (metrics.ttft_ns, metrics.e2e_ns),
+    }
+}
+
+/// Visits the values of a request that a term is about, nanoseconds.
+fn each_value(
+    term: &SloTerm,
+    record: &RequestRecord,
+    metrics: &RequestMetrics,
+    is_open: bool,
+    mut visit: impl FnMut(f64),
+) {
+    let (ttft, e2e) = waits(metrics, is_open);
     match term.metric.as_str() {
-        "ttft" => metrics.ttft_ns.into_iter().for_each(|value| add(value as f64)),
-        "ttfat" => metrics.ttfat_ns.into_iter().for_each(|value| add(value as f64)),
-        "e2e" => metrics.e2e_ns.into_iter().for_each(|value| add(value as f64)),
+        "ttft" => ttft.into_iter().for_each(|value| visit(value as f64)),
+        "ttfat" => metrics.ttfat_ns.into_iter().for_each(|value| visit(value as f64)),
+        "e2e" => e2e.into_iter().for_each(|value| visit(value as f64)),
         "tpot" => {
-            each_sequence(record, |sequence| sequence.tpot_ns().into_iter().for_each(&mut add))
+            each_sequence(record, |sequence| sequence.tpot_ns().into_iter().for_each(&mut visit))
         }
-        "itl" => each_gap(record, |gap, _| add(gap as f64)),
+        "itl" => each_gap(record, |gap, _| visit(gap as f64)),
         _ => {}
     }
-    part
 }
 
 #[cfg(test)]

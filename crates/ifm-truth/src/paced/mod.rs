@@ -46,12 +46,15 @@ pub struct PacedOptions {
     /// Answers that are served at a time, the others waiting in the order in which they came: see
     /// [`queue`]. Absent: all at once.
     pub stations: Option<u32>,
+    /// Once so many requests have been begun, the pace of those that ask for none: a server whose
+    /// speed changes. Absent: it does not.
+    pub later: Option<(u64, Pace)>,
 }
 
 impl PacedOptions {
     /// Bounds fit for a benchmark: a free port, 16 tokens unless asked, at most a million, 16,384
     /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling, no fixed processor, no
-    /// queue.
+    /// queue, one speed.
     pub fn for_benchmarks(pace: Pace) -> PacedOptions {
         PacedOptions {
             port: 0,
@@ -64,6 +67,7 @@ impl PacedOptions {
             spin_ns: 50_000,
             cpu: None,
             stations: None,
+            later: None,
         }
     }
 }

@@ -86,6 +86,8 @@ pub struct Server {
     front: Vec<u8>,
     stamper: Stamper,
     stations: Option<Stations>,
+    /// Requests whose answer was begun.
+    begun: u64,
     stamps: usize,
     log: PacedLog,
 }
@@ -108,6 +110,7 @@ impl Server {
             buffer: Vec::with_capacity(READ_BYTES),
             front: Vec::with_capacity(FRONT_BYTES),
             stamper: Stamper::default(),
+            begun: 0,
             stamps: 0,
             log: PacedLog::default(),
         })
@@ -346,7 +349,8 @@ impl Server {
             self.log.requests_refused += 1;
             return Err(page("400 Bad Request", "this server only streams: set stream to true"));
         }
-        let pace = self.options.pace.changed_by(pace_text);
+        let later = self.options.later.filter(|(requests, _)| self.begun >= *requests);
+        let pace = later.map_or(self.options.pace, |(_, pace)| pace).changed_by(pace_text);
         pace.and_then(|pace| pace.changed_by(&request.query)).map(|pace| (api, pace)).map_err(
             |problem| {
                 self.log.requests_refused += 1;
@@ -392,6 +396,7 @@ impl Server {
             done_ns: None,
             blocked: 0,
         };
+        self.begun += 1;
         connection.requests += 1;
         connection.answer = Some((stream, served));
     }

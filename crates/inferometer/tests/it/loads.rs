@@ -1,6 +1,7 @@
 //! Open loops and the search for a capacity, as a user runs them.
 
 use crate::support::{paced, run, stderr, stdout};
+use ifm_truth::paced::{Pace, PacedOptions, run_paced};
 use serde_json::Value;
 
 fn json(output: &std::process::Output) -> Value {
@@ -168,4 +169,51 @@ fn a_capacity_lies_between_a_load_inside_and_one_outside() {
     let none = search("ttft:p50<10ms");
     assert_eq!((none.get("users_inside"), &none["users_outside"]), (None, &1.into()), "{none}");
     assert!(none["limited_by"].as_str().unwrap().starts_with("TTFT p50"), "{none}");
+}
+
+#[test]
+fn a_server_that_changes_its_speed_is_found_out_by_a_second_look() {
+    let pace = |itl_ms: u64| Pace {
+        ttft_ns: 10_000_000,
+        itl_ns: itl_ms * 1_000_000,
+        coalesce: false,
+        burst: 1,
+        usage: true,
+    };
+    // Warm-up and look of one user, then of two: 43 requests until the search is over.
+    let search = |later: Option<(u64, Pace)>, format: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let server =
+            run_paced(PacedOptions { later, ..PacedOptions::for_benchmarks(pace(4)) }).unwrap();
+        let url = format!("http://{}", server.address());
+        let words = ["capacity", &url, "-W", "16/8", "--slo", "e2e:p50<90ms", "-n", "20"];
+        let flags = ["--max-users", "2", "--prompt-lengths", "tokenizer"];
+        let output = run(folder.path(), &[&words[..], &flags, format].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        output
+    };
+    let told = |answer: &Value, what: &str| {
+        let warnings = answer["warnings"].as_array().unwrap();
+        warnings.iter().any(|warning| warning.as_str().unwrap().contains(what))
+    };
+    let slower = Some((43, pace(16)));
+    let answer = json(&search(slower, &["--json"]));
+    let two = &answer["loads"][1];
+    assert_eq!((&answer["users_inside"], &two["users"]), (&2.into(), &2.into()), "{answer}");
+    assert_eq!((&two["looks"], &two["requests"]), (&2.into(), &40.into()), "{answer}");
+    // 10 ms and seven gaps: 38 ms and then 122 ms.
+    assert_eq!((&two["finding"], &two["again"]["finding"]), (&"inside".into(), &"outside".into()));
+    let change = two["again"]["change"]["share"].as_f64().unwrap();
+    assert!((2.5..3.5).contains(&change), "{answer}");
+    assert!(told(&answer, "speed changed between two looks at 2 users"), "{answer}");
+    assert!(told(&answer, "inside in the search, outside when looked at again"), "{answer}");
+    assert!(answer["loads"][0].get("again").is_none(), "not an end of the bracket: {answer}");
+    let text = stdout(&search(slower, &[])).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(text.contains("Second look 2 users: inside in the search, outside when"), "{text}");
+
+    let answer = json(&search(None, &["--json"]));
+    assert_eq!(answer["loads"][1]["again"]["finding"], "inside", "{answer}");
+    assert!(!told(&answer, "two looks"), "{answer}");
+    let once = json(&search(None, &["--looks", "1", "--json"]));
+    assert!(once["loads"][1].get("again").is_none(), "{once}");
 }

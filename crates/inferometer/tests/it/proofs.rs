@@ -1,15 +1,25 @@
 //! Answers that are known beforehand: what the program says of servers whose capacity, failures and
 //! delays are given.
 
-use crate::support::{paced, run, stderr, stdout};
+use crate::support::{paced, run, serve, stderr, stdout};
 use ifm_truth::case::{Case, Class};
 use ifm_truth::paced::{Pace, Paced, PacedOptions, queue, run_paced};
 use ifm_truth::script::Script;
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use serde_json::Value;
+use std::io::{Read, Write};
 use std::process::Output;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 const MS: u64 = 1_000_000;
+
+/// Held by each search, so that those of this file do not take each other's processors.
+static SEARCHING: Mutex<()> = Mutex::new(());
+
+fn search_alone() -> MutexGuard<'static, ()> {
+    // A search that failed leaves nothing behind.
+    SEARCHING.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn json(output: &Output) -> Value {
     serde_json::from_str(&stdout(output))
@@ -28,6 +38,7 @@ fn stations(count: u32, service_ms: u64) -> Paced {
 #[test]
 fn a_known_capacity_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     const LOOK: u64 = 150;
+    let _alone = search_alone();
     let folder = tempfile::tempdir().unwrap();
     let (count, service_ms, rounds) = (2, 16, 9);
     let server = stations(count, service_ms);
@@ -52,10 +63,55 @@ fn a_known_capacity_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     assert!(2 * sent < grid, "{sent} of {grid}: {answer}");
 }
 
+/// Requests that the embedded engine has answered in full, by its own count.
+fn answered(url: &str) -> u64 {
+    let address = url.strip_prefix("http://").unwrap();
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    let ask = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream.write_all(ask.as_bytes()).unwrap();
+    let mut page = String::new();
+    stream.read_to_string(&mut page).unwrap();
+    let counts = page.lines().filter(|line| line.starts_with("vllm:request_success_total"));
+    counts.map(|line| line.rsplit(' ').next().unwrap().parse::<f64>().unwrap() as u64).sum()
+}
+
+/// The engine computes 20 requests at once, however fast it is. Of 20 users each is admitted as soon
+/// as it asks, and waits for a pass or two; of 21 one always waits for an answer to end, on average
+/// the 20th part of an answer: ten passes here. A limit of half that part lies between the two
+/// by a factor of two or three on either side. The answers are of unlike lengths, so that their ends
+/// do not fall together.
+#[test]
+fn the_slots_of_the_embedded_engine_are_found_with_fewer_than_half_the_requests_of_a_grid() {
+    const SLOTS: u64 = 20;
+    const LOOK: u64 = 40;
+    let _alone = search_alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (_server, url) = serve(folder.path(), &["--max-batch", "20"]);
+    let load = [&url, "-W", "16/96-320", "--json"];
+    let full =
+        json(&run(folder.path(), &[&["run"], &load[..], &["-c", "20", "-n", "80"]].concat()));
+    let answer_s = full["levels"][0]["latency"]["e2e_s"]["mean"].as_f64().unwrap();
+    let slo = format!("ttft:p75<{:.3}ms", 1e3 * answer_s / SLOTS as f64 / 2.0);
+    let before = answered(&url);
+    let words = ["-n", "40", "--looks", "3", "--slo", &slo];
+    let output = run(folder.path(), &[&["capacity"], &load[..], &words].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let answer = json(&output);
+    let inside = answer["users_inside"].as_u64().unwrap();
+    assert!(inside.abs_diff(SLOTS) * 20 <= SLOTS, "{slo}: {answer}");
+    let loads = answer["loads"].as_array().unwrap();
+    let largest = loads.iter().map(|load| load["users"].as_u64().unwrap()).max().unwrap();
+    let grid: u64 = (1..=largest).map(|users| LOOK.max(4 * users) + users).sum();
+    let sent = answered(&url) - before;
+    println!("capacity {inside} of {SLOTS} ({slo}): {sent} requests, a grid {grid}");
+    assert!(2 * sent < grid, "{sent} of {grid}: {answer}");
+}
+
 #[test]
 fn a_known_rate_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     const LOOK: f64 = 150.0;
     const STEP: f64 = 1.05;
+    let _alone = search_alone();
     let folder = tempfile::tempdir().unwrap();
     // Two stations, 16 ms each: 125 requests per second at equal distances wait for nobody, and
     // above that each waits longer than the one before.
@@ -80,6 +136,33 @@ fn a_known_rate_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     let sent = server.stop().served.len() as f64;
     println!("capacity {inside} to {outside} of {truth}: {sent} requests, a grid {grid}");
     assert!(2.0 * sent < grid, "{sent} of {grid}: {answer}");
+}
+
+/// Arrivals at random, where waits depend on each other and no single look tells much: what is known
+/// at the end is a bracket, and it holds the truth.
+#[test]
+fn the_bracket_of_random_arrivals_holds_the_truth() {
+    let _alone = search_alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (count, service_ms) = (2, 8);
+    let server = stations(count, service_ms);
+    // Three of four wait no longer than one answer takes.
+    let limit = (75.0, service_ms * MS);
+    let truth = queue::rate_inside(count, service_ms * MS, limit, 200_000, 1);
+    assert!((180.0..200.0).contains(&truth), "{truth}");
+    let url = format!("http://{}", server.address());
+    let words = ["capacity", &url, "-W", "16/1", "--slo", "ttft:p75<16ms", "--by", "rate"];
+    let search = ["--start", "160", "-n", "800", "--looks", "4", "--precision", "0.1"];
+    let flags = ["--seed", "7", "--prompt-lengths", "tokenizer", "--json"];
+    let output = run(folder.path(), &[&words[..], &search, &flags].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let answer = json(&output);
+    let inside = answer["req_per_s_inside"].as_f64().unwrap();
+    let outside = answer["req_per_s_outside"].as_f64().unwrap();
+    println!("capacity {inside} to {outside} of {truth:.1}");
+    // What the host adds to each wait moves the truth by a little.
+    assert!(inside <= 1.03 * truth && 0.97 * truth <= outside, "{truth}: {answer}");
+    assert!(outside <= 1.6 * inside, "no bracket at all: {answer}");
 }
 
 /// Four tokens at once: an answer that costs no time.

@@ -8,8 +8,40 @@
 #![forbid(unsafe_code)]
 
 mod description;
+mod drawing;
+mod engine;
+mod font;
+mod number;
+mod page;
+mod png;
+mod scale;
+mod svg;
+mod table;
+mod terminal;
+mod theme;
 
 pub use description::{
     Along, Axis, Block, Cartesian, Cell, CellState, Chart, Dash, Form, GREY, Guide, Heading,
     HeatScale, Heatmap, Mark, Mask, Note, Plot, Point, Scale, Second, Series, Tone, Weight,
 };
+pub use font::{font_bold_ttf, font_bold_woff2, font_ttf, font_woff2};
+pub use page::{css, figure, script};
+pub use png::png;
+pub use svg::{WIDTH_PX, svg, svg_sized};
+pub use table::{Table, csv, table};
+pub use terminal::{Screen, braille};
+pub use theme::Theme;
+
+/// Why a chart was not drawn.
+#[derive(Debug, thiserror::Error)]
+pub enum ChartError {
+    /// The drawing script failed; the text is its own.
+    #[error("the chart could not be drawn: {0}")]
+    Engine(String),
+    /// The drawing is not well-formed; the text says where.
+    #[error("the drawing is not well-formed SVG: {0}")]
+    Svg(String),
+    /// The picture could not be made.
+    #[error("the picture could not be made: {0}")]
+    Png(String),
+}

@@ -1,0 +1,204 @@
+// The drawings of numbers in cells and of block masks.
+'use strict';
+const CELL = { height: 28, most: 120 };
+
+function groupRuns(headings) {
+  const runs = [];
+  headings.forEach((heading, i) => {
+    const last = runs[runs.length - 1];
+    if (last && last.group === heading.group) last.to = i;
+    else runs.push({ group: heading.group, from: i, to: i });
+  });
+  return runs;
+}
+
+/** Where the parts of a heatmap lie. */
+function heatmapLayout(d, width) {
+  const pad = d.pad;
+  const hasRowGroups = d.rows.some((row) => row.group !== '');
+  const hasColumnGroups = d.columns.some((column) => column.group !== '');
+  const longest = (list) => list.reduce((most, text) => Math.max(most, widthOf(text, SIZE.text)), 0);
+  const rowGroup = hasRowGroups
+    ? Math.min(longest(d.rows.map((row) => row.group)) + 14, (width - 2 * pad) * 0.26) : 0;
+  const rowName = Math.min(longest(d.rows.map((row) => row.name)) + 12, (width - 2 * pad) * 0.34);
+  const left = pad + rowGroup + rowName;
+  const cell = clamp((width - pad - left) / Math.max(1, d.columns.length), 8, CELL.most);
+  const lines = d.columns.reduce((most, column) =>
+    Math.max(most, wrap(column.name, SIZE.text, Math.max(cell - 6, 20), 2).length), 1);
+  return { pad, rowGroup, rowName, left, cell, hasColumnGroups, head: (hasColumnGroups ? 22 : 0) + lines * 15 + 8 };
+}
+
+function heatmapHeight(d, width) {
+  const titles = d.hasTitle ? wrap(d.title, SIZE.title, width - 2 * d.pad, 2, 600).length * 20 + 6 : 0;
+  return d.pad + titles + heatmapLayout(d, width).head + Math.max(1, d.rows.length) * CELL.height + 34 + d.pad;
+}
+
+function heatmapOption(d, theme, width, height) {
+  const canvas = new Canvas(theme);
+  const at = heatmapLayout(d, width);
+  const top = drawHead(canvas, d, [], width, at.pad) + at.head;
+  drawHeadings(canvas, d, at, top, width);
+  const boxOf = (cell) => ({
+    x: at.left + cell.column * at.cell + 1,
+    y: top + cell.row * CELL.height + 1,
+    width: at.cell - 2,
+    height: CELL.height - 2,
+  });
+  const widest = d.cells.reduce((most, cell) => Math.max(most, widthOf(cell.text, SIZE.text)), 1);
+  const size = clamp(Math.floor((SIZE.text * (at.cell - 4)) / widest * 2) / 2, 8.5, SIZE.text);
+  const series = [{
+    type: 'custom',
+    coordinateSystem: 'none',
+    data: d.cells.map((cell, i) => ({ value: i, name: cell.text })),
+    z: Z.series,
+    renderItem: (params) => {
+      const cell = d.cells[params.dataIndex];
+      return { type: 'group', children: cellShapes(theme, cell, boxOf(cell), size) };
+    },
+  }];
+  drawHeatLegend(canvas, d, at, top + Math.max(1, d.rows.length) * CELL.height + 12, width);
+  if (d.rows.length === 0 || d.columns.length === 0) drawNothing(canvas, width, height);
+  const formatter = (params) => {
+    const cell = d.cells[params.dataIndex];
+    const name = (heading) => (heading.group === '' ? heading.name : `${heading.group} · ${heading.name}`);
+    return `${name(d.rows[cell.row])}\n${name(d.columns[cell.column])}\n${cell.told}`;
+  };
+  return optionOf(canvas, d, series, { tooltip: { trigger: 'item', formatter } });
+}
+
+function drawHeadings(canvas, d, at, top, width) {
+  const theme = canvas.theme;
+  d.columns.forEach((column, i) => {
+    const lines = wrap(column.name, SIZE.text, Math.max(at.cell - 6, 20), 2);
+    lines.forEach((line, k) => canvas.text(at.left + (i + 0.5) * at.cell, top - 12 - (lines.length - 1 - k) * 15,
+      line, { align: 'center', fill: theme.muted }));
+  });
+  if (at.hasColumnGroups) {
+    const y = top - at.head + 10;
+    for (const run of groupRuns(d.columns)) {
+      const [from, to] = [at.left + run.from * at.cell, at.left + (run.to + 1) * at.cell];
+      canvas.text((from + to) / 2, y, cut(run.group, SIZE.text, to - from - 6, 600), { align: 'center', weight: 600 });
+      canvas.line(Z.grid, from + 3, y + 11, to - 3, y + 11, { stroke: theme.axis, lineWidth: 1 });
+    }
+  }
+  d.rows.forEach((row, i) => canvas.text(at.left - 9, top + (i + 0.5) * CELL.height,
+    cut(row.name, SIZE.text, at.rowName - 10), { align: 'right', fill: theme.muted }));
+  if (at.rowGroup > 0) {
+    for (const run of groupRuns(d.rows)) {
+      const from = top + run.from * CELL.height;
+      const rows = run.to - run.from + 1;
+      const lines = wrap(run.group, SIZE.text, at.rowGroup - 10, Math.min(3, rows * 2), 600);
+      lines.forEach((line, k) => canvas.text(at.pad, from + CELL.height / 2 + k * 15, line, { weight: 600 }));
+      if (run.from > 0) canvas.line(Z.grid, at.pad, from, at.left + d.columns.length * at.cell, from, { stroke: theme.axis, lineWidth: 1 });
+    }
+  }
+}
+
+/** A cell; its number is left out where it does not fit, since a part of it would be another. */
+function cellShapes(theme, cell, box, size) {
+  const shapes = [];
+  const text = (fill) => {
+    if (cell.text === '' || widthOf(cell.text, size) > box.width) return;
+    shapes.push({ type: 'text', x: box.x + box.width / 2, y: box.y + box.height / 2,
+      style: { text: cell.text, fill, fontSize: size, fontFamily: FONT, align: 'center', verticalAlign: 'middle' } });
+  };
+  if (cell.state === 'Missing') {
+    shapes.push({ type: 'rect', shape: { ...box, r: 3 }, style: { fill: 'none', stroke: theme.axis, lineWidth: 1, lineDash: [3, 3] } });
+    text(theme.muted);
+  } else if (cell.state === 'Tie') {
+    shapes.push({ type: 'rect', shape: { ...box, r: 3 }, style: { fill: theme.tie } });
+    const strokes = hatch(box.x + 1, box.y + 1, box.width - 2, box.height - 2, 'Dashed', 9);
+    if (strokes.length > 0) shapes.push(hatchShape(strokes, { stroke: theme.tieHatch, lineWidth: 1 }));
+    text(theme.ink);
+  } else {
+    shapes.push({ type: 'rect', shape: { ...box, r: 3 }, style: { fill: theme.heat[cell.step] } });
+    text(theme.heatInk[cell.step]);
+  }
+  return shapes;
+}
+
+/** The colours in words, with the hatch of a tie and the outline of what is missing. */
+function drawHeatLegend(canvas, d, at, top, width) {
+  const theme = canvas.theme;
+  const [box, y] = [13, top + 9];
+  let x = at.left + 1;
+  const needs = widthOf(d.lowEnd, SIZE.small) + widthOf(d.highEnd, SIZE.small) + theme.heat.length * box + 12;
+  if (x + needs > width - at.pad) x = at.pad;
+  canvas.text(x, y, d.lowEnd, { size: SIZE.small, fill: theme.muted });
+  x += widthOf(d.lowEnd, SIZE.small) + 6;
+  theme.heat.forEach((_, i) => {
+    const step = d.isMoreBetter ? i : theme.heat.length - 1 - i;
+    canvas.rect(Z.label, x, y - 5, box, 10, { fill: theme.heat[step] });
+    x += box;
+  });
+  canvas.text(x + 6, y, d.highEnd, { size: SIZE.small, fill: theme.muted });
+  x += widthOf(d.highEnd, SIZE.small) + 22;
+  const words = [['Tie', 'no difference shown'], ['Missing', 'not measured']];
+  for (const [state, name] of words) {
+    if (!d.cells.some((cell) => cell.state === state)) continue;
+    if (x + 24 + widthOf(name, SIZE.small) > width - at.pad) break;
+    for (const shape of cellShapes(theme, { state, text: '' }, { x, y: y - 6, width: 20, height: 12 }, SIZE.small)) {
+      canvas.add(shape, Z.label);
+    }
+    canvas.text(x + 26, y, name, { size: SIZE.small, fill: theme.muted });
+    x += 26 + widthOf(name, SIZE.small) + 18;
+  }
+}
+
+function maskLayout(d, width) {
+  const columns = d.blocks.reduce((most, row) => Math.max(most, row.length), 0);
+  const side = clamp(Math.min((width - 2 * d.pad - 24) / Math.max(1, columns), 340 / Math.max(1, d.blocks.length)), 1, 22);
+  return { columns, side, left: d.pad + 24 };
+}
+
+function maskHeight(d, width) {
+  const titles = d.hasTitle ? wrap(d.title, SIZE.title, width - 2 * d.pad, 2, 600).length * 20 + 6 : 0;
+  return Math.ceil(d.pad + titles + 24 + 24 + Math.max(2, d.blocks.length) * maskLayout(d, width).side + d.pad);
+}
+
+function maskOption(d, theme, width, height) {
+  const canvas = new Canvas(theme);
+  const at = maskLayout(d, width);
+  const legend = [['F', 'full'], ['P', 'partial'], ['E', 'empty']];
+  let top = drawHead(canvas, d, [], width, d.pad);
+  let x = d.pad;
+  for (const [kind, name] of legend) {
+    canvas.rect(Z.label, x, top + 2, 12, 12, blockStyle(theme, kind, 12));
+    canvas.text(x + 18, top + 8, name, { fill: theme.muted });
+    x += 18 + widthOf(name, SIZE.text) + 18;
+  }
+  top += 24;
+  canvas.text(at.left, top + 8, cut(`${d.columnName} →`, SIZE.small, width - at.left - d.pad), { size: SIZE.small, fill: theme.muted });
+  top += 20;
+  const tall = Math.max(2, d.blocks.length) * at.side;
+  canvas.text(d.pad + 8, top + tall / 2, cut(`← ${d.rowName}`, SIZE.small, tall),
+    { size: SIZE.small, fill: theme.muted, align: 'center', rotation: Math.PI / 2 });
+  const gap = at.side >= 6 ? 1 : 0;
+  d.blocks.forEach((row, i) => maskRuns(row, gap > 0).forEach(({ kind, from, to }) => {
+    const side = at.side;
+    canvas.rect(Z.series, at.left + from * side, top + i * side, (to - from + 1) * side - gap, side - gap, blockStyle(theme, kind, side));
+  }));
+  if (at.columns === 0) drawNothing(canvas, width, height);
+  return optionOf(canvas, d, [], { tooltip: { show: false } });
+}
+
+/** Blocks of a row; without gaps between them, equal neighbours are one. */
+function maskRuns(row, isSingle) {
+  const runs = [];
+  Array.from(row).forEach((kind, i) => {
+    const last = runs[runs.length - 1];
+    if (!isSingle && last && last.kind === kind) last.to = i;
+    else runs.push({ kind, from: i, to: i });
+  });
+  return runs.filter((run) => isSingle || run.kind !== 'E');
+}
+
+function blockStyle(theme, kind, side) {
+  if (kind === 'F') return { fill: theme.colors[0] };
+  if (kind === 'P') return { fill: theme.colors[0], opacity: 0.38 };
+  return side >= 6 ? { fill: 'none', stroke: theme.grid, lineWidth: 1 } : { fill: 'none' };
+}
+
+function drawNothing(canvas, width, height) {
+  canvas.text(width / 2, height / 2, 'nothing measured', { align: 'center', fill: canvas.theme.muted });
+}

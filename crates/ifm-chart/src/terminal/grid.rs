@@ -101,7 +101,7 @@ fn draw_cell(page: &mut Page, plot: &Heatmap, cell: Option<&Cell>, x: u16, colum
         step if step < middle => (worse, Color::Red),
         _ => (" ", Color::Reset),
     };
-    let text = cut(&cell.text, column - 4, page.screen.is_ascii);
+    let text = cut(&cell.text, column - 3, page.screen.is_ascii);
     let start = x + (column - 3 - width(&text)) as u16;
     page.put(start, &text, Style::new().fg(color));
     page.put(x + column as u16 - 2, sign, Style::new().fg(color));

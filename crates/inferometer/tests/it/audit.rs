@@ -2,7 +2,7 @@
 
 use crate::support::{run, stderr, stdout};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Notes of an engine at two power limits, with a ratio in prose. `fast` is the decode speed of the
 /// second row, tokens per second.
@@ -81,42 +81,67 @@ fn a_machine_that_is_not_known_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
-/// The rules of a document of others, at a level, sorted and without repetition.
-fn rules_of(folder: &Path, path: &Path, level: &str) -> Vec<String> {
-    let path = path.to_string_lossy().into_owned();
-    let mut rules: Vec<String> = found(folder, &[&path])
+/// The documents of others that are audited whole: found by their first three characters in the
+/// folder that `IFM_SEEDS` names, or in `shared/seeds` beside the repository.
+fn published() -> Vec<(String, PathBuf)> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
+    let seeds = std::env::var_os("IFM_SEEDS").map_or(beside, PathBuf::from);
+    let mut found: Vec<(String, PathBuf)> = fs::read_dir(&seeds)
         .into_iter()
-        .filter(|(_, of, _)| of == level)
-        .map(|(rule, _, _)| rule)
+        .flatten()
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let number = path.file_name()?.to_string_lossy().get(..3)?.to_owned();
+            PUBLISHED.contains(&&*number).then_some((number, path))
+        })
         .collect();
-    rules.sort();
-    rules.dedup();
-    rules
+    found.sort();
+    if found.is_empty() {
+        eprintln!("skipped: no documents in {}: set IFM_SEEDS", seeds.display());
+    }
+    found
 }
 
-/// Each finding behind these words was checked by hand.
+const PUBLISHED: [&str; 5] = ["000", "001", "002", "003", "004"];
+
+/// How each finding behind these goldens was checked by hand stands in `tests/data/audit/README.md`.
+/// After a change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- audit`,
+/// then check what is new.
 #[test]
 fn published_documents_show_their_faults() {
-    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
-    let Ok(entries) = fs::read_dir(&seeds) else {
-        eprintln!("skipped: {} is not there", seeds.display());
-        return;
-    };
     let folder = tempfile::tempdir().unwrap();
-    for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let (proof, strong): (&[&str], &[&str]) = match name.get(..3) {
-            Some("000") => (&["planned_cells"], &[]),
-            Some("001") => (&[], &["bandwidth_claim", "prefill_interference"]),
-            Some("002") => (
-                &["duplicate_label", "not_measured"],
-                &["encoding", "rank_outlier", "rank_tie", "repeat_outlier", "wrong_metric"],
-            ),
-            Some("003") => (&["token_sum"], &["mixed_concurrency", "unequal_load"]),
-            Some("004") => (&[], &["repeat_drift"]),
-            _ => continue,
-        };
-        assert_eq!(rules_of(folder.path(), &path, "proof"), proof, "{name}");
-        assert_eq!(rules_of(folder.path(), &path, "strong"), strong, "{name}");
+    for (number, path) in published() {
+        let name = format!("{number}.txt");
+        fs::copy(&path, folder.path().join(&name)).unwrap();
+        let output = run(folder.path(), &["audit", &name, "--format", "markdown"]);
+        assert!(matches!(output.status.code(), Some(8 | 9)), "{name}: {}", stderr(&output));
+        insta::with_settings!(
+            {
+                snapshot_path => "../data/audit",
+                prepend_module_to_snapshot => false,
+                omit_expression => true
+            },
+            { insta::assert_snapshot!(number, stdout(&output)); }
+        );
     }
+}
+
+/// A run of this program on its own engine, really measured: `tests/data/audit/README.md` says how.
+#[test]
+fn a_clean_run_of_our_own_has_nothing_above_a_hint() {
+    let folder = tempfile::tempdir().unwrap();
+    let stored = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/audit/clean-run");
+    let manifest: serde_json::Value =
+        serde_json::from_slice(&fs::read(stored.join("manifest.json")).unwrap()).unwrap();
+    let kept = folder.path().join("runs").join(manifest["run_id"].as_str().unwrap());
+    fs::create_dir_all(&kept).unwrap();
+    for entry in fs::read_dir(&stored).unwrap() {
+        let path = entry.unwrap().path();
+        fs::copy(&path, kept.join(path.file_name().unwrap())).unwrap();
+    }
+    let findings = found(folder.path(), &["clean"]);
+    assert!(findings.iter().all(|(_, level, _)| level == "hint"), "{findings:?}");
+    let rules: Vec<&str> = findings.iter().map(|(rule, ..)| rule.as_str()).collect();
+    assert_eq!(rules, ["samples"], "60 requests are too few for a P99, and it is told");
+    assert_eq!(run(folder.path(), &["audit", "clean"]).status.code(), Some(0));
 }

@@ -94,7 +94,11 @@ fn look(subject: &Subject) -> Looked {
             (None, Some(low)) if !low.is_certain => Level::Hint,
             _ => Level::Strong,
         };
-        findings.push(finding(level, &of_sheet, &words, low));
+        let mut finding = finding(level, &of_sheet, &words, low);
+        if let Some(excess) = excess {
+            finding = excess.evidence_of(finding);
+        }
+        findings.push(finding);
     }
     match looked {
         true => Looked::Found(findings),

@@ -125,6 +125,11 @@ impl Excess<'_> {
         )
     }
 
+    /// A finding with the numbers of the excess.
+    pub fn evidence_of(&self, finding: Finding) -> Finding {
+        finding.with("gap", self.long.gap.middle(), "ms").with("explained", self.explained_ms, "ms")
+    }
+
     /// The excess in a sentence.
     fn words(&self) -> String {
         format!(
@@ -148,9 +153,8 @@ fn tell_beyond(found: &[Excess]) -> Option<Finding> {
         worst.words()
     );
     let spots = found.iter().flat_map(|excess| [excess.long.cell.spot(), excess.short.cell.spot()]);
-    let finding = Finding::new(RULE.id, Level::Strong, text)
-        .with("gap", worst.long.gap.middle(), "ms")
-        .with("explained", worst.explained_ms, "ms")
+    let finding = worst
+        .evidence_of(Finding::new(RULE.id, Level::Strong, text))
         .at_all(spots)
         .remedy("measure decode with prompts that begin together, or tell TTFT and ITL by load");
     Some(finding)

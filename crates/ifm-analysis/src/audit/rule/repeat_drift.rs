@@ -47,11 +47,10 @@ fn look(subject: &Subject) -> Looked {
             && (row.mean / first - 1.0).abs() < SAME
     });
     let mut text = format!(
-        "{} of {seen} deviations are more than {:.0} % of their mean, up to {:.0} % ({}): ",
+        "{} of {seen} deviations are more than {:.0} % of their mean, up to {:.0} %: ",
         drifting.len(),
         SHARE * 100.0,
         worst.std / worst.mean * 100.0,
-        worst.cell.name(),
     );
     text.push_str(&match confirmed {
         Some(known) => format!(
@@ -61,6 +60,7 @@ fn look(subject: &Subject) -> Looked {
         ),
         None => "the repeats drift, or other work disturbed them".to_owned(),
     });
+    text.push_str(&format!(" ({})", worst.cell.name()));
     let level = if confirmed.is_some() { Level::Strong } else { Level::Hint };
     let mut finding = Finding::new(RULE.id, level, text)
         .at(worst.cell.spot())

@@ -55,7 +55,7 @@ fn tell(places: &[Place]) -> Option<Finding> {
     }
     let mut text = format!(
         "the first place goes to the fastest decode, while prompts of {} tokens take {:.0} % of \
-         the time of an answer of {}",
+         the time of an answer of {} (the median of the ranked)",
         first.cell.factors.get(key::INPUT_TOKENS).unwrap_or("?"),
         share * 100.0,
         first.cell.factors.get(key::OUTPUT_TOKENS).unwrap_or("?"),

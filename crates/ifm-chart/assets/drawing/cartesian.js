@@ -56,7 +56,9 @@ function frameOf(canvas, d, width, height) {
     else top += 8;
     frame.left = pad + widest(d.y.ticks) + 10;
     const room = names.ends.reduce((most, series) => Math.max(most, widthOf(series.name, SIZE.text, 600)), 0);
-    frame.labelWidth = Math.min(room, Math.max(60, width * 0.27));
+    // So many may be too many, and then their number has to fit as well.
+    const count = names.ends.length > 12 ? widthOf('and 888 more', SIZE.text) : 0;
+    frame.labelWidth = Math.max(count, Math.min(room, Math.max(60, width * 0.27)));
     const last = d.x.isCategory || d.x.ticks.length === 0 ? 0 : widthOf(d.x.ticks[d.x.ticks.length - 1].text, SIZE.text) / 2;
     const second = d.y.second ? widest(d.y.second.ticks) + 10 : 0;
     frame.right = pad + Math.max(names.ends.length > 0 ? frame.labelWidth + 20 : 6, last, 0) + second;

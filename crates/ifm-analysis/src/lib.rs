@@ -17,6 +17,7 @@ pub mod health;
 pub mod insight;
 pub mod level;
 pub mod request;
+mod roof;
 pub mod settling;
 pub mod slo;
 pub mod stat;

@@ -4,8 +4,9 @@
 //! known. Not here: the arithmetic of limits (`ifm-roofline`).
 
 use super::{Cell, Subject};
+use crate::roof::{self, Known};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
-use ifm_roofline::{Bound, Machine, Model, Precision, Setup, Share, WeightFormat};
+use ifm_roofline::{Bound, Setup, Share};
 
 /// A measured figure beside its limit.
 #[derive(Debug)]
@@ -27,27 +28,6 @@ pub(super) struct Lit<'c> {
 /// All figures that have a limit.
 pub(super) fn lit<'s>(subject: &'s Subject<'s>) -> Vec<Lit<'s>> {
     subject.cells(RowRole::Measured).flat_map(|cell| of_cell(subject, cell)).collect()
-}
-
-/// What runs where a row was measured.
-pub(super) struct Known {
-    /// Machine, model and formats.
-    pub setup: Setup,
-    /// Whether the number format and the number of GPUs are given and not assumed.
-    pub is_certain: bool,
-}
-
-impl Known {
-    /// In words: model, format, machine.
-    pub fn words(&self) -> String {
-        format!(
-            "{} in {} on {} x {}",
-            self.setup.model().name,
-            self.setup.precision().weights.id,
-            self.setup.gpus(),
-            self.setup.machine().name
-        )
-    }
 }
 
 fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
@@ -120,31 +100,8 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
 
 /// What runs where a row was measured, as far as it is known.
 pub(super) fn setup_of(subject: &Subject, cell: &Cell) -> Option<Known> {
-    let machine = match subject.gpu() {
-        Some(gpu) => Machine::parse(gpu).ok()?,
-        None => Machine::find(cell.factors.get(key::GPU)?).ok()?,
-    };
-    let named = cell.factors.get(key::MODEL).unwrap_or_default();
-    let count = cell.row.value(&Quantity::Parameters, Statistic::Value);
-    let model = match (subject.model(), count) {
-        (Some(model), _) => Model::find(model).ok()?,
-        (None, Some(count)) => Model::find_with_parameters(named, count).ok()?,
-        (None, None) => Model::find(named).ok()?,
-    };
-    let stated = cell.factors.get(key::QUANTIZATION);
-    let format = stated
-        .and_then(|name| WeightFormat::find(name).ok())
-        .or_else(|| WeightFormat::named_in(stated?))
-        .or_else(|| WeightFormat::named_in(named))
-        .or_else(|| WeightFormat::named_in(subject.model()?));
-    let gpus = cell.factors.number(key::TENSOR_PARALLEL);
-    let is_certain = format.is_some() && (gpus.is_some() || subject.gpu().is_some());
-    let mut precision = match format {
-        Some(format) => Precision::new(format),
-        None => Precision::find("bf16").ok()?,
-    };
+    let value = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
     let size = Quantity::Other("model_size".to_owned());
-    precision.weight_bytes = cell.row.value(&size, Statistic::Value);
-    let setup = Setup::new(machine, model, precision, gpus.unwrap_or(1.0) as u32).ok()?;
-    Some(Known { setup, is_certain })
+    let named = (subject.gpu(), subject.model());
+    roof::setup(named, &cell.factors, value(&Quantity::Parameters), value(&size))
 }

@@ -21,6 +21,8 @@ pub struct Bands {
     pub ttft_ms: Band,
     /// Speed of N users over N times that of one, 0 to 1.
     pub efficiency: Band,
+    /// Speed of the fastest scenario over that of the slowest.
+    pub speed_spread: Band,
     /// Change that a condition makes, as a share.
     pub overhead: Band,
     /// Standard deviation over mean of repeats.

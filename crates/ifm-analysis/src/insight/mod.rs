@@ -11,7 +11,10 @@ mod rule;
 mod sentence;
 
 pub use bands::{Band, Bands};
-pub use rule::{efficiencies, told_by, user_speed_curves};
+pub use rule::{
+    Configuration, Place, configurations, efficiency_curves, is_per_gpu, knee_at, setup_of,
+    step_limit, told_by, user_speed_curves,
+};
 pub use sentence::{Meant, Piece, Sentence};
 
 use crate::audit::Spot;
@@ -150,6 +153,12 @@ pub struct Question<'a> {
     pub compare_by: Option<String>,
     /// The value of that factor that the others are held against.
     pub baseline: Option<String>,
+    /// The machine, as `ifm-roofline` reads its name; as the measurements say where it is not given.
+    pub gpu: Option<String>,
+    /// The model, likewise.
+    pub model: Option<String>,
+    /// People to be served, of whom the report says how many servers they need.
+    pub people: Option<f64>,
 }
 
 impl<'a> Question<'a> {
@@ -161,6 +170,9 @@ impl<'a> Question<'a> {
             usd_per_hour: None,
             compare_by: None,
             baseline: None,
+            gpu: None,
+            model: None,
+            people: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A quantity against the load, one curve for each thing compared.
 
 use super::{Pool, Pooled, Reading};
-use ifm_core::sheet::{Factors, Quantity, Statistic};
+use ifm_core::sheet::{Factors, Quantity, Statistic, key};
 
 /// One measured point of a curve.
 #[derive(Debug, Clone)]
@@ -23,10 +23,28 @@ pub struct Curve<'a> {
     pub points: Vec<CurvePoint<'a>>,
 }
 
+/// The values of the factors that tell curves apart, joined; lengths say that they are some.
+pub fn name_of(of: &Factors) -> String {
+    let word = |(name, value): (&str, &str)| match name {
+        key::INPUT_TOKENS => format!("{value} tokens in"),
+        key::OUTPUT_TOKENS => format!("{value} tokens out"),
+        _ => value.to_owned(),
+    };
+    of.iter().map(word).collect::<Vec<_>>().join(" · ")
+}
+
 impl Curve<'_> {
-    /// The values of the factors that tell curves apart, joined.
+    /// What it is called: see [`name_of`].
     pub fn name(&self) -> String {
-        self.of.iter().map(|(_, value)| value).collect::<Vec<_>>().join(" · ")
+        name_of(&self.of)
+    }
+
+    /// Prompt tokens that were asked for, where they are the same at all points.
+    pub fn input_tokens(&self) -> Option<f64> {
+        let mut lengths =
+            self.points.iter().map(|point| point.cell.setting()?.number(key::INPUT_TOKENS));
+        let first = lengths.next()??;
+        lengths.all(|length| length == Some(first)).then_some(first)
     }
 
     /// The point at exactly this place of the axis.

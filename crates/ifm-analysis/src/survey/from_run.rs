@@ -1,5 +1,6 @@
 //! A run of ours as a survey.
 
+use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
 use super::{Origin, Point, Reading, Survey};
 use crate::RunSummary;
 use crate::level::{GapLabel, LevelSummary, WindowSummary};
@@ -93,6 +94,14 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     ] {
         if let Some(distribution) = distribution {
             population(&mut readings, &quantity, distribution, scale);
+        }
+    }
+    for (name, distribution) in
+        [(TTFT_FROM_DUE, &latencies.ttft_ns_from_due), (E2E_FROM_DUE, &latencies.e2e_ns_from_due)]
+    {
+        if let Some(distribution) = distribution {
+            let quantity = Quantity::Other(name.to_owned());
+            population(&mut readings, &quantity, distribution, NS_PER_MS);
         }
     }
     let counts = &level.counts;

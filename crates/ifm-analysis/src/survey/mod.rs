@@ -7,13 +7,18 @@
 //! (`ifm-report`).
 
 mod curve;
+mod fitting;
 mod from_run;
 mod from_sheet;
 mod pool;
+mod price;
 mod reading;
+mod stated;
 
-pub use curve::{Curve, CurvePoint};
+pub use curve::{Curve, CurvePoint, name_of};
+pub use fitting::{Fitting, Miss, replicas};
 pub use pool::{Pool, Pooled};
+pub use price::Yield;
 pub use reading::Reading;
 
 use crate::level::Load;

@@ -3,7 +3,9 @@
 //! One folder or file per kind, one line in `KINDS`. A kind decides sections, charts and tables;
 //! numbers come from the survey, sentences from the insights. Not here: how a page is drawn.
 
+mod answers;
 mod common;
+mod scenario;
 pub(crate) mod sweep;
 
 use crate::ReportModel;
@@ -40,7 +42,7 @@ pub struct Kind {
 }
 
 /// Every kind, the most particular first; the last one fits everything.
-pub const KINDS: &[Kind] = &[sweep::KIND];
+pub const KINDS: &[Kind] = &[scenario::KIND, sweep::KIND];
 
 impl Kind {
     /// The kind of a word.

@@ -58,6 +58,18 @@ pub struct ReportArgs {
     #[arg(long, value_name = "VALUE")]
     baseline: Option<String>,
 
+    /// Machine, by name or figures as for "limit": draws what it allows at most
+    #[arg(long, value_name = "GPU")]
+    gpu: Option<String>,
+
+    /// Model whose limit is drawn [default: that of the results]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+
+    /// People to be served: the report says how many servers they need
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    people: Option<u32>,
+
     /// Folder of stored runs [default: .inferometer/runs]
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
@@ -84,6 +96,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     if args.format == Format::Requests && args.out.is_empty() {
         return requests(&store, &args.subjects);
     }
+    args.check_names()?;
     let subjects = subjects::open(&store, &args.subjects)?;
     if let (true, [only], []) = (args.is_plain(), &subjects.runs[..], &subjects.sheets[..]) {
         for path in &args.out {
@@ -136,6 +149,9 @@ impl ReportArgs {
             && self.slo.is_none()
             && self.price.is_none()
             && self.compare.is_none()
+            && self.gpu.is_none()
+            && self.model.is_none()
+            && self.people.is_none()
     }
 
     fn page(&self, subjects: &Subjects) -> Result<Page, Failure> {
@@ -145,13 +161,16 @@ impl ReportArgs {
         }
         survey.extend(Survey::of_sheets(&subjects.sheets));
         let audit: Option<Audit> =
-            (!subjects.sheets.is_empty()).then(|| audit(&Audited::new(&subjects.sheets)));
+            (!subjects.sheets.is_empty()).then(|| audit(&self.audited(subjects)));
         let question = Question {
             survey: &survey,
             slo: self.target(subjects)?,
             usd_per_hour: self.price,
             compare_by: self.compare.clone(),
             baseline: self.baseline.clone(),
+            gpu: self.gpu.clone(),
+            model: self.model.clone(),
+            people: self.people.map(f64::from),
         };
         let insights = insights(&question);
         let subject = Subject {
@@ -168,6 +187,22 @@ impl ReportArgs {
         };
         let kind = kind.ok_or_else(|| Failure::usage("nothing to report"))?;
         Ok(kind.page(&subject))
+    }
+
+    fn audited<'s>(&self, subjects: &'s Subjects) -> Audited<'s> {
+        Audited::new(&subjects.sheets).measured_with(self.gpu.clone(), self.model.clone())
+    }
+
+    /// A machine or model that nobody knows is told before anything is drawn.
+    fn check_names(&self) -> Result<(), Failure> {
+        let wrong = |error: ifm_roofline::RooflineError| Failure::usage(error.to_string());
+        if let Some(gpu) = &self.gpu {
+            ifm_roofline::Machine::parse(gpu).map_err(wrong)?;
+        }
+        if let Some(model) = &self.model {
+            ifm_roofline::Model::find(model).map_err(wrong)?;
+        }
+        Ok(())
     }
 
     /// The target that was named, else that of the first run, else none.

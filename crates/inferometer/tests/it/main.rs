@@ -16,6 +16,7 @@ mod load;
 mod loads;
 mod probe;
 mod proofs;
+mod reports;
 mod schemas;
 mod store;
 mod support;

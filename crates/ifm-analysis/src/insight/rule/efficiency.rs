@@ -3,8 +3,8 @@
 use super::{told_by, user_speed_curves};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::level::Load;
-use crate::survey::Curve;
-use ifm_core::sheet::PartKind;
+use crate::survey::{Curve, Pool, Pooled, Reading};
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "efficiency",
@@ -12,34 +12,52 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
-/// Efficiency of each measured point: speed for one of N over speed for one alone. Absent without
-/// a point of one user.
-pub fn efficiencies(curve: &Curve) -> Option<Vec<(f64, f64)>> {
+/// Efficiency against the number of users: as it is stated, else speed for one of N over speed for
+/// one alone. Curves without a measurement of one user have none.
+pub fn efficiency_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
+    let speeds = user_speed_curves(pool, by);
+    let names: Vec<&str> = by.iter().map(String::as_str).collect();
+    pool.curves_against(&names, |cell| {
+        let Load::Users(users) = cell.load()? else { return None };
+        let stated = || cell.central(&Quantity::Efficiency);
+        Some((f64::from(users), computed(&speeds, cell).or_else(stated)?))
+    })
+}
+
+fn computed(speeds: &[Curve], cell: &Pooled) -> Option<Reading> {
+    let is_same = |other: &Pooled| match (other.first(), cell.first()) {
+        (Some(a), Some(b)) => std::ptr::eq(a, b),
+        _ => false,
+    };
+    let (curve, here) = speeds.iter().find_map(|curve| {
+        let point = curve.points.iter().find(|point| is_same(&point.cell))?;
+        Some((curve, &point.reading))
+    })?;
     let is_users =
-        |point: &crate::survey::CurvePoint| matches!(point.cell.load(), Some(Load::Users(_)));
-    if !curve.points.iter().all(is_users) {
-        return None;
-    }
-    let alone = curve.at(1.0)?.reading.value;
-    let share = |point: &crate::survey::CurvePoint| (point.at, point.reading.value / alone);
-    Some(curve.points.iter().map(share).collect())
+        |point: &&crate::survey::CurvePoint| matches!(point.cell.load(), Some(Load::Users(1)));
+    let alone = curve.points.iter().find(is_users)?.reading.value;
+    let share = |value: f64| value / alone;
+    (alone > 0.0).then(|| Reading {
+        low: here.low.map(share),
+        high: here.high.map(share),
+        n: here.n,
+        is_enough: here.is_enough,
+        ..Reading::new(Quantity::Efficiency, Statistic::Value, share(here.value))
+    })
 }
 
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
-    let curves = user_speed_curves(&pool, &told_by(question));
     let band = &Bands::get().efficiency;
     let mut found = Vec::new();
-    for curve in &curves {
-        let Some(shares) = efficiencies(curve) else { continue };
-        let Some((at, share)) = shares.last().copied().filter(|(at, _)| *at > 1.0) else {
-            continue;
-        };
+    for curve in efficiency_curves(&pool, &told_by(question)) {
+        let Some(last) = curve.points.last().filter(|last| last.at > 1.0) else { continue };
+        let share = last.reading.value;
         let tone = if band.is_poor(share) { Tone::Warn } else { Tone::Note };
         let name = curve.name();
         let sentence =
             Sentence::new(if name.is_empty() { "At ".to_owned() } else { format!("{name}: at ") })
-                .number(at, Meant::Load)
+                .number(last.at, Meant::Load)
                 .text(" users each gets ")
                 .number(share, Meant::Share)
                 .text(format!(" of the speed of a single one ({}).", band.word(share)));

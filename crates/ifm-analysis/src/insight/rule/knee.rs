@@ -2,6 +2,7 @@
 
 use super::{curves, told_by};
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::{Curve, CurvePoint};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
 /// Output has to grow by this share of what the load grows by, or the step is past the knee.
@@ -13,6 +14,23 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
+/// The load from which on more of it hardly brings more; absent where output grows to the end.
+pub fn knee_at(output: &Curve) -> Option<f64> {
+    past(output).map(|(low, ..)| low.at)
+}
+
+/// The first step that brings too little, and what it brings.
+fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<(&'c CurvePoint<'a>, &'c CurvePoint<'a>, f64)> {
+    curve.points.windows(2).find_map(|pair| match pair {
+        [low, high] if low.at > 0.0 && low.reading.value > 0.0 => {
+            let load = high.at / low.at - 1.0;
+            let gain = high.reading.value / low.reading.value - 1.0;
+            (gain < GAIN_MIN * load).then_some((low, high, gain))
+        }
+        _ => None,
+    })
+}
+
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let by = told_by(question);
@@ -21,15 +39,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let center = [Statistic::Median, Statistic::Mean, Statistic::Value];
     let mut found = Vec::new();
     for curve in &output {
-        let past = curve.points.windows(2).find_map(|pair| match pair {
-            [low, high] if low.at > 0.0 && low.reading.value > 0.0 => {
-                let load = high.at / low.at - 1.0;
-                let gain = high.reading.value / low.reading.value - 1.0;
-                (gain < GAIN_MIN * load).then_some((low, high, gain))
-            }
-            _ => None,
-        });
-        let Some((low, high, gain)) = past else { continue };
+        let Some((low, high, gain)) = past(curve) else { continue };
         let name = curve.name();
         let mut sentence = Sentence::new(if name.is_empty() {
             "Output hardly grows beyond ".to_owned()

@@ -5,6 +5,9 @@ mod details;
 mod method;
 mod several;
 
+pub(super) use several::points;
+
+use super::answers::Answers;
 use super::{Kind, Subject};
 use crate::format::{ABSENT, number, percent, plain};
 use crate::model::{ReportModel, load, load_words};
@@ -12,12 +15,13 @@ use crate::page::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table
 use crate::words::{self, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
-use ifm_analysis::answer::{Answers, UsersState};
+use ifm_analysis::answer::{Answers as RunAnswers, UsersState};
 use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
 use ifm_analysis::survey::Survey;
 use ifm_analysis::warning::CheckState;
+use ifm_core::sheet::PartKind;
 
 /// Sentences of the summary, at most.
 const REMARKS_MAX: usize = 5;
@@ -32,13 +36,20 @@ pub(super) const KIND: Kind = Kind {
 /// The page of whatever was measured: of the one run there is, or of all points.
 fn page(subject: &Subject) -> Page {
     match (subject.runs, subject.sheets) {
-        ([only], []) => run(only),
+        ([only], []) => asked(only, &subject.question),
         _ => several::page(subject),
     }
 }
 
-/// The page of a run.
+/// The page of a run, held against its own target.
 pub(crate) fn run(model: &ReportModel) -> Page {
+    let survey = Survey::of_run(&model.manifest, &model.summary);
+    let slo = model.manifest.spec.slo.clone();
+    asked(model, &Question { slo, ..Question::new(&survey) })
+}
+
+/// The page of a run of which something was asked.
+fn asked(model: &ReportModel, question: &Question) -> Page {
     let manifest = &model.manifest;
     let title = model.title();
     let mut facts: Vec<String> = title.iter().skip(1).cloned().collect();
@@ -48,11 +59,13 @@ pub(crate) fn run(model: &ReportModel) -> Page {
     facts.extend(
         manifest.tags.iter().map(|(name, value)| format!("{} {}", plain(name), plain(value))),
     );
-    let survey = Survey::of_run(manifest, &model.summary);
-    let question = Question { slo: manifest.spec.slo.clone(), ..Question::new(&survey) };
-    let insights = insights(&question);
+    let insights = insights(question);
+    let pool = question.survey.pool(PartKind::Serving);
+    let answers = Answers::new(question, &pool, &[]);
     let mut sections =
         vec![charts(model, &insights), Section::new("Levels", vec![Block::Table(levels(model))])];
+    sections.extend(answers.capacity(&insights));
+    sections.extend(answers.cost(&insights));
     sections.extend(turns(model));
     sections.push(details::latencies(model));
     sections.push(details::requests(model));
@@ -65,7 +78,7 @@ pub(crate) fn run(model: &ReportModel) -> Page {
         facts,
         conditions: model.conditions(),
         banners: banners(model),
-        tiles: model.summary.answers.as_ref().map(|all| tiles(model, all)).unwrap_or_default(),
+        tiles: first_tiles(model, question, &answers),
         trust: Some(trust(model)),
         remarks: insights.iter().take(REMARKS_MAX).map(Remark::of).collect(),
         sections,
@@ -97,7 +110,16 @@ fn banners(model: &ReportModel) -> Vec<String> {
     banners
 }
 
-fn tiles(model: &ReportModel, answers: &Answers) -> Vec<Tile> {
+/// The answers of the run; about another target than its own, that answer first.
+fn first_tiles(model: &ReportModel, question: &Question, about: &Answers) -> Vec<Tile> {
+    let own = model.summary.answers.as_ref().map(|all| tiles(model, all)).unwrap_or_default();
+    if question.slo == model.manifest.spec.slo || own.is_empty() {
+        return own;
+    }
+    about.tile().into_iter().chain(own.into_iter().skip(1)).collect()
+}
+
+fn tiles(model: &ReportModel, answers: &RunAnswers) -> Vec<Tile> {
     let tone = |index: usize| match (index, answers.users.load, answers.users.state) {
         (0, Some(_), _) if answers.users.is_sure => Some(Tone::Good),
         (0, Some(_), _) => Some(Tone::Warn),
@@ -123,6 +145,43 @@ pub(crate) fn tone(severity: Severity) -> Tone {
         Severity::Note => Tone::Note,
         Severity::Caution => Tone::Warn,
         Severity::Invalid => Tone::Bad,
+    }
+}
+
+/// The checks of several runs; absent without a run.
+pub(super) fn trust_of(models: &[ReportModel]) -> Option<Trust> {
+    match models {
+        [] => None,
+        [only] => Some(trust(only)),
+        several => {
+            let mut all = Trust::default();
+            let (mut made, mut cautions, mut invalid) = (0, 0, 0);
+            for model in several {
+                let trusted = trust(model);
+                let name = plain(model.manifest.name.as_deref().unwrap_or(&model.manifest.run_id));
+                let named = |text: String| format!("{name}: {text}");
+                all.loud.extend(trusted.loud.into_iter().map(|(tone, text)| (tone, named(text))));
+                all.all.extend(
+                    trusted
+                        .all
+                        .into_iter()
+                        .map(|check| Check { title: named(check.title), ..check }),
+                );
+                for check in &model.summary.checks {
+                    made += u32::from(check.state() != CheckState::NotApplicable);
+                    cautions += u32::from(check.state() == CheckState::Caution);
+                    invalid += u32::from(check.state() == CheckState::Invalid);
+                }
+            }
+            all.line =
+                format!("{} runs, {made} checks: {} ✓", several.len(), made - cautions - invalid);
+            for (count, sign) in [(cautions, '⚠'), (invalid, '✗')] {
+                if count > 0 {
+                    all.line.push_str(&format!(" {count} {sign}"));
+                }
+            }
+            Some(all)
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Several runs, or documents of other tools: their curves side by side, and every point.
 
 use super::super::Subject;
+use super::super::answers::Answers;
 use super::super::common::{
     LINES_MAX, about, ends, lines, load_axis, sources, summary, trust, value_axis,
 };
@@ -31,6 +32,9 @@ pub(super) fn page(subject: &Subject) -> Page {
     if !figures.is_empty() {
         sections.push(Section::new("Against the load", vec![Block::Figures(figures)]));
     }
+    let answers = Answers::new(&subject.question, &pool, &by);
+    sections.extend(answers.capacity(subject.insights));
+    sections.extend(answers.cost(subject.insights));
     sections.push(Section::new("Points", vec![Block::Table(points(&pool, &by))]));
     Page {
         kind: "sweep",
@@ -41,8 +45,8 @@ pub(super) fn page(subject: &Subject) -> Page {
             pool.cells.iter().map(|cell| cell.points.len()).sum::<usize>(),
             pool.cells.len()
         )],
-        tiles: tiles(&pool, &by),
-        trust: subject.audit.map(trust),
+        tiles: answers.tile().into_iter().chain(tiles(&pool, &by)).collect(),
+        trust: super::trust_of(subject.runs).or_else(|| subject.audit.map(trust)),
         remarks: summary(subject.insights),
         sections,
         ..Page::default()
@@ -191,7 +195,8 @@ fn chart(subject: &Subject, shown: &Shown, curves: &[Curve], index: usize) -> Ch
     }
 }
 
-fn points(pool: &Pool, by: &[String]) -> Table {
+/// Every point.
+pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     let mut heads: Vec<Head> = by.iter().map(|name| Head::text(name.replace('_', " "))).collect();
     let measures: [(&str, Quantity, &[Statistic], Meant); 8] = [
         ("req/s", Quantity::RequestRate, &[Statistic::Value, Statistic::Mean], Meant::Plain),

@@ -1,0 +1,73 @@
+//! How many users fit inside the target, and what stops the next.
+
+use super::told_by;
+use crate::answer::UsersState;
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::{Fitting, Miss, name_of};
+use ifm_core::sheet::PartKind;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "capacity",
+    title: "the largest measured load inside the target, the next one, and which limit stops it",
+    look,
+};
+
+fn look(question: &Question) -> Vec<Insight> {
+    if question.slo.terms.is_empty() {
+        return Vec::new();
+    }
+    let pool = question.survey.pool(PartKind::Serving);
+    let by = told_by(question);
+    let names: Vec<&str> = by.iter().map(String::as_str).collect();
+    pool.fittings(&names, &question.slo).iter().filter_map(insight).collect()
+}
+
+fn insight(fitting: &Fitting) -> Option<Insight> {
+    let name = name_of(&fitting.of);
+    let mut head = Sentence::new(if name.is_empty() {
+        "Inside ".to_owned()
+    } else {
+        format!("{name}: inside ")
+    });
+    for (index, term) in fitting.slo.terms.iter().enumerate() {
+        let and = if index == 0 { "" } else { " and " };
+        let metric = term.metric.to_ascii_uppercase();
+        head = head
+            .text(format!("{and}{metric} p{} ≤ ", term.percentile))
+            .number(term.limit_ms, Meant::Ms);
+    }
+    let load = fitting.load().map(crate::level::Load::value);
+    let (tone, mut sentence) = match (fitting.state, load) {
+        (UsersState::Found, Some(load)) => {
+            (Tone::Note, head.text(" up to ").number(load, Meant::Load))
+        }
+        (UsersState::AtLeast, Some(load)) => {
+            (Tone::Good, head.text(" at every load, the highest being ").number(load, Meant::Load))
+        }
+        (UsersState::None, _) => (Tone::Bad, head.text(" at no load")),
+        _ => return None,
+    };
+    if let Some((cell, misses)) = &fitting.next {
+        let at = cell.load()?.value();
+        sentence = sentence.text("; ").number(at, Meant::Load).text(" fails");
+        for (index, miss) in misses.iter().enumerate() {
+            sentence = sentence.text(if index == 0 { ": " } else { ", " });
+            sentence = match miss {
+                Miss::Term(term, Some(ms)) => sentence
+                    .text(format!("{} p{} ", term.metric.to_ascii_uppercase(), term.percentile))
+                    .number(*ms, Meant::Ms),
+                Miss::Term(term, None) => {
+                    sentence.text(format!("{} is not known", term.metric.to_ascii_uppercase()))
+                }
+                Miss::Errors(share) => {
+                    sentence.number(*share, Meant::Share).text(" of the requests failed")
+                }
+            };
+        }
+    }
+    if !fitting.is_sure {
+        sentence = sentence.text(" (not settled: too few requests to be sure)");
+    }
+    let insight = Insight::new(RULE.id, Topic::Capacity, tone, sentence.text("."));
+    Some(insight.weighing(load.unwrap_or(0.0)))
+}

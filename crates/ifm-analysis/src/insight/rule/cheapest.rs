@@ -1,0 +1,44 @@
+//! At which load inside the target a token costs least.
+
+use super::told_by;
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::{Pooled, name_of};
+use ifm_core::sheet::PartKind;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "cheapest",
+    title: "the lowest price of a million output tokens inside the target, or at all",
+    look,
+};
+
+fn look(question: &Question) -> Vec<Insight> {
+    let Some(price) = question.usd_per_hour else { return Vec::new() };
+    let pool = question.survey.pool(PartKind::Serving);
+    let by = told_by(question);
+    let names: Vec<&str> = by.iter().map(String::as_str).collect();
+    let has_target = !question.slo.terms.is_empty();
+    let mut found = Vec::new();
+    for fitting in pool.fittings(&names, &question.slo) {
+        let most = fitting.load().map(crate::level::Load::value);
+        let is_inside = |cell: &&Pooled| {
+            let here = cell.load().map(crate::level::Load::value);
+            names.iter().all(|name| cell.factor(name).as_deref() == fitting.of.get(name))
+                && (!has_target || here.zip(most).is_some_and(|(here, most)| here <= most))
+        };
+        let cost = |cell: &'_ Pooled| cell.output_yield(Some(price))?.usd_per_million;
+        let costs =
+            pool.cells.iter().filter(is_inside).filter_map(|cell| Some((cost(cell)?, cell)));
+        let Some((usd, cell)) = costs.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
+        let Some(load) = cell.load() else { continue };
+        let name = name_of(&fitting.of);
+        let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let place = if has_target { "inside the target " } else { "" };
+        let sentence = Sentence::new(format!("{head}cheapest {place}at "))
+            .number(load.value(), Meant::Load)
+            .text(": ")
+            .number(usd, Meant::Usd)
+            .text(" for a million output tokens.");
+        found.push(Insight::new(RULE.id, Topic::Cost, Tone::Note, sentence));
+    }
+    found
+}

@@ -1,0 +1,67 @@
+//! What a long context costs against a short one.
+
+use super::speed_spread::shared_load;
+use super::{told_by, user_speed_curves};
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::Curve;
+use ifm_core::sheet::PartKind;
+
+/// A ratio up to here is no loss worth a sentence.
+const RATIO_MIN: f64 = 1.1;
+/// Where the loss among many is this many times that of one alone it comes from sharing.
+const SHARING_MIN: f64 = 2.0;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "context_penalty",
+    title: "how much slower the longest context is than the shortest, among many users and alone",
+    look,
+};
+
+/// The curves of the shortest and the longest prompt; absent with fewer than two lengths.
+pub(super) fn extremes<'c, 'a>(curves: &'c [Curve<'a>]) -> Option<[(&'c Curve<'a>, f64); 2]> {
+    let known = || curves.iter().filter_map(|curve| Some((curve, curve.input_tokens()?)));
+    let short = known().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let long = known().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (long.1 > short.1).then_some([short, long])
+}
+
+fn look(question: &Question) -> Vec<Insight> {
+    let pool = question.survey.pool(PartKind::Serving);
+    let curves = user_speed_curves(&pool, &told_by(question));
+    let Some([(short, short_tokens), (long, long_tokens)]) = extremes(&curves) else {
+        return Vec::new();
+    };
+    let pair = [short.clone(), long.clone()];
+    let ratio = |at: f64| {
+        let (short, long) = (short.at(at)?.reading.value, long.at(at)?.reading.value);
+        (long > 0.0).then_some(short / long)
+    };
+    let Some((high, loss)) = shared_load(&pair, |a, b| a > b).and_then(|at| Some((at, ratio(at)?)))
+    else {
+        return Vec::new();
+    };
+    if loss < RATIO_MIN {
+        return Vec::new();
+    }
+    let mut sentence = Sentence::new("")
+        .number(long_tokens, Meant::Count)
+        .text(" tokens of context cost ")
+        .number(loss, Meant::Times)
+        .text(" speed against ")
+        .number(short_tokens, Meant::Count)
+        .text(" at ")
+        .number(high, Meant::Load);
+    let low = shared_load(&pair, |a, b| a < b).filter(|low| *low < high);
+    if let Some((low, alone)) = low.and_then(|at| Some((at, ratio(at)?))) {
+        sentence = sentence
+            .text("; at ")
+            .number(low, Meant::Load)
+            .text(" it is ")
+            .number(alone, Meant::Times);
+        if loss - 1.0 >= SHARING_MIN * (alone - 1.0).max(0.0) {
+            sentence = sentence.text(": the loss comes from sharing, not from length alone");
+        }
+    }
+    let insight = Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, sentence.text("."));
+    vec![insight.weighing(loss - 1.0)]
+}

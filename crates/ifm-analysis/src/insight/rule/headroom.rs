@@ -1,0 +1,58 @@
+//! How near decoding comes to what the machine can do at most.
+
+use super::{told_by, user_speed_curves};
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::level::Load;
+use crate::roof;
+use crate::survey::{CurvePoint, Pooled};
+use ifm_core::sheet::{PartKind, key};
+use ifm_roofline::{Bound, Setup};
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "headroom",
+    title: "decode speed as a share of the limit of machine and model, at the lowest load",
+    look,
+};
+
+/// What runs where a measurement was made: as the user names it, else as the measurement does.
+pub fn setup_of(question: &Question, cell: &Pooled) -> Option<Setup> {
+    let named = (question.gpu.as_deref(), question.model.as_deref());
+    roof::setup(named, cell.setting()?, None, None).map(|known| known.setup)
+}
+
+/// The shortest step that gives each of the users there a token, at the mean length of their
+/// contexts: prompt and half the answer. Absent where machine or model is not known.
+pub fn step_limit(question: &Question, cell: &Pooled) -> Option<Bound> {
+    let Load::Users(users) = cell.load()? else { return None };
+    let number = |name: &str| cell.setting()?.number(name).filter(|number| *number >= 1.0);
+    let context =
+        number(key::INPUT_TOKENS).unwrap_or(1.0) + number(key::OUTPUT_TOKENS).unwrap_or(0.0) / 2.0;
+    Some(setup_of(question, cell)?.decode(f64::from(users), context))
+}
+
+fn look(question: &Question) -> Vec<Insight> {
+    let pool = question.survey.pool(PartKind::Serving);
+    let curves = user_speed_curves(&pool, &told_by(question));
+    let lowest = curves.iter().filter_map(|curve| Some((curve.name(), curve.points.first()?)));
+    lowest.filter_map(|(name, point)| insight(question, &name, point)).collect()
+}
+
+fn insight(question: &Question, name: &str, point: &CurvePoint) -> Option<Insight> {
+    let bound = step_limit(question, &point.cell)?;
+    let limit = bound.strict.seconds.recip();
+    let share = point.reading.value / limit;
+    let binds = bound.strict.binds.label();
+    let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    let tone = if share > 1.0 { Tone::Bad } else { Tone::Note };
+    let end = if share > 1.0 { "; more than all cannot be: an input is wrong." } else { "." };
+    let sentence = Sentence::new(format!("{head}decode reaches "))
+        .number(share, Meant::Share)
+        .text(format!(" of the {binds} limit at "))
+        .number(point.at, Meant::Load)
+        .text(": ")
+        .number(point.reading.value, Meant::TokPerS)
+        .text(" of at most ")
+        .number(limit, Meant::TokPerS)
+        .text(end);
+    Some(Insight::new(RULE.id, Topic::DecodeSpeed, tone, sentence))
+}

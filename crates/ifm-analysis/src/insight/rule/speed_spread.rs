@@ -1,0 +1,53 @@
+//! How far apart the scenarios are at the highest load that they share.
+
+use super::{told_by, user_speed_curves};
+use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::Curve;
+use ifm_core::sheet::PartKind;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "speed_spread",
+    title: "how far the speeds for one user lie apart at the highest load that several curves share",
+    look,
+};
+
+/// The highest load at which at least two curves have a point.
+pub(super) fn shared_load(curves: &[Curve], is_better: impl Fn(f64, f64) -> bool) -> Option<f64> {
+    let mut best: Option<f64> = None;
+    for point in curves.iter().flat_map(|curve| &curve.points) {
+        let is_shared = curves.iter().filter(|curve| curve.at(point.at).is_some()).count() > 1;
+        if is_shared && best.is_none_or(|best| is_better(point.at, best)) {
+            best = Some(point.at);
+        }
+    }
+    best
+}
+
+fn look(question: &Question) -> Vec<Insight> {
+    let pool = question.survey.pool(PartKind::Serving);
+    let curves = user_speed_curves(&pool, &told_by(question));
+    let Some(at) = shared_load(&curves, |a, b| a > b) else { return Vec::new() };
+    let here: Vec<(String, f64)> = curves
+        .iter()
+        .filter_map(|curve| Some((curve.name(), curve.at(at)?.reading.value)))
+        .collect();
+    let best = here.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    let worst = here.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
+    if worst.1 <= 0.0 || best.1 <= worst.1 {
+        return Vec::new();
+    }
+    let ratio = best.1 / worst.1;
+    let band = &Bands::get().speed_spread;
+    let tone = if band.is_poor(ratio) { Tone::Warn } else { Tone::Note };
+    let sentence = Sentence::new("At ")
+        .number(at, Meant::Load)
+        .text(" the speed for one user runs from ")
+        .number(best.1, Meant::TokPerS)
+        .text(format!(" ({}) to ", best.0))
+        .number(worst.1, Meant::TokPerS)
+        .text(format!(" ({}): ", worst.0))
+        .number(ratio, Meant::Times)
+        .text(format!(", a {} band.", band.word(ratio)));
+    vec![Insight::new(RULE.id, Topic::Range, tone, sentence).weighing(ratio - 1.0)]
+}

@@ -1,0 +1,294 @@
+//! How much load fits inside a latency target, from the points of a survey.
+//!
+//! The answer is a measured load, the largest one that is inside while every lower one is: nothing
+//! is interpolated. A run of ours and a document of another tool are judged by the same rule. Not
+//! here: which target is asked about, and how the answer is written.
+
+use super::{Pool, Pooled, Reading};
+use crate::answer::UsersState;
+use crate::level::{GapLabel, Load};
+use crate::slo::{ERROR_RATE_MAX, VerdictState};
+use ifm_core::sheet::{Factors, Quantity, Statistic};
+use ifm_core::spec::{SloSpec, SloTerm};
+
+/// Name of the times to first token that count from when a request was due.
+pub(super) const TTFT_FROM_DUE: &str = "TTFT from due";
+/// Name of the end-to-end times that count from when a request was due.
+pub(super) const E2E_FROM_DUE: &str = "E2E from due";
+
+/// Why a load does not fit.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Miss {
+    /// A term that does not hold, with its value in ms; without one it cannot be judged.
+    Term(SloTerm, Option<f64>),
+    /// This share of the requests failed.
+    Errors(f64),
+}
+
+/// What fits of one curve inside one target.
+#[derive(Debug, Clone)]
+pub struct Fitting<'a> {
+    /// What sets the curve apart.
+    pub of: Factors,
+    /// The target.
+    pub slo: SloSpec,
+    /// What is known.
+    pub state: UsersState,
+    /// The largest load that fits.
+    pub fits: Option<Pooled<'a>>,
+    /// The lowest one that does not, and why.
+    pub next: Option<(Pooled<'a>, Vec<Miss>)>,
+    /// Loads above that one that are inside all the same.
+    pub inside_above: Vec<Load>,
+    /// Whether both are judged on enough requests.
+    pub is_sure: bool,
+    /// The measurement at the lowest load.
+    pub lowest: Option<Pooled<'a>>,
+}
+
+impl Fitting<'_> {
+    /// The load that fits.
+    pub fn load(&self) -> Option<Load> {
+        self.fits.as_ref()?.load()
+    }
+
+    /// People who each wait `think_s` seconds between answer and next request, for whom this load
+    /// is enough: by Little's law each of them is busy for the share E2E / (E2E + think) of the
+    /// time. Absent without a load or a time per request.
+    pub fn people(&self, think_s: f64) -> Option<f64> {
+        let cell = self.fits.as_ref()?;
+        let e2e_s = [Statistic::Mean, Statistic::Median, Statistic::Value]
+            .into_iter()
+            .find_map(|statistic| cell.reading(&Quantity::E2e, statistic))
+            .filter(|e2e| e2e.value > 0.0)?
+            .value
+            / 1e3;
+        Some(match cell.load()? {
+            Load::Users(users) => f64::from(users) * (e2e_s + think_s) / e2e_s,
+            Load::ReqPerS(rate) => rate * (e2e_s + think_s),
+        })
+    }
+}
+
+/// Copies of the server for so many people, if each copy is to be loaded with no more than
+/// 1 - `spare` of its capacity.
+pub fn replicas(people: f64, capacity: f64, spare: f64) -> Option<u64> {
+    let each = capacity * (1.0 - spare);
+    (each > 0.0 && people > 0.0).then(|| (people / each).ceil() as u64)
+}
+
+/// A measurement against a target.
+fn judge(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
+    let mut misses = Vec::new();
+    let mut is_unknown = slo.terms.is_empty();
+    let (mut sure_fail, mut sure_pass) = (false, true);
+    for term in &slo.terms {
+        let (state, is_sure, value) = judge_term(cell, term);
+        match state {
+            VerdictState::Pass => sure_pass &= is_sure,
+            VerdictState::Fail => {
+                sure_fail |= is_sure;
+                misses.push(Miss::Term(term.clone(), value));
+            }
+            VerdictState::Unknown => is_unknown = true,
+        }
+    }
+    if let Some(share) = error_share(cell).filter(|share| *share > ERROR_RATE_MAX) {
+        sure_fail = true;
+        misses.push(Miss::Errors(share));
+    }
+    match (misses.is_empty(), is_unknown) {
+        (false, _) => (VerdictState::Fail, sure_fail, misses),
+        (true, true) => {
+            let unknown = |term: &&SloTerm| judge_term(cell, term).0 == VerdictState::Unknown;
+            let terms = slo.terms.iter().filter(unknown);
+            let misses = terms.map(|term| Miss::Term(term.clone(), None)).collect();
+            (VerdictState::Unknown, false, misses)
+        }
+        (true, false) => (VerdictState::Pass, sure_pass, misses),
+    }
+}
+
+fn error_share(cell: &Pooled) -> Option<f64> {
+    let value = |quantity| Some(cell.reading(&quantity, Statistic::Value)?.value);
+    value(Quantity::ErrorRate).or_else(|| {
+        let (ok, failed) = (value(Quantity::RequestsOk)?, value(Quantity::RequestsFailed)?);
+        (ok + failed > 0.0).then(|| failed / (ok + failed))
+    })
+}
+
+/// Where the percentile itself is not told a lower one beyond the limit, or a higher one within,
+/// decides as well.
+fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>) {
+    let quantities = quantities(&term.metric);
+    let find = |statistic| quantities.iter().find_map(|quantity| cell.reading(quantity, statistic));
+    if let Some(reading) = find(Statistic::percentile(term.percentile)) {
+        let holds = reading.value <= term.limit_ms;
+        let state = if holds { VerdictState::Pass } else { VerdictState::Fail };
+        return (state, is_sure(&reading, term.limit_ms), Some(reading.value));
+    }
+    for p in [50.0, 75.0, 90.0, 95.0, 99.0].into_iter().filter(|p| *p < term.percentile) {
+        if let Some(low) = find(Statistic::percentile(p)).filter(|low| low.value > term.limit_ms) {
+            return (VerdictState::Fail, is_sure(&low, term.limit_ms), Some(low.value));
+        }
+    }
+    let above = [95.0, 99.0, 99.9].into_iter().filter(|p| *p > term.percentile);
+    let above = above.map(Statistic::percentile).chain([Statistic::Max]);
+    match above.filter_map(find).find(|high| high.value <= term.limit_ms) {
+        Some(high) => (VerdictState::Pass, is_sure(&high, term.limit_ms), Some(high.value)),
+        None => (VerdictState::Unknown, false, None),
+    }
+}
+
+fn is_sure(reading: &Reading, limit: f64) -> bool {
+    match (reading.low, reading.high) {
+        (None, None) => reading.is_enough,
+        (_, high) if reading.value <= limit => high.is_some_and(|high| high <= limit),
+        (low, _) => low.is_some_and(|low| low > limit),
+    }
+}
+
+/// The readings that a metric of a target is about, the most fitting first.
+fn quantities(metric: &str) -> Vec<Quantity> {
+    let other = |name: &str| Quantity::Other(name.to_owned());
+    match metric {
+        "ttft" => vec![other(TTFT_FROM_DUE), Quantity::Ttft],
+        "ttfat" => vec![Quantity::Ttfot],
+        "itl" => vec![Quantity::Itl, other(GapLabel::InterEvent.long())],
+        "tpot" => vec![Quantity::Tpot],
+        "e2e" => vec![other(E2E_FROM_DUE), Quantity::E2e],
+        _ => Vec::new(),
+    }
+}
+
+impl<'a> Pool<'a> {
+    /// What fits of each curve, told apart by these factors. Users and rates cannot be ordered:
+    /// where both were measured, rates are the answer.
+    pub fn fittings(&self, by: &[&str], slo: &SloSpec) -> Vec<Fitting<'a>> {
+        let curves = self.curves_against(by, |cell| {
+            let at = cell.load()?.value();
+            Some((at, Reading::new(Quantity::Other("load".to_owned()), Statistic::Value, at)))
+        });
+        let fitting = |curve: super::Curve<'a>| {
+            let mut cells: Vec<Pooled> = curve.points.into_iter().map(|at| at.cell).collect();
+            let is_rate = |cell: &Pooled| matches!(cell.load(), Some(Load::ReqPerS(_)));
+            if cells.iter().any(is_rate) {
+                cells.retain(is_rate);
+            }
+            fitting(curve.of, cells, slo)
+        };
+        curves.into_iter().map(fitting).collect()
+    }
+}
+
+fn fitting<'a>(of: Factors, cells: Vec<Pooled<'a>>, slo: &SloSpec) -> Fitting<'a> {
+    let value = |cell: &Pooled| cell.load().map_or(0.0, Load::value);
+    let judged: Vec<_> = cells.into_iter().map(|cell| (judge(&cell, slo), cell)).collect();
+    let worse = judged.iter().find(|((state, ..), _)| *state != VerdictState::Pass);
+    let fits = judged
+        .iter()
+        .take_while(|((state, ..), cell)| {
+            *state == VerdictState::Pass
+                && worse.is_none_or(|(_, worse)| value(cell) < value(worse))
+        })
+        .last();
+    let state = match (fits, worse) {
+        (Some(_), Some(_)) => UsersState::Found,
+        (Some(_), None) => UsersState::AtLeast,
+        (None, Some(((VerdictState::Fail, ..), _))) => UsersState::None,
+        (None, _) => UsersState::Unknown,
+    };
+    let inside_above = worse.map_or_else(Vec::new, |(_, worse)| {
+        let is_above = |((state, ..), cell): &&((VerdictState, bool, Vec<Miss>), Pooled)| {
+            *state == VerdictState::Pass && value(cell) > value(worse)
+        };
+        judged.iter().filter(is_above).filter_map(|(_, cell)| cell.load()).collect()
+    });
+    Fitting {
+        of,
+        slo: slo.clone(),
+        state,
+        inside_above,
+        is_sure: state != UsersState::Unknown
+            && [fits, worse].into_iter().flatten().all(|((_, is_sure, _), _)| *is_sure),
+        fits: fits.map(|(_, cell)| cell.clone()),
+        next: worse.map(|((.., misses), cell)| (cell.clone(), misses.clone())),
+        lowest: judged.first().map(|(_, cell)| cell.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::pool::tests::point;
+    use super::super::{Point, Survey};
+    use super::*;
+    use crate::slo;
+    use crate::testing::{closed_loop, run};
+    use ifm_core::sheet::PartKind;
+
+    fn level(users: u32, readings: &[(Quantity, Statistic, f64)]) -> Point {
+        let reading = |(quantity, statistic, value): &(Quantity, Statistic, f64)| {
+            Reading::new(quantity.clone(), *statistic, *value)
+        };
+        Point {
+            kind: PartKind::Serving,
+            readings: readings.iter().map(reading).collect(),
+            ..point(users, 1, 0.0)
+        }
+    }
+
+    /// Levels of a published sweep: P99 ITL 32.1 and 67.2 ms, P99 TTFT 300 ms at 128 and 256 users.
+    #[test]
+    fn the_largest_load_inside_and_what_stops_the_next() {
+        let p99 = Statistic::Percentile(99.0);
+        let levels = [(64, 30.0), (128, 32.1), (256, 67.2)];
+        let points = levels.map(|(users, itl)| {
+            level(users, &[(Quantity::Itl, p99, itl), (Quantity::Ttft, p99, 300.0)])
+        });
+        let survey = Survey { origins: Vec::new(), points: points.to_vec() };
+        let pool = survey.pool(PartKind::Serving);
+        let target = slo::parse("chat").expect("a preset");
+        let [fitting] = pool.fittings(&[], &target).try_into().expect("one curve");
+        assert_eq!((fitting.state, fitting.load()), (UsersState::Found, Some(Load::Users(128))));
+        let (next, misses) = fitting.next.as_ref().expect("256 fails");
+        assert_eq!(next.load(), Some(Load::Users(256)));
+        assert!(
+            matches!(misses.as_slice(), [Miss::Term(term, Some(67.2))] if term.metric == "itl")
+        );
+        assert_eq!(fitting.people(10.0), None, "nobody knows how long a request takes");
+    }
+
+    #[test]
+    fn other_percentiles_decide_where_they_can() {
+        let target = slo::parse("itl:p99<50ms").expect("a target");
+        for (statistic, value, expect) in [
+            (Statistic::Median, 51.0, UsersState::None),
+            (Statistic::Median, 49.0, UsersState::Unknown),
+            (Statistic::Mean, 60.0, UsersState::Unknown),
+            (Statistic::Max, 49.0, UsersState::AtLeast),
+        ] {
+            let points = vec![level(8, &[(Quantity::Itl, statistic, value)])];
+            let survey = Survey { origins: Vec::new(), points };
+            let fittings = survey.pool(PartKind::Serving).fittings(&[], &target);
+            assert_eq!(fittings[0].state, expect, "{statistic:?} {value}");
+        }
+    }
+
+    #[test]
+    fn people_think_between_requests() {
+        // 2 users, each answer takes 100 + 15 · 10 ms = 0.25 s.
+        let run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
+        let summary = crate::summarize(&run);
+        let survey = Survey::of_run(&run.manifest, &summary);
+        let pool = survey.pool(PartKind::Serving);
+        let [fitting] = pool.fittings(&[], &run.manifest.spec.slo).try_into().expect("one");
+        assert_eq!(fitting.state, UsersState::AtLeast);
+        assert_eq!(fitting.people(0.0), Some(2.0));
+        let people = fitting.people(10.0).expect("a time");
+        assert!((people - 82.0).abs() < 1e-6, "{people}");
+        assert_eq!(replicas(1000.0, people, 0.2), Some(16));
+        assert_eq!(replicas(1000.0, 0.0, 0.2), None);
+        let users = summary.answers.expect("a level").users;
+        assert_eq!((users.state, users.is_sure), (fitting.state, fitting.is_sure));
+    }
+}

@@ -1,0 +1,185 @@
+//! What the sections of the page share: the curves, their names and colours.
+
+use super::super::common::{LINES_MAX, ends, load_axis, point};
+use crate::format::plain;
+use crate::page::{Block, Figure, Section};
+use ifm_analysis::insight::{Insight, Meant, Question, Topic, told_by};
+use ifm_analysis::level::Load;
+use ifm_analysis::survey::{Curve, Pool, Pooled};
+use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Plot, Series, Weight};
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
+
+/// The middle of a population, where it is told, else its mean.
+pub(super) const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
+
+/// What the sections are made of.
+pub(super) struct Data<'q> {
+    /// What is asked.
+    pub question: &'q Question<'q>,
+    /// What the rules say.
+    pub insights: &'q [Insight],
+    /// Measurements of so many users at a time.
+    pub users: Pool<'q>,
+    /// Measurements of so many requests per second.
+    pub rates: Pool<'q>,
+    /// Factors that tell scenarios apart.
+    pub by: Vec<String>,
+    /// Names of the scenarios, the shortest prompts first.
+    pub names: Vec<String>,
+    /// Whether the figures are only stated.
+    pub is_stated: bool,
+}
+
+impl<'q> Data<'q> {
+    /// Of a question's survey.
+    pub fn new(question: &'q Question<'q>, insights: &'q [Insight], is_stated: bool) -> Data<'q> {
+        let pool = question.survey.pool(PartKind::Serving);
+        let by = told_by(question);
+        let of = |wanted: fn(&Pooled) -> bool| Pool {
+            cells: pool.cells.iter().filter(|cell| wanted(cell)).cloned().collect(),
+        };
+        let users = of(|cell| matches!(cell.load(), Some(Load::Users(_))));
+        let rates = of(|cell| matches!(cell.load(), Some(Load::ReqPerS(_))));
+        let keys: Vec<&str> = by.iter().map(String::as_str).collect();
+        let any = |cell: &Pooled<'q>| {
+            let reading = cell.first()?.readings.first()?.clone();
+            Some((cell.load().map_or(0.0, Load::value), reading))
+        };
+        let mut scenarios = pool.curves_against(&keys, any);
+        let length = |curve: &Curve| curve.input_tokens().unwrap_or(f64::INFINITY);
+        scenarios.sort_by(|a, b| length(a).total_cmp(&length(b)));
+        let names = scenarios.iter().map(|curve| plain(&curve.name())).collect();
+        Data { question, insights, users, rates, by, names, is_stated }
+    }
+
+    /// The factors that tell scenarios apart, as the surveys take them.
+    pub fn keys(&self) -> Vec<&str> {
+        self.by.iter().map(String::as_str).collect()
+    }
+
+    /// Curves of a quantity against the users, in the order of the scenarios.
+    pub fn curves(&self, quantity: &Quantity, statistics: &[Statistic]) -> Vec<Curve<'q>> {
+        self.ordered(self.users.curves_against(&self.keys(), |cell| {
+            let reading =
+                statistics.iter().find_map(|statistic| cell.reading(quantity, *statistic))?;
+            Some((cell.load()?.value(), reading))
+        }))
+    }
+
+    /// In the order of the scenarios.
+    pub fn ordered(&self, mut curves: Vec<Curve<'q>>) -> Vec<Curve<'q>> {
+        curves.sort_by_key(|curve| self.position(&plain(&curve.name())));
+        curves
+    }
+
+    fn position(&self, name: &str) -> usize {
+        self.names.iter().position(|known| known == name).unwrap_or(self.names.len())
+    }
+
+    /// A scenario keeps its colour on the whole page.
+    pub fn color(&self, name: &str) -> u8 {
+        u8::try_from(self.position(name) % 8).unwrap_or(0)
+    }
+
+    /// A curve as a line; stated points are not joined.
+    pub fn line(&self, curve: &Curve, how: Meant) -> Series {
+        let name = plain(&curve.name());
+        Series {
+            color: self.color(&name),
+            name,
+            form: if self.is_stated { Form::Dots } else { Form::Line },
+            points: curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect(),
+            ..Series::default()
+        }
+    }
+
+    /// A curve's tail: thin and dashed, in its colour.
+    pub fn tail(&self, curve: &Curve, how: Meant, word: &str) -> Series {
+        let line = self.line(curve, how);
+        Series {
+            name: format!("{} {word}", line.name).trim().to_owned(),
+            dash: Dash::Dashed,
+            weight: Weight::Faint,
+            ..line
+        }
+    }
+
+    /// Insights about these topics.
+    pub fn about(&self, topics: &'static [Topic]) -> impl Iterator<Item = &'q Insight> {
+        self.insights.iter().filter(|insight| topics.contains(&insight.topic))
+    }
+
+    /// Lines against the users, at most six in a chart.
+    pub fn charts(&self, drawn: &Drawn, curves: &[Curve]) -> Vec<Chart> {
+        let chunks = curves.chunks(LINES_MAX).enumerate();
+        chunks
+            .map(|(index, some)| {
+                let series: Vec<Series> =
+                    some.iter().map(|curve| self.line(curve, drawn.how)).collect();
+                drawn.chart(index, load_axis(some), series)
+            })
+            .collect()
+    }
+
+    /// A chapter of charts with sentences under the first; without a chart it says what is missing,
+    /// where the figures are only stated.
+    pub fn section(
+        &self,
+        (heading, intro): (&str, &str),
+        (charts, caption): (Vec<Chart>, &str),
+        topics: &'static [Topic],
+    ) -> Option<Section> {
+        let mut blocks = vec![Block::Prose(intro.to_owned())];
+        if charts.is_empty() {
+            if !self.is_stated {
+                return None;
+            }
+            blocks.push(Block::Prose("The document states no figure for this.".to_owned()));
+            return Some(Section::new(heading, blocks));
+        }
+        let caption = match self.is_stated {
+            true => "The points are what the document states; nothing is drawn between them.",
+            false => caption,
+        };
+        let figure = |(index, chart): (usize, Chart)| {
+            let said = self.about(topics).filter(|_| index == 0);
+            Figure::new(chart, said).captioned(caption)
+        };
+        blocks.push(Block::Figures(charts.into_iter().enumerate().map(figure).collect()));
+        Some(Section::new(heading, blocks))
+    }
+}
+
+/// What a chart of lines shows.
+pub(super) struct Drawn {
+    /// Id in the page.
+    pub id: &'static str,
+    /// Its title, a question.
+    pub title: &'static str,
+    /// How its numbers are meant.
+    pub how: Meant,
+    /// The measured axis, made for all lines.
+    pub y: Axis,
+    /// What the lines are read against.
+    pub guides: Vec<Guide>,
+}
+
+impl Drawn {
+    /// One chart.
+    pub fn chart(&self, index: usize, x: Axis, series: Vec<Series>) -> Chart {
+        let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
+        Chart {
+            id: format!("{}{number}", self.id),
+            title: self.title.to_owned(),
+            description: ends(&series, "users"),
+            plot: Plot::Cartesian(Cartesian {
+                x,
+                y: self.y.clone(),
+                series,
+                guides: self.guides.clone(),
+                has_switch: true,
+                ..Cartesian::default()
+            }),
+        }
+    }
+}

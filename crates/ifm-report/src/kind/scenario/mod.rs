@@ -1,0 +1,343 @@
+//! A narrative of one server over several use cases: what a user sees, what the server gives, how
+//! many fit, and what it costs. From measurements, or from a document that only states figures.
+
+mod data;
+mod speed;
+mod stated;
+mod system;
+
+use super::answers::Answers;
+use super::common::{sources, summary, trust};
+use super::{Kind, Subject};
+use crate::format::{count, meant, number, percent, plain};
+use crate::model::load_words;
+use crate::page::{Block, Cell, Head, Page, Section, Table, Tile};
+use data::{CENTER, Data};
+use ifm_analysis::insight::{Insight, Meant, Question, insights, told_by, user_speed_curves};
+use ifm_analysis::level::Load;
+use ifm_analysis::survey::{Pool, Survey};
+use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+
+const SECONDS_PER_HOUR: f64 = 3600.0;
+/// Scenarios that a condition line names, at most.
+const NAMED_MAX: usize = 8;
+
+pub(super) const KIND: Kind = Kind {
+    word: "scenario",
+    about: "use cases of one server side by side: speed, waits, capacity and cost",
+    fits,
+    page,
+};
+
+/// Curves of one server that differ in what was sent, or nothing but stated figures of serving.
+fn fits(subject: &Subject) -> bool {
+    let survey = subject.question.survey;
+    if survey.points.iter().all(|point| point.role != ifm_core::sheet::RowRole::Measured) {
+        return !survey.stated().points.is_empty();
+    }
+    let by = told_by(&subject.question);
+    let sent = [key::WORKLOAD, key::INPUT_TOKENS, key::OUTPUT_TOKENS, "scenario"];
+    let names: Vec<&str> = by.iter().map(String::as_str).collect();
+    let curves = survey.pool(PartKind::Serving).curves(&names, &Quantity::Ttft, Statistic::Median);
+    !by.is_empty()
+        && by.iter().all(|name| sent.contains(&name.as_str()))
+        && curves.iter().filter(|curve| curve.points.len() > 1).count() > 1
+}
+
+/// The page of what was measured, else of what is stated.
+fn page(subject: &Subject) -> Page {
+    if subject.question.survey.has(PartKind::Serving) {
+        return told(subject, &subject.question, subject.insights, false);
+    }
+    let survey: Survey = subject.question.survey.stated();
+    let question = Question { survey: &survey, ..subject.question.clone() };
+    told(subject, &question, &insights(&question), true)
+}
+
+fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated: bool) -> Page {
+    let data = Data::new(question, insights, is_stated);
+    let pool = question.survey.pool(PartKind::Serving);
+    let answers = Answers::new(question, &pool, &data.by);
+    let mut sections = vec![overview(&data)];
+    sections.extend(speed::decode_speed(&data));
+    sections.extend(speed::gaps(&data));
+    sections.extend(speed::efficiency(&data));
+    sections.extend(speed::speed_range(&data));
+    sections.extend(speed::ttft_range(&data));
+    sections.extend(system::throughput(&data));
+    sections.extend(system::pareto(&data));
+    sections.extend(answers.capacity(insights).or_else(|| stated::no_capacity(is_stated)));
+    sections.extend(system::under_load(&data));
+    sections.extend(answers.cost(insights));
+    if is_stated {
+        sections.push(stated::figures(subject.question.survey));
+    } else {
+        sections.push(points(&pool, &data));
+    }
+    sections.push(glossary());
+    sections.retain(|section| !section.blocks.is_empty());
+    Page {
+        kind: "scenario",
+        title: title(subject, question.survey),
+        facts: facts(question.survey),
+        conditions: conditions(&data, &pool),
+        banners: if is_stated { vec![stated::BANNER.to_owned()] } else { Vec::new() },
+        tiles: tiles(&data, &answers),
+        trust: checks(subject),
+        remarks: summary(insights),
+        sections,
+        footer: vec![format!("bands {}", ifm_analysis::insight::Bands::get().version)],
+    }
+}
+
+fn checks(subject: &Subject) -> Option<crate::page::Trust> {
+    let own = super::sweep::trust_of(subject.runs);
+    own.or_else(|| subject.audit.map(trust))
+}
+
+fn title(subject: &Subject, survey: &Survey) -> String {
+    let models = survey.values(key::MODEL);
+    match (subject.title, models.as_slice()) {
+        (Some(title), _) => plain(title),
+        (None, [only]) => plain(only),
+        (None, []) => "Performance by use case".to_owned(),
+        (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
+    }
+}
+
+fn facts(survey: &Survey) -> Vec<String> {
+    let mut facts: Vec<String> = [key::ENGINE, key::GPU, key::QUANTIZATION]
+        .iter()
+        .map(|name| survey.values(name).join(", "))
+        .filter(|values| !values.is_empty())
+        .map(|values| plain(&values))
+        .collect();
+    facts.extend(sources(survey));
+    facts
+}
+
+fn conditions(data: &Data, pool: &Pool) -> Vec<String> {
+    let mut names: Vec<String> = data.names.iter().take(NAMED_MAX).cloned().collect();
+    names.retain(|name| !name.is_empty());
+    let more = data.names.len().saturating_sub(NAMED_MAX);
+    if more > 0 {
+        names.push(format!("and {more} more"));
+    }
+    let mut conditions = Vec::new();
+    if !names.is_empty() {
+        conditions.push(format!("use cases: {}", names.join(", ")));
+    }
+    let mut loads: Vec<f64> =
+        data.users.cells.iter().filter_map(|cell| Some(cell.load()?.value())).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    if let (Some(first), Some(last)) = (loads.first(), loads.last()) {
+        conditions.push(match first == last {
+            true => format!("{} users at a time", meant(*first, Meant::Load)),
+            false => format!(
+                "{} to {} users at a time",
+                meant(*first, Meant::Load),
+                meant(*last, Meant::Load)
+            ),
+        });
+    }
+    let (requests, _) = requests(pool);
+    if requests > 0.0 {
+        conditions.push(format!("{} requests", meant(requests, Meant::Count)));
+    }
+    conditions
+}
+
+/// Requests that were sent, and those that failed.
+fn requests(pool: &Pool) -> (f64, f64) {
+    let sum = |quantity: &Quantity| -> f64 {
+        let points = pool.cells.iter().flat_map(|cell| &cell.points);
+        points.filter_map(|point| point.value(quantity, Statistic::Value)).sum()
+    };
+    let failed = sum(&Quantity::RequestsFailed);
+    let sent = sum(&Quantity::Requests);
+    let ok = sum(&Quantity::RequestsOk);
+    (if sent > 0.0 { sent } else { ok + failed }, failed)
+}
+
+/// Best and worst of a set of points with their places in words.
+fn extremes(
+    curves: &[ifm_analysis::survey::Curve],
+    wanted: Option<Load>,
+) -> [Option<(f64, String)>; 2] {
+    let all = || {
+        curves.iter().flat_map(|curve| {
+            curve.points.iter().filter(|point| wanted.is_none() || point.cell.load() == wanted).map(
+                |point| {
+                    let place = format!("{}, {}", curve.name(), load_words(point.cell.load()));
+                    (point.reading.value, plain(place.trim_start_matches(", ")))
+                },
+            )
+        })
+    };
+    [all().min_by(|a, b| a.0.total_cmp(&b.0)), all().max_by(|a, b| a.0.total_cmp(&b.0))]
+}
+
+fn output_curves<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
+    data.curves(&Quantity::OutputRate, &[Statistic::Value, Statistic::Mean, Statistic::Median])
+}
+
+/// Times to first token, those without a load among them.
+fn waits<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
+    let pool = data.question.survey.pool(PartKind::Serving);
+    pool.curves_against(&data.keys(), |cell| {
+        let reading =
+            CENTER.iter().find_map(|statistic| cell.reading(&Quantity::Ttft, *statistic))?;
+        Some((cell.load().map_or(0.0, Load::value), reading))
+    })
+}
+
+fn tiles(data: &Data, answers: &Answers) -> Vec<Tile> {
+    let tile = |question: &str, value: String, unit: &str, detail: String| Tile {
+        question: question.to_owned(),
+        value,
+        unit: unit.to_owned(),
+        detail,
+        tone: None,
+    };
+    let mut tiles: Vec<Tile> = answers.tile().into_iter().collect();
+    let [slow, fast] = extremes(&user_speed_curves(&data.users, &data.by), None);
+    if let (Some(fast), Some(slow)) = (fast, slow) {
+        let detail = match fast.0 > slow.0 {
+            true => format!("{}; down to {} ({})", fast.1, meant(slow.0, Meant::TokPerS), slow.1),
+            false => fast.1,
+        };
+        tiles.push(tile("Fastest for one user", number(fast.0), "tok/s", detail));
+    }
+    let [best, worst] = extremes(&waits(data), None);
+    if let (Some(best), Some(worst)) = (best, worst) {
+        let detail = match worst.0 > best.0 {
+            true => format!("{}; up to {} ({})", best.1, meant(worst.0, Meant::Ms), worst.1),
+            false => best.1,
+        };
+        tiles.push(tile("First token after", meant(best.0, Meant::Ms), "", detail));
+    }
+    let [_, most] = extremes(&output_curves(data), None);
+    if let Some((rate, place)) = most {
+        let hour = meant(rate * SECONDS_PER_HOUR, Meant::TokPerH);
+        tiles.push(tile("Most output", number(rate), "tok/s", format!("= {hour}, {place}")));
+    }
+    tiles
+}
+
+/// The answers in a table: one line for each question.
+fn overview(data: &Data) -> Section {
+    let mut rows: Vec<(String, String)> = Vec::new();
+    let range = |low: (f64, String), high: (f64, String), how: Meant| match low.0 < high.0 {
+        true => format!("{} ({}) to {} ({})", meant(low.0, how), low.1, meant(high.0, how), high.1),
+        false => format!("{} ({})", meant(low.0, how), low.1),
+    };
+    let mut add = |name: &str, curves: &[ifm_analysis::survey::Curve], wanted, how| {
+        if let [Some(low), Some(high)] = extremes(curves, wanted) {
+            rows.push((name.to_owned(), range(low, high, how)));
+        }
+    };
+    let alone = Some(Load::Users(1));
+    let speeds = data.ordered(user_speed_curves(&data.users, &data.by));
+    let ttft = data.curves(&Quantity::Ttft, CENTER);
+    add("speed for a single user", &speeds, alone, Meant::TokPerS);
+    add("speed for one user, all loads", &speeds, None, Meant::TokPerS);
+    add("TTFT of a single user", &ttft, alone, Meant::Ms);
+    add("TTFT, all loads", &waits(data), None, Meant::Ms);
+    let output = output_curves(data);
+    if let [_, Some((rate, place))] = extremes(&output, None) {
+        rows.push(("most output".to_owned(), format!("{} ({place})", meant(rate, Meant::TokPerS))));
+    }
+    rows.extend(scaling(&output));
+    rows.extend(hours(&output));
+    let (sent, failed) = requests(&data.users);
+    if sent > 0.0 {
+        let share = percent(1.0 - failed / sent);
+        let words = format!("{share} of {} requests", count(sent as u64));
+        rows.push(("success".to_owned(), words));
+    }
+    if rows.is_empty() {
+        return Section::new("Summary", Vec::new());
+    }
+    let rows = rows.into_iter().map(|(name, value)| vec![Cell::head(name), Cell::text(value)]);
+    let caption = if data.is_stated { "As stated, not measured." } else { "As measured." };
+    Section::new(
+        "Summary",
+        vec![Block::Table(Table {
+            caption: caption.to_owned(),
+            heads: vec![Head::text("question"), Head::text("answer")],
+            rows: rows.collect(),
+        })],
+    )
+}
+
+/// Output at the highest load over that of a single user, for the scenario that gains most.
+fn scaling(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
+    let gain = |curve: &ifm_analysis::survey::Curve| {
+        let (alone, last) = (curve.at(1.0)?, curve.points.last()?);
+        let ratio = last.reading.value / alone.reading.value;
+        (last.at > 1.0 && ratio.is_finite()).then(|| {
+            let words = format!(
+                "{} output with {} as with one ({})",
+                meant(ratio, Meant::Times),
+                load_words(last.cell.load()),
+                plain(&curve.name())
+            );
+            (ratio, words)
+        })
+    };
+    let best = output.iter().filter_map(gain).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    Some(("scaling".to_owned(), best.1))
+}
+
+/// Tokens per hour at the lowest, a middle and the highest load of the first scenario.
+fn hours(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
+    let curve = output.first()?;
+    let middle = curve.points.len() / 2;
+    let mut places = vec![0, middle, curve.points.len().saturating_sub(1)];
+    places.dedup();
+    let words: Vec<String> = places
+        .into_iter()
+        .filter_map(|place| curve.points.get(place))
+        .map(|point| {
+            format!(
+                "{} with {}",
+                number(point.reading.value * SECONDS_PER_HOUR),
+                load_words(point.cell.load())
+            )
+        })
+        .collect();
+    let name = plain(&curve.name());
+    let name = if name.is_empty() { name } else { format!(" ({name})") };
+    Some((format!("tokens per hour{name}"), words.join(", ")))
+}
+
+fn points(pool: &Pool, data: &Data) -> Section {
+    Section::new("Points", vec![Block::Table(super::sweep::points(pool, &data.by))])
+}
+
+/// The words of the page with their formulas.
+fn glossary() -> Section {
+    const WORDS: [(&str, &str); 8] = [
+        ("TTFT", "time to first token: from sending the request to its first token"),
+        ("ITL", "inter-token latency: time between two tokens of one stream, over all gaps"),
+        ("TPOT", "time per output token of one request: (E2E − TTFT) / (output tokens − 1)"),
+        ("decode speed", "tokens per second that one user gets after the first: 1 / TPOT"),
+        ("system throughput", "output tokens of all users together per second"),
+        ("efficiency", "decode speed with N users / decode speed with one"),
+        ("E2E", "end to end: from sending the request to the end of its answer"),
+        ("users", "requests in flight: each user sends the next when the former is answered"),
+    ];
+    let row = |(word, meaning): &(&str, &str)| vec![Cell::head(*word), Cell::text(*meaning)];
+    Section::new(
+        "Glossary",
+        vec![Block::Table(Table {
+            caption: "What the words mean here.".to_owned(),
+            heads: vec![Head::text("word"), Head::text("meaning")],
+            rows: WORDS.iter().map(row).collect(),
+        })],
+    )
+}
+
+#[cfg(test)]
+mod tests;

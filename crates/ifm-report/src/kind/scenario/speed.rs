@@ -1,0 +1,358 @@
+//! What one user sees: speed, gaps, efficiency, and the wait for the first token.
+
+use super::super::common::{LINES_MAX, load_axis, value_axis};
+use super::data::{CENTER, Data, Drawn};
+use crate::format::{meant, percent, plain, span};
+use crate::page::Section;
+use ifm_analysis::insight::{
+    Band, Bands, Meant, Topic, efficiency_curves, step_limit, user_speed_curves,
+};
+use ifm_analysis::survey::{Curve, CurvePoint};
+use ifm_chart::{
+    Along, Axis, Cartesian, Chart, Dash, Form, GREY, Guide, Mark, Plot, Point, Scale, Second,
+    Series, Tone, Weight,
+};
+use ifm_core::sheet::{Quantity, Statistic};
+
+const MS_PER_S: f64 = 1e3;
+const NS_PER_MS: f64 = 1e6;
+/// Scenarios whose tail stands in the same chart as their middle.
+const TWINS_MAX: usize = LINES_MAX / 2;
+
+/// Speed for one user, with the gap as a second reading and the limit of the machine.
+pub(super) fn decode_speed(data: &Data) -> Option<Section> {
+    let curves = data.ordered(user_speed_curves(&data.users, &data.by));
+    let lines: Vec<Series> = curves.iter().map(|curve| data.line(curve, Meant::TokPerS)).collect();
+    let second = Second {
+        name: "ITL".to_owned(),
+        unit: "ms".to_owned(),
+        factor: MS_PER_S,
+        is_inverse: true,
+    };
+    let drawn = Drawn {
+        id: "decode-speed",
+        title: "How fast does one user get tokens?",
+        how: Meant::TokPerS,
+        y: Axis { second: Some(second), ..value_axis("speed for one user", "tok/s", &lines) },
+        guides: Vec::new(),
+    };
+    let mut charts = data.charts(&drawn, &curves);
+    let mut caption = "One line for each scenario.";
+    let limits: Vec<Series> = curves.iter().filter_map(|curve| limit(data, curve)).collect();
+    if let Some(Chart { plot: Plot::Cartesian(first), .. }) = charts.first_mut() {
+        if !limits.is_empty() {
+            caption = "One line for each scenario; grey and dotted what the machine allows each \
+                       of so many users at most.";
+        }
+        // Limits of several scenarios lie close together: the lowest and the highest are enough.
+        let by = |series: &Series| series.points.last().and_then(|point| point.y).unwrap_or(0.0);
+        let low = limits.iter().min_by(|a, b| by(a).total_cmp(&by(b))).cloned();
+        let high = limits.iter().max_by(|a, b| by(a).total_cmp(&by(b))).cloned();
+        first.series.extend(low.iter().cloned());
+        first.series.extend(high.filter(|high| Some(high) != low.as_ref()));
+    }
+    data.section(
+        (
+            "Decode speed",
+            "Tokens per second that each user gets while so many are served at once. The right \
+             axis reads the same points as milliseconds between tokens.",
+        ),
+        (charts, caption),
+        &[Topic::DecodeSpeed],
+    )
+}
+
+/// What the machine allows one of so many users, where machine and model are known.
+fn limit(data: &Data, curve: &Curve) -> Option<Series> {
+    let bound = |at: &CurvePoint| {
+        let limit = step_limit(data.question, &at.cell)?.strict;
+        Some((at.at, limit.seconds.recip(), limit.binds.label()))
+    };
+    let bounds: Vec<_> = curve.points.iter().filter_map(bound).collect();
+    let (.., binds) = bounds.first()?;
+    let place = |(x, speed, _): &(f64, f64, &str)| Point {
+        x: *x,
+        y: Some(*speed),
+        text: Some(format!("at most {}", meant(*speed, Meant::TokPerS))),
+        ..Point::default()
+    };
+    let name = plain(&curve.name());
+    Some(Series {
+        name: format!("at most ({binds}) {name}").trim().to_owned(),
+        color: GREY,
+        dash: Dash::Dotted,
+        mark: Mark::None,
+        weight: Weight::Faint,
+        points: bounds.iter().map(place).collect(),
+        ..Series::default()
+    })
+}
+
+/// The zones of a band that the values reach.
+fn zones(band: &Band, largest: f64) -> Vec<Guide> {
+    let [good, middle] = band.bounds();
+    let tones = [Tone::Good, Tone::Caution, Tone::Bad];
+    let ends = [(None, good), (good, middle), (middle, None)];
+    let reached = |from: Option<f64>| from.is_none_or(|from| from < largest);
+    let zones = band.words().into_iter().zip(ends).zip(tones);
+    zones
+        .filter(|((_, (from, _)), _)| reached(*from))
+        .map(|((word, (from, to)), tone)| Guide::Zone {
+            along: Along::Y,
+            from,
+            to: to.filter(|to| *to < largest),
+            name: word.to_owned(),
+            tone,
+        })
+        .collect()
+}
+
+fn largest(series: &[Series]) -> f64 {
+    series.iter().flat_map(|one| &one.points).filter_map(|at| at.y).fold(0.0, f64::max)
+}
+
+/// Gaps between tokens, with their zones and their tails.
+pub(super) fn gaps(data: &Data) -> Option<Section> {
+    let middle = data.curves(&Quantity::Itl, CENTER);
+    let tails = data.curves(&Quantity::Itl, &[Statistic::Percentile(99.0)]);
+    let lines = |curves: &[Curve]| -> Vec<Series> {
+        curves.iter().map(|curve| data.line(curve, Meant::Ms)).collect()
+    };
+    let all: Vec<Series> = lines(&middle).into_iter().chain(lines(&tails)).collect();
+    let band = &Bands::get().itl_ms;
+    let mut drawn = Drawn {
+        id: "itl",
+        title: "How even is the stream?",
+        how: Meant::Ms,
+        y: value_axis("ITL", "ms", &all),
+        guides: zones(band, largest(&all)),
+    };
+    let mut charts = data.charts(&drawn, &middle);
+    let are_twins = middle.len() <= TWINS_MAX;
+    if let (Some(Chart { plot: Plot::Cartesian(first), .. }), true) =
+        (charts.first_mut(), are_twins)
+    {
+        first.series.extend(tails.iter().map(|curve| data.tail(curve, Meant::Ms, "p99")));
+    } else {
+        (drawn.id, drawn.title) = ("itl-p99", "How long are the long gaps (p99)?");
+        charts.extend(data.charts(&drawn, &tails));
+    }
+    let [good, middle] = band.bounds().map(Option::unwrap_or_default);
+    let [good_word, middle_word, poor_word] = band.words();
+    let intro = format!(
+        "Time between two tokens of one stream. Below {} is called {good_word} here, below {} \
+         {middle_word}, and {poor_word} from there on.",
+        meant(good, Meant::Ms),
+        meant(middle, Meant::Ms)
+    );
+    data.section(
+        ("Inter-token latency", &intro),
+        (charts, "The middle of all gaps at each number of users; p99 dashed."),
+        &[Topic::Itl],
+    )
+}
+
+/// What is left of the speed of a single user.
+pub(super) fn efficiency(data: &Data) -> Option<Section> {
+    const PERCENT: f64 = 100.0;
+    let curves = data.ordered(efficiency_curves(&data.users, &data.by));
+    let curves: Vec<Curve> = curves
+        .into_iter()
+        .filter(|curve| curve.points.iter().any(|point| point.at > 1.0))
+        .collect();
+    let band = &Bands::get().efficiency;
+    let [_, poor] = band.bounds();
+    let guides = vec![
+        Guide::Horizontal { at: PERCENT, name: "ideal".to_owned(), tone: Tone::Neutral },
+        Guide::Zone {
+            along: Along::Y,
+            from: None,
+            to: poor.map(|poor| poor * PERCENT),
+            name: band.words()[2].to_owned(),
+            tone: Tone::Caution,
+        },
+    ];
+    let drawn = Drawn {
+        id: "efficiency",
+        title: "What is left of the speed of one?",
+        how: Meant::Share,
+        y: Axis {
+            name: "efficiency".to_owned(),
+            unit: "%".to_owned(),
+            scale: Scale::Linear { from_zero: true },
+            range: Some((0.0, 110.0)),
+            second: None,
+        },
+        guides,
+    };
+    let mut charts = data.charts(&drawn, &curves);
+    for chart in &mut charts {
+        let Plot::Cartesian(plot) = &mut chart.plot else { continue };
+        for point in plot.series.iter_mut().flat_map(|series| &mut series.points) {
+            let scale = |share: Option<f64>| share.map(|share| share * PERCENT);
+            (point.low, point.high) = (scale(point.low), scale(point.high));
+            point.text = point.y.map(percent);
+            point.y = scale(point.y);
+        }
+        plot.has_switch = false;
+        let top = largest(&plot.series) * 1.05;
+        plot.y.range = Some((0.0, top.max(110.0)));
+    }
+    data.section(
+        (
+            "Scaling efficiency",
+            "Speed for one of N users over the speed for a single one. At 100 % each user is as \
+             fast as if alone.",
+        ),
+        (charts, "One line for each scenario; dotted the ideal."),
+        &[Topic::Scaling],
+    )
+}
+
+/// Best and worst speed for one user over all scenarios.
+pub(super) fn speed_range(data: &Data) -> Option<Section> {
+    let curves = data.ordered(user_speed_curves(&data.users, &data.by));
+    let drawn = Drawn {
+        id: "speed-range",
+        title: "How far apart are the scenarios?",
+        how: Meant::TokPerS,
+        y: value_axis("speed for one user", "tok/s", &[]),
+        guides: Vec::new(),
+    };
+    let charts = band(data, &drawn, &curves).into_iter().collect();
+    data.section(
+        (
+            "Per-user speed range",
+            "From the fastest to the slowest scenario. A narrow band means that it matters \
+             little how long prompts are.",
+        ),
+        (charts, "The upper edge is the fastest scenario, the lower one the slowest."),
+        &[Topic::Range],
+    )
+}
+
+/// Best and worst wait for the first token over all scenarios.
+pub(super) fn ttft_range(data: &Data) -> Option<Section> {
+    let curves = data.curves(&Quantity::Ttft, CENTER);
+    let terms = data.question.slo.terms.iter().filter(|term| term.metric == "ttft");
+    let mut guides: Vec<Guide> = terms
+        .map(|term| Guide::Horizontal {
+            at: term.limit_ms,
+            name: format!("limit p{} {}", term.percentile, span(term.limit_ms * NS_PER_MS)),
+            tone: Tone::Bad,
+        })
+        .collect();
+    // A stated figure without a load has no place on the axis of loads.
+    for point in data.question.survey.points.iter().filter(|point| point.load.is_none()) {
+        let Some(reading) = point.central(&Quantity::Ttft) else { continue };
+        let name = point.factor(ifm_core::sheet::key::WORKLOAD).unwrap_or_default();
+        guides.push(Guide::Horizontal {
+            at: reading.value,
+            name: plain(&format!(
+                "{} stated without a load ({name})",
+                meant(reading.value, Meant::Ms)
+            )),
+            tone: Tone::Neutral,
+        });
+    }
+    let drawn = Drawn {
+        id: "ttft",
+        title: "How long until the first token?",
+        how: Meant::Ms,
+        y: Axis {
+            name: "TTFT".to_owned(),
+            unit: "ms".to_owned(),
+            scale: Scale::Log10,
+            ..Axis::default()
+        },
+        guides,
+    };
+    let range = band(data, &drawn, &curves);
+    let mut charts: Vec<Chart> = match range {
+        Some(range) => {
+            let each = Drawn {
+                id: "ttft-each",
+                title: "How long does each scenario wait?",
+                guides: Vec::new(),
+                y: drawn.y.clone(),
+                ..drawn
+            };
+            let mut charts = vec![range];
+            charts.extend(data.charts(&each, &curves));
+            charts
+        }
+        None => data.charts(&drawn, &curves),
+    };
+    charts.retain(|chart| !matches!(&chart.plot, Plot::Cartesian(plot) if plot.series.is_empty()));
+    data.section(
+        (
+            "TTFT range",
+            "How long a user waits for the first token: the prompt is read, and the request may \
+             wait behind others.",
+        ),
+        (charts, "Between the scenario that waits least and the one that waits longest."),
+        &[Topic::Ttft],
+    )
+}
+
+/// The area between the best and the worst curve, with both edges named; absent where no load has
+/// two curves.
+fn band(data: &Data, drawn: &Drawn, curves: &[Curve]) -> Option<Chart> {
+    let mut loads: Vec<f64> =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.at).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    let extremes = |at: f64| {
+        let here = || {
+            let value = |curve: &Curve| Some((plain(&curve.name()), curve.at(at)?.reading.value));
+            curves.iter().filter_map(value)
+        };
+        let high = here().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let low = here().min_by(|a, b| a.1.total_cmp(&b.1))?;
+        (here().count() > 1).then_some((at, low, high))
+    };
+    let rows: Vec<_> = loads.into_iter().filter_map(extremes).collect();
+    let (_, last_low, last_high) = rows.last()?;
+    let edge =
+        |pick: fn(&(f64, (String, f64), (String, f64))) -> &(String, f64), name: &str| Series {
+            name: name.to_owned(),
+            color: data.color(name),
+            form: if data.is_stated { Form::Dots } else { Form::Line },
+            points: rows
+                .iter()
+                .map(|row| Point {
+                    x: row.0,
+                    y: Some(pick(row).1),
+                    text: Some(format!("{} {}", pick(row).0, meant(pick(row).1, drawn.how))),
+                    ..Point::default()
+                })
+                .collect(),
+            ..Series::default()
+        };
+    let area = Series {
+        name: "range".to_owned(),
+        color: GREY,
+        form: Form::Band,
+        mark: Mark::None,
+        points: rows
+            .iter()
+            .map(|(x, low, high)| Point {
+                x: *x,
+                low: Some(low.1),
+                high: Some(high.1),
+                ..Point::default()
+            })
+            .collect(),
+        ..Series::default()
+    };
+    let edges = [edge(|row| &row.2, &last_high.0), edge(|row| &row.1, &last_low.0)];
+    let description = super::super::common::ends(&edges, "users");
+    let series = std::iter::once(area).chain(edges).collect();
+    let chart = drawn.chart(0, load_axis(curves), series);
+    let Plot::Cartesian(plot) = chart.plot else { return None };
+    Some(Chart {
+        description,
+        plot: Plot::Cartesian(Cartesian { has_switch: true, ..plot }),
+        ..chart
+    })
+}

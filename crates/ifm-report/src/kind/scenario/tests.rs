@@ -1,0 +1,169 @@
+//! Pages of made-up runs and of a document that only states figures.
+
+use super::super::{Kind, Subject};
+use crate::ReportModel;
+use crate::TerminalStyle;
+use crate::page::{Block, Page, Pictures, html, markdown, terminal};
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::survey::Survey;
+use ifm_analysis::testing::{closed_loop, run};
+use ifm_core::sheet::{
+    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Sheet, Source, Statistic, Unit,
+    key,
+};
+
+/// A run of one use case: users with TTFT and ITL in ms; prompts of so many tokens.
+fn model(name: &str, tokens: u32, levels: &[(u32, f64, f64)]) -> ReportModel {
+    let mut requests = Vec::new();
+    let mut start_ms = 0.0;
+    for (level, (users, ttft_ms, itl_ms)) in levels.iter().enumerate() {
+        let from = (requests.len() as u32, level as u16);
+        requests.extend(closed_loop(
+            from,
+            (*users, 240 / users),
+            start_ms,
+            (*ttft_ms, *itl_ms, 16),
+        ));
+        start_ms += 1e6;
+    }
+    for request in &mut requests {
+        request.prompt_tokens_asked = Some(tokens);
+    }
+    let users: Vec<u32> = levels.iter().map(|(users, ..)| *users).collect();
+    let mut run = run(&users, requests);
+    run.manifest.spec.workload.text = Some(name.to_owned());
+    run.manifest.run_id = format!("run-{name}");
+    crate::testing::model(&run)
+}
+
+fn models() -> Vec<ReportModel> {
+    vec![
+        model("tools", 32_768, &[(1, 900.0, 6.0), (8, 3_000.0, 24.0)]),
+        model("chat", 1_024, &[(1, 90.0, 5.8), (8, 180.0, 8.0), (16, 240.0, 60.0)]),
+    ]
+}
+
+/// The page of a kind that is recognised, with everything asked.
+fn page(runs: &[ReportModel], sheets: &[Sheet], ask: impl Fn(&mut Question)) -> Page {
+    let mut survey = Survey::default();
+    for run in runs {
+        survey.extend(Survey::of_run(&run.manifest, &run.summary));
+    }
+    survey.extend(Survey::of_sheets(sheets));
+    let mut question = Question::new(&survey);
+    if let Some(first) = runs.first() {
+        question.slo = first.manifest.spec.slo.clone();
+    }
+    ask(&mut question);
+    let insights = insights(&question);
+    let subject = Subject { runs, sheets, question, insights: &insights, audit: None, title: None };
+    let kind = Kind::recognise(&subject).expect("a kind");
+    kind.page(&subject)
+}
+
+#[test]
+fn the_page_of_two_use_cases() {
+    let page = page(&models(), &[], |question| {
+        question.usd_per_hour = Some(1.8);
+        question.people = Some(1000.0);
+    });
+    assert_eq!(page.kind, "scenario");
+    insta::assert_snapshot!(markdown(&page, Pictures::None));
+}
+
+#[test]
+fn the_limit_of_the_machine_is_drawn_and_told() {
+    let page = page(&models(), &[], |question| {
+        question.gpu = Some("H100 SXM".to_owned());
+        question.model = Some("Llama-3.1-8B-Instruct".to_owned());
+    });
+    let charts = page.charts();
+    let speed = charts.iter().find(|chart| chart.id == "decode-speed").expect("drawn");
+    let drawn = format!("{:?}", speed.plot);
+    assert!(drawn.contains("at most (memory bandwidth) chat"), "{drawn}");
+    let text = markdown(&page, Pictures::None);
+    assert!(text.contains("of the memory bandwidth limit at 1"), "{text}");
+}
+
+/// Sentences of a published report: a figure with a name and users, or without.
+fn sheet() -> Sheet {
+    let row = |name: Option<&str>, users: Option<u32>, figure: Figure| {
+        let mut row = Row::new(RowRole::Stated, Place::line(6));
+        if let Some(name) = name {
+            row.factors.set(key::WORKLOAD, name);
+        }
+        if let Some(users) = users {
+            row.factors.set(key::CONCURRENCY, users);
+        }
+        row.text = Some("A sentence of the document.".to_owned());
+        row.figures.push(figure);
+        row
+    };
+    let figure = |quantity, value: f64, unit| {
+        Figure::new(quantity, Statistic::Value, value, unit).as_printed(value.to_string())
+    };
+    let rows = vec![
+        row(Some("Chatbot"), Some(1), figure(Quantity::UserRate, 172.5, Unit::PerS)),
+        row(Some("Tools"), Some(32), figure(Quantity::UserRate, 13.2, Unit::PerS)),
+        row(Some("Chatbot"), Some(32), figure(Quantity::Efficiency, 41.0, Unit::Percent)),
+        row(None, Some(32), figure(Quantity::UserRate, 70.6, Unit::PerS)),
+        row(Some("Chatbot"), Some(1), figure(Quantity::Itl, 5.8, Unit::Ms)),
+        row(Some("Tools"), Some(32), figure(Quantity::Itl, 75.8, Unit::Ms)),
+        row(Some("Chatbot"), None, figure(Quantity::Ttft, 211.0, Unit::Ms)),
+        row(Some("Tools"), Some(32), figure(Quantity::Ttft, 6.18, Unit::S)),
+    ];
+    let part = Part {
+        rows,
+        factors: Factors::default(),
+        ..Part::new(PartKind::Conclusion, Place::line(4))
+    };
+    let source = Source { name: "report.txt".to_owned(), ..Source::default() };
+    Sheet { source, parts: vec![part], remarks: Vec::new() }
+}
+
+#[test]
+fn stated_figures_stay_stated() {
+    let page = page(&[], &[sheet()], |_| {});
+    assert_eq!((page.kind, page.banners.len()), ("scenario", 1));
+    insta::assert_snapshot!(markdown(&page, Pictures::None));
+}
+
+#[test]
+fn one_level_is_no_story_and_is_told_all_the_same() {
+    let runs = [model("chat", 1_024, &[(4, 90.0, 5.8)]), model("rag", 4_096, &[(4, 200.0, 6.0)])];
+    let page = page(&runs, &[], |_| {});
+    assert_eq!(page.kind, "sweep");
+    let users = page.tiles.first().expect("an answer");
+    assert_eq!((users.question.as_str(), users.value.as_str()), ("How many users fit?", "~4+"));
+}
+
+#[test]
+fn many_use_cases_and_odd_names_stay_readable() {
+    let mut runs: Vec<ReportModel> = (0..50)
+        .map(|index| {
+            let slow = 5.0 + f64::from(index);
+            let name = format!("case {index}");
+            model(&name, 100 + index, &[(1, 90.0, slow), (4, 99.0, slow * 1.5)])
+        })
+        .collect();
+    let long = "x".repeat(400);
+    runs.push(model(&long, 900, &[(1, 90.0, 5.0), (4, 99.0, 9.0)]));
+    runs.push(model("محادثة \u{202E}<b>", 901, &[(1, 90.0, 5.0), (4, 99.0, 9.0)]));
+    let page = page(&runs, &[], |_| {});
+    for chart in page.charts() {
+        if let ifm_chart::Plot::Cartesian(plot) = &chart.plot {
+            let most = if chart.id.starts_with("capacity") { 52 } else { 6 };
+            assert!(plot.series.len() <= most, "{}", chart.id);
+        }
+    }
+    let page_html = html(&page);
+    assert!(!page_html.contains("<b>") && !page_html.contains('\u{202E}'));
+    let style = TerminalStyle { width: 80, color: false, ascii: false };
+    assert!(!terminal(&page, &style).is_empty());
+    assert!(page.sections.iter().all(|section| section.blocks.iter().all(is_bounded)));
+}
+
+/// A table of at most so many rows that a reader can look through it.
+fn is_bounded(block: &Block) -> bool {
+    !matches!(block, Block::Table(table) if table.rows.len() > 250)
+}

@@ -1,0 +1,57 @@
+//! Reports of published documents: each number of a sentence is one of the document, or follows from
+//! some of them.
+
+use crate::support::{run, stderr, stdout};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A published document by its number; absent, and said so, where they are not at hand.
+fn published(number: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
+    let folder = std::env::var_os("IFM_SEEDS").map_or_else(beside, PathBuf::from);
+    let found = fs::read_dir(&folder).ok().and_then(|entries| {
+        let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        paths.find(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(number))
+        })
+    });
+    if found.is_none() {
+        eprintln!("skipped: {number} is not in {}", folder.display());
+    }
+    found
+}
+
+#[test]
+fn a_document_that_only_states_figures_is_reported_as_such() {
+    let Some(path) = published("001") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = path.to_string_lossy().into_owned();
+    let output = run(folder.path(), &["report", &path, "--format", "md"]);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for words in [
+        "states these figures and shows no data",
+        "(Chatbot, 1 user) down to 13.2 tok/s (Tool Calling Agentic, 32 users)",
+        "Best ITL 5.80 ms (Chatbot, 1 user) is instant; worst 75.8 ms",
+        "Tool Calling Agentic: at 32 users each gets 8% of the speed of a single one",
+        "At 32 the speed for one user runs from 70.6 tok/s (Chatbot) to 13.2 tok/s \
+         (Tool Calling Agentic): 5.35×, a wide band.",
+        "6.18 s",
+        "A capacity needs measured percentiles",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn machines_and_models_that_nobody_knows_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("a.md");
+    fs::write(&file, "| users | ttft_ms |\n|---|---|\n| 1 | 10 |\n").unwrap();
+    let path = file.to_string_lossy().into_owned();
+    for flag in ["--gpu", "--model"] {
+        let output = run(folder.path(), &["report", &path, flag, "no such thing"]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stderr(&output).contains("no such thing"), "{}", stderr(&output));
+    }
+}

@@ -8,6 +8,7 @@
 
 mod bench;
 mod check;
+mod examples;
 mod pack_ranks;
 mod schema;
 mod train_tokenizer;
@@ -47,6 +48,12 @@ const COMMANDS: &[Command] = &[
         arguments: "",
         summary: "check the structure of the workspace: edges, unsafe, registries, licences, links",
         run: check::run,
+    },
+    Command {
+        name: "examples",
+        arguments: "[--check]",
+        summary: "make the example reports again from the results under examples/store",
+        run: |arguments, out| examples::run(&arguments, out),
     },
     Command {
         name: "pack-ranks",

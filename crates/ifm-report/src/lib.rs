@@ -22,14 +22,19 @@ mod words;
 #[cfg(test)]
 mod testing;
 
-/// A run as one HTML file.
-pub fn html(model: &ReportModel) -> String {
-    page::html(&kind::sweep::run(model))
+/// The page of a run.
+pub fn run_page(model: &ReportModel) -> page::Page {
+    kind::sweep::run(model)
 }
 
-/// A run as Markdown; ends with a line break.
+/// A run as one HTML file.
+pub fn html(model: &ReportModel) -> String {
+    page::html(&run_page(model))
+}
+
+/// A run as Markdown, without pictures; ends with a line break.
 pub fn markdown(model: &ReportModel) -> String {
-    page::markdown(&kind::sweep::run(model), page::Pictures::None)
+    page::markdown(&run_page(model), page::Pictures::None)
 }
 
 pub use audit::{audit_json, audit_markdown, audit_terminal};

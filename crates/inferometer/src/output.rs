@@ -4,7 +4,10 @@ use crate::cli::load_args::Format;
 use crate::exit::Failure;
 use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{ReportModel, TerminalStyle};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// The files that were written; pictures beside a Markdown file are not named.
+pub type Written = Vec<PathBuf>;
 
 /// Finds out before the load starts whether a report can be written there.
 ///
@@ -29,34 +32,86 @@ pub fn check_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Writes a report; the ending of the name says in which format.
+/// Writes the report of a run; the ending of the name says in which format.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn write_file(model: &ReportModel, path: &Path) -> Result<(), Failure> {
-    let text = match kind_of(path)? {
-        Kind::Html => ifm_report::html(model),
-        Kind::Markdown => ifm_report::markdown(model),
-        Kind::Json => ifm_report::json(model),
-    };
-    put(path, &text)
+/// A file cannot be written.
+pub fn write_file(model: &ReportModel, path: &Path) -> Result<Written, Failure> {
+    match kind_of(path)? {
+        Kind::Json => put(path, ifm_report::json(model).as_bytes()),
+        _ => write_page(&ifm_report::run_page(model), path),
+    }
 }
 
-/// Writes a page; the ending of the name says in which format.
+/// Writes a page; the ending of the name says in which format. A Markdown file
+/// gets its charts as pictures in a folder beside it. Charts alone are a file each where there are
+/// several.
 ///
 /// # Errors
-/// The file cannot be written.
-pub fn write_page(page: &Page, path: &Path) -> Result<(), Failure> {
-    let text = match kind_of(path)? {
-        Kind::Html => page::html(page),
-        Kind::Markdown => page::markdown(page, Pictures::None),
-        Kind::Json => page::json(page),
-    };
-    put(path, &text)
+/// A file cannot be written, or there is no chart to draw.
+pub fn write_page(page: &Page, path: &Path) -> Result<Written, Failure> {
+    let page = page.clone().with_unique_ids();
+    match kind_of(path)? {
+        Kind::Html => put(path, page::html(&page).as_bytes()),
+        Kind::Json => put(path, page::json(&page).as_bytes()),
+        Kind::Csv => put(path, page::csv(&page).as_bytes()),
+        Kind::Markdown => write_markdown(&page, path),
+        Kind::Svg => write_charts(&page, path, |chart| Ok(page::svg(chart)?.into_bytes())),
+        Kind::Png => write_charts(&page, path, page::png),
+    }
 }
 
-fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    std::fs::write(path, text)
+fn write_markdown(page: &Page, path: &Path) -> Result<Written, Failure> {
+    let charts = page.charts();
+    let stem = path.file_stem().and_then(|stem| stem.to_str());
+    let Some(stem) = stem.filter(|_| !charts.is_empty()) else {
+        return put(path, page::markdown(page, Pictures::None).as_bytes());
+    };
+    let name = format!("{stem}-charts");
+    let folder = path.with_file_name(&name);
+    std::fs::create_dir_all(&folder)
+        .map_err(|error| Failure::files(format!("cannot make {}: {error}", folder.display())))?;
+    for chart in charts {
+        let drawn = page::svg(chart).map_err(|error| Failure::files(error.to_string()))?;
+        write(&folder.join(format!("{}.svg", chart.id)), drawn.as_bytes())?;
+    }
+    // A link in Markdown may hold neither spaces nor brackets.
+    put(path, page::markdown(page, Pictures::In(&page::link(&name))).as_bytes())
+}
+
+fn write_charts(
+    page: &Page,
+    path: &Path,
+    draw: impl Fn(&page::Chart) -> Result<Vec<u8>, page::ChartError>,
+) -> Result<Written, Failure> {
+    let charts = page.charts();
+    let drawn = |chart| draw(chart).map_err(|error| Failure::files(error.to_string()));
+    match charts.as_slice() {
+        [] => Err(Failure::usage("this report has no chart to draw")
+            .hint("a chart needs at least two different loads")),
+        [only] => put(path, &drawn(only)?),
+        several => {
+            let one = |chart: &&page::Chart| put(&numbered(path, &chart.id), &drawn(chart)?);
+            Ok(several.iter().map(one).collect::<Result<Vec<Written>, _>>()?.concat())
+        }
+    }
+}
+
+/// `x.svg` as `x-ttft.svg`.
+fn numbered(path: &Path, id: &str) -> PathBuf {
+    let part = |part: Option<&std::ffi::OsStr>| {
+        part.and_then(|part| part.to_str()).unwrap_or_default().to_owned()
+    };
+    path.with_file_name(format!("{}-{id}.{}", part(path.file_stem()), part(path.extension())))
+}
+
+fn put(path: &Path, bytes: &[u8]) -> Result<Written, Failure> {
+    write(path, bytes)?;
+    Ok(vec![path.to_owned()])
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    std::fs::write(path, bytes)
         .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))
 }
 
@@ -75,6 +130,9 @@ enum Kind {
     Html,
     Markdown,
     Json,
+    Csv,
+    Svg,
+    Png,
 }
 
 fn kind_of(path: &Path) -> Result<Kind, Failure> {
@@ -82,7 +140,10 @@ fn kind_of(path: &Path) -> Result<Kind, Failure> {
         Some("html" | "htm") => Ok(Kind::Html),
         Some("md" | "markdown") => Ok(Kind::Markdown),
         Some("json") => Ok(Kind::Json),
+        Some("csv") => Ok(Kind::Csv),
+        Some("svg") => Ok(Kind::Svg),
+        Some("png") => Ok(Kind::Png),
         _ => Err(Failure::usage(format!("--out {}: the ending names no format", path.display()))
-            .hint("end the name with .html, .md or .json")),
+            .hint("end the name with .html, .md, .json, .csv, .svg or .png")),
     }
 }

@@ -5,20 +5,41 @@
 //! chart stands in the page as a picture; where scripts run the same chart comes to life.
 
 use super::{Block, Cell, Check, Figure, Page, Remark, Section, Table, Tile, Trust, sign};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use ifm_analysis::insight::Tone;
+use ifm_chart::{Chart, Theme};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
+use std::sync::LazyLock;
 
-const STYLE: &str = include_str!("style.css");
+/// Colours first, then the page.
+static STYLE: LazyLock<String> = LazyLock::new(|| {
+    let face = |weight: u32, font: &[u8]| {
+        format!(
+            "@font-face{{font-family:Inter;font-weight:{weight};font-display:swap;src:url(data:font/woff2;base64,{}) format('woff2')}}\n",
+            BASE64.encode(font)
+        )
+    };
+    let fonts = face(400, ifm_chart::font_woff2()) + &face(600, ifm_chart::font_bold_woff2());
+    fonts + ifm_chart::css() + include_str!("style.css")
+});
 /// Width of a bar inside a cell, pixels.
 const BAR_WIDTH: f64 = 56.0;
 
 /// The whole page.
 pub fn html(page: &Page) -> String {
     let page = page.clone().with_unique_ids();
+    let has_charts = !page.charts().is_empty();
+    let hash = |text: &str| BASE64.encode(Sha256::digest(text.as_bytes()));
+    let scripts = match has_charts {
+        true => format!("script-src 'sha256-{}'; ", hash(ifm_chart::script())),
+        false => String::new(),
+    };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-        base64(&Sha256::digest(STYLE.as_bytes()))
+        "default-src 'none'; style-src 'sha256-{}'; {scripts}font-src data:; base-uri 'none'; \
+         form-action 'none'",
+        hash(&STYLE)
     );
     let whole = html! {
         (DOCTYPE)
@@ -30,7 +51,7 @@ pub fn html(page: &Page) -> String {
                 meta name="color-scheme" content="light dark";
                 meta name="referrer" content="no-referrer";
                 title { (page.title) " – inferometer" }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(STYLE.as_str())) }
             }
             body {
                 (head(&page))
@@ -46,6 +67,7 @@ pub fn html(page: &Page) -> String {
                     @for section in &page.sections { (chapter(section)) }
                 }
                 footer { (page.footer.join(" · ")) }
+                @if has_charts { script { (PreEscaped(ifm_chart::script())) } }
             }
         }
     };
@@ -168,11 +190,48 @@ fn piece(block: &Block, within: &str) -> Markup {
 }
 
 fn drawn(figure: &Figure) -> Markup {
+    let chart = &figure.chart;
     html! {
         figure {
-            figcaption { (figure.chart.title) }
+            figcaption { (chart.title) }
+            @match ifm_chart::figure(chart) {
+                Ok(markup) => (PreEscaped(markup)),
+                Err(error) => p class="detail" { (error) },
+            }
             @if let Some(caption) = &figure.caption { p class="detail" { (caption) } }
             @if !figure.remarks.is_empty() { (remarks(&figure.remarks)) }
+            details {
+                summary { "Numbers" }
+                (numbers(chart))
+            }
+        }
+    }
+}
+
+/// The table of exactly what is drawn, and the chart as files.
+fn numbers(chart: &Chart) -> Markup {
+    let table = ifm_chart::table(chart);
+    let link = |kind: &str, text: &str| format!("data:{kind};base64,{}", BASE64.encode(text));
+    html! {
+        p {
+            a href=(link("text/csv", &ifm_chart::csv(chart))) download=(format!("{}.csv", chart.id)) {
+                "CSV"
+            }
+            @if let Ok(drawing) = ifm_chart::svg(chart, Theme::Light) {
+                " · "
+                a href=(link("image/svg+xml", &drawing)) download=(format!("{}.svg", chart.id)) {
+                    "SVG"
+                }
+            }
+        }
+        div class="scroll" tabindex="0" role="region" aria-label={ "Numbers of: " (chart.title) } {
+            table {
+                caption { (chart.description) }
+                thead { tr { @for head in &table.head { th scope="col" { (head) } } } }
+                tbody {
+                    @for row in &table.rows { tr { @for cell in row { td { (cell) } } } }
+                }
+            }
         }
     }
 }
@@ -234,40 +293,37 @@ fn cell_of(cell: &Cell, is_text: bool) -> Markup {
     }
 }
 
-/// Base64 of the digest, with padding (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
-    const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let bits = group.iter().fold(0u32, |bits, byte| bits << 8 | u32::from(*byte));
-        let bits = bits << (8 * (3 - group.len()));
-        for place in 0..4usize {
-            let index = (bits >> (18 - 6 * place)) & 63;
-            let sign = ALPHABET.get(index as usize).map_or('=', |sign| char::from(*sign));
-            text.push(if place <= group.len() { sign } else { '=' });
-        }
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::testing::page;
     use super::*;
 
     #[test]
-    fn base64_of_the_examples_of_its_standard() {
-        let check = |text: &str, expect: &str| assert_eq!(base64(text.as_bytes()), expect);
-        check("", "");
-        check("f", "Zg==");
-        check("fo", "Zm8=");
-        check("foo", "Zm9v");
-        check("foobar", "Zm9vYmFy");
-    }
-
-    #[test]
     fn a_page() {
         // The style sheet would hide the page in the snapshot.
-        insta::assert_snapshot!(html(&page()).replace(STYLE, "…").replace("><", ">\n<"));
+        let page = html(&page());
+        let page = page.replace(STYLE.as_str(), "…").replace(ifm_chart::script(), "…");
+        insta::assert_snapshot!(without_drawings(&page).replace("><", ">\n<"));
+    }
+
+    /// The page without what the chart crate tests.
+    fn without_drawings(page: &str) -> String {
+        let mut rest = page;
+        let mut out = String::new();
+        while let Some(start) = rest.find("<svg xmlns") {
+            let end = rest[start..].find("</svg>").map_or(rest.len(), |end| start + end);
+            out.push_str(&rest[..start]);
+            out.push('…');
+            rest = &rest[end..];
+        }
+        let whole = out + rest;
+        let data = whole.find("<script type=\"application/json\">").expect("a live chart");
+        let end = data + whole[data..].find("</script>").expect("its end");
+        let links = |text: &str| {
+            text.split("base64,").map(|part| part.trim_start_matches(|c: char| c != '"')).collect()
+        };
+        let kept: String = format!("{}…{}", &whole[..data], &whole[end..]);
+        let parts: Vec<&str> = links(&kept);
+        parts.join("base64,…")
     }
 }

@@ -4,12 +4,14 @@
 //! the kind, so that text, table and chart of all formats are the same. Not here: which sections a
 //! report has (`kind`), how a chart is drawn (`ifm-chart`).
 
+mod csv;
 mod html;
 mod json;
 mod markdown;
 mod table;
 mod terminal;
 
+pub use csv::csv;
 pub use html::html;
 pub use json::json;
 pub use markdown::{Pictures, markdown};
@@ -18,7 +20,8 @@ pub use terminal::terminal;
 
 use crate::format::sentence;
 use ifm_analysis::insight::{Insight, Meant, Tone};
-use ifm_chart::Chart;
+use ifm_chart::Theme;
+pub use ifm_chart::{Chart, ChartError};
 
 /// A report before it is bytes.
 #[derive(Debug, Clone, Default)]
@@ -204,7 +207,8 @@ impl Page {
     }
 
     /// Gives sections and charts ids that no other has, by numbers after those that repeat.
-    pub(crate) fn with_unique_ids(mut self) -> Page {
+    #[must_use]
+    pub fn with_unique_ids(mut self) -> Page {
         let mut taken = std::collections::BTreeSet::new();
         for section in &mut self.sections {
             unique(&mut section.id, &mut taken);
@@ -251,6 +255,36 @@ pub(crate) fn slug(text: &str) -> String {
     }
     let slug = slug.trim_matches('-');
     if slug.is_empty() { "part".to_owned() } else { slug.to_owned() }
+}
+
+/// A chart as a drawing of its own, in light colours.
+///
+/// # Errors
+/// It could not be drawn.
+pub fn svg(chart: &Chart) -> Result<String, ChartError> {
+    ifm_chart::svg(chart, Theme::Light)
+}
+
+/// A chart as a picture, two pixels for one.
+///
+/// # Errors
+/// It could not be drawn.
+pub fn png(chart: &Chart) -> Result<Vec<u8>, ChartError> {
+    const SCALE: f32 = 2.0;
+    ifm_chart::png(chart, Theme::Light, SCALE)
+}
+
+/// A name as the path of a link in Markdown: what would end it is written in percent.
+pub fn link(name: &str) -> String {
+    let safe = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    let mut link = String::new();
+    for c in name.chars() {
+        match c {
+            c if safe(c) => link.push(c),
+            c => c.to_string().bytes().for_each(|byte| link.push_str(&format!("%{byte:02X}"))),
+        }
+    }
+    link
 }
 
 /// The sign of a tone; a word or colour stands beside it.

@@ -149,7 +149,7 @@ pub struct LoadArgs {
     #[arg(help_heading = "Results", long = "tag", alias = "metadata", value_parser = tag, value_name = "NAME=VALUE")]
     pub tags: Vec<(String, String)>,
 
-    /// Also write a report: .html, .md or .json
+    /// Also write a report: .html, .md, .json, .csv, .svg or .png
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     pub out: Vec<PathBuf>,
 

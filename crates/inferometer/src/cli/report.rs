@@ -30,7 +30,7 @@ pub struct ReportArgs {
     #[arg(long, alias = "type", value_name = "KIND", value_parser = kinds())]
     kind: Option<String>,
 
-    /// File to write: .html, .md or .json; may be repeated [default: standard output]
+    /// File to write: .html, .md, .json, .csv, .svg or .png; may be repeated [default: standard output]
     #[arg(short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
 
@@ -100,8 +100,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     let subjects = subjects::open(&store, &args.subjects)?;
     if let (true, [only], []) = (args.is_plain(), &subjects.runs[..], &subjects.sheets[..]) {
         for path in &args.out {
-            output::write_file(only, path)?;
-            terminal::say(&format!("wrote {}", path.display()));
+            say(&output::write_file(only, path)?);
         }
         if args.out.is_empty() {
             let style = terminal::style(args.no_color, args.ascii);
@@ -111,8 +110,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     }
     let page = args.page(&subjects)?;
     for path in &args.out {
-        output::write_page(&page, path)?;
-        terminal::say(&format!("wrote {}", path.display()));
+        say(&output::write_page(&page, path)?);
     }
     if args.out.is_empty() {
         let style = terminal::style(args.no_color, args.ascii);
@@ -127,6 +125,10 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         });
     }
     Ok(Code::Done)
+}
+
+fn say(written: &[PathBuf]) {
+    written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
 }
 
 /// Every request of every run as a line of JSON.

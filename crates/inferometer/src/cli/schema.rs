@@ -28,7 +28,8 @@ macro_rules! published {
 /// Every schema, in the order of the list. To add one, add its file and a line.
 const SCHEMAS: &[Published] = &[
     published!("manifest", "manifest.json of a stored run"),
-    published!("result", "run, sweep, demo, report --format json"),
+    published!("result", "run, sweep, demo, report --format json of one run"),
+    published!("report", "report --format json of several runs, of files, or of a kind"),
     published!("request", "one line of --json=requests"),
     published!("comparison", "compare --json"),
     published!("ranking", "rank --json"),

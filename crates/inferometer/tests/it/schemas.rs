@@ -77,6 +77,7 @@ fn results_and_what_is_made_of_them_follow_their_schemas() {
     let short = ["-n", "12", "-W", "16/4", "--quiet", "--json"];
     let words = [&["sweep", &nano, "-c", "1,2", "--name", "a"][..], &short].concat();
     check(folder, "result", &document(folder, &words));
+    check(folder, "report", &document(folder, &["report", "--kind", "sweep", "-f", "json"]));
     check(folder, "probe", &document(folder, &["probe", &nano, "--json"]));
 
     let server = paced(5, 2);

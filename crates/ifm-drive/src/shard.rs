@@ -254,8 +254,11 @@ impl<'level> Shard<'level> {
         }
         let start_ns = mono_ns();
         let of_turn = request.meta.turn.and_then(|turn| turn.due_ns);
-        // A request that waited for a slot was late from when the slot was free.
-        let due_ns = self.feed.due_ns(&request).or(of_turn).max(slot.free_since_ns);
+        // A request that waited for a slot was late from when the slot was free, and not before the
+        // measurement began: a slot that ends its warm-up early waits for the others on purpose.
+        let measured_from_ns = self.feed.measure_start_ns().unwrap_or(0);
+        let free_ns = slot.free_since_ns.map(|free_ns| free_ns.max(measured_from_ns));
+        let due_ns = self.feed.due_ns(&request).or(of_turn).max(free_ns);
         if let Some(due_ns) = due_ns
             && request.phase == Phase::Measure
         {

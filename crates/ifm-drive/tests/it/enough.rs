@@ -1,6 +1,6 @@
 //! A level that its sink ends: nothing new is sent, what is in flight finishes.
 
-use crate::support::{Same, plan, post};
+use crate::support::{Same, plan, post, run};
 use ifm_core::{LevelEnd, Outcome, RequestRecord};
 use ifm_drive::{
     LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop, drive_level,
@@ -53,6 +53,19 @@ fn what_is_in_flight_finishes_and_nothing_new_is_sent() {
     // The fifth answer ends it; each of four slots may have begun another one by then.
     assert!((5..=20).contains(&records.len()), "{}", records.len());
     assert!(records.iter().all(|record| record.outcome.is_ok()), "none is cut off");
+}
+
+/// With two slots and three requests to warm up, one slot is done an answer before the other.
+#[test]
+fn a_slot_that_waits_for_the_warm_up_of_others_is_not_late() {
+    const ANSWER_NS: u64 = 400 * MS;
+    let server = server(ANSWER_NS);
+    let plan =
+        LevelPlan { slots: 2, warmup_requests: 3, requests: Some(4), ..plan(server.address()) };
+    let (records, result) = run(&plan, post("/v1/chat/completions"));
+    assert_eq!(records.len(), 7, "warm-up included");
+    let late_ns = result.evidence.send_lateness.quantiles().expect("requests").max_ns;
+    assert!(late_ns < ANSWER_NS / 2, "{late_ns}");
 }
 
 /// Requests 5 ms apart, for ever.

@@ -22,9 +22,8 @@ struct Example {
     flags: &'static [&'static str],
 }
 
-const EXAMPLES: &[Example] = &[
-    Example { name: "embedded-engine", of: "embedded-engine", flags: &[] },
-];
+const EXAMPLES: &[Example] =
+    &[Example { name: "embedded-engine", of: "embedded-engine", flags: &[] }];
 
 /// Endings of the files that are made of each.
 const ENDINGS: [&str; 2] = ["html", "md"];
@@ -57,7 +56,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<ExitCode> {
     }
     let verb = if is_check { "is not what would be made" } else { "made" };
     for name in &stale {
-        writeln!(out, "{name} {verb}")?;
+        writeln!(out, "{} {verb}", name.display())?;
     }
     match (is_check, stale.is_empty()) {
         (true, false) => {

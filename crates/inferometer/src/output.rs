@@ -85,7 +85,8 @@ fn write_charts(
     draw: impl Fn(&page::Chart) -> Result<Vec<u8>, page::ChartError>,
 ) -> Result<Written, Failure> {
     let charts = page.charts();
-    let drawn = |chart| draw(chart).map_err(|error| Failure::files(error.to_string()));
+    let drawn =
+        |chart: &page::Chart| draw(chart).map_err(|error| Failure::files(error.to_string()));
     match charts.as_slice() {
         [] => Err(Failure::usage("this report has no chart to draw")
             .hint("a chart needs at least two different loads")),

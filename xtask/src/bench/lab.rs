@@ -152,6 +152,11 @@ impl Lab {
         )
     }
 
+    /// The binary that is measured.
+    pub fn binary(&self) -> &Path {
+        &self.client
+    }
+
     /// The client's processor.
     pub fn client_cpu(&self) -> usize {
         self.client_cpu

@@ -18,6 +18,7 @@ mod long_prompts;
 mod memory;
 mod open_loop;
 mod pair;
+mod report;
 mod start_up;
 mod statistics;
 mod table;
@@ -64,6 +65,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "open-loop",
         what: "arrivals at the server against the schedule, up to 5,000 requests per second",
         run: open_loop::run,
+    },
+    Benchmark {
+        name: "report",
+        what: "time and size of a report of up to 100 levels of 10,000 requests",
+        run: report::run,
     },
     Benchmark { name: "memory", what: "peak memory at 1,000 streams", run: memory::run },
 ];

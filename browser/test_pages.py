@@ -1,0 +1,152 @@
+"""Reports in a real browser: every example, and the page of a fresh run.
+
+Each is opened in light, dark, on a phone and as for print. Nothing may be said on the console or
+leave the file, no words may run into each other or out of their picture, the page may not be wider
+than the screen, and axe may find nothing serious.
+"""
+
+import xml.etree.ElementTree as xml
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.html"))
+LOOKS = {
+    "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
+    "dark": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "dark"},
+    "phone": {"viewport": {"width": 390, "height": 844}, "is_mobile": True},
+    "print": {"viewport": {"width": 794, "height": 1123}},
+}
+# Boxes of letters are taller than their ink; so much of an overlap is none to the eye.
+OVERLAP_PX = 2.5
+# Labels that stand less far outside than this are whole to the eye.
+CLIPPED_PX = 1.5
+
+TEXTS = """() => [...document.querySelectorAll('figure svg')]
+  .filter(svg => svg.checkVisibility())
+  .map(svg => {
+    const frame = svg.getBoundingClientRect();
+    const box = text => {
+      const b = text.getBoundingClientRect();
+      return { text: text.textContent, left: b.left, right: b.right, top: b.top, bottom: b.bottom };
+    };
+    return {
+      title: svg.closest('figure').querySelector('figcaption').textContent,
+      frame: { left: frame.left, right: frame.right, top: frame.top, bottom: frame.bottom },
+      texts: [...svg.querySelectorAll('text')].filter(t => t.textContent.trim()).map(box),
+    };
+  })"""
+
+WIDE = """() => [...document.querySelectorAll('body *')]
+  .filter(e => e.checkVisibility() && !e.closest('.scroll, pre, svg'))
+  .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
+  .map(e => `${e.tagName} ${e.textContent.slice(0, 60)}`)"""
+
+
+def overlap(a, b):
+    across = min(a["right"], b["right"]) - max(a["left"], b["left"])
+    down = min(a["bottom"], b["bottom"]) - max(a["top"], b["top"])
+    return min(across, down)
+
+
+def faults(page):
+    """Words of charts that run into each other or out of their picture."""
+    found = []
+    for chart in page.evaluate(TEXTS):
+        texts, frame = chart["texts"], chart["frame"]
+        for index, text in enumerate(texts):
+            outside = max(
+                frame["left"] - text["left"],
+                text["right"] - frame["right"],
+                frame["top"] - text["top"],
+                text["bottom"] - frame["bottom"],
+            )
+            if outside > CLIPPED_PX:
+                found.append(f"{chart['title']}: '{text['text']}' is cut by {outside:.1f} px")
+            for other in texts[index + 1 :]:
+                if overlap(text, other) > OVERLAP_PX:
+                    found.append(f"{chart['title']}: '{text['text']}' on '{other['text']}'")
+    return found
+
+
+@pytest.fixture(scope="session")
+def fresh(runs, command, tmp_path_factory):
+    """The page of a run that was just measured."""
+    path = tmp_path_factory.mktemp("pages") / "fresh.html"
+    command("report", "base", "-o", path)
+    return path
+
+
+def pages():
+    return [pytest.param(path, id=path.stem) for path in EXAMPLES] + [
+        pytest.param(None, id="fresh")
+    ]
+
+
+@pytest.mark.parametrize("look", LOOKS)
+@pytest.mark.parametrize("path", pages())
+def test_a_page_is_whole_in_every_look(watched, fresh, shots, path, look):
+    page = watched.open(**LOOKS[look])
+    if look == "print":
+        page.emulate_media(media="print")
+    page.goto((path or fresh).as_uri())
+    page.wait_for_timeout(300)
+    shots(page, f"{(path or fresh).stem}-{look}")
+    assert faults(page) == []
+    assert page.evaluate(WIDE) == []
+    width = page.evaluate("document.documentElement.scrollWidth")
+    assert width <= LOOKS[look]["viewport"]["width"], "the page scrolls to the side"
+
+
+@pytest.mark.parametrize("path", pages())
+def test_a_page_has_no_serious_fault_of_access(chromium, fresh, path):
+    # The checker is a script of its own, which the page's policy would not let in.
+    context = chromium.new_context(bypass_csp=True)
+    page = context.new_page()
+    page.goto((path or fresh).as_uri())
+    page.wait_for_timeout(300)
+    found = Axe().run(page).response["violations"]
+    context.close()
+    serious = [
+        (fault["id"], [node["target"] for node in fault["nodes"]][:3])
+        for fault in found
+        if fault["impact"] in ("serious", "critical")
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("path", pages())
+def test_the_charts_are_strict_and_stand_without_scripts(watched, fresh, path):
+    page = watched.open(java_script_enabled=False)
+    page.goto((path or fresh).as_uri())
+    drawings = page.locator("figure .chart-still svg")
+    count = drawings.count()
+    if path is None or "Against the load" in page.content():
+        assert count > 0
+    for index in range(count):
+        drawing = drawings.nth(index)
+        xml.fromstring(drawing.evaluate("e => new XMLSerializer().serializeToString(e)"))
+    captions = page.locator("figure figcaption").count()
+    assert page.locator("figure .chart-still svg:visible").count() >= captions
+
+
+@pytest.mark.parametrize("path", pages())
+def test_the_answer_is_on_the_first_screen(watched, fresh, path):
+    page = watched.open(viewport={"width": 1280, "height": 850})
+    page.goto((path or fresh).as_uri())
+    tiles = page.locator(".tile")
+    assert tiles.count() >= 1, "a report begins with answers"
+    box = tiles.first.bounding_box()
+    assert box["y"] + box["height"] <= 850
+
+
+def test_a_chart_answers_to_the_keyboard(watched, fresh):
+    page = watched.open(viewport={"width": 1280, "height": 900})
+    page.goto(fresh.as_uri())
+    chart = page.locator(".chart-live").first
+    chart.wait_for()
+    chart.focus()
+    page.keyboard.press("ArrowRight")
+    told = page.locator(".chart-told").first
+    assert "tok/s" in told.inner_text(), "the figure is told to those who do not see it"

@@ -3,6 +3,7 @@
 use super::{Block, Cell, Page, Remark, Section, Table, sign};
 use crate::TerminalStyle;
 use crate::format::ascii;
+use ifm_chart::Screen;
 
 /// The whole page; ends with a line break.
 pub fn terminal(page: &Page, style: &TerminalStyle) -> String {
@@ -42,11 +43,9 @@ pub fn terminal(page: &Page, style: &TerminalStyle) -> String {
 fn chapter(section: &Section, style: &TerminalStyle) -> String {
     let line = if section.depth <= 2 { "=" } else { "-" };
     let under = line.repeat(section.heading.chars().count().min(style.width));
-    let mut out = format!("\n{}\n{under}\n", section.heading);
-    for block in &section.blocks {
-        out.push_str(&piece(block, style));
-    }
-    out
+    let inside: String = section.blocks.iter().map(|block| piece(block, style)).collect();
+    let is_bare = inside.is_empty() && !section.blocks.is_empty();
+    if is_bare { String::new() } else { format!("\n{}\n{under}\n{inside}", section.heading) }
 }
 
 fn piece(block: &Block, style: &TerminalStyle) -> String {
@@ -55,9 +54,8 @@ fn piece(block: &Block, style: &TerminalStyle) -> String {
         Block::Figures(figures) => figures
             .iter()
             .map(|figure| {
-                let mut out = format!("\n{}\n", figure.chart.title);
-                out.push_str(&remarks(&figure.remarks, style.width));
-                out
+                let drawn = ifm_chart::braille(&figure.chart, screen(style));
+                format!("\n{drawn}\n{}", remarks(&figure.remarks, style.width))
             })
             .collect(),
         Block::Table(table) => tabled(table),
@@ -68,6 +66,18 @@ fn piece(block: &Block, style: &TerminalStyle) -> String {
         }
         // What most readers skip is in the other formats.
         Block::Details(..) => String::new(),
+    }
+}
+
+/// Room for a chart: as wide as the terminal, up to where a line is hard to follow.
+fn screen(style: &TerminalStyle) -> Screen {
+    const COLUMNS_MAX: usize = 100;
+    const LINES: u16 = 16;
+    Screen {
+        columns: u16::try_from(style.width.min(COLUMNS_MAX)).unwrap_or(u16::MAX),
+        lines: LINES,
+        is_ascii: style.ascii,
+        has_color: style.color,
     }
 }
 

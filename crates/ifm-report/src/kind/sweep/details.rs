@@ -36,7 +36,7 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
         cells
     };
     let mut table = Table {
-        caption: format!("Over complete answers. {PERCENTILE_RULE}."),
+        caption: format!("Over complete answers; percentiles by {PERCENTILE_RULE}."),
         heads,
         rows: Vec::new(),
     };
@@ -45,7 +45,8 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
             table.rows.push(row(level, name, distribution));
         }
     }
-    Section::new("Latencies", vec![Block::Table(table)])
+    let all = Block::Details("Every latency of every level".to_owned(), vec![Block::Table(table)]);
+    Section::new("Latencies", vec![all])
 }
 
 fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {

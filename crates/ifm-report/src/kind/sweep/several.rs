@@ -49,6 +49,7 @@ pub(super) fn page(subject: &Subject) -> Page {
         trust: super::trust_of(subject.runs).or_else(|| subject.audit.map(trust)),
         remarks: summary(subject.insights),
         sections,
+        footer: vec![format!("made by inferometer {}", env!("CARGO_PKG_VERSION"))],
         ..Page::default()
     }
 }

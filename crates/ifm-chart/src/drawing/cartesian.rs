@@ -119,7 +119,8 @@ fn is_shared(plot: &Cartesian) -> bool {
     let has_dots = plot.series.iter().any(|series| series.form == Form::Dots);
     let has_labels =
         plot.series.iter().flat_map(|series| &series.points).any(|point| point.label.is_some());
-    has_places && !has_dots && !plot.is_joined && !(has_labels && plot.series.len() > 8)
+    let is_crowded = has_labels && plot.series.len() > 8;
+    has_places && !(has_dots || plot.is_joined || is_crowded)
 }
 
 fn draw_tick(tick: &Tick) -> Value {

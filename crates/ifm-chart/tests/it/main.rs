@@ -1,5 +1,8 @@
 //! Charts of every kind, drawn in every way, and read again.
 
+// Helpers beside the tests may fail as the tests do.
+#![allow(clippy::unwrap_used)]
+
 mod look;
 mod page;
 mod sample;

@@ -319,11 +319,13 @@ mod tests {
         let whole = out + rest;
         let data = whole.find("<script type=\"application/json\">").expect("a live chart");
         let end = data + whole[data..].find("</script>").expect("its end");
-        let links = |text: &str| {
-            text.split("base64,").map(|part| part.trim_start_matches(|c: char| c != '"')).collect()
-        };
-        let kept: String = format!("{}…{}", &whole[..data], &whole[end..]);
-        let parts: Vec<&str> = links(&kept);
+        let kept = format!("{}…{}", &whole[..data], &whole[end..]);
+        let links = kept.split("base64,");
+        let parts: Vec<&str> = links
+            .map(|part| {
+                part.trim_start_matches(|c: char| c.is_ascii_alphanumeric() || "+/=".contains(c))
+            })
+            .collect();
         parts.join("base64,…")
     }
 }

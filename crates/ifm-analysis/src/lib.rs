@@ -16,6 +16,7 @@ pub mod goodput;
 pub mod health;
 pub mod insight;
 pub mod level;
+pub mod matrix;
 pub mod request;
 mod roof;
 pub mod settling;

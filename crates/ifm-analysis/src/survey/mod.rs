@@ -17,7 +17,7 @@ mod stated;
 
 pub use curve::{Curve, CurvePoint, name_of};
 pub use fitting::{Fitting, Miss, replicas};
-pub use pool::{Pool, Pooled};
+pub use pool::{CONFIDENCE, Pool, Pooled, REPEATS_MIN};
 pub use price::Yield;
 pub use reading::Reading;
 

@@ -5,6 +5,7 @@
 
 mod answers;
 mod common;
+mod matrix;
 mod scenario;
 pub(crate) mod sweep;
 
@@ -42,7 +43,7 @@ pub struct Kind {
 }
 
 /// Every kind, the most particular first; the last one fits everything.
-pub const KINDS: &[Kind] = &[scenario::KIND, sweep::KIND];
+pub const KINDS: &[Kind] = &[matrix::KIND, scenario::KIND, sweep::KIND];
 
 impl Kind {
     /// The kind of a word.

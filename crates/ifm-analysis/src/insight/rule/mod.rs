@@ -3,13 +3,17 @@
 mod bottleneck;
 mod capacity;
 mod cheapest;
+mod configuration_best;
 mod context_penalty;
+mod crossover;
 mod efficiency;
 mod first_crossing;
 mod headroom;
 mod itl_band;
 mod knee;
+mod overall_winner;
 mod pareto;
+mod repeat_noise;
 mod speed_range;
 mod speed_spread;
 mod ttft_range;
@@ -19,7 +23,8 @@ pub use headroom::{setup_of, step_limit};
 pub use knee::knee_at;
 pub use pareto::{Configuration, Place, configurations, is_per_gpu};
 
-use super::{InsightRule, Question};
+use super::{InsightRule, Meant, Question};
+use crate::matrix::Matrix;
 use crate::survey::{Curve, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use std::collections::BTreeMap;
@@ -39,6 +44,10 @@ pub(super) const RULES: &[&InsightRule] = &[
     &knee::RULE,
     &pareto::RULE,
     &cheapest::RULE,
+    &overall_winner::RULE,
+    &crossover::RULE,
+    &configuration_best::RULE,
+    &repeat_noise::RULE,
 ];
 
 /// The middle of a population, where it is told, else its mean.
@@ -109,6 +118,36 @@ pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
     })
 }
 
+/// The matrix that was measured, where it is a proper one.
+fn matrix<'a>(question: &Question<'a>) -> Option<Matrix<'a>> {
+    let (by, baseline) = (question.compare_by.as_deref(), question.baseline.as_deref());
+    Matrix::of(question.survey, by, baseline).filter(Matrix::is_proper)
+}
+
+/// How a number of a matrix is written.
+fn measured(measure: &Quantity) -> Meant {
+    match measure {
+        Quantity::E2e => Meant::Ms,
+        _ => Meant::TokPerS,
+    }
+}
+
+/// Names in a sentence, the first few of many.
+fn joined(names: &[&str]) -> String {
+    const NAMED_MAX: usize = 4;
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [first @ .., last] if names.len() <= NAMED_MAX => {
+            format!("{} and {last}", first.join(", "))
+        }
+        _ => {
+            let first = names.get(..NAMED_MAX - 1).unwrap_or_default();
+            format!("{} and {} more", first.join(", "), names.len() - first.len())
+        }
+    }
+}
+
 /// What a point is called in a sentence: `Chatbot, 1 user`.
 fn place_words(curve: &Curve, cell: &crate::survey::Pooled) -> String {
     let load = match cell.load() {
@@ -131,5 +170,7 @@ fn subject(curve: &Curve, quantity: &str) -> String {
     }
 }
 
+#[cfg(test)]
+mod matrix_tests;
 #[cfg(test)]
 mod tests;

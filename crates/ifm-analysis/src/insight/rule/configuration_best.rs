@@ -1,0 +1,47 @@
+//! Who is first in a configuration of a matrix, and with whom the place is shared.
+
+use super::{joined, matrix, measured};
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::matrix::Matrix;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "configuration_best",
+    title: "the first of each configuration of a matrix, and all that are not shown to differ from it",
+    look,
+};
+
+fn look(question: &Question) -> Vec<Insight> {
+    let Some(matrix) = matrix(question) else { return Vec::new() };
+    (0..matrix.configurations.len()).filter_map(|of| best(&matrix, of)).collect()
+}
+
+fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
+    let configuration = matrix.configurations.get(of)?;
+    let places = matrix.ranking(of);
+    let first: Vec<_> = places.iter().filter(|place| place.group == Ok(1)).collect();
+    let leader = first.first()?;
+    let names: Vec<&str> = first.iter().map(|place| matrix.thing(place.thing)).collect();
+    let how = measured(&configuration.measure);
+    let value = |sentence: Sentence| sentence.number(leader.sample.mean, how);
+    let sentence = match names.as_slice() {
+        _ if places.len() < 2 => return None,
+        [only] => value(Sentence::new(format!("{only} is the fastest: "))),
+        _ => value(
+            Sentence::new("No difference is shown between the first ")
+                .number(names.len() as f64, Meant::Count)
+                .text(format!(": {}; the largest mean is ", joined(&names))),
+        ),
+    };
+    let sentence = sentence.text(format!(" {}", configuration.measure));
+    let ratio = matrix.speed_up(leader.thing, of).filter(|ratio| ratio.is_shown());
+    let sentence = match (ratio, matrix.baseline) {
+        (Some(ratio), Some(baseline)) => sentence
+            .text(", ")
+            .number(ratio.value, Meant::Times)
+            .text(format!(" that of {}.", matrix.thing(baseline))),
+        _ => sentence.text("."),
+    };
+    let weight = ratio.map_or(0.0, |ratio| ratio.value.ln());
+    let insight = Insight::new(RULE.id, Topic::Ranking, Tone::Note, sentence);
+    Some(insight.weighing(weight).of(configuration.name()))
+}

@@ -1,0 +1,89 @@
+//! Tests of the rules about matrices, on figures of a published static-batch report.
+
+use super::super::{Insight, Meant, Question, Topic, insights};
+use crate::matrix::testing::{batch, repeats, survey};
+use crate::survey::{Point, Reading, Survey};
+use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind, key};
+
+/// Two models at the smallest and the largest batch of the report.
+fn published() -> Survey {
+    let mut points = Vec::new();
+    for (name, small, large) in [
+        ("original", [138.03, 122.90, 137.33], [6293.15, 6288.05, 6332.49]),
+        ("w8a16_awq", [177.15, 177.29, 179.36], [5270.77, 5229.0, 5232.81]),
+        ("w8a8_gptq", [183.69, 199.68, 193.62], [7625.43, 7512.86, 7606.41]),
+    ] {
+        points.extend(repeats(&format!("{name}_interactive"), (1, 128, 64), &small));
+        points.extend(repeats(&format!("{name}_high"), (64, 256, 128), &large));
+    }
+    survey(&points)
+}
+
+fn of_rule(survey: &Survey, rule: &str) -> Vec<Insight> {
+    let all = insights(&Question::new(survey));
+    all.into_iter().filter(|insight| insight.rule == rule).collect()
+}
+
+fn numbers(insight: &Insight) -> Vec<f64> {
+    insight.sentence.numbers().map(|(number, _)| number).collect()
+}
+
+#[test]
+fn what_is_faster_alone_and_slower_in_a_large_batch_is_told() {
+    let found = of_rule(&published(), "crossover");
+    let [only] = found.as_slice() else { panic!("{found:?}") };
+    let numbers = numbers(only);
+    // 177.93 / 132.75 and 5244.19 / 6304.56.
+    assert_eq!((numbers[0], numbers[2]), (1.0, 64.0));
+    assert!((numbers[1] - 1.3403).abs() < 1e-3 && (numbers[3] - 0.8318).abs() < 1e-3);
+    assert!((numbers[4] - 5244.19).abs() < 0.01 && (numbers[5] - 6304.56).abs() < 0.01);
+}
+
+#[test]
+fn the_first_of_each_configuration_and_of_all() {
+    let survey = published();
+    let best = of_rule(&survey, "configuration_best");
+    let large = best.iter().find(|one| one.of.as_deref().is_some_and(|of| of.contains("=64,")));
+    let large = numbers(large.expect("two configurations"));
+    assert!((large[0] - 7581.57).abs() < 0.01 && (large[1] - 1.2026).abs() < 1e-3, "{large:?}");
+    let [winner] = of_rule(&survey, "overall_winner").try_into().expect("one");
+    let winner = numbers(&winner);
+    // √(192.33/132.75 · 7581.57/6304.56) = √(1.4488 · 1.2026).
+    assert!((winner[0] - 2.0).abs() < 1e-9 && (winner[1] - 1.3199).abs() < 2e-3, "{winner:?}");
+    assert!(winner[2] < winner[1] && winner[1] < winner[3]);
+}
+
+/// 3196 ± 1444 tok/s, and pp512 at 200 W.
+#[test]
+fn wild_repeats_are_told() {
+    let asked = (32, 256, 32);
+    let mut points = repeats("w8a16_sparse_awq", asked, &[1530.0, 3990.0, 4067.0]);
+    points.extend(repeats("original", asked, &[3780.0, 3790.0, 3781.0]));
+    let mut engine: Point = batch("llama 7B", (1, 512, 1), 1, 0.0);
+    engine.kind = PartKind::Engine;
+    engine.setting.set(key::TEST, "pp512");
+    engine.setting.set(key::POWER_LIMIT_W, 200);
+    let rate = |statistic, value| Reading::new(Quantity::PrefillRate, statistic, value);
+    engine.readings =
+        vec![rate(Statistic::Mean, 9115.39), rate(Statistic::Std(StdKind::Sample), 4243.14)];
+    points.push(engine);
+    let found = of_rule(&survey(&points), "repeat_noise");
+    let [first, second] = found.as_slice() else { panic!("{found:?}") };
+    assert!((numbers(first)[0] - 0.4655).abs() < 1e-3 && first.topic == Topic::Power);
+    assert!((numbers(second)[0] - 0.4516).abs() < 1e-3 && second.topic == Topic::Ranking);
+    assert_eq!(second.sentence.numbers().nth(1).map(|(_, how)| how), Some(Meant::TokPerS));
+}
+
+#[test]
+fn calm_repeats_and_a_single_thing_say_nothing() {
+    let calm = survey(&repeats("original", (1, 128, 64), &[100.0, 101.0, 100.5]));
+    for rule in ["crossover", "configuration_best", "overall_winner", "repeat_noise"] {
+        assert_eq!(of_rule(&calm, rule), [], "{rule}");
+    }
+    // Faster everywhere is no crossing.
+    let mut points = repeats("original", (1, 128, 64), &[100.0, 101.0, 100.5]);
+    points.extend(repeats("fast", (1, 128, 64), &[200.0, 201.0, 200.5]));
+    points.extend(repeats("original", (64, 128, 64), &[1000.0, 1001.0, 1000.5]));
+    points.extend(repeats("fast", (64, 128, 64), &[1200.0, 1201.0, 1200.5]));
+    assert_eq!(of_rule(&survey(&points), "crossover"), []);
+}

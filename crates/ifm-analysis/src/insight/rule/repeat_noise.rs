@@ -1,0 +1,110 @@
+//! How far repeats of the same measurement lie apart.
+
+use super::{matrix, measured};
+use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::matrix::TRUSTED_CV_MAX;
+use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind, key};
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "repeat_noise",
+    title: "measurements whose repeats spread by more than a fifth of their mean, and how many spread less but noticeably",
+    look,
+};
+
+/// Measurements that are told one by one, at most.
+const TOLD_MAX: usize = 3;
+
+/// One measurement with its spread.
+struct Spread {
+    name: String,
+    mean: f64,
+    std: f64,
+    how: Meant,
+    topic: Topic,
+    of: Option<String>,
+}
+
+impl Spread {
+    fn cv(&self) -> f64 {
+        self.std / self.mean
+    }
+}
+
+fn look(question: &Question) -> Vec<Insight> {
+    let mut all = of_matrix(question);
+    all.extend(of_engines(question));
+    let count = all.len();
+    all.retain(|spread| Bands::get().cv.is_poor(spread.cv()));
+    all.sort_by(|a, b| b.cv().total_cmp(&a.cv()));
+    let wild = all.iter().filter(|spread| spread.cv() > TRUSTED_CV_MAX).count();
+    let told = wild.min(TOLD_MAX);
+    let mut found: Vec<Insight> = all.iter().take(told).map(tell).collect();
+    if let (Some(least), Some(most), true) = (all.last(), all.get(told), all.len() > told) {
+        let sentence = Sentence::new(if told > 0 { "Another " } else { "" })
+            .number((all.len() - told) as f64, Meant::Count)
+            .text(" of ")
+            .number(count as f64, Meant::Count)
+            .text(" measurements spread by ")
+            .number(least.cv(), Meant::Share)
+            .text(" to ")
+            .number(most.cv(), Meant::Share)
+            .text(" of their mean over their repeats.");
+        let tone = if wild > told { Tone::Warn } else { Tone::Note };
+        found.push(Insight::new(RULE.id, Topic::Summary, tone, sentence).weighing(least.cv()));
+    }
+    found
+}
+
+fn tell(spread: &Spread) -> Insight {
+    let sentence = Sentence::new(format!("{}: repeats spread by ", spread.name))
+        .number(spread.cv(), Meant::Share)
+        .text(" of their mean (")
+        .number(spread.mean, spread.how)
+        .text(" ± ")
+        .number(spread.std, spread.how)
+        .text("), so this mean says little.");
+    let insight = Insight::new(RULE.id, spread.topic, Tone::Warn, sentence).weighing(spread.cv());
+    match &spread.of {
+        Some(of) => insight.of(of.clone()),
+        None => insight,
+    }
+}
+
+fn of_matrix(question: &Question) -> Vec<Spread> {
+    let Some(matrix) = matrix(question) else { return Vec::new() };
+    let spread = |cell: &crate::matrix::Cell| {
+        let configuration = matrix.configurations.get(cell.configuration)?;
+        let sample = cell.sample(&configuration.measure)?;
+        let how = measured(&configuration.measure);
+        let name = configuration.name();
+        Some(Spread {
+            name: format!("{} at {name}", matrix.thing(cell.thing)),
+            mean: sample.mean,
+            std: sample.std?,
+            how,
+            topic: Topic::Ranking,
+            of: Some(name),
+        })
+    };
+    matrix.cells.iter().filter_map(spread).filter(|spread| spread.mean > 0.0).collect()
+}
+
+/// Rows of engine benchmarks, which print a deviation and not their repeats.
+fn of_engines(question: &Question) -> Vec<Spread> {
+    let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
+    let mut found = Vec::new();
+    for point in question.survey.measured(PartKind::Engine) {
+        for quantity in [Quantity::PrefillRate, Quantity::DecodeRate] {
+            let mean = point.central(&quantity).map(|reading| reading.value);
+            let std = kinds.iter().find_map(|kind| point.value(&quantity, Statistic::Std(*kind)));
+            let (Some(mean), Some(std)) = (mean.filter(|mean| *mean > 0.0), std) else { continue };
+            let factor = |name: &str| point.factor(name).unwrap_or_default();
+            let power = point.factor(key::POWER_LIMIT_W);
+            let power = power.map(|power| format!(" at {power} W")).unwrap_or_default();
+            let name = format!("{} of {}{power}", factor(key::TEST), factor(key::MODEL));
+            let topic = Topic::Power;
+            found.push(Spread { name, mean, std, how: Meant::TokPerS, topic, of: None });
+        }
+    }
+    found
+}

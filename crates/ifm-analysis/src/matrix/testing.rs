@@ -1,0 +1,46 @@
+//! Batches made up for tests.
+
+use crate::slo::VerdictState;
+use crate::survey::{Point, Reading, Survey};
+use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+
+/// One repeat of a batch of `size` sequences with `input` and `output` tokens each: output rate,
+/// and the total rate that goes with it.
+pub(crate) fn batch(
+    name: &str,
+    (size, input, output): (u32, u32, u32),
+    repeat: u32,
+    rate: f64,
+) -> Point {
+    let total = rate * f64::from(input + output) / f64::from(output);
+    let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
+    Point {
+        origin: 0,
+        part: 0,
+        kind: PartKind::StaticBatch,
+        role: RowRole::Measured,
+        headings: Vec::new(),
+        label: Some(format!("{name}_run{repeat}")),
+        setting: Factors::default()
+            .with(key::MODEL, name)
+            .with(key::BATCH_SIZE, size)
+            .with(key::INPUT_TOKENS, input)
+            .with(key::OUTPUT_TOKENS, output),
+        load: None,
+        repeat: Some(repeat),
+        readings: vec![reading(Quantity::OutputRate, rate), reading(Quantity::TotalRate, total)],
+        verdict: VerdictState::Unknown,
+        place: Place::default(),
+        text: None,
+    }
+}
+
+/// Repeats of a batch.
+pub(crate) fn repeats(name: &str, asked: (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
+    (1..).zip(rates).map(|(repeat, rate)| batch(name, asked, repeat, *rate)).collect()
+}
+
+/// The survey of points.
+pub(crate) fn survey(points: &[Point]) -> Survey {
+    Survey { origins: Vec::new(), points: points.to_vec() }
+}

@@ -1,0 +1,192 @@
+//! One configuration: the summary of each thing, a picture of the repeats, and the repeats.
+
+use super::super::Subject;
+use super::{NOT_MEASURED, charts, many, of_configuration};
+use crate::format::{meant, plain};
+use crate::page::{Block, Cell, Figure, Head, Section, Table};
+use ifm_analysis::insight::{Meant, Tone};
+use ifm_analysis::matrix::{Matrix, Place, Sample, Unranked};
+use ifm_core::sheet::Quantity;
+
+const MS_PER_S: f64 = 1e3;
+/// Configurations with a picture, at most: a page of thousands of charts helps nobody.
+const PICTURES_MAX: usize = 24;
+
+/// A column of measurements: its head, its quantity, its unit, and how many of the canonical unit
+/// make one of that.
+struct Column {
+    head: &'static str,
+    quantity: Quantity,
+    unit: &'static str,
+    scale: f64,
+}
+
+const COLUMNS: [Column; 4] = [
+    Column { head: "Latency (s)", quantity: Quantity::E2e, unit: "s", scale: MS_PER_S },
+    Column {
+        head: "Output Throughput (tok/s)",
+        quantity: Quantity::OutputRate,
+        unit: "tok/s",
+        scale: 1.0,
+    },
+    Column {
+        head: "Overall Throughput (tok/s)",
+        quantity: Quantity::TotalRate,
+        unit: "tok/s",
+        scale: 1.0,
+    },
+    Column {
+        head: "Input Throughput (tok/s)",
+        quantity: Quantity::InputRate,
+        unit: "tok/s",
+        scale: 1.0,
+    },
+];
+
+/// What the size of a configuration counts.
+pub(super) fn unit(matrix: &Matrix) -> &'static str {
+    match matrix.configurations.first().is_some_and(|of| of.is_users) {
+        true => "users",
+        false => "batch",
+    }
+}
+
+/// Name, unit and writing of what a configuration is ranked by.
+pub(super) fn measure_unit(measure: &Quantity) -> (&'static str, &'static str, Meant) {
+    match measure {
+        Quantity::E2e => ("Latency", "ms", Meant::Ms),
+        Quantity::TotalRate => ("Overall Throughput", "tok/s", Meant::TokPerS),
+        Quantity::InputRate => ("Input Throughput", "tok/s", Meant::TokPerS),
+        _ => ("Output Throughput", "tok/s", Meant::TokPerS),
+    }
+}
+
+/// The sections of all configurations.
+pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {
+    let ids = matrix.repeat_ids(subject.question.survey);
+    let mut sections = Vec::new();
+    for (index, configuration) in matrix.configurations.iter().enumerate() {
+        let name = configuration.name();
+        let places = matrix.ranking(index);
+        let cells = matrix.row(index).len();
+        let mut blocks =
+            vec![Block::Prose(format!("Total models tested: {cells}{}", ending(configuration)))];
+        let chart = charts::repeats(matrix, index, &places).filter(|_| index < PICTURES_MAX);
+        if let Some(chart) = chart {
+            let insights = of_configuration(subject.insights, &name);
+            blocks.push(Block::Figures(vec![Figure::new(chart, insights)]));
+        }
+        sections.push(Section::new(format!("Configuration: {}", plain(&name)), blocks));
+        let summary = vec![Block::Table(summary(matrix, index, &places))];
+        sections.push(Section::inner("Summary Table", summary));
+        let runs: usize = matrix.row(index).iter().map(|cell| cell.points.len()).sum();
+        let table = Block::Table(details(matrix, index, &ids));
+        let folded = Block::Details(many(runs, "run", "runs"), vec![table]);
+        sections.push(Section::inner("Detailed Results", vec![folded]));
+    }
+    sections
+}
+
+fn ending(configuration: &ifm_analysis::matrix::Configuration) -> String {
+    match &configuration.ending {
+        Some(ending) => format!(". In the document their names end in {}", plain(ending)),
+        None => String::new(),
+    }
+}
+
+/// Mean and standard deviation as these reports write them.
+fn spread(sample: Option<&Sample>, column: &Column, unit: &str) -> Cell {
+    let Some(sample) = sample else { return Cell::text(NOT_MEASURED) };
+    let mean = sample.mean / column.scale;
+    let text = match sample.std {
+        Some(std) => format!("{mean:.2} ± {:.2}{unit}", std / column.scale),
+        None => format!("{mean:.2}{unit}"),
+    };
+    let cell = Cell { value: Some(mean), ..Cell::text(text) };
+    if sample.is_trusted() { cell } else { cell.toned(Tone::Warn) }
+}
+
+fn summary(matrix: &Matrix, index: usize, places: &[Place]) -> Table {
+    let mut heads = vec![Head::text("Model"), Head::number("Runs")];
+    heads.extend(COLUMNS.iter().map(|column| Head::number(column.head)));
+    let base = matrix.baseline.map(|baseline| plain(matrix.thing(baseline)));
+    heads.extend(base.iter().map(|base| Head::number(format!("× {base}"))));
+    heads.push(Head::number("Rank"));
+    let row = |place: &Place| {
+        let cell = matrix.cell(place.thing, index)?;
+        let runs = place.sample.n.unwrap_or(cell.points.len());
+        let mut row = vec![
+            Cell::head(plain(matrix.thing(place.thing))),
+            Cell::number(Some(runs as f64), |runs| runs.to_string()),
+        ];
+        for column in &COLUMNS {
+            row.push(spread(cell.sample(&column.quantity).as_ref(), column, ""));
+        }
+        if base.is_some() {
+            row.push(ratio(matrix, place.thing, index));
+        }
+        row.push(match place.group {
+            Ok(group) => Cell::number(Some(group as f64), |group| group.to_string()),
+            Err(Unranked::Noisy) => Cell::text("noisy").toned(Tone::Warn),
+            Err(Unranked::FewRepeats) => Cell::text("not tested"),
+        });
+        Some(row)
+    };
+    let measure = matrix.configurations.get(index).map(|of| measure_unit(&of.measure).0);
+    Table {
+        caption: format!(
+            "Mean ± standard deviation over the runs. Ranks by {}, shared where no difference is \
+             shown.",
+            measure.unwrap_or_default().to_lowercase()
+        ),
+        heads,
+        rows: places.iter().filter_map(row).collect(),
+    }
+}
+
+/// The ratio to the baseline with its interval.
+fn ratio(matrix: &Matrix, thing: usize, index: usize) -> Cell {
+    if matrix.baseline == Some(thing) {
+        return Cell { value: Some(1.0), ..Cell::text("baseline") };
+    }
+    let Some(ratio) = matrix.speed_up(thing, index) else { return Cell::text(NOT_MEASURED) };
+    let cell = Cell { value: Some(ratio.value), ..Cell::text(meant(ratio.value, Meant::Times)) };
+    match () {
+        () if ratio.is_faster() => cell.toned(Tone::Good),
+        () if ratio.is_slower() => cell.toned(Tone::Bad),
+        () if ratio.interval.is_some() => cell.noted("no difference shown"),
+        () => cell,
+    }
+}
+
+/// Every run by model, and the statistics of each with units.
+fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
+    let mut heads = vec![Head::text("Model"), Head::text("Run")];
+    heads.extend(COLUMNS.iter().map(|column| Head::number(column.head)));
+    let mut rows = Vec::new();
+    let cells = matrix.cells.iter().zip(ids).filter(|(cell, _)| cell.configuration == index);
+    for (cell, ids) in cells {
+        for (number, (point, id)) in cell.points.iter().zip(ids).enumerate() {
+            let model = if number == 0 { plain(matrix.thing(cell.thing)) } else { String::new() };
+            let is_renamed = point.label.as_ref().is_some_and(|label| label != id);
+            let run = Cell::text(plain(id));
+            let run = if is_renamed { run.noted("label used twice") } else { run };
+            let mut row = vec![Cell { is_head: number == 0, ..Cell::text(model) }, run];
+            for column in &COLUMNS {
+                let value = point.central(&column.quantity).map(|found| found.value / column.scale);
+                row.push(match value {
+                    Some(_) => Cell::number(value, |value| format!("{value:.2}")),
+                    None => Cell::text(NOT_MEASURED),
+                });
+            }
+            rows.push(row);
+        }
+        let mut row = vec![Cell::text(""), Cell::text("Statistics")];
+        for column in &COLUMNS {
+            let unit = format!(" {}", column.unit);
+            row.push(spread(cell.sample(&column.quantity).as_ref(), column, &unit));
+        }
+        rows.push(row);
+    }
+    Table { caption: "Every run under a name of its own.".to_owned(), heads, rows }
+}

@@ -1,0 +1,149 @@
+//! The page of a matrix, from made-up batches and from runs.
+
+use super::super::{KINDS, Kind, Subject};
+use crate::page::{Page, Pictures, html, markdown};
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::slo::VerdictState;
+use ifm_analysis::survey::{Origin, Point, Reading, Survey};
+use ifm_analysis::testing::{closed_loop, run};
+use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+
+/// Repeats of a batch: model, size with lengths, output rates.
+fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
+    let point = |(index, rate): (usize, &f64)| Point {
+        origin: 0,
+        part: 0,
+        kind: PartKind::StaticBatch,
+        role: RowRole::Measured,
+        headings: Vec::new(),
+        // As in the reports that are around: the second label stands twice.
+        label: Some(format!("{model}_run{}", index.max(1))),
+        setting: Factors::default()
+            .with(key::MODEL, model)
+            .with(key::BATCH_SIZE, size)
+            .with(key::INPUT_TOKENS, input)
+            .with(key::OUTPUT_TOKENS, output),
+        load: None,
+        repeat: None,
+        readings: vec![
+            Reading::new(Quantity::OutputRate, Statistic::Value, *rate),
+            Reading::new(
+                Quantity::TotalRate,
+                Statistic::Value,
+                rate * f64::from(input + output) / f64::from(output),
+            ),
+            Reading::new(Quantity::E2e, Statistic::Value, f64::from(size * output) / rate * 1e3),
+        ],
+        verdict: VerdictState::Unknown,
+        place: Place::default(),
+        text: None,
+    };
+    rates.iter().enumerate().map(point).collect()
+}
+
+fn survey(points: Vec<Point>) -> Survey {
+    let origin =
+        Origin { name: "result.jsonl".to_owned(), tool: None, tool_version: None, is_own: false };
+    Survey { origins: vec![origin], points }
+}
+
+fn small() -> Survey {
+    let (alone, long, many) = ((1, 128, 64), (1, 2048, 32), (64, 256, 128));
+    let mut points = repeats("original_chat", alone, &[138.0, 132.9, 137.3]);
+    points.extend(repeats("w8a8_chat", alone, &[201.4, 192.2, 196.0]));
+    points.extend(repeats("w8a16_chat", alone, &[185.8, 188.8, 190.8]));
+    points.extend(repeats("original_long", long, &[137.5, 132.6, 135.0]));
+    points.extend(repeats("w8a8_long", long, &[179.8, 181.0, 180.3]));
+    points.extend(repeats("w8a16_long", long, &[60.0, 192.0, 190.0]));
+    points.extend(repeats("original_many", many, &[6293.2, 6288.1, 6332.5]));
+    points.extend(repeats("w8a8_many", many, &[7551.9, 7604.5, 7511.3]));
+    points.extend(repeats("w8a16_many", many, &[5233.5, 5242.7, 5240.7]));
+    survey(points)
+}
+
+fn page(survey: &Survey) -> Page {
+    let question = Question::new(survey);
+    let insights = insights(&question);
+    let subject =
+        Subject { runs: &[], sheets: &[], question, insights: &insights, audit: None, title: None };
+    super::page(&subject)
+}
+
+fn recognised(survey: &Survey) -> Option<&'static str> {
+    let question = Question::new(survey);
+    let subject =
+        Subject { runs: &[], sheets: &[], question, insights: &[], audit: None, title: None };
+    Kind::recognise(&subject).map(|kind| kind.word)
+}
+
+#[test]
+fn the_page_of_a_matrix() {
+    let survey = small();
+    assert_eq!(recognised(&survey), Some("matrix"));
+    insta::assert_snapshot!(markdown(&page(&survey), Pictures::None));
+}
+
+/// Three builds of a model, three times each, at two loads of fixed lengths.
+#[test]
+fn runs_with_tags_are_a_matrix() {
+    let mut survey = Survey::default();
+    for (quant, gap_ms) in [("original", 10.0), ("int8", 8.0), ("int4", 5.0)] {
+        for repeat in 0..3u32 {
+            let pace = (50.0 + f64::from(repeat), gap_ms, 20);
+            let mut requests = closed_loop((0, 0), (1, 20), 0.0, pace);
+            requests.extend(closed_loop((100, 1), (4, 20), 60_000.0, pace));
+            let mut run = run(&[1, 4], requests);
+            run.manifest.tags.insert("quant".to_owned(), quant.to_owned());
+            run.manifest.run_id = format!("{quant}-{repeat}");
+            survey.extend(Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run)));
+        }
+    }
+    assert_eq!(recognised(&survey), Some("matrix"));
+    let text = markdown(&page(&survey), Pictures::None);
+    for expect in [
+        "## Configuration: users=1, input\\_len=100, output\\_len=20",
+        "baseline original",
+        "int4 is the fastest",
+        "int8-2/levels/1",
+    ] {
+        assert!(text.contains(expect), "{expect} in {text}");
+    }
+}
+
+#[test]
+fn what_is_missing_is_not_zero() {
+    let mut points = repeats("original", (1, 8, 8), &[10.0]);
+    points.extend(repeats("نموذج-a-very-long-name-that-goes-on-and-on", (2, 8, 8), &[20.0]));
+    let survey = survey(points);
+    let text = markdown(&page(&survey), Pictures::None);
+    assert!(text.contains("2 cells are missing") && text.contains("n/a"), "{text}");
+    assert!(text.contains("Fewer than three repeats") && !text.contains("| 0.00"), "{text}");
+    assert!(html(&page(&survey)).contains("not tested"));
+}
+
+#[test]
+fn without_a_batch_the_page_says_so() {
+    let empty = Survey::default();
+    assert_eq!(recognised(&empty), Some("sweep"));
+    let page = page(&empty);
+    assert!(page.sections.is_empty() && page.banners.len() == 1);
+    assert!(KINDS.iter().any(|kind| kind.word == "matrix"));
+}
+
+#[test]
+fn fifty_models_are_a_page() {
+    let mut points = Vec::new();
+    for model in 0..50u32 {
+        for size in [1, 8] {
+            let rate = f64::from(100 + model);
+            let name = format!("model-{model}");
+            points.extend(repeats(&name, (size, 64, 64), &[rate, rate + 0.1, rate - 0.1]));
+        }
+    }
+    let page = page(&survey(points));
+    let text = markdown(&page, Pictures::None);
+    assert!(text.contains("model-49 is the fastest"), "{text}");
+    // 49 lines stand in charts of six.
+    let lines = page.charts().iter().filter(|chart| chart.id.starts_with("speed-up-size")).count();
+    assert_eq!(lines, 9);
+}

@@ -127,11 +127,14 @@ pub(super) fn lines(curves: &[Curve], how: Meant) -> Vec<Series> {
 /// The ends of lines in words, for those who do not see them.
 pub(super) fn ends(series: &[Series], unit: &str) -> String {
     let words = |point: &Point| {
-        Some(format!("{} at {}", point.text.as_ref()?, crate::format::number(point.x)))
+        Some(format!("{} at {}", point.text.as_ref()?, meant(point.x, Meant::Load)))
     };
     let end = |series: &Series| {
         let (first, last) = (series.points.first()?, series.points.last()?);
-        Some(format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?))
+        Some(match series.points.len() {
+            1 => format!("{}: {} {unit}.", series.name, words(first)?),
+            _ => format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?),
+        })
     };
     series.iter().take(LINES_MAX).filter_map(end).collect::<Vec<_>>().join(" ")
 }

@@ -43,10 +43,15 @@ fn insight(question: &Question, name: &str, point: &CurvePoint) -> Option<Insigh
     let share = point.reading.value / limit;
     let binds = bound.strict.binds.label();
     let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
-    let tone = if share > 1.0 { Tone::Bad } else { Tone::Note };
-    let end = if share > 1.0 { "; more than all cannot be: an input is wrong." } else { "." };
-    let sentence = Sentence::new(format!("{head}decode reaches "))
-        .number(share, Meant::Share)
+    let (tone, end) = match share > 1.0 {
+        true => (Tone::Bad, ". Nothing can be faster: an input is wrong."),
+        false => (Tone::Note, "."),
+    };
+    let reach = match share > 1.0 {
+        true => Sentence::new(format!("{head}decode is ")).number(share, Meant::Times),
+        false => Sentence::new(format!("{head}decode reaches ")).number(share, Meant::Share),
+    };
+    let sentence = reach
         .text(format!(" of the {binds} limit at "))
         .number(point.at, Meant::Load)
         .text(": ")

@@ -136,7 +136,7 @@ fn prompts_are_guessed_where_only_the_first_token_waits() {
     let mut even = levels("a", &[(1, 10.0, 100.0), (8, 20.0, 400.0)]);
     add(&mut even, &[100.0, 150.0]);
     let survey = Survey { origins: Vec::new(), points: even };
-    assert_eq!(texts(&Question::new(&survey), "bottleneck"), [String::new(); 0]);
+    assert_eq!(texts(&Question::new(&survey), "bottleneck").len(), 0);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! many fit, and what it costs. From measurements, or from a document that only states figures.
 
 mod data;
+mod range;
 mod speed;
 mod stated;
 mod system;

@@ -1,7 +1,8 @@
 //! What one user sees: speed, gaps, efficiency, and the wait for the first token.
 
-use super::super::common::{LINES_MAX, load_axis, value_axis};
+use super::super::common::{LINES_MAX, value_axis};
 use super::data::{CENTER, Data, Drawn};
+use super::range::band;
 use crate::format::{meant, percent, plain, span};
 use crate::page::Section;
 use ifm_analysis::insight::{
@@ -9,8 +10,7 @@ use ifm_analysis::insight::{
 };
 use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
-    Along, Axis, Cartesian, Chart, Dash, Form, GREY, Guide, Mark, Plot, Point, Scale, Second,
-    Series, Tone, Weight,
+    Along, Axis, Chart, Dash, GREY, Guide, Mark, Plot, Point, Scale, Second, Series, Tone, Weight,
 };
 use ifm_core::sheet::{Quantity, Statistic};
 
@@ -30,7 +30,7 @@ pub(super) fn decode_speed(data: &Data) -> Option<Section> {
         is_inverse: true,
     };
     let drawn = Drawn {
-        id: "decode-speed",
+        id: "speed",
         title: "How fast does one user get tokens?",
         how: Meant::TokPerS,
         y: Axis { second: Some(second), ..value_axis("speed for one user", "tok/s", &lines) },
@@ -129,6 +129,10 @@ pub(super) fn gaps(data: &Data) -> Option<Section> {
     };
     let mut charts = data.charts(&drawn, &middle);
     let are_twins = middle.len() <= TWINS_MAX;
+    let caption = match are_twins {
+        true => "The middle of all gaps at each number of users; p99 dashed.",
+        false => "The middle of all gaps at each number of users, and p99 in a chart of its own.",
+    };
     if let (Some(Chart { plot: Plot::Cartesian(first), .. }), true) =
         (charts.first_mut(), are_twins)
     {
@@ -145,11 +149,7 @@ pub(super) fn gaps(data: &Data) -> Option<Section> {
         meant(good, Meant::Ms),
         meant(middle, Meant::Ms)
     );
-    data.section(
-        ("Inter-token latency", &intro),
-        (charts, "The middle of all gaps at each number of users; p99 dashed."),
-        &[Topic::Itl],
-    )
+    data.section(("Inter-token latency", &intro), (charts, caption), &[Topic::Itl])
 }
 
 /// What is left of the speed of a single user.
@@ -263,7 +263,8 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
             name: "TTFT".to_owned(),
             unit: "ms".to_owned(),
             scale: Scale::Log10,
-            ..Axis::default()
+            range: decades(&curves, &guides),
+            second: None,
         },
         guides,
     };
@@ -295,64 +296,16 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
     )
 }
 
-/// The area between the best and the worst curve, with both edges named; absent where no load has
-/// two curves.
-fn band(data: &Data, drawn: &Drawn, curves: &[Curve]) -> Option<Chart> {
-    let mut loads: Vec<f64> =
-        curves.iter().flat_map(|curve| &curve.points).map(|point| point.at).collect();
-    loads.sort_by(f64::total_cmp);
-    loads.dedup();
-    let extremes = |at: f64| {
-        let here = || {
-            let value = |curve: &Curve| Some((plain(&curve.name()), curve.at(at)?.reading.value));
-            curves.iter().filter_map(value)
-        };
-        let high = here().max_by(|a, b| a.1.total_cmp(&b.1))?;
-        let low = here().min_by(|a, b| a.1.total_cmp(&b.1))?;
-        (here().count() > 1).then_some((at, low, high))
-    };
-    let rows: Vec<_> = loads.into_iter().filter_map(extremes).collect();
-    let (_, last_low, last_high) = rows.last()?;
-    let edge =
-        |pick: fn(&(f64, (String, f64), (String, f64))) -> &(String, f64), name: &str| Series {
-            name: name.to_owned(),
-            color: data.color(name),
-            form: if data.is_stated { Form::Dots } else { Form::Line },
-            points: rows
-                .iter()
-                .map(|row| Point {
-                    x: row.0,
-                    y: Some(pick(row).1),
-                    text: Some(format!("{} {}", pick(row).0, meant(pick(row).1, drawn.how))),
-                    ..Point::default()
-                })
-                .collect(),
-            ..Series::default()
-        };
-    let area = Series {
-        name: "range".to_owned(),
-        color: GREY,
-        form: Form::Band,
-        mark: Mark::None,
-        points: rows
-            .iter()
-            .map(|(x, low, high)| Point {
-                x: *x,
-                low: Some(low.1),
-                high: Some(high.1),
-                ..Point::default()
-            })
-            .collect(),
-        ..Series::default()
-    };
-    let edges = [edge(|row| &row.2, &last_high.0), edge(|row| &row.1, &last_low.0)];
-    let description = super::super::common::ends(&edges, "users");
-    let series = std::iter::once(area).chain(edges).collect();
-    let chart = drawn.chart(0, load_axis(curves), series);
-    let Plot::Cartesian(plot) = chart.plot else { return None };
-    Some(Chart {
-        description,
-        plot: Plot::Cartesian(Cartesian { has_switch: true, ..plot }),
-        ..chart
-    })
+/// Whole powers of ten around all values, where a line to read them against lies outside.
+fn decades(curves: &[Curve], guides: &[Guide]) -> Option<(f64, f64)> {
+    let stated = guides.iter().filter_map(|guide| match guide {
+        Guide::Horizontal { at, tone: Tone::Neutral, .. } => Some(*at),
+        _ => None,
+    });
+    let stated: Vec<f64> = stated.filter(|at| *at > 0.0).collect();
+    let values = curves.iter().flat_map(|curve| &curve.points).map(|point| point.reading.value);
+    let all = || stated.iter().copied().chain(values.clone().filter(|value| *value > 0.0));
+    let (low, high) = (all().fold(f64::INFINITY, f64::min), all().fold(0.0, f64::max));
+    (!stated.is_empty() && high > 0.0)
+        .then(|| (10_f64.powf(low.log10().floor()), 10_f64.powf(high.log10().ceil())))
 }

@@ -57,13 +57,20 @@ fn row(point: &Point, reading: &Reading) -> Vec<Cell> {
         Quantity::UserRate | Quantity::OutputRate | Quantity::TotalRate => Meant::TokPerS,
         Quantity::Efficiency | Quantity::ErrorRate => Meant::Share,
         Quantity::RequestRate => Meant::ReqPerS,
+        // Limits and references of such quantities are in their units.
+        Quantity::Other(name) if ["Itl", "Ttft", "Tpot"].iter().any(|of| name.ends_with(of)) => {
+            Meant::Ms
+        }
+        Quantity::Other(name) if name.ends_with("Efficiency") => Meant::Share,
         _ => Meant::Plain,
     };
     let name = point.factor(key::WORKLOAD);
     let at = point.load;
     vec![
         Cell::number(line.map(f64::from), |line| meant(line, Meant::Count)),
-        Cell::text(plain(&reading.quantity.to_string())),
+        Cell::text(plain(
+            &reading.quantity.to_string().replace("Itl", "ITL").replace("Ttft", "TTFT"),
+        )),
         Cell::number(Some(reading.value), |value| match (how, &reading.printed) {
             (Meant::TokPerS, Some(printed)) => plain(&format!("{printed} tok/s")),
             _ => meant(value, how),

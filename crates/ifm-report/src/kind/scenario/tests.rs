@@ -78,7 +78,7 @@ fn the_limit_of_the_machine_is_drawn_and_told() {
         question.model = Some("Llama-3.1-8B-Instruct".to_owned());
     });
     let charts = page.charts();
-    let speed = charts.iter().find(|chart| chart.id == "decode-speed").expect("drawn");
+    let speed = charts.iter().find(|chart| chart.id == "speed").expect("drawn");
     let drawn = format!("{:?}", speed.plot);
     assert!(drawn.contains("at most (memory bandwidth) chat"), "{drawn}");
     let text = markdown(&page, Pictures::None);

@@ -1,0 +1,274 @@
+//! Capacity by use case and target, and the people and servers that follow from it.
+
+use super::super::common::about;
+use super::{Answers, CURVES_MAX, ROWS_MAX, is_rate, metric, name, reasons, state};
+use crate::format::{ABSENT, meant, percent};
+use crate::model::{load, load_words};
+use crate::page::{Block, Cell, Figure, Head, Remark, Section, Table};
+use crate::words;
+use ifm_analysis::answer::UsersState;
+use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
+use ifm_analysis::level::Load;
+use ifm_analysis::survey::{Fitting, Miss, replicas};
+use ifm_chart::{Axis, Cartesian, Chart, Form, Plot, Point, Scale, Series};
+use ifm_core::spec::{SloSpec, SloTerm};
+
+/// Seconds that somebody thinks between an answer and the next request.
+const THINK_S: [f64; 3] = [0.0, 10.0, 60.0];
+/// Capacity of a server that is left free when servers are counted.
+const SPARE: f64 = 0.2;
+/// Targets in the chart, at most.
+const TARGETS_MAX: usize = 4;
+
+impl Answers<'_> {
+    /// Capacity by use case and target; absent where nothing can be judged.
+    pub fn capacity(&self, insights: &[Insight]) -> Option<Section> {
+        let curves = self.fittings(self.first()?).len();
+        let shown = if curves > CURVES_MAX { 1 } else { self.targets.len() };
+        let judged: Vec<(&SloSpec, Vec<Fitting>)> = self
+            .targets
+            .iter()
+            .take(shown)
+            .map(|slo| (slo, self.fittings(slo)))
+            .filter(|(_, found)| found.iter().any(|one| one.state != UsersState::Unknown))
+            .collect();
+        if judged.is_empty() {
+            return None;
+        }
+        let mut blocks = vec![Block::Prose(
+            "The largest measured load with every limit met, at most 1 % of the requests failed \
+             and every lower load inside too. Nothing is interpolated."
+                .to_owned(),
+        )];
+        let mut figure = chart(&judged).map(|chart| Figure::new(chart, []));
+        let said: Vec<Remark> =
+            about(insights, &[Topic::Capacity]).take(CURVES_MAX).map(Remark::of).collect();
+        match &mut figure {
+            Some(figure) => figure.remarks = said,
+            None if said.is_empty() => {}
+            None => blocks.push(Block::Remarks(said)),
+        }
+        blocks.extend(figure.map(|figure| Block::Figures(vec![figure])));
+        blocks.push(Block::Table(capacities(&judged)));
+        blocks.extend(self.people());
+        let targets = judged.iter().map(|(slo, _)| format!("{}: {}", slo.name, words::target(slo)));
+        blocks.push(Block::Details("The targets".to_owned(), vec![Block::List(targets.collect())]));
+        Some(Section::new("How many users fit", blocks))
+    }
+
+    /// People and servers inside the first target; absent where no load fits or nobody knows how
+    /// long a request takes.
+    fn people(&self) -> Option<Block> {
+        let slo = self.first()?;
+        let mut fittings = self.fittings(slo);
+        fittings.retain(|fitting| fitting.people(0.0).is_some());
+        fittings.truncate(ROWS_MAX);
+        let has_names = fittings.iter().any(|fitting| !name(fitting).is_empty());
+        let mut heads = vec![Head::number("capacity")];
+        if has_names {
+            heads.insert(0, Head::text("curve"));
+        }
+        let head = |what: &str, think_s: f64| Head::number(format!("{what}, {think_s} s"));
+        heads.extend(THINK_S.map(|think_s| head("people", think_s)));
+        if self.question.people.is_some() {
+            heads.extend(THINK_S.map(|think_s| head("servers", think_s)));
+        }
+        let whole = |number: f64| meant(number.floor(), Meant::Count);
+        let row = |fitting: &Fitting| {
+            let mut row = vec![capacity_cell(fitting)];
+            if has_names {
+                row.insert(0, Cell::head(name(fitting)));
+            }
+            let people = THINK_S.map(|think_s| fitting.people(think_s));
+            row.extend(people.map(|people| Cell::number(people, whole)));
+            if let Some(wanted) = self.question.people {
+                row.extend(people.map(|people| {
+                    let servers = people.and_then(|people| replicas(wanted, people, SPARE));
+                    Cell::number(servers.map(|servers| servers as f64), whole)
+                }));
+            }
+            row
+        };
+        let rows: Vec<_> = fittings.iter().map(row).collect();
+        let servers = self.question.people.map_or(String::new(), |people| {
+            format!(
+                " Servers for {} people: people / (people of one · {}), rounded up.",
+                meant(people, Meant::Count),
+                percent(1.0 - SPARE)
+            )
+        });
+        (!rows.is_empty()).then(|| {
+            Block::Table(Table {
+                caption: format!(
+                    "People who each think so many seconds between an answer and the next request, inside \
+                     {}: load · (E2E + think time) / E2E.{servers}",
+                    words::target(slo)
+                ),
+                heads,
+                rows,
+            })
+        })
+    }
+}
+
+fn capacity_cell(fitting: &Fitting) -> Cell {
+    let tone = match fitting.state {
+        UsersState::Found | UsersState::AtLeast => Some(Tone::Good),
+        UsersState::None => Some(Tone::Bad),
+        UsersState::Unknown => None,
+    };
+    Cell { value: fitting.load().map(Load::value), tone, ..Cell::text(state(fitting)) }
+}
+
+fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
+    let has_names = judged.iter().flat_map(|(_, found)| found).any(|one| !name(one).is_empty());
+    let mut heads = vec![
+        Head::text("target"),
+        Head::number("fits"),
+        Head::text("limited by"),
+        Head::text("fails at"),
+    ];
+    if has_names {
+        heads.insert(0, Head::text("curve"));
+    }
+    let mut rows = Vec::new();
+    let curves = judged.iter().map(|(_, found)| found.len()).max().unwrap_or(0);
+    for curve in 0..curves {
+        for (slo, found) in judged {
+            let Some(fitting) = found.get(curve).filter(|_| rows.len() < ROWS_MAX) else {
+                continue;
+            };
+            let mut row = row(slo, fitting);
+            if has_names {
+                row.insert(0, Cell::head(name(fitting)));
+            }
+            rows.push(row);
+        }
+    }
+    Table {
+        caption: "+ marks the highest load measured: more may fit. ~ marks a verdict on too few \
+                  requests. In brackets how far beyond the limit."
+            .to_owned(),
+        heads,
+        rows,
+    }
+}
+
+fn row(slo: &SloSpec, fitting: &Fitting) -> Vec<Cell> {
+    let next = fitting.next.as_ref();
+    let is_known = fitting.state != UsersState::Unknown;
+    let limited = match next {
+        Some((_, misses)) if is_known => limiter(misses),
+        Some((_, misses)) => reasons(misses),
+        None => ABSENT.to_owned(),
+    };
+    let fails = match next.filter(|_| is_known) {
+        Some((cell, misses)) => {
+            let above: Vec<String> =
+                fitting.inside_above.iter().map(|above| load(Some(*above))).collect();
+            let again = match above.as_slice() {
+                [] => String::new(),
+                above => format!("; yet {} is inside, measure again", above.join(", ")),
+            };
+            format!("{}: {}{again}", load(cell.load()), reasons(misses))
+        }
+        None => ABSENT.to_owned(),
+    };
+    vec![Cell::text(&slo.name), capacity_cell(fitting), Cell::text(limited), Cell::text(fails)]
+}
+
+/// What stops the next load, with its letter.
+fn limiter(misses: &[Miss]) -> String {
+    let letter = |term: &SloTerm| match term.metric.as_str() {
+        "ttft" => 'T',
+        "ttfat" => 'A',
+        "itl" => 'I',
+        "tpot" => 'P',
+        _ => 'L',
+    };
+    let word = |miss: &Miss| match miss {
+        Miss::Term(term, _) => format!("{} ({})", letter(term), metric(term)),
+        Miss::Errors(_) => "E (errors)".to_owned(),
+    };
+    misses.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// Capacity as horizontal bars, a group for each curve; absent for fewer than two bars.
+fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
+    let (_, first) = judged.first()?;
+    let rates =
+        first.iter().any(|one| one.lowest.as_ref().is_some_and(|cell| is_rate(cell.load())));
+    let names: Vec<String> = first
+        .iter()
+        .map(|fitting| match name(fitting) {
+            name if name.is_empty() => "capacity".to_owned(),
+            name => name,
+        })
+        .collect();
+    let bar = |(index, fitting): (usize, &Fitting)| {
+        let value = match fitting.state {
+            UsersState::Unknown => return None,
+            _ => fitting.load().map_or(0.0, Load::value),
+        };
+        let letter = fitting.next.as_ref().map(|(_, misses)| limiter(misses));
+        let text = match letter {
+            Some(letter) => format!("{} · {letter}", state(fitting)),
+            None => state(fitting),
+        };
+        Some(Point {
+            x: index as f64,
+            y: Some(value),
+            text: Some(text),
+            is_trusted: fitting.is_sure,
+            ..Point::default()
+        })
+    };
+    let series: Vec<Series> = judged
+        .iter()
+        .take(TARGETS_MAX)
+        .enumerate()
+        .map(|(color, (slo, found))| Series {
+            name: slo.name.clone(),
+            color: color as u8,
+            form: Form::Bar,
+            points: found.iter().enumerate().filter_map(bar).collect(),
+            ..Series::default()
+        })
+        .collect();
+    let bars = series.iter().flat_map(|series| &series.points);
+    let largest = bars.clone().filter_map(|bar| bar.y).fold(0.0, f64::max);
+    if bars.count() < 2 || largest <= 0.0 {
+        return None;
+    }
+    let unit = if rates { "req/s" } else { "" };
+    let words: Vec<String> = first
+        .iter()
+        .take(CURVES_MAX)
+        .map(|one| format!("{} {}", name(one), state(one)).trim().to_owned())
+        .collect();
+    Some(Chart {
+        id: "capacity".to_owned(),
+        title: "How many users fit?".to_owned(),
+        description: format!(
+            "{}: {}. The longest bar is {}.",
+            judged.first().map_or("", |(slo, _)| slo.name.as_str()),
+            words.join(", "),
+            load_words(Some(if rates {
+                Load::ReqPerS(largest)
+            } else {
+                Load::Users(largest as u32)
+            }))
+        ),
+        plot: Plot::Cartesian(Cartesian {
+            x: Axis { scale: Scale::Category(names), ..Axis::default() },
+            y: Axis {
+                name: if rates { "requests" } else { "users" }.to_owned(),
+                unit: unit.to_owned(),
+                ..Axis::default()
+            },
+            series,
+            is_horizontal: true,
+            ..Cartesian::default()
+        }),
+    })
+}

@@ -1,0 +1,156 @@
+//! Answers that every kind with levels gives: how many users fit, how many people that is, how
+//! many servers they need, and what the tokens cost.
+//!
+//! Not here: the arithmetic (`survey` of `ifm-analysis`).
+
+mod capacity;
+mod cost;
+
+use crate::format::{change, percent, plain, span};
+use crate::model::load;
+use crate::page::Tile;
+use crate::words;
+use ifm_analysis::answer::UsersState;
+use ifm_analysis::insight::{Question, Tone};
+use ifm_analysis::level::Load;
+use ifm_analysis::slo::{PRESETS, parse};
+use ifm_analysis::survey::{Fitting, Miss, Pool};
+use ifm_core::spec::{SloSpec, SloTerm};
+
+const NS_PER_MS: f64 = 1e6;
+/// Curves that are held against every preset; more are held against the first target alone.
+const CURVES_MAX: usize = 6;
+/// Rows of a table, at most.
+const ROWS_MAX: usize = 60;
+
+/// The curves of a survey with the targets they are held against.
+pub(super) struct Answers<'q> {
+    question: &'q Question<'q>,
+    pool: &'q Pool<'q>,
+    names: Vec<&'q str>,
+    targets: Vec<SloSpec>,
+}
+
+impl<'q> Answers<'q> {
+    /// About the measurements of `pool`, curves told apart by `by`.
+    pub fn new(question: &'q Question<'q>, pool: &'q Pool<'q>, by: &'q [String]) -> Answers<'q> {
+        let mut targets: Vec<SloSpec> =
+            PRESETS.iter().filter_map(|(name, _)| parse(name).ok()).collect();
+        // What the user asks for stands first, by the name of the preset that it is.
+        let own = &question.slo;
+        if !own.terms.is_empty() {
+            let same = targets.iter().position(|target| target.terms == own.terms);
+            let first = match same {
+                Some(place) => targets.remove(place),
+                None => own.clone(),
+            };
+            targets.insert(0, first);
+        }
+        Answers { question, pool, names: by.iter().map(String::as_str).collect(), targets }
+    }
+
+    /// The target of the tile: the user's, else the first preset.
+    fn first(&self) -> Option<&SloSpec> {
+        self.targets.first()
+    }
+
+    /// The curves held against a target, the shortest prompts first.
+    fn fittings(&self, slo: &SloSpec) -> Vec<Fitting<'q>> {
+        let length = |fitting: &Fitting| {
+            let cell = fitting.lowest.as_ref()?;
+            cell.setting()?.number(ifm_core::sheet::key::INPUT_TOKENS)
+        };
+        let mut fittings = self.pool.fittings(&self.names, slo);
+        fittings.sort_by(|a, b| {
+            let [a, b] = [a, b].map(|fitting| length(fitting).unwrap_or(f64::INFINITY));
+            a.total_cmp(&b)
+        });
+        fittings
+    }
+
+    /// How many users fit: of the only curve, or of each.
+    pub fn tile(&self) -> Option<Tile> {
+        let slo = self.first()?;
+        let fittings = self.fittings(slo);
+        let words = |fitting: &Fitting| match (name(fitting), state(fitting)) {
+            (name, state) if name.is_empty() => state,
+            (name, state) => format!("{name} {state}"),
+        };
+        let lead = fittings
+            .iter()
+            .find(|fitting| fitting.fits.is_some())
+            .or_else(|| fittings.iter().find(|fitting| fitting.state == UsersState::None))
+            .or(fittings.first())?;
+        let mut detail = format!("inside {}", words::target(slo));
+        if !name(lead).is_empty() {
+            detail = format!("{} {detail}", name(lead));
+        }
+        if let Some((cell, misses)) =
+            lead.next.as_ref().filter(|_| lead.state != UsersState::Unknown)
+        {
+            detail.push_str(&format!("; {} fails: {}", load(cell.load()), reasons(misses)));
+        }
+        let others: Vec<String> = fittings
+            .iter()
+            .filter(|other| other.of != lead.of && other.state != UsersState::Unknown)
+            .take(CURVES_MAX)
+            .map(words)
+            .collect();
+        if !others.is_empty() {
+            detail.push_str(&format!(" · {}", others.join(" · ")));
+        }
+        if lead.state == UsersState::Unknown {
+            detail = format!("nothing here can be held against {}", words::target(slo));
+        }
+        let is_rate = lead.lowest.as_ref().is_some_and(|cell| is_rate(cell.load()));
+        Some(Tile {
+            question: if is_rate { "How many requests?" } else { "How many users fit?" }.to_owned(),
+            value: state(lead),
+            unit: String::new(),
+            detail,
+            tone: match (lead.state, lead.is_sure) {
+                (UsersState::Found | UsersState::AtLeast, true) => Some(Tone::Good),
+                (UsersState::Found | UsersState::AtLeast, false) => Some(Tone::Warn),
+                (UsersState::None, _) => Some(Tone::Bad),
+                (UsersState::Unknown, _) => None,
+            },
+        })
+    }
+}
+
+fn is_rate(load: Option<Load>) -> bool {
+    matches!(load, Some(Load::ReqPerS(_)))
+}
+
+fn name(fitting: &Fitting) -> String {
+    plain(&ifm_analysis::survey::name_of(&fitting.of))
+}
+
+/// The answer in a word: `128`, `32+`, `none`.
+fn state(fitting: &Fitting) -> String {
+    let mark = if fitting.is_sure { "" } else { "~" };
+    match (fitting.state, fitting.load()) {
+        (UsersState::Found, at) => format!("{mark}{}", load(at)),
+        (UsersState::AtLeast, at) => format!("{mark}{}+", load(at)),
+        (UsersState::None, _) => format!("{mark}none"),
+        (UsersState::Unknown, _) => "not known".to_owned(),
+    }
+}
+
+fn metric(term: &SloTerm) -> String {
+    format!("{} p{}", term.metric.to_ascii_uppercase(), term.percentile)
+}
+
+fn reasons(misses: &[Miss]) -> String {
+    let word = |miss: &Miss| match miss {
+        Miss::Term(term, Some(ms)) => format!(
+            "{} {} ({})",
+            metric(term),
+            span(ms * NS_PER_MS),
+            change(ms / term.limit_ms - 1.0)
+        ),
+        Miss::Term(term, None) => format!("{} is not known", metric(term)),
+        Miss::Errors(share) => format!("{} of the requests failed", percent(*share)),
+    };
+    misses.iter().map(word).collect::<Vec<_>>().join(", ")
+}

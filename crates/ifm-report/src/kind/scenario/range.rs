@@ -1,0 +1,80 @@
+//! The area between the best and the worst scenario.
+
+use super::super::common::{ends, load_axis};
+use super::data::{Data, Drawn};
+use crate::format::{meant, plain};
+use ifm_analysis::survey::Curve;
+use ifm_chart::{Chart, Form, GREY, Mark, Point, Series};
+
+/// A scenario and its number.
+struct Edge {
+    name: String,
+    value: f64,
+}
+
+/// Both edges at one load.
+struct Span {
+    at: f64,
+    low: Edge,
+    high: Edge,
+}
+
+/// The area between the best and the worst curve, with both edges named; absent where no load has
+/// two curves.
+pub(super) fn band(data: &Data, drawn: &Drawn, curves: &[Curve]) -> Option<Chart> {
+    let spans = spans(curves);
+    let last = spans.last()?;
+    let edge = |pick: fn(&Span) -> &Edge| Series {
+        name: pick(last).name.clone(),
+        color: data.color(&pick(last).name),
+        form: if data.is_stated { Form::Dots } else { Form::Line },
+        points: spans
+            .iter()
+            .map(|span| Point {
+                x: span.at,
+                y: Some(pick(span).value),
+                text: Some(format!("{} {}", pick(span).name, meant(pick(span).value, drawn.how))),
+                ..Point::default()
+            })
+            .collect(),
+        ..Series::default()
+    };
+    let area = |span: &Span| Point {
+        x: span.at,
+        low: Some(span.low.value),
+        high: Some(span.high.value),
+        ..Point::default()
+    };
+    let area = Series {
+        name: "range".to_owned(),
+        color: GREY,
+        form: Form::Band,
+        mark: Mark::None,
+        points: spans.iter().map(area).collect(),
+        ..Series::default()
+    };
+    let edges = [edge(|span| &span.high), edge(|span| &span.low)];
+    let description = ends(&edges, "users");
+    let series = std::iter::once(area).chain(edges).collect();
+    Some(Chart { description, ..drawn.chart(0, load_axis(curves), series) })
+}
+
+/// The loads at which at least two curves have a point, rising.
+fn spans(curves: &[Curve]) -> Vec<Span> {
+    let mut loads: Vec<f64> =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.at).collect();
+    loads.sort_by(f64::total_cmp);
+    loads.dedup();
+    let span = |at: f64| {
+        let here = || {
+            let edge = |curve: &Curve| {
+                Some(Edge { name: plain(&curve.name()), value: curve.at(at)?.reading.value })
+            };
+            curves.iter().filter_map(edge)
+        };
+        let high = here().max_by(|a, b| a.value.total_cmp(&b.value))?;
+        let low = here().min_by(|a, b| a.value.total_cmp(&b.value))?;
+        (here().count() > 1).then_some(Span { at, low, high })
+    };
+    loads.into_iter().filter_map(span).collect()
+}

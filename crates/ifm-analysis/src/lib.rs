@@ -23,6 +23,7 @@ pub mod settling;
 pub mod slo;
 pub mod stat;
 pub mod survey;
+pub mod tally;
 pub mod telemetry;
 pub mod warning;
 

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod health;
+pub mod histogram;
 pub mod manifest;
 pub mod outcome;
 pub mod prompt;
@@ -18,6 +19,7 @@ pub mod sheet;
 pub mod spec;
 
 pub use health::{ClientHealth, HealthVerdict};
+pub use histogram::Histogram;
 pub use manifest::{LevelEnd, LevelInfo, Manifest, RunState};
 pub use outcome::{Outcome, TimeoutKind};
 pub use prompt::{Message, Prompt, Role, ToolCall};

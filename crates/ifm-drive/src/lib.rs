@@ -12,7 +12,6 @@
 
 mod decoder;
 mod feed;
-pub mod histogram;
 pub mod level;
 pub mod plan;
 mod shard;
@@ -22,7 +21,7 @@ pub mod tls;
 mod transport;
 mod waiting;
 
-pub use histogram::Histogram;
+pub use ifm_core::Histogram;
 pub use level::{DriveError, Evidence, LevelResult, drive_level};
 pub use plan::{
     Answered, LevelPlan, Limits, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink,

@@ -9,10 +9,10 @@ const NS_PER_MS: f64 = 1e6;
 const FLOP_PER_TFLOP: f64 = 1e12;
 const MS_PER_S: f64 = 1e3;
 /// What stands where a number is not known.
-pub(crate) const ABSENT: &str = "–";
+pub const ABSENT: &str = "–";
 
 /// A whole number in groups of three digits.
-pub(crate) fn count(value: u64) -> String {
+pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
@@ -25,7 +25,7 @@ pub(crate) fn count(value: u64) -> String {
 }
 
 /// A positive number with three digits, four above 1000, then `k`, `M`, `G`.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     let size = value.abs();
     if !value.is_finite() {
         ABSENT.to_owned()
@@ -55,7 +55,7 @@ fn decimals(value: f64) -> String {
 }
 
 /// A time in milliseconds below one second, in seconds above.
-pub(crate) fn span(ns: f64) -> String {
+pub fn span(ns: f64) -> String {
     let ms = ns / NS_PER_MS;
     if ms.abs() >= 999.5 {
         format!("{} s", number(ms / MS_PER_S))
@@ -127,7 +127,7 @@ pub(crate) fn limit(ms: f64) -> String {
 }
 
 /// Bytes in powers of 1024.
-pub(crate) fn bytes(value: u64) -> String {
+pub fn bytes(value: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB"];
     let mut size = value as f64;
     let mut unit = 0;
@@ -140,7 +140,7 @@ pub(crate) fn bytes(value: u64) -> String {
 
 /// Text from a server or a user without control characters, so that it cannot steer a terminal,
 /// and of bounded length.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     const LENGTH_MAX: usize = 300;
     let mut plain: String = text.chars().take(LENGTH_MAX).map(harmless).collect();
     if text.chars().nth(LENGTH_MAX).is_some() {
@@ -156,7 +156,7 @@ pub(crate) fn harmless(c: char) -> char {
 
 /// A command line as it can be given to a shell again: words that a shell would take apart are
 /// quoted (POSIX single quotes).
-pub(crate) fn command_line(words: &[String]) -> String {
+pub fn command_line(words: &[String]) -> String {
     let is_safe = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     let quoted: Vec<String> = words
         .iter()

@@ -9,6 +9,7 @@ mod audit;
 mod comparison;
 mod format;
 mod gate;
+mod imported;
 mod json;
 pub mod kind;
 mod markdown;
@@ -37,16 +38,18 @@ pub fn markdown(model: &ReportModel) -> String {
     page::markdown(&run_page(model), page::Pictures::None)
 }
 
-pub use audit::{audit_json, audit_markdown, audit_terminal};
+pub use audit::{AuditText, FindingText, audit_json, audit_markdown, audit_terminal, audit_text};
 pub use comparison::{
-    comparison_json, comparison_markdown, comparison_terminal, ranking_json, ranking_markdown,
-    ranking_terminal,
+    CellText, ComparisonText, RowText, SideText, comparison_json, comparison_markdown,
+    comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
+pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
+pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{SCHEMA_VERSION, json, request_line};
 pub use model::{ReportModel, load_unit};
 pub use terminal::{
     TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,
 };
 pub use vllm::vllm;
-pub use words::findings;
+pub use words::{Answer, answers, findings};

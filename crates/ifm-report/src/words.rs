@@ -16,10 +16,15 @@ use ifm_core::LevelEnd;
 use ifm_core::spec::{SloSpec, SloTerm};
 
 /// An answer: the question, the short answer, and what it rests on.
-pub(crate) struct Answer {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The question.
     pub question: &'static str,
+    /// The short answer.
     pub value: String,
+    /// Its unit; empty where it has none.
     pub unit: &'static str,
+    /// What it rests on.
     pub detail: String,
 }
 
@@ -55,8 +60,9 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
     }
 }
 
-/// The four answers, in order.
-pub(crate) fn answers(answers: &Answers, checks: &[CheckResult]) -> [Answer; 4] {
+/// The four answers, in order: how many users fit, how it is for one of them, how much comes out,
+/// and whether to believe it.
+pub fn answers(answers: &Answers, checks: &[CheckResult]) -> [Answer; 4] {
     let at = &answers.at;
     [
         users_answer(&answers.users, &answers.slo, at.gap_label),

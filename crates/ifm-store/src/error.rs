@@ -81,6 +81,26 @@ pub enum StoreError {
         /// What was given.
         id: String,
     },
+    /// Nothing of this id is in the store.
+    #[error("the store has no {id}: list the runs to see their ids")]
+    NotThere {
+        /// What was asked for.
+        id: String,
+    },
+    /// A text that cannot be the name of a run or import.
+    #[error("this cannot be a name: {detail}")]
+    BadName {
+        /// Why not.
+        detail: String,
+    },
+    /// A text that cannot be a tag.
+    #[error("{tag:?} cannot be a tag: {detail}")]
+    BadTag {
+        /// The text, shortened.
+        tag: String,
+        /// Why not.
+        detail: String,
+    },
     /// The run is not sealed, and the operation needs a sealed one.
     #[error("run {id} is not sealed: seal it first")]
     NotSealed {

@@ -40,6 +40,14 @@ pub(crate) fn is_import(folder: &Path) -> bool {
     folder.join(IMPORT_FILE).is_file()
 }
 
+/// Writes the one file of an import in the place of any that is there.
+pub(crate) fn write_import(folder: &Path, import: &Import) -> Result<(), StoreError> {
+    let path = folder.join(IMPORT_FILE);
+    let content = serde_json::to_vec(import)
+        .map_err(|error| StoreError::damaged(&path, error.to_string()))?;
+    replace_file(&mut RealFiles, &path, &content, "the files that were read are untouched")
+}
+
 impl Store {
     /// Keeps an import. The sheets' version is set.
     ///
@@ -54,11 +62,7 @@ impl Store {
             std::io::ErrorKind::AlreadyExists => StoreError::RunExists { id: import.id.clone() },
             _ => StoreError::io("make", &folder, source),
         })?;
-        let path = folder.join(IMPORT_FILE);
-        let content = serde_json::to_vec(import)
-            .map_err(|error| StoreError::damaged(&path, error.to_string()))?;
-        let kept =
-            replace_file(&mut RealFiles, &path, &content, "the files that were read are untouched");
+        let kept = write_import(&folder, import);
         if kept.is_err() {
             // An empty folder would be listed as a broken run.
             let _ = fs::remove_dir_all(&folder);

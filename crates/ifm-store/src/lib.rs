@@ -20,6 +20,7 @@ mod error;
 mod full_disk_tests;
 mod imports;
 mod journal;
+mod labels;
 mod load;
 mod manifest_file;
 mod run_id;
@@ -30,7 +31,8 @@ mod table;
 
 pub use error::{FindError, StoreError};
 pub use imports::{IMPORT_FILE, Import};
-pub use journal::JournalLoss;
+pub use journal::{JournalLoss, RunFollower};
+pub use labels::{NAME_LENGTH_MAX, TAG_LENGTH_MAX, TAGS_FILE, TAGS_MAX};
 pub use load::{LoadedRun, RequestBatches};
 pub use run_id::new_run_id;
 pub use run_writer::RunWriter;

@@ -40,7 +40,8 @@ pub struct RunEntry {
 }
 
 impl RunEntry {
-    fn at(path: PathBuf) -> RunEntry {
+    /// Reads the head of the run in a folder, one of [`Store::run_folders`].
+    pub fn at(path: PathBuf) -> RunEntry {
         let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let manifest = read_manifest(&path);
         let sealed = manifest.as_ref().is_ok_and(is_sealed);
@@ -96,11 +97,20 @@ impl Store {
     /// # Errors
     /// Only where the store's own folder cannot be read.
     pub fn list(&self) -> Result<Vec<RunEntry>, StoreError> {
-        let folders = self.folders()?;
-        let mut runs: Vec<RunEntry> =
-            folders.into_iter().filter(|folder| !is_import(folder)).map(RunEntry::at).collect();
+        let mut runs: Vec<RunEntry> = self.run_folders()?.into_iter().map(RunEntry::at).collect();
         runs.sort_by(|a, b| b.id.cmp(&a.id));
         Ok(runs)
+    }
+
+    /// The folders of all runs, in no order. Nothing in them is read, so that a caller that knows
+    /// most of them already reads only the others.
+    ///
+    /// # Errors
+    /// As [`Store::list`].
+    pub fn run_folders(&self) -> Result<Vec<PathBuf>, StoreError> {
+        let mut folders = self.folders()?;
+        folders.retain(|folder| !is_import(folder));
+        Ok(folders)
     }
 
     /// Folders of the store; none where it does not exist.

@@ -49,8 +49,8 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     vec![Exported { stem: String::new(), ending: "csv", text: lines.join("\n") + "\n" }]
 }
 
-/// `ttft_p99_ms`: quantity, statistic, unit.
-fn column(figure: &Figure) -> String {
+/// The name of a figure's column, `ttft_p99_ms`: quantity, statistic, unit.
+pub fn column(figure: &Figure) -> String {
     let quantity = match &figure.quantity {
         Quantity::Other(name) => name.clone(),
         known => word(known),

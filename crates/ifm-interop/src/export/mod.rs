@@ -17,6 +17,8 @@ mod llm_d;
 mod sglang;
 mod vllm;
 
+pub use csv::column;
+
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, Row, RowRole};
 use thiserror::Error;

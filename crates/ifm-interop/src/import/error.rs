@@ -55,6 +55,16 @@ pub enum ImportError {
 }
 
 impl ImportError {
+    /// What came closest to a file that is not known, a line each, nearest first.
+    pub fn hints(&self) -> Vec<String> {
+        let ImportError::NotKnown { guesses, .. } = self else { return Vec::new() };
+        let line = |guess: &Guess| {
+            let (found, lacking) = (guess.found.join(", "), guess.lacking.join(", "));
+            format!("nearest: {}: it has {found}, and lacks {lacking}", guess.title)
+        };
+        guesses.iter().map(line).collect()
+    }
+
     /// Nothing in the file is known.
     pub(crate) fn not_known(head: &Head) -> ImportError {
         ImportError::NotKnown { name: head.name().to_owned(), guesses: format::guesses(head) }

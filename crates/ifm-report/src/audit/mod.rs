@@ -5,10 +5,12 @@
 mod json;
 mod markdown;
 mod terminal;
+mod text;
 
 pub use json::audit_json;
 pub use markdown::audit_markdown;
 pub use terminal::audit_terminal;
+pub use text::{AuditText, FindingText, audit_text};
 
 use ifm_analysis::audit::{Audit, Finding, Level, Looked, Spot};
 

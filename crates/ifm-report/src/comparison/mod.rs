@@ -6,6 +6,7 @@ mod json;
 mod markdown;
 mod ranking;
 mod terminal;
+mod text;
 pub(crate) mod words;
 
 pub use json::comparison_json;
@@ -15,3 +16,4 @@ pub(crate) use markdown::differences as differences_markdown;
 pub use ranking::{ranking_json, ranking_markdown, ranking_terminal};
 pub use terminal::comparison_terminal;
 pub(crate) use terminal::differences as differences_terminal;
+pub use text::{CellText, ComparisonText, RowText, SideText, comparison_text};

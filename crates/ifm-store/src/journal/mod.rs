@@ -10,9 +10,11 @@
 mod bytes;
 mod decode;
 mod encode;
+mod follow;
 mod reader;
 mod writer;
 
+pub use follow::RunFollower;
 pub(crate) use reader::{JournalReader, merge_series};
 pub(crate) use writer::JournalWriter;
 

@@ -131,7 +131,7 @@ impl JournalReader {
     }
 }
 
-fn check_header(head: &[u8; HEADER_BYTES], path: &Path) -> Result<(), StoreError> {
+pub(super) fn check_header(head: &[u8; HEADER_BYTES], path: &Path) -> Result<(), StoreError> {
     let [told @ .., s0, s1, s2, s3] = head;
     if !told.starts_with(&MAGIC) {
         return Err(StoreError::damaged(path, "does not start as a journal does"));

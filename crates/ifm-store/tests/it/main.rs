@@ -6,6 +6,8 @@
 mod damage;
 mod fixtures;
 mod folders;
+mod follow;
 mod golden;
 mod killed;
+mod labels;
 mod round_trip;

@@ -6,11 +6,11 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, RowRole, SHEET_VERSION};
+use ifm_core::sheet::{Remark, RemarkKind, SHEET_VERSION};
 use ifm_interop::{ColumnMap, ImportError, read_mapped};
+use ifm_report::RemarkText;
 use ifm_store::{Import, Store, new_run_id};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 /// Remarks of one document that are told; `--verbose` tells all.
@@ -153,38 +153,16 @@ fn keep(args: &ImportArgs, sheets: Vec<Sheet>) -> Result<Option<String>, Failure
 
 /// What was read from one document.
 fn told(sheet: &Sheet, verbose: bool) -> String {
-    let source = &sheet.source;
-    let version = source.tool_version.as_ref().map(|v| format!(" {v}")).unwrap_or_default();
-    let tool = source.tool.as_deref().map(|tool| format!("  {tool}{version}")).unwrap_or_default();
-    let mut lines = vec![format!("{}  {}{tool}", clean(&source.name), source.format)];
-    let mut kinds: BTreeMap<&str, Vec<&Part>> = BTreeMap::new();
-    for part in &sheet.parts {
-        kinds.entry(kind_word(part.kind)).or_default().push(part);
-    }
-    for (word, parts) in kinds {
-        let rows = || parts.iter().flat_map(|part| &part.rows);
-        let of = |role: RowRole| rows().filter(|row| row.role == role).count();
-        let requests: usize = rows().map(|row| row.requests.len()).sum();
-        let mut counts = vec![format!("{} measured", of(RowRole::Measured))];
-        for (role, name) in [
-            (RowRole::Summary, "summaries"),
-            (RowRole::Stated, "stated"),
-            (RowRole::Planned, "planned and empty"),
-        ] {
-            counts.extend((of(role) > 0).then(|| format!("{} {name}", of(role))));
-        }
-        counts.extend((requests > 0).then(|| format!("{requests} requests")));
-        let blocks = parts.len();
-        lines.push(format!(
-            "  {word:<16} {blocks} {}: {}",
-            if blocks == 1 { "table" } else { "tables" },
-            counts.join(", ")
-        ));
-    }
-    let shown = if verbose { sheet.remarks.len() } else { REMARKS_MAX };
-    lines.extend(sheet.remarks.iter().take(shown).map(remark_line));
-    if sheet.remarks.len() > shown {
-        lines.push(format!("  and {} more remarks: --verbose", sheet.remarks.len() - shown));
+    let found = ifm_report::imported(sheet);
+    let tool = found.tool.map(|tool| format!("  {tool}")).unwrap_or_default();
+    let mut lines = vec![format!("{}  {}{tool}", found.name, found.format)];
+    lines.extend(found.kinds.iter().map(|(word, counts)| format!("  {word:<16} {counts}")));
+    let shown = if verbose { found.remarks.len() } else { REMARKS_MAX };
+    let line =
+        |remark: &RemarkText| format!("  {:<9} {}: {}", remark.word, remark.place, remark.text);
+    lines.extend(found.remarks.iter().take(shown).map(line));
+    if found.remarks.len() > shown {
+        lines.push(format!("  and {} more remarks: --verbose", found.remarks.len() - shown));
     }
     lines.push(String::new());
     lines.join("\n")
@@ -197,37 +175,6 @@ fn is_damaged(sheet: &Sheet) -> bool {
     sheet.source.format != ifm_interop::TEXT && sheet.remarks.iter().any(is_skipped)
 }
 
-fn remark_line(remark: &Remark) -> String {
-    let word = match remark.kind {
-        RemarkKind::Repaired => "repaired",
-        RemarkKind::Missing => "missing",
-        RemarkKind::Skipped => "skipped",
-        RemarkKind::Lost => "not kept",
-        RemarkKind::Assumed => "assumed",
-    };
-    format!("  {word:<9} {}: {}", place(&remark.place), clean(&remark.text))
-}
-
-/// `line 412`, with the field or column where it is told; `the file` where no place is.
-fn place(place: &Place) -> String {
-    let line = place.line.map(|line| format!("line {line}"));
-    let pointer = place.pointer.as_deref().map(clean).filter(|pointer| !pointer.is_empty());
-    let words: Vec<String> = line.into_iter().chain(pointer).collect();
-    if words.is_empty() { "the file".to_owned() } else { words.join(" ") }
-}
-
-fn kind_word(kind: PartKind) -> &'static str {
-    match kind {
-        PartKind::Serving => "serving",
-        PartKind::StaticBatch => "static batches",
-        PartKind::Engine => "engine",
-        PartKind::Kernel => "kernels",
-        PartKind::Training => "training",
-        PartKind::Conclusion => "conclusions",
-        PartKind::Other => "other",
-    }
-}
-
 /// What the content of foreign files may put on a terminal: no control characters.
 fn clean(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).collect()
@@ -236,14 +183,7 @@ fn clean(text: &str) -> String {
 /// Tells why a file was not imported, and what came closest.
 fn complain(error: &ImportError) {
     terminal::warn(&clean(&error.to_string()));
-    if let ImportError::NotKnown { guesses, .. } = error {
-        for guess in guesses {
-            terminal::say(&format!(
-                "  nearest: {}: it has {}, and lacks {}",
-                guess.title,
-                guess.found.join(", "),
-                guess.lacking.join(", ")
-            ));
-        }
+    for hint in error.hints() {
+        terminal::say(&format!("  {hint}"));
     }
 }

@@ -27,6 +27,7 @@ pub mod serve;
 mod sides;
 pub mod sweep;
 mod telemetry_args;
+pub mod ui;
 pub mod workload;
 pub mod workload_args;
 
@@ -77,7 +78,9 @@ enum Verb {
     Conform(conform::ConformArgs),
     /// Tell what a machine and a model can do at most, by bandwidth and arithmetic alone
     Limit(limit::LimitArgs),
-    /// List, show, seal or remove stored runs
+    /// Show the run store as a web page of this machine: list, compare, watch, import
+    Ui(ui::UiArgs),
+    /// List, show, name, tag, seal or remove stored runs
     Runs(runs::RunsArgs),
     /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
     Report(report::ReportArgs),
@@ -106,6 +109,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Audit(args) => audit::run(&args),
         Verb::Conform(args) => conform::run(&args),
         Verb::Limit(args) => limit::run(&args),
+        Verb::Ui(args) => ui::run(&args),
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),

@@ -6,7 +6,7 @@ use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::RunState;
 use ifm_report::ReportModel;
-use ifm_store::{Import, RunEntry, Store};
+use ifm_store::{Import, RunEntry, Store, StoreError};
 use std::path::PathBuf;
 
 /// Flags of `runs`.
@@ -35,6 +35,23 @@ enum Action {
         #[arg(long)]
         ascii: bool,
     },
+    /// Give a run or import another name
+    Rename {
+        /// Id, start of an id, name, or path
+        run: String,
+        /// The name; "" takes it away
+        name: String,
+    },
+    /// Put tags on a run or import, or show those that it has
+    Tag {
+        /// Id, start of an id, name, path, or "last"
+        run: String,
+        /// Tags to put on
+        tags: Vec<String>,
+        /// Take these tags off instead
+        #[arg(long, requires = "tags")]
+        remove: bool,
+    },
     /// Turn the journal of a run that was cut off into its final files
     Seal {
         /// Id, start of an id, name, path, or "last"
@@ -59,6 +76,16 @@ pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
             terminal::print(&ifm_report::terminal(&model, &style));
             Ok(Code::Done)
         }
+        Action::Rename { run, name } => {
+            let name = Some(name.as_str()).filter(|name| !name.is_empty());
+            match find_either(&store, run)? {
+                Meant::Run(entry) => store.rename(&entry, name),
+                Meant::Import(import) => store.rename_import(&import.id, name),
+            }
+            .map_err(refused)?;
+            Ok(Code::Done)
+        }
+        Action::Tag { run, tags, remove } => tag(&store, run, tags, *remove),
         Action::Seal { run } => {
             let entry = find(&store, run)?;
             let sealed = store.seal_abandoned(&entry).map_err(|e| Failure::files(e.to_string()))?;
@@ -77,6 +104,39 @@ pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
             terminal::print(&format!("removed {}\n", entry.id));
             Ok(Code::Done)
         }
+    }
+}
+
+/// Puts tags on, or takes them off, and prints those that are there then.
+fn tag(store: &Store, run: &str, tags: &[String], is_removal: bool) -> Result<Code, Failure> {
+    let meant = find_either(store, run)?;
+    let mut kept = match &meant {
+        Meant::Run(entry) => entry.tags(),
+        Meant::Import(import) => store.import_tags(&import.id),
+    }
+    .map_err(refused)?;
+    match is_removal {
+        true => kept.retain(|tag| !tags.contains(tag)),
+        false => kept.extend(tags.iter().cloned()),
+    }
+    if !tags.is_empty() {
+        kept = match &meant {
+            Meant::Run(entry) => store.tag(entry, &kept),
+            Meant::Import(import) => store.tag_import(&import.id, &kept),
+        }
+        .map_err(refused)?;
+    }
+    kept.iter().for_each(|tag| {
+        terminal::print(&format!("{tag}\n"));
+    });
+    Ok(Code::Done)
+}
+
+/// A text that cannot be a name or a tag is the user's mistake; the rest is the disk's.
+fn refused(error: StoreError) -> Failure {
+    match error {
+        StoreError::BadName { .. } | StoreError::BadTag { .. } => Failure::usage(error.to_string()),
+        _ => Failure::files(error.to_string()),
     }
 }
 
@@ -180,8 +240,10 @@ fn row(entry: &RunEntry) -> String {
     };
     let users: Vec<String> =
         manifest.spec.levels.iter().map(|level| level.concurrency.to_string()).collect();
+    let tags = entry.tags().unwrap_or_default();
+    let tags: String = tags.iter().map(|tag| format!("  #{}", cut(tag, 40))).collect();
     format!(
-        "{:<22} {state:<9} {:<16} {:<28} {}",
+        "{:<22} {state:<9} {:<16} {:<28} {}{tags}",
         entry.id,
         cut(manifest.name.as_deref().unwrap_or("-"), 16),
         cut(&manifest.spec.target.model, 28),

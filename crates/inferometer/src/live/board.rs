@@ -6,9 +6,9 @@
 
 use super::estimate::{self, Known, Pace};
 use super::past::{Past, Sample};
-use super::tally::{Tally, TokenRatio};
 use super::view::{LevelCount, LevelView, Row, RunFacts, RunLeft, Speed, Stage, View};
 use ifm_analysis::level::Load;
+use ifm_analysis::tally::{Tally, TokenRatio};
 use ifm_analysis::{Distribution, LevelSummary};
 use ifm_core::RequestRecord;
 use ifm_core::spec::LoadSpec;

@@ -16,7 +16,6 @@ mod estimate;
 mod line;
 mod past;
 mod screen;
-mod tally;
 pub mod view;
 mod words;
 

@@ -1,11 +1,12 @@
 //! What is shown while a run goes on: one plain value, made by the board and drawn by others.
 //!
-//! What is not known is absent. Not here: where the numbers come from (`board`, `tally`), what
+//! What is not known is absent. Not here: where the numbers come from (`board`, `ifm_analysis::tally`), what
 //! they look like (`line`, `draw`).
 
 use super::words;
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::slo::VerdictState;
+pub use ifm_analysis::tally::Percentiles;
 use std::sync::Arc;
 
 /// All that is known of a run at one moment.
@@ -159,19 +160,6 @@ pub enum Speed {
     Tokens(f64),
     /// Token-bearing events per second, where nobody has counted the tokens.
     Events(f64),
-}
-
-/// Percentiles, nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Percentiles {
-    /// Values.
-    pub n: u64,
-    /// Median.
-    pub p50: u64,
-    /// 90th percentile.
-    pub p90: u64,
-    /// 99th percentile.
-    pub p99: u64,
 }
 
 /// A stretch of the past.

@@ -1,6 +1,6 @@
 //! Counts of nanosecond values in buckets that are at most 1/16 of their value wide.
 
-use ifm_core::health::SpanQuantiles;
+use crate::health::SpanQuantiles;
 
 /// Buckets per doubling, as a power of two.
 const SUB_BITS: u32 = 4;

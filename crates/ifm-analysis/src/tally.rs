@@ -4,11 +4,22 @@
 //! for watching: percentiles come from a histogram, up to 1/16 above the true ones. Not here: the
 //! result, which is computed from the records.
 
-use super::view::Percentiles;
-use ifm_analysis::level::GapLabel;
-use ifm_analysis::request;
-use ifm_core::{Outcome, Phase, RequestRecord};
-use ifm_drive::Histogram;
+use crate::level::GapLabel;
+use crate::request;
+use ifm_core::{Histogram, Outcome, Phase, RequestRecord};
+
+/// Percentiles, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Percentiles {
+    /// Values.
+    pub n: u64,
+    /// Median.
+    pub p50: u64,
+    /// 90th percentile.
+    pub p90: u64,
+    /// 99th percentile.
+    pub p99: u64,
+}
 
 /// Requests of one level so far.
 #[derive(Debug, Default)]
@@ -31,7 +42,9 @@ impl Tally {
             return;
         }
         if let Some(place) = Outcome::ALL.iter().position(|outcome| *outcome == record.outcome) {
-            self.outcomes[place] += 1;
+            if let Some(count) = self.outcomes.get_mut(place) {
+                *count += 1;
+            }
         }
         if !record.outcome.is_ok() {
             return;
@@ -142,7 +155,7 @@ impl TokenRatio {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_analysis::testing::{MS, request};
+    use crate::testing::{MS, request};
     use ifm_core::{CountSource, Counted};
 
     #[test]

@@ -1,0 +1,134 @@
+//! What all requests share, and which path leads where.
+//!
+//! Not here: what stands on the pages (`page`), who may ask (`guard`).
+
+use crate::assets;
+use crate::catalogue::Catalogue;
+use crate::digest::Digests;
+use crate::download;
+use crate::failure::Failure;
+use crate::guard::{Guard, guard};
+use crate::importing;
+use crate::live::Watches;
+use crate::page::{change, compare, document, list, removed, run};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::http::StatusCode;
+use axum::middleware;
+use axum::routing::{get, post};
+use ifm_store::{Import, RunEntry, Store};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Semaphore;
+
+/// Imports that are read at the same time; others are asked to wait.
+const IMPORTS_MAX: usize = 2;
+
+/// What all requests share.
+#[derive(Debug)]
+pub(crate) struct App {
+    pub(crate) store: Store,
+    pub(crate) version: String,
+    pub(crate) guard: Guard,
+    pub(crate) importers: Semaphore,
+    catalogue: Mutex<Catalogue>,
+    digests: Mutex<Digests>,
+    watches: Mutex<Watches>,
+}
+
+impl App {
+    pub(crate) fn new(store: Store, version: String, guard: Guard) -> App {
+        App {
+            store,
+            version,
+            guard,
+            importers: Semaphore::new(IMPORTS_MAX),
+            catalogue: Mutex::default(),
+            digests: Mutex::default(),
+            watches: Mutex::default(),
+        }
+    }
+
+    /// What is known of the store's heads.
+    pub(crate) fn catalogue(&self) -> MutexGuard<'_, Catalogue> {
+        self.catalogue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of the answers of runs.
+    pub(crate) fn digests(&self) -> MutexGuard<'_, Digests> {
+        self.digests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of runs that go on.
+    pub(crate) fn watches(&self) -> MutexGuard<'_, Watches> {
+        self.watches.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The run of an id that a request names.
+    ///
+    /// # Errors
+    /// There is none, or the store cannot be read.
+    pub(crate) fn run(&self, id: &str) -> Result<RunEntry, Failure> {
+        let found = self.store.entry(id)?;
+        found.ok_or_else(|| Failure::not_found("the store has no such run"))
+    }
+
+    /// The import of an id that a request names.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be read.
+    pub(crate) fn import(&self, id: &str) -> Result<Import, Failure> {
+        let ids = self.store.import_ids()?;
+        let known = ids.iter().find(|known| *known == id);
+        let known = known.ok_or_else(|| Failure::not_found("the store has no such import"))?;
+        Ok(self.store.import(known)?)
+    }
+}
+
+/// Does work on files beside the thread that serves.
+///
+/// # Errors
+/// Those of the work; a panic in it is one, too.
+pub(crate) async fn aside<T: Send + 'static>(
+    app: &Arc<App>,
+    work: impl FnOnce(&App) -> Result<T, Failure> + Send + 'static,
+) -> Result<T, Failure> {
+    let app = Arc::clone(app);
+    let done = tokio::task::spawn_blocking(move || work(&app)).await;
+    done.unwrap_or_else(|_| {
+        let sentence = "this is a bug of inferometer: its terminal says more";
+        Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, sentence))
+    })
+}
+
+/// Which path leads where.
+pub(crate) fn router(app: Arc<App>) -> Router {
+    let import = post(importing::import).layer(DefaultBodyLimit::max(importing::BODY_BYTES_MAX));
+    Router::new()
+        .route("/", get(list::show))
+        .route("/runs/{id}", get(run::report))
+        .route("/runs/{id}/audit", get(run::audit))
+        .route("/runs/{id}/files", get(run::files))
+        .route("/runs/{id}/live", get(run::live))
+        .route("/runs/{id}/digest", get(list::digest))
+        .route("/runs/{id}/page", get(download::page))
+        .route("/runs/{id}/download/{format}", get(download::run))
+        .route("/runs/{id}/seal", post(change::seal))
+        .route("/imports/{id}", get(document::show))
+        .route("/imports/{id}/download/{format}", get(download::import))
+        .route("/compare", get(compare::show))
+        .route("/removed", get(removed::show))
+        .route("/import", import.get(document::choose))
+        .route("/label", post(change::label))
+        .route("/tag", post(change::tag))
+        .route("/remove", post(change::remove))
+        .route("/restore", post(change::restore))
+        .route("/erase", post(change::erase))
+        .route("/assets/{name}", get(assets::asset))
+        .fallback(async || Failure::not_found("nothing is at this address"))
+        .method_not_allowed_fallback(async || {
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            Failure::new(status, "this address is not asked in this way: nothing was changed")
+        })
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
+        .with_state(app)
+}

@@ -41,10 +41,9 @@ impl Tally {
             self.warmup_ended += 1;
             return;
         }
-        if let Some(place) = Outcome::ALL.iter().position(|outcome| *outcome == record.outcome) {
-            if let Some(count) = self.outcomes.get_mut(place) {
-                *count += 1;
-            }
+        let place = Outcome::ALL.iter().position(|outcome| *outcome == record.outcome);
+        if let Some(count) = place.and_then(|place| self.outcomes.get_mut(place)) {
+            *count += 1;
         }
         if !record.outcome.is_ok() {
             return;

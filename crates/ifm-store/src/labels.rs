@@ -214,7 +214,11 @@ fn checked_name(name: &str) -> Result<String, StoreError> {
     }
 }
 
-fn checked_tags(tags: &[String]) -> Result<Vec<String>, StoreError> {
+/// Tags as they would be stored: trimmed, each once.
+///
+/// # Errors
+/// [`StoreError::BadTag`] for what cannot be a tag, and for too many.
+pub fn check_tags(tags: &[String]) -> Result<Vec<String>, StoreError> {
     let mut checked: Vec<String> = Vec::new();
     for tag in tags.iter().map(|tag| tag.trim()) {
         let length = tag.chars().count();
@@ -240,7 +244,7 @@ fn checked_tags(tags: &[String]) -> Result<Vec<String>, StoreError> {
 }
 
 fn write_tags(folder: &Path, tags: &[String]) -> Result<Vec<String>, StoreError> {
-    let tags = Tags { version: TAGS_VERSION, tags: checked_tags(tags)? };
+    let tags = Tags { version: TAGS_VERSION, tags: check_tags(tags)? };
     let path = folder.join(TAGS_FILE);
     let content =
         serde_json::to_vec(&tags).map_err(|error| StoreError::damaged(&path, error.to_string()))?;

@@ -32,7 +32,7 @@ mod table;
 pub use error::{FindError, StoreError};
 pub use imports::{IMPORT_FILE, Import};
 pub use journal::{JournalLoss, RunFollower};
-pub use labels::{NAME_LENGTH_MAX, TAG_LENGTH_MAX, TAGS_FILE, TAGS_MAX};
+pub use labels::{NAME_LENGTH_MAX, TAG_LENGTH_MAX, TAGS_FILE, TAGS_MAX, check_tags};
 pub use load::{LoadedRun, RequestBatches};
 pub use run_id::new_run_id;
 pub use run_writer::RunWriter;

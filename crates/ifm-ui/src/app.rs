@@ -114,6 +114,8 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/runs/{id}/download/{format}", get(download::run))
         .route("/runs/{id}/seal", post(change::seal))
         .route("/imports/{id}", get(document::show))
+        .route("/imports/{id}/report", get(document::report))
+        .route("/imports/{id}/page", get(download::import_page))
         .route("/imports/{id}/download/{format}", get(download::import))
         .route("/compare", get(compare::show))
         .route("/removed", get(removed::show))

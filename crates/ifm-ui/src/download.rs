@@ -49,12 +49,29 @@ pub(crate) async fn page(
         Ok(report_page(&run.data))
     })
     .await?;
+    Ok(framed(page))
+}
+
+/// The report of an import, for the frame on its page.
+pub(crate) async fn import_page(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let page = aside(&app, move |app| {
+        let page = crate::report::import_page(&app.import(&id)?.sheets);
+        page.ok_or_else(|| Failure::not_found("nothing in this import makes a report"))
+    })
+    .await?;
+    Ok(framed(page))
+}
+
+fn framed(page: String) -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/html; charset=utf-8"),
         (header::CONTENT_SECURITY_POLICY, REPORT_POLICY),
         (header::X_FRAME_OPTIONS, "SAMEORIGIN"),
     ];
-    Ok((headers, page).into_response())
+    (headers, page).into_response()
 }
 
 /// A run as a file.

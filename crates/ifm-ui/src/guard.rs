@@ -8,8 +8,8 @@
 //! third secret that only our pages hold.
 //!
 //! A cookie does not know ports, so another server of this machine that the browser visits under
-//! the same name sees it. That is why the cookie has the port in its name and dies with the
-//! program, and why it alone changes nothing.
+//! the same name is sent it: no page of it can use it here, but the server itself could. The
+//! cookie dies with the program, and the documentation says so.
 
 use crate::failure::Failure;
 use axum::extract::{Request, State};

@@ -1,9 +1,36 @@
-//! The report of a run, in the one place where this crate asks for it.
+//! The reports of runs and imports, in the one place where this crate asks for them.
 
-use ifm_core::RunData;
+use ifm_analysis::audit::{Subject as Audited, audit};
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::survey::Survey;
+use ifm_core::spec::SloSpec;
+use ifm_core::{RunData, Sheet};
 use ifm_report::ReportModel;
+use ifm_report::kind::{Kind, Subject};
 
 /// The report of a run as a page of its own, with a policy of its own.
 pub(crate) fn report_page(run: &RunData) -> String {
     ifm_report::html(&ReportModel::new(run, ifm_analysis::summarize(run)))
+}
+
+/// The report of documents of other tools as a page of its own; absent where they hold nothing that
+/// a report can show.
+pub(crate) fn import_page(sheets: &[Sheet]) -> Option<String> {
+    let mut survey = Survey::default();
+    survey.extend(Survey::of_sheets(sheets));
+    let audit = audit(&Audited::new(sheets));
+    let slo = SloSpec { name: "none".to_owned(), terms: Vec::new() };
+    let question =
+        Question { survey: &survey, slo, usd_per_hour: None, compare_by: None, baseline: None };
+    let insights = insights(&question);
+    let subject = Subject {
+        runs: &[],
+        sheets,
+        question,
+        insights: &insights,
+        audit: Some(&audit),
+        title: None,
+    };
+    let page = Kind::recognise(&subject)?.page(&subject);
+    Some(ifm_report::page::html(&page))
 }

@@ -10,6 +10,7 @@ use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use ifm_store::check_tags;
 use std::sync::Arc;
 
 /// Leads on to another page, which is asked for by GET.
@@ -55,13 +56,17 @@ pub(crate) async fn label(
         };
         let tags = fields.get("tags").unwrap_or_default().split(',').map(str::trim);
         let tags: Vec<String> = tags.filter(|tag| !tag.is_empty()).map(str::to_owned).collect();
+        // All is checked before anything is changed.
+        let tags = check_tags(&tags)?;
         // A run that is still written has no field for a name.
         let name = fields.has("name").then(|| fields.get("name"));
-        set_tags(app, item, &tags)?;
         match name.filter(|name| *name != item.name.as_deref()) {
             None => {}
             Some(name) if item.is_import() => app.store.rename_import(&item.id, name)?,
             Some(name) => app.store.rename(&app.run(&item.id)?, name)?,
+        }
+        if tags != item.tags {
+            set_tags(app, item, &tags)?;
         }
         Ok(go(&item.path()))
     })
@@ -77,9 +82,13 @@ pub(crate) async fn tag(
     let fields = Fields::of_change(&app, &headers, body).await?;
     aside(&app, move |app| {
         let tag = fields.get("tag").ok_or_else(|| Failure::bad("no tag was written"))?.to_owned();
+        let mut changes = Vec::new();
         for item in chosen(app, &fields)? {
             let mut tags = item.tags.clone();
             tags.push(tag.clone());
+            changes.push((item, check_tags(&tags)?));
+        }
+        for (item, tags) in changes {
             set_tags(app, &item, &tags)?;
         }
         Ok(go("/"))

@@ -1,6 +1,6 @@
 //! Documents of other tools: choosing files, what was read, and what the audit says of it.
 
-use super::{Place, csrf, finding, head, page};
+use super::{Place, csrf, finding, head, page, report_frame, tabs};
 use crate::app::{App, aside};
 use crate::catalogue::import_item;
 use crate::download::IMPORT_FORMATS;
@@ -103,6 +103,23 @@ fn summary(sheet: &Sheet) -> Markup {
     }
 }
 
+/// The parts of an import's page.
+const TABS: [(&str, &str); 2] = [("", "Audit and what was read"), ("/report", "Report")];
+
+/// The report of an import.
+pub(crate) async fn report(
+    State(app): State<Arc<App>>,
+    Path(id): Path<String>,
+) -> Result<Response, Failure> {
+    let markup = aside(&app, move |app| {
+        let item = import_item(&app.store, &app.import(&id)?.id);
+        let body = html! { (head(app, &item)) (tabs(&item.path(), &TABS, "/report")) (report_frame(&item)) };
+        Ok(page(app, item.title(), Place::Elsewhere, body))
+    })
+    .await?;
+    Ok(markup.into_response())
+}
+
 /// An import that is kept.
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
@@ -114,6 +131,7 @@ pub(crate) async fn show(
         let text = audit_text(&audit(&Subject::new(&import.sheets)));
         let body = html! {
             (head(app, &item))
+            (tabs(&item.path(), &TABS, ""))
             section { h2 { "Audit" } (finding::findings(&text)) }
             section {
                 h2 { "What was read" }

@@ -69,7 +69,7 @@ fn percentiles(name: &str, found: Option<Percentiles>) -> Markup {
             dt { (name) ", median" }
             dd {
                 @match found {
-                    Some(found) => { (span(found.p50 as f64)) small { " p90 " (span(found.p90 as f64)) " · p99 " (span(found.p99 as f64)) } }
+                    Some(found) => { (span(found.p50 as f64)) small class="line" { "p90 " (span(found.p90 as f64)) " · p99 " (span(found.p99 as f64)) } }
                     None => { (ABSENT) }
                 }
             }

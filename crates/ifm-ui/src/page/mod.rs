@@ -151,7 +151,14 @@ pub(crate) fn head(app: &App, item: &Item) -> Markup {
     }
 }
 
-/// The sub-pages of a run.
+/// A report in a frame without an origin, so that nothing in it reaches the page around it.
+pub(crate) fn report_frame(item: &Item) -> Markup {
+    html! {
+        iframe class="report" title={ "Report of " (item.title()) } src={ (item.path()) "/page" } sandbox="allow-scripts allow-popups allow-modals" referrerpolicy="no-referrer" {}
+    }
+}
+
+/// The sub-pages of a run or import.
 pub(crate) fn tabs(base: &str, tabs: &[(&str, &str)], current: &str) -> Markup {
     html! {
         nav class="tabs" aria-label="Parts" {

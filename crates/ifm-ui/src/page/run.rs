@@ -1,6 +1,6 @@
 //! The pages of a run: its report, its audit, its files; and the live view while it goes on.
 
-use super::{Place, csrf, finding, head, live, page, tabs};
+use super::{Place, csrf, finding, head, live, page, report_frame, tabs};
 use crate::app::{App, aside};
 use crate::catalogue::{Item, State as Standing, encoded, run_item, state};
 use crate::download::RUN_FORMATS;
@@ -52,13 +52,12 @@ pub(crate) async fn report(
     Path(id): Path<String>,
 ) -> Result<Response, Failure> {
     about(app, id, "", |app, entry, item| {
-        let frame = || html! { iframe class="report" title={ "Report of " (item.title()) } src={ (item.path()) "/page" } sandbox="allow-scripts allow-popups allow-modals" referrerpolicy="no-referrer" {} };
         Ok(match (&entry.manifest, item.state) {
             (Err(error), _) => broken(&error.to_string()),
             (_, Standing::Broken) => broken("it is marked as open and has no journal"),
             (Ok(manifest), Standing::Running) => live::live(item, manifest, &look(app, entry)?),
-            (_, Standing::Unsealed) => html! { (cut_off(app, item)) (frame()) },
-            _ => frame(),
+            (_, Standing::Unsealed) => html! { (cut_off(app, item)) (report_frame(item)) },
+            _ => report_frame(item),
         })
     })
     .await

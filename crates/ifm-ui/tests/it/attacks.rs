@@ -50,7 +50,7 @@ fn a_name_that_was_bound_to_this_address_is_refused() {
     let lines = [("Host", "evil.example")];
     let answer = page.bare("GET", &format!("/?{token}"), &lines, b"");
     assert!(answer.status == 403 && answer.header("set-cookie").is_none(), "{answer:?}");
-    assert_eq!(page.bare("GET", "/", &[("Cookie", &cookie)], b"").status, 400, "no host at all");
+    assert_eq!(page.bare("GET", "/", &[("Cookie", &cookie)], b"").status, 403, "no host at all");
 }
 
 #[test]
@@ -91,6 +91,8 @@ fn nothing_leads_out_of_the_store() {
             format!("/runs/{id}/download/json"),
             format!("/runs/{ID}/download/{id}"),
             format!("/imports/{id}"),
+            format!("/imports/{id}/page"),
+            format!("/imports/{id}/report"),
             format!("/imports/{id}/download/json"),
             format!("/assets/{id}"),
             format!("/compare?run={ID}&run={id}"),

@@ -33,6 +33,8 @@ fn a_file_is_read_told_and_kept() {
     let shown = page.get(&format!("/imports/{id}"));
     assert!(shown.body.contains("note.md") && shown.body.contains("ttft p99 ms"), "{shown:?}");
     assert!(page.get("/?kind=import").body.contains("note.md"));
+    let report = page.get(&format!("/imports/{id}/page"));
+    assert!(report.status == 200 && report.body.starts_with("<!DOCTYPE"), "{report:?}");
     let csv = page.get(&format!("/imports/{id}/download/csv"));
     assert!(csv.body.contains("ttft_p99_ms"), "{csv:?}");
     assert_eq!(page.post("/label", &[("id", id), ("name", "theirs"), ("tags", "web")]).status, 303);

@@ -39,11 +39,6 @@ impl Failure {
         (self.status, kind, self.sentence).into_response()
     }
 
-    /// As a line of text that is not marked to become a page.
-    pub(crate) fn stranger(self) -> Response {
-        self.line()
-    }
-
     /// As a page.
     pub(crate) fn page(self, app: &App) -> Response {
         let title = self.status.canonical_reason().unwrap_or("Not possible");

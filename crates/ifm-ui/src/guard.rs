@@ -139,7 +139,8 @@ pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
     let answered = match admit(&app.guard, &request) {
         Ok(None) => next.run(request).await,
         Ok(Some(answer)) => answer,
-        Err(failure) => failure.stranger(),
+        // Not marked to become a page: whoever has no session is told a line and no more.
+        Err(failure) => failure.line(),
     };
     let mut answer = match answered.extensions().get::<Failure>() {
         Some(failure) if is_fragment => failure.clone().line(),

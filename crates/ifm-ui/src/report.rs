@@ -3,7 +3,6 @@
 use ifm_analysis::audit::{Subject as Audited, audit};
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
-use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
 use ifm_report::ReportModel;
 use ifm_report::kind::{Kind, Subject};
@@ -19,9 +18,7 @@ pub(crate) fn import_page(sheets: &[Sheet]) -> Option<String> {
     let mut survey = Survey::default();
     survey.extend(Survey::of_sheets(sheets));
     let audit = audit(&Audited::new(sheets));
-    let slo = SloSpec { name: "none".to_owned(), terms: Vec::new() };
-    let question =
-        Question { survey: &survey, slo, usd_per_hour: None, compare_by: None, baseline: None };
+    let question = Question::new(&survey);
     let insights = insights(&question);
     let subject = Subject {
         runs: &[],

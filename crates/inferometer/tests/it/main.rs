@@ -21,4 +21,5 @@ mod schemas;
 mod store;
 mod support;
 mod telemetry;
+mod ui;
 mod workloads;

@@ -25,6 +25,15 @@ pub enum Miss {
     Errors(f64),
 }
 
+/// The loads that are inside above one that is not.
+#[derive(Debug, Clone)]
+pub struct Resumed<'a> {
+    /// The largest of them.
+    pub fits: Pooled<'a>,
+    /// The next one, and why it does not fit.
+    pub next: Option<(Pooled<'a>, Vec<Miss>)>,
+}
+
 /// What fits of one curve inside one target.
 #[derive(Debug, Clone)]
 pub struct Fitting<'a> {
@@ -40,6 +49,10 @@ pub struct Fitting<'a> {
     pub next: Option<(Pooled<'a>, Vec<Miss>)>,
     /// Loads above that one that are inside all the same.
     pub inside_above: Vec<Load>,
+    /// Where no load fits because the lowest one does not, which is often a cold start: the
+    /// largest of the loads above it that are inside one after another, and the next one, that is
+    /// not.
+    pub resumed: Option<Resumed<'a>>,
     /// Whether both are judged on enough requests.
     pub is_sure: bool,
     /// The measurement at the lowest load.
@@ -199,22 +212,37 @@ fn fitting<'a>(of: Factors, cells: Vec<Pooled<'a>>, slo: &SloSpec) -> Fitting<'a
         (None, _) => UsersState::Unknown,
     };
     let inside_above = worse.map_or_else(Vec::new, |(_, worse)| {
-        let is_above = |((state, ..), cell): &&((VerdictState, bool, Vec<Miss>), Pooled)| {
+        let is_above = |((state, ..), cell): &&Judged| {
             *state == VerdictState::Pass && value(cell) > value(worse)
         };
         judged.iter().filter(is_above).filter_map(|(_, cell)| cell.load()).collect()
     });
+    let resumed = (state == UsersState::None).then(|| resumed(&judged)).flatten();
     Fitting {
         of,
         slo: slo.clone(),
         state,
         inside_above,
+        resumed,
         is_sure: state != UsersState::Unknown
             && [fits, worse].into_iter().flatten().all(|((_, is_sure, _), _)| *is_sure),
         fits: fits.map(|(_, cell)| cell.clone()),
         next: worse.map(|((.., misses), cell)| (cell.clone(), misses.clone())),
         lowest: judged.first().map(|(_, cell)| cell.clone()),
     }
+}
+
+/// A measurement with its verdict, whether it is sure, and why it is not inside.
+type Judged<'a> = ((VerdictState, bool, Vec<Miss>), Pooled<'a>);
+
+/// The first run of loads that are inside, where the very first one alone is not.
+fn resumed<'a>(judged: &[Judged<'a>]) -> Option<Resumed<'a>> {
+    let passes = |one: &&Judged| one.0.0 == VerdictState::Pass;
+    let above = judged.get(1..)?;
+    let (_, fits) = above.iter().take_while(passes).last()?;
+    let next = above.iter().find(|one| one.0.0 == VerdictState::Fail);
+    let next = next.map(|((.., misses), cell)| (cell.clone(), misses.clone()));
+    Some(Resumed { fits: fits.clone(), next })
 }
 
 #[cfg(test)]
@@ -256,6 +284,22 @@ mod tests {
             matches!(misses.as_slice(), [Miss::Term(term, Some(67.2))] if term.metric == "itl")
         );
         assert_eq!(fitting.people(10.0), None, "nobody knows how long a request takes");
+    }
+
+    /// The same sweep with its first level, which ran cold: P99 ITL 84.7 ms at 32 users.
+    #[test]
+    fn a_cold_first_load_is_told_apart() {
+        let p99 = Statistic::Percentile(99.0);
+        let levels = [(32, 84.7), (64, 32.1), (128, 38.5), (256, 67.2)];
+        let points = levels.map(|(users, itl)| level(users, &[(Quantity::Itl, p99, itl)]));
+        let survey = Survey { origins: Vec::new(), points: points.to_vec() };
+        let target = slo::parse("itl:p99<50ms").expect("a target");
+        let fittings = survey.pool(PartKind::Serving).fittings(&[], &target);
+        assert_eq!((fittings[0].state, fittings[0].load()), (UsersState::None, None));
+        let resumed = fittings[0].resumed.as_ref().expect("64 and 128 are inside");
+        assert_eq!(resumed.fits.load(), Some(Load::Users(128)));
+        let next = resumed.next.as_ref().and_then(|(cell, _)| cell.load());
+        assert_eq!(next, Some(Load::Users(256)));
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod reading;
 mod stated;
 
 pub use curve::{Curve, CurvePoint, name_of};
-pub use fitting::{Fitting, Miss, replicas};
+pub use fitting::{Fitting, Miss, Resumed, replicas};
 pub use pool::{CONFIDENCE, Pool, Pooled, REPEATS_MIN};
 pub use price::Yield;
 pub use reading::Reading;

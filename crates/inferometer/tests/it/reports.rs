@@ -43,6 +43,28 @@ fn a_document_that_only_states_figures_is_reported_as_such() {
     }
 }
 
+/// A published sweep whose first level, 32 users, ran cold: 128 users are inside, 256 are not.
+#[test]
+fn a_cold_first_level_does_not_hide_the_capacity() {
+    let Some(path) = published("004") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = path.to_string_lossy().into_owned();
+    let target = ["--slo", "itl:p99<50ms,ttft:p99<500ms", "--price", "1.8"];
+    let words = [&["report", &path, "--kind", "sweep", "--format", "md"], &target[..]].concat();
+    let output = run(folder.path(), &words);
+    let text = stdout(&output);
+    assert!(output.status.success(), "{}", stderr(&output));
+    for words in [
+        "128? inside",
+        "256 fails: ITL p99 67.2 ms",
+        "32 fails: ITL p99 84.7 ms",
+        "though it is the lowest load: measure it again",
+        "| at most output | 512 | 3 451 | 12.4M | $0.14 |",
+    ] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
 #[test]
 fn machines_and_models_that_nobody_knows_are_told() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,8 @@
 use super::told_by;
 use crate::answer::UsersState;
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
-use crate::survey::{Fitting, Miss, name_of};
+use crate::level::Load;
+use crate::survey::{Fitting, Miss, Pooled, name_of};
 use ifm_core::sheet::PartKind;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -36,33 +37,29 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
             .text(format!("{and}{metric} p{} ≤ ", term.percentile))
             .number(term.limit_ms, Meant::Ms);
     }
-    let load = fitting.load().map(crate::level::Load::value);
-    let (tone, mut sentence) = match (fitting.state, load) {
-        (UsersState::Found, Some(load)) => {
+    let load = fitting.load().map(Load::value);
+    let resumed = fitting.resumed.as_ref().and_then(|resumed| resumed.fits.load());
+    let (tone, mut sentence) = match (fitting.state, load, resumed) {
+        (UsersState::Found, Some(load), _) => {
             (Tone::Note, head.text(" up to ").number(load, Meant::Load))
         }
-        (UsersState::AtLeast, Some(load)) => {
+        (UsersState::AtLeast, Some(load), _) => {
             (Tone::Good, head.text(" at every load, the highest being ").number(load, Meant::Load))
         }
-        (UsersState::None, _) => (Tone::Bad, head.text(" at no load")),
+        (UsersState::None, _, Some(above)) => {
+            (Tone::Warn, head.text(" up to ").number(above.value(), Meant::Load))
+        }
+        (UsersState::None, ..) => (Tone::Bad, head.text(" at no load")),
         _ => return None,
     };
+    if let Some((cell, misses)) = fitting.resumed.as_ref().and_then(|resumed| resumed.next.as_ref())
+    {
+        sentence = fails(sentence.text("; "), cell, misses);
+    }
     if let Some((cell, misses)) = &fitting.next {
-        let at = cell.load()?.value();
-        sentence = sentence.text("; ").number(at, Meant::Load).text(" fails");
-        for (index, miss) in misses.iter().enumerate() {
-            sentence = sentence.text(if index == 0 { ": " } else { ", " });
-            sentence = match miss {
-                Miss::Term(term, Some(ms)) => sentence
-                    .text(format!("{} p{} ", term.metric.to_ascii_uppercase(), term.percentile))
-                    .number(*ms, Meant::Ms),
-                Miss::Term(term, None) => {
-                    sentence.text(format!("{} is not known", term.metric.to_ascii_uppercase()))
-                }
-                Miss::Errors(share) => {
-                    sentence.number(*share, Meant::Share).text(" of the requests failed")
-                }
-            };
+        sentence = fails(sentence.text("; "), cell, misses);
+        if resumed.is_some() {
+            sentence = sentence.text(", though it is the lowest load: measure it again");
         }
     }
     if !fitting.is_sure {
@@ -70,4 +67,25 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
     }
     let insight = Insight::new(RULE.id, Topic::Capacity, tone, sentence.text("."));
     Some(insight.weighing(load.unwrap_or(0.0)))
+}
+
+/// `256 fails: ITL p99 67.2 ms`.
+fn fails(sentence: Sentence, cell: &Pooled, misses: &[Miss]) -> Sentence {
+    let at = cell.load().map_or(0.0, Load::value);
+    let mut sentence = sentence.number(at, Meant::Load).text(" fails");
+    for (index, miss) in misses.iter().enumerate() {
+        sentence = sentence.text(if index == 0 { ": " } else { ", " });
+        sentence = match miss {
+            Miss::Term(term, Some(ms)) => sentence
+                .text(format!("{} p{} ", term.metric.to_ascii_uppercase(), term.percentile))
+                .number(*ms, Meant::Ms),
+            Miss::Term(term, None) => {
+                sentence.text(format!("{} is not known", term.metric.to_ascii_uppercase()))
+            }
+            Miss::Errors(share) => {
+                sentence.number(*share, Meant::Share).text(" of the requests failed")
+            }
+        };
+    }
+    sentence
 }

@@ -1,7 +1,9 @@
 //! Capacity by use case and target, and the people and servers that follow from it.
 
 use super::super::common::about;
-use super::{Answers, CURVES_MAX, ROWS_MAX, is_rate, metric, name, reasons, state};
+use super::{
+    Answers, CURVES_MAX, ROWS_MAX, failing, is_rate, metric, name, reasons, resumed, state,
+};
 use crate::format::{ABSENT, meant, percent};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Figure, Head, Remark, Section, Table};
@@ -114,6 +116,7 @@ impl Answers<'_> {
 fn capacity_cell(fitting: &Fitting) -> Cell {
     let tone = match fitting.state {
         UsersState::Found | UsersState::AtLeast => Some(Tone::Good),
+        UsersState::None if fitting.resumed.is_some() => Some(Tone::Warn),
         UsersState::None => Some(Tone::Bad),
         UsersState::Unknown => None,
     };
@@ -147,7 +150,7 @@ fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
     }
     Table {
         caption: "+ marks the highest load measured: more may fit. ~ marks a verdict on too few \
-                  requests. In brackets how far beyond the limit."
+                  requests, ? one with a lower load outside. In brackets how far beyond the limit."
             .to_owned(),
         heads,
         rows,
@@ -155,25 +158,26 @@ fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
 }
 
 fn row(slo: &SloSpec, fitting: &Fitting) -> Vec<Cell> {
-    let next = fitting.next.as_ref();
+    let resumed = fitting.resumed.as_ref();
+    let next = match resumed.map(|resumed| resumed.next.as_ref()) {
+        Some(next) => next,
+        None => fitting.next.as_ref(),
+    };
     let is_known = fitting.state != UsersState::Unknown;
     let limited = match next {
         Some((_, misses)) if is_known => limiter(misses),
         Some((_, misses)) => reasons(misses),
         None => ABSENT.to_owned(),
     };
-    let fails = match next.filter(|_| is_known) {
-        Some((cell, misses)) => {
-            let above: Vec<String> =
-                fitting.inside_above.iter().map(|above| load(Some(*above))).collect();
-            let again = match above.as_slice() {
-                [] => String::new(),
-                above => format!("; yet {} is inside, measure again", above.join(", ")),
-            };
-            format!("{}: {}{again}", load(cell.load()), reasons(misses))
-        }
-        None => ABSENT.to_owned(),
+    let above: Vec<String> = fitting.inside_above.iter().map(|above| load(Some(*above))).collect();
+    let again = match above.as_slice() {
+        [..] if fitting.resumed.is_some() => String::new(),
+        [] => String::new(),
+        above => format!("; yet {} is inside, measure again", above.join(", ")),
     };
+    let fails = failing(fitting)
+        .filter(|_| is_known)
+        .map_or(ABSENT.to_owned(), |failing| format!("{failing}{again}"));
     vec![Cell::text(&slo.name), capacity_cell(fitting), Cell::text(limited), Cell::text(fails)]
 }
 
@@ -208,7 +212,7 @@ fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
     let bar = |(index, fitting): (usize, &Fitting)| {
         let value = match fitting.state {
             UsersState::Unknown => return None,
-            _ => fitting.load().map_or(0.0, Load::value),
+            _ => fitting.load().or(resumed(fitting)).map_or(0.0, Load::value),
         };
         let letter = fitting.next.as_ref().map(|(_, misses)| limiter(misses));
         let text = match letter {
@@ -219,7 +223,7 @@ fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
             x: index as f64,
             y: Some(value),
             text: Some(text),
-            is_trusted: fitting.is_sure,
+            is_trusted: fitting.is_sure && fitting.resumed.is_none(),
             ..Point::default()
         })
     };

@@ -14,7 +14,7 @@ use ifm_analysis::answer::UsersState;
 use ifm_analysis::insight::{Question, Tone};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo::{PRESETS, parse};
-use ifm_analysis::survey::{Fitting, Miss, Pool};
+use ifm_analysis::survey::{Fitting, Miss, Pool, Pooled};
 use ifm_core::spec::{SloSpec, SloTerm};
 
 const NS_PER_MS: f64 = 1e6;
@@ -85,10 +85,8 @@ impl<'q> Answers<'q> {
         if !name(lead).is_empty() {
             detail = format!("{} {detail}", name(lead));
         }
-        if let Some((cell, misses)) =
-            lead.next.as_ref().filter(|_| lead.state != UsersState::Unknown)
-        {
-            detail.push_str(&format!("; {} fails: {}", load(cell.load()), reasons(misses)));
+        if let Some(failing) = failing(lead).filter(|_| lead.state != UsersState::Unknown) {
+            detail.push_str(&format!("; {failing}"));
         }
         let others: Vec<String> = fittings
             .iter()
@@ -111,6 +109,7 @@ impl<'q> Answers<'q> {
             tone: match (lead.state, lead.is_sure) {
                 (UsersState::Found | UsersState::AtLeast, true) => Some(Tone::Good),
                 (UsersState::Found | UsersState::AtLeast, false) => Some(Tone::Warn),
+                (UsersState::None, _) if lead.resumed.is_some() => Some(Tone::Warn),
                 (UsersState::None, _) => Some(Tone::Bad),
                 (UsersState::Unknown, _) => None,
             },
@@ -126,13 +125,36 @@ fn name(fitting: &Fitting) -> String {
     plain(&ifm_analysis::survey::name_of(&fitting.of))
 }
 
-/// The answer in a word: `128`, `32+`, `none`.
+/// The largest load inside where only the lowest of all is not.
+fn resumed(fitting: &Fitting) -> Option<Load> {
+    fitting.resumed.as_ref()?.fits.load()
+}
+
+/// What does not fit, the next load first: `256 fails: …`, and what lies below.
+fn failing(fitting: &Fitting) -> Option<String> {
+    let words = |(cell, misses): &(Pooled, Vec<Miss>)| {
+        format!("{} fails: {}", load(cell.load()), reasons(misses))
+    };
+    let below = words(fitting.next.as_ref()?);
+    Some(match &fitting.resumed {
+        None => below,
+        Some(resumed) => {
+            let above = resumed.next.as_ref().map_or(String::new(), |next| words(next) + "; ");
+            format!("{above}{below}, though it is the lowest load: measure it again")
+        }
+    })
+}
+
+/// The answer in a word: `128`, `32+`, `none`; `128?` where a lower load is not inside.
 fn state(fitting: &Fitting) -> String {
     let mark = if fitting.is_sure { "" } else { "~" };
     match (fitting.state, fitting.load()) {
         (UsersState::Found, at) => format!("{mark}{}", load(at)),
         (UsersState::AtLeast, at) => format!("{mark}{}+", load(at)),
-        (UsersState::None, _) => format!("{mark}none"),
+        (UsersState::None, _) => match resumed(fitting) {
+            above @ Some(_) => format!("{}?", load(above)),
+            None => format!("{mark}none"),
+        },
         (UsersState::Unknown, _) => "not known".to_owned(),
     }
 }

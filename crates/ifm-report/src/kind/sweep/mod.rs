@@ -369,4 +369,33 @@ mod tests {
             page.matches("scope=").count()
         );
     }
+
+    /// What a chart draws, a table prints and a sentence says is the same number, bit for bit.
+    #[test]
+    fn text_table_and_chart_hold_the_same_numbers() {
+        use crate::page::Block;
+        use ifm_chart::Plot;
+        let page = page(&model(&sweep()));
+        let levels = page.sections.iter().find(|section| section.id == "levels").expect("levels");
+        let [Block::Table(table)] = levels.blocks.as_slice() else { panic!("{levels:?}") };
+        let column = |name: &str, scale: f64| -> Vec<f64> {
+            let index = table.heads.iter().position(|head| head.name == name).expect(name);
+            table.rows.iter().map(|row| row[index].value.expect(name) / scale).collect()
+        };
+        let drawn = |id: &str, series: usize| -> Vec<f64> {
+            let charts = page.charts();
+            let chart = charts.iter().find(|chart| chart.id == id).expect(id);
+            let Plot::Cartesian(plot) = &chart.plot else { panic!("{chart:?}") };
+            plot.series[series].points.iter().map(|point| point.y.expect(id)).collect()
+        };
+        assert_eq!(drawn("output", 0), column("out tok/s", 1.0));
+        assert_eq!(drawn("ttft", 0), column("TTFT p50", 1e6));
+        assert_eq!(drawn("ttft", 1), column("TTFT p99", 1e6));
+        assert_eq!(drawn("itl", 0), column("ITL p50", 1e6));
+        let speeds = column("tok/s/user", 1.0);
+        let range = page.remarks.iter().find(|remark| remark.rule == "speed_range");
+        let said: Vec<f64> =
+            range.expect("a range").numbers.iter().map(|(value, _)| *value).collect();
+        assert_eq!(said, [speeds[0], speeds[2]]);
+    }
 }

@@ -83,6 +83,7 @@ fn a_machine_that_is_not_known_is_refused() {
 
 /// The documents of others that are audited whole: found by their first three characters in the
 /// folder that `IFM_SEEDS` names, or in `shared/seeds` beside the repository.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn published() -> Vec<(String, PathBuf)> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
     let seeds = std::env::var_os("IFM_SEEDS").map_or(beside, PathBuf::from);

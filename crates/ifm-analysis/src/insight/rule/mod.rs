@@ -154,7 +154,7 @@ fn place_words(curve: &Curve, cell: &crate::survey::Pooled) -> String {
         Some(crate::level::Load::Users(1)) => "1 user".to_owned(),
         Some(crate::level::Load::Users(users)) => format!("{users} users"),
         Some(crate::level::Load::ReqPerS(rate)) => format!("{rate} req/s"),
-        None => "unknown load".to_owned(),
+        None => "load not given".to_owned(),
     };
     match curve.name() {
         name if name.is_empty() => load,

@@ -199,3 +199,19 @@ fn decode_is_held_against_the_limit_of_its_machine() {
     );
     assert_eq!(texts(&Question::new(&survey), "headroom").len(), 0);
 }
+
+/// The same report: "best TTFT is 211 ms (Chatbot), worst 6.18 s (Tool calling, 32)".
+#[test]
+fn the_best_wait_may_come_without_its_load() {
+    let mut points = levels("chat", &[(1, 5.8, 172.5)]);
+    points.extend(levels("tools", &[(32, 75.8, 422.4)]));
+    for (point, ms) in points.iter_mut().zip([211.0, 6180.0]) {
+        point.readings = vec![Reading::new(Quantity::Ttft, Statistic::Value, ms)];
+    }
+    points[0].load = None;
+    let survey = Survey { origins: Vec::new(), points };
+    assert_eq!(
+        texts(&Question::new(&survey), "ttft_range"),
+        ["Best TTFT 211.00 (chat, load not given), worst 6180.00 (tools, 32 users)."]
+    );
+}

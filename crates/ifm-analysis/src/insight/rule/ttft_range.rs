@@ -1,8 +1,9 @@
 //! How long the first token takes, best and worst.
 
-use super::{curves, place_words, told_by};
+use super::{CENTER, curves, place_words, told_by};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use crate::level::Load;
+use ifm_core::sheet::{PartKind, Quantity};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "ttft_range",
@@ -12,8 +13,17 @@ pub(super) const RULE: InsightRule = InsightRule {
 
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
-    let statistics = [Statistic::Median, Statistic::Mean, Statistic::Value];
-    let curves = curves(&pool, &told_by(question), &Quantity::Ttft, &statistics);
+    let by = told_by(question);
+    let mut curves = curves(&pool, &by, &Quantity::Ttft, CENTER);
+    if curves.iter().map(|curve| curve.points.len()).sum::<usize>() < 2 {
+        // A sentence may say the best and the worst, and the load of one of them alone.
+        let names: Vec<&str> = by.iter().map(String::as_str).collect();
+        curves = pool.curves_against(&names, |cell| {
+            let reading =
+                CENTER.iter().find_map(|statistic| cell.reading(&Quantity::Ttft, *statistic))?;
+            Some((cell.load().map_or(0.0, Load::value), reading))
+        });
+    }
     let all =
         || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
     let best = all().min_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));

@@ -39,7 +39,11 @@ impl<'q> Answers<'q> {
         // What the user asks for stands first, by the name of the preset that it is.
         let own = &question.slo;
         if !own.terms.is_empty() {
-            let same = targets.iter().position(|target| target.terms == own.terms);
+            let is_same = |target: &SloSpec| {
+                target.terms.len() == own.terms.len()
+                    && target.terms.iter().all(|term| own.terms.contains(term))
+            };
+            let same = targets.iter().position(is_same);
             let first = match same {
                 Some(place) => targets.remove(place),
                 None => own.clone(),

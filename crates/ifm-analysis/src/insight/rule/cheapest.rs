@@ -19,7 +19,8 @@ fn look(question: &Question) -> Vec<Insight> {
     let has_target = !question.slo.terms.is_empty();
     let mut found = Vec::new();
     for fitting in pool.fittings(&names, &question.slo) {
-        let most = fitting.load().map(crate::level::Load::value);
+        let above = || fitting.resumed.as_ref()?.fits.load();
+        let most = fitting.load().or_else(above).map(crate::level::Load::value);
         let is_inside = |cell: &&Pooled| {
             let here = cell.load().map(crate::level::Load::value);
             names.iter().all(|name| cell.factor(name).as_deref() == fitting.of.get(name))

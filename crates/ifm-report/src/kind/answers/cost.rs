@@ -105,6 +105,7 @@ impl<'q> Answers<'q> {
         let peak = self.pool.cells.iter().filter(is_of).max_by(|a, b| rate(a).total_cmp(&rate(b)));
         let places = [
             ("at capacity", fitting.fits.clone()),
+            ("at capacity?", fitting.resumed.as_ref().map(|resumed| resumed.fits.clone())),
             ("at most output", peak.cloned()),
             ("at the lowest load", fitting.lowest.clone()),
         ];

@@ -50,8 +50,18 @@ fn a_cold_first_level_does_not_hide_the_capacity() {
     let Some(path) = published("004") else { return };
     let folder = tempfile::tempdir().unwrap();
     let path = path.to_string_lossy().into_owned();
-    let target = ["--slo", "itl:p99<50ms,ttft:p99<500ms", "--price", "1.8"];
-    let words = [&["report", &path, "--kind", "sweep", "--format", "md"], &target[..]].concat();
+    let words = [
+        "report",
+        &path,
+        "--kind",
+        "sweep",
+        "--slo",
+        "itl:p99<50ms,ttft:p99<500ms",
+        "--price",
+        "1.8",
+        "--format",
+        "md",
+    ];
     let output = run(folder.path(), &words);
     let text = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));

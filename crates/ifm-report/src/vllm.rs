@@ -64,7 +64,7 @@ fn latency(out: &mut String, title: &str, name: &str, latency: Option<&VllmLaten
 }
 
 /// A title centered between signs; as in Python, the odd sign goes to the right.
-fn rule(out: &mut String, title: &str, sign: char) {
+pub(crate) fn rule(out: &mut String, title: &str, sign: char) {
     let free = WIDTH.saturating_sub(title.len());
     let sign = sign.to_string();
     let left = sign.repeat(free / 2);
@@ -77,7 +77,7 @@ fn float(out: &mut String, label: &str, value: f64) {
     line(out, label, &text);
 }
 
-fn line(out: &mut String, label: &str, value: &str) {
+pub(crate) fn line(out: &mut String, label: &str, value: &str) {
     // Writing to a string cannot fail.
     let _ = writeln!(out, "{label:<40} {value:<10}");
 }

@@ -12,8 +12,8 @@ mod sentence;
 
 pub use bands::{Band, Bands};
 pub use rule::{
-    Configuration, Place, configurations, efficiency_curves, is_per_gpu, knee_at, setup_of,
-    step_limit, told_by, user_speed_curves,
+    Configuration, Place, configurations, decode_limit, efficiency_curves, is_per_gpu, knee_at,
+    setup_of, step_limit, told_by, user_speed_curves,
 };
 pub use sentence::{Meant, Piece, Sentence};
 

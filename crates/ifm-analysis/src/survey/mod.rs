@@ -6,18 +6,28 @@
 //! is computed on the way in but units. Not here: what it means (`insight`), how it looks
 //! (`ifm-report`).
 
+mod cold;
 mod curve;
 mod fitting;
 mod from_run;
 mod from_sheet;
+mod kernel;
 mod pool;
+mod power;
 mod price;
 mod reading;
 mod stated;
 
+pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, name_of};
 pub use fitting::{Fitting, Miss, Resumed, replicas};
+#[cfg(test)]
+pub(crate) use kernel::tests as kernel_tests;
+pub use kernel::{KernelMask, KernelTime};
 pub use pool::{CONFIDENCE, Pool, Pooled, REPEATS_MIN};
+#[cfg(test)]
+pub(crate) use power::tests as power_tests;
+pub use power::{PowerPoint, PowerSeries};
 pub use price::Yield;
 pub use reading::Reading;
 

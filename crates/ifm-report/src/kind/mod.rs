@@ -6,6 +6,7 @@
 mod answers;
 mod common;
 mod matrix;
+mod note;
 mod scenario;
 pub(crate) mod sweep;
 
@@ -43,7 +44,7 @@ pub struct Kind {
 }
 
 /// Every kind, the most particular first; the last one fits everything.
-pub const KINDS: &[Kind] = &[matrix::KIND, scenario::KIND, sweep::KIND];
+pub const KINDS: &[Kind] = &[note::KIND, matrix::KIND, scenario::KIND, sweep::KIND];
 
 impl Kind {
     /// The kind of a word.

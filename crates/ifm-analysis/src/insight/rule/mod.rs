@@ -3,22 +3,27 @@
 mod bottleneck;
 mod capacity;
 mod cheapest;
+mod cold_level;
 mod configuration_best;
 mod context_penalty;
 mod crossover;
 mod efficiency;
+mod engine_limit;
 mod first_crossing;
 mod headroom;
 mod itl_band;
+mod kernel;
 mod knee;
 mod overall_winner;
 mod pareto;
+mod power;
 mod repeat_noise;
 mod speed_range;
 mod speed_spread;
 mod ttft_range;
 
 pub use efficiency::efficiency_curves;
+pub use engine_limit::decode_limit;
 pub use headroom::{setup_of, step_limit};
 pub use knee::knee_at;
 pub use pareto::{Configuration, Place, configurations, is_per_gpu};
@@ -48,6 +53,10 @@ pub(super) const RULES: &[&InsightRule] = &[
     &crossover::RULE,
     &configuration_best::RULE,
     &repeat_noise::RULE,
+    &power::RULE,
+    &kernel::RULE,
+    &engine_limit::RULE,
+    &cold_level::RULE,
 ];
 
 /// The middle of a population, where it is told, else its mean.

@@ -3,7 +3,7 @@
 mod charts;
 mod details;
 mod method;
-mod several;
+pub(super) mod several;
 
 pub(super) use several::points;
 

@@ -144,7 +144,7 @@ fn shown() -> [Shown; 4] {
     ]
 }
 
-fn figures(subject: &Subject, pool: &Pool, by: &[String]) -> Vec<Figure> {
+pub(in crate::kind) fn figures(subject: &Subject, pool: &Pool, by: &[String]) -> Vec<Figure> {
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     let mut figures = Vec::new();
     for shown in shown() {

@@ -1,0 +1,131 @@
+//! A level that is worse than a heavier one, and what fits without it.
+
+use super::told_by;
+use crate::answer::UsersState;
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::slo;
+use crate::survey::{Cold, Fitting, Miss, Pool};
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "cold_level",
+    title: "a level whose tail is more than twice that of the next heavier one, and what fits without it",
+    look,
+};
+
+fn look(question: &Question) -> Vec<Insight> {
+    let pool = question.survey.pool(PartKind::Serving);
+    let by = told_by(question);
+    let names: Vec<&str> = by.iter().map(String::as_str).collect();
+    let cold = pool.cold(&names);
+    let mut found: Vec<Insight> = cold.iter().filter_map(told).collect();
+    if !cold.is_empty() {
+        found.extend(without(question, &pool.without(&cold), &names));
+    }
+    found
+}
+
+fn told(cold: &Cold) -> Option<Insight> {
+    let name = match (&cold.quantity, cold.tail.statistic) {
+        (Quantity::Itl, Statistic::Percentile(p)) => format!("ITL p{p}"),
+        (_, Statistic::Percentile(p)) => format!("TTFT p{p}"),
+        _ => return None,
+    };
+    let ratio = cold.tail.value / cold.tail_beside.value;
+    let before = match cold.is_before {
+        true => ", and it stands before it: it may have been cold",
+        false => "",
+    };
+    let sentence = Sentence::new(format!("{name} at "))
+        .number(cold.cell.load()?.value(), Meant::Load)
+        .text(" is ")
+        .number(cold.tail.value, Meant::Ms)
+        .text(", ")
+        .number(ratio, Meant::Times)
+        .text(" that at the heavier load of ")
+        .number(cold.beside.load()?.value(), Meant::Load)
+        .text(" (")
+        .number(cold.tail_beside.value, Meant::Ms)
+        .text(format!("){before}; measure it again."));
+    Some(Insight::new(RULE.id, Topic::Itl, Tone::Warn, sentence).weighing(ratio.ln()))
+}
+
+/// What fits without the levels that stand out.
+fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
+    let target = match question.slo.terms.is_empty() {
+        false => question.slo.clone(),
+        true => match slo::parse(slo::PRESETS[0].0) {
+            Ok(target) => target,
+            Err(_) => return Vec::new(),
+        },
+    };
+    let words = slo::words(&target);
+    let tell = |fitting: &Fitting| {
+        let fits = fitting.load().filter(|_| fitting.state == UsersState::Found)?.value();
+        let (next, misses) = fitting.next.as_ref()?;
+        let Some(Miss::Term(term, Some(ms))) = misses.first() else { return None };
+        let metric = term.metric.to_ascii_uppercase();
+        let sentence = Sentence::new("Without what stands out, ")
+            .number(fits, Meant::Load)
+            .text(format!(" fit inside {words}, and "))
+            .number(next.load()?.value(), Meant::Load)
+            .text(format!(" fail: {metric} p{} ", term.percentile))
+            .number(*ms, Meant::Ms)
+            .text(".");
+        Some(Insight::new(RULE.id, Topic::Capacity, Tone::Note, sentence))
+    };
+    pool.fittings(names, &target).iter().filter_map(tell).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insight::insights;
+    use crate::level::Load;
+    use crate::matrix::testing::batch;
+    use crate::survey::{Reading, Survey};
+
+    /// P99 of ITL and TTFT of a published sweep.
+    fn survey(levels: &[(u32, f64, f64)]) -> Survey {
+        let p99 = Statistic::Percentile(99.0);
+        let mut points = Vec::new();
+        for (part, (users, itl, ttft)) in levels.iter().enumerate() {
+            let mut point = batch("m", (1, 100, 100), 1, 1.0);
+            point.kind = PartKind::Serving;
+            point.part = part;
+            point.load = Some(Load::Users(*users));
+            point.readings = vec![
+                Reading::new(Quantity::Itl, p99, *itl),
+                Reading::new(Quantity::Ttft, p99, *ttft),
+            ];
+            points.push(point);
+        }
+        Survey { origins: Vec::new(), points }
+    }
+
+    fn found(survey: &Survey) -> Vec<Vec<f64>> {
+        let all = insights(&Question::new(survey));
+        let of_rule = all.iter().filter(|insight| insight.rule == RULE.id);
+        of_rule.map(|one| one.sentence.numbers().map(|(number, _)| number).collect()).collect()
+    }
+
+    #[test]
+    fn a_light_level_with_a_long_tail_is_set_aside() {
+        let levels = [
+            (32, 84.66, 135.56),
+            (64, 32.06, 126.5),
+            (128, 38.51, 217.02),
+            (256, 67.17, 380.03),
+            (512, 139.67, 733.46),
+        ];
+        let found = found(&survey(&levels));
+        let [cold, fits] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!((cold[0], cold[1], cold[3], cold[4]), (32.0, 84.66, 64.0, 32.06));
+        assert_eq!(fits.as_slice(), [128.0, 256.0, 67.17]);
+    }
+
+    #[test]
+    fn tails_that_grow_with_the_load_say_nothing() {
+        assert!(found(&survey(&[(1, 10.0, 50.0), (2, 12.0, 60.0), (4, 11.0, 70.0)])).is_empty());
+    }
+}

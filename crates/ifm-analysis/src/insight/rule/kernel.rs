@@ -1,0 +1,114 @@
+//! Which kernel is the fastest under each mask, and what an empty mask is worth.
+
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::KernelMask;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "kernel",
+    title: "the fastest kernel of each mask, and how far it leads as more blocks of the mask are empty",
+    look,
+};
+
+const FORWARD: &str = "forward";
+/// Two kernels whose lead differs by less over all masks have nothing to tell.
+const LEAD_MIN: f64 = 1.2;
+
+fn look(question: &Question) -> Vec<Insight> {
+    let masks = question.survey.kernels();
+    let mut found: Vec<Insight> = masks.iter().filter_map(fastest).collect();
+    found.extend(lead(&masks));
+    found
+}
+
+fn fastest(mask: &KernelMask) -> Option<Insight> {
+    let times = mask.ranked(FORWARD);
+    let [(first, ms), others @ ..] = times.as_slice() else { return None };
+    let (_, slowest) = others.last()?;
+    let mut sentence = Sentence::new(&mask.name);
+    if let Some(share) = mask.sparsity {
+        sentence = sentence.text(" (").number(share, Meant::Share).text(" of the blocks empty)");
+    }
+    sentence =
+        sentence.text(format!(": {first} is the fastest (")).number(*ms, Meant::Ms).text(")");
+    for (index, (name, other)) in others.iter().enumerate() {
+        sentence = sentence
+            .text(if index == 0 { ": " } else { " and " })
+            .number(other / ms, Meant::Times)
+            .text(format!(" as fast as {name} ("))
+            .number(*other, Meant::Ms)
+            .text(")");
+    }
+    let insight = Insight::new(RULE.id, Topic::Kernel, Tone::Note, sentence.text(", forward."));
+    Some(insight.weighing((slowest / ms).ln()).of(mask.name.clone()))
+}
+
+/// The lead of one kernel over another at the least and the most empty mask that both compute,
+/// for the pair whose lead changes most.
+fn lead(masks: &[KernelMask]) -> Option<Insight> {
+    let mut masks: Vec<(&KernelMask, f64)> =
+        masks.iter().filter_map(|mask| Some((mask, mask.sparsity?))).collect();
+    masks.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let ((least, from), (most, to)) = (*masks.first()?, *masks.last()?);
+    if to <= from {
+        return None;
+    }
+    let (few, many) = (least.ranked(FORWARD), most.ranked(FORWARD));
+    let (first, best_ms) = many.first()?;
+    let time = |times: &[(&str, f64)], name: &str| {
+        times.iter().find(|(known, _)| *known == name).map(|(_, ms)| *ms)
+    };
+    let before_ms = time(&few, first)?;
+    let leads = many
+        .iter()
+        .skip(1)
+        .filter_map(|(name, ms)| Some((*name, time(&few, name)? / before_ms, ms / best_ms)));
+    let (name, before, after) = leads.max_by(|a, b| (a.2 / a.1).total_cmp(&(b.2 / b.1)))?;
+    if after < LEAD_MIN * before {
+        return None;
+    }
+    let sentence = Sentence::new(format!("{first} gains from empty blocks: "))
+        .number(before, Meant::Times)
+        .text(format!(" as fast as {name} with "))
+        .number(from, Meant::Share)
+        .text(format!(" of them empty ({}), ", least.name))
+        .number(after, Meant::Times)
+        .text(" with ")
+        .number(to, Meant::Share)
+        .text(format!(" ({}).", most.name));
+    Some(Insight::new(RULE.id, Topic::Kernel, Tone::Good, sentence).weighing(after.ln()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insight::insights;
+    use crate::survey::{Survey, kernel_tests::mask};
+
+    #[test]
+    fn a_sparse_mask_pays_and_a_causal_one_does_not() {
+        let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
+        points.extend(mask(1, "Sliding Window 1024", 0.8682, [6.899, 34.3567, 3.3248]));
+        let survey = Survey { origins: Vec::new(), points };
+        let all = insights(&Question::new(&survey));
+        let numbers = |of: Option<&str>| -> Vec<f64> {
+            let found = all.iter().find(|one| one.rule == RULE.id && one.of.as_deref() == of);
+            found.expect("told").sentence.numbers().map(|(number, _)| number).collect()
+        };
+        let sliding = numbers(Some("Sliding Window 1024"));
+        assert!((sliding[2] - 10.333).abs() < 0.01, "{sliding:?}");
+        let causal = numbers(Some("Causal Mask"));
+        // FA2 leads FlexAttention 1.52 times here.
+        assert!((causal[2] - 1.5212).abs() < 1e-3, "{causal:?}");
+        let gain = numbers(None);
+        assert!((gain[0] - 3.454).abs() < 1e-3 && (gain[2] - 10.333).abs() < 0.01, "{gain:?}");
+    }
+
+    #[test]
+    fn one_kernel_alone_is_no_comparison() {
+        let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
+        points.retain(|point| point.setting.get("kernel") == Some("flexattention"));
+        let survey = Survey { origins: Vec::new(), points };
+        let all = insights(&Question::new(&survey));
+        assert!(all.iter().all(|insight| insight.rule != RULE.id));
+    }
+}

@@ -1,0 +1,73 @@
+//! Levels whose tails are longer than those of heavier levels: cold, or disturbed.
+
+use super::{Pool, Pooled, Reading};
+use ifm_core::sheet::{Quantity, Statistic};
+
+/// A tail that is so many times that of the next heavier level has another reason than the load.
+const BREAK: f64 = 2.0;
+/// The tails that are looked at.
+const TAILS: [Statistic; 2] = [Statistic::Percentile(99.0), Statistic::Percentile(95.0)];
+
+/// A level that stands out.
+#[derive(Debug, Clone)]
+pub struct Cold<'a> {
+    /// The level.
+    pub cell: Pooled<'a>,
+    /// The next heavier one.
+    pub beside: Pooled<'a>,
+    /// What stands out.
+    pub quantity: Quantity,
+    /// Its tail, ms.
+    pub tail: Reading,
+    /// The tail of the heavier level, ms.
+    pub tail_beside: Reading,
+    /// Whether it stands before the heavier level where both were written down.
+    pub is_before: bool,
+}
+
+impl<'a> Pool<'a> {
+    /// Levels whose tail of ITL or TTFT is more than twice that of the next heavier level, each
+    /// once; curves are told apart by these factors.
+    pub fn cold(&self, by: &[&str]) -> Vec<Cold<'a>> {
+        let mut found: Vec<Cold> = Vec::new();
+        for quantity in [Quantity::Itl, Quantity::Ttft] {
+            let curves = self.curves_against(by, |cell| {
+                let tail = TAILS.iter().find_map(|tail| cell.reading(&quantity, *tail))?;
+                Some((cell.load()?.value(), tail))
+            });
+            for pair in curves.iter().flat_map(|curve| curve.points.windows(2)) {
+                let [low, high] = pair else { continue };
+                let is_same = low.reading.statistic == high.reading.statistic;
+                let is_break = low.reading.value > BREAK * high.reading.value;
+                let is_known = found.iter().any(|cold| is_same_cell(&cold.cell, &low.cell));
+                if is_same && is_break && high.reading.value > 0.0 && !is_known {
+                    found.push(Cold {
+                        cell: low.cell.clone(),
+                        beside: high.cell.clone(),
+                        quantity: quantity.clone(),
+                        tail: low.reading.clone(),
+                        tail_beside: high.reading.clone(),
+                        is_before: place(&low.cell) < place(&high.cell),
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// The measurements but for these.
+    #[must_use]
+    pub fn without(&self, cold: &[Cold]) -> Pool<'a> {
+        let is_kept = |cell: &&Pooled<'a>| !cold.iter().any(|cold| is_same_cell(&cold.cell, cell));
+        Pool { cells: self.cells.iter().filter(is_kept).cloned().collect() }
+    }
+}
+
+fn is_same_cell(a: &Pooled, b: &Pooled) -> bool {
+    a.first().zip(b.first()).is_some_and(|(a, b)| std::ptr::eq(a, b))
+}
+
+fn place(cell: &Pooled) -> Option<(usize, usize, Option<u32>, Option<String>)> {
+    let first = cell.first()?;
+    Some((first.origin, first.part, first.place.line, first.place.pointer.clone()))
+}

@@ -1,0 +1,172 @@
+//! Kernels under masks: times of each, forward and backward, and what the mask leaves empty.
+
+use super::{Point, Survey};
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
+use std::collections::BTreeMap;
+
+/// Factor of the mask.
+const MASK: &str = "mask";
+/// Factor of the kernel.
+const KERNEL: &str = "kernel";
+/// Factor of the direction.
+const PASS: &str = "pass";
+/// Word of a kernel, or of a mask, that looks back only.
+const CAUSAL: &str = "causal";
+
+/// A mask and the kernels that ran under it.
+#[derive(Debug, Clone)]
+pub struct KernelMask<'a> {
+    /// Its name.
+    pub name: String,
+    /// Share of its blocks that are empty, 0 to 1; absent where nobody tells.
+    pub sparsity: Option<f64>,
+    /// Its blocks as they were drawn.
+    pub drawing: Option<&'a str>,
+    /// Where its table stands: origin and part.
+    pub part: (usize, usize),
+    /// The times, in the order of the document.
+    pub times: Vec<KernelTime>,
+}
+
+/// One kernel in one direction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KernelTime {
+    /// The kernel.
+    pub kernel: String,
+    /// `forward` or `backward`.
+    pub pass: String,
+    /// Time of a call, ms.
+    pub ms: f64,
+    /// Arithmetic rate, by the count of the tool.
+    pub flop_per_s: Option<f64>,
+}
+
+impl KernelMask<'_> {
+    /// Kernels that compute this mask with their times in a direction, the fastest first.
+    pub fn ranked(&self, pass: &str) -> Vec<(&str, f64)> {
+        let is_fit =
+            |time: &&KernelTime| time.pass == pass && time.ms > 0.0 && self.computes(&time.kernel);
+        let mut times: Vec<(&str, f64)> =
+            self.times.iter().filter(is_fit).map(|time| (time.kernel.as_str(), time.ms)).collect();
+        times.sort_by(|a, b| a.1.total_cmp(&b.1));
+        times
+    }
+
+    /// How many times as fast a kernel is as another, whether it computes the mask or not.
+    pub fn ratio(&self, kernel: &str, other: &str, pass: &str) -> Option<f64> {
+        let ms = |name: &str| {
+            let is = |time: &&KernelTime| time.pass == pass && time.kernel == name;
+            self.times.iter().find(is).map(|time| time.ms).filter(|ms| *ms > 0.0)
+        };
+        Some(ms(other)? / ms(kernel)?)
+    }
+
+    /// The kernel that takes longest over all masks together.
+    pub fn slowest(masks: &[KernelMask], pass: &str) -> Option<String> {
+        let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+        for time in masks.iter().flat_map(|mask| mask.times.iter().filter(|of| of.pass == pass)) {
+            *sums.entry(&time.kernel).or_default() += time.ms;
+        }
+        let (kernel, _) = sums.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        Some(kernel.to_owned())
+    }
+
+    /// Whether a kernel computes this mask: one that is named causal computes no other.
+    pub fn computes(&self, kernel: &str) -> bool {
+        let says = |name: &str| name.to_lowercase().contains(CAUSAL);
+        // A prefix before the causal part is another mask than the causal one alone.
+        let is_plain = self.name.to_lowercase().trim().starts_with(CAUSAL);
+        !says(kernel) || is_plain
+    }
+}
+
+impl Survey {
+    /// The masks, in the order of the documents.
+    pub fn kernels(&self) -> Vec<KernelMask<'_>> {
+        let mut masks: Vec<KernelMask> = Vec::new();
+        for point in self.measured(PartKind::Kernel) {
+            let part = (point.origin, point.part);
+            let known = masks.iter().position(|mask| mask.part == part);
+            let index = known.unwrap_or_else(|| {
+                let name = point.setting.get(MASK).unwrap_or("no mask").to_owned();
+                masks.push(KernelMask {
+                    name,
+                    sparsity: None,
+                    drawing: None,
+                    part,
+                    times: Vec::new(),
+                });
+                masks.len() - 1
+            });
+            if let Some(mask) = masks.get_mut(index) {
+                add(mask, point);
+            }
+        }
+        masks.retain(|mask| !mask.times.is_empty() || mask.sparsity.is_some());
+        masks
+    }
+}
+
+fn add<'a>(mask: &mut KernelMask<'a>, point: &'a Point) {
+    if let Some(share) = point.value(&Quantity::Sparsity, Statistic::Value) {
+        mask.sparsity = Some(share);
+        mask.drawing = point.text.as_deref();
+        return;
+    }
+    let kernel = point.setting.get(KERNEL).map(str::to_owned).or_else(|| point.label.clone());
+    let Some(ms) = point.central(&Quantity::KernelTime).map(|time| time.value) else { return };
+    mask.times.push(KernelTime {
+        kernel: kernel.unwrap_or_else(|| "kernel".to_owned()),
+        pass: point.setting.get(PASS).unwrap_or("forward").to_owned(),
+        ms,
+        flop_per_s: point.central(&Quantity::FlopRate).map(|rate| rate.value),
+    });
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::Reading;
+    use super::super::pool::tests::point;
+    use super::*;
+    use ifm_core::sheet::Factors;
+
+    /// Forward times in ms of a mask, and its sparsity: figures of a published note.
+    pub(crate) fn mask(part: usize, name: &str, sparsity: f64, times: [f64; 3]) -> Vec<Point> {
+        let kernels = ["causal FA2", "F.sdpa + mask", "flexattention"];
+        let setting = Factors::default().with(MASK, name);
+        let time = |(kernel, ms): (&str, f64)| Point {
+            kind: PartKind::Kernel,
+            part,
+            load: None,
+            setting: setting.clone().with(KERNEL, kernel).with(PASS, "forward"),
+            readings: vec![Reading::new(Quantity::KernelTime, Statistic::Value, ms)],
+            ..point(1, 1, 0.0)
+        };
+        let mut points: Vec<Point> = kernels.into_iter().zip(times).map(time).collect();
+        points.push(Point {
+            readings: vec![Reading::new(Quantity::Sparsity, Statistic::Value, sparsity)],
+            text: Some("██░░\n  ██".to_owned()),
+            setting: setting.clone(),
+            ..time(("", 0.0))
+        });
+        points
+    }
+
+    #[test]
+    fn a_mask_has_its_times_and_its_drawing() {
+        let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
+        points.extend(mask(1, "Sliding Window 1024", 0.8682, [6.899, 34.3567, 3.3248]));
+        let survey = Survey { origins: Vec::new(), points };
+        let masks = survey.kernels();
+        assert_eq!((masks.len(), masks[1].times.len()), (2, 3));
+        let ranked = masks[1].ranked("forward");
+        assert_eq!(ranked, [("flexattention", 3.3248), ("F.sdpa + mask", 34.3567)]);
+        assert_eq!(KernelMask::slowest(&masks, "forward").as_deref(), Some("F.sdpa + mask"));
+        let ratio = masks[0].ratio("flexattention", "causal FA2", "forward").expect("both ran");
+        assert!((ratio - 0.657_36).abs() < 1e-4);
+        assert_eq!((masks[1].sparsity, masks[1].drawing), (Some(0.8682), Some("██░░\n  ██")));
+        assert!(masks[0].computes("causal FA2") && !masks[1].computes("causal FA2"));
+        assert!(masks[1].computes("flexattention"));
+        assert!(Survey::default().kernels().is_empty());
+    }
+}

@@ -1,0 +1,211 @@
+//! Speed against the power limit, one series for each thing that was measured at several limits.
+
+use super::{Pooled, Survey};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
+
+/// A setting keeps the speed if it has at least this share of the largest one.
+const KEEPS_MIN: f64 = 0.995;
+/// Efficiencies within this share of the best count as the best: the faster of them is named.
+const BEST_WITHIN: f64 = 0.01;
+
+/// What was measured at one limit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PowerPoint {
+    /// Power limit, watts.
+    pub limit_w: f64,
+    /// Tokens per second.
+    pub rate: f64,
+    /// Standard deviation of the rate over its repeats.
+    pub std: Option<f64>,
+    /// Tokens per joule: per measured joule, or per joule of the limit, which is tokens per second
+    /// and watt of limit.
+    pub per_joule: f64,
+}
+
+/// A thing at several limits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PowerSeries {
+    /// What was measured: model, test, load.
+    pub name: String,
+    /// Which rate: prompt, generation, output.
+    pub quantity: Quantity,
+    /// Whether the energy was measured; otherwise the limit stands for it.
+    pub is_measured: bool,
+    /// The points, rising in the limit.
+    pub points: Vec<PowerPoint>,
+}
+
+impl PowerSeries {
+    /// The point at the highest limit.
+    pub fn highest(&self) -> Option<&PowerPoint> {
+        self.points.last()
+    }
+
+    /// The lowest limit that keeps the speed of the highest one (99.5 % of it).
+    pub fn keeping(&self) -> Option<&PowerPoint> {
+        let rate = self.highest()?.rate;
+        self.points.iter().find(|point| point.rate >= KEEPS_MIN * rate)
+    }
+
+    /// The most tokens per joule; of limits within 1 % of the best the highest, which is faster.
+    pub fn best(&self) -> Option<&PowerPoint> {
+        let best = self.points.iter().map(|point| point.per_joule).fold(0.0, f64::max);
+        self.points.iter().rfind(|point| point.per_joule >= (1.0 - BEST_WITHIN) * best)
+    }
+}
+
+impl Survey {
+    /// Series of prompt, generation and output rates against the power limit; those with a single
+    /// limit are left out.
+    pub fn power_series(&self) -> Vec<PowerSeries> {
+        let mut all: Vec<(Factors, PowerSeries)> = Vec::new();
+        for kind in [PartKind::Engine, PartKind::Serving] {
+            for cell in self.pool(kind).cells {
+                for quantity in [Quantity::DecodeRate, Quantity::OutputRate, Quantity::PrefillRate]
+                {
+                    let Some((point, is_measured)) = point(&cell, &quantity) else { continue };
+                    let of = others(&cell);
+                    let is = |(known, series): &&mut (Factors, PowerSeries)| {
+                        *known == of && series.quantity == quantity
+                    };
+                    match all.iter_mut().find(is) {
+                        Some((_, series)) => {
+                            series.is_measured &= is_measured;
+                            series.points.push(point);
+                        }
+                        None => {
+                            let name = name(&cell);
+                            let points = vec![point];
+                            all.push((of, PowerSeries { name, quantity, is_measured, points }));
+                        }
+                    }
+                }
+            }
+        }
+        let series = all.into_iter().map(|(_, series)| series);
+        series
+            .filter_map(|mut series| {
+                series.points.sort_by(|a, b| a.limit_w.total_cmp(&b.limit_w));
+                series.points.dedup_by(|a, b| a.limit_w == b.limit_w);
+                if !series.is_measured {
+                    for point in &mut series.points {
+                        point.per_joule = point.rate / point.limit_w;
+                    }
+                }
+                (series.points.len() > 1).then_some(series)
+            })
+            .collect()
+    }
+}
+
+/// A point, and whether its energy was measured.
+fn point(cell: &Pooled, quantity: &Quantity) -> Option<(PowerPoint, bool)> {
+    let limit_w = cell.setting()?.number(key::POWER_LIMIT_W).filter(|limit| *limit > 0.0)?;
+    let rate = cell.central(quantity)?.value;
+    let std = match cell.points.as_slice() {
+        [only] => [StdKind::Sample, StdKind::Unknown, StdKind::Population]
+            .into_iter()
+            .find_map(|kind| only.value(quantity, Statistic::Std(kind))),
+        _ => crate::stat::welch::Moments::of(
+            &cell
+                .points
+                .iter()
+                .filter_map(|point| Some(point.central(quantity)?.value))
+                .collect::<Vec<_>>(),
+        )
+        .and_then(|moments| moments.std()),
+    };
+    let value = |quantity: &Quantity| {
+        cell.central(quantity).map(|found| found.value).filter(|value| *value > 0.0)
+    };
+    let energy = value(&Quantity::EnergyPerToken).map(|joules| 1.0 / joules);
+    let measured = energy.or_else(|| value(&Quantity::Power).map(|watts| rate / watts));
+    let per_joule = measured.unwrap_or(rate / limit_w);
+    Some((PowerPoint { limit_w, rate, std, per_joule }, measured.is_some()))
+}
+
+/// Everything that was set but the limit, the load among it.
+fn others(cell: &Pooled) -> Factors {
+    let mut factors = Factors::default();
+    for (name, value) in cell.setting().into_iter().flat_map(Factors::iter) {
+        if name != key::POWER_LIMIT_W {
+            factors.set(name, value);
+        }
+    }
+    if let Some(load) = cell.load() {
+        factors.set("load", load.value());
+    }
+    factors
+}
+
+fn name(cell: &Pooled) -> String {
+    let names = [key::MODEL, key::TEST].into_iter().filter_map(|name| cell.factor(name));
+    let load = cell.load().map(|load| match load {
+        crate::level::Load::Users(1) => "1 user".to_owned(),
+        crate::level::Load::Users(users) => format!("{users} users"),
+        crate::level::Load::ReqPerS(rate) => format!("{rate} req/s"),
+    });
+    names.chain(load).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::pool::tests::point;
+    use super::super::{Point, Reading};
+    use super::*;
+
+    /// Figures of a published note: tokens per second at each limit.
+    pub(crate) fn engine(limit_w: u32, rate: f64) -> Point {
+        Point {
+            kind: PartKind::Engine,
+            load: None,
+            headings: vec![format!("{limit_w}W")],
+            setting: Factors::default()
+                .with(key::MODEL, "llama 7B Q4_0")
+                .with(key::TEST, "tg128")
+                .with(key::POWER_LIMIT_W, limit_w),
+            readings: vec![
+                Reading::new(Quantity::DecodeRate, Statistic::Mean, rate),
+                Reading::new(Quantity::DecodeRate, Statistic::Std(StdKind::Sample), 0.5),
+            ],
+            ..point(1, 1, 0.0)
+        }
+    }
+
+    #[test]
+    fn a_lower_limit_keeps_the_speed_or_saves_most() {
+        let limits = [
+            (600, 278.95),
+            (400, 279.04),
+            (350, 274.81),
+            (300, 260.42),
+            (250, 236.88),
+            (200, 189.82),
+        ];
+        let points: Vec<Point> = limits.map(|(limit, rate)| engine(limit, rate)).into();
+        let survey = Survey { origins: Vec::new(), points };
+        let [series] = survey.power_series().try_into().expect("one");
+        assert_eq!(series.name, "llama 7B Q4_0, tg128");
+        assert_eq!(series.keeping().map(|point| point.limit_w), Some(400.0));
+        let best = series.best().expect("points");
+        // 0.94752 at 250 W and 0.9491 at 200 W are the same within 1 %.
+        assert_eq!((best.limit_w, best.std), (250.0, Some(0.5)));
+        assert!((best.per_joule - 0.947_52).abs() < 1e-6 && !series.is_measured);
+    }
+
+    #[test]
+    fn measured_energy_goes_before_the_limit() {
+        let with_power = |limit_w, rate, watts| {
+            let mut point = engine(limit_w, rate);
+            point.readings.push(Reading::new(Quantity::Power, Statistic::Value, watts));
+            point
+        };
+        let points = vec![with_power(600, 280.0, 400.0), with_power(300, 260.0, 260.0)];
+        let survey = Survey { origins: Vec::new(), points: points.clone() };
+        let [series] = survey.power_series().try_into().expect("one");
+        assert!(series.is_measured);
+        assert_eq!(series.points[0].per_joule, 1.0);
+        let survey = Survey { origins: Vec::new(), points: points[..1].to_vec() };
+        assert!(survey.power_series().is_empty());
+    }
+}

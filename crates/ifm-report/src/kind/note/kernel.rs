@@ -1,0 +1,210 @@
+//! Attention kernels under masks.
+
+use super::super::Subject;
+use super::super::common::about;
+use super::blocks::attention;
+use crate::format::{meant, percent, plain};
+use crate::page::{Block, Figure, Section, Tile};
+use ifm_analysis::insight::{Meant, Topic};
+use ifm_analysis::survey::{KernelMask, Survey};
+use ifm_chart::{
+    Axis, Cartesian, Chart, Dash, Form, Guide, Mask, Plot, Point, Scale, Series, Tone,
+};
+use serde_json::Value;
+
+const FLOP_PER_TFLOP: f64 = 1e12;
+const FORWARD: &str = "forward";
+
+/// The chapter, and one inside it for each mask; none without a kernel.
+pub(super) fn sections(subject: &Subject) -> Vec<Section> {
+    let masks = subject.question.survey.kernels();
+    if masks.is_empty() {
+        return Vec::new();
+    }
+    let over_all = about(subject.insights, &[Topic::Kernel]).filter(|one| one.of.is_none());
+    let mut figures = Vec::new();
+    figures.extend(ratios(&masks).map(|chart| {
+        let caption = "Forward. Hollow: the kernel computes another mask there.";
+        Figure::new(chart, over_all).captioned(caption)
+    }));
+    figures.extend(arithmetic(&masks).map(|chart| {
+        let caption = "Forward, by the tool's own count of operations, which need not be the same \
+                       for all kernels: times compare better.";
+        Figure::new(chart, []).captioned(caption)
+    }));
+    let mut sections = vec![Section::new("Attention kernels", vec![Block::Figures(figures)])];
+    for mask in &masks {
+        let of = about(subject.insights, &[Topic::Kernel])
+            .filter(|one| one.of.as_deref() == Some(mask.name.as_str()));
+        let mut blocks = Vec::new();
+        let part = super::part(subject, mask.part);
+        let check = part.and_then(|part| part.unknown.get("correctness_check"));
+        let picture = picture(mask);
+        match picture {
+            Some(chart) => blocks.push(Block::Figures(vec![Figure::new(chart, of)])),
+            None => blocks.push(Block::Remarks(of.map(crate::page::Remark::of).collect())),
+        }
+        blocks.push(Block::Pre(attention(mask, check.and_then(Value::as_str))));
+        sections.push(Section::inner(plain(&mask.name), blocks));
+    }
+    sections
+}
+
+/// The largest lead of a kernel over another under a mask that both compute.
+pub(super) fn tile(survey: &Survey) -> Option<Tile> {
+    let masks = survey.kernels();
+    let leads = masks.iter().filter_map(|mask| {
+        let ranked = mask.ranked(FORWARD);
+        let ((first, ms), (last, slowest)) = (*ranked.first()?, *ranked.last()?);
+        (first != last).then(|| (mask, first.to_owned(), last.to_owned(), slowest / ms))
+    });
+    let (mask, first, last, ratio) = leads.max_by(|a, b| a.3.total_cmp(&b.3))?;
+    let empty = mask.sparsity.map(|share| format!(", {} of its blocks empty", percent(share)));
+    Some(Tile {
+        question: "Which kernel gains most?".to_owned(),
+        value: meant(ratio, Meant::Times),
+        unit: plain(&last),
+        detail: plain(&format!("{first} at {}{}", mask.name, empty.unwrap_or_default())),
+        tone: None,
+    })
+}
+
+fn kernels(masks: &[KernelMask]) -> Vec<String> {
+    let mut kernels: Vec<String> = Vec::new();
+    for time in masks.iter().flat_map(|mask| &mask.times) {
+        if !kernels.contains(&time.kernel) {
+            kernels.push(time.kernel.clone());
+        }
+    }
+    kernels
+}
+
+fn categories(masks: &[KernelMask]) -> Axis {
+    let names = masks.iter().map(|mask| plain(&mask.name)).collect();
+    Axis { name: "mask".to_owned(), scale: Scale::Category(names), ..Axis::default() }
+}
+
+/// How many times as fast as the slowest kernel, a dot for each.
+fn ratios(masks: &[KernelMask]) -> Option<Chart> {
+    let slowest = KernelMask::slowest(masks, FORWARD)?;
+    let mut series = Vec::new();
+    for (index, kernel) in kernels(masks).iter().enumerate().filter(|(_, of)| **of != slowest) {
+        let point = |(x, mask): (usize, &KernelMask)| {
+            let ratio = mask.ratio(kernel, &slowest, FORWARD)?;
+            Some(Point {
+                x: x as f64,
+                y: Some(ratio),
+                is_trusted: mask.computes(kernel),
+                text: Some(meant(ratio, Meant::Times)),
+                ..Point::default()
+            })
+        };
+        series.push(Series {
+            name: plain(kernel),
+            color: u8::try_from(index % 8).unwrap_or(0),
+            form: Form::Dots,
+            points: masks.iter().enumerate().filter_map(point).collect(),
+            ..Series::default()
+        });
+    }
+    let all = || series.iter().flat_map(|series| &series.points);
+    let best = all().max_by(|a, b| a.y.unwrap_or(0.0).total_cmp(&b.y.unwrap_or(0.0)))?;
+    let place = masks.get(best.x as usize).map(|mask| plain(&mask.name)).unwrap_or_default();
+    Some(Chart {
+        id: "kernel-ratio".to_owned(),
+        title: format!("How many times as fast as {}?", plain(&slowest)),
+        description: format!("At most {} ({place}).", best.text.clone().unwrap_or_default()),
+        plot: Plot::Cartesian(Cartesian {
+            x: categories(masks),
+            y: Axis {
+                name: format!("speed over that of {}", plain(&slowest)),
+                unit: "×".to_owned(),
+                scale: Scale::Log10,
+                ..Axis::default()
+            },
+            series,
+            guides: vec![Guide::Horizontal { at: 1.0, name: plain(&slowest), tone: Tone::Neutral }],
+            is_horizontal: true,
+            ..Cartesian::default()
+        }),
+    })
+}
+
+/// Arithmetic rates as groups of bars.
+fn arithmetic(masks: &[KernelMask]) -> Option<Chart> {
+    let mut series = Vec::new();
+    for (index, kernel) in kernels(masks).iter().enumerate() {
+        let point = |(x, mask): (usize, &KernelMask)| {
+            let rate = {
+                let is = |time: &&ifm_analysis::survey::KernelTime| {
+                    time.pass == FORWARD && time.kernel == *kernel
+                };
+                mask.times.iter().find(is)?.flop_per_s?
+            };
+            Some(Point {
+                x: x as f64,
+                y: Some(rate / FLOP_PER_TFLOP),
+                is_trusted: mask.computes(kernel),
+                text: Some(meant(rate, Meant::FlopPerS)),
+                ..Point::default()
+            })
+        };
+        series.push(Series {
+            name: plain(kernel),
+            color: u8::try_from(index % 8).unwrap_or(0),
+            dash: Dash::Solid,
+            form: Form::Bar,
+            points: masks.iter().enumerate().filter_map(point).collect(),
+            ..Series::default()
+        });
+    }
+    let all = || series.iter().flat_map(|series| series.points.iter().map(move |at| (series, at)));
+    let best = all().max_by(|a, b| a.1.y.unwrap_or(0.0).total_cmp(&b.1.y.unwrap_or(0.0)))?;
+    let text = best.1.text.clone().unwrap_or_default();
+    Some(Chart {
+        id: "kernel-arithmetic".to_owned(),
+        title: "How much arithmetic does each do?".to_owned(),
+        description: format!("At most {text} ({}).", best.0.name),
+        plot: Plot::Cartesian(Cartesian {
+            x: categories(masks),
+            y: Axis { name: "arithmetic".to_owned(), unit: "TFLOPS".to_owned(), ..Axis::default() },
+            series,
+            is_horizontal: true,
+            ..Cartesian::default()
+        }),
+    })
+}
+
+/// The mask itself.
+fn picture(mask: &KernelMask) -> Option<Chart> {
+    let rows = blocks(mask.drawing?);
+    let share = mask.sparsity.map(percent).unwrap_or_default();
+    (!rows.is_empty()).then(|| Chart {
+        id: format!("mask-{}", crate::page::slug(&mask.name)),
+        title: format!("What does {} leave out?", plain(&mask.name)),
+        description: format!("{share} of the blocks are empty."),
+        plot: Plot::Mask(Mask {
+            row_name: "query block".to_owned(),
+            column_name: "key block".to_owned(),
+            rows,
+        }),
+    })
+}
+
+/// Two characters stand for a block: full, shaded for a partial one, spaces for an empty one.
+fn blocks(drawing: &str) -> Vec<Vec<ifm_chart::Block>> {
+    let row = |line: &str| -> Vec<ifm_chart::Block> {
+        let block = |c: char| match c {
+            '█' => ifm_chart::Block::Full,
+            '░' | '▒' | '▓' => ifm_chart::Block::Partial,
+            _ => ifm_chart::Block::Empty,
+        };
+        line.chars().step_by(2).map(block).collect()
+    };
+    let mut rows: Vec<Vec<ifm_chart::Block>> = drawing.lines().map(row).collect();
+    let width = rows.iter().map(Vec::len).max().unwrap_or(0);
+    for row in &mut rows {
+        row.resize(width, ifm_chart::Block::Empty);
+    }
+    rows
+}

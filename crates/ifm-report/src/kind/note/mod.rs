@@ -1,0 +1,92 @@
+//! A note from a workstation: engine speeds over power limits and models, attention kernels, a
+//! sweep of a server, a training run; whatever of these was measured.
+//!
+//! Blocks and tables that tools print stand there as those tools print them, beside one picture and
+//! one table of all. Not here: how a tool's file is read (`ifm-interop`).
+
+mod blocks;
+mod engine;
+mod kernel;
+mod serving;
+mod training;
+
+use super::common::{sources, summary, trust};
+use super::{Kind, Subject};
+use crate::format::plain;
+use crate::page::{Page, Section, Tile};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Part, PartKind, key};
+
+pub(super) const KIND: Kind = Kind {
+    word: "note",
+    about: "what a machine does: engine speeds, power limits, kernels, a served sweep, training",
+    fits,
+    page,
+};
+
+/// What a server's levels alone do not have.
+const OWN: [PartKind; 3] = [PartKind::Engine, PartKind::Kernel, PartKind::Training];
+
+fn fits(subject: &Subject) -> bool {
+    let survey = subject.question.survey;
+    OWN.iter().any(|kind| survey.has(*kind)) && !survey.has(PartKind::StaticBatch)
+}
+
+fn page(subject: &Subject) -> Page {
+    let survey = subject.question.survey;
+    let gpus = survey.values(key::GPU);
+    let title = match (subject.title, gpus.as_slice()) {
+        (Some(title), _) => plain(title),
+        (None, [only]) => plain(only),
+        (None, []) => "Measurements of a machine".to_owned(),
+        (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
+    };
+    let mut sections: Vec<Section> = Vec::new();
+    sections.extend(engine::sections(subject));
+    sections.extend(kernel::sections(subject));
+    sections.extend(serving::sections(subject));
+    sections.extend(training::section(subject));
+    let mut tiles: Vec<Tile> = Vec::new();
+    tiles.extend(serving::tile(subject));
+    tiles.extend(engine::tiles(survey));
+    tiles.extend(kernel::tile(survey));
+    let nothing = sections.is_empty();
+    Page {
+        kind: KIND.word,
+        title,
+        facts: sources(survey),
+        conditions: conditions(subject),
+        banners: nothing.then(|| "✗ No measurement was read.".to_owned()).into_iter().collect(),
+        tiles,
+        trust: subject.audit.map(trust),
+        remarks: summary(subject.insights),
+        sections,
+        ..Page::default()
+    }
+}
+
+/// What was measured, in words with their number.
+fn conditions(subject: &Subject) -> Vec<String> {
+    let survey = subject.question.survey;
+    let kinds = [
+        (PartKind::Engine, "engine rows"),
+        (PartKind::Kernel, "kernel rows"),
+        (PartKind::Serving, "levels of a server"),
+        (PartKind::Training, "training runs"),
+    ];
+    let counted = |(kind, name): (PartKind, &str)| match survey.measured(kind).count() {
+        0 => None,
+        1 => Some(format!("1 {}", name.trim_end_matches('s'))),
+        number => Some(format!("{number} {name}")),
+    };
+    kinds.into_iter().filter_map(counted).collect()
+}
+
+/// The table of a document that points came from: origins of documents follow those of runs.
+fn part<'s>(subject: &Subject<'s>, (origin, part): (usize, usize)) -> Option<&'s Part> {
+    let sheet: &Sheet = subject.sheets.get(origin.checked_sub(subject.runs.len())?)?;
+    sheet.parts.get(part)
+}
+
+#[cfg(test)]
+mod tests;

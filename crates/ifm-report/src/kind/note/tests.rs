@@ -1,0 +1,162 @@
+//! The page of a note, from made-up rows.
+
+use super::super::{Kind, Subject};
+use crate::page::{Page, Pictures, html, markdown};
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::level::Load;
+use ifm_analysis::slo::VerdictState;
+use ifm_analysis::survey::{Origin, Point, Reading, Survey};
+use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, StdKind, key};
+
+fn point(kind: PartKind, part: usize, setting: Factors, readings: Vec<Reading>) -> Point {
+    Point {
+        origin: 0,
+        part,
+        kind,
+        role: RowRole::Measured,
+        headings: Vec::new(),
+        label: None,
+        setting,
+        load: None,
+        repeat: None,
+        readings,
+        verdict: VerdictState::Unknown,
+        place: Place::default(),
+        text: None,
+    }
+}
+
+fn reading(quantity: Quantity, statistic: Statistic, value: f64) -> Reading {
+    Reading::new(quantity, statistic, value)
+}
+
+/// A row of llama-bench, as its importer reads it.
+fn engine(part: usize, (model, power): (&str, u32), test: &str, (mean, std): (f64, f64)) -> Point {
+    let setting = Factors::default()
+        .with(key::MODEL, model)
+        .with(key::POWER_LIMIT_W, power)
+        .with(key::TEST, test)
+        .with("backends", "CUDA")
+        .with("n_gpu_layers", 99)
+        .with("flash_attn", 1);
+    let rate = if test.starts_with("pp") { Quantity::PrefillRate } else { Quantity::DecodeRate };
+    let size = Quantity::Other("model_size".to_owned());
+    let readings = vec![
+        reading(size, Statistic::Value, 3.56 * (1u64 << 30) as f64),
+        reading(Quantity::Parameters, Statistic::Value, 6.74e9),
+        reading(rate.clone(), Statistic::Mean, mean),
+        reading(rate, Statistic::Std(StdKind::Sample), std),
+    ];
+    let headings = vec!["llama.cpp".to_owned(), "llama2-7b".to_owned(), format!("{power}W")];
+    Point { headings, ..point(PartKind::Engine, part, setting, readings) }
+}
+
+fn kernel(part: usize, mask: &str, name: &str, pass: &str, (ms, tflops): (f64, f64)) -> Point {
+    let setting = Factors::default().with("mask", mask).with("kernel", name).with("pass", pass);
+    let readings = vec![
+        reading(Quantity::KernelTime, Statistic::Value, ms),
+        reading(Quantity::FlopRate, Statistic::Value, tflops * 1e12),
+    ];
+    point(PartKind::Kernel, part, setting, readings)
+}
+
+fn level(part: usize, users: u32, output: f64, (ttft, itl): (f64, f64)) -> Point {
+    let p99 = Statistic::Percentile(99.0);
+    let readings = vec![
+        reading(Quantity::RequestsOk, Statistic::Value, 1000.0),
+        reading(Quantity::OutputRate, Statistic::Value, output),
+        reading(Quantity::Ttft, Statistic::Mean, ttft / 2.0),
+        reading(Quantity::Ttft, p99, ttft),
+        reading(Quantity::Itl, Statistic::Mean, itl / 2.0),
+        reading(Quantity::Itl, p99, itl),
+    ];
+    let setting = Factors::default().with(key::MODEL, "m");
+    Point { load: Some(Load::Users(users)), ..point(PartKind::Serving, part, setting, readings) }
+}
+
+fn note() -> Survey {
+    let llama = "llama 7B Q4_0";
+    let mut points = vec![
+        engine(0, (llama, 600), "pp512", (16634.04, 97.98)),
+        engine(0, (llama, 600), "tg128", (278.95, 0.23)),
+        engine(1, (llama, 250), "pp512", (10619.58, 3539.91)),
+        engine(1, (llama, 250), "tg128", (236.88, 0.21)),
+    ];
+    for (name, forward, backward) in [
+        ("causal FA2", (6.899, 318.75), (20.765, 264.75)),
+        ("F.sdpa + mask", (34.3567, 16.88), (99.5174, 14.57)),
+        ("flexattention", (3.3248, 174.39), (9.8839, 146.66)),
+    ] {
+        points.push(kernel(2, "Sliding Window 1024", name, "forward", forward));
+        points.push(kernel(2, "Sliding Window 1024", name, "backward", backward));
+    }
+    let mask = Factors::default().with("mask", "Sliding Window 1024");
+    let sparsity = vec![reading(Quantity::Sparsity, Statistic::Value, 0.8682)];
+    let drawn = point(PartKind::Kernel, 2, mask, sparsity);
+    points.push(Point { text: Some("░░\n██░░\n  ██░░".to_owned()), ..drawn });
+    points.push(level(3, 32, 1090.59, (135.56, 84.66)));
+    points.push(level(4, 64, 1801.67, (126.5, 32.06)));
+    points.push(level(5, 128, 2553.3, (217.02, 38.51)));
+    points.push(level(6, 256, 3004.18, (380.03, 67.17)));
+    let training = vec![
+        reading(Quantity::Memory, Statistic::Min, 85e9),
+        reading(Quantity::Memory, Statistic::Max, 88e9),
+        reading(Quantity::Duration, Statistic::Min, 180.0 * 60e3),
+        reading(Quantity::Duration, Statistic::Max, 200.0 * 60e3),
+    ];
+    let setting = Factors::default().with(key::MODEL, "llama-3.2-1b").with(key::BATCH_SIZE, 32);
+    points.push(point(PartKind::Training, 7, setting, training));
+    let name = "note.md".to_owned();
+    let origin = Origin { name, tool: None, tool_version: None, is_own: false };
+    Survey { origins: vec![origin], points }
+}
+
+fn page(survey: &Survey) -> (Option<&'static str>, Page) {
+    let question = Question { usd_per_hour: Some(1.8), ..Question::new(survey) };
+    let insights = insights(&question);
+    let (insights, title) = (insights.as_slice(), None);
+    let subject = Subject { runs: &[], sheets: &[], question, insights, audit: None, title };
+    (Kind::recognise(&subject).map(|kind| kind.word), super::page(&subject))
+}
+
+#[test]
+fn the_page_of_a_note() {
+    let survey = note();
+    let (word, page) = page(&survey);
+    assert_eq!(word, Some("note"));
+    insta::assert_snapshot!(markdown(&page, Pictures::None));
+}
+
+#[test]
+fn blocks_are_those_of_their_tools() {
+    let survey = note();
+    let text = markdown(&page(&survey).1, Pictures::None);
+    for expect in [
+        "| model                          |       size |     params | backend    | ngl | fa |            test |                  t/s |",
+        "| ------------------------------ | ---------: | ---------: | ---------- | --: | -: | --------------: | -------------------: |",
+        "| llama 7B Q4_0                  |   3.56 GiB |     6.74 B | CUDA       |  99 |  1 |           pp512 |     16634.04 ± 97.98 |",
+        "| llama 7B Q4_0                  |   3.56 GiB |     6.74 B | CUDA       |  99 |  1 |           tg128 |        278.95 ± 0.23 |",
+        "║                                   Sliding Window 1024                                   ║",
+        "| Operation     |   FW Time (ms) |   FW FLOPS (TF/s) |   BW Time (ms) |   BW FLOPS (TF/s) |",
+        "| causal FA2    |         6.899  |            318.75 |        20.765  |            264.75 |",
+        "| F.sdpa + mask |        34.3567 |             16.88 |        99.5174 |             14.57 |",
+        "============ Serving Benchmark Result ============",
+        "Maximum request concurrency:             128",
+        "Output token throughput (tok/s):         2553.30",
+        "P99 ITL (ms):                            38.51",
+    ] {
+        assert!(text.contains(expect), "{expect}\n{text}");
+    }
+}
+
+#[test]
+fn one_row_alone_is_a_page_and_nothing_says_so() {
+    let mut survey = note();
+    survey.points.truncate(1);
+    let (word, one) = page(&survey);
+    assert_eq!(word, Some("note"));
+    assert!(html(&one).contains("pp512"));
+    let empty = Survey::default();
+    let (word, nothing) = page(&empty);
+    assert_eq!((word, nothing.sections.len(), nothing.banners.len()), (Some("sweep"), 0, 1));
+}

@@ -63,12 +63,10 @@ impl Past {
     pub(crate) fn points(&self, last_ns: u64) -> Vec<(f64, f64)> {
         let stretch_s = self.stretch_s as f64;
         let known_s = last_ns.saturating_sub(self.longest_ns) / NS_PER_S;
-        // Where answers take as long as the run so far, all there is is shown.
         let whole = usize::try_from(known_s / self.stretch_s).unwrap_or(usize::MAX);
-        let shown = if whole < 3 { self.tokens.len() } else { whole };
         let point =
             |(place, tokens): (usize, &f64)| ((place as f64 + 0.5) * stretch_s, tokens / stretch_s);
-        self.tokens.iter().take(shown).enumerate().map(point).collect()
+        self.tokens.iter().take(whole).enumerate().map(point).collect()
     }
 }
 

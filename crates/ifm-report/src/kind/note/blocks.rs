@@ -124,6 +124,9 @@ fn centered(text: &str, width: usize) -> String {
     format!("{}{text}{}", " ".repeat(left), " ".repeat(free - left))
 }
 
+/// How a figure of a kernel is written.
+type Written = fn(&KernelTime) -> Option<String>;
+
 /// Python's tabulate, "grid": numbers aligned at their points.
 fn grid(mask: &KernelMask) -> String {
     let mut kernels: Vec<&str> = Vec::new();
@@ -135,7 +138,7 @@ fn grid(mask: &KernelMask) -> String {
     let of = |kernel: &str, pass: &str| {
         mask.times.iter().find(|time| time.kernel == kernel && time.pass == pass)
     };
-    let figures: [(&str, &str, fn(&KernelTime) -> Option<String>); 4] = [
+    let figures: [(&str, &str, Written); 4] = [
         ("FW Time (ms)", "forward", |time| Some(short(time.ms, 4))),
         ("FW FLOPS (TF/s)", "forward", |time| Some(short(time.flop_per_s? / FLOP_PER_TFLOP, 2))),
         ("BW Time (ms)", "backward", |time| Some(short(time.ms, 4))),

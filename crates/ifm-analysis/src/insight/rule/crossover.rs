@@ -10,6 +10,9 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
+/// Ratios that are no further apart than this factor are told as one.
+const SAME_WITHIN: f64 = 1.005;
+
 /// Where a thing is shown to be faster and slower.
 struct Crossing {
     thing: usize,
@@ -111,7 +114,8 @@ fn span(sentence: Sentence, ratios: &[f64]) -> Sentence {
     let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
     let high = ratios.iter().copied().fold(0.0, f64::max);
     let sentence = sentence.number(low, Meant::Times);
-    match high > low {
+    // Two numbers that read the same are one.
+    match high > SAME_WITHIN * low {
         true => sentence.text(" to ").number(high, Meant::Times),
         false => sentence,
     }

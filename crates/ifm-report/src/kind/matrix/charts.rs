@@ -2,7 +2,7 @@
 
 use super::super::common::LINES_MAX;
 use super::configuration::{measure_unit, unit};
-use crate::format::{meant, number, plain};
+use crate::format::{meant, plain};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::matrix::{Matrix, Place, Ratio};
 use ifm_chart::{
@@ -228,7 +228,7 @@ pub(super) fn repeats(matrix: &Matrix, configuration: usize, places: &[Place]) -
         },
     ];
     Some(Chart {
-        id: format!("repeats-{}", number((configuration + 1) as f64)),
+        id: format!("repeats-{}", configuration + 1),
         title: format!("How fast is each, by {}?", name.to_lowercase()),
         description: format!("First {}; last {}.", words(first), words(last)),
         plot: Plot::Cartesian(Cartesian {

@@ -146,4 +146,6 @@ fn fifty_models_are_a_page() {
     // 49 lines stand in charts of six.
     let lines = page.charts().iter().filter(|chart| chart.id.starts_with("speed-up-size")).count();
     assert_eq!(lines, 9);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    assert!(page.charts().iter().all(|chart| chart.id.chars().all(is_plain)));
 }

@@ -15,15 +15,23 @@ const STORE: &str = "examples/store";
 /// Folder of the reports.
 const REPORTS: &str = "examples";
 
-/// A report: its name, what it is of, and what is asked besides.
+/// A report: its name, which is that of its results too, and what is asked besides.
 struct Example {
     name: &'static str,
-    of: &'static str,
     flags: &'static [&'static str],
 }
 
-const EXAMPLES: &[Example] =
-    &[Example { name: "embedded-engine", of: "embedded-engine", flags: &[] }];
+const EXAMPLES: &[Example] = &[
+    Example { name: "embedded-engine", flags: &[] },
+    Example { name: "confidential-computing", flags: &["--kind", "grid"] },
+    Example { name: "dedicated-gpu", flags: &["--kind", "scenario"] },
+    Example { name: "static-batches", flags: &["--kind", "matrix"] },
+    Example { name: "base-and-int8", flags: &["--kind", "variant"] },
+    Example {
+        name: "workstation",
+        flags: &["--kind", "note", "--slo", "itl:p99<50ms,ttft:p99<500ms", "--price", "1.80"],
+    },
+];
 
 /// Endings of the files that are made of each.
 const ENDINGS: [&str; 2] = ["html", "md"];
@@ -72,7 +80,7 @@ pub fn run(arguments: &[String], out: &mut dyn Write) -> Result<ExitCode> {
 
 fn make(root: &Path, folder: &Path, example: &Example) -> Result<()> {
     let mut command = Command::new(program()?);
-    command.current_dir(root).args(["report", example.of, "--store", STORE]).args(example.flags);
+    command.current_dir(root).args(["report", example.name, "--store", STORE]).args(example.flags);
     for ending in ENDINGS {
         command.arg("--out").arg(folder.join(format!("{}.{ending}", example.name)));
     }

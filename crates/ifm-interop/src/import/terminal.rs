@@ -38,6 +38,22 @@ fn without_control(line: &str) -> String {
     out
 }
 
+/// Whether a logger wrote the line: it begins with a level, behind process and time if these are
+/// there.
+pub(super) fn is_logged(line: &str) -> bool {
+    let mut rest = line;
+    for _ in 0..PREFIXES_MAX {
+        if level(rest).is_some() {
+            return true;
+        }
+        match process(rest).or_else(|| stamp(rest)) {
+            Some(next) => rest = next,
+            None => return false,
+        }
+    }
+    false
+}
+
 /// A line without what loggers put before it.
 fn without_prefix(line: &str) -> &str {
     let mut rest = line;

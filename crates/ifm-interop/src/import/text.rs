@@ -3,6 +3,7 @@
 use super::encoding::{Repairs, utf8};
 use super::terminal;
 use ifm_core::sheet::{Place, Remark, RemarkKind};
+use std::collections::BTreeSet;
 
 /// Lines that are read of one text.
 const LINES_MAX: usize = 10_000_000;
@@ -13,6 +14,8 @@ pub(crate) struct Text {
     body: String,
     /// Where each line ends in the body.
     ends: Vec<u32>,
+    /// Lines that a logger wrote.
+    logged: BTreeSet<u32>,
     /// What was put right, and what was lost.
     pub remarks: Vec<Remark>,
 }
@@ -43,6 +46,7 @@ impl Text {
         let mut text = Text {
             body: String::with_capacity(bytes.len()),
             ends: Vec::new(),
+            logged: BTreeSet::new(),
             remarks: Vec::new(),
         };
         let mut rest = bytes;
@@ -69,10 +73,14 @@ impl Text {
     }
 
     fn push(&mut self, line: &[u8], number: u32, repairs: &mut Repairs) {
-        match std::str::from_utf8(line) {
-            Ok(line) => self.body.push_str(&terminal::clean(&repairs.repair(line, number))),
-            Err(_) => self.body.push_str(&terminal::clean(&repairs.foreign(line, number))),
+        let line = match std::str::from_utf8(line) {
+            Ok(line) => repairs.repair(line, number),
+            Err(_) => repairs.foreign(line, number).into(),
+        };
+        if terminal::is_logged(&line) {
+            self.logged.insert(number);
         }
+        self.body.push_str(&terminal::clean(&line));
         self.ends.push(u32::try_from(self.body.len()).unwrap_or(u32::MAX));
     }
 
@@ -95,6 +103,11 @@ impl Text {
             None => 0,
         };
         Some(Line { number, text: self.body.get(start..end)? })
+    }
+
+    /// Whether a logger wrote the line of this number.
+    pub fn is_logged(&self, number: u32) -> bool {
+        self.logged.contains(&number)
     }
 
     /// Number of lines.

@@ -51,6 +51,15 @@ const WORDS: [&str; 35] = [
     "no difference",
 ];
 
+/// Words that a program begins a message with.
+const LOG_WORDS: [&str; 5] = ["DEBUG", "INFO", "WARN", "WARNING", "ERROR"];
+
+/// Whether a paragraph is what a program printed while it ran, which claims nothing about results.
+pub(super) fn is_log(paragraph: &str) -> bool {
+    let is_sign = |c: char| !c.is_alphanumeric();
+    paragraph.split_whitespace().any(|word| LOG_WORDS.contains(&word.trim_matches(is_sign)))
+}
+
 /// A row for a sentence that claims something; absent for others, for questions and for code.
 pub(super) fn row(sentence: &Sentence<'_>) -> Option<Row> {
     let text = sentence.text.trim();
@@ -70,6 +79,20 @@ pub(super) fn row(sentence: &Sentence<'_>) -> Option<Row> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_of_programs_are_told_by_their_first_words() {
+        for (text, expect) in [
+            (
+                "(MainProcess) WARNING 11-20 [datasets.py:680] This is expected due to sampling.",
+                true,
+            ),
+            ("[INFO] Waiting because the server is busy.", true),
+            ("Information is lost because of rounding; a warning is due.", false),
+        ] {
+            assert_eq!(is_log(text), expect, "{text}");
+        }
+    }
 
     #[test]
     fn claims_are_kept_as_they_were_written() {

@@ -204,6 +204,8 @@ impl<'a> Reader<'a> {
         let mut starts: Vec<(usize, u32)> = Vec::new();
         let flush =
             |paragraph: &mut String, starts: &mut Vec<(usize, u32)>, rows: &mut Vec<Row>| {
+                let is_log = claim::is_log(paragraph)
+                    || starts.iter().any(|(_, line)| self.text.is_logged(*line));
                 for range in stated::sentences(paragraph) {
                     let text = paragraph.get(range.clone()).unwrap_or_default();
                     let first = range.start + (text.len() - text.trim_start().len());
@@ -212,6 +214,7 @@ impl<'a> Reader<'a> {
                     let sentence = Sentence { line, text, code: false };
                     let figures = stated::rows(&sentence, &context);
                     match figures.is_empty() {
+                        true if is_log => {}
                         true => rows.extend(claim::row(&sentence)),
                         false => rows.extend(figures),
                     }

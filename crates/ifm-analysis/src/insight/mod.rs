@@ -7,15 +7,23 @@
 //! numbers (`audit`, `warning`), and how a number is written (`ifm-report`).
 
 mod bands;
+mod delta;
+mod grid;
 mod rule;
+mod scheme;
 mod sentence;
+mod versus;
 
 pub use bands::{Band, Bands};
+pub use delta::{Delta, Shown};
+pub use grid::{GRID_STATISTICS, Grid, GridCell, GridRow, GridWorkload, median_change};
 pub use rule::{
-    Configuration, Place, configurations, decode_limit, efficiency_curves, is_per_gpu, knee_at,
-    setup_of, step_limit, told_by, user_speed_curves,
+    Configuration, Growth, Place, configurations, decode_limit, efficiency_curves, growth,
+    is_per_gpu, itl_limits, knee_at, setup_of, step_limit, told_by, user_speed_curves,
 };
+pub use scheme::{Scheme, Stage};
 pub use sentence::{Meant, Piece, Sentence};
+pub use versus::{CENTER, LoadAxis, OUTPUT, Party, Versus, is_burst};
 
 use crate::audit::Spot;
 use crate::survey::Survey;

@@ -18,6 +18,7 @@ pub mod power;
 pub mod proportion;
 pub mod quantile;
 pub mod random;
+pub mod rank_correlation;
 pub(crate) mod special;
 pub mod transient;
 pub mod trend;

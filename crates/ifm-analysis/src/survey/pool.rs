@@ -30,8 +30,13 @@ impl Survey {
     /// kind, setting, load and headings are the same; two blocks of a document that give neither
     /// load nor a number of the repeat are two measurements.
     pub fn pool(&self, kind: PartKind) -> Pool<'_> {
+        self.pool_of(kind, |_| true)
+    }
+
+    /// As [`pool`](Survey::pool), of the points that `keep` says yes to.
+    pub fn pool_of(&self, kind: PartKind, keep: impl Fn(&Point) -> bool) -> Pool<'_> {
         let mut cells: Vec<Pooled> = Vec::new();
-        for point in self.measured(kind) {
+        for point in self.measured(kind).filter(|point| keep(point)) {
             match cells.iter_mut().find(|cell| cell.holds(point)) {
                 Some(cell) => cell.points.push(point),
                 None => cells.push(Pooled { points: vec![point] }),

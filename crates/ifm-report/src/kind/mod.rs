@@ -5,10 +5,12 @@
 
 mod answers;
 mod common;
+mod grid;
 mod matrix;
 mod note;
 mod scenario;
 pub(crate) mod sweep;
+mod variant;
 
 use crate::ReportModel;
 use crate::page::Page;
@@ -44,7 +46,8 @@ pub struct Kind {
 }
 
 /// Every kind, the most particular first; the last one fits everything.
-pub const KINDS: &[Kind] = &[note::KIND, matrix::KIND, scenario::KIND, sweep::KIND];
+pub const KINDS: &[Kind] =
+    &[note::KIND, grid::KIND, variant::KIND, matrix::KIND, scenario::KIND, sweep::KIND];
 
 impl Kind {
     /// The kind of a word.

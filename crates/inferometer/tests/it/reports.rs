@@ -90,3 +90,77 @@ fn machines_and_models_that_nobody_knows_are_told() {
         assert!(stderr(&output).contains("no such thing"), "{}", stderr(&output));
     }
 }
+
+#[test]
+fn a_base_and_its_8_bit_twin_are_held_against_each_other_at_equal_load() {
+    let Some(path) = published("003") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = path.to_string_lossy();
+    let output = run(folder.path(), &["report", &path, "--format", "md"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    let headings = [
+        "## Hardware",
+        "## Base Model",
+        "## Quantized Model",
+        "## Quantization Scheme",
+        "## Performance Results",
+        "### Performance Results for Base Model",
+        "## Concurrency Comparison",
+        "## TTFT and ITL Comparison",
+        "## ITL Degradation Ratio",
+        "## Capacity at equal latency",
+        "## Conclusion",
+    ];
+    let places: Vec<Option<usize>> =
+        headings.iter().map(|heading| text.find(&format!("\n{heading}\n"))).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{text}");
+    for expect in [
+        "int8-dynamic is 1.51× faster at 1 and 1.38× at 28.5 requests in flight (ITL)",
+        "At median ITL ≤ 30.0 ms: base 13.1, int8-dynamic 30.6 requests in flight (2.33×)",
+        "at ≤ 25.0 ms 4.55 against 22.5 (4.95×)",
+        "ITL grows 2.35× for int8-dynamic (14.7 ms → 34.5 ms, load 1 → 37.5)",
+        "1.78× for base (22.2 ms → 39.6 ms, load 1 → 28.5)",
+        "still lower at its highest load",
+        "34 (base) and 44 (int8-dynamic) in the highest rate step, 125 and 194",
+        "Possible reason (not measured): activations are quantized anew",
+        "| synchronous           | 11.4    | 11.4   | 115.9   | 124.1   |",
+        "| constant (0.3/s served) |",
+        "| Strategy                | Per Sec",
+    ] {
+        assert!(text.contains(expect), "{expect}\n{text}");
+    }
+}
+
+#[test]
+fn an_announced_grid_is_shown_with_every_figure_missing() {
+    let Some(path) = published("000") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let path = path.to_string_lossy();
+    let output = run(folder.path(), &["report", &path, "--format", "md"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = stdout(&output);
+    let workloads = [
+        "Random (1500 ⇒ 250)",
+        "Random (4000 ⇒ 1000)",
+        "Random (1000 ⇒ 1000)",
+        "ShareGPT",
+        "Edit 10K Characters",
+        "Numina Math",
+    ];
+    let titles = workloads.iter().flat_map(|workload| {
+        [100, 50, 1].map(|users| format!("\n## {workload} ({users} Concurrent Requests)\n"))
+    });
+    let places: Vec<Option<usize>> = titles.map(|title| text.find(&title)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{text}");
+    for expect in [
+        "CC against No CC",
+        "Not one of 288 announced figures was measured",
+        "✗ 288 of 288",
+        "288 of 288 figures of the grid are missing: nothing can be concluded.",
+        "End-to-End Latency (P99): not measured (Llama 3.1 8B, Mistral 3.1 24B, GPT OSS 120B, \
+         Llama 3.3 70B Int4)",
+    ] {
+        assert!(text.contains(expect), "{expect}\n{text}");
+    }
+}

@@ -4,13 +4,17 @@ mod bottleneck;
 mod capacity;
 mod cheapest;
 mod cold_level;
+mod condition;
 mod configuration_best;
 mod context_penalty;
 mod crossover;
 mod efficiency;
 mod engine_limit;
+mod equal_latency;
 mod first_crossing;
+mod growth;
 mod headroom;
+mod in_flight_words;
 mod itl_band;
 mod kernel;
 mod knee;
@@ -18,12 +22,16 @@ mod overall_winner;
 mod pareto;
 mod power;
 mod repeat_noise;
+mod scheme_reason;
 mod speed_range;
 mod speed_spread;
 mod ttft_range;
+mod versus_speed;
 
 pub use efficiency::efficiency_curves;
 pub use engine_limit::decode_limit;
+pub use equal_latency::itl_limits;
+pub use growth::{Growth, growth};
 pub use headroom::{setup_of, step_limit};
 pub use knee::knee_at;
 pub use pareto::{Configuration, Place, configurations, is_per_gpu};
@@ -57,6 +65,18 @@ pub(super) const RULES: &[&InsightRule] = &[
     &kernel::RULE,
     &engine_limit::RULE,
     &cold_level::RULE,
+    &versus_speed::RULE,
+    &versus_speed::CROSSOVER,
+    &versus_speed::TIE,
+    &equal_latency::RULE,
+    &growth::RULE,
+    &in_flight_words::RULE,
+    &scheme_reason::RULE,
+    &condition::MODEL,
+    &condition::TREND,
+    &condition::TAIL,
+    &condition::TIE,
+    &condition::MISSING,
 ];
 
 /// The middle of a population, where it is told, else its mean.
@@ -183,3 +203,5 @@ fn subject(curve: &Curve, quantity: &str) -> String {
 mod matrix_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod versus_tests;

@@ -1,0 +1,249 @@
+//! A condition on and off over a grid of workload, load and model: what it costs in every cell.
+//!
+//! Rows are workload and load, columns are models; a cell holds the end-to-end latency without and
+//! with the condition. Cells that are announced or that the grid implies, and that nobody filled,
+//! are missing, never zero. Not here: what the changes mean (`rule`), titles and pictures.
+
+use super::versus::{baseline, is_off, names};
+use super::{Delta, Question, Shown};
+use crate::level::Load;
+use crate::stat::interval::percentile_interval;
+use crate::stat::percentile_of_sorted;
+use crate::survey::{Point, Pooled, Reading, Survey};
+use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
+
+/// Confidence of the interval of a median over cells.
+const CONFIDENCE: f64 = 0.95;
+/// Factors that are no condition.
+const NO_CONDITION: [&str; 8] = [
+    key::MODEL,
+    key::QUANTIZATION,
+    key::WORKLOAD,
+    key::STRATEGY,
+    key::REQUESTS,
+    key::INPUT_TOKENS,
+    key::OUTPUT_TOKENS,
+    key::ENGINE,
+];
+
+/// The two statistics of a grid, in their order.
+pub const GRID_STATISTICS: [Statistic; 2] = [Statistic::Mean, Statistic::Percentile(99.0)];
+
+/// What was sent: the workload as it was named, and its lengths.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GridWorkload {
+    /// Its name.
+    pub name: String,
+    /// Prompt tokens asked for.
+    pub input_tokens: Option<f64>,
+    /// Output tokens asked for.
+    pub output_tokens: Option<f64>,
+}
+
+/// A row: a workload at a load.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GridRow {
+    /// What was sent.
+    pub workload: GridWorkload,
+    /// Users, or requests per second.
+    pub load: Option<Load>,
+}
+
+/// One model at one row.
+#[derive(Debug, Clone)]
+pub struct GridCell<'a> {
+    /// Index into [`Grid::rows`].
+    pub row: usize,
+    /// Index into [`Grid::models`].
+    pub model: usize,
+    /// Without the condition.
+    pub base: Option<Pooled<'a>>,
+    /// With the condition.
+    pub other: Option<Pooled<'a>>,
+}
+
+/// A condition over a grid.
+#[derive(Debug, Clone)]
+pub struct Grid<'a> {
+    /// The factor that is on or off.
+    pub by: String,
+    /// Its value in the baseline: `No CC`.
+    pub base: String,
+    /// Its other value: `CC`.
+    pub other: String,
+    /// Further values that are left out.
+    pub left_out: Vec<String>,
+    /// Workloads in the order of their appearance, each with its loads from the highest.
+    pub rows: Vec<GridRow>,
+    /// Models in the order of their appearance.
+    pub models: Vec<String>,
+    /// Every row with every model.
+    pub cells: Vec<GridCell<'a>>,
+}
+
+impl GridCell<'_> {
+    /// The change of the end-to-end latency.
+    pub fn delta(&self, statistic: Statistic) -> Option<Delta> {
+        self.change(&Quantity::E2e, statistic)
+    }
+
+    /// The change of any quantity.
+    pub fn change(&self, quantity: &Quantity, statistic: Statistic) -> Option<Delta> {
+        Delta::of(self.base.as_ref()?, self.other.as_ref()?, quantity, statistic)
+    }
+
+    /// The end-to-end latency of a side, ms.
+    pub fn reading(&self, of_base: bool, statistic: Statistic) -> Option<Reading> {
+        let side = if of_base { &self.base } else { &self.other };
+        side.as_ref()?.reading(&Quantity::E2e, statistic)
+    }
+}
+
+impl<'a> Grid<'a> {
+    /// The grid that a survey holds or announces: a condition of two values, at least one
+    /// workload and model, and end-to-end latencies in some cell unless all are only announced.
+    pub fn of(question: &Question<'a>) -> Option<Grid<'a>> {
+        let survey = question.survey;
+        let (by, base, mut others) = condition(question)?;
+        let other = others.remove(0);
+        let (mut rows, mut models): (Vec<GridRow>, Vec<String>) = (Vec::new(), Vec::new());
+        for point in points(survey) {
+            let (row, model) = (row(point), point.setting.get(key::MODEL).unwrap_or_default());
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+            if !models.iter().any(|known| known == model) {
+                models.push(model.to_owned());
+            }
+        }
+        let rows = by_workload(rows);
+        let columns = models.len();
+        let row_of = |row| (0..columns).map(move |model| (row, model));
+        let empty = |(row, model)| GridCell { row, model, base: None, other: None };
+        let mut cells: Vec<GridCell> = (0..rows.len()).flat_map(row_of).map(empty).collect();
+        for point in points(survey).filter(|point| point.role == RowRole::Measured) {
+            let place = row(point);
+            let model = point.setting.get(key::MODEL).unwrap_or_default();
+            let at = rows.iter().position(|known| *known == place);
+            let column = models.iter().position(|known| known == model);
+            let index = at.zip(column).map(|(at, column)| at * columns + column);
+            let Some(cell) = index.and_then(|index| cells.get_mut(index)) else { continue };
+            let side = match point.factor(&by) {
+                Some(value) if value == base => &mut cell.base,
+                Some(value) if value == other => &mut cell.other,
+                _ => continue,
+            };
+            side.get_or_insert_with(|| Pooled { points: Vec::new() }).points.push(point);
+        }
+        (!cells.is_empty()).then_some(Grid {
+            by,
+            base,
+            other,
+            left_out: others,
+            rows,
+            models,
+            cells,
+        })
+    }
+
+    /// Figures that the grid wants: two statistics of two sides of every cell.
+    pub fn wanted(&self) -> usize {
+        self.cells.len() * GRID_STATISTICS.len() * 2
+    }
+
+    /// Figures that it wants and nobody measured.
+    pub fn missing(&self) -> usize {
+        let has = |cell: &GridCell, of_base: bool| {
+            GRID_STATISTICS.iter().filter(|s| cell.reading(of_base, **s).is_some()).count()
+        };
+        let filled: usize = self.cells.iter().map(|cell| has(cell, true) + has(cell, false)).sum();
+        self.wanted() - filled
+    }
+
+    /// The changes of a statistic, each with its cell.
+    pub fn deltas(&self, statistic: Statistic) -> Vec<(&GridCell<'a>, Delta)> {
+        self.cells.iter().filter_map(|cell| Some((cell, cell.delta(statistic)?))).collect()
+    }
+
+    /// Cells in which no difference is shown.
+    pub fn ties(&self, statistic: Statistic) -> usize {
+        let deltas = self.deltas(statistic);
+        deltas.iter().filter(|(_, delta)| delta.shown == Shown::No).count()
+    }
+}
+
+/// The median of changes, with the bounds that their order gives where there are enough.
+pub fn median_change(changes: &[f64]) -> Option<(f64, Option<(f64, f64)>)> {
+    let mut sorted = changes.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = percentile_of_sorted(&sorted, 50.0)?;
+    let bounds = percentile_interval(&sorted, 50.0, CONFIDENCE)
+        .and_then(|interval| interval.low.zip(interval.high));
+    Some((median, bounds))
+}
+
+/// Serving measurements and announced cells.
+fn points(survey: &Survey) -> impl Iterator<Item = &Point> {
+    survey.points.iter().filter(|point| {
+        point.kind == PartKind::Serving
+            && [RowRole::Measured, RowRole::Planned].contains(&point.role)
+    })
+}
+
+fn row(point: &Point) -> GridRow {
+    let (input_tokens, output_tokens) = point.lengths();
+    let name = point.setting.get(key::WORKLOAD).unwrap_or_default().to_owned();
+    GridRow { workload: GridWorkload { name, input_tokens, output_tokens }, load: point.load }
+}
+
+/// Rows of one workload together, its highest load first.
+fn by_workload(rows: Vec<GridRow>) -> Vec<GridRow> {
+    let mut groups: Vec<Vec<GridRow>> = Vec::new();
+    for row in rows {
+        match groups.iter_mut().find(|group| group.iter().any(|own| own.workload == row.workload)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    for group in &mut groups {
+        let load = |row: &GridRow| row.load.map_or(0.0, Load::value);
+        group.sort_by(|a, b| load(b).total_cmp(&load(a)));
+    }
+    groups.into_iter().flatten().collect()
+}
+
+/// The factor that is on or off, its baseline, and its other values.
+fn condition(question: &Question) -> Option<(String, String, Vec<String>)> {
+    let survey = question.survey;
+    let split = |by: &str, is_sure: bool| {
+        let names = values(survey, by);
+        let base = baseline(question, by, &names)?;
+        let others: Vec<String> = names.into_iter().filter(|name| *name != base).collect();
+        // A tag that nobody asked about is a condition only where one of two values says "off".
+        let is_switch = others.len() == 1 && (is_off(&base) || question.baseline.is_some());
+        (!others.is_empty() && (is_sure || is_switch)).then(|| (by.to_owned(), base, others))
+    };
+    if let Some(by) = &question.compare_by {
+        return split(by, true).filter(|_| !NO_CONDITION.contains(&by.as_str()));
+    }
+    split(key::CONDITION, true).or_else(|| {
+        let varying = survey.varying(PartKind::Serving);
+        let mut tags = varying.iter().filter(|name| !NO_CONDITION.contains(&name.as_str()));
+        tags.find_map(|name| split(name, false))
+    })
+}
+
+/// The values of a factor, of announced cells too.
+fn values(survey: &Survey, by: &str) -> Vec<String> {
+    let measured = names(survey, by);
+    if measured.len() > 1 {
+        return measured;
+    }
+    let mut values: Vec<String> = Vec::new();
+    for value in points(survey).filter_map(|point| point.factor(by)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    values
+}

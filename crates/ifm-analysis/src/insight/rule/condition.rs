@@ -1,0 +1,266 @@
+//! What a condition costs: by model, by load, by length, in the tail, and where nobody knows.
+
+use crate::insight::grid::{Grid, median_change};
+use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::level::Load;
+use crate::stat::rank_correlation::spearman;
+use ifm_core::sheet::Statistic;
+
+/// From this rank correlation on there is a trend.
+const TREND_MIN: f64 = 0.7;
+/// A trend needs so many cells.
+const CELLS_MIN: usize = 4;
+/// The tail is told apart from the mean where it is hit so many times as hard, or as little.
+const TAIL_RATIO: f64 = 1.5;
+const MEAN: Statistic = Statistic::Mean;
+const P99: Statistic = Statistic::Percentile(99.0);
+
+pub(super) const MODEL: InsightRule = InsightRule {
+    id: "condition_model",
+    title: "what a condition costs each model in end-to-end latency",
+    look: by_model,
+};
+
+pub(super) const TREND: InsightRule = InsightRule {
+    id: "condition_trend",
+    title: "whether the cost of a condition rises or falls with the load or the length of answers",
+    look: trends,
+};
+
+pub(super) const TAIL: InsightRule = InsightRule {
+    id: "condition_tail",
+    title: "whether a condition hits the tail harder than the mean",
+    look: tail,
+};
+
+pub(super) const TIE: InsightRule = InsightRule {
+    id: "condition_tie",
+    title: "in how many cells a condition shows no difference",
+    look: ties,
+};
+
+pub(super) const MISSING: InsightRule = InsightRule {
+    id: "condition_missing",
+    title: "how many figures of a grid nobody measured",
+    look: missing,
+};
+
+fn by_model(question: &Question) -> Vec<Insight> {
+    let Some(grid) = Grid::of(question) else { return Vec::new() };
+    let deltas = grid.deltas(MEAN);
+    let band = &Bands::get().overhead;
+    let mut found = Vec::new();
+    for (index, model) in grid.models.iter().enumerate() {
+        let own: Vec<f64> = deltas
+            .iter()
+            .filter(|(cell, _)| cell.model == index)
+            .map(|(_, delta)| delta.change)
+            .collect();
+        let Some((median, _)) = median_change(&own) else { continue };
+        let tone = if band.is_poor(median) { Tone::Warn } else { Tone::Note };
+        let sentence = Sentence::new(format!("{model}: {} costs ", grid.other))
+            .number(median, Meant::Change)
+            .text(format!(" of end-to-end latency ({}; median of ", word(median)))
+            .number(own.len() as f64, Meant::Count)
+            .text(if own.len() == 1 { " cell, means)." } else { " cells, means)." });
+        let insight = Insight::new(MODEL.id, Topic::Condition, tone, sentence).of(model);
+        found.push(insight.weighing(median));
+    }
+    found
+}
+
+/// The word for a change: faster is not small.
+fn word(change: f64) -> &'static str {
+    let band = &Bands::get().overhead;
+    if change < 0.0 && !band.is_good(-change) { "faster" } else { band.word(change.abs()) }
+}
+
+fn trends(question: &Question) -> Vec<Insight> {
+    let Some(grid) = Grid::of(question) else { return Vec::new() };
+    let deltas = grid.deltas(MEAN);
+    let row = |index: usize| grid.rows.get(index);
+    let along = |place: &dyn Fn(usize) -> Option<f64>| -> Vec<(f64, f64)> {
+        let pair = |(cell, delta): &(&crate::insight::GridCell, crate::insight::Delta)| {
+            Some((place(cell.row)?, delta.change))
+        };
+        deltas.iter().filter_map(pair).collect()
+    };
+    let load = |index: usize| row(index)?.load.map(Load::value);
+    let output = |index: usize| row(index)?.workload.output_tokens;
+    let mut found = Vec::new();
+    for (what, pairs) in [("the load", along(&load)), ("the length of the answers", along(&output))]
+    {
+        let rho = spearman(&pairs).filter(|_| pairs.len() >= CELLS_MIN);
+        let Some(rho) = rho.filter(|rho| rho.abs() > TREND_MIN) else { continue };
+        let way = if rho > 0.0 { "rises" } else { "falls" };
+        let sentence =
+            Sentence::new(format!("The cost of {} {way} with {what} (Spearman ρ ", grid.other))
+                .number(rho, Meant::Plain)
+                .text(", ")
+                .number(pairs.len() as f64, Meant::Count)
+                .text(" cells).");
+        found.push(Insight::new(TREND.id, Topic::Condition, Tone::Note, sentence).weighing(rho));
+    }
+    found
+}
+
+fn tail(question: &Question) -> Vec<Insight> {
+    let Some(grid) = Grid::of(question) else { return Vec::new() };
+    let both: Vec<(f64, f64)> = grid
+        .cells
+        .iter()
+        .filter_map(|cell| Some((cell.delta(MEAN)?.change, cell.delta(P99)?.change)))
+        .collect();
+    let median = |pick: fn(&(f64, f64)) -> f64| {
+        median_change(&both.iter().map(pick).collect::<Vec<_>>()).map(|(median, _)| median)
+    };
+    let (Some(mean), Some(p99)) = (median(|pair| pair.0), median(|pair| pair.1)) else {
+        return Vec::new();
+    };
+    let band = &Bands::get().overhead;
+    let is_small = band.is_good(mean.abs()) && band.is_good(p99.abs());
+    let ratio = p99 / mean;
+    let is_alike = mean > 0.0 && (1.0 / TAIL_RATIO..=TAIL_RATIO).contains(&ratio);
+    if is_small || is_alike {
+        return Vec::new();
+    }
+    let sentence = Sentence::new(format!("{}: P99 of end-to-end latency changes by ", grid.other))
+        .number(p99, Meant::Change)
+        .text(", the mean by ")
+        .number(mean, Meant::Change)
+        .text(" (medians over ")
+        .number(both.len() as f64, Meant::Count)
+        .text(" cells)");
+    let sentence = match mean > 0.0 && ratio > 0.0 {
+        true => sentence.text(": ").number(ratio, Meant::Times).text(" as much."),
+        false => sentence.text("."),
+    };
+    let tone = if p99 > mean { Tone::Warn } else { Tone::Note };
+    vec![Insight::new(TAIL.id, Topic::Condition, tone, sentence).weighing(p99 - mean)]
+}
+
+fn ties(question: &Question) -> Vec<Insight> {
+    let Some(grid) = Grid::of(question) else { return Vec::new() };
+    let (ties, all) = (grid.ties(MEAN), grid.deltas(MEAN).len());
+    if all == 0 {
+        return Vec::new();
+    }
+    let sentence = Sentence::new(format!("{}: no difference shown in ", grid.other))
+        .number(ties as f64, Meant::Count)
+        .text(" of ")
+        .number(all as f64, Meant::Count)
+        .text(" measured cells (mean end-to-end latency).");
+    vec![Insight::new(TIE.id, Topic::Condition, Tone::Note, sentence)]
+}
+
+fn missing(question: &Question) -> Vec<Insight> {
+    let Some(grid) = Grid::of(question) else { return Vec::new() };
+    let (missing, wanted) = (grid.missing(), grid.wanted());
+    if missing == 0 {
+        return Vec::new();
+    }
+    let tone = if missing == wanted { Tone::Bad } else { Tone::Warn };
+    let sentence = Sentence::new("")
+        .number(missing as f64, Meant::Count)
+        .text(" of ")
+        .number(wanted as f64, Meant::Count)
+        .text(" figures of the grid are missing")
+        .text(if missing == wanted { ": nothing can be concluded." } else { "." });
+    let insight = Insight::new(MISSING.id, Topic::Condition, tone, sentence);
+    vec![insight.weighing(missing as f64 / wanted as f64)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insight::insights;
+    use crate::slo::VerdictState;
+    use crate::survey::{Point, Reading, Survey};
+    use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, key};
+
+    /// One measured or announced cell: mean and P99 in ms, three repeats that differ by a
+    /// thousandth.
+    fn cell(model: &str, users: u32, condition: &str, times: Option<(f64, f64)>) -> Vec<Point> {
+        let point = |factor: f64| Point {
+            origin: 0,
+            part: 0,
+            kind: PartKind::Serving,
+            role: if times.is_some() { RowRole::Measured } else { RowRole::Planned },
+            headings: Vec::new(),
+            label: None,
+            setting: Factors::default()
+                .with(key::MODEL, model)
+                .with(key::WORKLOAD, "sharegpt")
+                .with("cc", condition),
+            load: Some(Load::Users(users)),
+            repeat: None,
+            readings: times
+                .iter()
+                .flat_map(|(mean, p99)| {
+                    [(MEAN, mean), (P99, p99)]
+                        .map(|(of, value)| Reading::new(Quantity::E2e, of, value * factor))
+                })
+                .collect(),
+            verdict: VerdictState::Unknown,
+            place: Place::default(),
+            text: None,
+        };
+        [0.999, 1.0, 1.001].map(point).into_iter().collect()
+    }
+
+    fn numbers(survey: &Survey, rule: &str) -> Vec<Vec<f64>> {
+        let all = insights(&Question::new(survey));
+        let of_rule = all.iter().filter(|insight| insight.rule == rule);
+        of_rule.map(|one| one.sentence.numbers().map(|(value, _)| value).collect()).collect()
+    }
+
+    #[test]
+    fn a_condition_that_costs_more_under_load() {
+        let mut points = Vec::new();
+        for (users, mean, p99) in [(1, 1.01, 1.02), (50, 1.05, 1.12), (100, 1.097, 1.24)] {
+            for model in ["a", "b"] {
+                points.extend(cell(model, users, "off", Some((1_000.0, 2_000.0))));
+                let times = (1_000.0 * mean, 2_000.0 * p99);
+                points.extend(cell(model, users, "on", Some(times)));
+            }
+        }
+        points.extend(cell("c", 1, "off", Some((1_000.0, 2_000.0))));
+        let survey = Survey { origins: Vec::new(), points };
+        let grid = Grid::of(&Question::new(&survey)).expect("a grid");
+        assert_eq!(
+            (grid.by.as_str(), grid.base.as_str(), grid.other.as_str()),
+            ("cc", "off", "on")
+        );
+        let loads: Vec<Option<Load>> = grid.rows.iter().map(|row| row.load).collect();
+        assert_eq!(loads, [100, 50, 1].map(|users| Some(Load::Users(users))));
+        let models = numbers(&survey, "condition_model");
+        assert!((models[0][0] - 0.05).abs() < 1e-9 && models.len() == 2, "{models:?}");
+        let [trend] = numbers(&survey, "condition_trend").try_into().expect("one");
+        assert!((trend[0] - 1.0).abs() < 1e-9 && trend[1] == 6.0, "{trend:?}");
+        let [tail] = numbers(&survey, "condition_tail").try_into().expect("one");
+        assert!((tail[2] - 6.0).abs() < 1e-9 && (tail[3] - 2.4).abs() < 1e-6, "{tail:?}");
+        assert_eq!(numbers(&survey, "condition_tie"), [[2.0, 6.0]]);
+        // Of c only one side of one cell was measured: 3 models, 3 loads, 2 sides, 2 statistics.
+        assert_eq!(numbers(&survey, "condition_missing"), [[10.0, 36.0]]);
+    }
+
+    #[test]
+    fn announced_cells_are_missing_and_nothing_else_is_said() {
+        let mut points = Vec::new();
+        for condition in ["CC", "No CC"] {
+            points.extend(cell("a", 1, condition, None));
+        }
+        for point in &mut points {
+            let condition = point.setting.get("cc").unwrap_or_default().to_owned();
+            point.setting.set(key::CONDITION, condition);
+        }
+        let survey = Survey { origins: Vec::new(), points };
+        let grid = Grid::of(&Question::new(&survey)).expect("announced");
+        assert_eq!((grid.base.as_str(), grid.other.as_str()), ("No CC", "CC"));
+        assert_eq!(numbers(&survey, "condition_missing"), [[4.0, 4.0]]);
+        for rule in ["condition_model", "condition_trend", "condition_tail", "condition_tie"] {
+            assert!(numbers(&survey, rule).is_empty(), "{rule}");
+        }
+        assert!(Grid::of(&Question::new(&Survey::default())).is_none());
+    }
+}

@@ -1,0 +1,86 @@
+//! How many requests in flight both stand at the same ITL.
+
+use crate::insight::versus::{CENTER, Versus};
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::Curve;
+use ifm_core::sheet::Quantity;
+
+/// Distances of round limits, ms, the finest first.
+const STEPS_MS: [f64; 7] = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0];
+/// Limits that are looked at, at most.
+const LIMITS_MAX: usize = 4;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "equal_latency",
+    title: "what the baseline and the other carry at the same median ITL",
+    look,
+};
+
+/// Limits of ITL, ms, that all of these curves cross: those that were asked for, else round ones.
+/// Rising.
+pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
+    let crossed = |limit: &f64| curves.iter().all(|curve| curve.reaches(*limit).is_some());
+    let asked = question.slo.terms.iter().filter(|term| term.metric == "itl");
+    let mut limits: Vec<f64> = asked.map(|term| term.limit_ms).filter(crossed).collect();
+    if limits.is_empty() {
+        let first = |curve: &&Curve| curve.points.first().map(|point| point.reading.value);
+        let last = |curve: &&Curve| curve.points.last().map(|point| point.reading.value);
+        let low = curves.iter().filter_map(first).fold(0.0, f64::max);
+        let high = curves.iter().filter_map(last).fold(f64::INFINITY, f64::min);
+        let round = |step: f64| -> Vec<f64> {
+            let steps = (low / step).ceil() as u64..=(high / step).floor().max(0.0) as u64;
+            steps.take(LIMITS_MAX + 1).map(|n| n as f64 * step).filter(crossed).collect()
+        };
+        if low < high && high.is_finite() {
+            limits = STEPS_MS
+                .iter()
+                .map(|step| round(*step))
+                .find(|all| all.len() <= LIMITS_MAX)
+                .unwrap_or_default();
+        }
+    }
+    limits.sort_by(f64::total_cmp);
+    limits.dedup();
+    limits
+}
+
+fn look(question: &Question) -> Vec<Insight> {
+    let mut found = Vec::new();
+    for versus in &Versus::all(question) {
+        let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
+        for party in &versus.others {
+            let other = versus.curve(party, &Quantity::Itl, CENTER);
+            let limits = itl_limits(question, &[&base, &other]);
+            let carried =
+                |limit: &f64| Some((*limit, base.reaches(*limit)?, other.reaches(*limit)?));
+            let all: Vec<(f64, f64, f64)> = limits.iter().rev().filter_map(carried).collect();
+            let Some((limit, before, after)) = all.first().copied() else { continue };
+            let scene = versus.scene.as_ref().map(|scene| format!("{scene}: ")).unwrap_or_default();
+            let mut sentence = Sentence::new(format!("{scene}At median ITL ≤ "))
+                .number(limit, Meant::Ms)
+                .text(format!(": {} ", versus.base.short_as_base()))
+                .number(before, Meant::Load)
+                .text(format!(", {} ", party.short))
+                .number(after, Meant::Load)
+                .text(format!("{} (", versus.counted(after)))
+                .number(after / before, Meant::Times)
+                .text(")");
+            if let Some((limit, before, after)) = all.last().copied().filter(|_| all.len() > 1) {
+                sentence = sentence
+                    .text("; at ≤ ")
+                    .number(limit, Meant::Ms)
+                    .text(" ")
+                    .number(before, Meant::Load)
+                    .text(" against ")
+                    .number(after, Meant::Load)
+                    .text(" (")
+                    .number(after / before, Meant::Times)
+                    .text(")");
+            }
+            let tone = if after >= before { Tone::Good } else { Tone::Warn };
+            let insight = Insight::new(RULE.id, Topic::Capacity, tone, sentence.text("."));
+            found.push(insight.weighing((after / before).ln()));
+        }
+    }
+    found
+}

@@ -1,0 +1,313 @@
+//! Things held against a baseline: what tells them apart, and where their curves meet.
+//!
+//! The factor is named by the user or found: the model, the precision, the condition, else the
+//! run. Curves of all parties stand on one axis. Not here: what the differences mean (`rule`).
+
+use super::Question;
+use crate::level::Load;
+use crate::survey::{Curve, CurvePoint, Point, Pool, Pooled, Survey};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
+
+/// The word by which runs and documents themselves are compared.
+const BY_RUN: &str = "run";
+/// Factors that things are compared by where the user names none, the most telling first.
+const TELLING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::CONDITION, key::ENGINE];
+/// Factors of a single point rather than of what is compared.
+const OF_POINT: [&str; 2] = [key::STRATEGY, key::REQUESTS];
+/// Strategy of a row in which every request is sent at once: no load is held.
+const BURST: &str = "throughput";
+/// Two places on an axis of measured loads that differ by less are one.
+const SAME_PLACE: f64 = 1e-9;
+
+/// The statistics of a latency's middle, the best first.
+pub const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
+/// The statistics of a rate over a whole level, the best first.
+pub const OUTPUT: &[Statistic] = &[Statistic::Value, Statistic::Mean, Statistic::Median];
+
+/// What the curves stand against.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum LoadAxis {
+    /// Users of a closed loop, as they were set.
+    Users,
+    /// Requests in flight, as they were measured.
+    InFlight(Statistic),
+    /// Requests per second, as they were set.
+    Rate,
+}
+
+impl LoadAxis {
+    /// What is counted there.
+    pub fn words(self) -> &'static str {
+        match self {
+            LoadAxis::Users => "users",
+            LoadAxis::InFlight(_) => "requests in flight",
+            LoadAxis::Rate => "req/s",
+        }
+    }
+
+    /// Where a measurement stands.
+    pub fn place(self, cell: &Pooled) -> Option<f64> {
+        match (self, cell.load()) {
+            (LoadAxis::Users, Some(Load::Users(users))) => Some(f64::from(users)),
+            (LoadAxis::Rate, Some(Load::ReqPerS(rate))) => Some(rate),
+            (LoadAxis::InFlight(statistic), _) => {
+                Some(cell.reading(&Quantity::InFlight, statistic)?.value)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// One of the things compared.
+#[derive(Debug, Clone)]
+pub struct Party<'a> {
+    /// Its full name.
+    pub name: String,
+    /// What sentences call it: what its name adds to the baseline's, else the full name.
+    pub short: String,
+    /// Its measurements.
+    pub cells: Vec<Pooled<'a>>,
+}
+
+impl Party<'_> {
+    /// What sentences call it where it is the baseline: `base`, unless its name is short.
+    pub fn short_as_base(&self) -> &str {
+        const SHORT: usize = 16;
+        if self.name.chars().count() <= SHORT { &self.name } else { "base" }
+    }
+}
+
+/// Things held against a baseline under the same conditions.
+#[derive(Debug, Clone)]
+pub struct Versus<'a> {
+    /// The factor that tells them apart, or `run`.
+    pub by: String,
+    /// What all have in common where there are several such groups: `chat · 8 GPUs`.
+    pub scene: Option<String>,
+    /// The baseline.
+    pub base: Party<'a>,
+    /// The others, in the order of their appearance; never empty.
+    pub others: Vec<Party<'a>>,
+    /// What they stand against.
+    pub axis: LoadAxis,
+}
+
+/// Whether all requests of a row were sent at once, so that no load was held.
+pub fn is_burst(cell: &Pooled) -> bool {
+    cell.factor(key::STRATEGY).is_some_and(|strategy| strategy.eq_ignore_ascii_case(BURST))
+}
+
+impl<'a> Versus<'a> {
+    /// What is compared in serving measurements, one for each group of equal conditions; nothing
+    /// where there are no two things, or where nothing says which of many is the baseline.
+    pub fn all(question: &Question<'a>) -> Vec<Versus<'a>> {
+        let Some((by, names)) = compared(question) else { return Vec::new() };
+        let Some(base) = baseline(question, &by, &names) else { return Vec::new() };
+        let survey = question.survey;
+        let apart = scene_factors(survey, &by);
+        let scenes = scenes(survey, &apart);
+        let is_only = scenes.len() == 1;
+        let party = |name: &String, scene: &Scene| {
+            let keep = |point: &Point| {
+                value(survey, point, &by).as_ref() == Some(name)
+                    && scene_of(point, &apart) == *scene
+            };
+            let pool: Pool<'a> = survey.pool_of(PartKind::Serving, keep);
+            let short = short(name, &base);
+            Party { name: name.clone(), short, cells: pool.cells }
+        };
+        let versus = |scene: &Scene| {
+            let others = names.iter().filter(|name| **name != base);
+            let others: Vec<Party> = others
+                .map(|name| party(name, scene))
+                .filter(|party| !party.cells.is_empty())
+                .collect();
+            let base = party(&base, scene);
+            if base.cells.is_empty() || others.is_empty() {
+                return None;
+            }
+            let axis = axis(std::iter::once(&base).chain(&others))?;
+            let words = scene.iter().flatten().cloned().collect::<Vec<_>>().join(" · ");
+            let scene = (!is_only).then_some(words);
+            Some(Versus { by: by.clone(), scene, base, others, axis })
+        };
+        scenes.iter().filter_map(versus).collect()
+    }
+
+    /// The baseline, then the others.
+    pub fn parties(&self) -> impl Iterator<Item = &Party<'a>> {
+        std::iter::once(&self.base).chain(&self.others)
+    }
+
+    /// A party's curve on the common axis, of the first of these statistics that a row has. Rows
+    /// in which all requests were sent at once are left out.
+    pub fn curve(
+        &self,
+        party: &Party<'a>,
+        quantity: &Quantity,
+        statistics: &[Statistic],
+    ) -> Curve<'a> {
+        let held = party.cells.iter().filter(|cell| !is_burst(cell));
+        let point = |cell: &Pooled<'a>| {
+            let find = |statistic: &Statistic| cell.reading(quantity, *statistic);
+            let reading = statistics.iter().find_map(find)?;
+            Some(CurvePoint { at: self.axis.place(cell)?, reading, cell: cell.clone() })
+        };
+        let mut points: Vec<CurvePoint> = held.filter_map(point).collect();
+        points.sort_by(|a, b| a.at.total_cmp(&b.at));
+        Curve { of: Factors::default().with(&self.by, &party.name), points }
+    }
+
+    /// Places at which both curves have a value, measured or between two measured ones, and at
+    /// least one was measured; rising.
+    pub fn common(a: &Curve, b: &Curve) -> Vec<f64> {
+        let mut places: Vec<f64> = [a, b]
+            .iter()
+            .flat_map(|curve| curve.points.iter().map(|point| point.at))
+            .filter(|at| a.between(*at).is_some() && b.between(*at).is_some())
+            .collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup_by(|a, b| (*a - *b).abs() <= SAME_PLACE * b.abs().max(1.0));
+        places
+    }
+
+    /// A place on the axis in words: `28.5 requests in flight`, `1 user`.
+    pub fn counted(&self, at: f64) -> &'static str {
+        match (self.axis, at == 1.0) {
+            (LoadAxis::Users, true) => " user",
+            (LoadAxis::Users, false) => " users",
+            (LoadAxis::InFlight(_), true) => " request in flight",
+            (LoadAxis::InFlight(_), false) => " requests in flight",
+            (LoadAxis::Rate, _) => " req/s",
+        }
+    }
+}
+
+/// The factor by which things are compared, and its values.
+fn compared(question: &Question) -> Option<(String, Vec<String>)> {
+    let survey = question.survey;
+    let several = |by: &str| {
+        let names = names(survey, by);
+        (names.len() > 1).then(|| (by.to_owned(), names))
+    };
+    if let Some(by) = &question.compare_by {
+        return several(by);
+    }
+    let is_origin = |name: &String| names(survey, BY_RUN).iter().any(|run| is_named(run, name));
+    if question.baseline.as_ref().is_some_and(is_origin) {
+        return several(BY_RUN);
+    }
+    TELLING.into_iter().find_map(several)
+}
+
+/// The values of a factor among measured serving points, in order.
+pub(super) fn names(survey: &Survey, by: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for point in survey.measured(PartKind::Serving) {
+        if let Some(name) = value(survey, point, by).filter(|name| !names.contains(name)) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn value(survey: &Survey, point: &Point, by: &str) -> Option<String> {
+    match by {
+        BY_RUN => survey.origin(point).map(|origin| origin.name.clone()),
+        by => point.factor(by),
+    }
+}
+
+/// Whether a user's word names a thing: the whole of it, or its beginning.
+fn is_named(name: &str, word: &str) -> bool {
+    let (name, word) = (name.to_lowercase(), word.to_lowercase());
+    !word.is_empty() && name.starts_with(&word)
+}
+
+/// The value that the user named, else the one whose name the others only add to, else of two that
+/// were measured the first.
+pub(super) fn baseline(question: &Question, by: &str, names: &[String]) -> Option<String> {
+    if let Some(word) = &question.baseline {
+        let whole = names.iter().find(|name| name.eq_ignore_ascii_case(word));
+        return whole.or_else(|| names.iter().find(|name| is_named(name, word))).cloned();
+    }
+    let is_root = |name: &&String| names.iter().all(|other| is_named(other, name));
+    names
+        .iter()
+        .find(is_root)
+        .or_else(|| names.iter().find(|name| is_off(name)))
+        .or_else(|| names.first().filter(|_| names.len() == 2 || question.compare_by.is_some()))
+        .cloned()
+        .filter(|_| by != BY_RUN || question.compare_by.is_some() || names.len() == 2)
+}
+
+/// Whether a value says that something is off.
+pub(super) fn is_off(name: &str) -> bool {
+    const WORDS: [&str; 8] =
+        ["no", "off", "without", "none", "base", "baseline", "original", "false"];
+    let name = name.to_lowercase();
+    let first = name.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    WORDS.contains(&first)
+}
+
+/// What a name adds to the baseline's: `int8-dynamic`; `base` for the baseline itself where the
+/// others only add to it.
+fn short(name: &str, base: &str) -> String {
+    let rest = name.get(base.len()..).filter(|_| is_named(name, base) && name != base);
+    let rest = rest.map(|rest| rest.trim_matches(|c: char| !c.is_alphanumeric()));
+    rest.filter(|rest| !rest.is_empty()).unwrap_or(name).to_owned()
+}
+
+type Scene = Vec<Option<String>>;
+
+fn scene_of(point: &Point, factors: &[String]) -> Scene {
+    factors.iter().map(|name| point.setting.get(name).map(str::to_owned)).collect()
+}
+
+/// Factors that differ between the measurements of one and the same thing.
+fn scene_factors(survey: &Survey, by: &str) -> Vec<String> {
+    let names = names(survey, by);
+    let measured = || survey.measured(PartKind::Serving);
+    let is_everywhere = |factor: &str| measured().all(|point| point.setting.get(factor).is_some());
+    let differs_within = |factor: &str| {
+        names.iter().any(|name| {
+            let mut own = measured().filter(|p| value(survey, p, by).as_ref() == Some(name));
+            let first = own.next().map(|point| point.setting.get(factor));
+            own.any(|point| Some(point.setting.get(factor)) != first)
+        })
+    };
+    let is_length = |name: &str| [key::INPUT_TOKENS, key::OUTPUT_TOKENS].contains(&name);
+    survey
+        .varying(PartKind::Serving)
+        .into_iter()
+        .filter(|factor| factor != by && !OF_POINT.contains(&factor.as_str()))
+        .filter(|factor| !is_length(factor) || is_everywhere(factor))
+        .filter(|factor| differs_within(factor))
+        .collect()
+}
+
+fn scenes(survey: &Survey, factors: &[String]) -> Vec<Scene> {
+    let mut scenes: Vec<Scene> = Vec::new();
+    for point in survey.measured(PartKind::Serving) {
+        let scene = scene_of(point, factors);
+        if !scenes.contains(&scene) {
+            scenes.push(scene);
+        }
+    }
+    scenes
+}
+
+/// The axis that all parties have: users that were set, else what was measured in flight, else the
+/// rate that was set.
+fn axis<'b, 'a: 'b>(parties: impl Iterator<Item = &'b Party<'a>> + Clone) -> Option<LoadAxis> {
+    [
+        LoadAxis::Users,
+        LoadAxis::InFlight(Statistic::Mean),
+        LoadAxis::InFlight(Statistic::Median),
+        LoadAxis::Rate,
+    ]
+    .into_iter()
+    .find(|axis| {
+        parties.clone().all(|party| party.cells.iter().all(|cell| axis.place(cell).is_some()))
+    })
+}

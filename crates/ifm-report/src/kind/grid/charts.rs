@@ -1,0 +1,300 @@
+//! The charts of a grid: overview, bars of every row, dumbbell, and where the time goes.
+
+use super::{MEAN, MS_PER_S, P99, load_title, row_title, workload_title};
+use crate::format::{meant, plain};
+use ifm_analysis::insight::{Delta, Grid, GridCell, Meant, Shown};
+use ifm_analysis::survey::Reading;
+use ifm_chart::{
+    Axis, Cartesian, Cell, CellState, Chart, Dash, Form, Heading, HeatScale, Heatmap, Mark, Note,
+    Plot, Point, Scale, Series, Tone,
+};
+use ifm_core::sheet::{Quantity, Statistic};
+
+/// Titles of the two charts of every row.
+pub(super) const TITLES: [&str; 2] = ["End-to-End Latency (Mean)", "End-to-End Latency (P99)"];
+/// A change of so many percent has the full colour.
+const REACH_PERCENT: f64 = 15.0;
+/// A change above this share is marked as bad over its bars.
+const BAD_CHANGE: f64 = 0.05;
+/// Room over the highest bar for the number above it.
+const HEADROOM: f64 = 1.15;
+/// Rows of the dumbbell at most; the largest changes are shown.
+const DUMBBELLS_MAX: usize = 40;
+
+/// The change in every cell: rows are workload and load, columns model and statistic.
+pub(super) fn overview(grid: &Grid) -> Chart {
+    let mut cells = Vec::new();
+    for cell in &grid.cells {
+        for (index, statistic) in [MEAN, P99].into_iter().enumerate() {
+            let delta = cell.delta(statistic);
+            let state = match &delta {
+                None => CellState::Missing,
+                Some(Delta { shown: Shown::No, .. }) => CellState::Tie,
+                Some(_) => CellState::Shown,
+            };
+            cells.push(Cell {
+                row: cell.row,
+                column: cell.model * 2 + index,
+                value: delta.as_ref().map(|delta| delta.change * 100.0),
+                text: delta.map_or_else(String::new, |delta| meant(delta.change, Meant::Change)),
+                state,
+            });
+        }
+    }
+    let deltas = grid.deltas(MEAN);
+    let change = |delta: &Delta| meant(delta.change, Meant::Change);
+    let by = |a: &&(&GridCell, Delta), b: &&(&GridCell, Delta)| a.1.change.total_cmp(&b.1.change);
+    let ends = deltas.iter().min_by(by).zip(deltas.iter().max_by(by));
+    let ends = ends.map_or_else(
+        || "Nothing was measured.".to_owned(),
+        |(low, high)| {
+            format!("Mean latency changes from {} to {}.", change(&low.1), change(&high.1))
+        },
+    );
+    let rows = grid.rows.iter();
+    let columns = grid.models.iter().flat_map(|model| {
+        ["mean", "P99"].map(|name| Heading { group: Some(plain(model)), name: name.to_owned() })
+    });
+    Chart {
+        id: "overview".to_owned(),
+        title: format!("What does {} cost?", plain(&grid.other)),
+        description: format!(
+            "{ends} {} of {} figures are missing; grey cells show no difference.",
+            grid.missing(),
+            grid.wanted()
+        ),
+        plot: Plot::Heatmap(Heatmap {
+            name: format!("end-to-end latency, {} over {}", plain(&grid.other), plain(&grid.base)),
+            unit: "%".to_owned(),
+            rows: rows
+                .map(|row| Heading { group: Some(workload_title(row)), name: load_title(row) })
+                .collect(),
+            columns: columns.collect(),
+            scale: HeatScale {
+                middle: 0.0,
+                reach: REACH_PERCENT,
+                is_ratio: false,
+                is_more_better: false,
+            },
+            cells,
+        }),
+    }
+}
+
+fn seconds(x: f64, reading: &Reading) -> Point {
+    let s = |ms: f64| ms / MS_PER_S;
+    Point {
+        x,
+        y: Some(s(reading.value)),
+        low: reading.low.map(s),
+        high: reading.high.map(s),
+        label: None,
+        is_trusted: reading.is_enough,
+        text: Some(meant(reading.value, Meant::Ms)),
+    }
+}
+
+/// The two charts of a row, mean and P99, with one scale; those without a figure are left out.
+pub(super) fn bars(grid: &Grid, row: usize) -> Vec<Chart> {
+    let of_row = || grid.cells.iter().filter(move |cell| cell.row == row);
+    let sides = [(true, &grid.base, Dash::Solid), (false, &grid.other, Dash::Dashed)];
+    let largest = of_row()
+        .flat_map(|cell| [MEAN, P99].map(|statistic| (cell, statistic)))
+        .flat_map(|(cell, statistic)| [true, false].map(|base| cell.reading(base, statistic)))
+        .flatten()
+        .map(|reading| reading.high.unwrap_or(reading.value).max(reading.value) / MS_PER_S)
+        .fold(0.0, f64::max);
+    let chart = |(title, statistic): (&str, Statistic)| {
+        let series: Vec<Series> = sides
+            .iter()
+            .map(|(of_base, name, dash)| Series {
+                name: plain(name),
+                color: 0,
+                dash: *dash,
+                form: Form::Bar,
+                points: of_row()
+                    .filter_map(|cell| {
+                        Some(seconds(cell.model as f64, &cell.reading(*of_base, statistic)?))
+                    })
+                    .collect(),
+                ..Series::default()
+            })
+            .collect();
+        if series.iter().all(|series| series.points.is_empty()) {
+            return None;
+        }
+        let notes = of_row().filter_map(|cell| note(cell, statistic)).collect();
+        let names = grid.models.iter().map(|model| plain(model)).collect();
+        let words: Vec<String> =
+            of_row().filter_map(|cell| sentence(grid, cell, statistic)).collect();
+        Some(Chart {
+            id: crate::page::slug(&format!("{} {title}", row_title(grid.rows.get(row)?))),
+            title: title.to_owned(),
+            description: words.join(" "),
+            plot: Plot::Cartesian(Cartesian {
+                x: Axis {
+                    name: "model".to_owned(),
+                    scale: Scale::Category(names),
+                    ..Axis::default()
+                },
+                y: Axis {
+                    name: "end-to-end latency".to_owned(),
+                    unit: "s".to_owned(),
+                    scale: Scale::Linear { from_zero: true },
+                    range: Some((0.0, largest * HEADROOM)),
+                    second: None,
+                },
+                series,
+                notes,
+                ..Cartesian::default()
+            }),
+        })
+    };
+    TITLES.into_iter().zip([MEAN, P99]).filter_map(chart).collect()
+}
+
+/// The change over a pair of bars.
+fn note(cell: &GridCell, statistic: Statistic) -> Option<Note> {
+    let delta = cell.delta(statistic)?;
+    let tone = match delta.shown {
+        Shown::No => Tone::Neutral,
+        _ if delta.change > BAD_CHANGE => Tone::Bad,
+        _ => Tone::Neutral,
+    };
+    let text = meant(delta.change, Meant::Change);
+    Some(Note { x: cell.model as f64, y: None, text, tone })
+}
+
+fn sentence(grid: &Grid, cell: &GridCell, statistic: Statistic) -> Option<String> {
+    let side = |of_base: bool| {
+        let reading = cell.reading(of_base, statistic);
+        reading.map_or_else(|| "not measured".to_owned(), |one| meant(one.value, Meant::Ms))
+    };
+    let model = plain(grid.models.get(cell.model)?);
+    Some(format!(
+        "{model}: {} {}, {} {}.",
+        plain(&grid.base),
+        side(true),
+        plain(&grid.other),
+        side(false)
+    ))
+}
+
+/// Every cell from the baseline to the condition, by size of the change.
+pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
+    let mut deltas = grid.deltas(MEAN);
+    deltas.sort_by(|a, b| b.1.change.total_cmp(&a.1.change));
+    deltas.truncate(DUMBBELLS_MAX);
+    if deltas.len() < 2 {
+        return None;
+    }
+    let name = |cell: &GridCell| {
+        let model = grid.models.get(cell.model).map(|model| plain(model)).unwrap_or_default();
+        let row = grid.rows.get(cell.row);
+        let load = row.map(|row| crate::model::load(row.load)).unwrap_or_default();
+        format!("{model} · {} · {load}", row.map(workload_title).unwrap_or_default())
+    };
+    let series = |of_base: bool, words: &str, mark: Mark, dash: Dash| Series {
+        name: plain(words),
+        color: 0,
+        dash,
+        mark,
+        form: Form::Dots,
+        points: deltas
+            .iter()
+            .enumerate()
+            .map(|(index, (_, delta))| {
+                let reading = if of_base { &delta.base } else { &delta.other };
+                Point { low: None, high: None, ..seconds(index as f64, reading) }
+            })
+            .collect(),
+        ..Series::default()
+    };
+    let first = deltas.first().map(|(cell, delta)| {
+        format!("The largest change: {} at {}.", meant(delta.change, Meant::Change), name(cell))
+    });
+    Some(Chart {
+        id: "dumbbell".to_owned(),
+        title: "Which cells suffer most?".to_owned(),
+        description: first.unwrap_or_default(),
+        plot: Plot::Cartesian(Cartesian {
+            x: Axis {
+                scale: Scale::Category(deltas.iter().map(|(cell, _)| name(cell)).collect()),
+                ..Axis::default()
+            },
+            y: Axis {
+                name: "mean end-to-end latency".to_owned(),
+                unit: "s".to_owned(),
+                scale: Scale::Log10,
+                ..Axis::default()
+            },
+            series: vec![
+                series(true, &grid.base, Mark::Circle, Dash::Solid),
+                series(false, &grid.other, Mark::Square, Dash::Dashed),
+            ],
+            is_horizontal: true,
+            is_joined: true,
+            ..Cartesian::default()
+        }),
+    })
+}
+
+/// The change of TTFT against the change of ITL: cost of the prompt, or of every token.
+pub(super) fn split(grid: &Grid) -> Option<Chart> {
+    let point = |cell: &GridCell| {
+        let change = |quantity: &Quantity| {
+            ifm_analysis::insight::CENTER
+                .iter()
+                .find_map(|statistic| cell.change(quantity, *statistic))
+                .map(|delta| delta.change * 100.0)
+        };
+        let (x, y) = (change(&Quantity::Ttft)?, change(&Quantity::Itl)?);
+        let load = grid.rows.get(cell.row).map(|row| crate::model::load(row.load));
+        Some(Point {
+            x,
+            y: Some(y),
+            label: load,
+            text: Some(meant(y / 100.0, Meant::Change)),
+            ..Point::default()
+        })
+    };
+    let series: Vec<Series> = grid
+        .models
+        .iter()
+        .enumerate()
+        .map(|(index, model)| Series {
+            name: plain(model),
+            color: u8::try_from(index % 8).unwrap_or(0),
+            form: Form::Dots,
+            points: grid
+                .cells
+                .iter()
+                .filter(|cell| cell.model == index)
+                .filter_map(point)
+                .collect(),
+            ..Series::default()
+        })
+        .filter(|series| !series.points.is_empty())
+        .collect();
+    let axis = |name: &str| Axis {
+        name: name.to_owned(),
+        unit: "%".to_owned(),
+        scale: Scale::Linear { from_zero: true },
+        ..Axis::default()
+    };
+    let count: usize = series.iter().map(|series| series.points.len()).sum();
+    (count > 1).then(|| Chart {
+        id: "split".to_owned(),
+        title: "Is it the prompt or every token?".to_owned(),
+        description: format!(
+            "Change of the time to first token against change of the gap between tokens, {count} \
+             cells: at the right the prompt suffers, above every token."
+        ),
+        plot: Plot::Cartesian(Cartesian {
+            x: axis("Δ TTFT"),
+            y: axis("Δ ITL"),
+            series,
+            ..Cartesian::default()
+        }),
+    })
+}

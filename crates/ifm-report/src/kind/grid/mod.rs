@@ -1,0 +1,311 @@
+//! A condition on and off over workloads, loads and models.
+//!
+//! One overview, then a pair of charts for every workload and load, mean beside P99, in the order
+//! and under the titles of the published grid that this kind began with. What nobody measured is
+//! outlined and said. Not here: what a condition costs (`ifm-analysis/src/insight/grid`).
+
+mod charts;
+
+use super::common::{sources, summary, trust};
+use super::{Kind, Subject};
+use crate::format::{ABSENT, meant, number, plain};
+use crate::page::{Block, Cell, Figure, Head, Page, Remark, Section, Table, Tile};
+use ifm_analysis::insight::{
+    Bands, Delta, Grid, GridCell, GridRow, Insight, Meant, Shown, Tone, Topic, median_change,
+};
+use ifm_analysis::level::Load;
+use ifm_core::sheet::{RowRole, Statistic};
+
+const MEAN: Statistic = Statistic::Mean;
+const P99: Statistic = Statistic::Percentile(99.0);
+const MS_PER_S: f64 = 1e3;
+
+pub(super) const KIND: Kind = Kind {
+    word: "grid",
+    about: "a condition on and off over workloads, loads and models, mean and P99",
+    fits,
+    page,
+};
+
+/// Whether a condition has both sides in some cell, or a grid is announced and empty.
+fn fits(subject: &Subject) -> bool {
+    let Some(grid) = Grid::of(&subject.question) else { return false };
+    let is_planned = subject.question.survey.of_role(RowRole::Planned).next().is_some();
+    !grid.deltas(MEAN).is_empty() || (is_planned && grid.missing() == grid.wanted())
+}
+
+/// `Random (1500 ⇒ 250)`, `ShareGPT`, `Edit 10K Characters`, `Numina Math`, or what it is called.
+fn workload_title(row: &GridRow) -> String {
+    let workload = &row.workload;
+    let name = workload.name.trim();
+    let (word, rest) = name.split_once(':').unwrap_or((name, ""));
+    let lengths = rest.split_once('/').and_then(|(input, output)| {
+        Some((input.trim().parse::<u64>().ok()?, output.trim().parse::<u64>().ok()?))
+    });
+    let whole = |tokens: f64| (tokens.fract() == 0.0 && tokens >= 0.0).then_some(tokens as u64);
+    let asked =
+        || workload.input_tokens.and_then(whole).zip(workload.output_tokens.and_then(whole));
+    let known = match word.to_lowercase().as_str() {
+        "random" => "Random",
+        "sharegpt" => "ShareGPT",
+        "edit-10k-chars" => "Edit 10K Characters",
+        "numina-math" => "Numina Math",
+        "" => "Any workload",
+        _ => return plain(name),
+    };
+    match (known, lengths.or_else(asked)) {
+        ("Random", Some((input, output))) => format!("Random ({input} ⇒ {output})"),
+        _ => known.to_owned(),
+    }
+}
+
+/// `100 Concurrent Requests`.
+fn load_title(row: &GridRow) -> String {
+    match row.load {
+        Some(Load::Users(users)) => format!("{users} Concurrent Requests"),
+        Some(Load::ReqPerS(rate)) => format!("{rate} Requests per Second"),
+        None => "Unknown Load".to_owned(),
+    }
+}
+
+/// `Random (1500 ⇒ 250) (100 Concurrent Requests)`.
+fn row_title(row: &GridRow) -> String {
+    format!("{} ({})", workload_title(row), load_title(row))
+}
+
+fn page(subject: &Subject) -> Page {
+    let survey = subject.question.survey;
+    let Some(grid) = Grid::of(&subject.question) else { return nothing(subject) };
+    let of_grid: Vec<Insight> = subject
+        .insights
+        .iter()
+        .filter(|insight| insight.topic == Topic::Condition)
+        .cloned()
+        .collect();
+    let (other, base) = (plain(&grid.other), plain(&grid.base));
+    let title = subject.title.map_or_else(|| format!("{other} against {base}"), plain);
+    let mut conditions = vec![format!(
+        "{} workloads and loads × {} models × 2 conditions × mean and P99",
+        grid.rows.len(),
+        grid.models.len()
+    )];
+    if !grid.left_out.is_empty() {
+        let names: Vec<String> = grid.left_out.iter().map(|name| plain(name)).collect();
+        conditions.push(format!("left out: {}", names.join(", ")));
+    }
+    let mut banners = Vec::new();
+    if grid.missing() == grid.wanted() {
+        banners.push(format!(
+            "✗ Not one of {} announced figures was measured: this is the plan of a report. Measure \
+             the cells and name the runs.",
+            grid.wanted()
+        ));
+    }
+    Page {
+        kind: "grid",
+        title,
+        facts: sources(survey),
+        conditions,
+        banners,
+        tiles: tiles(&grid),
+        trust: subject.audit.map(trust),
+        remarks: summary(&of_grid),
+        sections: sections(&grid, &of_grid),
+        footer: vec![format!("words of quality: version {}", Bands::get().version)],
+    }
+}
+
+fn nothing(subject: &Subject) -> Page {
+    let text = "✗ No condition to compare: runs or rows with and without something are needed. Tag \
+                the runs, as in --tag cc=on and --tag cc=off, or name a factor with --compare.";
+    Page {
+        kind: "grid",
+        title: subject.title.map_or_else(|| "Measurements".to_owned(), plain),
+        facts: sources(subject.question.survey),
+        banners: vec![text.to_owned()],
+        trust: subject.audit.map(trust),
+        ..Page::default()
+    }
+}
+
+fn cell_words(grid: &Grid, cell: &GridCell) -> String {
+    let model = grid.models.get(cell.model).map(|model| plain(model)).unwrap_or_default();
+    let row = grid.rows.get(cell.row).map(row_title).unwrap_or_default();
+    format!("{model}, {row}")
+}
+
+/// Median change, worst cell, ties, missing figures.
+fn tiles(grid: &Grid) -> Vec<Tile> {
+    let deltas = grid.deltas(MEAN);
+    let tile = |question: &str, value: String, detail: String, tone: Option<Tone>| Tile {
+        question: question.to_owned(),
+        value,
+        unit: String::new(),
+        detail,
+        tone,
+    };
+    let band = &Bands::get().overhead;
+    let tone = |change: f64| match () {
+        () if band.is_poor(change) => Some(Tone::Warn),
+        () if band.is_good(change) => Some(Tone::Good),
+        () => None,
+    };
+    let other = plain(&grid.other);
+    let changes: Vec<f64> = deltas.iter().map(|(_, delta)| delta.change).collect();
+    let mut tiles = Vec::new();
+    if let Some((median, bounds)) = median_change(&changes) {
+        let interval = bounds.map_or_else(String::new, |(low, high)| {
+            format!("95 %: {} to {}; ", meant(low, Meant::Change), meant(high, Meant::Change))
+        });
+        let detail = format!(
+            "{}, {interval}median of {} cells, mean end-to-end latency",
+            band.word(median.abs()),
+            changes.len()
+        );
+        let value = meant(median, Meant::Change);
+        tiles.push(tile(&format!("What does {other} cost?"), value, detail, tone(median)));
+    }
+    if let Some((cell, delta)) = deltas.iter().max_by(|a, b| a.1.change.total_cmp(&b.1.change)) {
+        let detail = cell_words(grid, cell);
+        let value = meant(delta.change, Meant::Change);
+        tiles.push(tile("Where is it worst?", value, detail, tone(delta.change)));
+    }
+    if !deltas.is_empty() {
+        let value = format!("{} of {}", grid.ties(MEAN), deltas.len());
+        let detail = "cells, mean end-to-end latency".to_owned();
+        tiles.push(tile("Where is no difference shown?", value, detail, None));
+    }
+    let (missing, wanted) = (grid.missing(), grid.wanted());
+    let (sign, tone) = match missing {
+        0 => ("✓ ", Some(Tone::Good)),
+        missing if missing == wanted => ("✗ ", Some(Tone::Bad)),
+        _ => ("⚠ ", Some(Tone::Warn)),
+    };
+    tiles.push(tile(
+        "How many figures are missing?",
+        format!("{sign}{missing} of {wanted}"),
+        "models × workloads and loads × conditions × mean and P99".to_owned(),
+        tone,
+    ));
+    tiles
+}
+
+fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
+    let none: [&Insight; 0] = [];
+    let overview = Figure::new(charts::overview(grid), insights.iter().take(3));
+    let mut sections = vec![Section::new("Overview", vec![Block::Figures(vec![overview])])];
+    for (index, row) in grid.rows.iter().enumerate() {
+        let figures: Vec<Figure> =
+            charts::bars(grid, index).into_iter().map(|chart| Figure::new(chart, none)).collect();
+        let mut blocks = Vec::new();
+        let has = |title: &str| figures.iter().any(|figure| figure.chart.title == title);
+        let lacking: Vec<&str> = charts::TITLES.into_iter().filter(|title| !has(title)).collect();
+        if !figures.is_empty() {
+            blocks.push(Block::Figures(figures));
+        }
+        if !lacking.is_empty() {
+            let lines = lacking.into_iter().map(|title| {
+                let names = grid.models.iter().map(|model| plain(model)).collect::<Vec<_>>();
+                format!("{title}: not measured ({})", names.join(", "))
+            });
+            blocks.push(Block::List(lines.collect()));
+        }
+        sections.push(Section::new(row_title(row), blocks));
+    }
+    let across: Vec<Figure> = [charts::dumbbell(grid), charts::split(grid)]
+        .into_iter()
+        .flatten()
+        .map(|chart| Figure::new(chart, none))
+        .collect();
+    if !across.is_empty() {
+        sections.push(Section::new("Across the grid", vec![Block::Figures(across)]));
+    }
+    let mut blocks = vec![Block::Table(table(grid))];
+    if !insights.is_empty() {
+        blocks.insert(0, Block::Remarks(insights.iter().map(Remark::of).collect()));
+    }
+    sections.push(Section::new("Every cell", blocks));
+    sections
+}
+
+/// Rows of the table at most.
+const ROWS_MAX: usize = 1_000;
+
+fn table(grid: &Grid) -> Table {
+    let (base, other) = (plain(&grid.base), plain(&grid.other));
+    let mut heads = vec![Head::text("workload"), Head::number("load"), Head::text("model")];
+    heads.push(Head::text("repeats"));
+    for statistic in ["mean", "P99"] {
+        heads.push(Head::number(format!("{statistic}, {base}")));
+        heads.push(Head::number(format!("{statistic}, {other}")));
+        heads.push(Head::number(format!("Δ {statistic}")));
+    }
+    heads.push(Head::text("difference of means"));
+    let row = |cell: &GridCell| {
+        let place = grid.rows.get(cell.row);
+        let model = grid.models.get(cell.model).map(|model| plain(model)).unwrap_or_default();
+        let repeats = |side: &Option<ifm_analysis::survey::Pooled>| {
+            side.as_ref().map_or(0, |side| side.points.len())
+        };
+        let mut row = vec![
+            Cell::head(place.map(workload_title).unwrap_or_default()),
+            Cell {
+                value: place.and_then(|place| place.load).map(Load::value),
+                ..Cell::text(crate::model::load(place.and_then(|place| place.load)))
+            },
+            Cell::text(model),
+            Cell::text(format!("{} / {}", repeats(&cell.base), repeats(&cell.other))),
+        ];
+        for statistic in [MEAN, P99] {
+            row.push(time(cell, true, statistic));
+            row.push(time(cell, false, statistic));
+            let change = cell.delta(statistic).map(|delta| delta.change);
+            row.push(Cell::number(change, |change| meant(change, Meant::Change)));
+        }
+        row.push(verdict(cell.delta(MEAN)));
+        row
+    };
+    Table {
+        caption: "End-to-end latency. ± is half of a 95 % interval over repeats (Student), from \
+                  three on; of P99 of a single run the interval of the order statistics."
+            .to_owned(),
+        heads,
+        rows: grid.cells.iter().take(ROWS_MAX).map(row).collect(),
+    }
+}
+
+/// A latency with half its interval; marked where it stands on too few requests.
+fn time(cell: &GridCell, of_base: bool, statistic: Statistic) -> Cell {
+    let Some(reading) = cell.reading(of_base, statistic) else {
+        return Cell::text(ABSENT).noted("missing");
+    };
+    let half = reading.low.zip(reading.high).map(|(low, high)| (high - low) / 2.0);
+    let text = match half {
+        Some(half) => {
+            format!("{} ± {} s", number(reading.value / MS_PER_S), number(half / MS_PER_S))
+        }
+        None => format!("{} s", number(reading.value / MS_PER_S)),
+    };
+    let written = Cell { value: Some(reading.value / MS_PER_S), ..Cell::text(text) };
+    match (reading.is_enough, reading.n) {
+        (false, Some(n)) => written.noted(format!("n={n}")),
+        _ => written,
+    }
+}
+
+fn verdict(delta: Option<Delta>) -> Cell {
+    let Some(delta) = delta else { return Cell::text("missing") };
+    let interval = delta.low.zip(delta.high).map_or_else(String::new, |(low, high)| {
+        format!(" ({} … {})", meant(low, Meant::Change), meant(high, Meant::Change))
+    });
+    let is_worse = delta.change > 0.0;
+    match delta.shown {
+        Shown::Yes if is_worse => Cell::text(format!("✗ slower{interval}")).toned(Tone::Warn),
+        Shown::Yes => Cell::text(format!("✓ faster{interval}")).toned(Tone::Good),
+        Shown::No => Cell::text(format!("no difference shown{interval}")),
+        Shown::Unknown => Cell::text("no interval: repeat the runs"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,158 @@
+//! Grids that are full, thin and only announced.
+
+use super::super::Kind;
+use super::*;
+use crate::ReportModel;
+use crate::page::{Pictures, html, markdown};
+use crate::testing::model;
+use ifm_analysis::insight::{GridWorkload, Question, insights};
+use ifm_analysis::survey::Survey;
+use ifm_analysis::testing::{NoisyLoop, noisy_run};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Quantity, Row, Source, Unit, key};
+
+/// Model, users, condition, and mean and P99 in seconds where measured.
+type CellOf<'a> = (&'a str, u32, &'a str, Option<(f64, f64)>);
+
+/// A document of cells.
+fn sheet(cells: &[CellOf]) -> Sheet {
+    let row = |(model, users, condition, times): &CellOf| {
+        let role = if times.is_some() { RowRole::Measured } else { RowRole::Planned };
+        let mut row = Row::new(role, Place::line(1));
+        row.factors = Factors::default()
+            .with(key::MODEL, model)
+            .with(key::CONCURRENCY, users)
+            .with(key::CONDITION, condition);
+        if let Some((mean, p99)) = times {
+            row.figures.push(Figure::new(Quantity::E2e, MEAN, *mean, Unit::S));
+            row.figures.push(Figure::new(Quantity::E2e, P99, *p99, Unit::S));
+        }
+        row
+    };
+    let factors = Factors::default()
+        .with(key::WORKLOAD, "Random")
+        .with(key::INPUT_TOKENS, 1500)
+        .with(key::OUTPUT_TOKENS, 250);
+    let rows = cells.iter().map(row).collect();
+    let part = Part { factors, rows, ..Part::new(PartKind::Serving, Place::default()) };
+    let source = Source { name: "grid.txt".to_owned(), ..Source::default() };
+    Sheet { source, parts: vec![part], remarks: Vec::new() }
+}
+
+fn draw(
+    runs: &[ReportModel],
+    sheets: &[Sheet],
+    compare: Option<(&str, &str)>,
+) -> (&'static str, Page) {
+    let mut survey = Survey::default();
+    for run in runs {
+        survey.extend(Survey::of_run(&run.manifest, &run.summary));
+    }
+    survey.extend(Survey::of_sheets(sheets));
+    let question = Question {
+        compare_by: compare.map(|(by, _)| by.to_owned()),
+        baseline: compare.map(|(_, baseline)| baseline.to_owned()),
+        ..Question::new(&survey)
+    };
+    let insights = insights(&question);
+    let (audit, title) = (None, None);
+    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
+    let kind = Kind::recognise(&subject).expect("a kind");
+    (kind.word, kind.page(&subject))
+}
+
+#[test]
+fn the_page_of_a_grid() {
+    let some = |mean, p99| Some((mean, p99));
+    let sheet = sheet(&[
+        ("Llama 3.1 8B", 1, "CC", some(2.02, 2.2)),
+        ("Llama 3.1 8B", 1, "No CC", some(2.0, 2.1)),
+        ("Llama 3.1 8B", 100, "CC", some(8.6, 12.0)),
+        ("Llama 3.1 8B", 100, "No CC", some(8.0, 10.0)),
+        ("GPT OSS 120B", 100, "CC", None),
+        ("GPT OSS 120B", 100, "No CC", some(9.0, 11.0)),
+    ]);
+    let (word, page) = draw(&[], &[sheet], None);
+    assert_eq!(word, "grid");
+    insta::assert_snapshot!(markdown(&page, Pictures::None));
+}
+
+#[test]
+fn an_announced_grid_says_that_nothing_is_there() {
+    let mut cells = Vec::new();
+    for users in [100, 50, 1] {
+        for condition in ["CC", "No CC"] {
+            cells.push(("m", users, condition, None));
+        }
+    }
+    let (word, page) = draw(&[], &[sheet(&cells)], None);
+    assert_eq!(word, "grid");
+    assert!(page.banners[0].contains("Not one of 12"), "{:?}", page.banners);
+    let titles: Vec<&str> = page.sections.iter().map(|section| section.heading.as_str()).collect();
+    let expect = [100, 50, 1].map(|n| format!("Random (1500 ⇒ 250) ({n} Concurrent Requests)"));
+    assert_eq!(titles[1..4], expect);
+    assert!(html(&page).contains("not measured"));
+}
+
+#[test]
+fn tagged_runs_are_a_grid_with_intervals() {
+    let level = |users, slower: f64, seed| NoisyLoop {
+        users,
+        rounds: 40,
+        ttft_ms: 80.0 * slower,
+        itl_ms: 10.0 * slower,
+        tokens: 16,
+        spread: 0.1,
+        memory: 0.0,
+        seed,
+    };
+    let run = |index: u64, cc: &str, slower: f64| {
+        let mut run = noisy_run(&[level(1, 1.0, index), level(8, slower, index + 100)]);
+        run.manifest.run_id = format!("{index}");
+        run.manifest.tags.insert("cc".to_owned(), cc.to_owned());
+        run.manifest.spec.workload.text = Some("edit-10k-chars".to_owned());
+        model(&run)
+    };
+    let sides = [("off", 1.0), ("on", 1.2)];
+    let runs: Vec<ReportModel> = (0..6)
+        .map(|index| {
+            let (cc, slower) = sides[usize::from(index >= 3)];
+            run(index, cc, slower)
+        })
+        .collect();
+    let (word, page) = draw(&runs, &[], Some(("cc", "off")));
+    assert_eq!((word, page.charts().len()), ("grid", 7));
+    let text = markdown(&page, Pictures::None);
+    for expect in [
+        "## Edit 10K Characters (8 Concurrent Requests)",
+        "on against off",
+        "✗ slower (+",
+        "no difference shown",
+        "3 / 3",
+    ] {
+        assert!(text.contains(expect), "{expect}: {text}");
+    }
+}
+
+#[test]
+fn workloads_have_the_titles_that_are_known() {
+    for (name, lengths, title) in [
+        ("random:1500/250", None, "Random (1500 ⇒ 250)"),
+        ("random:4000/1000", None, "Random (4000 ⇒ 1000)"),
+        ("Random", Some((1000.0, 1000.0)), "Random (1000 ⇒ 1000)"),
+        ("sharegpt", None, "ShareGPT"),
+        ("ShareGPT", Some((10.0, 20.0)), "ShareGPT"),
+        ("edit-10k-chars", None, "Edit 10K Characters"),
+        ("Edit 10K Characters", None, "Edit 10K Characters"),
+        ("numina-math:limo.jsonl", None, "Numina Math"),
+        ("عربي", None, "عربي"),
+    ] {
+        let workload = GridWorkload {
+            name: name.to_owned(),
+            input_tokens: lengths.map(|(input, _)| input),
+            output_tokens: lengths.map(|(_, output)| output),
+        };
+        let row = GridRow { workload, load: Some(Load::Users(100)) };
+        assert_eq!(row_title(&row), format!("{title} (100 Concurrent Requests)"));
+    }
+}

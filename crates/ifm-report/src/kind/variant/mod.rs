@@ -1,0 +1,388 @@
+//! A base model against a changed one, most often a compressed one.
+//!
+//! Both are held against each other at the same load: never at the highest load of each, which
+//! differ. Sections stand in the order of the published comparison that this kind began with. Not
+//! here: the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
+
+mod charts;
+mod pipe;
+mod tables;
+
+use super::common::{REMARKS_MAX, about, sources, trust};
+use super::{Kind, Subject};
+use crate::format::{meant, number, plain};
+use crate::page::{Block, Cell, Figure, Head, Page, Remark, Section, Table, Tile};
+use ifm_analysis::capacity::Price;
+use ifm_analysis::insight::{
+    Bands, CENTER, Insight, Meant, OUTPUT, Question, Scheme, Tone, Topic, Versus, insights,
+    itl_limits,
+};
+use ifm_core::sheet::{Quantity, RowRole, key};
+use std::borrow::Cow;
+
+/// Others beside the base that are still recognised as a comparison of variants.
+const OTHERS_MAX: usize = 3;
+/// The word by which runs are compared where nothing else tells them apart.
+const BY_RUN: &str = "run";
+
+pub(super) const KIND: Kind = Kind {
+    word: "variant",
+    about: "a base model against a compressed or otherwise changed one, at equal load",
+    fits,
+    page,
+};
+
+/// What a page is made of: what is compared, and what the rules say about it.
+struct Compared<'a> {
+    question: Question<'a>,
+    insights: Cow<'a, [Insight]>,
+    all: Vec<Versus<'a>>,
+}
+
+/// Whether curves of a model and of its twin in another precision stand beside each other, and
+/// nothing is only announced.
+fn fits(subject: &Subject) -> bool {
+    let survey = subject.question.survey;
+    let all = Versus::all(&subject.question);
+    let is_planned = survey.of_role(RowRole::Planned).next().is_some();
+    let is_twin = |versus: &Versus| {
+        let scheme = |name: &str| Scheme::of(name, None);
+        let base = scheme(&versus.base.name);
+        let is_changed = |name: &str| {
+            [key::MODEL, key::QUANTIZATION].contains(&versus.by.as_str()) && scheme(name) != base
+        };
+        let points = |party| versus.curve(party, &Quantity::Itl, CENTER).points.len();
+        (1..=OTHERS_MAX).contains(&versus.others.len())
+            && versus.others.iter().all(|party| is_changed(&party.name))
+            && versus.parties().all(|party| points(party) > 1)
+    };
+    !is_planned && !all.is_empty() && all.iter().all(is_twin)
+}
+
+/// What is compared: as the user asked, else run by run.
+fn compared<'a>(subject: &'a Subject<'a>) -> Compared<'a> {
+    let question = subject.question.clone();
+    let all = Versus::all(&question);
+    if !all.is_empty() {
+        return Compared { question, insights: Cow::Borrowed(subject.insights), all };
+    }
+    let id = |name: &String| {
+        let named = subject.runs.iter().find(|run| run.manifest.name.as_ref() == Some(name));
+        named.map_or_else(|| name.clone(), |run| run.manifest.run_id.clone())
+    };
+    let baseline = question.baseline.as_ref().map(id);
+    let question = Question { compare_by: Some(BY_RUN.to_owned()), baseline, ..question };
+    let all = Versus::all(&question);
+    let insights = Cow::Owned(insights(&question));
+    Compared { question, insights, all }
+}
+
+fn page(subject: &Subject) -> Page {
+    let survey = subject.question.survey;
+    let compared = compared(subject);
+    let mut sections = Vec::new();
+    let Some(first) = compared.all.first() else { return nothing(subject) };
+    sections.push(hardware(subject));
+    sections.extend(models(first));
+    for versus in &compared.all {
+        sections.extend(results(subject, &compared, versus));
+    }
+    sections.push(conclusion(&compared));
+    let others: Vec<&str> = first.others.iter().map(|party| party.name.as_str()).collect();
+    let title = match subject.title {
+        Some(title) => plain(title),
+        None => plain(&format!("{} against {}", others.join(", "), first.base.name)),
+    };
+    let rows: usize = first.parties().map(|party| party.cells.len()).sum();
+    Page {
+        kind: "variant",
+        title,
+        facts: sources(survey),
+        conditions: vec![
+            format!("compared by {}, baseline {}", plain(&first.by), plain(&first.base.name)),
+            format!("{rows} measurements, against {}", first.axis.words()),
+        ],
+        banners: Vec::new(),
+        tiles: tiles(&compared, first),
+        trust: subject.audit.map(trust),
+        remarks: spread(&compared.insights),
+        sections,
+        footer: vec![format!("words of quality: version {}", Bands::get().version)],
+    }
+}
+
+/// A page that says why there is nothing to compare.
+fn nothing(subject: &Subject) -> Page {
+    let text = "✗ Nothing to compare: two things that were measured at some load are needed, and \
+                of more than two one has to be the baseline: name it with --baseline, and what \
+                tells them apart with --compare.";
+    Page {
+        kind: "variant",
+        title: subject.title.map_or_else(|| "Measurements".to_owned(), plain),
+        facts: sources(subject.question.survey),
+        banners: vec![text.to_owned()],
+        trust: subject.audit.map(trust),
+        ..Page::default()
+    }
+}
+
+/// The first sentence of each rule of a comparison, then whatever else is important.
+fn spread(insights: &[Insight]) -> Vec<Remark> {
+    const FIRST: [&str; 4] = ["versus_speed", "equal_latency", "itl_growth", "in_flight_words"];
+    let first = FIRST.iter().filter_map(|rule| {
+        let of_rule = |insight: &&Insight| insight.rule == *rule;
+        let is_itl = |insight: &&Insight| insight.topic == Topic::Itl;
+        insights.iter().filter(of_rule).find(is_itl).or_else(|| insights.iter().find(of_rule))
+    });
+    let mut remarks: Vec<Remark> = first.map(Remark::of).collect();
+    for insight in insights.iter().filter(|insight| !insight.is_hypothesis) {
+        let remark = Remark::of(insight);
+        if remarks.len() < REMARKS_MAX && remarks.iter().all(|known| known.text != remark.text) {
+            remarks.push(remark);
+        }
+    }
+    remarks
+}
+
+fn hardware(subject: &Subject) -> Section {
+    let survey = subject.question.survey;
+    let mut lines: Vec<String> = survey.values(key::GPU).iter().map(|gpu| plain(gpu)).collect();
+    let engines = survey.values(key::ENGINE);
+    lines.extend(engines.iter().map(|engine| format!("engine: {}", plain(engine))));
+    for run in subject.runs {
+        let notes = run.manifest.server.notes.iter();
+        let line = notes.map(|(name, value)| format!("{}: {}", plain(name), plain(value)));
+        lines.extend(line);
+    }
+    lines.dedup();
+    let block = match lines.is_empty() {
+        true => Block::Prose("Not stated.".to_owned()),
+        false => Block::List(lines),
+    };
+    Section::new("Hardware", vec![block])
+}
+
+/// What is compared, by name, and how it is quantized.
+fn models(versus: &Versus) -> Vec<Section> {
+    let name = |name: &str| Block::Prose(plain(name));
+    let quantization = |party: &ifm_analysis::insight::Party| {
+        party.cells.first().and_then(|cell| cell.factor(key::QUANTIZATION))
+    };
+    let mut sections = vec![Section::new("Base Model", vec![name(&versus.base.name)])];
+    for party in &versus.others {
+        let precision = quantization(party);
+        let scheme = Scheme::of(&party.name, precision.as_deref());
+        let is_quantized = scheme.is_some() || precision.is_some();
+        let heading = if is_quantized { "Quantized Model" } else { "Compared Model" };
+        sections.push(Section::new(heading, vec![name(&party.name)]));
+        let mut blocks = Vec::new();
+        match (&precision, scheme) {
+            (None, None) => blocks.push(Block::Prose("Not stated.".to_owned())),
+            (precision, scheme) => {
+                let stated = precision.as_ref().map(|words| format!("stated as {}", plain(words)));
+                let known = scheme.map(|scheme| format!("taken for {}", scheme.word));
+                let words: Vec<String> = stated.into_iter().chain(known).collect();
+                blocks.push(Block::Prose(words.join("; ")));
+            }
+        }
+        blocks.extend(scheme.map(|scheme| Block::Table(stages(scheme))));
+        sections.push(Section::new("Quantization Scheme", blocks));
+    }
+    sections
+}
+
+fn stages(scheme: &Scheme) -> Table {
+    let row = |stage: &ifm_analysis::insight::Stage| {
+        vec![Cell::head(&stage.component), Cell::text(&stage.precision), Cell::text(&stage.purpose)]
+    };
+    Table {
+        caption: format!("What stands in which precision. Source: {}.", scheme.source),
+        heads: ["Component / Stage", "Precision Used", "Purpose"].map(Head::text).to_vec(),
+        rows: scheme.stages.iter().map(row).collect(),
+    }
+}
+
+/// Everything that was measured under the same conditions.
+fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Section> {
+    let scene = versus.scene.as_ref().map(|scene| format!(" ({})", plain(scene)));
+    let scene = scene.unwrap_or_default();
+    let insights = compared.insights.as_ref();
+    let remarks = |rules: &[&str]| {
+        let of_rule = insights.iter().filter(|insight| rules.contains(&insight.rule));
+        Block::Remarks(of_rule.map(Remark::of).collect())
+    };
+    let mut sections = measured(subject, insights, versus, &scene);
+    let mut section = |heading: &str, missing: &str, blocks: Vec<Block>| {
+        let is_empty = |block: &Block| match block {
+            Block::Remarks(remarks) => remarks.is_empty(),
+            Block::Table(table) => table.rows.is_empty(),
+            Block::Figures(figures) => figures.is_empty(),
+            _ => false,
+        };
+        let mut blocks = blocks;
+        blocks.retain(|block| !is_empty(block));
+        if blocks.is_empty() {
+            blocks.push(Block::Prose(missing.to_owned()));
+        }
+        sections.push(Section::new(format!("{heading}{scene}"), blocks));
+    };
+    section(
+        "Concurrency Comparison",
+        "Nobody counted the requests in flight.",
+        vec![remarks(&["in_flight_words"]), Block::Table(tables::in_flight(versus))],
+    );
+    let figure = |chart: Option<ifm_chart::Chart>| {
+        let none: [&Insight; 0] = [];
+        Block::Figures(chart.into_iter().map(|chart| Figure::new(chart, none)).collect())
+    };
+    section(
+        "TTFT and ITL Comparison",
+        "There is no load that both were measured at or around.",
+        vec![
+            remarks(&["versus_speed", "versus_crossover", "versus_tie"]),
+            figure(charts::advantage(versus)),
+            Block::Table(tables::equal_load(versus)),
+        ],
+    );
+    section(
+        "ITL Degradation Ratio",
+        "An ITL at two loads is needed.",
+        vec![
+            remarks(&["itl_growth", "scheme_reason"]),
+            figure(charts::growths(versus)),
+            Block::Table(tables::growths(versus)),
+        ],
+    );
+    let capacities = tables::equal_latency(&compared.question, versus);
+    section(
+        "Capacity at equal latency",
+        "There is no ITL that the curves of all of them cross.",
+        vec![remarks(&["equal_latency"]), Block::Table(capacities)],
+    );
+    sections
+}
+
+/// The charts against the load, and the two tables of each.
+fn measured(subject: &Subject, insights: &[Insight], versus: &Versus, scene: &str) -> Vec<Section> {
+    let topics = |topics: &'static [Topic]| -> Vec<&Insight> { about(insights, topics).collect() };
+    let figures: Vec<Figure> = charts::against_load(versus)
+        .into_iter()
+        .map(|(chart, about)| Figure::new(chart, topics(about)))
+        .collect();
+    let mut sections =
+        vec![Section::new(format!("Performance Results{scene}"), vec![Block::Figures(figures)])];
+    for party in versus.parties() {
+        let what = if party.name == versus.base.name { "Base Model" } else { party.name.as_str() };
+        let [latency, throughput] = pipe::tables(subject, party);
+        sections.push(Section::inner(
+            format!("Performance Results for {}", plain(what)),
+            vec![
+                Block::Prose("1. Request Latency Statistics (Completed Requests)".to_owned()),
+                Block::Pre(latency),
+                Block::Prose("2. Server Throughput Statistics".to_owned()),
+                Block::Pre(throughput),
+            ],
+        ));
+    }
+    sections
+}
+
+fn conclusion(compared: &Compared) -> Section {
+    let measured = compared.insights.iter().filter(|insight| {
+        ["versus_speed", "equal_latency", "itl_growth", "versus_crossover"].contains(&insight.rule)
+    });
+    let remarks: Vec<Remark> = measured.map(Remark::of).collect();
+    let blocks = match remarks.is_empty() {
+        true => vec![Block::Prose(
+            "Nothing can be concluded: the two were not measured at loads that can be compared."
+                .to_owned(),
+        )],
+        false => vec![Block::Remarks(remarks)],
+    };
+    Section::new("Conclusion", blocks)
+}
+
+/// Capacity at equal ITL, ITL at the lowest and at the highest equal load, and the price.
+fn tiles(compared: &Compared, versus: &Versus) -> Vec<Tile> {
+    let Some(party) = versus.others.first() else { return Vec::new() };
+    let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
+    let other = versus.curve(party, &Quantity::Itl, CENTER);
+    let tone = |better: bool| Some(if better { Tone::Good } else { Tone::Warn });
+    let mut tiles = Vec::new();
+    let limit = itl_limits(&compared.question, &[&base, &other]).last().copied();
+    let carried =
+        limit.and_then(|limit| Some((limit, base.reaches(limit)?, other.reaches(limit)?)));
+    if let Some((limit, before, after)) = carried {
+        tiles.push(Tile {
+            question: "How much more at the same ITL?".to_owned(),
+            value: meant(after / before, Meant::Times),
+            unit: String::new(),
+            detail: format!(
+                "{} → {} {} at median ITL ≤ {}",
+                number(before),
+                number(after),
+                versus.axis.words(),
+                meant(limit, Meant::Ms)
+            ),
+            tone: tone(after >= before),
+        });
+    }
+    let places = Versus::common(&base, &other);
+    let ends =
+        [("alone", places.first()), ("under load", places.last().filter(|_| places.len() > 1))];
+    for (what, at) in ends.into_iter().filter_map(|(what, at)| Some((what, *at?))) {
+        let (Some(before), Some(after)) = (base.between(at), other.between(at)) else { continue };
+        tiles.push(Tile {
+            question: format!("How much shorter is the ITL {what}?"),
+            value: meant(before / after, Meant::Times),
+            unit: String::new(),
+            detail: format!(
+                "{} → {} at {}{}",
+                meant(before, Meant::Ms),
+                meant(after, Meant::Ms),
+                meant(at, Meant::Load),
+                versus.counted(at)
+            ),
+            tone: tone(after <= before),
+        });
+    }
+    tiles.extend(cost(compared, versus, party));
+    tiles
+}
+
+/// The price of a million output tokens of both at the highest equal load.
+fn cost(
+    compared: &Compared,
+    versus: &Versus,
+    party: &ifm_analysis::insight::Party,
+) -> Option<Tile> {
+    let base = versus.curve(&versus.base, &Quantity::OutputRate, OUTPUT);
+    let other = versus.curve(party, &Quantity::OutputRate, OUTPUT);
+    let at = *Versus::common(&base, &other).last()?;
+    let (before, after) = (base.between(at)?, other.between(at)?);
+    let place = format!("at {}{}", meant(at, Meant::Load), versus.counted(at));
+    let price = compared.question.usd_per_hour;
+    let cost = |rate: f64| Some(Price { per_hour: price? }.of(rate)?.per_million_output);
+    let (question, value, detail) = match (cost(before), cost(after)) {
+        (Some(before), Some(after)) => (
+            "How much cheaper is a million tokens?",
+            before / after,
+            format!("{} → {} {place}", meant(before, Meant::Usd), meant(after, Meant::Usd)),
+        ),
+        _ => (
+            "How much more output?",
+            after / before,
+            format!("{} → {} {place}", number(before), meant(after, Meant::TokPerS)),
+        ),
+    };
+    Some(Tile {
+        question: question.to_owned(),
+        value: meant(value, Meant::Times),
+        unit: String::new(),
+        detail,
+        tone: Some(if value >= 1.0 { Tone::Good } else { Tone::Warn }),
+    })
+}
+
+#[cfg(test)]
+mod tests;

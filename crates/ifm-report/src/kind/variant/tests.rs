@@ -1,0 +1,117 @@
+//! Twins, unlike models, thin documents and runs of ours.
+
+use super::super::Kind;
+use super::*;
+use crate::page::{Pictures, html, markdown};
+use crate::testing::model;
+use ifm_analysis::survey::Survey;
+use ifm_analysis::testing::{NoisyLoop, noisy_run};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Statistic, Unit};
+
+/// Requests in flight, ITL and TTFT in ms, output in tok/s.
+type RowOf = (f64, f64, f64, f64);
+
+/// A document of models.
+fn sheet(models: &[(&str, &[RowOf])]) -> Sheet {
+    let part = |(model, rows): &(&str, &[RowOf])| {
+        let row = |(in_flight, itl, ttft, output): &RowOf| {
+            let mut row = Row::new(RowRole::Measured, Place::line(1));
+            row.factors = Factors::default().with(key::STRATEGY, "constant");
+            let median = Statistic::Median;
+            row.figures = vec![
+                Figure::new(Quantity::InFlight, Statistic::Mean, *in_flight, Unit::Count),
+                Figure::new(Quantity::Itl, median, *itl, Unit::Ms),
+                Figure::new(Quantity::Ttft, median, *ttft, Unit::Ms),
+                Figure::new(Quantity::OutputRate, Statistic::Mean, *output, Unit::PerS),
+                Figure::new(Quantity::RequestRate, median, output / 500.0, Unit::PerS)
+                    .as_printed("0.1"),
+            ];
+            row
+        };
+        let factors = Factors::default().with(key::MODEL, model).with(key::GPU, "L40S");
+        let rows = rows.iter().map(row).collect();
+        Part { factors, rows, ..Part::new(PartKind::Serving, Place::default()) }
+    };
+    let source = Source { name: "twins.txt".to_owned(), ..Source::default() };
+    Sheet { source, parts: models.iter().map(part).collect(), remarks: Vec::new() }
+}
+
+fn draw(sheet: &Sheet, kind: Option<&str>) -> (&'static str, Page) {
+    let survey = Survey::of_sheets(std::slice::from_ref(sheet));
+    let question = Question::new(&survey);
+    let insights = insights(&question);
+    let sheets = std::slice::from_ref(sheet);
+    let (runs, audit, title) = (&[][..], None, None);
+    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
+    let kind = match kind {
+        Some(word) => Kind::from_word(word),
+        None => Kind::recognise(&subject),
+    };
+    let kind = kind.expect("a kind");
+    (kind.word, kind.page(&subject))
+}
+
+const BASE: &[RowOf] =
+    &[(1.0, 22.2, 115.9, 44.8), (11.5, 28.6, 138.7, 408.1), (28.5, 39.6, 147.0, 734.0)];
+const INT8: &[RowOf] =
+    &[(1.0, 14.7, 87.9, 67.6), (22.0, 24.7, 108.3, 901.6), (37.5, 34.5, 119.7, 1123.5)];
+
+#[test]
+fn the_page_of_twins() {
+    let sheet = sheet(&[("m-8B-Instruct-large", BASE), ("m-8B-Instruct-large-int8-dynamic", INT8)]);
+    let (word, page) = draw(&sheet, None);
+    assert_eq!((word, page.charts().len()), ("variant", 6));
+    insta::assert_snapshot!(markdown(&page, Pictures::None));
+}
+
+#[test]
+fn unlike_models_are_no_variants_and_one_level_says_what_it_knows() {
+    let two = sheet(&[("a", BASE), ("b", INT8)]);
+    assert_eq!(draw(&two, None).0, "sweep");
+    assert_eq!(draw(&two, Some("variant")).1.tiles.len(), 4);
+    let thin = sheet(&[("m", &BASE[..1]), ("m-int8", &INT8[1..2])]);
+    let text = markdown(&draw(&thin, Some("variant")).1, Pictures::None);
+    assert!(text.contains("Nothing can be concluded"), "{text}");
+    let name = "نموذج-".repeat(40);
+    let long = format!("{name}-int8");
+    let rtl = sheet(&[(&name, BASE), (&long, INT8)]);
+    assert!(html(&draw(&rtl, None).1).contains("int8"));
+    let page = draw(&sheet(&[("only", BASE)]), Some("variant")).1;
+    assert!(page.banners[0].contains("Nothing to compare"));
+}
+
+/// Two runs of one model by name, the second with gaps half as long.
+#[test]
+fn two_runs_are_compared_run_by_run() {
+    let level = |users, itl_ms, seed| NoisyLoop {
+        users,
+        rounds: 40,
+        ttft_ms: 80.0,
+        itl_ms,
+        tokens: 16,
+        spread: 0.1,
+        memory: 0.0,
+        seed,
+    };
+    let run = |id: &str, itl: f64, seed| {
+        let mut run = noisy_run(&[level(1, itl, seed), level(8, itl * 1.5, seed + 1)]);
+        run.manifest.run_id = id.to_owned();
+        model(&run)
+    };
+    let runs = [run("aaaa", 20.0, 1), run("bbbb", 10.0, 5)];
+    let mut survey = Survey::default();
+    for run in &runs {
+        survey.extend(Survey::of_run(&run.manifest, &run.summary));
+    }
+    let question = Question { baseline: Some("bbbb".to_owned()), ..Question::new(&survey) };
+    let insights = insights(&question);
+    let (sheets, audit, title) = (&[][..], None, None);
+    let subject = Subject { runs: &runs, sheets, question, insights: &insights, audit, title };
+    let page = (KIND.page)(&subject);
+    let text = markdown(&page, Pictures::None);
+    assert!(page.title.starts_with("aaaa against bbbb"), "{}", page.title);
+    for expect in ["concurrent@8", "slower at 1 and", "(ITL)", "no difference shown"] {
+        assert!(text.contains(expect), "{expect}: {text}");
+    }
+}

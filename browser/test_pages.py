@@ -5,12 +5,14 @@ leave the file, no words may run into each other or out of their picture, the pa
 than the screen, and axe may find nothing serious.
 """
 
+import json
 import xml.etree.ElementTree as xml
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+PATTERN = Path(__file__).parent.parent / "crates/ifm-interop/tests/data/vllm-serve-0.33/result.json"
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.html"))
 LOOKS = {
     "light": {"viewport": {"width": 1280, "height": 900}, "color_scheme": "light"},
@@ -76,6 +78,63 @@ def fresh(runs, command, tmp_path_factory):
     path = tmp_path_factory.mktemp("pages") / "fresh.html"
     command("report", "base", "-o", path)
     return path
+
+
+def written(folder, files):
+    """Results like those of a real tool, but for what each file says."""
+    pattern = json.loads(PATTERN.read_text())
+    folder.mkdir()
+    for name, own in files.items():
+        kept = {key: value for key, value in pattern.items() if not isinstance(value, list)}
+        (folder / f"{name}.json").write_text(json.dumps({**kept, **own}))
+    return folder
+
+
+def crowd():
+    """Fifty models at three loads each."""
+    return {
+        f"{model}-{users}": {
+            "model_id": f"model-{model:02}",
+            "max_concurrency": users,
+            "output_throughput": 100.0 + 3 * model + 10 * users,
+            "median_itl_ms": 5 + 0.3 * model + 0.2 * users,
+        }
+        for model in range(50)
+        for users in (1, 8, 64)
+    }
+
+
+def odd():
+    """Names without end and from right to left, values beyond all reason."""
+    arabic = "\u0646\u0645\u0648\u0630\u062c \u0627\u0644\u0644\u063a\u0629 <b>"
+    absurd = {"output_throughput": 1e300, "median_itl_ms": 1e-300, "mean_ttft_ms": 1e12}
+    return {
+        "a": {"model_id": "x" * 400, "max_concurrency": 1},
+        "b": {"model_id": "x" * 400, "max_concurrency": 1_000_000, **absurd},
+        "c": {"model_id": arabic, "max_concurrency": 4},
+        "d": {"model_id": arabic, "max_concurrency": 8, "output_throughput": 250.0},
+    }
+
+
+def failed():
+    """Nothing but failures."""
+    numbers = [key for key, value in json.loads(PATTERN.read_text()).items() if type(value) is float]
+    lost = {"completed": 0, "failed": 100, "total_output_tokens": 0, "duration": 10.0}
+    return {"a": {**dict.fromkeys(numbers, 0.0), **lost}}
+
+
+@pytest.mark.parametrize("files", [crowd, odd, failed], ids=lambda files: files.__name__)
+def test_what_nobody_expects_is_shown_whole(watched, command, tmp_path, files):
+    folder = written(tmp_path / "results", files())
+    path = tmp_path / "page.html"
+    command("report", folder, "-o", path)
+    for look in ("light", "phone"):
+        page = watched.open(**LOOKS[look])
+        page.goto(path.as_uri())
+        page.wait_for_timeout(500)
+        assert faults(page) == []
+        assert page.evaluate(WIDE) == []
+        assert page.locator(".tile").count() >= 1
 
 
 def pages():

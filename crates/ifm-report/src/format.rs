@@ -24,11 +24,16 @@ pub fn count(value: u64) -> String {
     grouped
 }
 
-/// A positive number with three digits, four above 1000, then `k`, `M`, `G`.
+/// A positive number with three digits, four above 1000, then `k`, `M`, `G`; by powers of ten where
+/// three places show nothing of it, and where it is too large for these.
 pub fn number(value: f64) -> String {
+    const SMALLEST: f64 = 0.000_5;
+    const LARGEST: f64 = 1e15;
     let size = value.abs();
     if !value.is_finite() {
         ABSENT.to_owned()
+    } else if size >= LARGEST || size > 0.0 && size < SMALLEST {
+        format!("{value:.1e}")
     } else if size >= 999_950.0 * 1e3 {
         format!("{}G", decimals(value / 1e9))
     } else if size >= 999_950.0 {
@@ -226,6 +231,9 @@ mod tests {
         check(999_960.0, "1.00M");
         check(8_467_200.0, "8.47M");
         check(2.5e9, "2.50G");
+        check(0.000_6, "0.001");
+        check(0.000_021, "2.1e-5");
+        check(-1e300, "-1.0e300");
         check(f64::NAN, ABSENT);
     }
 

@@ -124,7 +124,7 @@ fn a_base_and_its_8_bit_twin_are_held_against_each_other_at_equal_load() {
         "still lower at its highest load",
         "34 (base) and 44 (int8-dynamic) in the highest rate step, 125 and 194",
         "Possible reason (not measured): activations are quantized anew",
-        "| synchronous           | 11.4    | 11.4   | 115.9   | 124.1   |",
+        "| synchronous             | 11.4 | 11.4      | 115.9   | 124.1   |",
         "| constant (0.3/s served) |",
         "| Strategy                | Per Sec",
     ] {

@@ -1,6 +1,6 @@
 //! Which words of quality the gaps between tokens deserve.
 
-use super::{CENTER, curves, place_words, told_by};
+use super::{CENTER, curves, measured_at, told_by};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use ifm_core::sheet::{PartKind, Quantity};
 
@@ -26,16 +26,8 @@ fn look(question: &Question) -> Vec<Insight> {
     let tone = if band.is_poor(value(&worst)) { Tone::Warn } else { Tone::Note };
     let sentence = Sentence::new("Best ITL ")
         .number(value(&best), Meant::Ms)
-        .text(format!(
-            " ({}) is {}; worst ",
-            place_words(best.0, &best.1.cell),
-            band.word(value(&best))
-        ))
+        .text(format!(" ({}) is {}; worst ", measured_at(best.0, best.1), band.word(value(&best))))
         .number(value(&worst), Meant::Ms)
-        .text(format!(
-            " ({}) is {}.",
-            place_words(worst.0, &worst.1.cell),
-            band.word(value(&worst))
-        ));
+        .text(format!(" ({}) is {}.", measured_at(worst.0, worst.1), band.word(value(&worst))));
     vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)]
 }

@@ -38,7 +38,7 @@ pub use pareto::{Configuration, Place, configurations, is_per_gpu};
 
 use super::{InsightRule, Meant, Question};
 use crate::matrix::Matrix;
-use crate::survey::{Curve, Pool, Reading};
+use crate::survey::{Curve, CurvePoint, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use std::collections::BTreeMap;
 
@@ -174,6 +174,17 @@ fn joined(names: &[&str]) -> String {
             let first = names.get(..NAMED_MAX - 1).unwrap_or_default();
             format!("{} and {} more", first.join(", "), names.len() - first.len())
         }
+    }
+}
+
+/// What a reading is called in a sentence: `Chatbot, 1 user, median`. What a document gives without
+/// saying which number of its population it is has no last word.
+fn measured_at(curve: &Curve, point: &CurvePoint) -> String {
+    let place = place_words(curve, &point.cell);
+    match point.reading.statistic {
+        Statistic::Median => format!("{place}, median"),
+        Statistic::Mean => format!("{place}, mean"),
+        _ => place,
     }
 }
 

@@ -1,7 +1,9 @@
 //! How long the first token takes, best and worst.
 
-use super::{CENTER, curves, place_words, told_by};
-use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use super::{CENTER, curves, measured_at, told_by};
+use crate::insight::{
+    Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic, is_burst,
+};
 use crate::level::Load;
 use ifm_core::sheet::{PartKind, Quantity};
 
@@ -24,8 +26,13 @@ fn look(question: &Question) -> Vec<Insight> {
             Some((cell.load().map_or(0.0, Load::value), reading))
         });
     }
-    let all =
-        || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
+    // With all requests at once a first token waits for its turn, which no load explains.
+    let all = || {
+        curves
+            .iter()
+            .flat_map(|curve| curve.points.iter().map(move |point| (curve, point)))
+            .filter(|(_, point)| !is_burst(&point.cell))
+    };
     let best = all().min_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));
     let worst = all().max_by(|a, b| a.1.reading.value.total_cmp(&b.1.reading.value));
     let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
@@ -36,8 +43,8 @@ fn look(question: &Question) -> Vec<Insight> {
     let tone = if band.is_poor(worst.1.reading.value) { Tone::Warn } else { Tone::Note };
     let sentence = Sentence::new("Best TTFT ")
         .number(best.1.reading.value, Meant::Ms)
-        .text(format!(" ({}), worst ", place_words(best.0, &best.1.cell)))
+        .text(format!(" ({}), worst ", measured_at(best.0, best.1)))
         .number(worst.1.reading.value, Meant::Ms)
-        .text(format!(" ({}).", place_words(worst.0, &worst.1.cell)));
+        .text(format!(" ({}).", measured_at(worst.0, worst.1)));
     vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)]
 }

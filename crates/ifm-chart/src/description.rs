@@ -80,6 +80,9 @@ pub struct Axis {
     pub unit: String,
     /// How values become places.
     pub scale: Scale,
+    /// What is drawn for the names of [`Scale::Category`], in their order, where those are long;
+    /// empty where they are not. Tooltips and tables have the names in full.
+    pub short_names: Vec<String>,
     /// Ends of the axis, where several charts share them; otherwise found from the values.
     pub range: Option<(f64, f64)>,
     /// A second reading of the same places, at the opposite side.
@@ -128,8 +131,10 @@ pub const GREY: u8 = u8::MAX;
 /// Figures of one thing under one condition.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Series {
-    /// Name, as in the legend or at the end of the line.
+    /// Name in full, as tooltips and tables have it.
     pub name: String,
+    /// What is drawn in the legend or at the end of the line, where the name is long.
+    pub short: Option<String>,
     /// Number of the thing compared; the palette has eight and begins again after them. [`GREY`]
     /// for what is not compared.
     pub color: u8,
@@ -330,8 +335,10 @@ pub struct Heatmap {
 pub struct Heading {
     /// What neighbours have in common, written once over them.
     pub group: Option<String>,
-    /// Name.
+    /// Name in full, as tooltips and tables have it.
     pub name: String,
+    /// What is drawn, where the name is long.
+    pub short: Option<String>,
 }
 
 /// How the numbers of a heatmap become colours: two directions from a middle.

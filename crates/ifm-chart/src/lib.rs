@@ -25,6 +25,7 @@ pub use description::{
     HeatScale, Heatmap, Mark, Mask, Note, Plot, Point, Scale, Second, Series, Tone, Weight,
 };
 pub use font::{font_bold_ttf, font_bold_woff2, font_ttf, font_woff2};
+pub use number::rounded;
 pub use page::{css, figure, script};
 pub use png::png;
 pub use svg::{WIDTH_PX, svg, svg_sized};

@@ -39,7 +39,55 @@ fn digits(value: f64) -> String {
     let size = value.abs().max(f64::MIN_POSITIVE);
     // The decimals that leave three digits: 0.0123 has four, 12.3 has one.
     let decimals = (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize;
-    trim(&format!("{value:.decimals$}"))
+    trim(&rounded(value, decimals))
+}
+
+/// A number with so many decimals, halves away from zero, as everybody rounds what they read:
+/// 172.5 becomes 173 and 2.675 becomes 2.68, though the one is even and the other lies a little
+/// lower as a binary number. A number is read by its first 15 digits; the rest of an `f64` is what
+/// arithmetic left behind. What is not finite is written as Rust writes it.
+pub fn rounded(value: f64, decimals: usize) -> String {
+    const DIGITS: usize = 15;
+    if !value.is_finite() {
+        return format!("{value}");
+    }
+    let text = format!("{:.*e}", DIGITS - 1, value.abs());
+    let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let mut digits: Vec<u8> = mantissa.bytes().filter(u8::is_ascii_digit).collect();
+    // Digits before the point; negative where zeros stand behind it first.
+    let mut whole = exponent.parse::<isize>().unwrap_or(0) + 1;
+    if whole < 1 {
+        digits.splice(0..0, std::iter::repeat_n(b'0', whole.unsigned_abs() + 1));
+        whole = 1;
+    }
+    let kept = whole.unsigned_abs() + decimals;
+    let is_up = digits.get(kept).is_some_and(|digit| *digit >= b'5');
+    digits.resize(kept, b'0');
+    if is_up && carry(&mut digits) {
+        whole += 1;
+    }
+    let is_zero = digits.iter().all(|digit| *digit == b'0');
+    let mut out = String::from(if value < 0.0 && !is_zero { "-" } else { "" });
+    let (before, behind) = digits.split_at(whole.unsigned_abs());
+    out.extend(before.iter().map(|digit| char::from(*digit)));
+    if !behind.is_empty() {
+        out.push('.');
+        out.extend(behind.iter().map(|digit| char::from(*digit)));
+    }
+    out
+}
+
+/// Adds one to the last of some digits; whether there is one digit more now.
+fn carry(digits: &mut Vec<u8>) -> bool {
+    for digit in digits.iter_mut().rev() {
+        if *digit < b'9' {
+            *digit += 1;
+            return false;
+        }
+        *digit = b'0';
+    }
+    digits.insert(0, b'1');
+    true
 }
 
 /// Numbers of one axis: the same letter and the same decimals for all.
@@ -57,7 +105,7 @@ pub(crate) fn even(values: &[f64], step: f64) -> Vec<String> {
         if *value == 0.0 {
             return "0".to_owned();
         }
-        minus(&format!("{:.decimals$}{letter}", value / unit))
+        minus(&(rounded(value / unit, decimals) + letter))
     };
     values.iter().map(write).collect()
 }
@@ -95,7 +143,8 @@ mod tests {
             (1.0, "1"),
             (0.5, "0.5"),
             (172.47, "172"),
-            (14.25, "14.2"),
+            (172.5, "173"),
+            (14.25, "14.3"),
             (1024.0, "1024"),
             (12_400.0, "12.4k"),
             (2.5e6, "2.5M"),
@@ -107,6 +156,34 @@ mod tests {
         ];
         for (value, text) in cases {
             assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn halves_go_away_from_zero_as_they_are_read() {
+        let cases = [
+            (172.5, 0, "173"),
+            (-172.5, 0, "-173"),
+            (173.5, 0, "174"),
+            (2.675, 2, "2.68"),
+            (1.005, 2, "1.01"),
+            (0.145 * 100.0, 0, "15"),
+            (0.145, 2, "0.15"),
+            (0.5, 0, "1"),
+            (0.49, 0, "0"),
+            (-0.004, 2, "0.00"),
+            (0.004, 1, "0.0"),
+            (0.0, 2, "0.00"),
+            (9.995, 2, "10.00"),
+            (999.5, 0, "1000"),
+            (0.000_123_45, 7, "0.0001235"),
+            (12.0, 3, "12.000"),
+            (1e21, 1, "1000000000000000000000.0"),
+            (5e-324, 3, "0.000"),
+            (f64::NAN, 1, "NaN"),
+        ];
+        for (value, decimals, text) in cases {
+            assert_eq!(rounded(value, decimals), text, "{value}");
         }
     }
 

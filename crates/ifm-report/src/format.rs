@@ -4,12 +4,15 @@
 //! all digits and have their unit in the name of the field.
 
 use ifm_analysis::insight::{Meant, Piece, Sentence};
+use ifm_chart::rounded;
 
 const NS_PER_MS: f64 = 1e6;
 const FLOP_PER_TFLOP: f64 = 1e12;
 const MS_PER_S: f64 = 1e3;
 /// What stands where a number is not known.
 pub const ABSENT: &str = "–";
+/// Between groups of three digits: narrow, and no line ends there. A terminal gets a space.
+pub(crate) const THOUSANDS: char = '\u{202F}';
 
 /// A whole number in groups of three digits.
 pub fn count(value: u64) -> String {
@@ -17,7 +20,7 @@ pub fn count(value: u64) -> String {
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(' ');
+            grouped.push(THOUSANDS);
         }
         grouped.push(digit);
     }
@@ -41,10 +44,15 @@ pub fn number(value: f64) -> String {
     } else if size >= 99_999.5 {
         format!("{}k", decimals(value / 1e3))
     } else if value >= 999.5 {
-        count(value.round() as u64)
+        count(whole(value))
     } else {
         decimals(value)
     }
+}
+
+/// The nearest whole number, halves upwards.
+pub(crate) fn whole(value: f64) -> u64 {
+    value.max(0.0).round() as u64
 }
 
 /// Up to three digits.
@@ -56,12 +64,15 @@ fn decimals(value: f64) -> String {
         _ if size >= 0.0995 => 2,
         _ => 3,
     };
-    format!("{value:.places$}")
+    rounded(value, places)
 }
 
 /// A time in milliseconds below one second, in seconds above.
 pub fn span(ns: f64) -> String {
-    let ms = ns / NS_PER_MS;
+    span_ms(ns / NS_PER_MS)
+}
+
+fn span_ms(ms: f64) -> String {
     if ms.abs() >= 999.5 {
         format!("{} s", number(ms / MS_PER_S))
     } else {
@@ -77,9 +88,9 @@ pub(crate) fn percent(share: f64) -> String {
     } else if share < 1.0 && value > 99.9 {
         ">99.9%".to_owned()
     } else if value == value.round() || value.abs() >= 9.95 && value < 99.0 {
-        format!("{value:.0}%")
+        format!("{}%", rounded(value, 0))
     } else {
-        format!("{value:.1}%")
+        format!("{}%", rounded(value, 1))
     }
 }
 
@@ -87,7 +98,7 @@ pub(crate) fn percent(share: f64) -> String {
 pub(crate) fn change(share: f64) -> String {
     let percent = share * 100.0;
     let places = if percent.abs() >= 9.95 { 0 } else { 1 };
-    let digits = format!("{:.places$}", percent.abs());
+    let digits = rounded(percent.abs(), places);
     let sign = match () {
         () if digits.chars().all(|c| c == '0' || c == '.') => "",
         () if percent < 0.0 => "−",
@@ -99,16 +110,16 @@ pub(crate) fn change(share: f64) -> String {
 /// A number in a sentence or chart, with its unit.
 pub(crate) fn meant(value: f64, meant: Meant) -> String {
     match meant {
-        Meant::Ms => span(value * NS_PER_MS),
+        Meant::Ms => span_ms(value),
         Meant::TokPerS => format!("{} tok/s", number(value)),
         Meant::ReqPerS => format!("{} req/s", number(value)),
         Meant::Times => format!("{}×", number(value)),
         Meant::Share => percent(value),
         Meant::Change => change(value),
-        Meant::Count => count(value.max(0.0).round() as u64),
+        Meant::Count => count(whole(value)),
         Meant::TokPerH => format!("{} tokens/hour", number(value)),
-        Meant::Usd if value < 0.1 => format!("${value:.4}"),
-        Meant::Usd => format!("${value:.2}"),
+        Meant::Usd if value < 0.1 => format!("${}", rounded(value, 4)),
+        Meant::Usd => format!("${}", rounded(value, 2)),
         Meant::W => format!("{} W", number(value)),
         Meant::J => format!("{} J", number(value)),
         Meant::FlopPerS => format!("{} TFLOPS", number(value / FLOP_PER_TFLOP)),
@@ -182,6 +193,11 @@ fn is_direction_mark(c: char) -> bool {
     matches!(c, '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
 }
 
+/// With plain spaces inside numbers, so that what a terminal shows can be searched for.
+pub(crate) fn spaced(text: &str) -> String {
+    text.replace(THOUSANDS, " ")
+}
+
 /// The signs of this program in ASCII; other characters outside ASCII become `?`.
 pub(crate) fn ascii(text: &str) -> String {
     let mut ascii = String::with_capacity(text.len());
@@ -202,6 +218,7 @@ pub(crate) fn ascii(text: &str) -> String {
             '−' => ascii.push('-'),
             '×' => ascii.push('x'),
             '≈' => ascii.push('~'),
+            THOUSANDS | '\u{A0}' => ascii.push(' '),
             c if c.is_ascii() => ascii.push(c),
             _ => ascii.push('?'),
         }
@@ -224,9 +241,13 @@ mod tests {
         check(42.04, "42.0");
         check(99.96, "100");
         check(158.4, "158");
-        check(999.6, "1 000");
-        check(2352.4, "2 352");
-        check(99_999.0, "99 999");
+        check(172.5, "173");
+        check(12.25, "12.3");
+        check(1.005, "1.01");
+        check(999.6, "1\u{202F}000");
+        check(2352.4, "2\u{202F}352");
+        check(2352.5, "2\u{202F}353");
+        check(99_999.0, "99\u{202F}999");
         check(123_456.0, "123k");
         check(999_960.0, "1.00M");
         check(8_467_200.0, "8.47M");
@@ -259,13 +280,29 @@ mod tests {
         check(0.869, "87%");
         check(0.042, "4.2%");
         check(0.0001, "<0.1%");
+        check(0.125, "13%");
+        check(0.145, "15%");
+        check(0.0425, "4.3%");
+    }
+
+    #[test]
+    fn halves_go_away_from_zero_in_every_unit() {
+        let check = |value: f64, how: Meant, expect: &str| assert_eq!(meant(value, how), expect);
+        check(172.5, Meant::TokPerS, "173 tok/s");
+        check(2.675, Meant::Ms, "2.68 ms");
+        check(1005.0, Meant::Ms, "1.01 s");
+        check(-0.145, Meant::Change, "−15 %");
+        check(0.0235, Meant::Change, "+2.4 %");
+        check(0.125, Meant::Usd, "$0.13");
+        check(0.012_25, Meant::Usd, "$0.0123");
+        check(2.5, Meant::Count, "3");
     }
 
     #[test]
     fn counts_limits_and_bytes() {
         assert_eq!(
             (count(0), count(999), count(1_234_567)),
-            ("0".into(), "999".into(), "1 234 567".into())
+            ("0".into(), "999".into(), "1\u{202F}234\u{202F}567".into())
         );
         assert_eq!(
             (limit(500.0), limit(1500.0), limit(0.9)),
@@ -281,5 +318,6 @@ mod tests {
         assert_eq!(command_line(&words), r"a --slo 'ttft:p99<500ms' 'it'\''s' ''");
         assert_eq!(plain(&"x".repeat(400)).chars().count(), 301);
         assert_eq!(ascii("● 5 ✓ ≤ 3 → é"), "* 5 ok <= 3 -> ?");
+        assert_eq!((ascii(&count(1_234)), spaced(&count(1_234))), ("1 234".into(), "1 234".into()));
     }
 }

@@ -341,7 +341,7 @@ pub(crate) fn energy(energy: &LevelEnergy) -> String {
 
 /// The server's own account of a level in one line; absent where it told nothing of interest.
 pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
-    let whole = |value: f64| count(value.round() as u64);
+    let whole = |value: f64| count(crate::format::whole(value));
     let mut parts = Vec::new();
     parts.extend(server.requests.map(|requests| format!("{} requests", whole(requests))));
     parts.extend(server.prompt_tokens.map(|tokens| format!("{} prompt tokens", whole(tokens))));

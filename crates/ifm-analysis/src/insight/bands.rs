@@ -19,8 +19,10 @@ pub struct Bands {
     pub itl_ms: Band,
     /// Time to first token, ms.
     pub ttft_ms: Band,
-    /// Speed of N users over N times that of one, 0 to 1.
+    /// Speed for one of N users over that for a single one, 0 to 1.
     pub efficiency: Band,
+    /// Growth of the output over growth of the load, from one load to the next.
+    pub output_growth: Band,
     /// Speed of the fastest scenario over that of the slowest.
     pub speed_spread: Band,
     /// Change that a condition makes, as a share.
@@ -29,12 +31,13 @@ pub struct Bands {
     pub cv: Band,
 }
 
-/// Three words for a value and the two bounds between them.
+/// Three or four words for a value and the bounds between them.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Band {
     good: Bound,
     middle: Bound,
+    low: Option<Bound>,
     poor: String,
     /// Where the bounds come from.
     pub source: String,
@@ -59,13 +62,14 @@ impl Bound {
 }
 
 impl Band {
+    /// The bounds from the good to the poor side.
+    fn steps(&self) -> impl Iterator<Item = &Bound> {
+        [Some(&self.good), Some(&self.middle), self.low.as_ref()].into_iter().flatten()
+    }
+
     /// The word for a value.
     pub fn word(&self, value: f64) -> &str {
-        match self {
-            _ if self.good.holds(value) => &self.good.word,
-            _ if self.middle.holds(value) => &self.middle.word,
-            _ => &self.poor,
-        }
+        self.steps().find(|step| step.holds(value)).map_or(&self.poor, |step| &step.word)
     }
 
     /// Whether the value has the best word.
@@ -73,20 +77,47 @@ impl Band {
         self.good.holds(value)
     }
 
-    /// Whether the value has the worst word.
+    /// Whether the value is beyond the middle.
     pub fn is_poor(&self, value: f64) -> bool {
         !self.good.holds(value) && !self.middle.holds(value)
     }
 
-    /// The two bounds, from the good to the poor side.
+    /// The bounds of the good and of the middle word.
     pub fn bounds(&self) -> [Option<f64>; 2] {
         [self.good.at(), self.middle.at()]
     }
 
-    /// The three words, from the good to the poor side.
+    /// The good, the middle and the worst word.
     pub fn words(&self) -> [&str; 3] {
         [&self.good.word, &self.middle.word, &self.poor]
     }
+
+    /// Every word with the bound where it begins and the one where it ends, from the good to the
+    /// poor side.
+    pub fn stretches(&self) -> Vec<Stretch<'_>> {
+        let mut from = None;
+        let mut stretches = Vec::new();
+        for step in self.steps() {
+            let is_poor = stretches.len() > 1;
+            stretches.push(Stretch { word: &step.word, from, to: step.at(), is_poor });
+            from = step.at();
+        }
+        stretches.push(Stretch { word: &self.poor, from, to: None, is_poor: true });
+        stretches
+    }
+}
+
+/// The values that have one word.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stretch<'b> {
+    /// The word.
+    pub word: &'b str,
+    /// The bound on the good side; the best word has none.
+    pub from: Option<f64>,
+    /// The bound on the poor side; the worst word has none.
+    pub to: Option<f64>,
+    /// Whether it lies beyond the middle.
+    pub is_poor: bool,
 }
 
 impl Bands {
@@ -110,9 +141,28 @@ mod tests {
         }
         let efficiency = &Bands::get().efficiency;
         assert_eq!(
-            [0.71, 0.41, 0.08].map(|share| efficiency.word(share)),
-            ["near linear", "sub-linear", "saturating"]
+            [0.71, 0.41, 0.40, 0.151, 0.15, 0.08].map(|share| efficiency.word(share)),
+            ["near linear", "sub-linear", "saturating", "saturating", "saturated", "saturated"]
         );
-        assert!(efficiency.is_poor(0.4) && !efficiency.is_poor(0.41));
+        assert!(efficiency.is_poor(0.4) && efficiency.is_poor(0.1) && !efficiency.is_poor(0.41));
+        let growth = &Bands::get().output_growth;
+        assert_eq!(
+            [0.21, 0.16, 0.04, 0.0, -0.07].map(|share| growth.word(share)),
+            ["grows", "grows little", "hardly grows", "stops growing", "stops growing"]
+        );
+    }
+
+    #[test]
+    fn stretches_join_at_the_bounds() {
+        let all = Bands::get().efficiency.stretches();
+        let ends: Vec<_> = all.iter().map(|one| (one.from, one.to, one.is_poor)).collect();
+        let expect = [
+            (None, Some(0.7), false),
+            (Some(0.7), Some(0.4), false),
+            (Some(0.4), Some(0.15), true),
+            (Some(0.15), None, true),
+        ];
+        assert_eq!(ends, expect);
+        assert_eq!(Bands::get().itl_ms.stretches().len(), 3);
     }
 }

@@ -14,7 +14,7 @@ mod scheme;
 mod sentence;
 mod versus;
 
-pub use bands::{Band, Bands};
+pub use bands::{Band, Bands, Stretch};
 pub use delta::{Delta, Shown};
 pub use grid::{GRID_STATISTICS, Grid, GridCell, GridRow, GridWorkload, median_change};
 pub use rule::{

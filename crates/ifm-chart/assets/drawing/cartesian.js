@@ -32,10 +32,18 @@ function cartesianHeight(d, width) {
   if (!d.isHorizontal) return Math.round(clamp(width * 0.54, 280, 420));
   const rows = d.x.ticks.length;
   const lane = Math.max(1, d.lanes);
-  const row = clamp(lane * 15 + 12, 24, 90);
+  const room = rowNameWidth(d, width);
+  const isHigh = d.x.ticks.some((tick) => widthOf(tick.text, SIZE.text) > room);
+  const row = clamp(lane * 15 + 12, isHigh ? 2 * LINE + 6 : 24, 90);
   const canvas = new Canvas({ colors: ['#000'] });
   const top = drawHead(canvas, d, naming(d).legend, width, d.pad);
   return Math.ceil(top + rows * row + 60 + d.pad);
+}
+
+/** Room for the names of rows; those that need more are written in two lines. */
+function rowNameWidth(d, width) {
+  const widest = d.x.ticks.reduce((most, tick) => Math.max(most, widthOf(tick.text, SIZE.text)), 0);
+  return Math.min(widest, (width - 2 * d.pad) * 0.42);
 }
 
 /** Where the plot lies and what stands around it. */
@@ -46,7 +54,7 @@ function frameOf(canvas, d, width, height) {
   let top = drawHead(canvas, d, names.legend, width, pad);
   const frame = { names, pad, width, height };
   if (d.isHorizontal) {
-    frame.left = pad + Math.min(widest(d.x.ticks), (width - 2 * pad) * 0.42) + 10;
+    frame.left = pad + rowNameWidth(d, width) + 10;
     frame.right = pad + Math.max(widest(d.y.ticks.slice(-1)) / 2, rowTextWidth(d));
     frame.bottom = pad + 22 + (d.y.name === '' ? 0 : 20);
     top += 4;
@@ -55,7 +63,7 @@ function frameOf(canvas, d, width, height) {
     if (d.y.name !== '' || d.y.second) top += 27;
     else top += 8;
     frame.left = pad + widest(d.y.ticks) + 10;
-    const room = names.ends.reduce((most, series) => Math.max(most, widthOf(series.name, SIZE.text, 600)), 0);
+    const room = names.ends.reduce((most, series) => Math.max(most, widthOf(series.short, SIZE.text, 600)), 0);
     // So many may be too many, and then their number has to fit as well.
     const count = names.ends.length > 12 ? widthOf('and 888 more', SIZE.text) : 0;
     frame.labelWidth = Math.max(count, Math.min(room, Math.max(60, width * 0.27)));
@@ -111,7 +119,8 @@ function drawAxes(canvas, d, frame) {
       canvas.text(x, bottom + 13, tick.text, { align: 'center', fill: theme.muted });
     }
     for (const tick of d.x.ticks) {
-      canvas.text(left - 9, at(tick.at, 0)[1], cut(tick.text, SIZE.text, left - frame.pad - 10), { align: 'right' });
+      const lines = wrap(tick.text, SIZE.text, left - frame.pad - 9.5, 2);
+      drawLines(canvas, left - 9, at(tick.at, 0)[1], lines, { align: 'right' });
     }
     const base = at(0, d.base)[0];
     canvas.line(Z.guide, base, top, base, bottom, axis);
@@ -258,9 +267,13 @@ function drawPointLabels(canvas, d, frame, series) {
   }
 }
 
-/** Names at line ends, pushed apart, each with a thin line to its end. */
+/** Lines of words around the middle of their height. */
+function drawLines(canvas, x, y, lines, options) {
+  lines.forEach((line, i) => canvas.text(x, y + (i - (lines.length - 1) / 2) * LINE, line, options));
+}
+
+/** Names at line ends, pushed apart, each with a thin line to its end; long ones in two lines. */
 function drawEnds(canvas, frame) {
-  const apart = 15;
   const labelX = frame.left + frame.plotWidth + 14;
   const weightOf = (series) => (series.weight === 'Faint' ? 400 : 600);
   const ends = [];
@@ -268,25 +281,31 @@ function drawEnds(canvas, frame) {
     const last = lastOf(series);
     const [x, y] = frame.at(last.x, last.y);
     const style = { fill: colorOf(canvas.theme, series), weight: weightOf(series), halo: true, inside: frame.inside };
-    const name = cut(series.name, SIZE.text, frame.labelWidth, style.weight);
+    const lines = wrap(series.short, SIZE.text, frame.labelWidth, 2, style.weight);
     // A line that ends early is named there if there is room.
     const places = [{ x: x + 9, y, align: 'left' }, { x, y: y - 14, align: 'center' }, { x, y: y + 15, align: 'center' }];
-    const isPlaced = labelX - x > 60 && canvas.placed(places, name, style);
-    if (!isPlaced) ends.push({ series, x, y, place: y });
+    const isPlaced = lines.length === 1 && labelX - x > 60 && canvas.placed(places, lines[0], style);
+    if (!isPlaced) ends.push({ series, x, y, place: y, lines, tall: lines.length * LINE + 1 });
   }
   ends.sort((a, b) => a.y - b.y);
   const [top, bottom] = [frame.top + 2, frame.top + frame.plotHeight - 2];
-  const room = Math.max(1, Math.floor((bottom - top) / apart) + 1);
-  const isFull = ends.length > room;
+  const need = () => ends.reduce((sum, end) => sum + end.tall, 0) - LINE;
+  if (need() > bottom - top) {
+    for (const end of ends) {
+      end.lines = [cut(end.series.short, SIZE.text, frame.labelWidth, weightOf(end.series))];
+      end.tall = LINE + 1;
+    }
+  }
+  const room = Math.max(1, Math.floor((bottom - top) / (LINE + 1)) + 1);
+  const isFull = need() > bottom - top;
   const shown = isFull ? ends.slice(0, room - 1) : ends;
-  pushApart(shown, apart, top, isFull ? bottom - apart : bottom);
-  for (const { series, x, y, place } of shown) {
+  pushApart(shown, top, isFull ? bottom - LINE - 1 : bottom);
+  for (const { series, x, y, place, lines } of shown) {
     const color = colorOf(canvas.theme, series);
     if (Math.abs(place - y) > 3 || labelX - x > 26) {
       canvas.path(Z.guide, [[x + 6, y], [labelX - 9, y], [labelX - 3, place]], { stroke: color, lineWidth: 1, opacity: 0.45 });
     }
-    const weight = weightOf(series);
-    canvas.text(labelX, place, cut(series.name, SIZE.text, frame.labelWidth, weight), { fill: color, weight });
+    drawLines(canvas, labelX, place, lines, { fill: color, weight: weightOf(series) });
   }
   if (isFull) {
     const text = cut(`and ${ends.length - shown.length} more`, SIZE.text, frame.labelWidth);
@@ -294,17 +313,17 @@ function drawEnds(canvas, frame) {
   }
 }
 
-/** Moves places, sorted, so that neighbours are apart and all lie between two ends. */
-function pushApart(items, apart, low, high) {
-  let least = low;
-  for (const item of items) {
+/** Moves places, sorted, so that neighbours do not touch and all lie between two ends. */
+function pushApart(items, low, high) {
+  const half = (item) => (item.tall - LINE - 1) / 2;
+  const apart = (a, b) => (a.tall + b.tall) / 2;
+  items.forEach((item, i) => {
+    const least = i === 0 ? low + half(item) : items[i - 1].place + apart(items[i - 1], item);
     item.place = Math.max(item.place, least);
-    least = item.place + apart;
-  }
-  let most = high;
+  });
   for (let i = items.length - 1; i >= 0; i--) {
+    const most = i === items.length - 1 ? high - half(items[i]) : items[i + 1].place - apart(items[i], items[i + 1]);
     items[i].place = Math.min(items[i].place, most);
-    most = items[i].place - apart;
   }
 }
 
@@ -419,8 +438,8 @@ function tooltipOf(d, theme, drawn) {
     if (points.length === 0) return '';
     const head = points[0][1].head;
     const rows = points.filter(([, point]) => point.head === head).slice(0, 14)
-      .map(([series, point, marker]) => `${marker}${cut(series.name, SIZE.text, 200)}  ${point.told}`);
-    return [head, ...rows].filter((line) => line !== '').join('\n');
+      .map(([series, point, marker]) => `${marker}${inFull(series.name)}  ${point.told}`);
+    return [inFull(head), ...rows].filter((line) => line !== '').join('\n');
   };
   if (!d.isShared) return { trigger: 'item', formatter };
   const pointer = { type: 'line', snap: true, lineStyle: { color: theme.axis, width: 1, type: 'solid' }, label: { show: false } };

@@ -4,6 +4,8 @@
 // Without quotation marks: they would end an attribute of the SVG.
 const FONT = 'Inter, system-ui, Helvetica, Arial, sans-serif';
 const SIZE = { title: 15, text: 12, small: 11 };
+// From one line of words to the next.
+const LINE = 14;
 // Layers from back to front.
 const Z = { zone: 0, grid: 1, band: 2, guide: 3, series: 4, error: 5, label: 8 };
 const DASHES = { Solid: null, Dashed: [7, 4], Dotted: [1.5, 4], DashDot: [8, 3, 1.5, 3] };
@@ -32,25 +34,51 @@ function cut(text, size, width, weight) {
   return low === 0 ? '…' : letters.slice(0, low).join('').trimEnd() + '…';
 }
 
-/** The words in at most so many lines of a width; the last one is cut. */
-function wrap(text, size, width, most, weight) {
+/** The words of a text; one that is wider than a line is taken apart behind its hyphens and strokes. */
+function wordsOf(text, size, width, weight) {
+  const parts = [];
+  for (const word of text.split(/[ \t\n]+/).filter((each) => each !== '')) {
+    const pieces = widthOf(word, size, weight) <= width ? [word] : word.match(/[^-_/.:→⇒]*[-_/.:→⇒]+|[^-_/.:→⇒]+/g);
+    pieces.forEach((piece, i) => parts.push({ piece, gap: i === 0 ? ' ' : '' }));
+  }
+  return parts;
+}
+
+/** The words in lines of a width, not cut; a word that is wider stands alone. */
+function linesOf(text, size, width, weight) {
   const lines = [];
   let line = '';
-  const words = text.split(/\s+/).filter((word) => word !== '');
-  for (let i = 0; i < words.length; i++) {
-    const longer = line === '' ? words[i] : line + ' ' + words[i];
-    if (line === '' || widthOf(longer, size, weight) <= width) {
-      line = longer;
-    } else if (lines.length + 1 === most) {
-      line = longer + (i + 1 < words.length ? ' ' + words.slice(i + 1).join(' ') : '');
-      break;
-    } else {
+  for (const { piece, gap } of wordsOf(text, size, width, weight)) {
+    const longer = line === '' ? piece : line + gap + piece;
+    if (line !== '' && widthOf(longer, size, weight) > width) {
       lines.push(line);
-      line = words[i];
-    }
+      line = piece;
+    } else line = longer;
   }
   if (line !== '') lines.push(line);
+  return lines;
+}
+
+/** The words in at most so many lines of a width; the last one is cut. */
+function wrap(text, size, width, most, weight) {
+  const lines = linesOf(text, size, width, weight);
+  if (lines.length > most) {
+    const shown = lines.slice(0, most - 1);
+    const last = lines.slice(most - 1).join(' ');
+    return [...shown, last].map((each) => cut(each, size, width, weight));
+  }
   return lines.map((each) => cut(each, size, width, weight));
+}
+
+/** Whether words fit whole into so many lines of a width. */
+function isWhole(text, size, width, most, weight) {
+  const lines = linesOf(text, size, width, weight);
+  return lines.length <= most && lines.every((line) => widthOf(line, size, weight) <= width);
+}
+
+/** A name in as many lines as it needs; only one without end is cut. */
+function inFull(name) {
+  return wrap(name, SIZE.text, 280, 6).join('\n');
 }
 
 function colorOf(theme, series) {
@@ -184,7 +212,7 @@ function drawLegend(canvas, items, width, pad, top) {
   let x = pad;
   let line = 0;
   for (let i = 0; i < items.length; i++) {
-    const name = cut(items[i].name, SIZE.text, width - 2 * pad - sample - 8);
+    const name = cut(items[i].short, SIZE.text, width - 2 * pad - sample - 8);
     const need = sample + 7 + widthOf(name, SIZE.text);
     if (x > pad && x + need > width - pad) {
       x = pad;

@@ -1,6 +1,8 @@
 // The drawings of numbers in cells and of block masks.
 'use strict';
 const CELL = { height: 28, most: 120 };
+// Height of upright names of columns, pixels.
+const UPRIGHT_MOST = 130;
 
 function groupRuns(headings) {
   const runs = [];
@@ -20,12 +22,17 @@ function heatmapLayout(d, width) {
   const longest = (list) => list.reduce((most, text) => Math.max(most, widthOf(text, SIZE.text)), 0);
   const rowGroup = hasRowGroups
     ? Math.min(longest(d.rows.map((row) => row.group)) + 14, (width - 2 * pad) * 0.26) : 0;
-  const rowName = Math.min(longest(d.rows.map((row) => row.name)) + 12, (width - 2 * pad) * 0.34);
+  const rowName = Math.min(longest(d.rows.map((row) => row.short)) + 12, (width - 2 * pad) * 0.34);
   const left = pad + rowGroup + rowName;
   const cell = clamp((width - pad - left) / Math.max(1, d.columns.length), 8, CELL.most);
-  const lines = d.columns.reduce((most, column) =>
-    Math.max(most, wrap(column.name, SIZE.text, Math.max(cell - 6, 20), 2).length), 1);
-  return { pad, rowGroup, rowName, left, cell, hasColumnGroups, head: (hasColumnGroups ? 22 : 0) + lines * 15 + 8 };
+  const room = Math.max(cell - 4, 20);
+  // Names that do not fit beside each other stand upright.
+  const isUpright = d.columns.some((column) => !isWhole(column.short, SIZE.text, room, 2));
+  const names = isUpright ? Math.min(longest(d.columns.map((column) => column.short)), UPRIGHT_MOST) + 4
+    : d.columns.reduce((most, column) => Math.max(most, linesOf(column.short, SIZE.text, room).length), 1) * 15;
+  const groups = groupRuns(d.columns).map((run) => ({ ...run, lines: wrap(run.group, SIZE.text, (run.to - run.from + 1) * cell - 4, 2, 600) }));
+  const groupHeight = hasColumnGroups ? groups.reduce((most, run) => Math.max(most, run.lines.length), 1) * 15 + 7 : 0;
+  return { pad, rowGroup, rowName, left, cell, room, isUpright, groups, groupHeight, head: groupHeight + names + 8 };
 }
 
 function heatmapHeight(d, width) {
@@ -61,7 +68,7 @@ function heatmapOption(d, theme, width, height) {
   const formatter = (params) => {
     const cell = d.cells[params.dataIndex];
     const name = (heading) => (heading.group === '' ? heading.name : `${heading.group} · ${heading.name}`);
-    return `${name(d.rows[cell.row])}\n${name(d.columns[cell.column])}\n${cell.told}`;
+    return `${inFull(name(d.rows[cell.row]))}\n${inFull(name(d.columns[cell.column]))}\n${cell.told}`;
   };
   return optionOf(canvas, d, series, { tooltip: { trigger: 'item', formatter } });
 }
@@ -69,20 +76,30 @@ function heatmapOption(d, theme, width, height) {
 function drawHeadings(canvas, d, at, top, width) {
   const theme = canvas.theme;
   d.columns.forEach((column, i) => {
-    const lines = wrap(column.name, SIZE.text, Math.max(at.cell - 6, 20), 2);
-    lines.forEach((line, k) => canvas.text(at.left + (i + 0.5) * at.cell, top - 12 - (lines.length - 1 - k) * 15,
-      line, { align: 'center', fill: theme.muted }));
+    const x = at.left + (i + 0.5) * at.cell;
+    if (at.isUpright) {
+      canvas.text(x, top - 6, cut(column.short, SIZE.text, UPRIGHT_MOST), { fill: theme.muted, rotation: Math.PI / 2 });
+      return;
+    }
+    const lines = linesOf(column.short, SIZE.text, at.room);
+    lines.forEach((line, k) => canvas.text(x, top - 12 - (lines.length - 1 - k) * 15, line, { align: 'center', fill: theme.muted }));
   });
-  if (at.hasColumnGroups) {
+  if (at.groupHeight > 0) {
     const y = top - at.head + 10;
-    for (const run of groupRuns(d.columns)) {
+    const under = y + at.groupHeight - 11;
+    for (const run of at.groups) {
       const [from, to] = [at.left + run.from * at.cell, at.left + (run.to + 1) * at.cell];
-      canvas.text((from + to) / 2, y, cut(run.group, SIZE.text, to - from - 6, 600), { align: 'center', weight: 600 });
-      canvas.line(Z.grid, from + 3, y + 11, to - 3, y + 11, { stroke: theme.axis, lineWidth: 1 });
+      run.lines.forEach((line, k) => canvas.text((from + to) / 2, y + k * 15, line, { align: 'center', weight: 600 }));
+      canvas.line(Z.grid, from + 3, under, to - 3, under, { stroke: theme.axis, lineWidth: 1 });
     }
   }
-  d.rows.forEach((row, i) => canvas.text(at.left - 9, top + (i + 0.5) * CELL.height,
-    cut(row.name, SIZE.text, at.rowName - 10), { align: 'right', fill: theme.muted }));
+  d.rows.forEach((row, i) => {
+    const isShort = widthOf(row.short, SIZE.text) <= at.rowName - 10;
+    const size = isShort ? SIZE.text : SIZE.small;
+    const lines = wrap(row.short, size, at.rowName - 10, 2);
+    lines.forEach((line, k) => canvas.text(at.left - 9, top + (i + 0.5) * CELL.height + (k - (lines.length - 1) / 2) * 13, line,
+      { align: 'right', fill: theme.muted, size }));
+  });
   if (at.rowGroup > 0) {
     for (const run of groupRuns(d.rows)) {
       const from = top + run.from * CELL.height;

@@ -123,8 +123,17 @@ fn is_shared(plot: &Cartesian) -> bool {
     has_places && !(has_dots || plot.is_joined || is_crowded)
 }
 
-fn draw_tick(tick: &Tick) -> Value {
-    json!({ "at": tick.at, "text": clean(&tick.text) })
+/// The ticks with the words that are drawn: the short names of categories, where there are some.
+fn drawn_ticks(axis: &Axis, placed: &Placed) -> Vec<Value> {
+    let short = |(index, tick): (usize, &Tick)| {
+        let text = axis.short_names.get(index).filter(|_| is_category(axis));
+        json!({ "at": tick.at, "text": clean(text.unwrap_or(&tick.text)) })
+    };
+    placed.ticks.iter().enumerate().map(short).collect()
+}
+
+fn is_category(axis: &Axis) -> bool {
+    matches!(axis.scale, Scale::Category(_))
 }
 
 fn draw_axis(axis: &Axis, placed: &Placed) -> Value {
@@ -144,8 +153,8 @@ fn draw_axis(axis: &Axis, placed: &Placed) -> Value {
     });
     json!({
         "name": clean(&placed.title),
-        "ticks": placed.ticks.iter().map(draw_tick).collect::<Vec<_>>(),
-        "isCategory": matches!(axis.scale, Scale::Category(_)),
+        "ticks": drawn_ticks(axis, placed),
+        "isCategory": is_category(axis),
         "second": second,
     })
 }
@@ -168,6 +177,7 @@ fn draw_series(plot: &Cartesian, placing: &Placing, series: &Series, lane: Optio
     };
     json!({
         "name": clean(&series.name),
+        "short": clean(series.short.as_ref().unwrap_or(&series.name)),
         "color": series.color,
         "dash": series.dash,
         "mark": series.mark,

@@ -12,7 +12,8 @@ const MOST_BLOCKS: usize = 512;
 pub(super) fn heatmap(plot: &Heatmap) -> Value {
     let heading = |heading: &Heading| {
         let group = heading.group.as_deref().map(clean).unwrap_or_default();
-        json!({ "group": group, "name": clean(&heading.name) })
+        let short = clean(heading.short.as_ref().unwrap_or(&heading.name));
+        json!({ "group": group, "name": clean(&heading.name), "short": short })
     };
     let cells: Vec<Value> = all_cells(plot).iter().map(|cell| draw_cell(plot, cell)).collect();
     let (low_end, high_end) = ends(plot);

@@ -42,7 +42,9 @@ pub(crate) fn slug(id: &str) -> String {
 /// Words without control characters, of bounded length.
 pub(crate) fn clean(text: &str) -> String {
     let is_drawable = |c: &char| !c.is_control() && !matches!(*c, '\u{fffe}' | '\u{ffff}');
-    let spaced = text.chars().map(|c| if c.is_whitespace() { ' ' } else { c });
+    // Spaces at which no line ends stay what they are.
+    let is_space = |c: char| c.is_whitespace() && !matches!(c, '\u{A0}' | '\u{202F}');
+    let spaced = text.chars().map(|c| if is_space(c) { ' ' } else { c });
     let mut cleaned: String = spaced.clone().filter(is_drawable).take(LONGEST).collect();
     if spaced.filter(is_drawable).nth(LONGEST).is_some() {
         cleaned.push('…');

@@ -18,7 +18,7 @@ pub(super) fn heatmap(page: &mut Page, plot: &Heatmap) {
     let names: Vec<String> = plot.rows.iter().map(full_name).collect();
     let most = usize::from(page.screen.columns) / 3;
     let left = names.iter().map(|name| width(name)).max().unwrap_or(0).min(most);
-    let longest = plot.columns.iter().map(|column| width(&column.name)).max().unwrap_or(0);
+    let longest = plot.columns.iter().map(|column| width(short(column))).max().unwrap_or(0);
     let text = plot.cells.iter().map(|cell| width(&cell.text)).max().unwrap_or(0);
     let column = (longest.max(text + 1) + 2).clamp(COLUMN.0, COLUMN.1);
     let fitting = ((usize::from(page.screen.columns) - left - 1) / column).max(1);
@@ -56,9 +56,13 @@ fn verdicts(page: &Page) -> (&'static str, &'static str) {
 
 fn full_name(heading: &Heading) -> String {
     match &heading.group {
-        Some(group) => clean(&format!("{group} {}", heading.name)),
-        None => clean(&heading.name),
+        Some(group) => clean(&format!("{group} {}", short(heading))),
+        None => clean(short(heading)),
     }
+}
+
+fn short(heading: &Heading) -> &str {
+    heading.short.as_deref().unwrap_or(&heading.name)
 }
 
 fn draw_head(page: &mut Page, plot: &Heatmap, block: &[usize], left: usize, column: usize) {
@@ -79,7 +83,7 @@ fn draw_head(page: &mut Page, plot: &Heatmap, block: &[usize], left: usize, colu
         page.line += 1;
     }
     for (place, heading) in headings.iter().enumerate() {
-        let text = cut(&heading.name, column - 2, page.screen.is_ascii);
+        let text = cut(short(heading), column - 2, page.screen.is_ascii);
         let end = left + (place + 1) * column - 1;
         page.put((end - width(&text)) as u16, &text, Style::new().fg(Color::DarkGray));
     }

@@ -200,12 +200,20 @@ fn letter(index: usize) -> char {
     letters.into_iter().nth(index % 52).unwrap_or('*')
 }
 
+/// The name of a series as it is drawn.
+fn drawn_name(series: &Series) -> &str {
+    series.short.as_deref().unwrap_or(&series.name)
+}
+
 /// Which letter means which series, in as many lines as are left.
 fn legend(page: &mut Page, series: &[Series]) {
     let mut x = 0;
     for (index, each) in series.iter().enumerate().filter(|(_, each)| !each.name.is_empty()) {
-        let text =
-            cut(&format!("{} {}", letter(index), clean(&each.name)), 40, page.screen.is_ascii);
+        let text = cut(
+            &format!("{} {}", letter(index), clean(drawn_name(each))),
+            40,
+            page.screen.is_ascii,
+        );
         let needed = width(&text) as u16;
         if x > 0 && x + needed > page.screen.columns {
             if page.left() < 2 {

@@ -1,6 +1,6 @@
 //! Lines, steps and dots over two axes in braille.
 
-use super::{Page, cut, legend, letter, style_of, width};
+use super::{Page, cut, drawn_name, legend, letter, style_of, width};
 use crate::description::{Cartesian, Form, Guide, Mark, Series};
 use crate::drawing::placing;
 use crate::scale::{Placed, Tick};
@@ -22,7 +22,7 @@ pub(super) fn draw(page: &mut Page, plot: &Cartesian) {
     }
     page.put(0, &placing.y.title, faint());
     page.line += 1;
-    let names: usize = plot.series.iter().map(|series| width(&series.name).min(40) + 5).sum();
+    let names: usize = plot.series.iter().map(|series| width(drawn_name(series)).min(40) + 5).sum();
     let legends = names.div_ceil(usize::from(page.screen.columns)).clamp(1, 4) as u16;
     // The axis, its ticks and its name stand below.
     let high = page.left().saturating_sub(3 + legends).max(3);

@@ -45,7 +45,10 @@ pub(super) fn draw(page: &mut Page, plot: &Cartesian) {
 /// Names and places of the rows.
 fn rows(plot: &Cartesian) -> Vec<(String, f64)> {
     if let Scale::Category(names) = &plot.x.scale {
-        return names.iter().enumerate().map(|(i, name)| (clean(name), i as f64)).collect();
+        let short = |(i, name): (usize, &String)| {
+            (clean(plot.x.short_names.get(i).unwrap_or(name)), i as f64)
+        };
+        return names.iter().enumerate().map(short).collect();
     }
     let mut places: Vec<f64> =
         plot.series.iter().flat_map(|series| &series.points).map(|point| point.x).collect();

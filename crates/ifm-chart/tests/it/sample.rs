@@ -506,8 +506,11 @@ pub fn limits() -> Chart {
 pub fn heatmap() -> Chart {
     let models = ["GPT-OSS 120B", "Llama 3.3 70B", "Gemma 3 27B", "Qwen 2.5 7B"];
     let workloads = ["Random 1500/250", "ShareGPT"];
-    let heading =
-        |group: &str, name: &str| Heading { group: Some(group.to_owned()), name: name.to_owned() };
+    let heading = |group: &str, name: &str| Heading {
+        group: Some(group.to_owned()),
+        name: name.to_owned(),
+        short: None,
+    };
     let columns: Vec<Heading> =
         models.iter().flat_map(|m| [heading(m, "mean"), heading(m, "P99")]).collect();
     let rows: Vec<Heading> =

@@ -94,3 +94,45 @@ fn what_a_name_says_stays_a_name() {
     assert!(text.contains("&lt;script&gt;alert(1)&lt;/script&gt;"));
     assert!(text.contains("נ") || text.contains("מודל"));
 }
+
+/// A drawing has the short names, its data and its table the names in full.
+#[test]
+fn short_names_are_drawn_and_full_ones_are_told() {
+    let full = "Llama-3.1-8B-Instruct-quantized.w8a8";
+    let mut line = sample::decode_speed();
+    let mut rows = sample::dumbbell();
+    let mut cells = sample::heatmap();
+    for chart in [&mut line, &mut rows, &mut cells] {
+        match &mut chart.plot {
+            ifm_chart::Plot::Cartesian(plot) => {
+                plot.series[0].name = full.to_owned();
+                plot.series[0].short = Some("w8a8".to_owned());
+                if let ifm_chart::Scale::Category(names) = &mut plot.x.scale {
+                    plot.x.short_names = names.iter().map(|name| name.replace("70B", "")).collect();
+                    plot.x.short_names[0] = "first".to_owned();
+                    names[0] = full.to_owned();
+                }
+            }
+            ifm_chart::Plot::Heatmap(plot) => {
+                plot.columns[0].name = full.to_owned();
+                plot.columns[0].short = Some("w8a8".to_owned());
+            }
+            ifm_chart::Plot::Mask(_) => panic!("has no names"),
+        }
+    }
+    for (chart, drawn) in [(&line, "w8a8"), (&rows, "first"), (&cells, "w8a8")] {
+        let still = svg(chart, Theme::Light).unwrap();
+        assert!(still.contains(&format!(">{drawn}<")) && !still.contains("quantized"), "{drawn}");
+        assert!(ifm_chart::figure(chart).unwrap().contains(full), "told to the live chart");
+        assert!(ifm_chart::csv(chart).contains(full));
+    }
+}
+
+#[test]
+fn long_names_are_written_whole_where_there_is_room_for_two_lines() {
+    let mut chart = sample::decode_speed();
+    let ifm_chart::Plot::Cartesian(plot) = &mut chart.plot else { panic!("not cartesian") };
+    plot.series[0].name = "Llama-3.1-8B-Instruct-quantized.w8a8".to_owned();
+    let still = svg(&chart, Theme::Light).unwrap();
+    assert!(still.contains("w8a8<") && !still.contains('…'), "{still}");
+}

@@ -427,7 +427,7 @@ mod tests {
         check(Unit::Ns, found(ms(22.2), ms(22.1), ms(22.36), false), "22.2 ±0.2 ms");
         check(Unit::Ns, found(ms(1150.0), ms(1100.0), ms(1210.0), false), "1.15 ±0.06 s");
         check(Unit::Ns, found(ms(100.0), ms(99.98), ms(100.01), false), "100 ±0 ms");
-        check(Unit::TokPerS, found(2352.0, 2300.0, 2380.0, false), "2 352 ±52");
+        check(Unit::TokPerS, found(2352.0, 2300.0, 2380.0, false), "2\u{202F}352 ±52");
         check(Unit::Ns, found(ms(20.0), ms(10.0), ms(40.0), true), "≈20.0 ms");
         check(Unit::Share, found(0.05, 0.03, 0.08, false), "5%");
         let exact = bounds(Unit::Ns, &found(ms(31.0), ms(30.1), ms(32.2), false));

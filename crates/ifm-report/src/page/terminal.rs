@@ -2,7 +2,7 @@
 
 use super::{Block, Cell, Page, Remark, Section, Table, sign};
 use crate::TerminalStyle;
-use crate::format::ascii;
+use crate::format::{THOUSANDS, ascii, spaced};
 use ifm_chart::Screen;
 
 /// The whole page; ends with a line break.
@@ -37,7 +37,7 @@ pub fn terminal(page: &Page, style: &TerminalStyle) -> String {
     for section in &page.sections {
         out.push_str(&chapter(section, style));
     }
-    if style.ascii { ascii(&out) } else { out }
+    if style.ascii { ascii(&out) } else { spaced(&out) }
 }
 
 fn chapter(section: &Section, style: &TerminalStyle) -> String {
@@ -126,7 +126,9 @@ fn tabled(table: &Table) -> String {
 fn wrapped(text: &str, indent: &str, width: usize) -> String {
     let mut out = String::new();
     let mut line = String::new();
-    for word in text.split_whitespace() {
+    // A number is not taken apart at the space between its thousands.
+    let ends_word = |c: char| c.is_whitespace() && c != THOUSANDS;
+    for word in text.split(ends_word).filter(|word| !word.is_empty()) {
         let is_full = line.chars().count() + 1 + word.chars().count() > width;
         if is_full && !line.trim().is_empty() {
             out.push_str(&format!("{line}\n"));

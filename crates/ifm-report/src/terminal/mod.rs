@@ -10,7 +10,7 @@ mod table;
 pub use table::{level_footnote, level_header, level_line};
 
 use crate::ReportModel;
-use crate::format::{ascii, harmless};
+use crate::format::{ascii, harmless, spaced};
 use crate::words::{self, Answer};
 use ifm_analysis::Severity;
 use ifm_core::RunState;
@@ -61,7 +61,7 @@ impl TerminalStyle {
 
     /// Text in the characters that may be printed.
     pub fn text(&self, text: &str) -> String {
-        if self.ascii { ascii(text) } else { text.to_owned() }
+        if self.ascii { ascii(text) } else { spaced(text) }
     }
 }
 

@@ -1,12 +1,9 @@
 //! Where more load stops to bring more output.
 
 use super::{curves, told_by};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::survey::{Curve, CurvePoint};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
-
-/// Output has to grow by this share of what the load grows by, or the step is past the knee.
-const GAIN_MIN: f64 = 0.2;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "knee",
@@ -14,18 +11,30 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
-/// The load from which on more of it hardly brings more; absent where output grows to the end.
+/// The load from which on more of it brings little more; absent where output grows to the end.
 pub fn knee_at(output: &Curve) -> Option<f64> {
-    past(output).map(|(low, ..)| low.at)
+    past(output).map(|step| step.low.at)
 }
 
-/// The first step that brings too little, and what it brings.
-fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<(&'c CurvePoint<'a>, &'c CurvePoint<'a>, f64)> {
+/// A step of the load that brings too little.
+struct Step<'c, 'a> {
+    low: &'c CurvePoint<'a>,
+    high: &'c CurvePoint<'a>,
+    /// Growth of the output, as a share.
+    gain: f64,
+    /// What that is called beside the growth of the load.
+    word: &'static str,
+}
+
+/// The first step that brings too little.
+fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<Step<'c, 'a>> {
+    let band = &Bands::get().output_growth;
     curve.points.windows(2).find_map(|pair| match pair {
-        [low, high] if low.at > 0.0 && low.reading.value > 0.0 => {
+        [low, high] if low.at > 0.0 && low.at < high.at && low.reading.value > 0.0 => {
             let load = high.at / low.at - 1.0;
             let gain = high.reading.value / low.reading.value - 1.0;
-            (gain < GAIN_MIN * load).then_some((low, high, gain))
+            let word = band.word(gain / load);
+            (!band.is_good(gain / load)).then_some(Step { low, high, gain, word })
         }
         _ => None,
     })
@@ -39,12 +48,12 @@ fn look(question: &Question) -> Vec<Insight> {
     let center = [Statistic::Median, Statistic::Mean, Statistic::Value];
     let mut found = Vec::new();
     for curve in &output {
-        let Some((low, high, gain)) = past(curve) else { continue };
+        let Some(Step { low, high, gain, word }) = past(curve) else { continue };
         let name = curve.name();
         let mut sentence = Sentence::new(if name.is_empty() {
-            "Output hardly grows beyond ".to_owned()
+            format!("Output {word} beyond ")
         } else {
-            format!("{name}: output hardly grows beyond ")
+            format!("{name}: output {word} beyond ")
         })
         .number(low.at, Meant::Load)
         .text(": going to ")

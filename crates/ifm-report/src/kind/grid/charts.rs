@@ -53,7 +53,11 @@ pub(super) fn overview(grid: &Grid) -> Chart {
     );
     let rows = grid.rows.iter();
     let columns = grid.models.iter().flat_map(|model| {
-        ["mean", "P99"].map(|name| Heading { group: Some(plain(model)), name: name.to_owned() })
+        ["mean", "P99"].map(|name| Heading {
+            group: Some(plain(model)),
+            name: name.to_owned(),
+            short: None,
+        })
     });
     Chart {
         id: "overview".to_owned(),
@@ -67,7 +71,11 @@ pub(super) fn overview(grid: &Grid) -> Chart {
             name: format!("end-to-end latency, {} over {}", plain(&grid.other), plain(&grid.base)),
             unit: "%".to_owned(),
             rows: rows
-                .map(|row| Heading { group: Some(workload_title(row)), name: load_title(row) })
+                .map(|row| Heading {
+                    group: Some(workload_title(row)),
+                    name: load_title(row),
+                    short: None,
+                })
                 .collect(),
             columns: columns.collect(),
             scale: HeatScale {
@@ -142,7 +150,7 @@ pub(super) fn bars(grid: &Grid, row: usize) -> Vec<Chart> {
                     unit: "s".to_owned(),
                     scale: Scale::Linear { from_zero: true },
                     range: Some((0.0, largest * HEADROOM)),
-                    second: None,
+                    ..Axis::default()
                 },
                 series,
                 notes,

@@ -46,7 +46,7 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
             None => of.short_name(),
         };
         let group = of.batch.map(|batch| format!("{word} {batch}"));
-        Some(Heading { group, name: plain(&name) })
+        Some(Heading { group, name: plain(&name), short: None })
     };
     Some(Chart {
         id: "speed-up".to_owned(),
@@ -64,7 +64,7 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
             rows: things
                 .iter()
                 .take(HEAT_MAX)
-                .map(|thing| Heading { group: None, name: plain(matrix.thing(*thing)) })
+                .map(|thing| Heading { name: plain(matrix.thing(*thing)), ..Heading::default() })
                 .collect(),
             columns: columns.iter().take(HEAT_MAX).filter_map(heading).collect(),
             scale: HeatScale {

@@ -6,9 +6,12 @@ use crate::format::{meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Meant, Tone};
 use ifm_analysis::matrix::{Matrix, Place, Sample, Unranked};
+use ifm_chart::rounded;
 use ifm_core::sheet::Quantity;
 
 const MS_PER_S: f64 = 1e3;
+/// Decimals of means and deviations.
+const PLACES: usize = 2;
 /// Configurations with a picture, at most: a page of thousands of charts helps nobody.
 const PICTURES_MAX: usize = 24;
 
@@ -99,8 +102,10 @@ fn spread(sample: Option<&Sample>, column: &Column, unit: &str) -> Cell {
     let Some(sample) = sample else { return Cell::text(NOT_MEASURED) };
     let mean = sample.mean / column.scale;
     let text = match sample.std {
-        Some(std) => format!("{mean:.2} ± {:.2}{unit}", std / column.scale),
-        None => format!("{mean:.2}{unit}"),
+        Some(std) => {
+            format!("{} ± {}{unit}", rounded(mean, PLACES), rounded(std / column.scale, PLACES))
+        }
+        None => format!("{}{unit}", rounded(mean, PLACES)),
     };
     let cell = Cell { value: Some(mean), ..Cell::text(text) };
     if sample.is_trusted() { cell } else { cell.toned(Tone::Warn) }
@@ -175,7 +180,7 @@ fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
             for column in &COLUMNS {
                 let value = point.central(&column.quantity).map(|found| found.value / column.scale);
                 row.push(match value {
-                    Some(_) => Cell::number(value, |value| format!("{value:.2}")),
+                    Some(_) => Cell::number(value, |value| rounded(value, PLACES)),
                     None => Cell::text(NOT_MEASURED),
                 });
             }

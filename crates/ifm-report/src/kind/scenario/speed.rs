@@ -90,18 +90,16 @@ fn limit(data: &Data, curve: &Curve) -> Option<Series> {
 
 /// The zones of a band that the values reach.
 fn zones(band: &Band, largest: f64) -> Vec<Guide> {
-    let [good, middle] = band.bounds();
     let tones = [Tone::Good, Tone::Caution, Tone::Bad];
-    let ends = [(None, good), (good, middle), (middle, None)];
     let reached = |from: Option<f64>| from.is_none_or(|from| from < largest);
-    let zones = band.words().into_iter().zip(ends).zip(tones);
+    let zones = band.stretches().into_iter().zip(tones);
     zones
-        .filter(|((_, (from, _)), _)| reached(*from))
-        .map(|((word, (from, to)), tone)| Guide::Zone {
+        .filter(|(stretch, _)| reached(stretch.from))
+        .map(|(stretch, tone)| Guide::Zone {
             along: Along::Y,
-            from,
-            to: to.filter(|to| *to < largest),
-            name: word.to_owned(),
+            from: stretch.from,
+            to: stretch.to.filter(|to| *to < largest),
+            name: stretch.word.to_owned(),
             tone,
         })
         .collect()
@@ -122,7 +120,7 @@ pub(super) fn gaps(data: &Data) -> Option<Section> {
     let band = &Bands::get().itl_ms;
     let mut drawn = Drawn {
         id: "itl",
-        title: "How even is the stream?",
+        title: "How long between tokens?",
         how: Meant::Ms,
         y: value_axis("ITL", "ms", &all),
         guides: zones(band, largest(&all)),
@@ -141,14 +139,12 @@ pub(super) fn gaps(data: &Data) -> Option<Section> {
         (drawn.id, drawn.title) = ("itl-p99", "How long are the long gaps (p99)?");
         charts.extend(data.charts(&drawn, &tails));
     }
-    let [good, middle] = band.bounds().map(Option::unwrap_or_default);
-    let [good_word, middle_word, poor_word] = band.words();
-    let intro = format!(
-        "Time between two tokens of one stream. Below {} is called {good_word} here, below {} \
-         {middle_word}, and {poor_word} from there on.",
-        meant(good, Meant::Ms),
-        meant(middle, Meant::Ms)
-    );
+    let words = band.stretches().into_iter().map(|stretch| match stretch.to {
+        Some(to) => format!("below {} {}", meant(to, Meant::Ms), stretch.word),
+        None => format!("and from there on {}", stretch.word),
+    });
+    let intro =
+        format!("Time between two tokens of one stream: {}.", words.collect::<Vec<_>>().join(", "));
     data.section(("Inter-token latency", &intro), (charts, caption), &[Topic::Itl])
 }
 
@@ -160,18 +156,16 @@ pub(super) fn efficiency(data: &Data) -> Option<Section> {
         .into_iter()
         .filter(|curve| curve.points.iter().any(|point| point.at > 1.0))
         .collect();
-    let band = &Bands::get().efficiency;
-    let [_, poor] = band.bounds();
-    let guides = vec![
-        Guide::Horizontal { at: PERCENT, name: "ideal".to_owned(), tone: Tone::Neutral },
-        Guide::Zone {
-            along: Along::Y,
-            from: None,
-            to: poor.map(|poor| poor * PERCENT),
-            name: band.words()[2].to_owned(),
-            tone: Tone::Caution,
-        },
-    ];
+    let stretches = Bands::get().efficiency.stretches();
+    let mut guides =
+        vec![Guide::Horizontal { at: PERCENT, name: "ideal".to_owned(), tone: Tone::Neutral }];
+    guides.extend(stretches.iter().filter(|stretch| stretch.is_poor).map(|stretch| Guide::Zone {
+        along: Along::Y,
+        from: stretch.to.map(|to| to * PERCENT),
+        to: stretch.from.map(|from| from * PERCENT),
+        name: stretch.word.to_owned(),
+        tone: if stretch.to.is_some() { Tone::Caution } else { Tone::Bad },
+    }));
     let drawn = Drawn {
         id: "efficiency",
         title: "What is left of the speed of one?",
@@ -181,7 +175,7 @@ pub(super) fn efficiency(data: &Data) -> Option<Section> {
             unit: "%".to_owned(),
             scale: Scale::Linear { from_zero: true },
             range: Some((0.0, 110.0)),
-            second: None,
+            ..Axis::default()
         },
         guides,
     };
@@ -264,7 +258,7 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
             unit: "ms".to_owned(),
             scale: Scale::Log10,
             range: decades(&curves, &guides),
-            second: None,
+            ..Axis::default()
         },
         guides,
     };

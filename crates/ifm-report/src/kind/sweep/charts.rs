@@ -32,7 +32,7 @@ pub(super) fn charts(model: &ReportModel) -> Vec<(Chart, &'static [Topic])> {
             [Topic::Ttft].as_slice(),
         ),
         (
-            latency(model, "itl", "How even is the stream?", label.short(), |level| {
+            latency(model, "itl", "How long between tokens?", label.short(), |level| {
                 level.latencies.gap_ns.as_ref()
             }),
             [Topic::Itl].as_slice(),

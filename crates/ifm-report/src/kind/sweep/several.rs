@@ -125,7 +125,7 @@ fn shown() -> [Shown; 4] {
         },
         Shown {
             id: "itl",
-            question: "How even is the stream?",
+            question: "How long between tokens?",
             name: "ITL",
             quantity: Quantity::Itl,
             statistics: CENTER,

@@ -109,7 +109,7 @@ fn printed(value: f64, printed: &Option<String>) -> String {
         text.trim().split_once('.').map_or(0, |(_, decimals)| decimals.trim_end().len().min(6))
     });
     let decimals = decimals.unwrap_or(if value.abs() < 9.995 { 2 } else { 1 });
-    format!("{value:.decimals$}")
+    ifm_chart::rounded(value, decimals)
 }
 
 /// Heads over the same columns are written once.

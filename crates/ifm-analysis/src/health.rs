@@ -65,6 +65,8 @@ pub struct HealthEvidence {
     pub reader_busy_share: f64,
     /// Times a reading thread was put off its CPU against its will.
     pub involuntary_switches: u64,
+    /// Whether the reading threads ran before all others; absent where nobody asked for that.
+    pub readers_first: Option<bool>,
     /// Share of the host's CPU time stolen by the hypervisor, 0 to 1.
     pub steal_share: Option<f64>,
     /// Times a request was due and its bytes were not ready.
@@ -110,6 +112,7 @@ pub fn judge(evidence: HealthEvidence) -> ClientHealth {
         wall_ns: evidence.wall_ns,
         reader_busy_share: evidence.reader_busy_share,
         involuntary_switches: evidence.involuntary_switches,
+        readers_first: evidence.readers_first,
         steal_share: evidence.steal_share,
         starved_sends: evidence.starved_sends,
         late_allocations: evidence.late_allocations,

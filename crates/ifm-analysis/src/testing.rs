@@ -335,6 +335,7 @@ pub fn health() -> ClientHealth {
         wall_ns: 1000 * MS,
         reader_busy_share: 0.005,
         involuntary_switches: 0,
+        readers_first: None,
         steal_share: Some(0.0),
         starved_sends: 0,
         late_allocations: 0,

@@ -63,6 +63,8 @@ pub struct Evidence {
     pub clock_steps: u64,
     /// Connections found dead and opened again.
     pub reconnects: u64,
+    /// Whether every shard ran before all other threads; absent where that was not asked for.
+    pub shards_first: Option<bool>,
     /// (monotonic time, wall minus monotonic clock), nanoseconds, about one a second.
     pub clock: Vec<(u64, i64)>,
 }
@@ -87,11 +89,16 @@ impl Evidence {
         self.decoder_stalls += other.decoder_stalls;
         self.clock_steps += other.clock_steps;
         self.reconnects += other.reconnects;
+        self.shards_first = match (self.shards_first, other.shards_first) {
+            (Some(own), Some(other)) => Some(own && other),
+            (own, other) => own.or(other),
+        };
         self.clock.extend_from_slice(&other.clock);
     }
 
-    fn of(shards: Vec<ShardReport>, decoder: &DecoderReport) -> Evidence {
+    fn of(plan: &LevelPlan, shards: Vec<ShardReport>, decoder: &DecoderReport) -> Evidence {
         let mut evidence = Evidence {
+            shards_first: plan.precise.then(|| shards.iter().all(|shard| shard.ran_first)),
             reader_lag: decoder.lag.clone(),
             reads: decoder.reads,
             stamped_reads: decoder.stamped_reads,
@@ -170,6 +177,12 @@ pub fn drive_level(
                 scope.spawn(move || run_shard(plan, feed, shared, index))
             })
             .collect();
+        if plan.precise {
+            for index in 0..plan.shards {
+                let over = &finished;
+                scope.spawn(move || keep_awake(processor_of(plan, index), over));
+            }
+        }
         let reports: Vec<ShardReport> = shards.into_iter().map(joined).collect();
         shared.shards_done.store(true, Ordering::Release);
         let decoder = joined(decoder);
@@ -189,7 +202,7 @@ pub fn drive_level(
     if let Some(error) = feed.failure() {
         return Err(DriveError::Source(error));
     }
-    let mut evidence = Evidence::of(shards, &decoder);
+    let mut evidence = Evidence::of(plan, shards, &decoder);
     evidence.process_cpu_ns = process_cpu_ns() - cpu_before;
     evidence.wall_ns = end_ns - start_ns;
     // A sink that had enough knows why; it is for the caller to say so.
@@ -206,9 +219,9 @@ pub fn drive_level(
 }
 
 fn run_shard(plan: &LevelPlan, feed: &Feed, shared: &Shared, index: usize) -> ShardReport {
-    if !plan.cpus.is_empty() {
+    if let Some(cpu) = processor_of(plan, index) {
         // A processor that is not ours to use leaves the shard where it is: no wrong number.
-        let _ = thread::pin_to(&[plan.cpus[index % plan.cpus.len()]]);
+        let _ = thread::pin_to(&[cpu]);
     }
     match Shard::new(plan, feed, shared, index) {
         Ok(shard) => shard.run(),
@@ -217,6 +230,28 @@ fn run_shard(plan: &LevelPlan, feed: &Feed, shared: &Shared, index: usize) -> Sh
             let failure = Some(format!("no event loop can be made: {error}"));
             ShardReport { failure, ..ShardReport::default() }
         }
+    }
+}
+
+/// The processor to which a shard is tied, if it is. A precise one always is: its processor is
+/// kept awake. Without a choice of the user they are the last ones, since a server on this host
+/// is more often on the first.
+fn processor_of(plan: &LevelPlan, index: usize) -> Option<usize> {
+    if !plan.cpus.is_empty() {
+        return Some(plan.cpus[index % plan.cpus.len()]);
+    }
+    let allowed = plan.precise.then(thread::allowed_cpus)?.ok()?;
+    allowed.iter().rev().cycle().nth(index).copied()
+}
+
+/// Keeps a processor from going to sleep until the level is over, without taking it from other
+/// threads of this process: one that slept takes up to milliseconds to come back, on a virtual
+/// machine above all.
+fn keep_awake(cpu: Option<usize>, over: &AtomicBool) {
+    let is_out_of_the_way =
+        cpu.is_some_and(|cpu| thread::pin_to(&[cpu]).is_ok()) && thread::run_last().is_ok();
+    while is_out_of_the_way && !over.load(Ordering::Relaxed) {
+        std::hint::spin_loop();
     }
 }
 

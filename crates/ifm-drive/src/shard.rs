@@ -32,6 +32,10 @@ const SWEEP_NS: u64 = 20_000_000;
 /// are further apart than this, so no stamp moves; what moves is the start of a slot's next
 /// request, by at most this much. Without kernel stamps nothing is left to gather.
 const GATHER_NS: u64 = 100_000;
+/// How long a shard that runs before all other threads may go on without a rest, and how long it
+/// then rests: what feeds and decodes may need its processor.
+const WITHOUT_REST_NS: u64 = 1_000_000;
+const REST_NS: u64 = 100_000;
 /// A step of the wall clock against the monotonic one that is counted.
 const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
@@ -52,6 +56,8 @@ pub(crate) struct ShardReport {
     pub decoder_stalls: u64,
     pub clock_steps: u64,
     pub reconnects: u64,
+    /// Whether it ran before all ordinary threads.
+    pub ran_first: bool,
     /// (monotonic time, wall minus monotonic clock), about one a second.
     pub clock: Vec<(u64, i64)>,
     /// Why the shard could not run at all.
@@ -116,6 +122,8 @@ impl<'level> Shard<'level> {
         }
         self.shared.wait_for_start();
         self.started = true;
+        // Only now: what is prepared before the start is no work for a thread that nobody stops.
+        self.report.ran_first = self.plan.precise && thread::run_first().is_ok();
         self.idle.extend((0..self.slots.len()).rev());
         let before = thread::usage();
         let start_ns = mono_ns();
@@ -174,6 +182,7 @@ impl<'level> Shard<'level> {
     fn work(&mut self) -> io::Result<()> {
         let mut next_sweep_ns = 0;
         let mut woken_ns = 0;
+        let mut rested_ns = mono_ns();
         loop {
             let mut now = mono_ns();
             if now >= next_sweep_ns {
@@ -186,6 +195,7 @@ impl<'level> Shard<'level> {
                 return Ok(());
             }
             let mut count = self.poller.wait(Some(waiting.timeout_ns(now)))?;
+            rested_ns = self.rest(now, rested_ns);
             now = mono_ns();
             let since_woken_ns = now - woken_ns;
             let pause_ns = GATHER_NS.saturating_sub(since_woken_ns).min(waiting.rest_ns(now));
@@ -193,6 +203,7 @@ impl<'level> Shard<'level> {
                 std::thread::sleep(Duration::from_nanos(pause_ns));
                 count = self.poller.wait(Some(0))?;
                 now = mono_ns();
+                rested_ns = now;
             }
             woken_ns = now;
             for position in 0..count {
@@ -211,6 +222,20 @@ impl<'level> Shard<'level> {
                 }
             }
         }
+    }
+
+    /// Rests if that is due after a wait that began at `since`; when it last rested.
+    fn rest(&self, since: u64, rested_ns: u64) -> u64 {
+        let now = mono_ns();
+        // A wait of that length was none that sockets ended at once.
+        if !self.report.ran_first || now - since > REST_NS / 10 {
+            return now;
+        }
+        if now - rested_ns < WITHOUT_REST_NS {
+            return rested_ns;
+        }
+        std::thread::sleep(Duration::from_nanos(REST_NS));
+        mono_ns()
     }
 
     /// Gives requests to free slots; what it waits for where one stays free.

@@ -37,6 +37,39 @@ pub fn be_nice(steps: i32) {
     unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, steps) };
 }
 
+/// Lets the calling thread run before all ordinary ones: the kernel puts it on its processor as
+/// soon as it is awake. Threads that it starts are ordinary.
+///
+/// # Errors
+/// `PermissionDenied` without the right to real-time priority (root, `CAP_SYS_NICE`, or a limit
+/// `rtprio` above 0).
+pub fn run_first() -> io::Result<()> {
+    set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1)
+}
+
+/// Lets the calling thread run only where no other thread wants to, whatever its niceness.
+///
+/// # Errors
+/// The kernel's; every thread may lower itself.
+pub fn run_last() -> io::Result<()> {
+    set_policy(libc::SCHED_IDLE, 0)
+}
+
+fn set_policy(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
+    // SAFETY: all-zero is a valid sched_param, and it lives over the call; pid 0 is this thread.
+    let refused = unsafe {
+        let mut param: libc::sched_param = std::mem::zeroed();
+        param.sched_priority = priority;
+        libc::sched_setscheduler(0, policy, &param)
+    };
+    if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The processor that the calling thread is on.
+pub fn current_cpu() -> usize {
+    rustix::thread::sched_getcpu()
+}
+
 /// What the kernel accounts for the calling thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
@@ -108,6 +141,44 @@ mod tests {
             pin_to(&cpus[..1]).unwrap();
             assert_eq!(allowed_cpus().unwrap(), cpus[..1]);
             assert!(pin_to(&[]).is_err());
+        })
+        .join()
+        .unwrap();
+    }
+
+    #[test]
+    fn a_thread_that_runs_last_leaves_the_processor_to_others() {
+        // Both on one processor: what the idle one counts is what the other leaves.
+        let cpu = allowed_cpus().unwrap()[0];
+        let over = std::sync::atomic::AtomicBool::new(false);
+        let spent = |set: fn() -> io::Result<()>| {
+            pin_to(&[cpu]).unwrap();
+            set().unwrap();
+            let before_ns = crate::clock::thread_cpu_ns();
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+            crate::clock::thread_cpu_ns() - before_ns
+        };
+        let (last_ns, plain_ns) = std::thread::scope(|scope| {
+            let last = scope.spawn(|| spent(run_last));
+            let plain = scope.spawn(|| spent(|| Ok(())));
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            (last.join().unwrap(), plain.join().unwrap())
+        });
+        assert!(last_ns * 5 < plain_ns, "{last_ns} {plain_ns}");
+    }
+
+    #[test]
+    fn running_first_is_granted_or_refused_for_want_of_a_right() {
+        std::thread::spawn(|| match run_first() {
+            Ok(()) => {
+                // SAFETY: reads the policy of the calling thread.
+                let policy = unsafe { libc::sched_getscheduler(0) };
+                assert_eq!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO);
+            }
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
         })
         .join()
         .unwrap();

@@ -60,6 +60,8 @@ pub struct Job {
     pub readers: Option<usize>,
     /// Processors for the reading threads.
     pub cpus: Vec<usize>,
+    /// Whether the reading threads run before all others, on processors that are kept awake.
+    pub precise: bool,
     /// Which levels are run.
     pub course: Course,
     /// What goes to standard output.
@@ -243,6 +245,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         inspection,
         readers: args.readers,
         cpus: args.cpus.clone(),
+        precise: args.precise,
         course: Course::Planned,
         format: args.output(),
         out: args.out.clone(),

@@ -158,6 +158,12 @@ impl Session {
                 .is_some_and(|arrivals| matches!(arrivals.law, ArrivalLaw::Replay(_)));
             let ran_out = result.workload_ended && self.source.is_exhausted() && !is_replay;
             self.evidence.merge(&result.evidence);
+            if index == 0 && result.evidence.shards_first == Some(false) {
+                terminal::warn(
+                    "--precise: the system does not let this process run before others (root, \
+                     CAP_SYS_NICE or a limit rtprio above 0 would); its processors are kept awake",
+                );
+            }
             manifest.levels.extend(result.info.map(|mut info| {
                 let early = self.sink.ended_by();
                 info.complete &= !ran_out && early.is_none_or(LevelEnd::is_complete);
@@ -282,6 +288,7 @@ impl Session {
             kernel_stamps: self.kernel_stamps,
             shards: self.job.readers.unwrap_or(wanted.min(processors.saturating_sub(1))).max(1),
             cpus: self.job.cpus.clone(),
+            precise: self.job.precise,
         }
     }
 
@@ -469,6 +476,7 @@ fn judge(
         wall_ns: evidence.wall_ns,
         reader_busy_share: evidence.reader_busy_share,
         involuntary_switches: evidence.involuntary_switches,
+        readers_first: evidence.shards_first,
         steal_share,
         starved_sends: evidence.starved_sends,
         late_allocations: evidence.late_segments,

@@ -4,6 +4,9 @@ use super::lab::{Lab, Served};
 use super::table::{Table, number, verdict};
 use anyhow::{Context as _, Result};
 use ifm_core::RunData;
+use ifm_sys::thread;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Short answers after 20 ms: at 5,000 per second some 140 are in flight.
 const PACE: &str = "ttft_ms=20,itl_ms=1,burst=2";
@@ -12,6 +15,8 @@ const PROMPT_TOKENS: u32 = 32;
 const SECONDS: u32 = 20;
 const RATES: [u32; 3] = [500, 2_000, 5_000];
 const LAWS: [&str; 2] = ["constant", "poisson"];
+/// Whether readers run before all else, on a processor that is kept awake.
+const MANNERS: [Manner; 2] = [Manner::Plain, Manner::Precise];
 /// Targets: share by which the rate may be off, variation of constant gaps, lateness.
 const RATE_ERROR_TARGET: f64 = 0.001;
 const CV_TARGET: f64 = 0.05;
@@ -27,12 +32,21 @@ const NOTE: &str = "Arrivals as the server's kernel stamped them, 20 s of each r
     the limit that 5 % of true samples pass; then the same for the gaps above 30 µs, which follow \
     the same law since it has no memory: a thread that sends one request after the other has no \
     smaller gaps than a send takes (some 4 µs here), and at thousands per second the law has. Bare \
-    timer: a thread on the client's processor that only waits for the same constant due times, run \
-    right after, and how evenly it gets them: what the host itself takes away.";
+    timer: a thread on the client's processor that only waits for the same constant due times, in \
+    the same manner, run right after, and how evenly it gets them: what the host itself takes \
+    away. Precise is the flag --precise: the readers run before all other threads, and their \
+    processor is kept awake.";
 /// Gaps below this are as long as a send, not as the law wants them, seconds.
 const SEND_S: f64 = 30e-6;
-/// How long before a due time the bare timer stops sleeping.
-const SPIN_NS: u64 = 200_000;
+/// How long before a due time the bare timer stops sleeping, as the client does.
+const AWAKE_NS: u64 = 60_000;
+
+/// How the client and the bare timer run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    Plain,
+    Precise,
+}
 
 /// What one run says.
 struct Figures {
@@ -65,29 +79,41 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
     ];
     let mut table = Table::new("Open loop", NOTE, &columns);
     for law in LAWS {
-        for rate in RATES {
-            let figures = measure(lab, law, rate)?;
-            say(&format!("{law} {rate}/s: late p99 {:.3} ms", figures.late_ms[1]));
+        for (rate, manner) in RATES.into_iter().flat_map(|rate| MANNERS.map(|way| (rate, way))) {
+            let figures = measure(lab, law, rate, manner)?;
+            let asked = match manner {
+                Manner::Plain => format!("{law} {rate}/s"),
+                Manner::Precise => format!("{law} {rate}/s, precise"),
+            };
+            say(&format!("{asked}: late p99 {:.3} ms", figures.late_ms[1]));
             let timer = match law {
-                "constant" => Some(bare_timer(lab.client_cpu(), rate)?),
+                "constant" => Some(bare_timer(lab.client_cpu(), rate, manner)?),
                 _ => None,
             };
-            table.push(row(law, rate, &figures, timer));
+            table.push(row(law, asked, &figures, timer));
         }
     }
     Ok(vec![table])
 }
 
-fn measure(lab: &Lab, law: &str, rate: u32) -> Result<Figures> {
+fn measure(lab: &Lab, law: &str, rate: u32, manner: Manner) -> Result<Figures> {
     let server = lab.serve(true)?;
-    let flags = [
+    let mut flags = vec![
         format!("--workload={PROMPT_TOKENS}/{TOKENS}"),
         format!("--rate={rate}"),
         format!("--arrivals={law}"),
         format!("--duration={SECONDS}s"),
         "--warmup=0".to_owned(),
     ];
+    if manner == Manner::Precise {
+        flags.extend(["--precise".to_owned(), format!("--cpus={}", lab.client_cpu())]);
+    }
     let loaded = lab.run_with(&server, PACE, &flags)?;
+    let granted = loaded.run.manifest.health.as_ref().and_then(|health| health.readers_first);
+    anyhow::ensure!(
+        granted == (manner == Manner::Precise).then_some(true),
+        "the system does not let the client run before others"
+    );
     let log = server.stop()?;
     let mut figures = figures(&loaded.run, &log, f64::from(rate))?;
     figures.cpu_share = loaded.cost.cpu_ns as f64 / NS_PER_S / f64::from(SECONDS);
@@ -150,14 +176,27 @@ fn distance_above(gaps: &[f64], rate: f64) -> (f64, usize) {
 }
 
 /// Variation of the gaps of a thread that does nothing but wait for due times.
-fn bare_timer(cpu: usize, rate: u32) -> Result<f64> {
+fn bare_timer(cpu: usize, rate: u32, manner: Manner) -> Result<f64> {
+    let is_over = Arc::new(AtomicBool::new(manner == Manner::Plain));
+    let over = is_over.clone();
+    let keeper = std::thread::spawn(move || -> std::io::Result<()> {
+        thread::pin_to(&[cpu])?;
+        thread::run_last()?;
+        while !over.load(Ordering::Relaxed) {
+            std::hint::spin_loop();
+        }
+        Ok(())
+    });
     let watcher = std::thread::spawn(move || -> std::io::Result<Vec<u64>> {
-        ifm_sys::thread::pin_to(&[cpu])?;
-        ifm_sys::thread::sharpen_timers();
+        thread::pin_to(&[cpu])?;
+        thread::sharpen_timers();
+        if manner == Manner::Precise {
+            thread::run_first()?;
+        }
         let start_ns = ifm_sys::mono_ns() + 10_000_000;
         let due = |index: u64| start_ns + index * 1_000_000_000 / u64::from(rate);
         let wait = |due_ns: u64| {
-            let ahead = due_ns.saturating_sub(ifm_sys::mono_ns() + SPIN_NS);
+            let ahead = due_ns.saturating_sub(ifm_sys::mono_ns() + AWAKE_NS);
             if ahead > 0 {
                 std::thread::sleep(std::time::Duration::from_nanos(ahead));
             }
@@ -172,13 +211,15 @@ fn bare_timer(cpu: usize, rate: u32) -> Result<f64> {
         Ok((0..u64::from(rate * SECONDS)).map(|index| wait(due(index))).collect())
     });
     let stamps = watcher.join().map_err(|_| anyhow::anyhow!("the bare timer broke"))??;
+    is_over.store(true, Ordering::Relaxed);
+    keeper.join().map_err(|_| anyhow::anyhow!("the bare timer's keeper broke"))??;
     let gaps: Vec<f64> = stamps.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
     Ok(variance.sqrt() / mean)
 }
 
-fn row(law: &str, rate: u32, figures: &Figures, timer: Option<f64>) -> Vec<String> {
+fn row(law: &str, asked: String, figures: &Figures, timer: Option<f64>) -> Vec<String> {
     let limit_of = |gaps: usize| 1.358 / (gaps as f64).sqrt();
     let limit = limit_of(figures.arrivals.saturating_sub(1));
     let (above, gaps_above) = figures.distance_above;
@@ -200,7 +241,7 @@ fn row(law: &str, rate: u32, figures: &Figures, timer: Option<f64>) -> Vec<Strin
     let off = format!("{:.4} %", figures.rate_error * 100.0);
     let late = format!("{:.3}", figures.late_ms[1]);
     vec![
-        format!("{law} {rate}/s"),
+        asked,
         figures.arrivals.to_string(),
         number(Some(figures.rate_per_s), 2),
         verdict(Some(figures.rate_error), RATE_ERROR_TARGET, &off),

@@ -3,7 +3,8 @@
 use crate::support::{Kept, plan, post};
 use ifm_core::{Outcome, RequestRecord};
 use ifm_drive::{
-    LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Stop, drive_level,
+    Evidence, LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Stop,
+    drive_level,
 };
 use ifm_truth::paced::{Pace, PacedOptions, run_paced};
 use std::sync::Arc;
@@ -48,6 +49,16 @@ impl RequestSource for Clocked {
 
 /// Runs a schedule against a server whose answers take a time; records by due time.
 fn drive(gap_ns: u64, requests: u32, answer_ns: u64, change: LevelPlan) -> Vec<RequestRecord> {
+    drive_told(gap_ns, requests, answer_ns, change).0
+}
+
+/// The same with what the client tells about itself.
+fn drive_told(
+    gap_ns: u64,
+    requests: u32,
+    answer_ns: u64,
+    change: LevelPlan,
+) -> (Vec<RequestRecord>, Evidence) {
     let pace = Pace { ttft_ns: answer_ns, itl_ns: 0, coalesce: true, burst: 1, usage: true };
     let server = run_paced(PacedOptions::for_benchmarks(pace)).expect("a server");
     let plan = LevelPlan {
@@ -64,7 +75,7 @@ fn drive(gap_ns: u64, requests: u32, answer_ns: u64, change: LevelPlan) -> Vec<R
         .expect("a level that runs");
     assert_eq!(result.gave_up, None);
     kept.0.sort_by_key(|record| record.seq);
-    kept.0
+    (kept.0, result.evidence)
 }
 
 fn any_address() -> LevelPlan {
@@ -86,6 +97,19 @@ fn requests_go_when_they_are_due_and_not_when_answers_come() {
         other.start_ns <= records[50].start_ns && records[50].start_ns < other.end_ns
     });
     assert!(overlap.count() > 10);
+}
+
+#[test]
+fn a_precise_client_sends_the_same_and_says_whether_it_ran_first() {
+    let change = LevelPlan { slots: 16, precise: true, ..any_address() };
+    let (records, evidence) = drive_told(2 * MS, 50, MS, change);
+    assert_eq!(records.len(), 50);
+    assert!(records.iter().all(|record| record.outcome.is_ok()));
+    assert!(records.iter().all(|record| record.start_ns >= record.due_ns));
+    let granted = std::thread::spawn(|| ifm_sys::thread::run_first().is_ok()).join().unwrap();
+    assert_eq!(evidence.shards_first, Some(granted));
+    let (_, evidence) = drive_told(2 * MS, 5, MS, any_address());
+    assert_eq!(evidence.shards_first, None, "nobody asked");
 }
 
 #[test]

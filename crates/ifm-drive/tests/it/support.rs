@@ -72,6 +72,7 @@ pub fn plan(address: SocketAddr) -> LevelPlan {
         kernel_stamps: ifm_sys::probe::kernel_stamps(),
         shards: 1,
         cpus: vec![],
+        precise: false,
     }
 }
 

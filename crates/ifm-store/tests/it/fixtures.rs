@@ -157,6 +157,7 @@ fn health() -> ClientHealth {
         wall_ns: 950 * MS,
         reader_busy_share: 0.125,
         involuntary_switches: 0,
+        readers_first: None,
         steal_share: None,
         starved_sends: 0,
         late_allocations: 0,

@@ -181,6 +181,11 @@ pub struct LoadArgs {
     #[arg(help_heading = "Client", long, value_delimiter = ',', value_name = "LIST")]
     pub cpus: Vec<usize>,
 
+    /// Send to the microsecond: readers run before all other threads, on processors kept awake;
+    /// costs a processor for each reader and needs the right to real-time priority
+    #[arg(help_heading = "Client", long)]
+    pub precise: bool,
+
     #[command(flatten)]
     pub telemetry: TelemetryArgs,
 

@@ -82,6 +82,7 @@ fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
             format!("p50 {p50}, p99 {p99}, max {max} (n={})", count(spans.n))
         })
     };
+    let first = |granted: bool| if granted { "yes" } else { "asked for, refused" }.to_owned();
     let of = |part: u64, all: u64| Some(format!("{} of {}", count(part), count(all)));
     vec![
         ("kernel stamp to read", spans(health.reader_lag)),
@@ -94,6 +95,7 @@ fn health_rows(health: &ClientHealth) -> Vec<(&'static str, Option<String>)> {
         ("CPU time of the decoder", Some(span(health.decoder_cpu_ns as f64))),
         ("wall time", Some(span(health.wall_ns as f64))),
         ("CPU time stolen by the hypervisor", health.steal_share.map(percent)),
+        ("readers ran before all else", health.readers_first.map(first)),
         ("involuntary switches", Some(count(health.involuntary_switches))),
         ("sends that had to wait for bytes", Some(count(health.starved_sends))),
         ("buffers made under load", Some(count(health.late_allocations))),

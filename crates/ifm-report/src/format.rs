@@ -158,11 +158,22 @@ pub fn bytes(value: u64) -> String {
 /// and of bounded length.
 pub fn plain(text: &str) -> String {
     const LENGTH_MAX: usize = 300;
-    let mut plain: String = text.chars().take(LENGTH_MAX).map(harmless).collect();
-    if text.chars().nth(LENGTH_MAX).is_some() {
-        plain.push('…');
+    bounded(text, LENGTH_MAX)
+}
+
+/// A paragraph of this program that quotes others, without control characters: whole, since it is
+/// wrapped where it is shown.
+pub(crate) fn paragraph(text: &str) -> String {
+    const LENGTH_MAX: usize = 20_000;
+    bounded(text, LENGTH_MAX)
+}
+
+fn bounded(text: &str, length_max: usize) -> String {
+    let mut bounded: String = text.chars().take(length_max).map(harmless).collect();
+    if text.chars().nth(length_max).is_some() {
+        bounded.push('…');
     }
-    plain
+    bounded
 }
 
 /// The character, unless it could steer a terminal.

@@ -51,7 +51,8 @@ pub struct Finding {
     pub rule: &'static str,
     /// How sure it is.
     pub level: Level,
-    /// Where, the most telling place first. At most some; `places_more` says how many others.
+    /// Where, the most telling place first. At most some; `spots_more` says how many others. What
+    /// is for people shows fewer.
     pub spots: Vec<Spot>,
     /// Places beyond `spots`.
     pub spots_more: usize,
@@ -63,8 +64,8 @@ pub struct Finding {
     pub remedy: Option<String>,
 }
 
-/// Places that one finding lists at most.
-const SPOTS_MAX: usize = 5;
+/// Places that one finding keeps at most.
+const SPOTS_MAX: usize = 1000;
 
 impl Finding {
     /// A finding of a rule.

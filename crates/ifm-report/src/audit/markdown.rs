@@ -27,5 +27,5 @@ pub fn audit_markdown(audit: &Audit, level: Level) -> String {
 
 /// Text that cannot end a cell of a table or begin a tag.
 fn cell(text: &str) -> String {
-    crate::format::plain(text).replace('|', "\\|").replace('<', "&lt;")
+    crate::format::paragraph(text).replace('|', "\\|").replace('<', "&lt;")
 }

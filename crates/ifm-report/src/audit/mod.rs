@@ -42,13 +42,17 @@ fn spot(spot: &Spot) -> String {
     format!("{}{line}{pointer}", crate::format::plain(&spot.document))
 }
 
-/// All places of a finding in one line.
+/// Places of a finding that people are shown; JSON has the others too.
+const SPOTS_SHOWN: usize = 5;
+
+/// The places of a finding in one line.
 fn spots(finding: &Finding) -> String {
-    let mut all: Vec<String> = finding.spots.iter().map(spot).collect();
-    if finding.spots_more > 0 {
-        all.push(format!("and {} more", finding.spots_more));
+    let mut shown: Vec<String> = finding.spots.iter().take(SPOTS_SHOWN).map(spot).collect();
+    let more = finding.spots.len().saturating_sub(SPOTS_SHOWN) + finding.spots_more;
+    if more > 0 {
+        shown.push(format!("and {more} more"));
     }
-    all.join(", ")
+    shown.join(", ")
 }
 
 #[cfg(test)]
@@ -93,6 +97,30 @@ mod tests {
         assert_eq!(json["findings"][0]["level"], "proof");
         assert_eq!(json["findings"][0]["spots"][0]["line"], 7);
         assert_eq!(json["level"], "proof");
+    }
+
+    #[test]
+    fn long_findings_are_wrapped_and_lose_nothing() {
+        let mut audit = found();
+        let Looked::Found(findings) =
+            &mut audit.rules.iter_mut().find(|r| r.id == "token_sum").unwrap().looked
+        else {
+            panic!("it looked");
+        };
+        findings[0].text = format!("{}the end", "a sentence of some words; ".repeat(40));
+        let first = findings[0].spots[0].clone();
+        findings[0].spots =
+            (1..=12).map(|line| Spot { place: Place::line(line), ..first.clone() }).collect();
+        let style = TerminalStyle { width: 60, color: false, ascii: false };
+        let text = audit_terminal(&audit, Level::Hint, &style);
+        assert!(text.lines().all(|line| line.chars().count() <= 60), "{text}");
+        for rendering in [text.replace("\n ", ""), audit_markdown(&audit, Level::Hint)] {
+            assert!(rendering.contains("the end") && !rendering.contains('…'), "{rendering}");
+            assert!(rendering.contains("and 7 more"), "{rendering}");
+        }
+        assert!(audit_text(&audit).findings[0].text.ends_with("the end"));
+        let json: serde_json::Value = serde_json::from_str(&audit_json(&audit)).unwrap();
+        assert_eq!(json["findings"][0]["spots"].as_array().unwrap().len(), 12);
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub fn audit_terminal(audit: &Audit, level: Level, style: &TerminalStyle) -> Str
 
 /// A paragraph below the head of a finding.
 fn push(out: &mut String, text: &str, style: &TerminalStyle) {
-    let text = style.text(&crate::format::plain(text));
+    let text = style.text(&crate::format::paragraph(text));
     for line in wrap(&format!("  {text}"), style.width, "  ") {
         out.push_str(&line);
         out.push('\n');

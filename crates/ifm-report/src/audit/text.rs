@@ -36,9 +36,9 @@ pub fn audit_text(audit: &Audit) -> AuditText {
     let finding = |finding: &ifm_analysis::audit::Finding| FindingText {
         level: finding.level,
         rule: finding.rule,
-        text: crate::format::plain(&finding.text),
+        text: crate::format::paragraph(&finding.text),
         spots: spots(finding),
-        remedy: finding.remedy.as_deref().map(crate::format::plain),
+        remedy: finding.remedy.as_deref().map(crate::format::paragraph),
     };
     let is_silent = |looked: &ifm_analysis::audit::Looked| matches!(looked, ifm_analysis::audit::Looked::Found(found) if found.is_empty());
     AuditText {

@@ -5,6 +5,7 @@
 //! look. Not here: reading documents (`ifm-interop`), and the checks of our own runs, which stand
 //! in [`crate::warning`].
 
+mod change;
 mod finding;
 mod light;
 mod own_run;

@@ -7,6 +7,7 @@
 
 mod factor;
 mod figure;
+pub mod meaning;
 mod quantity;
 
 pub use factor::{Factors, key};

@@ -127,6 +127,74 @@ fn published_documents_show_their_faults() {
     }
 }
 
+/// A file that another tool wrote.
+fn real(name: &str) -> String {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    data.join(name).display().to_string()
+}
+
+#[test]
+fn files_of_several_tools_that_mean_different_things_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let notions = |names: &[&str]| {
+        let files: Vec<String> = names.iter().map(|name| real(name)).collect();
+        let mut words = vec!["audit", "--format", "json"];
+        words.extend(files.iter().map(String::as_str));
+        let document: serde_json::Value =
+            serde_json::from_str(&stdout(&run(folder.path(), &words))).unwrap();
+        let findings = document["findings"].as_array().unwrap().iter();
+        findings
+            .filter(|finding| finding["rule"] == "two_notions")
+            .map(|finding| finding["text"].as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    let (vllm, aiperf) =
+        ("vllm-serve-0.33/result.json", "aiperf-0.13.0/profile_export_aiperf.json");
+    let guidellm = "guidellm-0.8.1/result.json";
+    // One tool, whatever it writes, means one thing.
+    assert_eq!(notions(&[vllm, "vllm-serve-0.33/console.txt"]), [""; 0]);
+    assert_eq!(notions(&[guidellm, "guidellm-0.8.1/result.csv"]), [""; 0]);
+    let found = notions(&[vllm, aiperf, guidellm]);
+    for words in [
+        "ITL means 3 things",
+        "what is called TPOT here",
+        "TPOT means 2 things",
+        "(E2E - TTFT) / (n - 1) of its means and 16 tokens is",
+        "concurrency means 2 things: vllm bench serve (what was asked for, such as 4)",
+    ] {
+        assert!(found.iter().any(|text| text.contains(words)), "{words}: {found:?}");
+    }
+}
+
+#[test]
+fn what_a_real_file_computed_is_held_against_its_names() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in [
+        "vllm-serve-0.33/result.json",
+        "sglang-serve-0.5.23/result.jsonl",
+        "sglang-serve-rust-0.5.23/result.jsonl",
+        "guidellm-0.8.1/result.json",
+        "genai-bench-0.0.5/D32_16_text-to-text_num_concurrency_4_time_1s.json",
+        "aiperf-0.13.0/profile_export_aiperf.json",
+    ] {
+        let rules = found(folder.path(), &[&real(name)]);
+        assert!(rules.iter().all(|(rule, ..)| rule != "implied_definition"), "{name}: {rules:?}");
+    }
+    let text = fs::read_to_string(real("vllm-serve-0.33/result.json")).unwrap();
+    let sound: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let number = |field: &str| sound[field].as_f64().unwrap();
+    for (field, value) in [
+        ("mean_tpot_ms", number("mean_e2el_ms") / 16.0),
+        ("output_throughput", number("total_token_throughput")),
+    ] {
+        let mut spoiled = sound.clone();
+        spoiled[field] = value.into();
+        fs::write(folder.path().join("spoiled.json"), spoiled.to_string()).unwrap();
+        let rules = found(folder.path(), &["spoiled.json"]);
+        assert!(rules.contains(&told("implied_definition", "strong", 1)), "{field}: {rules:?}");
+    }
+}
+
 /// A run of this program on its own engine, really measured: `tests/data/audit/README.md` says how.
 #[test]
 fn a_clean_run_of_our_own_has_nothing_above_a_hint() {

@@ -1,7 +1,7 @@
 //! Little's law: the mean number in flight is the rate times the mean time in the system.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "littles_law", title: "requests in flight are rate times latency", look };
@@ -51,20 +51,29 @@ fn look(subject: &Subject) -> Looked {
 /// measured rather than set.
 fn both(cell: &Cell) -> Option<(f64, f64, bool)> {
     let rate = cell.central(&Quantity::RequestRate)?.canonical()?;
-    // One decimal of a small rate says too little.
-    let rounding = cell.central(&Quantity::RequestRate)?.rounding().unwrap_or(0.0);
     let e2e_ms = cell.row.value(&Quantity::E2e, Statistic::Mean)?;
     let measured = cell.central(&Quantity::InFlight).and_then(|figure| figure.canonical());
     let in_flight = match measured {
         Some(in_flight) => in_flight,
         None => set(cell)?,
     };
-    let is_sharp = rounding < rate * TOLERANCE / 3.0;
+    // One digit of a small number says too little.
+    let is_sharp = is_sharp(cell.central(&Quantity::RequestRate))
+        && is_sharp(cell.row.figure(&Quantity::E2e, Statistic::Mean))
+        && is_sharp(cell.central(&Quantity::InFlight));
     (in_flight > 0.0 && rate > 0.0 && is_sharp).then_some((
         in_flight,
         rate * e2e_ms / 1e3,
         measured.is_some(),
     ))
+}
+
+/// Whether the printed digits of a figure say enough; so does one that is not there.
+fn is_sharp(figure: Option<&Figure>) -> bool {
+    figure.is_none_or(|figure| {
+        let value = figure.value.unwrap_or(0.0);
+        figure.rounding().is_none_or(|rounding| rounding < value * TOLERANCE / 3.0)
+    })
 }
 
 /// The limit on requests in flight, where a closed loop held it long enough.
@@ -112,6 +121,16 @@ mod tests {
             sheet.parts[0].rows[0].figures.push(figure);
         };
         check("littles_law", &sound(), spoil, Level::Strong, "different requests");
+    }
+
+    #[test]
+    fn one_digit_of_a_latency_says_too_little() {
+        let mut of = sound();
+        let row = &mut of.parts[0].rows[0];
+        row.factors.set(key::CONCURRENCY, 12);
+        (row.figures[1].value, row.figures[1].printed) = (Some(2.0), Some("2".to_owned()));
+        row.figures[1].unit = Unit::S;
+        assert_eq!(super::super::super::testing::found("littles_law", &[of]), []);
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod duplicate_label;
 mod encoding;
 mod faster_than_light;
 mod flop_counts;
+mod implied_definition;
 mod label_order;
 mod little;
 mod mixed_concurrency;
@@ -20,10 +21,12 @@ mod rank_tie;
 mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
+mod stated_change;
 mod stated_ratio;
 mod stated_speed;
 mod token_sum;
 mod tool_bias;
+mod two_notions;
 mod unequal_load;
 mod unlike_sides;
 mod unsupported_reason;
@@ -35,10 +38,13 @@ use super::Rule;
 pub(super) const RULES: &[&Rule] = &[
     &recomputed::RULE,
     &stated_ratio::RULE,
+    &stated_change::RULE,
     &stated_speed::RULE,
     &token_sum::RULE,
     &little::RULE,
     &mixed_concurrency::RULE,
+    &implied_definition::RULE,
+    &two_notions::RULE,
     &duplicate_label::RULE,
     &label_order::RULE,
     &planned::RULE,

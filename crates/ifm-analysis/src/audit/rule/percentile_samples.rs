@@ -38,11 +38,14 @@ fn look(subject: &Subject) -> Looked {
         lack(a).total_cmp(&lack(b))
     });
     let Some((p, n, _)) = worst.cloned() else { return Looked::Found(Vec::new()) };
+    let slowest = match (n as f64 * (1.0 - p / 100.0)).ceil() {
+        few if few <= 1.0 => "the slowest".to_owned(),
+        several => format!("one of the slowest {several}"),
+    };
     let text = format!(
-        "{} of {seen} percentiles rest on too few requests: p{p} of {n} requests is one of the \
-         slowest {} and needs {}",
+        "{} of {seen} percentiles rest on too few requests: p{p} of {n} requests is {slowest} and \
+         needs {}",
         thin.len(),
-        (n as f64 * (1.0 - p / 100.0)).ceil().max(1.0),
         needed_for(p)
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)

@@ -31,9 +31,13 @@ fn look(subject: &Subject) -> Looked {
     }
     if let Some((cell, peak, asked)) = peaks.first() {
         let text = format!(
-            "{} rows have more requests in flight at their peak than were asked for, such as {peak} \
-             of {asked} ({}): some tools count every request that touches a second",
-            peaks.len(),
+            "{} more requests in flight at the peak than were asked for, such as {peak} of {asked} \
+             ({}): some tools count every request that touches a second",
+            if peaks.len() == 1 {
+                "1 row has".to_owned()
+            } else {
+                format!("{} rows have", peaks.len())
+            },
             cell.name()
         );
         findings.push(

@@ -1,9 +1,9 @@
 //! `profile_export_aiperf.json` of AIPerf, a file for each level.
 
-use super::fields::{factor, number, percentile_name, value};
+use super::fields::{factor, labels, number, percentile_name, value};
 use super::{Export, Exported, serving, stem};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
+use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
@@ -12,6 +12,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("aiperf"),
     write,
     holds: "loads of a server",
+    lacks: "time per output token, which the tool calls ITL; deviations of a sample; input rate, numbers of tokens, requests in flight, goodput; labels of rows; single requests; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
@@ -35,6 +36,7 @@ fn document(row: &Row, factors: &Factors) -> Value {
                 "concurrency": factor(factors, key::CONCURRENCY),
                 "request_rate": factors.number(key::RATE),
             },
+            "labels": labels(factors),
         }),
     );
     for (name, quantity) in [
@@ -68,7 +70,7 @@ fn distribution(row: &Row, quantity: &Quantity) -> Option<Value> {
         let name = match figure.statistic {
             Statistic::Mean => "avg".to_owned(),
             Statistic::Median => "p50".to_owned(),
-            Statistic::Std(_) => "std".to_owned(),
+            Statistic::Std(StdKind::Population) => "std".to_owned(),
             Statistic::Min => "min".to_owned(),
             Statistic::Max => "max".to_owned(),
             Statistic::Count => "count".to_owned(),

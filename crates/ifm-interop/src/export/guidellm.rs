@@ -1,9 +1,9 @@
 //! The JSON of GuideLLM 0.8: one benchmark for each level.
 
-use super::fields::{factor, number, percentile_name, value};
+use super::fields::{factor, labels, number, percentile_name, value};
 use super::{Export, Exported, serving};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
+use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
@@ -12,6 +12,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("guidellm"),
     write,
     holds: "loads of a server",
+    lacks: "statistics of rates but their mean; deviations of a sample; goodput; numbers of tokens; labels of rows; single requests; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
@@ -74,7 +75,11 @@ fn benchmark(row: &Row, factors: &Factors) -> Value {
     );
     json!({
         "type_": "generative_benchmark",
-        "config": {"strategy": strategy, "model": factor(factors, key::MODEL)},
+        "config": {
+            "metadata": {"labels": labels(factors)},
+            "strategy": strategy,
+            "model": factor(factors, key::MODEL),
+        },
         "metrics": metrics,
         "duration": number(value(row, &Quantity::Duration).map(|ms| ms / 1e3)),
     })
@@ -88,7 +93,7 @@ fn distribution(row: &Row, quantity: &Quantity, scale: f64) -> Option<Value> {
         let name = match figure.statistic {
             Statistic::Mean => "mean",
             Statistic::Median => "median",
-            Statistic::Std(_) => "std_dev",
+            Statistic::Std(StdKind::Population) => "std_dev",
             Statistic::Min => "min",
             Statistic::Max => "max",
             Statistic::Count => {

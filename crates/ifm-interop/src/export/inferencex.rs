@@ -1,6 +1,6 @@
 //! Aggregates of InferenceX, a file for each level: latencies in seconds, throughputs per GPU.
 
-use super::fields::{factor, number, set, statistic_name, value};
+use super::fields::{factor, metadata, number, set, statistic_name, value};
 use super::{Export, Exported, serving, stem};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, key};
@@ -12,7 +12,20 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("vllm"),
     write,
     holds: "loads of a server",
+    lacks: "rates where the number of GPUs is not known, and else all but those of one GPU; numbers of requests and tokens, duration; smallest, largest and lower percentiles of times; deviations of a sample; labels of rows; single requests; definitions, places and printed digits",
 };
+
+/// Fields of the format, and the factors that they hold.
+const FIELDS: [(&str, &str); 8] = [
+    ("hw", key::GPU),
+    ("conc", key::CONCURRENCY),
+    ("model", key::MODEL),
+    ("framework", key::ENGINE),
+    ("precision", key::QUANTIZATION),
+    ("isl", key::INPUT_TOKENS),
+    ("osl", key::OUTPUT_TOKENS),
+    ("tp", key::TENSOR_PARALLEL),
+];
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let file = |(row, factors): (&Row, Factors)| Exported {
@@ -25,16 +38,8 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
 
 fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     let mut object = Map::new();
-    for (name, source) in [
-        ("hw", key::GPU),
-        ("conc", key::CONCURRENCY),
-        ("model", key::MODEL),
-        ("framework", key::ENGINE),
-        ("precision", key::QUANTIZATION),
-        ("isl", key::INPUT_TOKENS),
-        ("osl", key::OUTPUT_TOKENS),
-        ("tp", key::TENSOR_PARALLEL),
-    ] {
+    metadata(&mut object, factors, &FIELDS.map(|(_, factor)| factor));
+    for (name, source) in FIELDS {
         object.insert(name.to_owned(), factor(factors, source));
     }
     object.insert("written_by".to_owned(), json!("inferometer"));

@@ -11,6 +11,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: None,
     write,
     holds: "measured rows",
+    lacks: "headings and places of the document; rows that were not measured",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {

@@ -1,6 +1,6 @@
 //! The benchmark report of llm-d, version 0.2, a file for each level. JSON, which is YAML too.
 
-use super::fields::{factor, number, percentile_name, value};
+use super::fields::{factor, labels, number, percentile_name, value};
 use super::{Export, Exported, serving, stem};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
@@ -12,6 +12,7 @@ pub(super) const EXPORT: Export = Export {
     definitions: None,
     write,
     holds: "loads of a server",
+    lacks: "which deviation it is; successful requests but as the difference of all and failed ones; input rate, duration, numbers of tokens, requests in flight; times to the first answer token; labels of rows; single requests; definitions, places and printed digits",
 };
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
@@ -52,6 +53,7 @@ fn document(sheet: &Sheet, row: &Row, factors: &Factors) -> Value {
         "scenario": {
             "stack": [{"model": factor(factors, key::MODEL), "tool": factor(factors, key::ENGINE)}],
             "load": {
+                "metadata": {"labels": labels(factors)},
                 "standardized": {
                     "tool": "inferometer",
                     "rate_qps": factors.number(key::RATE),

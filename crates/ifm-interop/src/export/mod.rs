@@ -7,7 +7,7 @@
 //! room for that.
 
 mod aiperf;
-mod csv;
+pub(crate) mod csv;
 mod fields;
 mod guidellm;
 mod inferencex;
@@ -59,6 +59,8 @@ pub struct Export {
     write: fn(&Sheet) -> Vec<Exported>,
     /// What a sheet must hold.
     holds: &'static str,
+    /// What does not come back by `import`, in the words of `docs/reference/interchange.md`.
+    pub lacks: &'static str,
 }
 
 impl Export {

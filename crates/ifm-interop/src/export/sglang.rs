@@ -1,6 +1,6 @@
 //! The JSON Lines of SGLang's `bench_serving`, a line for each level.
 
-use super::fields::{factor, set_each};
+use super::fields::{factor, metadata, set_each};
 use super::vllm::latencies;
 use super::{Export, Exported, serving};
 use ifm_core::Sheet;
@@ -13,7 +13,18 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("sglang"),
     write,
     holds: "loads of a server",
+    lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; failed requests, goodput and peaks; single requests; definitions, places and printed digits",
 };
+
+/// Factors that the format has fields for.
+const FIELDS: [&str; 6] = [
+    key::WORKLOAD,
+    key::CONCURRENCY,
+    key::RATE,
+    key::ENGINE,
+    key::INPUT_TOKENS,
+    key::OUTPUT_TOKENS,
+];
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let lines: Vec<String> = serving(sheet)
@@ -27,6 +38,7 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
 
 fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     let mut object = Map::new();
+    metadata(&mut object, factors, &FIELDS);
     object.insert("tag".to_owned(), Value::from(row.label.clone()));
     object.insert("backend".to_owned(), factor(factors, key::ENGINE));
     object.insert("written_by".to_owned(), Value::from("inferometer"));

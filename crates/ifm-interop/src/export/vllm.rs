@@ -1,6 +1,6 @@
 //! The JSON of `vllm bench serve --save-result`, several levels as `--append-result` writes them.
 
-use super::fields::{factor, number, set, set_each, statistic_name, value};
+use super::fields::{factor, metadata, number, set, set_each, statistic_name, value};
 use super::{Export, Exported, serving};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, key};
@@ -12,7 +12,11 @@ pub(super) const EXPORT: Export = Export {
     definitions: Some("vllm"),
     write,
     holds: "loads of a server",
+    lacks: "smallest, largest and lower percentiles of times; deviations of a sample; times to the first answer token; requests in flight, input rate, time in the client's queue; the gaps of single requests; definitions, places and printed digits",
 };
+
+/// Factors that the format has fields for.
+const FIELDS: [&str; 5] = [key::MODEL, key::CONCURRENCY, key::RATE, key::REQUESTS, key::ENGINE];
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let lines: Vec<String> = serving(sheet)
@@ -27,6 +31,7 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
 
 fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     let mut object = Map::new();
+    metadata(&mut object, factors, &FIELDS);
     let model = factor(factors, key::MODEL);
     object.insert("backend".to_owned(), factor(factors, key::ENGINE));
     object.insert("label".to_owned(), Value::from(row.label.clone()));

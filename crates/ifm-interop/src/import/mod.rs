@@ -14,6 +14,7 @@ mod heading;
 mod input;
 mod json;
 mod known;
+mod labels;
 mod llama;
 mod mapped;
 mod measure;
@@ -25,11 +26,13 @@ mod statistic;
 mod terminal;
 mod text;
 mod units;
+mod words;
 mod yaml;
 
 pub use error::{Guess, ImportError};
 pub use head::Head;
 pub use input::Input;
+pub(crate) use labels::PREFIX;
 pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};
 
 use ifm_core::Sheet;

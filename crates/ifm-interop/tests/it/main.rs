@@ -3,6 +3,7 @@
 mod clients;
 mod damage;
 mod engine;
+mod exported;
 mod guidellm;
 mod llama;
 mod mapped;

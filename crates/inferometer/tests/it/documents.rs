@@ -235,11 +235,12 @@ fn what_goes_out_in_a_format_comes_back_with_the_same_figures_and_factors() {
     run(folder.path(), &["sweep", &url, "-c", "2,3", "-n", "12", "-W", "16/4", "--quiet"]);
     for (format, definitions, figures, factors) in [
         ("vllm", "vllm", 30, &["concurrency", "requests", "model"][..]),
-        ("sglang", "sglang", 30, &["concurrency"]),
-        ("guidellm", "guidellm", 60, &[]),
-        ("aiperf", "aiperf", 50, &["concurrency", "model"]),
+        ("sglang", "sglang", 30, &["concurrency", "requests", "model"]),
+        ("guidellm", "guidellm", 60, &["concurrency", "requests", "model", "input_tokens"]),
+        ("aiperf", "aiperf", 50, &["concurrency", "requests", "model", "input_tokens"]),
         ("inferencex", "vllm", 15, &["concurrency", "input_tokens", "output_tokens", "model"]),
-        ("llm-d", "inferometer", 25, &["concurrency"]),
+        ("llm-d", "inferometer", 25, &["concurrency", "requests", "model", "input_tokens"]),
+        ("csv", "inferometer", 50, &["concurrency", "model", "requests", "input_tokens"]),
         ("jsonl", "inferometer", 50, &["concurrency", "model", "requests", "input_tokens"]),
     ] {
         let words = ["export", "last", "--as", "jsonl", "--definitions", definitions];

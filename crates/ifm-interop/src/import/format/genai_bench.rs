@@ -6,7 +6,7 @@
 use super::super::error::ImportError;
 use super::super::json::{Number, Word};
 use super::super::statistic::{Measure, different};
-use super::super::{Head, Input, Likeness, Recognised, json};
+use super::super::{Head, Input, Likeness, Recognised, json, words};
 use super::{Format, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
@@ -126,21 +126,10 @@ fn distributions(stats: &mut Map<String, Value>, time: &Unit, row: &mut Row) {
     let names: Vec<String> = stats.keys().cloned().collect();
     for name in names {
         let Some(Value::Object(stat)) = stats.get_mut(&name) else { continue };
-        let late = "connection set-up is in it";
         let (quantity, unit, definition) = match name.as_str() {
-            "ttft" => (Quantity::Ttft, time.clone(), different(late)),
-            "tpot" => (
-                Quantity::Tpot,
-                time.clone(),
-                different("to the end of the response, not to its last token"),
-            ),
-            "e2e_latency" => (
-                Quantity::E2e,
-                time.clone(),
-                different(
-                    "to the end of the response, not to its last token; connection set-up is in it",
-                ),
-            ),
+            "ttft" => (Quantity::Ttft, time.clone(), different(words::CONNECTS_ALWAYS)),
+            "tpot" => (Quantity::Tpot, time.clone(), different(words::TPOT_TO_THE_END)),
+            "e2e_latency" => (Quantity::E2e, time.clone(), different(words::CONNECTS_TO_THE_END)),
             "output_inference_speed" => (
                 Quantity::UserRate,
                 Unit::PerS,

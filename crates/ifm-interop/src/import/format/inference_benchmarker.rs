@@ -8,6 +8,7 @@ use super::{Format, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
+    meaning,
 };
 use serde_json::{Map, Value};
 
@@ -63,7 +64,7 @@ impl Format for InferenceBenchmarker {
 /// What the tool means by a quantity.
 pub(crate) fn definition(quantity: &Quantity) -> Definition {
     match quantity {
-        Quantity::Itl => different("one mean per request: the sum of its gaps by its tokens - 1"),
+        Quantity::Itl => different(meaning::ITL_PER_REQUEST),
         Quantity::E2e => different("to the closing event, not to the last token"),
         Quantity::OutputTokens | Quantity::InputTokens => {
             different("counted by the client's tokenizer, piece by piece")

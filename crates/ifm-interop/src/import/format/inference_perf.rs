@@ -4,7 +4,7 @@
 use super::super::error::ImportError;
 use super::super::json::{Number, Word};
 use super::super::statistic::{Measure, different};
-use super::super::{Head, Input, Likeness, Recognised, json};
+use super::super::{Head, Input, Likeness, Recognised, json, words};
 use super::{Format, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
@@ -121,17 +121,17 @@ type Field = (&'static str, Quantity, Unit, Definition);
 
 /// Numbers of the whole run.
 fn wholes() -> Vec<Field> {
-    let rate =
-        || different("successes by the time from the first request's start to the last one's end");
+    let rate = || different(words::WHOLE_RUN);
+    let tokens = || different(words::WHOLE_RUN_CLIENT_COUNTS);
     vec![
         ("/benchmark_time_seconds", Quantity::Duration, Unit::S, Definition::Same),
         ("/load_summary/count", Quantity::Requests, Unit::Count, Definition::Same),
         ("/successes/count", Quantity::RequestsOk, Unit::Count, Definition::Same),
         ("/failures/count", Quantity::RequestsFailed, Unit::Count, Definition::Same),
         ("/successes/throughput/requests_per_sec", Quantity::RequestRate, Unit::PerS, rate()),
-        ("/successes/throughput/input_tokens_per_sec", Quantity::InputRate, Unit::PerS, rate()),
-        ("/successes/throughput/output_tokens_per_sec", Quantity::OutputRate, Unit::PerS, rate()),
-        ("/successes/throughput/total_tokens_per_sec", Quantity::TotalRate, Unit::PerS, rate()),
+        ("/successes/throughput/input_tokens_per_sec", Quantity::InputRate, Unit::PerS, tokens()),
+        ("/successes/throughput/output_tokens_per_sec", Quantity::OutputRate, Unit::PerS, tokens()),
+        ("/successes/throughput/total_tokens_per_sec", Quantity::TotalRate, Unit::PerS, tokens()),
         ("/successes/goodput_metrics/request_goodput", Quantity::Goodput, Unit::PerS, rate()),
         (
             "/successes/goodput_metrics/goodput_percentage",
@@ -145,7 +145,7 @@ fn wholes() -> Vec<Field> {
 
 /// Distributions over requests.
 fn distributions() -> Vec<Field> {
-    let own = || different("counted by the client's tokenizer, unless told to take the server's");
+    let own = || different(words::CLIENT_COUNTS);
     vec![
         (
             "/successes/latency/request_latency",

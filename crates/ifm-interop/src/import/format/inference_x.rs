@@ -3,7 +3,7 @@
 
 use super::super::error::ImportError;
 use super::super::statistic::{different, statistic};
-use super::super::{Head, Input, Likeness, Recognised, json};
+use super::super::{Head, Input, Likeness, Recognised, json, labels, words};
 use super::{Format, records};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
@@ -99,6 +99,7 @@ fn row(fields: Map<String, Value>, row: &mut Row, remarks: &mut Vec<Remark>) {
             row.unknown.insert(name, value);
         }
     }
+    labels::take(&mut row.unknown, &mut row.factors);
 }
 
 fn figure(name: &str, value: f64, multinode: bool) -> Option<Figure> {
@@ -120,7 +121,7 @@ fn latency(name: &str) -> Option<Meaning> {
             Quantity::Tpot,
             different("begins with the first chunk of any kind; ends with the usage message"),
         ),
-        "itl" => (Quantity::Itl, different("gaps between chunks, however many tokens they bring")),
+        "itl" => (Quantity::Itl, different(words::PIECES)),
         "e2el" => (Quantity::E2e, different("to the last message, usage among them")),
         "intvty" => {
             let text = match statistic {

@@ -2,7 +2,7 @@
 
 use super::super::error::ImportError;
 use super::super::statistic::Measure;
-use super::super::{Head, Input, Likeness, Recognised, json, yaml};
+use super::super::{Head, Input, Likeness, Recognised, json, labels, yaml};
 use super::Format;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
@@ -179,6 +179,7 @@ fn factors(report: &Value) -> Factors {
             factors.set(*factor, word);
         }
     }
+    labels::set(report.pointer("/scenario/load/metadata/labels"), &mut factors);
     factors
 }
 

@@ -18,6 +18,7 @@ pub(crate) mod records;
 mod rows;
 mod sglang_batch;
 mod sglang_serve;
+mod table;
 mod vllm_offline;
 mod vllm_serve;
 mod vllm_sweep;
@@ -75,6 +76,7 @@ pub(crate) const FORMATS: &[&dyn Format] = &[
     &k6::K6,
     &perf_analyzer::PerfAnalyzer,
     &rows::Rows,
+    &table::Table,
 ];
 
 /// The format of a file, if one is known.

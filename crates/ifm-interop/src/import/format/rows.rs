@@ -54,7 +54,7 @@ impl Format for Rows {
 
     fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
         let mut kinds = Vec::new();
-        let mut sheet = records::read_lines(input, ABOUT, PartKind::Other, |text, draft| {
+        let sheet = records::read_lines(input, ABOUT, PartKind::Other, |text, draft| {
             if text.trim().is_empty() {
                 return Ok(());
             }
@@ -70,17 +70,22 @@ impl Format for Rows {
             draft.row.unknown = line.unknown;
             Ok(())
         })?;
-        let rows = std::mem::take(&mut sheet.parts).into_iter().flat_map(|part| part.rows);
-        for (row, kind) in rows.zip(kinds) {
-            match sheet.parts.last_mut() {
-                Some(part) if part.kind == kind => part.rows.push(row),
-                _ => {
-                    let mut part = Part::new(kind, row.place.clone());
-                    part.rows.push(row);
-                    sheet.parts.push(part);
-                }
+        Ok(by_kind(sheet, kinds))
+    }
+}
+
+/// Rows of one part in parts of one kind each: neighbours of a kind stay together.
+pub(super) fn by_kind(mut sheet: Sheet, kinds: Vec<PartKind>) -> Sheet {
+    let rows = std::mem::take(&mut sheet.parts).into_iter().flat_map(|part| part.rows);
+    for (row, kind) in rows.zip(kinds) {
+        match sheet.parts.last_mut() {
+            Some(part) if part.kind == kind => part.rows.push(row),
+            _ => {
+                let mut part = Part::new(kind, row.place.clone());
+                part.rows.push(row);
+                sheet.parts.push(part);
             }
         }
-        Ok(sheet)
     }
+    sheet
 }

@@ -12,6 +12,9 @@ const SENTENCE_BYTES_MAX: usize = 2000;
 /// Fewest words of a sentence that says something.
 const WORDS_MIN: usize = 4;
 
+/// White space that nobody writes between two words.
+const COLUMNS: &str = "        ";
+
 /// Words of reasons, of limits, of queues and of comparisons.
 const WORDS: [&str; 35] = [
     "because ",
@@ -63,17 +66,33 @@ pub(super) fn is_log(paragraph: &str) -> bool {
 /// A row for a sentence that claims something; absent for others, for questions and for code.
 pub(super) fn row(sentence: &Sentence<'_>) -> Option<Row> {
     let text = sentence.text.trim();
+    // Columns of a program are no sentence.
+    if text.contains(COLUMNS) {
+        return None;
+    }
     if sentence.code || text.len() > SENTENCE_BYTES_MAX || text.ends_with(['?', ':']) {
         return None;
     }
     let lower = text.to_lowercase();
     let is_claim = text.split_whitespace().count() >= WORDS_MIN
-        && WORDS.iter().any(|word| lower.contains(word));
+        && (WORDS.iter().any(|word| lower.contains(word)) || is_change(&lower));
     is_claim.then(|| {
         let mut row = Row::new(RowRole::Stated, Place::line(sentence.line));
         row.text = Some(text.to_owned());
         row
     })
+}
+
+/// Whether a sentence in small letters sets one thing against another with a percentage or a
+/// factor: `1.5x higher output throughput than`.
+fn is_change(lower: &str) -> bool {
+    let is_factor = |word: &str| {
+        let behind = word.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let sign = behind.trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
+        sign.len() < behind.len() && matches!(sign, "%" | "x" | "×")
+    };
+    let is_sign = |word: &str| matches!(word, "%" | "percent" | "x" | "×" | "times");
+    lower.contains(" than ") && lower.split_whitespace().any(|w| is_factor(w) || is_sign(w))
 }
 
 #[cfg(test)]
@@ -102,7 +121,11 @@ mod tests {
         assert_eq!((kept.role, kept.place.line), (RowRole::Stated, Some(7)));
         assert_eq!(kept.text.as_deref(), Some(claim.trim()));
         assert!(kept.figures.is_empty());
+        assert!(row("Red has 1.5x higher output throughput than blue.").is_some());
+        assert!(row("Red needs 12 % less of it than blue.").is_some());
         for text in [
+            "Filtering it                 out due to a short latency of it.",
+            "Red has other things than blue.",
             "The delay between tokens.",
             "Is it faster than before?",
             "This is slower than that:",

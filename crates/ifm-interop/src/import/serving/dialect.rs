@@ -1,5 +1,8 @@
 //! Which benchmark wrote a result, and what it means by its numbers.
 
+use super::super::words::{
+    CONNECTS, CONNECTS_ALWAYS, CONNECTS_TO_THE_END, PIECES, TO_THE_END, TPOT_TO_THE_END, WHOLE_RUN,
+};
 use ifm_core::sheet::{Definition, Quantity, Remark, RemarkKind, Row, Statistic, key};
 
 /// A serving benchmark.
@@ -40,22 +43,14 @@ impl Api {
 /// Times that are above zero wherever they were measured.
 const TIMES: [Quantity; 4] = [Quantity::Ttft, Quantity::Tpot, Quantity::Itl, Quantity::E2e];
 
-const PIECES: &str = "gaps between pieces of an answer, however many tokens a piece brings";
 const PIECES_AND_END: &str = "gaps between pieces of an answer, however many tokens a piece \
     brings, the message that ends it among them";
 const SPREAD: &str = "gaps between pieces of an answer, each divided among its tokens";
-const CONNECTS: &str = "from before a connection is opened: the same where connections are reused";
-const CONNECTS_ALWAYS: &str = "from before a connection is opened, a new one for every request";
-const CONNECTS_END: &str = "from before a new connection is opened, to the last line of the \
-    stream, usage and end mark among them";
 const ROLE: &str = "to the first chunk of any kind, also one with a role and no text";
-const LAST_LINE: &str = "to the last line of the stream, usage and end mark among them";
 const LAST_CHUNK: &str = "to the last chunk, the one that ends the answer among them";
-const TPOT_LAST_LINE: &str = "ends with the last line of the stream, usage and end mark among them";
 const TPOT_LAST_CHUNK: &str = "ends with the message that ends the answer";
 const TPOT_ROLE: &str = "begins with the first chunk of any kind, also one without text";
 const REQUESTED: &str = "the number that was asked for, where the server did not count";
-const WHOLE_RUN: &str = "over the whole run, ramp and drain in it; only requests that succeeded";
 const WHOLE_RUN_INFO: &str = "over the whole run, ramp, drain and questions about the server in \
     it; only requests that succeeded";
 
@@ -101,7 +96,7 @@ impl Dialect {
                 (Dialect::Vllm, Api::Chat) => Definition::Same,
                 (Dialect::Vllm | Dialect::TensorRt, _) => different(TPOT_LAST_CHUNK),
                 (Dialect::VllmRust, _) => different(TPOT_ROLE),
-                (Dialect::Sglang | Dialect::SglangRust, _) => different(TPOT_LAST_LINE),
+                (Dialect::Sglang | Dialect::SglangRust, _) => different(TPOT_TO_THE_END),
             },
             Quantity::Itl => match (self, api) {
                 (Dialect::Vllm, Api::Chat) => different(PIECES),
@@ -112,8 +107,8 @@ impl Dialect {
             Quantity::E2e => match (self, api) {
                 (Dialect::Vllm, Api::Chat) => different(CONNECTS),
                 (Dialect::Vllm | Dialect::VllmRust | Dialect::TensorRt, _) => different(LAST_CHUNK),
-                (Dialect::Sglang, _) => different(CONNECTS_END),
-                (Dialect::SglangRust, _) => different(LAST_LINE),
+                (Dialect::Sglang, _) => different(CONNECTS_TO_THE_END),
+                (Dialect::SglangRust, _) => different(TO_THE_END),
             },
             Quantity::Other(name) if name == "e2el_including_client_queue" => {
                 Definition::Different("end to end from the due time".to_owned())

@@ -2,6 +2,7 @@
 
 use super::super::format::records::Draft;
 use super::super::json::{self, Fault, Reader};
+use super::super::labels;
 use super::details::Details;
 use super::{Dialect, names};
 use ifm_core::sheet::{
@@ -47,6 +48,7 @@ impl Fields {
 
     /// Finishes the row: requests, parts of the run, and what the tool means by its numbers.
     pub fn settle(self, dialect: Dialect, draft: &mut Draft<'_>) {
+        labels::take(&mut draft.row.unknown, &mut draft.row.factors);
         let failed = self.details.failed();
         self.details.settle(dialect, &mut draft.row, draft.remarks);
         let told = draft.row.figure(&Quantity::RequestsFailed, Statistic::Value).is_some();

@@ -9,7 +9,7 @@ pub(crate) mod words;
 
 use super::super::error::ImportError;
 use super::super::statistic::Measure;
-use super::super::{Head, Input, Likeness, Recognised, json, units};
+use super::super::{Head, Input, Likeness, Recognised, json, labels, units};
 use super::{Format, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
@@ -180,4 +180,5 @@ fn settings(object: &Map<String, Value>, row: &mut Row) {
             row.factors.set(factor, super::guidellm::words::whole(&word));
         }
     }
+    labels::set(config.get("labels"), &mut row.factors);
 }

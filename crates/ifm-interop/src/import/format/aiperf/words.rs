@@ -4,7 +4,8 @@
 //! server; what the server says stands beside it as `usage_…`.
 
 use super::super::super::statistic::different;
-use ifm_core::sheet::{Definition, Quantity, Statistic};
+use super::super::super::words;
+use ifm_core::sheet::{Definition, Quantity, Statistic, meaning};
 
 /// The name of a metric as it is printed, as its tag: `Time to First Token` as
 /// `time_to_first_token`.
@@ -56,25 +57,14 @@ pub(crate) fn quantity(tag: &str, whole: bool) -> (Quantity, Option<Statistic>) 
 /// What a metric means against ours of the same name.
 pub(crate) fn definition(quantity: &Quantity) -> Definition {
     match quantity {
-        Quantity::Ttft | Quantity::Ttfot => {
-            different("from before the request is sent: connection set-up is in it")
-        }
-        Quantity::E2e => different("to the last content; connection set-up is in it"),
-        Quantity::Itl => different(
-            "one mean per request, from its first content to its last, by the tokens behind the \
-             first: what is called TPOT here",
-        ),
+        Quantity::Ttft | Quantity::Ttfot | Quantity::E2e => different(words::CONNECTS),
+        Quantity::Itl => different(meaning::ITL_PER_REQUEST),
         Quantity::UserRate => Definition::Derivable("1000 / its inter-token latency".to_owned()),
-        Quantity::InputTokens | Quantity::OutputTokens => {
-            different("counted by the client's tokenizer, unless told to take the server's count")
+        Quantity::InputTokens | Quantity::OutputTokens => different(words::CLIENT_COUNTS),
+        Quantity::InputRate | Quantity::OutputRate | Quantity::TotalRate => {
+            different(words::WHOLE_RUN_CLIENT_COUNTS)
         }
-        Quantity::InputRate | Quantity::OutputRate | Quantity::TotalRate => different(
-            "over the time from the first request's start to the last one's end; tokens by the \
-             client's tokenizer",
-        ),
-        Quantity::RequestRate => {
-            different("over the time from the first request's start to the last one's end")
-        }
+        Quantity::RequestRate => different(words::WHOLE_RUN),
         Quantity::Other(tag) if tag == "inter_chunk_latency" => {
             Definition::Derivable("gaps between pieces: what is called ITL here".to_owned())
         }

@@ -1,6 +1,7 @@
 //! One benchmark of a GuideLLM file as a row.
 
 use super::super::super::json;
+use super::super::super::labels;
 use super::super::super::statistic::Measure;
 use super::words;
 use ifm_core::sheet::{
@@ -126,6 +127,7 @@ fn settings(benchmark: &Map<String, Value>, row: &mut Row) {
     if let Some(model) = of_worker.filter(|_| row.factors.get(key::MODEL).is_none()) {
         row.factors.set(key::MODEL, model);
     }
+    labels::set(deep(benchmark.get("config"), &["metadata", "labels"]), &mut row.factors);
 }
 
 /// What was set for all benchmarks of the file.

@@ -5,8 +5,9 @@
 //! of requests.
 
 use super::super::super::statistic::different;
+use super::super::super::words;
 use ifm_core::sheet::{
-    Definition, Factors, Figure, Quantity, Remark, RemarkKind, Row, Statistic, Unit, key,
+    Definition, Factors, Figure, Quantity, Remark, RemarkKind, Row, Statistic, Unit, key, meaning,
 };
 
 /// What a metric of the JSON file measures.
@@ -100,10 +101,8 @@ pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definitio
             "one mean per request, from first to last token, weighted by tokens: no distribution \
              of gaps",
         ),
-        Quantity::Tpot => {
-            different("end-to-end time by output tokens: the time to the first token is in it")
-        }
-        Quantity::E2e => different("to the end of the response, not to its last token"),
+        Quantity::Tpot => different(meaning::TPOT_WITH_FIRST),
+        Quantity::E2e => different(words::TO_THE_END),
         Quantity::RequestRate
         | Quantity::InputRate
         | Quantity::OutputRate

@@ -1,0 +1,76 @@
+//! The table that `inferometer export --as csv` writes.
+//!
+//! Its head says which columns are figures and which factors; a row comes back with the same
+//! numbers, bit for bit. Tables of others need a map (`mapped`).
+
+use super::super::error::ImportError;
+use super::super::{Head, Input, Likeness, Recognised};
+use super::{Format, records, rows};
+use crate::export::csv::{FACTOR, FIRST, figure_of_head};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Figure, PartKind, Place, Remark, RemarkKind, Row};
+use serde_json::Value;
+
+pub(super) struct Table;
+
+const ABOUT: Recognised =
+    Recognised { id: "table", title: "table of inferometer export --as csv, CSV" };
+
+impl Format for Table {
+    fn about(&self) -> Recognised {
+        ABOUT
+    }
+
+    fn likeness(&self, head: &Head) -> Likeness {
+        match head.text().starts_with(&format!("{},", FIRST.join(","))) {
+            true => Likeness::Sure,
+            false => Likeness::No,
+        }
+    }
+
+    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
+        let mut kinds = Vec::new();
+        let sheet = records::read_csv(input, ABOUT, PartKind::Other, |fields, draft| {
+            let mut kind = PartKind::Other;
+            for (head, cell) in fields {
+                let (head, cell) = (unquoted(&head), unquoted(&cell));
+                match head {
+                    _ if cell.is_empty() => {}
+                    "label" => draft.row.label = Some(cell.to_owned()),
+                    "kind" => {
+                        kind = serde_json::from_value(Value::from(cell)).unwrap_or(kind);
+                    }
+                    head => draft.remarks.extend(field(head, cell, &mut draft.row)),
+                }
+            }
+            if !draft.row.figures.is_empty() || !draft.row.factors.is_empty() {
+                kinds.push(kind);
+            }
+        })?;
+        Ok(rows::by_kind(sheet, kinds))
+    }
+}
+
+/// A figure or a factor; what is no number is told.
+fn field(head: &str, cell: &str, row: &mut Row) -> Option<Remark> {
+    let Some((quantity, statistic, unit)) = figure_of_head(head) else {
+        row.factors.set(head.strip_prefix(FACTOR).unwrap_or(head), cell);
+        return None;
+    };
+    match cell.parse::<f64>() {
+        Ok(value) => {
+            row.figures.push(Figure::new(quantity, statistic, value, unit));
+            None
+        }
+        Err(_) => Some(Remark {
+            kind: RemarkKind::Missing,
+            place: Place { pointer: Some(head.to_owned()), ..row.place.clone() },
+            text: format!("{cell:?} is no number"),
+        }),
+    }
+}
+
+/// A text without the apostrophe that keeps spreadsheets from reading it as a formula.
+fn unquoted(cell: &str) -> &str {
+    cell.strip_prefix('\'').unwrap_or(cell)
+}

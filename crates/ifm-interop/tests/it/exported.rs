@@ -265,7 +265,13 @@ proptest! {
 fn kinds_and_requests_come_back_where_there_is_room() {
     let mut row = Row::new(RowRole::Measured, Place::line(1));
     row.factors = row.factors.with(key::CONCURRENCY, 4);
-    row.figures.push(Figure::new(Quantity::Ttft, Statistic::Mean, 50.0, Unit::Ms));
+    for (quantity, statistic, value, unit) in [
+        (Quantity::Ttft, Statistic::Mean, 50.0, Unit::Ms),
+        (Quantity::RequestRate, Statistic::Value, 8.0, Unit::PerS),
+        (Quantity::TotalRate, Statistic::Value, 256.0, Unit::PerS),
+    ] {
+        row.figures.push(Figure::new(quantity, statistic, value, unit));
+    }
     row.requests = vec![SheetRequest {
         start_s: Some(0.0),
         ttft_ms: Some(50.0),

@@ -116,8 +116,7 @@ mod tests {
     #[test]
     fn measured_numbers_of_different_requests_are_told() {
         let spoil = |sheet: &mut ifm_core::Sheet| {
-            let figure =
-                ifm_core::sheet::Figure::new(Quantity::InFlight, Statistic::Mean, 3.0, Unit::Count);
+            let figure = Figure::new(Quantity::InFlight, Statistic::Mean, 3.0, Unit::Count);
             sheet.parts[0].rows[0].figures.push(figure);
         };
         check("littles_law", &sound(), spoil, Level::Strong, "different requests");

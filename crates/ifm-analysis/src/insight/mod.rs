@@ -26,6 +26,7 @@ pub use sentence::{Meant, Piece, Sentence};
 pub use versus::{CENTER, LoadAxis, OUTPUT, Party, Versus, is_burst};
 
 use crate::audit::Spot;
+use crate::matrix::RankBy;
 use crate::survey::Survey;
 use ifm_core::spec::SloSpec;
 
@@ -167,6 +168,26 @@ pub struct Question<'a> {
     pub model: Option<String>,
     /// People to be served, of whom the report says how many servers they need.
     pub people: Option<f64>,
+    /// How things are ranked.
+    pub ranks: Ranks,
+}
+
+/// How a report ranks things, and how it writes that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ranks {
+    /// What by; what the configuration asks for where it is not given.
+    pub by: Option<RankBy>,
+    /// Whether things share a place where no difference is shown; otherwise each has its own, by
+    /// its mean alone.
+    pub are_shared: bool,
+    /// Whether the first three places are medals.
+    pub has_medals: bool,
+}
+
+impl Default for Ranks {
+    fn default() -> Self {
+        Ranks { by: None, are_shared: true, has_medals: true }
+    }
 }
 
 impl<'a> Question<'a> {
@@ -181,6 +202,7 @@ impl<'a> Question<'a> {
             gpu: None,
             model: None,
             people: None,
+            ranks: Ranks::default(),
         }
     }
 }

@@ -11,7 +11,7 @@ const ASKED: [&str; 5] =
     [key::BATCH_SIZE, key::INPUT_TOKENS, key::OUTPUT_TOKENS, key::DEPTH_TOKENS, key::WORKLOAD];
 /// Factors that name things, in the order of preference.
 const NAMING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::ENGINE, key::GPU];
-/// What things are ranked by where the prompt takes most of the time, else where it does not.
+/// What things are ranked by where prompts are much longer than answers, else where they are not.
 const BY_PROMPT: [Quantity; 4] =
     [Quantity::TotalRate, Quantity::InputRate, Quantity::OutputRate, Quantity::E2e];
 const BY_OUTPUT: [Quantity; 4] =
@@ -79,6 +79,7 @@ impl<'a> Matrix<'a> {
             .map(|(index, (asked, ending))| configuration(asked, ending, kind, index, &cells))
             .collect();
         let baseline = baseline_of(&things, baseline, &cells);
+        let shared = names::shorten(&mut things);
         (!cells.is_empty()).then_some(Matrix {
             compare_by,
             things,
@@ -86,6 +87,8 @@ impl<'a> Matrix<'a> {
             baseline,
             cells,
             kind,
+            rank_by: None,
+            shared,
         })
     }
 }

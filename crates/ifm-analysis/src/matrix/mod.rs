@@ -4,12 +4,16 @@
 //! are fixed, become the same matrix. Not here: sentences (`insight`), pages (`ifm-report`).
 
 mod build;
+mod contrary;
 mod names;
+mod over;
 mod ranking;
 mod ratio;
 
-pub use ranking::{Place, Unranked};
-pub use ratio::{Overall, Ratio};
+pub use contrary::Contrary;
+pub use over::{Over, Overall};
+pub use ranking::{Place, RankBy, Unranked};
+pub use ratio::{Ratio, Verdicts};
 
 use crate::stat::welch::{Moments, mean_interval};
 use crate::survey::{CONFIDENCE, Point, REPEATS_MIN, Survey};
@@ -18,7 +22,7 @@ use std::collections::BTreeSet;
 
 /// Standard deviation over mean above which repeats say nothing of the thing that they measured.
 pub const TRUSTED_CV_MAX: f64 = 0.2;
-/// Prompt tokens for each output token from which on the prompt takes most of the time.
+/// Prompt tokens for each output token from which on things are ranked by all tokens.
 const PREFILL_BOUND: f64 = 16.0;
 
 /// Things in configurations.
@@ -26,8 +30,10 @@ const PREFILL_BOUND: f64 = 16.0;
 pub struct Matrix<'a> {
     /// The factor whose values are compared.
     pub compare_by: String,
-    /// Its values, in the order of their first appearance.
+    /// Its values, in the order of their first appearance, without what `shared` says.
     pub things: Vec<String>,
+    /// Beginning and ending that all values share and that their names here are without.
+    pub shared: (String, String),
     /// The configurations, in the order of their first appearance.
     pub configurations: Vec<Configuration>,
     /// The thing that the others are held against; absent where there is only one.
@@ -36,6 +42,8 @@ pub struct Matrix<'a> {
     pub cells: Vec<Cell<'a>>,
     /// Batches, or levels of a server.
     pub kind: PartKind,
+    /// What a user wants the things ranked by.
+    pub rank_by: Option<RankBy>,
 }
 
 /// What was asked of every thing alike.
@@ -132,10 +140,15 @@ impl Configuration {
         if words.is_empty() { "all".to_owned() } else { words.join(" ") }
     }
 
-    /// Whether most of the time goes into the prompt.
+    /// How many times as long prompts are as answers.
+    pub fn prompt_ratio(&self) -> Option<f64> {
+        let lengths = self.input_tokens.zip(self.output_tokens.filter(|output| *output > 0.0));
+        lengths.map(|(input, output)| input / output)
+    }
+
+    /// Whether prompts are so much longer than answers that their tokens count in the ranking.
     pub fn is_prefill_bound(&self) -> bool {
-        let lengths = self.input_tokens.zip(self.output_tokens);
-        lengths.is_some_and(|(input, output)| input >= PREFILL_BOUND * output)
+        self.prompt_ratio().is_some_and(|ratio| ratio >= PREFILL_BOUND)
     }
 
     /// Whether less of the measure is better.

@@ -39,6 +39,42 @@ pub(super) fn endings(lists: &[Vec<String>]) -> Vec<Option<String>> {
     endings.into_iter().map(Some).collect()
 }
 
+/// Letters from which on names are shortened: they have to stand beside a chart.
+const LONG: usize = 24;
+/// Signs at which a long name may be cut; not the point, which is part of a version.
+const CUTS: [char; 4] = ['_', '-', ' ', '/'];
+
+/// Takes away the words that all names begin and end with, where one of them is long: what was
+/// taken from the beginning and from the end.
+pub(super) fn shorten(names: &mut [String]) -> (String, String) {
+    let is_long = names.iter().any(|name| name.chars().count() > LONG);
+    if names.len() < 2 || !is_long {
+        return (String::new(), String::new());
+    }
+    let Some(first) = names.first().cloned() else { return (String::new(), String::new()) };
+    // What is left of a name has to begin with a letter or a digit, and must not be empty.
+    let is_left =
+        |rest: Option<&str>| rest.is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
+    let cuts = || first.char_indices().filter(|(_, c)| CUTS.contains(c));
+    let beginnings = cuts().filter_map(|(at, c)| first.get(..at + c.len_utf8()));
+    let is_beginning = |part: &&str| names.iter().all(|name| is_left(name.strip_prefix(*part)));
+    let beginning = beginnings.filter(is_beginning).last().unwrap_or_default().to_owned();
+    let is_ending = |part: &&str| {
+        let rest = |name: &String| {
+            let rest = name.get(beginning.len()..).unwrap_or_default().strip_suffix(*part);
+            is_left(rest)
+        };
+        names.iter().all(rest)
+    };
+    let ending = cuts().filter_map(|(at, _)| first.get(at..)).find(is_ending);
+    let ending = ending.unwrap_or_default().to_owned();
+    for name in names.iter_mut() {
+        let rest = name.strip_prefix(beginning.as_str()).unwrap_or(name);
+        *name = rest.strip_suffix(ending.as_str()).unwrap_or(rest).to_owned();
+    }
+    (beginning, ending)
+}
+
 /// The longest ending of all names that begins with a divider and leaves something of each.
 fn common_ending(names: &[String]) -> String {
     let Some(first) = names.first() else { return String::new() };
@@ -85,6 +121,36 @@ mod tests {
         assert_eq!(found(&lists), [some("_base"), some("_long_ctx")]);
         let lists: [&[&str]; 2] = [&["a_awq_x", "b_awq_x"], &["a_awq_y", "b_awq_y"]];
         assert_eq!(found(&lists), [some("_x"), some("_y")]);
+    }
+
+    #[test]
+    fn long_names_are_told_without_what_they_share() {
+        let shortened = |names: &[&str]| {
+            let mut names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            let shared = shorten(&mut names);
+            (names, shared)
+        };
+        let (names, shared) = shortened(&[
+            "meta-llama/Llama-3.1-8B-FP8-Instruct",
+            "meta-llama/Llama-3.1-8B-Instruct",
+            "meta-llama/Llama-3.1-70B-Instruct",
+        ]);
+        assert_eq!(names, ["8B-FP8", "8B", "70B"]);
+        assert_eq!(shared, ("meta-llama/Llama-3.1-".to_owned(), "-Instruct".to_owned()));
+        for left in [
+            ["original", "w8a8_sparse_smooth_gptq"],
+            ["a-short-name", "a-short-game"],
+            ["a-name-that-is-rather-long", "a-name-that-is-rather-long-int8"],
+        ] {
+            let (names, shared) = shortened(&left);
+            let left = match left[0].len() > LONG {
+                // One of them is the beginning of the other: the words before are shared still.
+                true => ["long", "long-int8"],
+                false => left,
+            };
+            assert_eq!(names, left);
+            assert_eq!(shared.1, "");
+        }
     }
 
     #[test]

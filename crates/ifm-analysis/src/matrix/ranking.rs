@@ -1,9 +1,40 @@
 //! Places in a configuration, shared where no difference is shown.
 
 use super::{Matrix, Sample};
-use crate::stat::multiple::holm;
-use crate::stat::welch::welch;
-use crate::survey::CONFIDENCE;
+use ifm_core::sheet::Quantity;
+
+/// What things are ranked by, where a user says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RankBy {
+    /// Output tokens per second, as the tool counts them.
+    Output,
+    /// Prompt and output tokens per second.
+    Overall,
+    /// Prompt tokens per second.
+    Input,
+    /// End-to-end latency, the shortest first.
+    Latency,
+}
+
+impl RankBy {
+    /// All of them with their words on the command line.
+    pub const ALL: [(&str, RankBy); 4] = [
+        ("output", RankBy::Output),
+        ("overall", RankBy::Overall),
+        ("input", RankBy::Input),
+        ("latency", RankBy::Latency),
+    ];
+
+    /// The measured quantity.
+    pub fn quantity(self) -> Quantity {
+        match self {
+            RankBy::Output => Quantity::OutputRate,
+            RankBy::Overall => Quantity::TotalRate,
+            RankBy::Input => Quantity::InputRate,
+            RankBy::Latency => Quantity::E2e,
+        }
+    }
+}
 
 /// A thing in its place.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,10 +57,24 @@ pub enum Unranked {
 }
 
 impl Matrix<'_> {
-    /// The things of a configuration by group, then by value, those without a group last. The
-    /// first group is the best and all that are not shown to differ from it (Welch's test of
-    /// every pair, Holm's correction for their number, 95 %); the next group is the best of the
-    /// rest and all of the rest that are not shown to differ from that; and so on.
+    /// The same, ranked by a measure in every configuration in which it was measured.
+    #[must_use]
+    pub fn ranked_by(mut self, by: Option<RankBy>) -> Self {
+        let Some(by) = by else { return self };
+        let measure = by.quantity();
+        for (index, of) in self.configurations.iter_mut().enumerate() {
+            let mut cells = self.cells.iter().filter(|cell| cell.configuration == index);
+            if cells.any(|cell| cell.sample(&measure).is_some()) {
+                of.measure = measure.clone();
+            }
+        }
+        self.rank_by = Some(by);
+        self
+    }
+
+    /// The things of a configuration by their means, the best first. A group holds neighbours of
+    /// which no two are shown to differ: the first thing that is shown to differ from one of them
+    /// begins the next group. What cannot be tested stands where its mean is, without a group.
     pub fn ranking(&self, configuration: usize) -> Vec<Place> {
         let is_cost = self.configurations.get(configuration).is_some_and(|of| of.is_cost());
         let sample = |thing| Some((thing, self.sample(thing, configuration)?));
@@ -39,51 +84,29 @@ impl Matrix<'_> {
             true => a.mean.total_cmp(&b.mean),
             false => b.mean.total_cmp(&a.mean),
         });
-        let (ranked, others): (Vec<_>, Vec<_>) = measured
-            .into_iter()
-            .partition(|(_, sample)| sample.is_trusted() && sample.is_testable());
-        let groups = groups(&ranked);
-        let mut places: Vec<Place> = ranked
-            .into_iter()
-            .zip(groups)
-            .map(|((thing, sample), group)| Place { thing, sample, group: Ok(group) })
-            .collect();
-        // The order within a group is by value already.
-        places.sort_by_key(|place| place.group.unwrap_or(usize::MAX));
-        places.extend(others.into_iter().map(|(thing, sample)| {
-            let why = if sample.is_trusted() { Unranked::FewRepeats } else { Unranked::Noisy };
-            Place { thing, sample, group: Err(why) }
-        }));
-        places
-    }
-}
-
-/// The group of each, from 1.
-fn groups(ranked: &[(usize, Sample)]) -> Vec<usize> {
-    let mut pairs = Vec::new();
-    for (a, (_, first)) in ranked.iter().enumerate() {
-        for (b, (_, second)) in ranked.iter().enumerate().skip(a + 1) {
-            let found = welch(&first.values, &second.values, CONFIDENCE);
-            pairs.extend(found.map(|found| (a, b, found.p)));
-        }
-    }
-    let chances: Vec<f64> = pairs.iter().map(|(.., p)| *p).collect();
-    let corrected = holm(&chances).unwrap_or_default();
-    let is_shown = |a: usize, b: usize| {
-        let of = pairs.iter().zip(&corrected).find(|((x, y, _), _)| (*x, *y) == (a, b));
-        of.is_some_and(|(_, p)| *p < 1.0 - CONFIDENCE)
-    };
-    let mut groups: Vec<Option<usize>> = vec![None; ranked.len()];
-    let mut group = 0;
-    while let Some(leader) = groups.iter().position(Option::is_none) {
-        group += 1;
-        for (other, of) in groups.iter_mut().enumerate().skip(leader) {
-            if of.is_none() && (other == leader || !is_shown(leader, other)) {
-                *of = Some(group);
+        let verdicts = self.verdicts(&[configuration]);
+        let mut open: Vec<usize> = Vec::new();
+        let mut number = 0;
+        let mut group = |thing: usize, sample: &Sample| {
+            if !sample.is_trusted() {
+                return Err(Unranked::Noisy);
             }
-        }
+            if !sample.is_testable() {
+                return Err(Unranked::FewRepeats);
+            }
+            if number == 0 || open.iter().any(|other| verdicts.differ(*other, thing)) {
+                number += 1;
+                open.clear();
+            }
+            open.push(thing);
+            Ok(number)
+        };
+        let place = |(thing, sample): (usize, Sample)| {
+            let group = group(thing, &sample);
+            Place { thing, sample, group }
+        };
+        measured.into_iter().map(place).collect()
     }
-    groups.into_iter().flatten().collect()
 }
 
 #[cfg(test)]
@@ -125,7 +148,57 @@ mod tests {
             ("calm", &[3000.0, 3010.0, 3020.0]),
         ]);
         let groups: Vec<_> = found.iter().map(|(_, group)| *group).collect();
-        assert_eq!(found[0].0, "calm");
-        assert_eq!(groups, [Ok(1), Err(Unranked::FewRepeats), Err(Unranked::Noisy)]);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["once", "wild", "calm"], "by their means");
+        assert_eq!(groups, [Err(Unranked::FewRepeats), Err(Unranked::Noisy), Ok(1)]);
+    }
+
+    /// Overall rates of a published table with prompts of 2 048 tokens: the last of the slower
+    /// three spreads so much that it is not told from the first of all, and yet it stands behind
+    /// those that are.
+    #[test]
+    fn groups_are_contiguous() {
+        let found = groups_of(&[
+            ("original", &[5929.80, 5676.17, 5812.84]),
+            ("w8a16_awq", &[6523.36, 6120.81, 5961.15]),
+            ("w8a16_smooth_awq", &[6157.39, 6120.07, 6523.00]),
+            ("w8a16_sparse_awq", &[6385.78, 6504.51, 6364.05]),
+            ("w8a8_smooth_gptq", &[8109.06, 7072.57, 7799.73]),
+            ("w8a8_smooth_ptq", &[7886.07, 7614.76, 7861.86]),
+            ("w8a8_sparse_smooth_gptq", &[7534.41, 8025.11, 7303.00]),
+        ]);
+        let groups: Vec<usize> = found.iter().filter_map(|(_, group)| group.ok()).collect();
+        assert_eq!(groups, [1, 1, 1, 2, 2, 2, 3]);
+        assert_eq!(
+            (found[0].0.as_str(), found[3].0.as_str()),
+            ("w8a8_smooth_ptq", "w8a16_sparse_awq")
+        );
+    }
+
+    /// The second is as calm as the third, the first is not: that the first and the third are not
+    /// told apart does not put the third beside the second.
+    #[test]
+    fn no_two_of_a_group_are_shown_to_differ() {
+        let found = groups_of(&[
+            ("wide", &[190.0, 205.0, 214.0]),
+            ("calm", &[200.0, 200.5, 201.0]),
+            ("less", &[190.0, 190.4, 190.8]),
+            ("base", &[100.0, 100.4, 100.8]),
+        ]);
+        let groups: Vec<usize> = found.iter().filter_map(|(_, group)| group.ok()).collect();
+        assert_eq!(groups, [1, 1, 2, 3], "{found:?}");
+    }
+
+    #[test]
+    fn the_measure_can_be_named() {
+        let points = repeats("a", ASKED, &[1.0, 1.0, 1.1]);
+        let survey = survey(&points);
+        let measure = |by| {
+            let matrix = Matrix::of(&survey, None, None).expect("batches").ranked_by(by);
+            matrix.configurations[0].measure.clone()
+        };
+        assert_eq!(measure(None), Quantity::OutputRate);
+        assert_eq!(measure(Some(RankBy::Overall)), Quantity::TotalRate);
+        assert_eq!(measure(Some(RankBy::Latency)), Quantity::OutputRate, "nobody measured it");
     }
 }

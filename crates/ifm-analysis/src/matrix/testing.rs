@@ -44,3 +44,23 @@ pub(crate) fn repeats(name: &str, asked: (u32, u32, u32), rates: &[f64]) -> Vec<
 pub(crate) fn survey(points: &[Point]) -> Survey {
     Survey { origins: Vec::new(), points: points.to_vec() }
 }
+
+/// Repeats of a batch with output rate and latency, s; the total rate follows from the latency.
+pub(crate) fn timed(
+    name: &str,
+    (size, input, output): (u32, u32, u32),
+    rows: &[(f64, f64)],
+) -> Vec<Point> {
+    let point = |(repeat, (rate, latency_s)): (u32, &(f64, f64))| {
+        let mut point = batch(name, (size, input, output), repeat, *rate);
+        let total = f64::from(size * (input + output)) / latency_s;
+        let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
+        point.readings = vec![
+            reading(Quantity::OutputRate, *rate),
+            reading(Quantity::TotalRate, total),
+            reading(Quantity::E2e, latency_s * 1e3),
+        ];
+        point
+    };
+    (1..).zip(rows).map(point).collect()
+}

@@ -208,7 +208,9 @@ function drawErrorBar(canvas, d, frame, series, point) {
   const [bx, by] = pixelOf(d, frame, series, point.x, point.high);
   const cap = 3.5;
   canvas.line(Z.error, ax, ay, bx, by, style);
-  for (const [x, y] of [[ax, ay], [bx, by]]) {
+  for (const [x, y, isOut] of [[ax, ay, point.isLowOut], [bx, by, point.isHighOut]]) {
+    // An end that is cut at the edge of the chart has no stroke: the interval goes on.
+    if (isOut) continue;
     if (d.isHorizontal) canvas.line(Z.error, x, y - cap, x, y + cap, style);
     else canvas.line(Z.error, x - cap, y, x + cap, y, style);
   }

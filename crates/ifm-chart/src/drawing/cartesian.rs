@@ -162,18 +162,27 @@ fn draw_axis(axis: &Axis, placed: &Placed) -> Value {
 fn draw_series(plot: &Cartesian, placing: &Placing, series: &Series, lane: Option<usize>) -> Value {
     let draw = |point: &Point| {
         let x = placing.x.place(point.x)?;
-        let place = |value: Option<f64>| value.and_then(|value| placing.y.place(value));
-        Some(json!({
+        let y = point.y.and_then(|value| placing.y.place(value));
+        // An interval that leaves an axis of given ends is cut at its edge.
+        let end = |value: Option<f64>| value.and_then(|value| placing.y.clamped(value));
+        let is_out = |value: Option<f64>| value.and_then(|v| placing.y.place(v)) != end(value);
+        let mut drawn = json!({
             "x": x,
-            "y": place(point.y),
-            "low": place(point.low),
-            "high": place(point.high),
+            "y": y,
+            "low": end(point.low),
+            "high": end(point.high),
             "label": point.label.as_deref().map(clean),
             "text": point.text.as_deref().map(clean),
             "trusted": point.is_trusted,
             "head": head(&plot.x, point.x),
             "told": told(&plot.y, point),
-        }))
+        });
+        for (name, value) in [("isLowOut", point.low), ("isHighOut", point.high)] {
+            if let (true, Some(fields)) = (is_out(value), drawn.as_object_mut()) {
+                fields.insert(name.to_owned(), Value::Bool(true));
+            }
+        }
+        Some(drawn)
     };
     json!({
         "name": clean(&series.name),

@@ -9,7 +9,8 @@ use crate::{output, terminal};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ifm_analysis::audit::{Audit, Subject as Audited, audit};
-use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::insight::{Question, Ranks, insights};
+use ifm_analysis::matrix::RankBy;
 use ifm_analysis::slo;
 use ifm_analysis::survey::Survey;
 use ifm_core::spec::SloSpec;
@@ -58,6 +59,19 @@ pub struct ReportArgs {
     #[arg(long, value_name = "VALUE")]
     baseline: Option<String>,
 
+    /// What models are ranked by: output, overall or input throughput, or latency [default: what the
+    /// lengths of prompts and answers ask for]
+    #[arg(long, value_name = "MEASURE", value_parser = measures())]
+    rank_by: Option<String>,
+
+    /// A place for each model by its mean alone, also where the repeats do not tell two apart
+    #[arg(long)]
+    strict_order: bool,
+
+    /// Places as numbers instead of medals
+    #[arg(long)]
+    no_emoji: bool,
+
     /// Machine, by name or figures as for "limit": draws what it allows at most
     #[arg(long, value_name = "GPU")]
     gpu: Option<String>,
@@ -85,6 +99,10 @@ pub struct ReportArgs {
 
 fn kinds() -> PossibleValuesParser {
     PossibleValuesParser::new(KINDS.iter().map(|kind| kind.word))
+}
+
+fn measures() -> PossibleValuesParser {
+    PossibleValuesParser::new(RankBy::ALL.map(|(word, _)| word))
 }
 
 /// Runs the command.
@@ -151,6 +169,7 @@ impl ReportArgs {
             && self.slo.is_none()
             && self.price.is_none()
             && self.compare.is_none()
+            && self.ranks() == Ranks::default()
             && self.gpu.is_none()
             && self.model.is_none()
             && self.people.is_none()
@@ -173,6 +192,7 @@ impl ReportArgs {
             gpu: self.gpu.clone(),
             model: self.model.clone(),
             people: self.people.map(f64::from),
+            ranks: self.ranks(),
         };
         let insights = insights(&question);
         let subject = Subject {
@@ -189,6 +209,15 @@ impl ReportArgs {
         };
         let kind = kind.ok_or_else(|| Failure::usage("nothing to report"))?;
         Ok(kind.page(&subject))
+    }
+
+    fn ranks(&self) -> Ranks {
+        let by = |word: &String| RankBy::ALL.iter().find(|(known, _)| known == word);
+        Ranks {
+            by: self.rank_by.as_ref().and_then(by).map(|(_, by)| *by),
+            are_shared: !self.strict_order,
+            has_medals: !self.no_emoji,
+        }
     }
 
     fn audited<'s>(&self, subjects: &'s Subjects) -> Audited<'s> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// A published document by its number; absent, and said so, where they are not at hand.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn published(number: &str) -> Option<PathBuf> {
+pub fn published(number: &str) -> Option<PathBuf> {
     let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
     let folder = std::env::var_os("IFM_SEEDS").map_or_else(beside, PathBuf::from);
     let found = fs::read_dir(&folder).ok().and_then(|entries| {

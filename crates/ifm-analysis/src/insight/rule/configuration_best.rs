@@ -1,6 +1,6 @@
 //! Who is first in a configuration of a matrix, and with whom the place is shared.
 
-use super::{joined, matrix, measured};
+use super::{joined, matrix, measure_word, measured};
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::matrix::Matrix;
 
@@ -22,17 +22,21 @@ fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
     let leader = first.first()?;
     let names: Vec<&str> = first.iter().map(|place| matrix.thing(place.thing)).collect();
     let how = measured(&configuration.measure);
-    let value = |sentence: Sentence| sentence.number(leader.sample.mean, how);
+    // A mean above that of the leader belongs to repeats that contradict each other or are too few.
+    let is_behind = places.first().is_some_and(|place| place.group != Ok(1));
+    let begin = if is_behind { "Of those that can be tested, " } else { "" };
     let sentence = match names.as_slice() {
         _ if places.len() < 2 => return None,
-        [only] => value(Sentence::new(format!("{only} is the fastest: "))),
-        _ => value(
-            Sentence::new("No difference is shown between the first ")
+        [only] => Sentence::new(format!("{begin}{only} is the fastest: ")),
+        _ => {
+            let no = if is_behind { "no" } else { "No" };
+            Sentence::new(format!("{begin}{no} difference is shown between the first "))
                 .number(names.len() as f64, Meant::Count)
-                .text(format!(": {}; the largest mean is ", joined(&names))),
-        ),
+                .text(format!(": {}; the largest mean is ", joined(&names)))
+        }
     };
-    let sentence = sentence.text(format!(" {}", configuration.measure));
+    let sentence = sentence.number(leader.sample.mean, how);
+    let sentence = sentence.text(format!(" {}", measure_word(&configuration.measure)));
     let ratio = matrix.speed_up(leader.thing, of).filter(|ratio| ratio.is_shown());
     let sentence = match (ratio, matrix.baseline) {
         (Some(ratio), Some(baseline)) => sentence

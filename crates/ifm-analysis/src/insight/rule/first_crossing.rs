@@ -43,11 +43,12 @@ fn crossing(curve: &Curve, name: &str, topic: Topic, band: &Band) -> Option<Insi
         return None;
     }
     let stays = |sentence: Sentence, word: &str, bound: Option<f64>, at: f64| {
-        sentence
-            .text(format!("{word} (below "))
-            .number(bound.unwrap_or_default(), Meant::Ms)
-            .text(") up to ")
-            .number(at, Meant::Load)
+        let sentence = sentence.text(word);
+        let sentence = match bound {
+            Some(bound) => sentence.text(" (below ").number(bound, Meant::Ms).text(")"),
+            None => sentence,
+        };
+        sentence.text(" up to ").number(at, Meant::Load)
     };
     let mut sentence = Sentence::new(format!("{} stays ", subject(curve, name)));
     match (good, fair) {
@@ -62,7 +63,7 @@ fn crossing(curve: &Curve, name: &str, topic: Topic, band: &Band) -> Option<Insi
         }
         _ => return None,
     }
-    let reached = fair.or(good).map_or(0.0, |point| point.at);
+    let reached = fair.or(good)?.at;
     let next = curve.points.iter().find(|point| point.at > reached);
     let mut tone = Tone::Note;
     if let Some(next) = next {

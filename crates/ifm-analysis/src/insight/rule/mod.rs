@@ -18,6 +18,7 @@ mod in_flight_words;
 mod itl_band;
 mod kernel;
 mod knee;
+mod measures_disagree;
 mod overall_winner;
 mod pareto;
 mod power;
@@ -36,7 +37,7 @@ pub use headroom::{setup_of, step_limit};
 pub use knee::knee_at;
 pub use pareto::{Configuration, Place, configurations, is_per_gpu};
 
-use super::{InsightRule, Meant, Question};
+use super::{InsightRule, Meant, Question, Sentence};
 use crate::matrix::Matrix;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
@@ -59,6 +60,7 @@ pub(super) const RULES: &[&InsightRule] = &[
     &cheapest::RULE,
     &overall_winner::RULE,
     &crossover::RULE,
+    &measures_disagree::RULE,
     &configuration_best::RULE,
     &repeat_noise::RULE,
     &power::RULE,
@@ -150,7 +152,30 @@ pub fn user_speed_curves<'a>(pool: &Pool<'a>, by: &[String]) -> Vec<Curve<'a>> {
 /// The matrix that was measured, where it is a proper one.
 fn matrix<'a>(question: &Question<'a>) -> Option<Matrix<'a>> {
     let (by, baseline) = (question.compare_by.as_deref(), question.baseline.as_deref());
-    Matrix::of(question.survey, by, baseline).filter(Matrix::is_proper)
+    let matrix = Matrix::of(question.survey, by, baseline).filter(Matrix::is_proper)?;
+    Some(matrix.ranked_by(question.ranks.by))
+}
+
+/// What a measure of a matrix is called in a sentence.
+fn measure_word(measure: &Quantity) -> String {
+    match measure {
+        Quantity::TotalRate => "overall throughput".to_owned(),
+        Quantity::E2e => "latency".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The smallest and the largest of ratios; two that read the same are one.
+fn span(sentence: Sentence, ratios: impl IntoIterator<Item = f64>) -> Sentence {
+    const WRITTEN: f64 = 100.0;
+    let (low, high) = ratios
+        .into_iter()
+        .fold((f64::INFINITY, 0.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
+    let sentence = sentence.number(low, Meant::Times);
+    match (low * WRITTEN).round() < (high * WRITTEN).round() {
+        true => sentence.text(" to ").number(high, Meant::Times),
+        false => sentence,
+    }
 }
 
 /// How a number of a matrix is written.

@@ -1,6 +1,6 @@
 //! Who is first over all configurations of a matrix.
 
-use super::{joined, matrix};
+use super::{joined, matrix, span};
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -17,18 +17,25 @@ fn look(question: &Question) -> Vec<Insight> {
     };
     let base = matrix.thing(baseline);
     let name = matrix.thing(first.thing);
+    let (over, ratio) = (&first.over, first.over.ratio);
     let begin = Sentence::new("Over ")
-        .number(first.ratio.configurations as f64, Meant::Count)
-        .text(if first.ratio.configurations == 1 { " configuration " } else { " configurations " });
-    let (tone, mut sentence) = match first.ratio.is_faster() {
+        .number(ratio.configurations as f64, Meant::Count)
+        .text(if ratio.configurations == 1 { " configuration " } else { " configurations " });
+    if over.is_mixed() {
+        let text = format!("nothing is faster than {base} throughout: {name} runs from ");
+        let sentence = span(begin.text(text), over.members.iter().map(|(_, ratio)| ratio.value));
+        let sentence = sentence.text(format!(" {base}, by configuration."));
+        return vec![Insight::new(RULE.id, Topic::Summary, Tone::Note, sentence)];
+    }
+    let (tone, mut sentence) = match over.is_faster() {
         true => (Tone::Good, begin.text(format!("{name} is first: "))),
         false => (
             Tone::Note,
             begin.text(format!("nothing is shown to be faster than {base}; {name} has ")),
         ),
     };
-    sentence = sentence.number(first.ratio.value, Meant::Times).text(format!(" {base}"));
-    if let Some((low, high)) = first.ratio.interval {
+    sentence = sentence.number(ratio.value, Meant::Times).text(format!(" {base}"));
+    if let Some((low, high)) = ratio.interval {
         sentence = sentence
             .text(" (")
             .number(low, Meant::Times)
@@ -47,5 +54,5 @@ fn look(question: &Question) -> Vec<Insight> {
         ties => sentence.text(format!("; no difference is shown to {}.", joined(ties))),
     };
     let insight = Insight::new(RULE.id, Topic::Summary, tone, sentence);
-    vec![insight.weighing(first.ratio.value.ln())]
+    vec![insight.weighing(ratio.value.ln())]
 }

@@ -4,7 +4,7 @@ use super::super::common::LINES_MAX;
 use super::configuration::{measure_unit, unit};
 use crate::format::{meant, plain};
 use ifm_analysis::insight::Meant;
-use ifm_analysis::matrix::{Matrix, Place, Ratio};
+use ifm_analysis::matrix::{Matrix, Over, Place, Ratio};
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Form, GREY, Guide, Heading, HeatScale, Heatmap, Mark,
     Plot, Point, Scale, Series, Tone,
@@ -18,19 +18,22 @@ const HEAT_MAX: usize = 60;
 /// Ratios to the baseline, rows as in the overall list; absent without a baseline.
 pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
     let baseline = matrix.baseline?;
-    let things = order(matrix, baseline);
-    let columns = columns(matrix);
+    let mut things = order(matrix, baseline);
+    things.truncate(HEAT_MAX);
+    let mut columns = columns(matrix);
+    columns.truncate(HEAT_MAX);
     let mut cells = Vec::new();
     let mut extremes: Vec<(f64, String)> = Vec::new();
-    for (row, thing) in things.iter().take(HEAT_MAX).enumerate() {
-        for (column, configuration) in columns.iter().take(HEAT_MAX).enumerate() {
-            let ratio = matrix.speed_up(*thing, *configuration);
-            if let Some(ratio) = ratio {
-                let place = matrix.configurations.get(*configuration).map(|of| of.name());
-                let words = format!("{} at {}", matrix.thing(*thing), place.unwrap_or_default());
-                extremes.push((ratio.value, plain(&words)));
-            }
-            cells.push(cell((row, column), ratio));
+    for (column, configuration) in columns.iter().enumerate() {
+        let ratios = matrix.against_baseline(&[*configuration], None);
+        let contraries = matrix.contraries(*configuration);
+        let place = matrix.configurations.get(*configuration)?.name();
+        for (row, thing) in things.iter().enumerate() {
+            let ratio = ratios.get(*thing).copied().flatten();
+            let words = format!("{} at {place}", matrix.thing(*thing));
+            extremes.extend(ratio.map(|ratio| (ratio.value, plain(&words))));
+            let has_contrary = contraries.iter().any(|contrary| contrary.thing == *thing);
+            cells.push(cell((row, column), ratio, has_contrary));
         }
     }
     let least = extremes.iter().min_by(|a, b| a.0.total_cmp(&b.0))?;
@@ -39,14 +42,12 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
     let word = if unit(matrix) == "users" { "users" } else { "batch" };
     let heading = |configuration: &usize| {
         let of = matrix.configurations.get(*configuration)?;
-        let name = match &of.ending {
-            Some(ending) => {
-                format!("{} {}", of.short_name(), ending.trim_start_matches(['_', '-']))
-            }
-            None => of.short_name(),
-        };
         let group = of.batch.map(|batch| format!("{word} {batch}"));
-        Some(Heading { group, name: plain(&name), short: None })
+        let lengths = plain(&of.short_name());
+        let ending = of.ending.as_ref().map(|ending| ending.trim_start_matches(['_', '-']));
+        let name = ending.map_or(lengths.clone(), |ending| format!("{lengths} {}", plain(ending)));
+        // With a space the lengths can stand in two lines.
+        Some(Heading { group, name, short: Some(lengths.replace('→', " →")) })
     };
     Some(Chart {
         id: "speed-up".to_owned(),
@@ -63,10 +64,9 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
             unit: "×".to_owned(),
             rows: things
                 .iter()
-                .take(HEAT_MAX)
                 .map(|thing| Heading { name: plain(matrix.thing(*thing)), ..Heading::default() })
                 .collect(),
-            columns: columns.iter().take(HEAT_MAX).filter_map(heading).collect(),
+            columns: columns.iter().filter_map(heading).collect(),
             scale: HeatScale {
                 middle: 1.0,
                 reach: RATIO_FULL,
@@ -78,17 +78,18 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
     })
 }
 
-fn cell((row, column): (usize, usize), ratio: Option<Ratio>) -> Cell {
+fn cell((row, column): (usize, usize), ratio: Option<Ratio>, has_contrary: bool) -> Cell {
     let state = match ratio {
         None => CellState::Missing,
         Some(ratio) if !ratio.is_trusted => CellState::Tie,
-        Some(ratio) if ratio.interval.is_some() && !ratio.is_shown() => CellState::Tie,
+        Some(ratio) if ratio.chance.is_some() && !ratio.is_shown() => CellState::Tie,
         Some(_) => CellState::Shown,
     };
+    let sign = if has_contrary { "†" } else { "" };
     let text = match ratio {
         None => super::NOT_MEASURED.to_owned(),
         Some(ratio) if !ratio.is_trusted => format!("~{}", meant(ratio.value, Meant::Times)),
-        Some(ratio) => meant(ratio.value, Meant::Times),
+        Some(ratio) => format!("{}{sign}", meant(ratio.value, Meant::Times)),
     };
     Cell { row, column, value: ratio.map(|ratio| ratio.value), text, state }
 }
@@ -114,93 +115,182 @@ fn columns(matrix: &Matrix) -> Vec<usize> {
     columns
 }
 
-/// Ratios against the size, a few lines to a chart; none with a single size.
-pub(super) fn speed_ups(matrix: &Matrix) -> Vec<Chart> {
+/// Ratios against the size, a few lines to a chart, and whether an interval leaves it; none with a
+/// single size.
+pub(super) fn speed_ups(matrix: &Matrix) -> Vec<(Chart, bool)> {
     let Some(baseline) = matrix.baseline else { return Vec::new() };
     let batches = matrix.batches();
     if batches.len() < 2 {
         return Vec::new();
     }
     let base = plain(matrix.thing(baseline));
+    let sizes: Vec<(f64, Vec<Option<Over>>)> =
+        batches.iter().map(|batch| (*batch, matrix.at_size(*batch))).collect();
     let things = order(matrix, baseline);
-    let charts = things.chunks(LINES_MAX).enumerate();
-    charts
-        .map(|(index, some)| {
-            let series: Vec<Series> =
-                some.iter().map(|thing| line(matrix, *thing, &batches)).collect();
-            let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
-            Chart {
-                id: format!("speed-up-size{number}"),
-                title: "Where does it pay?".to_owned(),
-                description: super::super::common::ends(&series, unit(matrix)),
-                plot: Plot::Cartesian(Cartesian {
-                    x: Axis {
-                        name: if unit(matrix) == "users" { "users" } else { "batch size" }
-                            .to_owned(),
-                        scale: Scale::Log2,
-                        ..Axis::default()
-                    },
-                    y: Axis {
-                        name: format!("speed over that of {base}"),
-                        unit: "×".to_owned(),
-                        scale: Scale::Linear { from_zero: false },
-                        ..Axis::default()
-                    },
-                    series,
-                    guides: vec![Guide::Horizontal {
-                        at: 1.0,
-                        name: base.clone(),
-                        tone: Tone::Neutral,
-                    }],
-                    ..Cartesian::default()
-                }),
-            }
-        })
-        .collect()
+    let chart = |(index, some): (usize, &[usize])| {
+        let mut series: Vec<Series> =
+            some.iter().map(|thing| line(matrix, *thing, &sizes)).collect();
+        let description = in_words(matrix, &series, some, &sizes);
+        series.extend(some.iter().filter_map(|thing| one_by_one(matrix, *thing, &sizes)));
+        let range = around_values(&series, Some(1.0));
+        let is_cut = is_cut(&series, range);
+        let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
+        let chart = Chart {
+            id: format!("speed-up-size{number}"),
+            title: "Where does it pay?".to_owned(),
+            description,
+            plot: Plot::Cartesian(Cartesian {
+                x: Axis {
+                    name: if unit(matrix) == "users" { "users" } else { "batch size" }.to_owned(),
+                    scale: Scale::Log2,
+                    ..Axis::default()
+                },
+                y: Axis {
+                    name: format!("speed over that of {base}"),
+                    unit: "×".to_owned(),
+                    scale: Scale::Linear { from_zero: false },
+                    range,
+                    ..Axis::default()
+                },
+                series,
+                guides: vec![Guide::Horizontal {
+                    at: 1.0,
+                    name: base.clone(),
+                    tone: Tone::Neutral,
+                }],
+                ..Cartesian::default()
+            }),
+        };
+        (chart, is_cut)
+    };
+    things.chunks(LINES_MAX).enumerate().map(chart).collect()
 }
 
-fn line(matrix: &Matrix, thing: usize, batches: &[f64]) -> Series {
-    let point = |batch: &f64| {
-        let ratio = matrix.speed_up_at(thing, *batch)?;
+/// The ends of the lines, and the ranges where a size has no mean.
+fn in_words(
+    matrix: &Matrix,
+    lines: &[Series],
+    things: &[usize],
+    sizes: &[(f64, Vec<Option<Over>>)],
+) -> String {
+    let drawn = |line: &Series| {
+        let points = line.points.iter().filter(|point| point.y.is_some()).cloned().collect();
+        Series { points, ..line.clone() }
+    };
+    let lines: Vec<Series> = lines.iter().map(drawn).collect();
+    let mut words = super::super::common::ends(&lines, unit(matrix));
+    for thing in things {
+        for (batch, at) in sizes {
+            let over = at.get(*thing).and_then(Option::as_ref).filter(|over| over.is_mixed());
+            let Some(over) = over else { continue };
+            let (name, span) = (plain(matrix.thing(*thing)), super::range(over.range()));
+            let unit = unit(matrix);
+            words.push_str(&format!(" {name} at {unit} {batch}: {span}, by configuration."));
+        }
+    }
+    words
+}
+
+fn color(thing: usize) -> u8 {
+    u8::try_from(thing % 8).unwrap_or(0)
+}
+
+/// The geometric means of a thing; a gap where a size has none.
+fn line(matrix: &Matrix, thing: usize, sizes: &[(f64, Vec<Option<Over>>)]) -> Series {
+    let point = |(batch, at): &(f64, Vec<Option<Over>>)| {
+        let over = at.get(thing)?.as_ref()?;
+        if over.is_mixed() {
+            return Some(Point { x: *batch, ..Point::default() });
+        }
+        let interval = over.ratio.interval.filter(|_| over.ratio.is_trusted);
         Some(Point {
             x: *batch,
-            y: Some(ratio.value),
-            low: ratio.interval.map(|(low, _)| low),
-            high: ratio.interval.map(|(_, high)| high),
-            is_trusted: ratio.is_trusted,
-            text: Some(meant(ratio.value, Meant::Times)),
+            y: Some(over.ratio.value),
+            low: interval.map(|(low, _)| low),
+            high: interval.map(|(_, high)| high),
+            is_trusted: over.ratio.is_trusted,
+            text: Some(meant(over.ratio.value, Meant::Times)),
             ..Point::default()
         })
     };
     Series {
         name: plain(matrix.thing(thing)),
-        color: u8::try_from(thing % 8).unwrap_or(0),
-        points: batches.iter().filter_map(point).collect(),
+        color: color(thing),
+        points: sizes.iter().filter_map(point).collect(),
         ..Series::default()
     }
 }
 
-/// Every repeat of a configuration as a dot beside the mean and its interval, in the order of the
-/// ranking.
-pub(super) fn repeats(matrix: &Matrix, configuration: usize, places: &[Place]) -> Option<Chart> {
+/// The configurations of the sizes at which a thing is faster in some and slower in others.
+fn one_by_one(matrix: &Matrix, thing: usize, sizes: &[(f64, Vec<Option<Over>>)]) -> Option<Series> {
+    let mut points = Vec::new();
+    for (batch, at) in sizes {
+        let Some(over) = at.get(thing).and_then(Option::as_ref) else { continue };
+        for (of, ratio) in over.members.iter().filter(|_| over.is_mixed()) {
+            let name = matrix.configurations.get(*of)?.short_name();
+            points.push(Point {
+                x: *batch,
+                y: Some(ratio.value),
+                text: Some(format!("{} ({})", meant(ratio.value, Meant::Times), plain(&name))),
+                ..Point::default()
+            });
+        }
+    }
+    (!points.is_empty()).then(|| Series {
+        name: format!("{}, each configuration", plain(matrix.thing(thing))),
+        color: color(thing),
+        form: Form::Dots,
+        mark: Mark::Diamond,
+        points,
+        ..Series::default()
+    })
+}
+
+/// The ends of an axis that shows all values with some room, whatever their intervals are.
+fn around_values(series: &[Series], other: Option<f64>) -> Option<(f64, f64)> {
+    const ROOM: f64 = 0.15;
+    let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
+    let low = values().chain(other).fold(f64::INFINITY, f64::min);
+    let high = values().chain(other).fold(f64::NEG_INFINITY, f64::max);
+    let room = ROOM * (high - low);
+    (room > 0.0 && room.is_finite()).then(|| ((low - room).max(0.0), high + room))
+}
+
+/// Whether an interval leaves the axis.
+fn is_cut(series: &[Series], range: Option<(f64, f64)>) -> bool {
+    let Some((low, high)) = range else { return false };
+    let is_out = |point: &Point| {
+        point.low.is_some_and(|end| end < low) || point.high.is_some_and(|end| end > high)
+    };
+    series.iter().flat_map(|series| &series.points).any(is_out)
+}
+
+/// Every repeat of a configuration as a dot beside the mean and its interval, by their means, and
+/// whether an interval leaves the chart.
+pub(super) fn repeats(
+    matrix: &Matrix,
+    configuration: usize,
+    places: &[Place],
+) -> Option<(Chart, bool)> {
     let of = matrix.configurations.get(configuration)?;
     let (name, unit, how) = measure_unit(&of.measure);
     let names: Vec<String> = places.iter().map(|place| plain(matrix.thing(place.thing))).collect();
-    let mut bars = Vec::new();
-    let mut dots = Vec::new();
+    let mut means = Vec::new();
+    let mut each = Vec::new();
     for (index, place) in places.iter().enumerate() {
         let (sample, x) = (&place.sample, index as f64);
         let interval = sample.interval();
-        bars.push(Point {
+        let text = meant(sample.mean, how);
+        means.push(Point {
             x,
             y: Some(sample.mean),
             low: interval.map(|(low, _)| low.max(0.0)),
             high: interval.map(|(_, high)| high),
             is_trusted: sample.is_trusted(),
-            text: Some(meant(sample.mean, how)),
-            label: None,
+            label: Some(text.clone()),
+            text: Some(text),
         });
-        dots.extend(sample.values.iter().map(|value| Point {
+        each.extend(sample.values.iter().map(|value| Point {
             x,
             y: Some(*value),
             text: Some(meant(*value, how)),
@@ -211,32 +301,37 @@ pub(super) fn repeats(matrix: &Matrix, configuration: usize, places: &[Place]) -
     let words = |place: &Place| {
         format!("{} {}", plain(matrix.thing(place.thing)), meant(place.sample.mean, how))
     };
+    let dots = |name: &str, color: u8, mark: Mark, points: Vec<Point>| Series {
+        name: name.to_owned(),
+        color,
+        form: Form::Dots,
+        mark,
+        points,
+        ..Series::default()
+    };
     let series = vec![
-        Series {
-            name: "mean, 95 % interval".to_owned(),
-            form: Form::Bar,
-            points: bars,
-            ..Series::default()
-        },
-        Series {
-            name: "each repeat".to_owned(),
-            color: GREY,
-            form: Form::Dots,
-            mark: Mark::Diamond,
-            points: dots,
-            ..Series::default()
-        },
+        dots("mean, 95 % interval", 0, Mark::Circle, means),
+        dots("each repeat", GREY, Mark::Diamond, each),
     ];
-    Some(Chart {
+    let range = around_values(&series, None);
+    let is_cut = is_cut(&series, range);
+    let chart = Chart {
         id: format!("repeats-{}", configuration + 1),
         title: format!("How fast is each, by {}?", name.to_lowercase()),
         description: format!("First {}; last {}.", words(first), words(last)),
         plot: Plot::Cartesian(Cartesian {
             x: Axis { scale: Scale::Category(names), ..Axis::default() },
-            y: Axis { name: name.to_owned(), unit: unit.to_owned(), ..Axis::default() },
+            y: Axis {
+                name: name.to_owned(),
+                unit: unit.to_owned(),
+                scale: Scale::Linear { from_zero: false },
+                range,
+                ..Axis::default()
+            },
             series,
             is_horizontal: true,
             ..Cartesian::default()
         }),
-    })
+    };
+    Some((chart, is_cut))
 }

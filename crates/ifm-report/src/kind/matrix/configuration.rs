@@ -4,8 +4,8 @@ use super::super::Subject;
 use super::{NOT_MEASURED, charts, many, of_configuration};
 use crate::format::{meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
-use ifm_analysis::insight::{Meant, Tone};
-use ifm_analysis::matrix::{Matrix, Place, Sample, Unranked};
+use ifm_analysis::insight::{Meant, Ranks, Tone};
+use ifm_analysis::matrix::{Contrary, Matrix, Place, Sample, Unranked};
 use ifm_chart::rounded;
 use ifm_core::sheet::Quantity;
 
@@ -14,6 +14,9 @@ const MS_PER_S: f64 = 1e3;
 const PLACES: usize = 2;
 /// Configurations with a picture, at most: a page of thousands of charts helps nobody.
 const PICTURES_MAX: usize = 24;
+/// What a picture of repeats shows.
+const DOTS: &str =
+    "Every repeat, and the mean with its 95 % interval; the axis need not begin at 0.";
 
 /// A column of measurements: its head, its quantity, its unit, and how many of the canonical unit
 /// make one of that.
@@ -60,6 +63,7 @@ pub(super) fn measure_unit(measure: &Quantity) -> (&'static str, &'static str, M
         Quantity::E2e => ("Latency", "ms", Meant::Ms),
         Quantity::TotalRate => ("Overall Throughput", "tok/s", Meant::TokPerS),
         Quantity::InputRate => ("Input Throughput", "tok/s", Meant::TokPerS),
+        Quantity::DecodeRate => ("Decode Throughput", "tok/s", Meant::TokPerS),
         _ => ("Output Throughput", "tok/s", Meant::TokPerS),
     }
 }
@@ -75,12 +79,16 @@ pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {
         let mut blocks =
             vec![Block::Prose(format!("Total models tested: {cells}{}", ending(configuration)))];
         let chart = charts::repeats(matrix, index, &places).filter(|_| index < PICTURES_MAX);
-        if let Some(chart) = chart {
+        if let Some((chart, is_cut)) = chart {
             let insights = of_configuration(subject.insights, &name);
-            blocks.push(Block::Figures(vec![Figure::new(chart, insights)]));
+            let figure = Figure::new(chart, insights).captioned(match is_cut {
+                true => format!("{DOTS} An interval that leaves the chart is cut at its edge."),
+                false => DOTS.to_owned(),
+            });
+            blocks.push(Block::Figures(vec![figure]));
         }
         sections.push(Section::new(format!("Configuration: {}", plain(&name)), blocks));
-        let summary = vec![Block::Table(summary(matrix, index, &places))];
+        let summary = vec![Block::Table(summary(matrix, index, &places, subject.question.ranks))];
         sections.push(Section::inner("Summary Table", summary));
         let runs: usize = matrix.row(index).iter().map(|cell| cell.points.len()).sum();
         let table = Block::Table(details(matrix, index, &ids));
@@ -111,13 +119,14 @@ fn spread(sample: Option<&Sample>, column: &Column, unit: &str) -> Cell {
     if sample.is_trusted() { cell } else { cell.toned(Tone::Warn) }
 }
 
-fn summary(matrix: &Matrix, index: usize, places: &[Place]) -> Table {
+fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Table {
+    let contraries = matrix.contraries(index);
     let mut heads = vec![Head::text("Model"), Head::number("Runs")];
     heads.extend(COLUMNS.iter().map(|column| Head::number(column.head)));
     let base = matrix.baseline.map(|baseline| plain(matrix.thing(baseline)));
     heads.extend(base.iter().map(|base| Head::number(format!("× {base}"))));
     heads.push(Head::number("Rank"));
-    let row = |place: &Place| {
+    let row = |(number, place): (usize, &Place)| {
         let cell = matrix.cell(place.thing, index)?;
         let runs = place.sample.n.unwrap_or(cell.points.len());
         let mut row = vec![
@@ -128,9 +137,11 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place]) -> Table {
             row.push(spread(cell.sample(&column.quantity).as_ref(), column, ""));
         }
         if base.is_some() {
-            row.push(ratio(matrix, place.thing, index));
+            let contrary = contraries.iter().find(|contrary| contrary.thing == place.thing);
+            row.push(ratio(matrix, place.thing, index, contrary));
         }
         row.push(match place.group {
+            _ if !ranks.are_shared => Cell::number(Some((number + 1) as f64), |n| n.to_string()),
             Ok(group) => Cell::number(Some(group as f64), |group| group.to_string()),
             Err(Unranked::Noisy) => Cell::text("noisy").toned(Tone::Warn),
             Err(Unranked::FewRepeats) => Cell::text("not tested"),
@@ -140,26 +151,37 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place]) -> Table {
     let measure = matrix.configurations.get(index).map(|of| measure_unit(&of.measure).0);
     Table {
         caption: format!(
-            "Mean ± standard deviation over the runs. Ranks by {}, shared where no difference is \
-             shown.",
-            measure.unwrap_or_default().to_lowercase()
+            "Mean ± standard deviation over the runs. Ranks by {}{}.",
+            measure.unwrap_or("the mean").to_lowercase(),
+            match ranks.are_shared {
+                true => ", shared where no difference is shown",
+                false => ", each by its mean alone",
+            }
         ),
         heads,
-        rows: places.iter().filter_map(row).collect(),
+        rows: places.iter().enumerate().filter_map(row).collect(),
     }
 }
 
-/// The ratio to the baseline with its interval.
-fn ratio(matrix: &Matrix, thing: usize, index: usize) -> Cell {
+/// The ratio to the baseline, and what another measure shows of the same runs.
+fn ratio(matrix: &Matrix, thing: usize, index: usize, contrary: Option<&Contrary>) -> Cell {
     if matrix.baseline == Some(thing) {
         return Cell { value: Some(1.0), ..Cell::text("baseline") };
     }
     let Some(ratio) = matrix.speed_up(thing, index) else { return Cell::text(NOT_MEASURED) };
     let cell = Cell { value: Some(ratio.value), ..Cell::text(meant(ratio.value, Meant::Times)) };
+    let cell = match contrary.and_then(|contrary| contrary.others.first()) {
+        Some((measure, other)) => {
+            let name = measure_unit(measure).0.to_lowercase();
+            cell.noted(format!("{} by {name}", meant(other.value, Meant::Times)))
+        }
+        None => cell,
+    };
     match () {
         () if ratio.is_faster() => cell.toned(Tone::Good),
         () if ratio.is_slower() => cell.toned(Tone::Bad),
-        () if ratio.interval.is_some() => cell.noted("no difference shown"),
+        () if !ratio.is_trusted => cell.noted("repeats contradict each other"),
+        () if ratio.chance.is_some() => cell.noted("no difference shown"),
         () => cell,
     }
 }

@@ -5,14 +5,16 @@
 
 mod charts;
 mod configuration;
+mod overview;
 mod ranking;
+mod tiles;
 
-use super::common::{about, sources, summary, trust};
+use super::common::{REMARKS_MAX, about, sources, trust};
 use super::{Kind, Subject};
-use crate::format::{count, meant, percent, plain};
-use crate::page::{Block, Cell, Figure, Head, Page, Section, Table, Tile};
-use ifm_analysis::insight::{Bands, Insight, Meant, Tone, Topic};
-use ifm_analysis::matrix::{Matrix, Ratio};
+use crate::format::{count, meant, plain};
+use crate::page::{Block, Page, Remark, Section};
+use ifm_analysis::insight::{Insight, Meant, Topic};
+use ifm_analysis::matrix::Matrix;
 use ifm_core::sheet::{PartKind, Quantity};
 
 /// What stands where nobody measured.
@@ -31,7 +33,8 @@ pub(super) const KIND: Kind = Kind {
 fn matrix<'a>(subject: &Subject<'a>) -> Option<Matrix<'a>> {
     let question = &subject.question;
     let baseline = question.baseline.as_deref();
-    Matrix::of(question.survey, question.compare_by.as_deref(), baseline)
+    let matrix = Matrix::of(question.survey, question.compare_by.as_deref(), baseline)?;
+    Some(matrix.ranked_by(question.ranks.by))
 }
 
 fn fits(subject: &Subject) -> bool {
@@ -50,24 +53,39 @@ fn page(subject: &Subject) -> Page {
         title: plain(title),
         facts: vec![format!("Generated from: {from}")],
         trust: subject.audit.map(trust),
-        remarks: summary(subject.insights),
+        remarks: remarks(subject.insights),
         ..Page::default()
     };
     let Some(matrix) = matrix(subject) else {
         let banner = "✗ Nothing here is a batch of fixed size or a level of fixed concurrency.";
         return Page { banners: vec![banner.to_owned()], ..page };
     };
-    let mut sections = vec![overview(subject, &matrix)];
+    let mut sections = vec![overview::section(subject, &matrix)];
     sections.extend(configuration::sections(subject, &matrix));
-    sections.extend(ranking::sections(&matrix));
+    sections.extend(ranking::sections(&matrix, subject.question.ranks));
     sections.push(method(&matrix));
     Page {
         conditions: conditions(&matrix),
         banners: banners(&matrix),
-        tiles: tiles(&matrix),
+        tiles: tiles::tiles(&matrix),
         sections,
         ..page
     }
+}
+
+/// The summary: who is first, where that turns round, and where measures contradict each other,
+/// before how far repeats spread, which a tile and the checks say too.
+fn remarks(insights: &[Insight]) -> Vec<Remark> {
+    const ORDER: [&str; 3] = ["overall_winner", "crossover", "measures_disagree"];
+    let place = |insight: &&Insight| ORDER.iter().position(|rule| *rule == insight.rule);
+    let mut all: Vec<&Insight> = insights.iter().collect();
+    all.sort_by_key(|insight| place(insight).unwrap_or(ORDER.len()));
+    all.into_iter().take(REMARKS_MAX).map(Remark::of).collect()
+}
+
+/// Two ratios with all between them.
+fn range((low, high): (f64, f64)) -> String {
+    format!("{} to {}", meant(low, Meant::Times), meant(high, Meant::Times))
 }
 
 /// A number of things in words.
@@ -88,6 +106,10 @@ fn conditions(matrix: &Matrix) -> Vec<String> {
     ];
     let baseline = matrix.baseline.map(|baseline| plain(matrix.thing(baseline)));
     words.extend(baseline.map(|name| format!("baseline {name}")));
+    let (beginning, ending) = &matrix.shared;
+    if !(beginning.is_empty() && ending.is_empty()) {
+        words.push(format!("names without {}", plain(&format!("{beginning}…{ending}"))));
+    }
     words
 }
 
@@ -105,195 +127,58 @@ fn banners(matrix: &Matrix) -> Vec<String> {
                 .to_owned(),
         );
     }
+    banners.extend(matrix.rank_by.and_then(|by| not_measured(matrix, &by.quantity())));
     banners
 }
 
-/// Over all, at the smallest and at the largest size, and whether the repeats agree.
-fn tiles(matrix: &Matrix) -> Vec<Tile> {
-    let mut tiles = Vec::new();
-    let base = matrix.baseline.map(|baseline| plain(matrix.thing(baseline)));
-    if let (Some(first), Some(base)) = (matrix.overall().first(), &base) {
-        let mut detail = plain(matrix.thing(first.thing));
-        if let Some((low, high)) = first.ratio.interval {
-            let (low, high) = (meant(low, Meant::Times), meant(high, Meant::Times));
-            detail.push_str(&format!(", {low} to {high}"));
-        }
-        detail.push_str(&format!(
-            ", over {} of {}",
-            first.ratio.configurations,
-            many(matrix.configurations.len(), "configuration", "configurations")
-        ));
-        let ties = matrix.overall().iter().skip(1).filter(|other| other.ties_first).count();
-        if ties > 0 {
-            detail.push_str(&format!("; tied with {}", many(ties, "other", "others")));
-        }
-        tiles.push(tile("Which is the fastest?", &first.ratio, base, detail));
-    }
-    let batches = matrix.batches();
-    let ends = match (batches.first(), batches.last()) {
-        (Some(first), Some(last)) if first < last => vec![*first, *last],
-        _ => Vec::new(),
-    };
-    let unit = configuration::unit(matrix);
-    for batch in ends {
-        let mut ratios: Vec<(usize, Ratio)> = (0..matrix.things.len())
-            .filter_map(|thing| Some((thing, matrix.speed_up_at(thing, batch)?)))
-            .filter(|(_, ratio)| ratio.is_trusted)
-            .collect();
-        ratios.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
-        let (Some(best), Some(worst), Some(base)) = (ratios.first(), ratios.last(), &base) else {
-            continue;
-        };
-        let mut detail = plain(matrix.thing(best.0));
-        if worst.1.is_slower() {
-            let ratio = meant(worst.1.value, Meant::Times);
-            detail.push_str(&format!("; {} only {ratio}", plain(matrix.thing(worst.0))));
-        }
-        let question = format!("How much faster at {unit} {batch}?");
-        tiles.push(tile(&question, &best.1, base, detail));
-    }
-    tiles.extend(agreement(matrix));
-    tiles
-}
-
-fn tile(question: &str, ratio: &Ratio, base: &str, detail: String) -> Tile {
-    Tile {
-        question: question.to_owned(),
-        value: meant(ratio.value, Meant::Times),
-        unit: base.to_owned(),
-        detail,
-        tone: match () {
-            () if ratio.is_faster() => Some(Tone::Good),
-            () if ratio.is_slower() => Some(Tone::Bad),
-            () => None,
-        },
-    }
-}
-
-/// Whether the repeats agree.
-fn agreement(matrix: &Matrix) -> Option<Tile> {
-    let band = &Bands::get().cv;
-    let spread = |cell: &ifm_analysis::matrix::Cell| {
-        let measure = &matrix.configurations.get(cell.configuration)?.measure;
-        Some((cell.sample(measure)?.cv()?, cell.thing, cell.configuration))
-    };
-    let spreads: Vec<_> = matrix.cells.iter().filter_map(spread).collect();
-    let calm = spreads.iter().filter(|(cv, ..)| !band.is_poor(*cv)).count();
-    let (cv, thing, of) = spreads.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let limit = percent(band.bounds()[1].unwrap_or_default());
-    let place = matrix.configurations.get(*of)?.name();
-    Some(Tile {
-        question: "Do the repeats agree?".to_owned(),
-        value: format!("{} of {}", count(calm as u64), count(spreads.len() as u64)),
-        unit: String::new(),
-        detail: format!(
-            "spread by less than {limit} of their mean; the widest {} ({}, {place})",
-            percent(*cv),
-            plain(matrix.thing(*thing))
-        ),
-        tone: Some(if calm == spreads.len() { Tone::Good } else { Tone::Warn }),
-    })
-}
-
-fn overview(subject: &Subject, matrix: &Matrix) -> Section {
-    let of_rule = |id: &'static str| {
-        let is = move |insight: &&Insight| insight.rule == id;
-        subject.insights.iter().filter(is)
-    };
-    let mut figures = Vec::new();
-    if let Some(chart) = charts::heatmap(matrix) {
-        let caption = match matrix.cells.iter().any(|cell| cell.points.len() > 2) {
-            true => {
-                "Ratio of means. Hatched: the 95 % interval holds 1, or the repeats contradict each \
-                 other, so no difference is shown."
-            }
-            false => "Ratio of means; not tested, as there are fewer than three repeats.",
-        };
-        figures.push(Figure::new(chart, of_rule("overall_winner")).captioned(caption));
-    }
-    for (index, chart) in charts::speed_ups(matrix).into_iter().enumerate() {
-        let crossings = of_rule("crossover").filter(|_| index == 0);
-        figures.push(Figure::new(chart, crossings).captioned(
-            "Geometric mean over the configurations of a size; the band is the 95 % interval of the \
-             repeats.",
-        ));
-    }
-    let mut blocks = Vec::new();
-    if !figures.is_empty() {
-        blocks.push(Block::Figures(figures));
-    }
-    blocks.extend(overall(matrix).map(Block::Table));
-    Section::new("Overview", blocks)
-}
-
-/// Every thing against the baseline, over all and at each size.
-fn overall(matrix: &Matrix) -> Option<Table> {
-    let base = plain(matrix.thing(matrix.baseline?));
-    let all = matrix.overall();
-    if all.is_empty() {
-        return None;
-    }
-    let (batches, unit) = (matrix.batches(), configuration::unit(matrix));
-    let mut heads = vec![Head::text("Model"), Head::number(format!("× {base}"))];
-    heads.extend(["95 % interval", "faster", "no difference", "slower"].map(Head::number));
-    heads.extend(batches.iter().map(|batch| Head::number(format!("{unit} {batch}"))));
-    let times = |ratio: Option<Ratio>| {
-        let tone = |ratio: &Ratio| match () {
-            () if ratio.is_faster() => Some(Tone::Good),
-            () if ratio.is_slower() => Some(Tone::Bad),
-            () => None,
-        };
-        let cell = Cell::number(ratio.map(|ratio| ratio.value), |value| meant(value, Meant::Times));
-        Cell { tone: ratio.as_ref().and_then(tone), ..cell }
-    };
-    let row = |of: &ifm_analysis::matrix::Overall| {
-        let interval = of.ratio.interval.map(|(low, high)| {
-            format!("{} to {}", meant(low, Meant::Times), meant(high, Meant::Times))
-        });
-        let counted = |number: usize| Cell::number(Some(number as f64), |n| count(n as u64));
-        let mut row = vec![
-            Cell::head(plain(matrix.thing(of.thing))),
-            times(Some(of.ratio)),
-            Cell::text(interval.unwrap_or_else(|| NOT_MEASURED.to_owned())),
-            counted(of.faster),
-            counted(of.tied),
-            counted(of.slower),
-        ];
-        row.extend(batches.iter().map(|batch| times(matrix.speed_up_at(of.thing, *batch))));
-        row
-    };
-    let over = all.first().map_or(0, |first| first.ratio.configurations);
-    Some(Table {
-        caption: format!(
-            "Geometric mean of the ratios to {base} over the {over} of {} in which every model was \
-             measured without contradiction; and in how many of all it is shown to be faster or \
-             slower.",
-            many(matrix.configurations.len(), "configuration", "configurations")
-        ),
-        heads,
-        rows: all.iter().map(row).collect(),
+/// In how many configurations nobody measured what the user wants things ranked by.
+fn not_measured(matrix: &Matrix, measure: &Quantity) -> Option<String> {
+    let all = matrix.configurations.len();
+    let other = matrix.configurations.iter().filter(|of| of.measure != *measure).count();
+    let name = configuration::measure_unit(measure).0.to_lowercase();
+    (other > 0).then(|| {
+        format!(
+            "⚠ {name} was not measured in {other} of {}: these are ranked as if nothing had been \
+             asked for",
+            many(all, "configuration", "configurations")
+        )
     })
 }
 
 fn method(matrix: &Matrix) -> Section {
     let is_cost = matrix.configurations.iter().any(|of| of.measure == Quantity::E2e);
     let mut points = vec![
-        "Mean ± standard deviation (n − 1) over the repeats; n/a where nobody measured.".to_owned(),
-        "A ratio is mean over mean. Its interval follows from the errors of both means (delta \
+        "Mean ± standard deviation (n − 1) over the repeats; n/a where nobody measured. Runs of a \
+         document are taken as it prints them, so that a mean of rounded seconds may differ from \
+         its own in the last digit."
+            .to_owned(),
+        "A ratio is mean over mean; of latencies it is turned round, so that above 1 is faster. Its \
+         interval is that of this ratio alone and follows from the errors of both means (delta \
          method on the logarithm, 95 %). Over several configurations it is the geometric mean, and \
          the interval holds for these configurations."
             .to_owned(),
-        "Ranks: Welch's test of every pair of a configuration, corrected by Holm's method, 95 %. \
-         What is not shown to differ from the first of a group shares its place. Repeats that \
-         spread by more than 20 % of their mean have no place."
+        "One test says whether a difference is shown, for ratios and for ranks: Welch's test of the \
+         logarithm of the ratio of two means, 95 %, corrected by Holm's method. Every pair belongs \
+         to one of two families of its configuration and measure: the pairs with the baseline, and \
+         all other pairs."
             .to_owned(),
-        "The metric of a ranking follows the configuration: prompt and output tokens together where \
-         prompts are at least 16 times as long as answers, else output tokens."
+        "Ranks: in the order of the means, a group ends before the first model that is shown to \
+         differ from one of its own. Repeats that spread by more than 20 % of their mean are not \
+         tested and have no place."
             .to_owned(),
+        match matrix.rank_by {
+            None => "The metric of a ranking follows the configuration: prompt and output tokens \
+                     together where prompts are at least 16 times as long as answers, else output \
+                     tokens. Output throughput is that of the tool; where it counts only the time \
+                     after the first token it says nothing of the prompt."
+                .to_owned(),
+            Some(_) => "The metric of a ranking is the one that was asked for, where it was \
+                        measured."
+                .to_owned(),
+        },
     ];
     if is_cost {
-        points
-            .push("Where no rate was measured, latency is ranked, the shortest first.".to_owned());
+        points.push("Where latency is ranked, the shortest is first.".to_owned());
     }
     Section::new("Method", vec![Block::List(points)])
 }

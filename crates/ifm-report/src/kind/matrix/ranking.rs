@@ -3,13 +3,13 @@
 use super::configuration::measure_unit;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
-use ifm_analysis::insight::Meant;
-use ifm_analysis::matrix::{Configuration, Matrix, Place, Unranked};
+use ifm_analysis::insight::{Meant, Ranks};
+use ifm_analysis::matrix::{Configuration, Matrix, Place, RankBy, Unranked};
 
 const MEDALS: [&str; 3] = ["🥇", "🥈", "🥉"];
 
 /// The chapter: one list for each configuration.
-pub(super) fn sections(matrix: &Matrix) -> Vec<Section> {
+pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     let all = &matrix.configurations;
     let first = all.first().map(|of| &of.measure);
     let by = match (first, all.iter().all(|of| Some(&of.measure) == first)) {
@@ -17,58 +17,80 @@ pub(super) fn sections(matrix: &Matrix) -> Vec<Section> {
         _ => String::new(),
     };
     let heading = format!("Performance Ranking{by}");
-    let note = "Models share a place where the repeats do not tell them from the first of their \
-                group.";
+    let note = match ranks.are_shared {
+        true => {
+            "Neighbours share a place where the repeats do not tell any two of them apart; a model \
+             that is shown to differ from one of them begins the next."
+        }
+        false => {
+            "Every model by its mean alone, as asked for; where the repeats tell two of them apart \
+             stands in the tables above."
+        }
+    };
     let mut sections = vec![Section::new(heading, vec![Block::Prose(note.to_owned())])];
     for (index, configuration) in all.iter().enumerate() {
         let places = matrix.ranking(index);
         let (name, _, how) = measure_unit(&configuration.measure);
         let mut blocks = Vec::new();
         if by.is_empty() {
-            blocks.push(Block::Prose(format!("By {name}{}.", reason(configuration))));
+            blocks.push(Block::Prose(format!("By {name}{}.", reason(matrix, configuration))));
         }
-        blocks.push(Block::List(lines(matrix, &places, how)));
+        let write = |place: &Place| {
+            format!("{} {}", plain(matrix.thing(place.thing)), meant(place.sample.mean, how))
+        };
+        let lines = match ranks.are_shared {
+            true => shared(&places, ranks, write),
+            false => strict(&places, ranks, write),
+        };
+        blocks.push(Block::List(lines));
         let heading = format!("Configuration: {}", plain(&configuration.name()));
         sections.push(Section::inner(heading, blocks));
     }
     sections
 }
 
-fn reason(configuration: &Configuration) -> &'static str {
-    match configuration.is_prefill_bound() {
-        true => ", since most of the time goes into the prompt",
-        false => "",
+/// Why a configuration is ranked by what it is.
+fn reason(matrix: &Matrix, configuration: &Configuration) -> String {
+    let asked = matrix.rank_by.map(RankBy::quantity);
+    match configuration.prompt_ratio().filter(|_| configuration.is_prefill_bound()) {
+        _ if asked.as_ref() == Some(&configuration.measure) => ", as asked for".to_owned(),
+        Some(ratio) => {
+            format!(", since prompts are {} times as long as answers", meant(ratio, Meant::Load))
+        }
+        None => String::new(),
     }
 }
 
-fn lines(matrix: &Matrix, places: &[Place], how: Meant) -> Vec<String> {
-    let mut lines = Vec::new();
-    let mut place = 1;
-    for group in 1..=places.len() {
-        let of: Vec<&Place> = places.iter().filter(|place| place.group == Ok(group)).collect();
-        if of.is_empty() {
-            break;
-        }
-        let sign =
-            MEDALS.get(group - 1).map_or_else(|| format!("{place}."), |sign| (*sign).to_owned());
-        let names: Vec<String> = of
-            .iter()
-            .map(|place| {
-                format!("{} {}", plain(matrix.thing(place.thing)), meant(place.sample.mean, how))
-            })
-            .collect();
+/// The sign of a place from 1.
+fn sign(place: usize, ranks: Ranks) -> String {
+    let medal = MEDALS.get(place - 1).filter(|_| ranks.has_medals);
+    medal.map_or_else(|| format!("{place}."), |medal| (*medal).to_owned())
+}
+
+/// A line for each place, then what has none.
+fn shared(places: &[Place], ranks: Ranks, write: impl Fn(&Place) -> String) -> Vec<String> {
+    let groups = places.iter().filter_map(|place| place.group.ok()).max().unwrap_or(0);
+    let line = |group: usize| {
+        let of: Vec<String> =
+            places.iter().filter(|place| place.group == Ok(group)).map(&write).collect();
         let tie = if of.len() > 1 { format!(" (tie of {})", of.len()) } else { String::new() };
-        lines.push(format!("{sign} {}{tie}", names.join(", ")));
-        place += of.len();
-    }
+        format!("{} {}{tie}", sign(group, ranks), of.join(", "))
+    };
+    let mut lines: Vec<String> = (1..=groups).map(line).collect();
     for unranked in places {
         let Err(why) = unranked.group else { continue };
         let why = match why {
             Unranked::Noisy => "its repeats contradict each other",
             Unranked::FewRepeats => "fewer than three repeats",
         };
-        let name = plain(matrix.thing(unranked.thing));
-        lines.push(format!("no place: {name} {}, {why}", meant(unranked.sample.mean, how)));
+        lines.push(format!("no place: {}, {why}", write(unranked)));
     }
     lines
+}
+
+/// A line for each thing, in the order of the means.
+fn strict(places: &[Place], ranks: Ranks, write: impl Fn(&Place) -> String) -> Vec<String> {
+    let line =
+        |(index, place): (usize, &Place)| format!("{} {}", sign(index + 1, ranks), write(place));
+    places.iter().enumerate().map(line).collect()
 }

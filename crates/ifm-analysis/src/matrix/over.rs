@@ -1,0 +1,202 @@
+//! A thing against the baseline over several configurations, and where that hides something.
+
+use super::ratio::correct;
+use super::{Matrix, Ratio};
+
+/// A thing against the baseline over several configurations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Over {
+    /// Geometric mean of the ratios; says nothing where they are [mixed](Over::is_mixed).
+    pub ratio: Ratio,
+    /// The ratio in each configuration, by its index.
+    pub members: Vec<(usize, Ratio)>,
+}
+
+impl Over {
+    /// The smallest and the largest ratio.
+    pub fn range(&self) -> (f64, f64) {
+        let values = || self.members.iter().map(|(_, ratio)| ratio.value);
+        (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max))
+    }
+
+    /// Whether it is faster in some configurations and slower in others, so that no number stands
+    /// for all of them.
+    pub fn is_mixed(&self) -> bool {
+        let (low, high) = self.range();
+        let is_any_shown = self.members.iter().any(|(_, ratio)| ratio.is_shown());
+        low < 1.0 && high > 1.0 && (is_any_shown || self.ratio.is_shown())
+    }
+
+    /// Whether it is shown to be faster, and slower nowhere.
+    pub fn is_faster(&self) -> bool {
+        !self.is_mixed() && self.ratio.is_faster()
+    }
+
+    /// Whether it is shown to be slower, and faster nowhere.
+    pub fn is_slower(&self) -> bool {
+        !self.is_mixed() && self.ratio.is_slower()
+    }
+}
+
+/// A thing over all configurations.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overall {
+    /// The thing.
+    pub thing: usize,
+    /// Against the baseline, over the configurations that all things can be compared in.
+    pub over: Over,
+    /// Of all configurations, those in which it is shown to be faster.
+    pub faster: usize,
+    /// Those in which no difference is shown.
+    pub tied: usize,
+    /// Those in which it is shown to be slower.
+    pub slower: usize,
+    /// Those in which it cannot be tested: too few repeats, or repeats that contradict each other.
+    pub untested: usize,
+    /// Whether the first is not shown to be ahead of it.
+    pub ties_first: bool,
+}
+
+impl Matrix<'_> {
+    /// Every thing against the baseline over the configurations of a size, by its index: over those
+    /// in which both are trusted, else over all of them.
+    pub fn at_size(&self, batch: f64) -> Vec<Option<Over>> {
+        let all = self.at_batch(batch);
+        let each: Vec<(usize, Vec<Option<Ratio>>)> =
+            all.iter().map(|of| (*of, self.against_baseline(&[*of], None))).collect();
+        let mut found: Vec<Option<Over>> = (0..self.things.len())
+            .map(|thing| {
+                let baseline = self.baseline.filter(|baseline| *baseline != thing)?;
+                let members = each.iter().filter_map(|(of, ratios)| {
+                    ratios.get(thing).copied().flatten().map(|ratio| (*of, ratio))
+                });
+                let members: Vec<(usize, Ratio)> = members.collect();
+                let is_any_trusted = members.iter().any(|(_, ratio)| ratio.is_trusted);
+                let is_taken = |member: &(usize, Ratio)| member.1.is_trusted || !is_any_trusted;
+                let members: Vec<(usize, Ratio)> = members.into_iter().filter(is_taken).collect();
+                let over: Vec<usize> = members.iter().map(|(of, _)| *of).collect();
+                Some(Over { ratio: self.untested(thing, baseline, &over, None)?, members })
+            })
+            .collect();
+        // What stands for a single configuration has its verdict already.
+        for over in found.iter_mut().flatten() {
+            if let [(_, only)] = over.members.as_slice() {
+                over.ratio = *only;
+            }
+        }
+        let several = |over: &&mut Over| over.members.len() > 1;
+        correct(found.iter_mut().flatten().filter(several).map(|over| &mut over.ratio));
+        found
+    }
+
+    /// The configurations in which every thing was measured and is trusted.
+    pub fn comparable(&self) -> Vec<usize> {
+        let is_trusted = |thing: usize, configuration: usize| {
+            self.sample(thing, configuration).is_some_and(|sample| sample.is_trusted())
+        };
+        (0..self.configurations.len())
+            .filter(|of| (0..self.things.len()).all(|thing| is_trusted(thing, *of)))
+            .collect()
+    }
+
+    /// Every thing but the baseline over the comparable configurations, the largest geometric mean
+    /// first.
+    pub fn overall(&self) -> Vec<Overall> {
+        let comparable = self.comparable();
+        let each: Vec<Vec<Option<Ratio>>> =
+            (0..self.configurations.len()).map(|of| self.against_baseline(&[of], None)).collect();
+        let ratio_in = |thing: usize, of: usize| *each.get(of)?.get(thing)?;
+        let verdicts = self.verdicts(&comparable);
+        let ratios = self.against_baseline(&comparable, None);
+        let mut all: Vec<Overall> = ratios
+            .into_iter()
+            .enumerate()
+            .filter_map(|(thing, ratio)| {
+                let member = |of: &usize| Some((*of, ratio_in(thing, *of)?));
+                let over =
+                    Over { ratio: ratio?, members: comparable.iter().filter_map(member).collect() };
+                let everywhere =
+                    (0..self.configurations.len()).filter_map(|of| ratio_in(thing, of));
+                let count = |is: fn(&Ratio) -> bool| everywhere.clone().filter(is).count();
+                Some(Overall {
+                    thing,
+                    over,
+                    faster: count(Ratio::is_faster),
+                    tied: count(|ratio| ratio.chance.is_some() && !ratio.is_shown()),
+                    slower: count(Ratio::is_slower),
+                    untested: count(|ratio| ratio.chance.is_none()),
+                    ties_first: false,
+                })
+            })
+            .collect();
+        all.sort_by(|a, b| b.over.ratio.value.total_cmp(&a.over.ratio.value));
+        let first = all.first().map(|first| first.thing);
+        for (index, other) in all.iter_mut().enumerate() {
+            let is_behind = |first| verdicts.differ(first, other.thing);
+            other.ties_first = index == 0 || !first.is_some_and(is_behind);
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{repeats, survey};
+    use super::*;
+
+    const SMALL: (u32, u32, u32) = (1, 128, 64);
+    const LONG: (u32, u32, u32) = (1, 256, 64);
+    const LARGE: (u32, u32, u32) = (64, 256, 128);
+
+    fn near(got: f64, expect: f64) {
+        assert!((got - expect).abs() < 1e-9, "{got} is not {expect}");
+    }
+
+    #[test]
+    fn over_configurations_the_ratios_are_multiplied() {
+        let mut points = repeats("base", SMALL, &[99.0, 100.0, 101.0]);
+        points.extend(repeats("a", SMALL, &[199.0, 200.0, 201.0]));
+        points.extend(repeats("b", SMALL, &[100.0, 100.1, 99.9]));
+        points.extend(repeats("base", LARGE, &[999.0, 1000.0, 1001.0]));
+        points.extend(repeats("a", LARGE, &[1499.0, 1500.0, 1501.0]));
+        points.extend(repeats("b", LARGE, &[1000.0, 1000.1, 999.9]));
+        let survey = survey(&points);
+        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let overall = matrix.overall();
+        assert_eq!(overall.len(), 2);
+        let [a, b] = overall.as_slice() else { panic!("{overall:?}") };
+        // √(2 · 1.5)
+        near(a.over.ratio.value, 3f64.sqrt());
+        assert_eq!((a.faster, a.tied, a.slower, a.over.ratio.configurations), (2, 0, 0, 2));
+        assert!(a.over.is_faster() && !a.over.is_mixed());
+        near(a.over.range().0, 1.5);
+        near(a.over.range().1, 2.0);
+        assert_eq!((b.faster, b.tied, b.slower, b.untested), (0, 2, 0, 0));
+        assert!(!b.ties_first && !b.over.is_faster());
+    }
+
+    /// Twice as fast with short prompts and half as fast with long ones: the geometric mean of 1
+    /// would say "no difference", and the first alone "faster".
+    #[test]
+    fn what_differs_in_direction_is_not_pooled() {
+        let mut points = Vec::new();
+        for (asked, rates) in [(SMALL, [199.0, 200.0, 201.0]), (LONG, [49.0, 50.0, 51.0])] {
+            points.extend(repeats("base", asked, &[99.0, 100.0, 101.0]));
+            points.extend(repeats("a", asked, &rates));
+        }
+        points.extend(repeats("base", LARGE, &[999.0, 1000.0, 1001.0]));
+        points.extend(repeats("a", LARGE, &[499.0, 500.0, 501.0]));
+        let survey = survey(&points);
+        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let alone = matrix.at_size(1.0)[1].clone().expect("measured");
+        assert!(alone.is_mixed() && !alone.is_faster() && !alone.is_slower());
+        near(alone.range().0, 0.5);
+        near(alone.range().1, 2.0);
+        let large = matrix.at_size(64.0)[1].clone().expect("measured");
+        assert!(large.is_slower() && !large.is_mixed());
+        assert_eq!(Some(large.ratio), matrix.speed_up(1, 2), "one configuration, one verdict");
+        let overall = matrix.overall();
+        assert!(overall[0].over.is_mixed());
+        assert_eq!((overall[0].faster, overall[0].slower), (1, 2));
+    }
+}

@@ -1,0 +1,130 @@
+//! All configurations at a glance: ratios as colours, ratios against the size, and in one table.
+
+use super::super::Subject;
+use super::{NOT_MEASURED, charts, configuration, many, range};
+use crate::format::{count, meant, plain};
+use crate::page::{Block, Cell, Figure, Head, Section, Table};
+use ifm_analysis::insight::{Insight, Meant, Tone};
+use ifm_analysis::matrix::{Matrix, Over, Overall};
+
+pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {
+    let of_rule = |id: &'static str| {
+        let is = move |insight: &&Insight| insight.rule == id;
+        subject.insights.iter().filter(is)
+    };
+    // Each has the whole width: names of models and of configurations need it.
+    let mut blocks = Vec::new();
+    if let Some(chart) = charts::heatmap(matrix) {
+        let figure = Figure::new(chart, of_rule("overall_winner")).captioned(colours(matrix));
+        blocks.push(Block::Figures(vec![figure]));
+    }
+    for (index, (chart, is_cut)) in charts::speed_ups(matrix).into_iter().enumerate() {
+        let crossings = of_rule("crossover").filter(|_| index == 0);
+        let figure = Figure::new(chart, crossings).captioned(lines(matrix, is_cut));
+        blocks.push(Block::Figures(vec![figure]));
+    }
+    blocks.extend(overall(matrix).map(Block::Table));
+    Section::new("Overview", blocks)
+}
+
+/// What the colours and signs of the heatmap mean.
+fn colours(matrix: &Matrix) -> String {
+    if !matrix.cells.iter().any(|cell| cell.points.len() > 2) {
+        return "Ratio of means; not tested, as there are fewer than three repeats.".to_owned();
+    }
+    let mut words = "Ratio of means, by what each configuration is ranked by. Hatched: no \
+                     difference is shown; with ~ its repeats contradict each other."
+        .to_owned();
+    let has_contrary = (0..matrix.configurations.len()).any(|of| !matrix.contraries(of).is_empty());
+    if has_contrary {
+        words.push_str(" †: another measure of the same runs shows the contrary.");
+    }
+    words
+}
+
+/// What the lines mean, and what is left out of them.
+fn lines(matrix: &Matrix, is_cut: bool) -> String {
+    let mut words = "Geometric mean over the configurations of a size; the band is the 95 % \
+                     interval of the repeats."
+        .to_owned();
+    let sizes: Vec<Vec<Option<Over>>> =
+        matrix.batches().into_iter().map(|batch| matrix.at_size(batch)).collect();
+    let overs = || sizes.iter().flatten().flatten();
+    if overs().any(Over::is_mixed) {
+        words.push_str(
+            " Where a model is faster in one configuration of a size and slower in another, there \
+             is no mean: each is a diamond of its own.",
+        );
+    }
+    if overs().any(|over| !over.ratio.is_trusted) {
+        words.push_str(
+            " A hollow point: its repeats contradict each other, and its interval is not drawn.",
+        );
+    }
+    if is_cut {
+        words.push_str(" A band that leaves the chart is cut at its edge; the numbers are whole.");
+    }
+    words
+}
+
+/// A ratio over several configurations; a range where no number stands for all of them.
+fn times(over: Option<&Over>) -> Cell {
+    let Some(over) = over else { return Cell::number(None, |value| meant(value, Meant::Times)) };
+    if over.is_mixed() {
+        return Cell::text(range(over.range())).toned(Tone::Warn);
+    }
+    let cell = Cell::number(Some(over.ratio.value), |value| meant(value, Meant::Times));
+    match () {
+        () if over.is_faster() => cell.toned(Tone::Good),
+        () if over.is_slower() => cell.toned(Tone::Bad),
+        () => cell,
+    }
+}
+
+/// Every thing against the baseline, over all and at each size.
+fn overall(matrix: &Matrix) -> Option<Table> {
+    let base = plain(matrix.thing(matrix.baseline?));
+    let all = matrix.overall();
+    let first = all.first()?;
+    let batches = matrix.batches();
+    let sizes: Vec<Vec<Option<Over>>> =
+        batches.iter().map(|batch| matrix.at_size(*batch)).collect();
+    let mut contrary = vec![0; matrix.things.len()];
+    for found in (0..matrix.configurations.len()).flat_map(|of| matrix.contraries(of)) {
+        if let Some(number) = contrary.get_mut(found.thing) {
+            *number += 1;
+        }
+    }
+    let mut heads = vec![Head::text("Model"), Head::number(format!("× {base}"))];
+    let counts = ["faster", "no difference", "slower", "not tested", "contrary measures"];
+    heads.push(Head::number("95 % interval"));
+    heads.extend(counts.map(Head::number));
+    let unit = configuration::unit(matrix);
+    heads.extend(batches.iter().map(|batch| Head::number(format!("{unit} {batch}"))));
+    let row = |of: &Overall| {
+        let interval = of.over.ratio.interval.filter(|_| !of.over.is_mixed());
+        let counted = |number: usize| Cell::number(Some(number as f64), |n| count(n as u64));
+        let mut row = vec![
+            Cell::head(plain(matrix.thing(of.thing))),
+            times(Some(&of.over)),
+            Cell::text(interval.map_or_else(|| NOT_MEASURED.to_owned(), range)),
+        ];
+        let contrary = contrary.get(of.thing).copied().unwrap_or_default();
+        let numbers = [of.faster, of.tied, of.slower, of.untested, contrary];
+        row.extend(numbers.map(counted));
+        row.extend(sizes.iter().map(|at| times(at.get(of.thing).and_then(Option::as_ref))));
+        row
+    };
+    Some(Table {
+        caption: format!(
+            "Geometric mean of the ratios to {base} over the {} of {} in which every model was \
+             measured without contradiction, each by what it is ranked by; a range where a model \
+             is faster in some and slower in others. In how many of all a difference is shown, and \
+             in how many another measure of the same runs shows the contrary.",
+            first.over.ratio.configurations,
+            many(matrix.configurations.len(), "configuration", "configurations")
+        ),
+        heads,
+        rows: all.iter().map(row).collect(),
+    })
+}

@@ -13,6 +13,7 @@ mod server;
 use crate::case::Case;
 use crate::listen::{Arrival, listen};
 use ifm_sys::Poller;
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
@@ -115,6 +116,8 @@ impl Exchange {
 /// What has been logged so far.
 #[derive(Debug, Default)]
 struct Log {
+    /// Requests that have come whole, by case.
+    asked: HashMap<&'static str, u64>,
     exchanges: Vec<Exchange>,
     left_out: u64,
 }
@@ -129,6 +132,10 @@ struct SharedLog {
 impl SharedLog {
     fn lock(&self) -> MutexGuard<'_, Log> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count_request(&self, case: &'static str) {
+        *self.lock().asked.entry(case).or_default() += 1;
     }
 
     fn push(&self, exchange: Exchange, exchanges_max: usize) {
@@ -185,6 +192,11 @@ impl Scripted {
     /// Base URL at which the cases of [`ScriptedOptions::turns`] take turns.
     pub fn turns_url(&self) -> String {
         format!("http://{}/turns", self.address)
+    }
+
+    /// Requests for a case that have come whole, answered or not.
+    pub fn asked(&self, case: &str) -> u64 {
+        self.log.lock().asked.get(case).copied().unwrap_or(0)
     }
 
     /// The exchanges that are over, in the order in which they ended. An exchange is over when

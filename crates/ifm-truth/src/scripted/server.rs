@@ -236,7 +236,11 @@ impl Server {
             Ok(Progress::Complete(used)) => {
                 connection.ahead = input.get(used..).unwrap_or_default().to_vec();
                 let request = connection.reader.take();
-                (self.routes.answer(&request), request)
+                let answer = self.routes.answer(&request);
+                if let Some(case) = answer.case {
+                    self.log.count_request(case);
+                }
+                (answer, request)
             }
             Err(problem) => {
                 let mut answer = error("400 Bad Request", &problem.to_string());

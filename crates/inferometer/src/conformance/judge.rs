@@ -1,24 +1,39 @@
 //! What a client reports of a case against what is true.
 
-use ifm_core::sheet::{Definition, Quantity, Row, Statistic};
+use ifm_core::sheet::{Definition, Figure, Quantity, Row, Statistic};
 use ifm_truth::Case;
 use ifm_truth::case::Action;
 use std::ops::RangeInclusive;
 
 /// What a client made of a case.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Everything that it reports is right.
     Right,
     /// Something is wrong.
-    Wrong(Vec<Mistake>),
+    Wrong,
     /// It reported nothing that can be read.
     Silent,
     /// It did not end in time and was ended.
     Unended,
+    /// The command cannot ask for it, for this reason; nothing was run.
+    NotApplicable(&'static str),
 }
 
-/// What a mistake is about.
+impl Verdict {
+    /// The word of the JSON document.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Right => "right",
+            Verdict::Wrong => "wrong",
+            Verdict::Silent => "silent",
+            Verdict::Unended => "unended",
+            Verdict::NotApplicable(_) => "not_applicable",
+        }
+    }
+}
+
+/// What a number is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Matter {
     /// Whether the answer is complete.
@@ -43,82 +58,98 @@ impl Matter {
     }
 }
 
-/// One thing that is wrong.
+/// A number that a client says, or does not, against what is true.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Mistake {
+pub struct Check {
     /// What it is about.
     pub matter: Matter,
-    /// What.
+    /// What, with its unit.
     pub what: &'static str,
     /// What the client says; absent if nothing.
     pub said: Option<f64>,
-    /// What is true; absent if nothing can be said.
-    pub truth: Option<f64>,
+    /// What is true, by our definition first.
+    pub accepted: Vec<RangeInclusive<f64>>,
+    /// Whether what it says is right, or missing for a reason.
+    pub is_right: bool,
 }
 
-/// Holds a row against the truth. Counts are exact, times may be off by so many milliseconds. A
-/// quantity that the client has no number for in any case counts against it only where it has to
-/// be there to tell the outcome.
-pub(super) fn judge(case: &Case, row: &Row, tolerance_ms: f64) -> Verdict {
+impl Check {
+    fn exact(matter: Matter, what: &'static str, said: Option<f64>, truth: f64) -> Check {
+        Check { matter, what, said, accepted: vec![truth..=truth], is_right: said == Some(truth) }
+    }
+
+    /// What is true by our definition.
+    pub fn truth(&self) -> Option<f64> {
+        self.accepted.first().map(|range| *range.start())
+    }
+}
+
+/// How many complete answers a client may tell of a case that ends well, of so many requests that
+/// the server saw. Some clients ask before they measure, some cannot send as few as they are asked
+/// for: the truth holds for each request, so any number from that which was asked for is right.
+fn complete(case: &Case, seen: usize) -> RangeInclusive<f64> {
+    let asked = f64::from(case.requests);
+    asked..=asked.max(seen as f64)
+}
+
+/// Holds a row against the truth, number by number. Counts are exact, times may be off by so many
+/// milliseconds. A quantity that the client has no number for in any case counts against it only
+/// where it has to be there to tell the outcome.
+pub(super) fn judge(case: &Case, row: &Row, seen: usize, tolerance_ms: f64) -> Vec<Check> {
     let truth = &case.truth;
-    let requests = f64::from(case.requests);
-    let mut wrong = Vec::new();
-    let ok = completed(row);
-    let expected_ok = if truth.outcome.is_ok() { requests } else { 0.0 };
-    if ok != Some(expected_ok) {
-        wrong.push(Mistake {
-            matter: Matter::Outcome,
-            what: "complete answers",
-            said: ok,
-            truth: Some(expected_ok),
-        });
+    let accepted = if truth.outcome.is_ok() { complete(case, seen) } else { 0.0..=0.0 };
+    let said = completed(row);
+    let outcome = Check {
+        matter: Matter::Outcome,
+        what: "complete answers",
+        said,
+        is_right: said.is_some_and(|said| accepted.contains(&said)),
+        accepted: vec![accepted],
+    };
+    let complete = said.filter(|_| truth.outcome.is_ok() && outcome.is_right);
+    let mut checks = vec![outcome];
+    let Some(complete) = complete else { return checks };
+    if let Some(tokens) = truth.output_tokens {
+        let expected = f64::from(tokens) * complete;
+        let mut check = Check::exact(Matter::Count, "output tokens", output_tokens(row), expected);
+        check.is_right |= check.said.is_none();
+        checks.push(check);
     }
-    if !truth.outcome.is_ok() || !wrong.is_empty() {
-        return verdict(wrong);
+    let times = [Quantity::Ttft, Quantity::Tpot, Quantity::E2e];
+    checks.extend(times.iter().filter_map(|quantity| time(case, row, quantity, tolerance_ms)));
+    checks
+}
+
+/// A mean time. Where our truth knows no number (an answer in one piece, a count that nobody told)
+/// nothing is checked: a client may have reasons of its own for one.
+fn time(case: &Case, row: &Row, quantity: &Quantity, tolerance_ms: f64) -> Option<Check> {
+    let means =
+        |figure: &&Figure| figure.quantity == *quantity && figure.statistic == Statistic::Mean;
+    let is_ours = !row
+        .figures
+        .iter()
+        .find(means)
+        .is_some_and(|figure| matches!(figure.definition, Definition::Different(_)));
+    let accepted = accepted_ms(case, quantity, is_ours);
+    if accepted.is_empty() {
+        return None;
     }
-    if let (Some(tokens), Some(said)) = (truth.output_tokens, output_tokens(row)) {
-        let expected = f64::from(tokens) * requests;
-        if said != expected {
-            wrong.push(Mistake {
-                matter: Matter::Count,
-                what: "output tokens",
-                said: Some(said),
-                truth: Some(expected),
-            });
-        }
-    }
-    for quantity in [Quantity::Ttft, Quantity::Tpot, Quantity::E2e] {
-        let figure = row
-            .figures
-            .iter()
-            .find(|figure| figure.quantity == quantity && figure.statistic == Statistic::Mean);
-        let is_ours = !figure.is_some_and(|f| matches!(f.definition, Definition::Different(_)));
-        let accepted = accepted_ms(case, &quantity, is_ours);
-        // Where our truth knows no number (an answer in one piece, a count that nobody told), a
-        // client may have reasons of its own for one.
-        let Some(first) = accepted.first() else { continue };
-        let said = row.value(&quantity, Statistic::Mean);
-        let is_right = |said: f64| {
-            let off = |range: &RangeInclusive<f64>| (range.start() - said).max(said - range.end());
-            accepted.iter().any(|range| off(range) <= tolerance_ms)
-        };
-        match said {
-            Some(said) if is_right(said) => {}
-            // A client that has no such figure is not wrong about it.
-            None if !row.figures.iter().any(|figure| figure.quantity == quantity) => {}
-            said => wrong.push(Mistake {
-                matter: Matter::Time,
-                what: match quantity {
-                    Quantity::Ttft => "TTFT, ms",
-                    Quantity::Tpot => "TPOT, ms",
-                    _ => "E2E, ms",
-                },
-                said,
-                truth: Some(*first.start()),
-            }),
-        }
-    }
-    verdict(wrong)
+    let said = row.value(quantity, Statistic::Mean);
+    let is_near = |said: f64| {
+        let off = |range: &RangeInclusive<f64>| (range.start() - said).max(said - range.end());
+        accepted.iter().any(|range| off(range) <= tolerance_ms)
+    };
+    let is_right = match said {
+        Some(said) => is_near(said),
+        // A client that has no such figure is not wrong about it.
+        None => !row.figures.iter().any(|figure| figure.quantity == *quantity),
+    };
+    let what = match quantity {
+        Quantity::Ttft => "TTFT, ms",
+        Quantity::Tpot => "TPOT, ms",
+        _ => "E2E, ms",
+    };
+    Some(Check { matter: Matter::Time, what, said, accepted, is_right })
 }
 
 /// What a client may say of a time, milliseconds: ours first, then what follows from the other
@@ -163,10 +194,6 @@ fn end_ms(case: &Case) -> f64 {
     marked.map_or(case.last_step_ms(), |step| step.at_ms) as f64
 }
 
-fn verdict(wrong: Vec<Mistake>) -> Verdict {
-    if wrong.is_empty() { Verdict::Right } else { Verdict::Wrong(wrong) }
-}
-
 /// Complete answers: as counted, else by the requests that did not fail.
 fn completed(row: &Row) -> Option<f64> {
     row.value(&Quantity::RequestsOk, Statistic::Value).or_else(|| {
@@ -186,7 +213,7 @@ fn output_tokens(row: &Row) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ifm_core::sheet::{Figure, Place, RowRole, Unit};
+    use ifm_core::sheet::{Place, RowRole, Unit};
 
     fn row(figures: &[(Quantity, Statistic, f64)]) -> Row {
         let mut row = Row::new(RowRole::Measured, Place::default());
@@ -198,6 +225,12 @@ mod tests {
             })
             .collect();
         row
+    }
+
+    /// What of a row is wrong within two milliseconds.
+    fn wrong(case: &Case, row: &Row) -> Vec<&'static str> {
+        let checks = judge(case, row, 1, 2.0).into_iter();
+        checks.filter(|check| !check.is_right).map(|check| check.what).collect()
     }
 
     /// The first case of the suite that is complete and counted.
@@ -224,13 +257,9 @@ mod tests {
                 (Quantity::Ttft, Statistic::Mean, truth.ttft_ms.expect("a time") + ttft_off),
             ]
         };
-        assert_eq!(judge(&case, &row(&figures(1.0, 0.0)), 2.0), Verdict::Right);
-        let said = |off, tokens| match judge(&case, &row(&figures(off, tokens)), 2.0) {
-            Verdict::Wrong(wrong) => wrong.iter().map(|mistake| mistake.what).collect::<Vec<_>>(),
-            other => panic!("{other:?}"),
-        };
-        assert_eq!(said(30.0, 0.0), ["TTFT, ms"]);
-        assert_eq!(said(0.0, 1.0), ["output tokens"]);
+        assert_eq!(wrong(&case, &row(&figures(1.0, 0.0))), [""; 0]);
+        assert_eq!(wrong(&case, &row(&figures(30.0, 0.0))), ["TTFT, ms"]);
+        assert_eq!(wrong(&case, &row(&figures(0.0, 1.0))), ["output tokens"]);
     }
 
     #[test]
@@ -238,9 +267,28 @@ mod tests {
         let suite = ifm_truth::cases::suite();
         let case = suite.into_iter().find(|case| !case.truth.outcome.is_ok()).expect("a case");
         let said = row(&[(Quantity::RequestsOk, Statistic::Value, f64::from(case.requests))]);
-        assert!(matches!(judge(&case, &said, 2.0), Verdict::Wrong(_)), "{}", case.name);
+        assert_eq!(wrong(&case, &said), ["complete answers"], "{}", case.name);
         let honest = row(&[(Quantity::RequestsOk, Statistic::Value, 0.0)]);
-        assert_eq!(judge(&case, &honest, 2.0), Verdict::Right);
+        assert_eq!(wrong(&case, &honest), [""; 0]);
+    }
+
+    #[test]
+    fn a_client_that_sends_more_than_it_is_asked_for_is_held_against_what_it_sent() {
+        let case = plain();
+        let tokens = f64::from(case.truth.output_tokens.expect("a count"));
+        let wrong = |ok: f64, tokens: f64, seen: usize| {
+            let said = [
+                (Quantity::RequestsOk, Statistic::Value, ok),
+                (Quantity::OutputTokens, Statistic::Value, tokens),
+            ];
+            let checks = judge(&case, &row(&said), seen, 2.0).into_iter();
+            checks.filter(|check| !check.is_right).map(|check| check.what).collect::<Vec<_>>()
+        };
+        assert_eq!(wrong(3.0, 3.0 * tokens, 3), [""; 0]);
+        assert_eq!(wrong(1.0, tokens, 3), [""; 0], "two of them were to warm up");
+        assert_eq!(wrong(3.0, 3.0 * tokens, 1), ["complete answers"], "it never sent three");
+        assert_eq!(wrong(3.0, tokens, 3), ["output tokens"]);
+        assert_eq!(wrong(0.0, 0.0, 3), ["complete answers"]);
     }
 
     #[test]
@@ -259,10 +307,7 @@ mod tests {
                 (Quantity::Tpot, Statistic::Mean, tpot),
             ]);
             row.figures[2].definition = definition;
-            match judge(&case, &row, 2.0) {
-                Verdict::Wrong(wrong) => wrong.iter().map(|mistake| mistake.what).collect(),
-                _ => Vec::new(),
-            }
+            wrong(&case, &row)
         };
         let other = || Definition::Different("to the end of the stream".to_owned());
         let to_end = (end - first) / (tokens - 1.0);

@@ -1,0 +1,180 @@
+//! `inferometer conform`: any client through the suite of streams with a known answer.
+
+mod details;
+mod document;
+mod score;
+
+use crate::conformance::{Trial, Verdict, run as try_client};
+use crate::exit::{Code, Failure};
+use crate::terminal;
+use clap::{Args, ValueEnum};
+use ifm_truth::Case;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// What goes to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ConformFormat {
+    /// For people
+    Text,
+    /// One JSON document
+    Json,
+}
+
+/// Flags of `conform`.
+#[derive(Debug, Args)]
+pub struct ConformArgs {
+    /// The client, as a command for the shell. {url} becomes the server's base URL without /v1,
+    /// {base} the same with it, {endpoint} the path, {api} "chat" or "completions", {requests} how
+    /// many requests to send, one after the other, {out} a folder for the client's files,
+    /// {tokenizer} the folder of a small tokenizer; {first_token_s}, {idle_s} and {total_s} the
+    /// limits that a case needs, seconds [default: inferometer itself]
+    #[arg(long, value_name = "COMMAND")]
+    cmd: Option<String>,
+
+    /// The client for the completions API, where that takes another command
+    #[arg(long, value_name = "COMMAND", requires = "cmd")]
+    completions_cmd: Option<String>,
+
+    /// Only these cases, by name, with all that was sent and said
+    #[arg(long = "case", value_name = "NAME")]
+    cases: Vec<String>,
+
+    /// Only cases of this API: chat or completions
+    #[arg(long, value_name = "API")]
+    api: Option<String>,
+
+    /// What a time may be off, milliseconds, beside the server's own lateness
+    #[arg(long, default_value_t = 10.0, value_name = "MS")]
+    tolerance_ms: f64,
+
+    /// Runs of the client for each case, an odd number: most of them decide
+    #[arg(long, default_value_t = 1, value_name = "N", value_parser = odd)]
+    runs: usize,
+
+    /// Longest time for the client to start and send its first request
+    #[arg(long, default_value = "2m", value_name = "TIME", value_parser = super::duration::seconds)]
+    start_limit: f64,
+
+    /// Longest time from the client's first request to its end
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = super::duration::seconds)]
+    time_limit: f64,
+
+    /// Cases at the same time: most of a case is waiting
+    #[arg(long, default_value_t = 4, value_name = "N")]
+    jobs: usize,
+
+    /// Folder for the client's files, kept [default: a temporary one]
+    #[arg(short, long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// What goes to standard output
+    #[arg(short, long, value_enum, default_value = "text")]
+    format: ConformFormat,
+
+    /// List the cases and run nothing; with --case, what the server sends
+    #[arg(long)]
+    list: bool,
+}
+
+fn odd(text: &str) -> Result<usize, String> {
+    let runs = text.parse().ok().filter(|runs| runs % 2 == 1);
+    runs.ok_or_else(|| "expected an odd number, so that most runs decide".to_owned())
+}
+
+/// Runs the command.
+pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
+    let cases = chosen(args)?;
+    let is_detailed = !args.cases.is_empty();
+    if args.list {
+        for case in &cases {
+            terminal::print(&if is_detailed { details::case(case) } else { listed(case) });
+        }
+        return Ok(Code::Done);
+    }
+    let trial = trial(args)?;
+    let is_text = args.format == ConformFormat::Text;
+    let again = details::again(args);
+    let tried = try_client(&trial, cases, |tried| {
+        if !is_text {
+            return;
+        }
+        if is_detailed {
+            terminal::print(&details::tried(tried, &trial, &again));
+        } else if !matches!(tried.verdict, Verdict::Right | Verdict::NotApplicable(_)) {
+            terminal::print(&score::wrong(tried));
+        }
+    });
+    if args.out.is_none() {
+        // What cannot be removed is left to the system.
+        let _ = std::fs::remove_dir_all(&trial.folder);
+    }
+    let tried = tried?;
+    terminal::print(&match args.format {
+        ConformFormat::Text => score::score(&tried),
+        ConformFormat::Json => format!("{:#}\n", document::document(&trial, &tried)),
+    });
+    let is_wrong = |verdict| !matches!(verdict, Verdict::Right | Verdict::NotApplicable(_));
+    let some_wrong = tried.iter().any(|tried| is_wrong(tried.verdict));
+    if is_text && some_wrong && !is_detailed {
+        terminal::print(&format!(
+            "\nA case in full, with what was sent and said: {again} --case NAME\n"
+        ));
+    }
+    Ok(if some_wrong { Code::Failed } else { Code::Done })
+}
+
+/// The cases that were asked for.
+fn chosen(args: &ConformArgs) -> Result<Vec<Case>, Failure> {
+    let mut cases = ifm_truth::cases::suite();
+    if let Some(unknown) = args.cases.iter().find(|name| !cases.iter().any(|c| c.name == **name)) {
+        return Err(Failure::usage(format!("no case {unknown}")).hint("--list names them"));
+    }
+    cases.retain(|case| {
+        let named = args.cases.is_empty() || args.cases.iter().any(|name| name == case.name);
+        named && args.api.as_ref().is_none_or(|api| api == case.api.word())
+    });
+    if cases.is_empty() {
+        return Err(Failure::usage("no case is left").hint("--list names them"));
+    }
+    Ok(cases)
+}
+
+fn trial(args: &ConformArgs) -> Result<Trial, Failure> {
+    let folder = args.out.clone().unwrap_or_else(|| {
+        std::env::temp_dir().join(format!("inferometer-conform-{}", std::process::id()))
+    });
+    // The client runs in a folder of its own: a relative path would lead elsewhere.
+    let folder = std::path::absolute(&folder)
+        .map_err(|error| Failure::files(format!("{}: {error}", folder.display())))?;
+    Ok(Trial {
+        command: match &args.cmd {
+            Some(command) => command.clone(),
+            None => own_command()?,
+        },
+        completions_command: args.completions_cmd.clone(),
+        is_for_all_cases: args.api.is_some(),
+        runs: args.runs,
+        start_limit: Duration::from_secs_f64(args.start_limit),
+        time_limit: Duration::from_secs_f64(args.time_limit),
+        tolerance_ms: args.tolerance_ms,
+        jobs: args.jobs,
+        folder,
+    })
+}
+
+/// This program as a client.
+fn own_command() -> Result<String, Failure> {
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::new(Code::Internal, format!("where am I? {error}")))?;
+    let program = details::quoted(&program.display().to_string());
+    Ok(format!(
+        "{program} run {{base}} --model mock --api {{api}} -c 1 -n {{requests}} -w 0 -W 16/16 \
+         --store {{out}}/runs --first-token-timeout {{first_token_s}} --idle-timeout {{idle_s}} \
+         --timeout {{total_s}} --quiet"
+    ))
+}
+
+fn listed(case: &Case) -> String {
+    format!("{:<9} {:<30} {}\n", case.class.word(), case.name, case.what)
+}

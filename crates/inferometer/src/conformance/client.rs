@@ -1,0 +1,224 @@
+//! One run of a client for one case: its command, its process, what it leaves behind.
+
+use super::judge::{self, Check, Verdict};
+use super::{Trial, tokenizer};
+use crate::documents;
+use crate::exit::Failure;
+use ifm_analysis::definitions::{Definitions, sheet};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Row, RowRole};
+use ifm_store::Store;
+use ifm_truth::Case;
+use ifm_truth::scripted::{Exchange, Scripted};
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How long to rest between two looks at whether a client has ended.
+const REST: Duration = Duration::from_millis(5);
+/// How long the server may take to note that a client has gone.
+const NOTING: Duration = Duration::from_millis(500);
+/// What a client printed last: so many bytes of a stream are looked at, and so many lines kept.
+const LAST_BYTES: u64 = 4_096;
+const LAST_LINES: usize = 6;
+
+/// How a client's process came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// With this exit code.
+    Code(i32),
+    /// By a signal from elsewhere.
+    Signal,
+    /// By us: it had sent no request within its limit.
+    NeverAsked,
+    /// By us: it did not end after its first request.
+    Hung,
+}
+
+/// One run of the client.
+#[derive(Debug)]
+pub struct Attempt {
+    /// What it made of the case.
+    pub verdict: Verdict,
+    /// Its numbers against the truth.
+    pub checks: Vec<Check>,
+    /// What was read: the tool's name and the file.
+    pub source: Option<String>,
+    /// How it ended.
+    pub ending: Ending,
+    /// How long it ran.
+    pub lasted: Duration,
+    /// What the server got from it and did.
+    pub exchanges: Vec<Exchange>,
+    /// What it printed last.
+    pub last_words: Vec<String>,
+    /// Its files.
+    pub folder: PathBuf,
+}
+
+/// Runs the client once, in a folder of its own.
+///
+/// # Errors
+/// The folder cannot be made, or no shell be started. A client that fails is a verdict.
+pub(super) fn attempt(
+    trial: &Trial,
+    case: &Case,
+    server: &Scripted,
+    folder: PathBuf,
+) -> Result<Attempt, Failure> {
+    std::fs::create_dir_all(&folder).map_err(|error| cannot(&folder, &error))?;
+    let before = server.exchanges().iter().filter(|exchange| exchange.case == case.name).count();
+    let asked_before = server.asked(case.name);
+    let words = filled(trial, case, server, &folder);
+    let start = Instant::now();
+    let client = spawn(&words, &folder)?;
+    let ending = wait(client, trial, start, || server.asked(case.name) > asked_before);
+    let lasted = start.elapsed();
+    let asked = usize::try_from(server.asked(case.name)).unwrap_or(usize::MAX);
+    let exchanges: Vec<_> =
+        server.wait_for(case.name, asked, NOTING).into_iter().skip(before).collect();
+    let lateness_ns = exchanges.iter().map(Exchange::lateness_ns_max).max().unwrap_or(0);
+    let tolerance_ms = trial.tolerance_ms + lateness_ns as f64 / 1e6;
+    let mut attempt = Attempt {
+        verdict: Verdict::Unended,
+        checks: Vec::new(),
+        source: None,
+        ending,
+        lasted,
+        exchanges,
+        last_words: last_words(&folder),
+        folder,
+    };
+    if matches!(ending, Ending::NeverAsked | Ending::Hung) {
+        return Ok(attempt);
+    }
+    attempt.verdict = Verdict::Silent;
+    if let Some((source, row)) = results(&attempt.folder)? {
+        let seen = attempt.exchanges.len();
+        attempt.checks = judge::judge(case, &row, seen, tolerance_ms);
+        attempt.source = Some(source);
+        let is_right = attempt.checks.iter().all(|check| check.is_right);
+        attempt.verdict = if is_right { Verdict::Right } else { Verdict::Wrong };
+    }
+    Ok(attempt)
+}
+
+fn spawn(words: &str, folder: &Path) -> Result<Child, Failure> {
+    let output = |name: &str| {
+        let path = folder.join(name);
+        File::create(&path).map_err(|error| cannot(&path, &error))
+    };
+    Command::new("sh")
+        .args(["-c", words])
+        .current_dir(folder)
+        .stdin(Stdio::null())
+        .stdout(output("stdout.txt")?)
+        .stderr(output("stderr.txt")?)
+        .process_group(0)
+        .spawn()
+        .map_err(|error| Failure::usage(format!("the client cannot be run: {error}")))
+}
+
+/// Waits for the end of a client, or makes one. How long it takes to come to its first request is
+/// no matter of what it does with the answer: that has a limit of its own.
+fn wait(mut client: Child, trial: &Trial, start: Instant, has_asked: impl Fn() -> bool) -> Ending {
+    let mut deadline = start + trial.start_limit;
+    let mut asked = false;
+    loop {
+        if !asked && has_asked() {
+            asked = true;
+            deadline = Instant::now() + trial.time_limit;
+        }
+        match client.try_wait() {
+            Ok(Some(status)) => return status.code().map_or(Ending::Signal, Ending::Code),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(REST),
+            Ok(None) | Err(_) => {
+                ifm_sys::process::end_group(client.id());
+                let _ = client.wait();
+                return if asked { Ending::Hung } else { Ending::NeverAsked };
+            }
+        }
+    }
+}
+
+/// The command of a case.
+fn filled(trial: &Trial, case: &Case, server: &Scripted, folder: &Path) -> String {
+    let seconds = |ms: Option<u64>| ms.map_or(30.0, |ms| ms as f64 / 1e3).to_string();
+    let url = server.base_url(case.name);
+    [
+        ("{url}", url.clone()),
+        ("{base}", format!("{url}/v1")),
+        ("{endpoint}", case.api.path().to_owned()),
+        ("{api}", case.api.word().to_owned()),
+        ("{requests}", case.requests.to_string()),
+        ("{out}", folder.display().to_string()),
+        ("{tokenizer}", tokenizer::folder(&trial.folder).display().to_string()),
+        ("{first_token_s}", seconds(case.limits.first_token_ms)),
+        ("{idle_s}", seconds(case.limits.idle_ms)),
+        ("{total_s}", seconds(case.limits.total_ms)),
+    ]
+    .into_iter()
+    .fold(trial.command_for(case.api).to_owned(), |words, (name, value)| {
+        words.replace(name, &value)
+    })
+}
+
+/// What the client reports, and where it was read: the row that says most, of a stored run of ours
+/// or of any file that can be read.
+fn results(folder: &Path) -> Result<Option<(String, Row)>, Failure> {
+    let mut sheets: Vec<Sheet> = Vec::new();
+    let own = Store::at(folder.join("runs"));
+    for run in own.list().unwrap_or_default() {
+        if let Ok(loaded) = own.open(&run) {
+            sheets.push(sheet(&loaded.data, Definitions::Ours));
+        }
+    }
+    if sheets.is_empty() {
+        let documents = documents::open(&[folder.to_owned()])?;
+        sheets.extend(documents.into_iter().filter_map(|document| document.sheet.ok()));
+    }
+    let measured = sheets.into_iter().flat_map(|sheet| {
+        let source = named(&sheet, folder);
+        let rows = sheet.parts.into_iter().flat_map(|part| part.rows);
+        rows.filter(|row| row.role == RowRole::Measured).map(move |row| (source.clone(), row))
+    });
+    Ok(measured.max_by_key(|(_, row)| (row.requests.len(), row.figures.len())))
+}
+
+/// `vllm-serve in result.json`.
+fn named(sheet: &Sheet, folder: &Path) -> String {
+    let name = Path::new(&sheet.source.name);
+    let name = name.strip_prefix(folder).unwrap_or(name).display();
+    match sheet.source.format.as_str() {
+        "" => name.to_string(),
+        format => format!("{format} in {name}"),
+    }
+}
+
+/// The last lines that a client printed, of standard error where it has any.
+fn last_words(folder: &Path) -> Vec<String> {
+    ["stderr.txt", "stdout.txt"]
+        .iter()
+        .map(|name| last_lines(&folder.join(name)).unwrap_or_default())
+        .find(|lines| !lines.is_empty())
+        .unwrap_or_default()
+}
+
+fn last_lines(path: &Path) -> std::io::Result<Vec<String>> {
+    let mut file = File::open(path)?;
+    let bytes = file.metadata()?.len();
+    file.seek(SeekFrom::Start(bytes.saturating_sub(LAST_BYTES)))?;
+    let mut tail = Vec::new();
+    file.take(LAST_BYTES).read_to_end(&mut tail)?;
+    let text = String::from_utf8_lossy(&tail);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let kept = lines.iter().skip(lines.len().saturating_sub(LAST_LINES));
+    Ok(kept.map(|line| line.trim_end().to_owned()).collect())
+}
+
+fn cannot(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::files(format!("cannot make {}: {error}", path.display()))
+}

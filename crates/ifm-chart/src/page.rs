@@ -63,7 +63,7 @@ pub fn figure(chart: &Chart) -> Result<String, ChartError> {
         let class = if views.len() > 1 { format!(" chart-view-{index}") } else { String::new() };
         let _ = write!(
             html,
-            "<div class=\"chart{class}\" data-chart=\"{id}\"><div class=\"chart-still\">{still}\
+            "<div class=\"chart{class}\" data-chart=\"{id}\"><div class=\"chart-still\" tabindex=\"0\">{still}\
              </div><script type=\"application/json\">{data}</script></div>",
             id = escape(&slug(&view.id)),
             still = svg(view, Theme::Page)?,

@@ -263,9 +263,20 @@ function drawPointLabels(canvas, d, frame, series) {
     } else if (point.label) {
       const text = cut(point.label, SIZE.small, 110);
       const style = { size: SIZE.small, fill: color, halo: true, inside: { ...frame.inside, y: frame.inside.y - 14, height: frame.inside.height + 14 } };
-      canvas.placed([{ x, y: y - 13, align: 'center' }, { x: x + 9, y, align: 'left' }, { x, y: y + 14, align: 'center' },
+      const isPlaced = canvas.placed([{ x, y: y - 13, align: 'center' }, { x: x + 9, y, align: 'left' }, { x, y: y + 14, align: 'center' },
         { x: x - 9, y, align: 'right' }, { x: x + 8, y: y - 11, align: 'left' }, { x: x + 8, y: y + 11, align: 'left' }], text, style);
+      if (!isPlaced) drawFarLabel(canvas, x, y, text, style);
     }
+  }
+}
+
+/** A label further away where the points are dense, with a thin line to its point. */
+function drawFarLabel(canvas, x, y, text, style) {
+  for (const [dx, dy] of [[0, -30], [0, 31], [14, -30], [-14, 31], [14, 31], [-14, -30], [0, -46], [0, 47]]) {
+    if (!canvas.placed([{ x: x + dx, y: y + dy, align: 'center' }], text, style)) continue;
+    const end = y + dy - Math.sign(dy) * 8;
+    canvas.line(Z.guide, x, y + Math.sign(dy) * 6, x + dx, end, { stroke: style.fill, lineWidth: 1, opacity: 0.45 });
+    return;
   }
 }
 

@@ -1,7 +1,7 @@
 //! What the kinds share: the audit as a trust strip, axes and series, names of things.
 
 use crate::format::meant;
-use crate::page::{Check, Remark, Trust};
+use crate::page::{Check, Remark, Tile, Trust};
 use ifm_analysis::audit::{Audit, Level, Looked};
 use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
@@ -15,9 +15,33 @@ pub(super) const LINES_MAX: usize = 6;
 /// Values that span more than this factor stand on a logarithmic axis.
 pub(super) const SPAN_LINEAR_MAX: f64 = 20.0;
 
-/// The first sentences of a summary.
+/// Rules whose sentence is an answer, the most asked first: how many, what it costs, what is best.
+const ANSWERS: [&str; 10] = [
+    "capacity",
+    "cheapest",
+    "overall_winner",
+    "equal_latency",
+    "versus_speed",
+    "condition_model",
+    "condition_missing",
+    "power",
+    "kernel",
+    "speed_range",
+];
+/// Answers at the head of a summary, at most.
+const ANSWERS_MAX: usize = 3;
+
+/// The sentences of a summary: the answers first, then what matters most.
 pub(super) fn summary(insights: &[Insight]) -> Vec<Remark> {
-    insights.iter().take(REMARKS_MAX).map(Remark::of).collect()
+    let answers: Vec<&Insight> = ANSWERS
+        .iter()
+        .filter_map(|rule| insights.iter().find(|insight| insight.rule == *rule))
+        .take(ANSWERS_MAX)
+        .collect();
+    let is_answer =
+        |insight: &&Insight| answers.iter().any(|answer| std::ptr::eq(*answer, *insight));
+    let others = insights.iter().filter(|insight| !is_answer(insight));
+    answers.iter().copied().chain(others).take(REMARKS_MAX).map(Remark::of).collect()
 }
 
 /// Insights about these topics, in their order.
@@ -78,6 +102,27 @@ pub(super) fn trust(audit: &Audit) -> Trust {
     Trust { line, loud, all }
 }
 
+/// What proofs of the audit take away, by rule. Rules that are not here prove something about a
+/// sentence or a cell that no answer is computed from.
+fn taken_away(rule: &str) -> &'static [Topic] {
+    match rule {
+        "faster_than_light" => {
+            &[Topic::DecodeSpeed, Topic::Itl, Topic::Ttft, Topic::Capacity, Topic::Throughput]
+        }
+        "duplicate_label" => &[Topic::Ranking],
+        _ => &[],
+    }
+}
+
+/// An answer, struck out if something in the documents that cannot be right takes it away.
+pub(super) fn strike(audit: &Audit, tile: Tile) -> Tile {
+    let proof = audit.findings().into_iter().find(|finding| {
+        let is_of = tile.topic.is_some_and(|topic| taken_away(finding.rule).contains(&topic));
+        finding.level == Level::Proof && is_of
+    });
+    tile.struck(proof.map(|finding| finding.text.as_str()))
+}
+
 /// The axis of the load: users, or requests per second.
 pub(super) fn load_axis(curves: &[Curve]) -> Axis {
     let mut loads = curves.iter().flat_map(|curve| &curve.points).map(|point| point.cell.load());
@@ -131,9 +176,13 @@ pub(super) fn ends(series: &[Series], unit: &str) -> String {
     };
     let end = |series: &Series| {
         let (first, last) = (series.points.first()?, series.points.last()?);
+        let name = match series.name.as_str() {
+            "" => String::new(),
+            name => format!("{name}: "),
+        };
         Some(match series.points.len() {
-            1 => format!("{}: {} {unit}.", series.name, words(first)?),
-            _ => format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?),
+            1 => format!("{name}{} {unit}.", words(first)?),
+            _ => format!("{name}{}, {} {unit}.", words(first)?, words(last)?),
         })
     };
     series.iter().take(LINES_MAX).filter_map(end).collect::<Vec<_>>().join(" ")

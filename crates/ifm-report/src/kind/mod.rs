@@ -6,6 +6,7 @@
 mod answers;
 mod common;
 mod grid;
+mod limit;
 mod matrix;
 mod note;
 mod scenario;
@@ -60,9 +61,14 @@ impl Kind {
         KINDS.iter().find(|kind| (kind.fits)(subject))
     }
 
-    /// The page.
+    /// The page; answers that a document's own contradictions take back are struck out.
     pub fn page(&self, subject: &Subject) -> Page {
-        (self.page)(subject)
+        let mut page = (self.page)(subject);
+        if let Some(audit) = subject.audit {
+            let strike = |tile: crate::page::Tile| common::strike(audit, tile);
+            page.tiles = page.tiles.into_iter().map(strike).collect();
+        }
+        page
     }
 }
 

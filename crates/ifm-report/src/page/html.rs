@@ -96,14 +96,45 @@ fn tiles(tiles: &[Tile]) -> Markup {
                     @for tile in tiles {
                         div class={ "tile " (tile.tone.map_or("plain", Tone::word)) } {
                             h3 { (tile.question) }
-                            p class="big" { (tile.value) " " small { (tile.unit) } }
-                            p class="detail" { (tile.detail) }
+                            @if let Some(who) = &tile.who { p class="who" { (who) } }
+                            (big(tile))
+                            @if let Some(why) = tile.why_not() { p class="why" { (why) } }
+                            p class="detail" { (joined(&tile.detail)) }
                         }
                     }
                 }
             }
         }
     }
+}
+
+/// The number of a tile; a long one in smaller letters, one that is not valid struck out.
+fn big(tile: &Tile) -> Markup {
+    const LONG: usize = 9;
+    let is_long = tile.value.chars().count() > LONG;
+    let value = html! { (joined(&tile.value)) " " small { (tile.unit) } };
+    html! {
+        p class={ "big" @if is_long { " long" } } {
+            @if tile.not_valid.is_some() { s { (value) } } @else { (value) }
+        }
+    }
+}
+
+/// Words in which no line ends between a number and its unit.
+fn joined(text: &str) -> String {
+    const UNITS: [&str; 12] =
+        ["ms", "s", "%", "tok/s", "req/s", "users", "user", "W", "J", "GB", "GiB", "TFLOPS"];
+    let mut joined = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(space) = rest.find(' ') {
+        let (before, behind) = (&rest[..space], &rest[space + 1..]);
+        let unit = behind.split([' ', ',', ';', ')', ':', '.']).next().unwrap_or_default();
+        let is_unit = before.ends_with(|c: char| c.is_ascii_digit()) && UNITS.contains(&unit);
+        joined.push_str(before);
+        joined.push(if is_unit { '\u{A0}' } else { ' ' });
+        rest = behind;
+    }
+    joined + rest
 }
 
 fn remarks(remarks: &[Remark]) -> Markup {
@@ -112,29 +143,48 @@ fn remarks(remarks: &[Remark]) -> Markup {
             @for remark in remarks {
                 li class=(remark.tone.word()) {
                     span class="sign" title=(remark.tone.word()) { (sign(remark.tone)) } " "
-                    (remark.text)
+                    (joined(&remark.text))
                 }
             }
         }
     }
 }
 
+/// The checks as one strip: what cannot be right is said, of cautions as many as fit beside it,
+/// the rest is folded.
 fn trust(trust: &Trust) -> Markup {
+    const CAUTIONS_MAX: usize = 3;
+    let (bad, cautions): (Vec<_>, Vec<_>) =
+        trust.loud.iter().partition(|(tone, _)| *tone == Tone::Bad);
+    let few = cautions.len() <= CAUTIONS_MAX;
+    // The heading beside it says the word already.
+    let line = trust.line.replacen(" checks: ", ": ", 1);
     html! {
-        section aria-labelledby="checks" {
-            h2 id="checks" { "Checks" }
-            p class="trust" { (trust.line) }
-            @if !trust.loud.is_empty() {
-                ul class="remarks" {
-                    @for (tone, text) in &trust.loud {
-                        li class=(tone.word()) {
-                            span class="sign" title=(tone.word()) { (sign(*tone)) } " " (text)
-                        }
-                    }
+        section class={ "strip " (trust.worst().map_or("plain", Tone::word)) } aria-labelledby="checks" {
+            div class="trust" { h2 id="checks" { "Checks" } " " span { (line) } }
+            (loud(&bad))
+            @if few { (loud(&cautions)) } @else {
+                details class="cautions" {
+                    summary { (cautions.len()) " cautions" }
+                    (loud(&cautions))
                 }
             }
             @if !trust.all.is_empty() {
                 details { summary { "All checks" } (checks(&trust.all)) }
+            }
+        }
+    }
+}
+
+fn loud(all: &[&(Tone, String)]) -> Markup {
+    html! {
+        @if !all.is_empty() {
+            ul class="remarks" {
+                @for (tone, text) in all {
+                    li class=(tone.word()) {
+                        span class="sign" title=(tone.word()) { (sign(*tone)) } " " (joined(text))
+                    }
+                }
             }
         }
     }
@@ -170,7 +220,7 @@ fn chapter(section: &Section) -> Markup {
 
 fn piece(block: &Block, within: &str) -> Markup {
     match block {
-        Block::Prose(text) => html! { p { (text) } },
+        Block::Prose(text) => html! { p { (joined(text)) } },
         Block::Figures(figures) => html! {
             div class="charts" { @for figure in figures { (drawn(figure)) } }
         },
@@ -226,7 +276,7 @@ fn numbers(chart: &Chart) -> Markup {
         }
         div class="scroll" tabindex="0" role="region" aria-label={ "Numbers of: " (chart.title) } {
             table {
-                caption { (chart.description) }
+                caption { span { (chart.description) } }
                 thead { tr { @for head in &table.head { th scope="col" { (head) } } } }
                 tbody {
                     @for row in &table.rows { tr { @for cell in row { td { (cell) } } } }
@@ -239,7 +289,7 @@ fn numbers(chart: &Chart) -> Markup {
 fn tabled(table: &Table) -> Markup {
     html! {
         table {
-            caption { (table.caption) }
+            caption { span { (table.caption) } }
             @if table.heads.iter().any(|head| !head.name.is_empty()) {
                 thead {
                     tr {
@@ -297,6 +347,28 @@ fn cell_of(cell: &Cell, is_text: bool) -> Markup {
 mod tests {
     use super::super::testing::page;
     use super::*;
+
+    #[test]
+    fn no_line_ends_between_a_number_and_its_unit() {
+        let check = |text: &str, expect: &str| assert_eq!(joined(text), expect);
+        check("p99 667 ms > 500 ms;", "p99 667\u{A0}ms > 500\u{A0}ms;");
+        check("at 32 users (1.2 s)", "at 32\u{A0}users (1.2\u{A0}s)");
+        check("run 1 msgs, w8 a8 s", "run 1 msgs, w8 a8\u{A0}s");
+        check(" 5 ", " 5 ");
+    }
+
+    #[test]
+    fn an_answer_that_is_not_valid_is_struck() {
+        let mut page = page();
+        page.tiles =
+            page.tiles.into_iter().map(|tile| tile.struck(Some("requests <failed>"))).collect();
+        let text = html(&page);
+        assert!(text.contains("<s>"), "struck");
+        assert!(text.contains("✗ not valid because requests &lt;failed&gt;"));
+        assert!(super::super::json(&page).contains("\"not_valid\": \"requests <failed>\""));
+        let text = super::super::markdown(&page, super::super::Pictures::None);
+        assert!(text.contains("~~") && text.contains("not valid because"), "{text}");
+    }
 
     #[test]
     fn a_page() {

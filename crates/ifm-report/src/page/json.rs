@@ -13,10 +13,12 @@ pub fn json(page: &Page) -> String {
     let tile = |tile: &super::Tile| {
         json!({
             "question": tile.question,
+            "who": tile.who,
             "value": tile.value,
             "unit": tile.unit,
             "detail": tile.detail,
             "tone": tile.tone.map(ifm_analysis::insight::Tone::word),
+            "not_valid": tile.not_valid,
         })
     };
     let trust = page.trust.as_ref().map(|trust| {

@@ -32,9 +32,12 @@ pub fn markdown(page: &Page, pictures: Pictures) -> String {
         out.push('\n');
     }
     for tile in &page.tiles {
-        let value = format!("{} {}", tile.value, tile.unit);
-        let (question, value) = (escape(&tile.question), escape(value.trim_end()));
-        let line = format!("- **{question}** {value} {}", escape(&tile.detail));
+        let (question, said) = (escape(&tile.question), escape(&tile.said()));
+        let said = match tile.why_not() {
+            Some(why) => format!("~~{said}~~ **{}**", escape(&why)),
+            None => said,
+        };
+        let line = format!("- **{question}** {said} {}", escape(&tile.detail));
         out.push_str(&format!("{}\n", line.trim_end()));
     }
     if !page.remarks.is_empty() {

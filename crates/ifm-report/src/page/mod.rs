@@ -19,7 +19,7 @@ pub use table::{Cell, Head, Table};
 pub use terminal::terminal;
 
 use crate::format::sentence;
-use ifm_analysis::insight::{Insight, Meant, Tone};
+use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_chart::Theme;
 pub use ifm_chart::{Chart, ChartError};
 
@@ -49,10 +49,12 @@ pub struct Page {
 }
 
 /// An answer in big letters.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Tile {
     /// The question.
     pub question: String,
+    /// Whose answer it is: the winner of a comparison, named before its number.
+    pub who: Option<String>,
     /// The short answer.
     pub value: String,
     /// Its unit.
@@ -61,6 +63,33 @@ pub struct Tile {
     pub detail: String,
     /// Its verdict, which a word or sign in the text says too; `None` for a plain fact.
     pub tone: Option<Tone>,
+    /// What the answer rests on, so that a check that fails can take it back.
+    pub topic: Option<Topic>,
+    /// Why the answer is not valid: it is struck out.
+    pub not_valid: Option<String>,
+}
+
+impl Tile {
+    /// Struck out where a check says so; the first reason stands.
+    #[must_use]
+    pub(crate) fn struck(mut self, because: Option<&str>) -> Tile {
+        if let Some(because) = because.filter(|_| self.not_valid.is_none()) {
+            self.not_valid = Some(because.to_owned());
+            self.tone = Some(Tone::Bad);
+        }
+        self
+    }
+
+    /// The line under a struck answer.
+    pub(crate) fn why_not(&self) -> Option<String> {
+        self.not_valid.as_ref().map(|because| format!("✗ not valid because {because}"))
+    }
+
+    /// The answer in one line: whose, how much, of what.
+    pub(crate) fn said(&self) -> String {
+        let parts = [self.who.as_deref().unwrap_or_default(), &self.value, &self.unit];
+        parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+    }
 }
 
 /// The checks.
@@ -72,6 +101,13 @@ pub struct Trust {
     pub loud: Vec<(Tone, String)>,
     /// Every check: its state in words, what holds, and what it found.
     pub all: Vec<Check>,
+}
+
+impl Trust {
+    /// The worst of what is loud.
+    pub(crate) fn worst(&self) -> Option<Tone> {
+        self.loud.iter().map(|(tone, _)| *tone).min()
+    }
 }
 
 /// A check.
@@ -297,6 +333,8 @@ pub(crate) fn sign(tone: Tone) -> char {
     }
 }
 
+#[cfg(test)]
+pub(crate) mod agreement;
 #[cfg(test)]
 pub(crate) mod testing;
 

@@ -21,7 +21,11 @@ pub fn terminal(page: &Page, style: &TerminalStyle) -> String {
         out.push('\n');
     }
     for tile in &page.tiles {
-        let line = format!("● {}  {} {}  {}", tile.question, tile.value, tile.unit, tile.detail);
+        let said = match tile.why_not() {
+            Some(why) => format!("{why} ({})", tile.said()),
+            None => tile.said(),
+        };
+        let line = format!("● {}  {said}  {}", tile.question, tile.detail);
         out.push_str(&wrapped(line.trim_end(), "  ", style.width));
     }
     if !page.remarks.is_empty() {

@@ -75,6 +75,7 @@ pub(crate) fn page() -> Page {
             unit: String::new(),
             detail: "inside ITL p99 ≤ 50 ms".to_owned(),
             tone: Some(Tone::Good),
+            ..Tile::default()
         }],
         trust: Some(Trust {
             line: "2 checks: 1 ✓ 1 ⚠".to_owned(),

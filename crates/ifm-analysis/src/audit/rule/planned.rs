@@ -20,7 +20,7 @@ fn look(subject: &Subject) -> Looked {
     }
     let text = match filled {
         0 => format!(
-            "{} cells are announced and not one figure is given: nothing can be concluded",
+            "{} figures are announced and not one is given: nothing can be concluded",
             planned.len()
         ),
         _ => format!("{} announced cells hold no figure, {filled} rows do", planned.len()),

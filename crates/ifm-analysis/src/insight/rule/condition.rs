@@ -35,7 +35,7 @@ pub(super) const TAIL: InsightRule = InsightRule {
 
 pub(super) const TIE: InsightRule = InsightRule {
     id: "condition_tie",
-    title: "in how many cells a condition shows no difference",
+    title: "in how many pairs of cells a condition shows no difference",
     look: ties,
 };
 
@@ -62,7 +62,11 @@ fn by_model(question: &Question) -> Vec<Insight> {
             .number(median, Meant::Change)
             .text(format!(" of end-to-end latency ({}; median of ", word(median)))
             .number(own.len() as f64, Meant::Count)
-            .text(if own.len() == 1 { " cell, means)." } else { " cells, means)." });
+            .text(if own.len() == 1 {
+                " pair of cells, means)."
+            } else {
+                " pairs of cells, means)."
+            });
         let insight = Insight::new(MODEL.id, Topic::Condition, tone, sentence).of(model);
         found.push(insight.weighing(median));
     }
@@ -98,7 +102,7 @@ fn trends(question: &Question) -> Vec<Insight> {
                 .number(rho, Meant::Plain)
                 .text(", ")
                 .number(pairs.len() as f64, Meant::Count)
-                .text(" cells).");
+                .text(" pairs of cells).");
         found.push(Insight::new(TREND.id, Topic::Condition, Tone::Note, sentence).weighing(rho));
     }
     found
@@ -130,7 +134,7 @@ fn tail(question: &Question) -> Vec<Insight> {
         .number(mean, Meant::Change)
         .text(" (medians over ")
         .number(both.len() as f64, Meant::Count)
-        .text(" cells)");
+        .text(" pairs of cells)");
     let sentence = match mean > 0.0 && ratio > 0.0 {
         true => sentence.text(": ").number(ratio, Meant::Times).text(" as much."),
         false => sentence.text("."),
@@ -149,7 +153,7 @@ fn ties(question: &Question) -> Vec<Insight> {
         .number(ties as f64, Meant::Count)
         .text(" of ")
         .number(all as f64, Meant::Count)
-        .text(" measured cells (mean end-to-end latency).");
+        .text(" measured pairs of cells (mean end-to-end latency).");
     vec![Insight::new(TIE.id, Topic::Condition, Tone::Note, sentence)]
 }
 

@@ -19,8 +19,8 @@ use ifm_core::spec::{SloSpec, SloTerm};
 const THINK_S: [f64; 3] = [0.0, 10.0, 60.0];
 /// Capacity of a server that is left free when servers are counted.
 const SPARE: f64 = 0.2;
-/// Targets in the chart, at most.
-const TARGETS_MAX: usize = 4;
+/// Targets in the chart, at most: the presets and one of the user's own.
+const TARGETS_MAX: usize = 6;
 
 impl Answers<'_> {
     /// Capacity by use case and target; absent where nothing can be judged.
@@ -82,7 +82,8 @@ impl Answers<'_> {
                 row.insert(0, Cell::head(name(fitting)));
             }
             let people = THINK_S.map(|think_s| fitting.people(think_s));
-            row.extend(people.map(|people| Cell::number(people, whole)));
+            // Nobody is served in part: the value is whole, as it is written.
+            row.extend(people.map(|people| Cell::number(people.map(f64::floor), whole)));
             if let Some(wanted) = self.question.people {
                 row.extend(people.map(|people| {
                     let servers = people.and_then(|people| replicas(wanted, people, SPARE));

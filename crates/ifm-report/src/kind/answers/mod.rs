@@ -11,7 +11,7 @@ use crate::model::load;
 use crate::page::Tile;
 use crate::words;
 use ifm_analysis::answer::UsersState;
-use ifm_analysis::insight::{Question, Tone};
+use ifm_analysis::insight::{Question, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo::{PRESETS, parse};
 use ifm_analysis::survey::{Fitting, Miss, Pool, Pooled};
@@ -117,6 +117,8 @@ impl<'q> Answers<'q> {
                 (UsersState::None, _) => Some(Tone::Bad),
                 (UsersState::Unknown, _) => None,
             },
+            topic: Some(Topic::Capacity),
+            ..Tile::default()
         })
     }
 }

@@ -11,7 +11,8 @@ use super::{Kind, Subject};
 use crate::format::{ABSENT, meant, number, plain};
 use crate::page::{Block, Cell, Figure, Head, Page, Remark, Section, Table, Tile};
 use ifm_analysis::insight::{
-    Bands, Delta, Grid, GridCell, GridRow, Insight, Meant, Shown, Tone, Topic, median_change,
+    Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Shown, Tone, Topic,
+    median_change,
 };
 use ifm_analysis::level::Load;
 use ifm_core::sheet::{RowRole, Statistic};
@@ -84,11 +85,7 @@ fn page(subject: &Subject) -> Page {
         .collect();
     let (other, base) = (plain(&grid.other), plain(&grid.base));
     let title = subject.title.map_or_else(|| format!("{other} against {base}"), plain);
-    let mut conditions = vec![format!(
-        "{} workloads and loads × {} models × 2 conditions × mean and P99",
-        grid.rows.len(),
-        grid.models.len()
-    )];
+    let mut conditions = vec![dimensions(&grid)];
     if !grid.left_out.is_empty() {
         let names: Vec<String> = grid.left_out.iter().map(|name| plain(name)).collect();
         conditions.push(format!("left out: {}", names.join(", ")));
@@ -96,9 +93,10 @@ fn page(subject: &Subject) -> Page {
     let mut banners = Vec::new();
     if grid.missing() == grid.wanted() {
         banners.push(format!(
-            "✗ Not one of {} announced figures was measured: this is the plan of a report. Measure \
-             the cells and name the runs.",
-            grid.wanted()
+            "✗ Not one of {} announced figures was measured ({} cells, mean and P99 of each): this \
+             is the plan of a report. Measure the cells and name the runs.",
+            grid.wanted(),
+            grid.wanted() / GRID_STATISTICS.len()
         ));
     }
     Page {
@@ -113,6 +111,11 @@ fn page(subject: &Subject) -> Page {
         sections: sections(&grid, &of_grid),
         footer: vec![format!("words of quality: version {}", Bands::get().version)],
     }
+}
+
+/// What a cell is: a workload under a load, a model, a condition.
+fn dimensions(grid: &Grid) -> String {
+    format!("{} workloads and loads × {} models × 2 conditions", grid.rows.len(), grid.models.len())
 }
 
 fn nothing(subject: &Subject) -> Page {
@@ -140,9 +143,9 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
     let tile = |question: &str, value: String, detail: String, tone: Option<Tone>| Tile {
         question: question.to_owned(),
         value,
-        unit: String::new(),
         detail,
         tone,
+        ..Tile::default()
     };
     let band = &Bands::get().overhead;
     let tone = |change: f64| match () {
@@ -158,7 +161,7 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
             format!("95 %: {} to {}; ", meant(low, Meant::Change), meant(high, Meant::Change))
         });
         let detail = format!(
-            "{}, {interval}median of {} cells, mean end-to-end latency",
+            "{}, {interval}median of {} pairs of cells, mean end-to-end latency",
             band.word(median.abs()),
             changes.len()
         );
@@ -168,11 +171,11 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
     if let Some((cell, delta)) = deltas.iter().max_by(|a, b| a.1.change.total_cmp(&b.1.change)) {
         let detail = cell_words(grid, cell);
         let value = meant(delta.change, Meant::Change);
-        tiles.push(tile("Where is it worst?", value, detail, tone(delta.change)));
+        tiles.push(tile("Where does it cost most?", value, detail, tone(delta.change)));
     }
     if !deltas.is_empty() {
         let value = format!("{} of {}", grid.ties(MEAN), deltas.len());
-        let detail = "cells, mean end-to-end latency".to_owned();
+        let detail = "pairs of cells, mean end-to-end latency".to_owned();
         tiles.push(tile("Where is no difference shown?", value, detail, None));
     }
     let (missing, wanted) = (grid.missing(), grid.wanted());
@@ -184,7 +187,7 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
     tiles.push(tile(
         "How many figures are missing?",
         format!("{sign}{missing} of {wanted}"),
-        "models × workloads and loads × conditions × mean and P99".to_owned(),
+        format!("mean and P99 of {} cells: {}", wanted / GRID_STATISTICS.len(), dimensions(grid)),
         tone,
     ));
     tiles
@@ -194,7 +197,12 @@ fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
     let none: [&Insight; 0] = [];
     let overview = Figure::new(charts::overview(grid), insights.iter().take(3));
     let mut sections = vec![Section::new("Overview", vec![Block::Figures(vec![overview])])];
+    let mut empty = Vec::new();
     for (index, row) in grid.rows.iter().enumerate() {
+        if !grid.cells.iter().any(|cell| cell.row == index && is_measured(cell)) {
+            empty.push((index, row));
+            continue;
+        }
         let figures: Vec<Figure> =
             charts::bars(grid, index).into_iter().map(|chart| Figure::new(chart, none)).collect();
         let mut blocks = Vec::new();
@@ -212,6 +220,7 @@ fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
         }
         sections.push(Section::new(row_title(row), blocks));
     }
+    sections.extend(not_measured(grid, &empty));
     let across: Vec<Figure> = [charts::dumbbell(grid), charts::split(grid)]
         .into_iter()
         .flatten()
@@ -220,12 +229,52 @@ fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
     if !across.is_empty() {
         sections.push(Section::new("Across the grid", vec![Block::Figures(across)]));
     }
-    let mut blocks = vec![Block::Table(table(grid))];
-    if !insights.is_empty() {
-        blocks.insert(0, Block::Remarks(insights.iter().map(Remark::of).collect()));
+    if empty.len() < grid.rows.len() {
+        let mut blocks = vec![Block::Table(table(grid))];
+        if !insights.is_empty() {
+            blocks.insert(0, Block::Remarks(insights.iter().map(Remark::of).collect()));
+        }
+        sections.push(Section::new("Every cell", blocks));
     }
-    sections.push(Section::new("Every cell", blocks));
     sections
+}
+
+/// Whether either side of a cell has a figure.
+fn is_measured(cell: &GridCell) -> bool {
+    [true, false].into_iter().any(|base| {
+        [MEAN, P99].into_iter().any(|statistic| cell.reading(base, statistic).is_some())
+    })
+}
+
+/// Workloads and loads of which nobody measured anything, in one table under their titles; absent
+/// where there are none.
+fn not_measured(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section> {
+    if rows.is_empty() {
+        return None;
+    }
+    let mut heads = vec![Head::text("workload and load")];
+    heads.extend(grid.models.iter().map(|model| Head::text(plain(model))));
+    let sides = format!("{}, {}", plain(&grid.base), plain(&grid.other));
+    let row = |(index, row): &(usize, &GridRow)| {
+        let has =
+            |model: usize| grid.cells.iter().any(|cell| cell.row == *index && cell.model == model);
+        let cell = |model: usize| match has(model) {
+            true => Cell::text(format!("✗ {sides}")),
+            false => Cell::text(ABSENT),
+        };
+        let mut cells = vec![Cell::head(row_title(row))];
+        cells.extend((0..grid.models.len()).map(cell));
+        cells
+    };
+    let table = Table {
+        caption: format!(
+            "✗ marks what was announced and is missing, {} of both conditions.",
+            charts::TITLES.join(" and ")
+        ),
+        heads,
+        rows: rows.iter().map(row).collect(),
+    };
+    Some(Section::new("Not measured", vec![Block::Table(table)]))
 }
 
 /// Rows of the table at most.

@@ -75,6 +75,7 @@ fn the_page_of_a_grid() {
     let (word, page) = draw(&[], &[sheet], None);
     assert_eq!(word, "grid");
     insta::assert_snapshot!(markdown(&page, Pictures::None));
+    crate::page::agreement::check(&page);
 }
 
 #[test]
@@ -88,9 +89,16 @@ fn an_announced_grid_says_that_nothing_is_there() {
     let (word, page) = draw(&[], &[sheet(&cells)], None);
     assert_eq!(word, "grid");
     assert!(page.banners[0].contains("Not one of 12"), "{:?}", page.banners);
+    assert!(page.banners[0].contains("6 cells, mean and P99 of each"), "{:?}", page.banners);
     let titles: Vec<&str> = page.sections.iter().map(|section| section.heading.as_str()).collect();
+    assert_eq!(titles, ["Overview", "Not measured"], "no headings without figures");
+    let [Block::Table(table)] = page.sections[1].blocks.as_slice() else {
+        panic!("{:?}", page.sections[1])
+    };
+    let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
     let expect = [100, 50, 1].map(|n| format!("Random (1500 ⇒ 250) ({n} Concurrent Requests)"));
-    assert_eq!(titles[1..4], expect);
+    assert_eq!(names, expect);
+    assert!(table.rows.iter().all(|row| row[1].text == "✗ No CC, CC"), "{table:?}");
     assert!(html(&page).contains("not measured"));
 }
 

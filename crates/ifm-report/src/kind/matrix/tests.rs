@@ -80,7 +80,9 @@ fn recognised(survey: &Survey) -> Option<&'static str> {
 fn the_page_of_a_matrix() {
     let survey = small();
     assert_eq!(recognised(&survey), Some("matrix"));
-    insta::assert_snapshot!(markdown(&page(&survey), Pictures::None));
+    let page = page(&survey);
+    insta::assert_snapshot!(markdown(&page, Pictures::None));
+    crate::page::agreement::check(&page);
 }
 
 /// Three builds of a model, three times each, at two loads of fixed lengths.

@@ -4,7 +4,7 @@
 use super::{configuration, many, range};
 use crate::format::{count, meant, percent, plain};
 use crate::page::Tile;
-use ifm_analysis::insight::{Bands, Meant, Tone};
+use ifm_analysis::insight::{Bands, Meant, Tone, Topic};
 use ifm_analysis::matrix::{Matrix, Over, Overall, Ratio};
 
 pub(super) fn tiles(matrix: &Matrix) -> Vec<Tile> {
@@ -25,19 +25,20 @@ pub(super) fn tiles(matrix: &Matrix) -> Vec<Tile> {
 fn fastest(matrix: &Matrix, base: &str) -> Option<Tile> {
     let overall = matrix.overall();
     let Overall { thing, over, faster, slower, .. } = overall.first()?;
-    let mut detail = plain(matrix.thing(*thing));
+    let who = plain(matrix.thing(*thing));
+    let mut detail = String::new();
     if over.is_mixed() {
         detail.push_str(&format!(
-            " by configuration: shown to be faster in {faster}, slower in {slower} of {}",
+            "by configuration: shown to be faster in {faster}, slower in {slower} of {}",
             matrix.configurations.len()
         ));
-        return Some(tile("Which is the fastest?", over, base, detail));
+        return Some(tile("Which is the fastest?", who, (over, base), detail));
     }
     if let Some(interval) = over.ratio.interval {
-        detail.push_str(&format!(", {}", range(interval)));
+        detail.push_str(&format!("{}, ", range(interval)));
     }
     detail.push_str(&format!(
-        ", over {} of {}",
+        "over {} of {}",
         over.ratio.configurations,
         many(matrix.configurations.len(), "configuration", "configurations")
     ));
@@ -45,7 +46,7 @@ fn fastest(matrix: &Matrix, base: &str) -> Option<Tile> {
     if ties > 0 {
         detail.push_str(&format!("; tied with {}", many(ties, "other", "others")));
     }
-    Some(tile("Which is the fastest?", over, base, detail))
+    Some(tile("Which is the fastest?", who, (over, base), detail))
 }
 
 /// The best at a size, and what is slower than the baseline there.
@@ -61,12 +62,13 @@ fn at(matrix: &Matrix, batch: f64, base: &str) -> Option<Tile> {
         let ((a, x), (b, y)) = (rank(a), rank(b));
         a.cmp(&b).then(x.total_cmp(&y))
     })?;
-    let mut detail = plain(matrix.thing(thing));
+    let who = plain(matrix.thing(thing));
+    let mut parts = Vec::new();
     if best.members.len() > 1 {
         let over = many(best.members.len(), "configuration", "configurations");
-        detail.push_str(&match best.is_mixed() {
-            true => format!(" over {over}"),
-            false => format!(", {} over {over}", range(best.range())),
+        parts.push(match best.is_mixed() {
+            true => format!("over {over}"),
+            false => format!("{} over {over}", range(best.range())),
         });
     }
     let slower = |(thing, over): (usize, &Over)| -> Vec<(usize, usize, Ratio)> {
@@ -76,17 +78,18 @@ fn at(matrix: &Matrix, batch: f64, base: &str) -> Option<Tile> {
     let worst = trusted().flat_map(slower).min_by(|a, b| a.2.value.total_cmp(&b.2.value));
     if let Some((thing, of, ratio)) = worst {
         let name = plain(matrix.thing(thing));
-        detail.push_str(&format!("; {name} only {}", meant(ratio.value, Meant::Times)));
         let several = matrix.configurations.get(of).filter(|_| matrix.at_batch(batch).len() > 1);
-        detail.extend(several.map(|of| format!(" ({})", plain(&of.short_name()))));
+        let place = several.map_or(String::new(), |of| format!(" ({})", plain(&of.short_name())));
+        parts.push(format!("{name} only {}{place}", meant(ratio.value, Meant::Times)));
     }
     let question = format!("How much faster at {} {batch}?", configuration::unit(matrix));
-    Some(tile(&question, best, base, detail))
+    Some(tile(&question, who, (best, base), parts.join("; ")))
 }
 
-fn tile(question: &str, over: &Over, base: &str, detail: String) -> Tile {
+fn tile(question: &str, who: String, (over, base): (&Over, &str), detail: String) -> Tile {
     Tile {
         question: question.to_owned(),
+        who: Some(who),
         value: match over.is_mixed() {
             true => range(over.range()),
             false => meant(over.ratio.value, Meant::Times),
@@ -99,6 +102,7 @@ fn tile(question: &str, over: &Over, base: &str, detail: String) -> Tile {
             () if over.is_slower() => Some(Tone::Bad),
             () => None,
         },
+        ..Tile::default()
     }
 }
 
@@ -124,5 +128,7 @@ fn agreement(matrix: &Matrix) -> Option<Tile> {
             plain(matrix.thing(*thing))
         ),
         tone: Some(if calm == spreads.len() { Tone::Good } else { Tone::Warn }),
+        topic: Some(Topic::Ranking),
+        ..Tile::default()
     })
 }

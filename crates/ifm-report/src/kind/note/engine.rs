@@ -398,7 +398,7 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
         value,
         unit: unit.to_owned(),
         detail,
-        tone: None,
+        ..Tile::default()
     };
     let mut tiles = Vec::new();
     let points: Vec<&Point> = survey.measured(PartKind::Engine).collect();

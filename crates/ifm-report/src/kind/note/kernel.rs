@@ -62,10 +62,11 @@ pub(super) fn tile(survey: &Survey) -> Option<Tile> {
     let empty = mask.sparsity.map(|share| format!(", {} of its blocks empty", percent(share)));
     Some(Tile {
         question: "Which kernel gains most?".to_owned(),
+        who: Some(plain(&first)),
         value: meant(ratio, Meant::Times),
         unit: plain(&last),
-        detail: plain(&format!("{first} at {}{}", mask.name, empty.unwrap_or_default())),
-        tone: None,
+        detail: plain(&format!("at {}{}", mask.name, empty.unwrap_or_default())),
+        ..Tile::default()
     })
 }
 

@@ -125,6 +125,7 @@ fn the_page_of_a_note() {
     let (word, page) = page(&survey);
     assert_eq!(word, Some("note"));
     insta::assert_snapshot!(markdown(&page, Pictures::None));
+    crate::page::agreement::check(&page);
 }
 
 #[test]

@@ -199,7 +199,7 @@ fn tiles(data: &Data, answers: &Answers) -> Vec<Tile> {
         value,
         unit: unit.to_owned(),
         detail,
-        tone: None,
+        ..Tile::default()
     };
     let mut tiles: Vec<Tile> = answers.tile().into_iter().collect();
     let [slow, fast] = extremes(&user_speed_curves(&data.users, &data.by), None);

@@ -69,6 +69,8 @@ fn the_page_of_two_use_cases() {
     });
     assert_eq!(page.kind, "scenario");
     insta::assert_snapshot!(markdown(&page, Pictures::None));
+    crate::page::agreement::check(&page);
+    crate::page::agreement::drawn_as_tabulated(&page, &["itl", "ttft-each", "throughput"], 1.0);
 }
 
 #[test]
@@ -125,6 +127,7 @@ fn sheet() -> Sheet {
 fn stated_figures_stay_stated() {
     let page = page(&[], &[sheet()], |_| {});
     assert_eq!((page.kind, page.banners.len()), ("scenario", 1));
+    crate::page::agreement::check(&page);
     insta::assert_snapshot!(markdown(&page, Pictures::None));
 }
 

@@ -1,16 +1,18 @@
 //! The charts of a run: each against the load.
 
+use super::super::limit::{self, Bounded};
 use crate::ReportModel;
 use crate::format::{meant, span};
-use crate::model::load_words;
+use crate::model::load;
 use ifm_analysis::LevelSummary;
-use ifm_analysis::insight::{Meant, Topic};
+use ifm_analysis::insight::{Meant, Question, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
 use ifm_chart::{
     Axis, Cartesian, Chart, Dash, Form, Guide, Plot, Point, Scale, Series, Tone, Weight,
 };
+use ifm_core::sheet::PartKind;
 
 const NS_PER_MS: f64 = 1e6;
 /// A latency limit is drawn if it is at most so many times the largest value: further away it
@@ -19,8 +21,44 @@ const LIMIT_NEAR: f64 = 1.5;
 /// Values that span more than this factor stand on a logarithmic axis.
 const SPAN_LINEAR_MAX: f64 = 20.0;
 
-/// The charts with what each is about; none with fewer than two different loads.
-pub(super) fn charts(model: &ReportModel) -> Vec<(Chart, &'static [Topic])> {
+/// A limit of output further above the largest value than this is told and not drawn: it would
+/// press the curve flat.
+const ABOVE_MAX: f64 = 4.0;
+
+/// A chart, what it is about, and what has to be said under it.
+pub(super) type Shown = (Chart, &'static [Topic], Option<String>);
+
+/// The charts with the limit of the machine, where machine and model are known; none with fewer
+/// than two different loads.
+pub(super) fn charts(model: &ReportModel, question: &Question) -> Vec<Shown> {
+    let cells = question.survey.pool(PartKind::Serving).cells;
+    let caption = limit::caption(question, &cells);
+    let with_limit = |(mut chart, topics): (Chart, &'static [Topic])| {
+        let line = match chart.id.as_str() {
+            "itl" => limit::line(question, &cells, Bounded::Gap),
+            "output" => limit::line(question, &cells, Bounded::Output),
+            _ => None,
+        };
+        let drawn = line.filter(|line| {
+            let Plot::Cartesian(plot) = &mut chart.plot else { return false };
+            let is_near =
+                chart.id == "itl" || largest(&[line.clone()]) <= ABOVE_MAX * largest(&plot.series);
+            if is_near {
+                plot.series.push(line.clone());
+            }
+            is_near
+        });
+        let caption = drawn.and(caption.clone());
+        (chart, topics, caption)
+    };
+    drawn(model).into_iter().map(with_limit).collect()
+}
+
+fn largest(series: &[Series]) -> f64 {
+    series.iter().flat_map(|one| &one.points).filter_map(|point| point.y).fold(0.0, f64::max)
+}
+
+fn drawn(model: &ReportModel) -> Vec<(Chart, &'static [Topic])> {
     let label = model.gap_label();
     let all = [
         (output(model), [Topic::Throughput, Topic::Scaling].as_slice()),
@@ -110,7 +148,7 @@ fn pareto(model: &ReportModel) -> Option<Chart> {
             Some(Point {
                 x: speed,
                 y: Some(output),
-                label: Some(load_words(level.load())),
+                label: Some(load(level.load())),
                 is_trusted: is_inside(level),
                 text: Some(meant(output, Meant::TokPerS)),
                 ..Point::default()
@@ -166,7 +204,7 @@ fn latency(
         return None;
     }
     let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
-    let largest = values().fold(0.0, f64::max);
+    let largest = largest(&series);
     let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
     let is_wide = largest > SPAN_LINEAR_MAX * smallest;
     let terms = model.manifest.spec.slo.terms.iter().filter(|term| term.metric == metric);
@@ -218,7 +256,7 @@ fn ends(model: &ReportModel, series: &[Series]) -> String {
     let end = |series: &Series| {
         let (first, last) = (series.points.first()?, series.points.last()?);
         let words = |point: &Point| {
-            Some(format!("{} at {}", point.text.as_ref()?, crate::format::number(point.x)))
+            Some(format!("{} at {}", point.text.as_ref()?, meant(point.x, Meant::Load)))
         };
         Some(format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?))
     };
@@ -228,13 +266,14 @@ fn ends(model: &ReportModel, series: &[Series]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::charts;
     use crate::testing::{model, single, sweep};
+    use ifm_analysis::insight::Question;
+    use ifm_analysis::survey::Survey;
     use ifm_chart::{Guide, Plot};
 
     #[test]
     fn a_sweep_has_four_charts_and_a_single_level_none() {
-        let charts = charts(&model(&sweep()));
+        let charts = super::drawn(&model(&sweep()));
         let ids: Vec<&str> = charts.iter().map(|(chart, _)| chart.id.as_str()).collect();
         assert_eq!(ids, ["output", "pareto", "ttft", "itl"]);
         let Plot::Cartesian(ttft) = &charts[2].0.plot else { panic!("{:?}", charts[2]) };
@@ -243,6 +282,31 @@ mod tests {
         };
         assert_eq!(inside(0), [true, true, false]);
         assert!(matches!(&ttft.guides[..], [Guide::Horizontal { at, .. }] if *at == 500.0));
-        assert!(super::charts(&model(&single())).is_empty());
+        assert!(super::drawn(&model(&single())).is_empty());
+    }
+
+    #[test]
+    fn the_limit_of_a_known_machine_is_drawn_with_its_formula_and_source() {
+        let model = model(&sweep());
+        let survey = Survey::of_run(&model.manifest, &model.summary);
+        let unknown = super::charts(&model, &Question::new(&survey));
+        assert!(unknown.iter().all(|(.., caption)| caption.is_none()));
+        let question = Question {
+            gpu: Some("H100 SXM".to_owned()),
+            model: Some("Llama-3.1-8B-Instruct".to_owned()),
+            ..Question::new(&survey)
+        };
+        let charts = super::charts(&model, &question);
+        let (chart, _, caption) =
+            charts.iter().find(|(chart, ..)| chart.id == "itl").expect("drawn");
+        let Plot::Cartesian(plot) = &chart.plot else { panic!("{chart:?}") };
+        let line = plot.series.last().expect("a limit");
+        assert_eq!(line.name, "at least (memory bandwidth)");
+        // 7.5 billion weights of two bytes (all but the table of input tokens) at 3350 GB/s take
+        // 4.48 ms; the context adds a little.
+        let alone = line.points.first().and_then(|point| point.y).expect("one user");
+        assert!((4.48..4.5).contains(&alone), "{alone}");
+        let caption = caption.as_deref().expect("explained");
+        assert!(caption.contains("3350 GB/s") && caption.contains("data sheet"), "{caption}");
     }
 }

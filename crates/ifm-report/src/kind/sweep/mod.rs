@@ -8,23 +8,22 @@ pub(super) mod several;
 pub(super) use several::points;
 
 use super::answers::Answers;
+use super::common::summary;
 use super::{Kind, Subject};
-use crate::format::{ABSENT, number, percent, plain};
+use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::{ReportModel, load, load_words};
-use crate::page::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table, Tile, Trust};
+use crate::page::{Block, Cell, Check, Figure, Head, Page, Section, Table, Tile, Trust};
 use crate::words::{self, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
 use ifm_analysis::answer::{Answers as RunAnswers, UsersState};
 use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
+use ifm_analysis::level::Load;
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
 use ifm_analysis::survey::Survey;
 use ifm_analysis::warning::CheckState;
 use ifm_core::sheet::PartKind;
-
-/// Sentences of the summary, at most.
-const REMARKS_MAX: usize = 5;
 
 pub(super) const KIND: Kind = Kind {
     word: "sweep",
@@ -62,8 +61,10 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     let insights = insights(question);
     let pool = question.survey.pool(PartKind::Serving);
     let answers = Answers::new(question, &pool, &[]);
-    let mut sections =
-        vec![charts(model, &insights), Section::new("Levels", vec![Block::Table(levels(model))])];
+    let mut sections = vec![
+        charts(model, question, &insights),
+        Section::new("Levels", vec![Block::Table(levels(model))]),
+    ];
     sections.extend(answers.capacity(&insights));
     sections.extend(answers.cost(&insights));
     sections.extend(turns(model));
@@ -80,7 +81,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
         banners: banners(model),
         tiles: first_tiles(model, question, &answers),
         trust: Some(trust(model)),
-        remarks: insights.iter().take(REMARKS_MAX).map(Remark::of).collect(),
+        remarks: summary(&insights),
         sections,
         footer: vec![
             format!("schema {}", crate::json::SCHEMA_VERSION),
@@ -135,8 +136,41 @@ fn tiles(model: &ReportModel, answers: &RunAnswers) -> Vec<Tile> {
         unit: answer.unit.to_owned(),
         detail: answer.detail,
         tone: tone(index),
+        ..Tile::default()
     };
-    words::answers(answers, &model.summary.checks).into_iter().enumerate().map(tile).collect()
+    let mut tiles: Vec<Tile> =
+        words::answers(answers, &model.summary.checks).into_iter().enumerate().map(tile).collect();
+    let tpot = tpot(model, answers.at.level).zip(tiles.get_mut(1));
+    if let Some((tpot, tile)) = tpot {
+        tile.detail = format!("TPOT {tpot} · {} (all gaps)", tile.detail);
+    }
+    // One user's speed and the output are of one level; a capacity has looked at failures itself.
+    let because = invalid_at(model, answers.at.load);
+    for tile in tiles.iter_mut().skip(1).take(2) {
+        *tile = std::mem::take(tile).struck(because.as_deref());
+    }
+    tiles
+}
+
+/// Median TPOT of a level, whose inverse is the speed for one user; marked where the tokens are
+/// an estimate.
+fn tpot(model: &ReportModel, level: u16) -> Option<String> {
+    let latencies = &model.summary.levels.iter().find(|one| one.level == level)?.latencies;
+    let median = |of: &Option<Distribution>| of.as_ref().and_then(Distribution::median);
+    let estimated = || Some(format!("~{}", span(median(&latencies.tpot_ns_estimated)?)));
+    median(&latencies.tpot_ns).map(span).or_else(estimated)
+}
+
+/// Why a level is not valid, or the whole run; absent where no check says so.
+fn invalid_at(model: &ReportModel, load: Option<Load>) -> Option<String> {
+    let invalid = model.summary.warnings.iter().find(|warning| {
+        let is_here = warning.level.is_none() || warning.load == load;
+        warning.severity == Severity::Invalid && is_here
+    })?;
+    Some(match invalid.load {
+        Some(at) => format!("at {}: {}", load_words(Some(at)), invalid.text),
+        None => invalid.text.clone(),
+    })
 }
 
 /// The tone of a severity.
@@ -214,13 +248,13 @@ fn trust(model: &ReportModel) -> Trust {
     }
 }
 
-fn charts(model: &ReportModel, insights: &[Insight]) -> Section {
+fn charts(model: &ReportModel, question: &Question, insights: &[Insight]) -> Section {
     let about = |topics: &[Topic]| -> Vec<&Insight> {
         insights.iter().filter(|insight| topics.contains(&insight.topic)).collect()
     };
-    let figures: Vec<Figure> = charts::charts(model)
+    let figures: Vec<Figure> = charts::charts(model, question)
         .into_iter()
-        .map(|(chart, topics)| Figure::new(chart, about(topics)))
+        .map(|(chart, topics, caption)| Figure { caption, ..Figure::new(chart, about(topics)) })
         .collect();
     let blocks = if figures.is_empty() { Vec::new() } else { vec![Block::Figures(figures)] };
     Section::new("Against the load", blocks)
@@ -236,6 +270,7 @@ fn levels(model: &ReportModel) -> Table {
         Head::number("tok/s/user"),
         Head::number("TTFT p50"),
         Head::number("TTFT p99"),
+        Head::number("TPOT p50").explained("time per output token: 1 / tok/s/user"),
         gap("p50"),
         gap("p99"),
         Head::number("ok"),
@@ -273,6 +308,7 @@ fn level_row(model: &ReportModel, level: &LevelSummary) -> Vec<Cell> {
         Cell::number(speed.map(|(speed, _)| speed), estimate),
         time(latencies.ttft_ns.as_ref(), 50.0),
         time(latencies.ttft_ns.as_ref(), 99.0),
+        time(latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()), 50.0),
         time(latencies.gap_ns.as_ref(), 50.0),
         time(latencies.gap_ns.as_ref(), 99.0),
         Cell::number(level.counts.ok_share(), percent),
@@ -321,7 +357,11 @@ mod tests {
 
     #[test]
     fn the_page_of_a_sweep() {
-        insta::assert_snapshot!(markdown(&page(&model(&sweep())), Pictures::None));
+        let page = page(&model(&sweep()));
+        insta::assert_snapshot!(markdown(&page, Pictures::None));
+        crate::page::agreement::check(&page);
+        let ids = ["output", "pareto", "ttft", "itl"];
+        crate::page::agreement::drawn_as_tabulated(&page, &ids, 1e6);
     }
 
     #[test]

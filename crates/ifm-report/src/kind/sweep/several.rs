@@ -5,10 +5,11 @@ use super::super::answers::Answers;
 use super::super::common::{
     LINES_MAX, about, ends, lines, load_axis, sources, summary, trust, value_axis,
 };
+use super::super::limit;
 use crate::format::{meant, plain, span};
 use crate::model::load;
 use crate::page::{Block, Cell, Figure, Head, Page, Section, Table, Tile};
-use ifm_analysis::insight::{Meant, Tone, Topic, told_by, user_speed_curves};
+use ifm_analysis::insight::{Meant, Tone, Topic, setup_of, told_by, user_speed_curves};
 use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Cartesian, Chart, Guide, Plot};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
@@ -56,26 +57,29 @@ pub(super) fn page(subject: &Subject) -> Page {
 
 /// The most output and the best speed for one user.
 fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
-    let named = |cell: &Pooled| {
-        let mut words: Vec<String> = by.iter().filter_map(|name| cell.factor(name)).collect();
-        words.push(crate::model::load_words(cell.load()));
-        plain(&words.join(" · "))
-    };
+    let named = |cell: &Pooled| format!("with {}", crate::model::load_words(cell.load()));
     let output = pool
         .cells
         .iter()
         .filter_map(|cell| Some((cell, cell.central(&Quantity::OutputRate)?.value)))
         .max_by(|a, b| a.1.total_cmp(&b.1));
-    let tile = |question: &str, value: String, unit: &str, detail: String| Tile {
+    let tile = |question: &str, (value, unit): (String, &str), detail: String, topic| Tile {
         question: question.to_owned(),
         value,
         unit: unit.to_owned(),
         detail,
-        tone: None,
+        topic: Some(topic),
+        ..Tile::default()
+    };
+    let who = |cell: &Pooled| {
+        let words: Vec<String> = by.iter().filter_map(|name| cell.factor(name)).collect();
+        (!words.is_empty()).then(|| plain(&words.join(" · ")))
     };
     let mut tiles = Vec::new();
     if let Some((cell, rate)) = output {
-        tiles.push(tile("Most output", crate::format::number(rate), "tok/s", named(cell)));
+        let value = (crate::format::number(rate), "tok/s");
+        let tile = tile("What gives most output?", value, named(cell), Topic::Throughput);
+        tiles.push(Tile { who: who(cell), ..tile });
     }
     let curves = user_speed_curves(pool, by);
     let fastest = curves
@@ -84,7 +88,10 @@ fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
         .max_by(|a, b| a.reading.value.total_cmp(&b.reading.value));
     if let Some(point) = fastest {
         let speed = crate::format::number(point.reading.value);
-        tiles.push(tile("Fastest for one user", speed, "tok/s", named(&point.cell)));
+        let cell = &point.cell;
+        let question = "What is fastest for one user?";
+        let tile = tile(question, (speed, "tok/s"), named(cell), Topic::DecodeSpeed);
+        tiles.push(Tile { who: who(cell), ..tile });
     }
     tiles
 }
@@ -159,12 +166,35 @@ pub(in crate::kind) fn figures(subject: &Subject, pool: &Pool, by: &[String]) ->
             curves.into_iter().filter(|curve| curve.points.len() > 1).collect();
         // More lines than a reader can tell apart become several charts.
         for (index, some) in curves.chunks(LINES_MAX).enumerate() {
-            let chart = chart(subject, &shown, some, index);
+            let mut chart = chart(subject, &shown, some, index);
+            let caption = bounded(subject, &shown, some, &mut chart);
             let insights = about(subject.insights, shown.topics);
-            figures.push(Figure::new(chart, insights.filter(|_| index == 0)));
+            let figure = Figure::new(chart, insights.filter(|_| index == 0));
+            figures.push(Figure { caption, ..figure });
         }
     }
     figures
+}
+
+/// Draws the limit of the machine where all lines share one; gives the caption that explains it.
+fn bounded(
+    subject: &Subject,
+    shown: &Shown,
+    curves: &[Curve],
+    chart: &mut Chart,
+) -> Option<String> {
+    let Plot::Cartesian(plot) = &mut chart.plot else { return None };
+    let cells: Vec<Pooled> =
+        curves.iter().flat_map(|curve| &curve.points).map(|point| point.cell.clone()).collect();
+    let setups = cells.iter().map(|cell| {
+        setup_of(&subject.question, cell)
+            .map(|setup| (setup.model().name.clone(), setup.machine().name.clone(), setup.gpus()))
+    });
+    let mut setups: Vec<_> = setups.collect();
+    setups.dedup();
+    let ([Some(_)], "itl") = (setups.as_slice(), shown.id) else { return None };
+    plot.series.push(limit::line(&subject.question, &cells, limit::Bounded::Gap)?);
+    limit::caption(&subject.question, &cells)
 }
 
 fn chart(subject: &Subject, shown: &Shown, curves: &[Curve], index: usize) -> Chart {

@@ -54,7 +54,13 @@ fn measured(
         let party = versus.parties().nth(index)?;
         let curve = versus.curve(party, quantity, statistics);
         let points = curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect();
-        Some(Series { name: plain(&party.name), color: color(index), points, ..Series::default() })
+        Some(Series {
+            name: plain(&party.name),
+            short: Some(plain(&party.short)),
+            color: color(index),
+            points,
+            ..Series::default()
+        })
     })
 }
 
@@ -202,7 +208,13 @@ pub(super) fn advantage(versus: &Versus) -> Option<Chart> {
             Some(point(*at, &reading, Meant::Times))
         };
         let points = Versus::common(&base, &other).iter().filter_map(at).collect();
-        Some(Series { name: plain(&party.name), color: color(index), points, ..Series::default() })
+        Some(Series {
+            name: plain(&party.name),
+            short: Some(plain(&party.short)),
+            color: color(index),
+            points,
+            ..Series::default()
+        })
     });
     let description = format!(
         "ITL of {} over that of each other at the same load. {} Hollow: one of the two was read \

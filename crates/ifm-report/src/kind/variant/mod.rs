@@ -325,6 +325,7 @@ fn tiles(compared: &Compared, versus: &Versus) -> Vec<Tile> {
                 meant(limit, Meant::Ms)
             ),
             tone: tone(after >= before),
+            ..Tile::default()
         });
     }
     let places = Versus::common(&base, &other);
@@ -344,6 +345,7 @@ fn tiles(compared: &Compared, versus: &Versus) -> Vec<Tile> {
                 versus.counted(at)
             ),
             tone: tone(after <= before),
+            ..Tile::default()
         });
     }
     tiles.extend(cost(compared, versus, party));
@@ -381,6 +383,7 @@ fn cost(
         unit: String::new(),
         detail,
         tone: Some(if value >= 1.0 { Tone::Good } else { Tone::Warn }),
+        ..Tile::default()
     })
 }
 

@@ -1,0 +1,75 @@
+//! What the machine allows at most, as a line to read measurements against.
+//!
+//! Not here: the arithmetic (`ifm-roofline`), and which machine and model a measurement ran on
+//! (`ifm-analysis`).
+
+use crate::format::{meant, plain};
+use ifm_analysis::insight::{Meant, Question, setup_of, step_limit};
+use ifm_analysis::level::Load;
+use ifm_analysis::survey::Pooled;
+use ifm_chart::{Dash, GREY, Mark, Point, Series, Weight};
+
+const MS_PER_S: f64 = 1e3;
+
+/// Which side of a quantity the limit bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Bounded {
+    /// Milliseconds between two tokens of one user: no shorter.
+    Gap,
+    /// Tokens per second of all users together: no more.
+    Output,
+}
+
+/// The line of the limit over the loads of these measurements; absent where machine or model is not
+/// known.
+pub(super) fn line(question: &Question, cells: &[Pooled], bounded: Bounded) -> Option<Series> {
+    let mut binds = None;
+    let mut points: Vec<Point> = Vec::new();
+    for cell in cells {
+        let Some(Load::Users(users)) = cell.load() else { continue };
+        let Some(limit) = step_limit(question, cell).map(|bound| bound.strict) else { continue };
+        let users = f64::from(users);
+        let (value, text) = match bounded {
+            Bounded::Gap => {
+                let ms = limit.seconds * MS_PER_S;
+                (ms, format!("at least {}", meant(ms, Meant::Ms)))
+            }
+            Bounded::Output => {
+                let rate = users / limit.seconds;
+                (rate, format!("at most {}", meant(rate, Meant::TokPerS)))
+            }
+        };
+        binds.get_or_insert(limit.binds.label());
+        let is_new = points.iter().all(|point| point.x != users);
+        if is_new {
+            points.push(Point { x: users, y: Some(value), text: Some(text), ..Point::default() });
+        }
+    }
+    points.sort_by(|a, b| a.x.total_cmp(&b.x));
+    let side = if bounded == Bounded::Gap { "at least" } else { "at most" };
+    Some(Series {
+        name: format!("{side} ({})", binds?),
+        color: GREY,
+        dash: Dash::Dotted,
+        mark: Mark::None,
+        weight: Weight::Faint,
+        points,
+        ..Series::default()
+    })
+}
+
+/// The formula of the line, for what it was computed and where the figures of the machine are from.
+pub(super) fn caption(question: &Question, cells: &[Pooled]) -> Option<String> {
+    let setup = cells.iter().find_map(|cell| setup_of(question, cell))?;
+    let machine = setup.machine();
+    Some(plain(&format!(
+        "Grey and dotted: no step of {} on {} × {} can be shorter than its weights and the contexts \
+         of all users take to read: bytes / (GPUs · {} GB/s), or its arithmetic, if that is longer. \
+         Bandwidth: {}.",
+        setup.model().name,
+        setup.gpus(),
+        machine.name,
+        machine.bandwidth_gb_s,
+        machine.source
+    )))
+}

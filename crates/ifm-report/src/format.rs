@@ -7,6 +7,7 @@ use ifm_analysis::insight::{Meant, Piece, Sentence};
 use ifm_chart::rounded;
 
 const NS_PER_MS: f64 = 1e6;
+const BYTES_PER_GB: f64 = 1e9;
 const FLOP_PER_TFLOP: f64 = 1e12;
 const MS_PER_S: f64 = 1e3;
 /// What stands where a number is not known.
@@ -111,6 +112,7 @@ pub(crate) fn change(share: f64) -> String {
 pub(crate) fn meant(value: f64, meant: Meant) -> String {
     match meant {
         Meant::Ms => span_ms(value),
+        Meant::LimitMs => limit(value),
         Meant::TokPerS => format!("{} tok/s", number(value)),
         Meant::ReqPerS => format!("{} req/s", number(value)),
         Meant::Times => format!("{}×", number(value)),
@@ -122,6 +124,8 @@ pub(crate) fn meant(value: f64, meant: Meant) -> String {
         Meant::Usd => format!("${}", rounded(value, 2)),
         Meant::W => format!("{} W", number(value)),
         Meant::J => format!("{} J", number(value)),
+        Meant::Bytes => bytes(value.max(0.0) as u64),
+        Meant::BytesPerS => format!("{} GB/s", number(value / BYTES_PER_GB)),
         Meant::FlopPerS => format!("{} TFLOPS", number(value / FLOP_PER_TFLOP)),
         Meant::Load if value.fract() == 0.0 && value >= 0.0 => count(value as u64),
         Meant::Load | Meant::Plain => number(value),

@@ -5,7 +5,7 @@
 
 use crate::format::{count, number, plain, span};
 use ifm_analysis::definitions::vllm::{self, VllmSummary};
-use ifm_analysis::level::{GapLabel, Load, measured_by_level};
+use ifm_analysis::level::{GapLabel, LevelCumulative, Load, measured_by_level};
 use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::{Manifest, RunData};
 
@@ -21,6 +21,8 @@ pub struct ReportModel {
     pub summary: RunSummary,
     /// Each level of `summary` as vLLM's benchmark would count it.
     pub vllm: Vec<VllmSummary>,
+    /// How the latencies of each level are distributed, request by request.
+    pub cumulative: Vec<LevelCumulative>,
 }
 
 impl ReportModel {
@@ -30,7 +32,9 @@ impl ReportModel {
         let block =
             |level: &LevelSummary| vllm::summarize(level, measured.get(&level.level)?.as_slice());
         let vllm = summary.levels.iter().filter_map(block).collect();
-        ReportModel { manifest: run.manifest.clone(), summary, vllm }
+        let cumulative =
+            measured.iter().map(|(level, records)| LevelCumulative::of(*level, records)).collect();
+        ReportModel { manifest: run.manifest.clone(), summary, vllm, cumulative }
     }
 
     /// Model, server and host of the server: what was measured.

@@ -8,6 +8,8 @@
 pub enum Meant {
     /// Milliseconds.
     Ms,
+    /// A limit in milliseconds, as somebody set it: written without rounding.
+    LimitMs,
     /// Tokens per second.
     TokPerS,
     /// Requests per second.
@@ -28,6 +30,10 @@ pub enum Meant {
     W,
     /// Joules.
     J,
+    /// Bytes, written in powers of 1024.
+    Bytes,
+    /// Bytes per second, written in powers of 1000.
+    BytesPerS,
     /// Floating-point operations per second.
     FlopPerS,
     /// A load: users are whole numbers, rates need not be.
@@ -40,7 +46,7 @@ impl Meant {
     /// The unit as a word in a file.
     pub fn word(self) -> &'static str {
         match self {
-            Meant::Ms => "ms",
+            Meant::Ms | Meant::LimitMs => "ms",
             Meant::TokPerS => "tok/s",
             Meant::ReqPerS => "req/s",
             Meant::Times => "ratio",
@@ -51,6 +57,8 @@ impl Meant {
             Meant::Usd => "usd",
             Meant::W => "W",
             Meant::J => "J",
+            Meant::Bytes => "B",
+            Meant::BytesPerS => "B/s",
             Meant::FlopPerS => "flop/s",
             Meant::Load => "load",
             Meant::Plain => "",
@@ -89,6 +97,12 @@ impl Sentence {
     pub fn number(mut self, value: f64, meant: Meant) -> Sentence {
         self.0.push(Piece::Number(value, meant));
         self
+    }
+
+    /// Goes on with a number that was read between two measured ones, and says so with `~`.
+    #[must_use]
+    pub fn read(self, value: f64, meant: Meant, is_measured: bool) -> Sentence {
+        if is_measured { self } else { self.text("~") }.number(value, meant)
     }
 
     /// Goes on with another sentence.

@@ -5,6 +5,7 @@
 //! the tokens that arrived, on whatever request. What is not here: comparisons between levels.
 
 mod counts;
+mod cumulative;
 mod in_flight;
 mod latency;
 mod throughput;
@@ -13,6 +14,7 @@ mod turns;
 mod warming;
 
 pub use counts::Counts;
+pub use cumulative::LevelCumulative;
 pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
 pub use throughput::{Window, WindowKind, WindowSummary};

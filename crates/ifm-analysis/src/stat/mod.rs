@@ -6,6 +6,7 @@
 
 pub mod blocks;
 pub mod bootstrap;
+pub mod cumulative;
 pub mod distribution;
 pub mod effect;
 pub mod interval;
@@ -24,6 +25,7 @@ pub mod transient;
 pub mod trend;
 pub mod welch;
 
+pub use cumulative::Cumulative;
 pub use distribution::{Distribution, Interval, Percentile};
 pub use population::Population;
 pub use quantile::percentile_of_sorted;

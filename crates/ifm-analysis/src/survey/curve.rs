@@ -52,6 +52,11 @@ impl Curve<'_> {
         self.points.iter().find(|point| point.at == at)
     }
 
+    /// Whether a measured point has exactly this value.
+    pub fn has_value(&self, value: f64) -> bool {
+        self.points.iter().any(|point| point.reading.value == value)
+    }
+
     /// The value between two measured points, on the straight line between them; absent outside
     /// them. Only for comparing two curves at equal load: nothing of it is drawn.
     pub fn between(&self, at: f64) -> Option<f64> {
@@ -136,6 +141,7 @@ mod tests {
         assert_eq!(at, [1.0, 2.0, 4.0]);
         assert_eq!((curve.between(3.0), curve.between(1.0)), (Some(35.0), Some(10.0)));
         assert_eq!((curve.between(0.5), curve.between(8.0)), (None, None));
+        assert_eq!((curve.has_value(30.0), curve.has_value(35.0)), (true, false));
         assert_eq!(
             (curve.reaches(35.0), curve.reaches(41.0), curve.reaches(5.0)),
             (Some(3.0), None, None)

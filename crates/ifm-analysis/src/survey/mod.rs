@@ -163,8 +163,9 @@ impl Survey {
                 values.insert(point.setting.get(name));
             }
         }
-        let differs =
-            |(name, values): &(&str, BTreeSet<_>)| values.len() > 1 && *name != key::REQUESTS;
+        // What is said of the machine in the words of a document differs with its accelerator.
+        let is_told = |name: &str| ![key::REQUESTS, key::HARDWARE].contains(&name);
+        let differs = |(name, values): &(&str, BTreeSet<_>)| values.len() > 1 && is_told(name);
         seen.into_iter().filter(differs).map(|(name, _)| name.to_owned()).collect()
     }
 

@@ -5,8 +5,9 @@ use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
 
 /// A setting keeps the speed if it has at least this share of the largest one.
 const KEEPS_MIN: f64 = 0.995;
-/// Efficiencies within this share of the best count as the best: the faster of them is named.
-const BEST_WITHIN: f64 = 0.01;
+/// Where the document gives no deviation, efficiencies within this share of the best are a tie with
+/// it.
+const TIE_WITHIN: f64 = 0.01;
 
 /// What was measured at one limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +21,23 @@ pub struct PowerPoint {
     /// Tokens per joule: per measured joule, or per joule of the limit, which is tokens per second
     /// and watt of limit.
     pub per_joule: f64,
+}
+
+impl PowerPoint {
+    /// Standard deviation of the tokens per joule: that of the rate, the energy taken as exact.
+    pub fn per_joule_std(&self) -> Option<f64> {
+        let share = self.std? / self.rate;
+        share.is_finite().then_some(share * self.per_joule)
+    }
+
+    /// Whether the deviations of the two efficiencies reach each other.
+    fn is_tie_with(&self, best: &PowerPoint) -> bool {
+        let gap = best.per_joule - self.per_joule;
+        match self.per_joule_std().zip(best.per_joule_std()) {
+            Some((own, other)) => gap <= own + other,
+            None => gap <= TIE_WITHIN * best.per_joule,
+        }
+    }
 }
 
 /// A thing at several limits.
@@ -47,10 +65,12 @@ impl PowerSeries {
         self.points.iter().find(|point| point.rate >= KEEPS_MIN * rate)
     }
 
-    /// The most tokens per joule; of limits within 1 % of the best the highest, which is faster.
-    pub fn best(&self) -> Option<&PowerPoint> {
-        let best = self.points.iter().map(|point| point.per_joule).fold(0.0, f64::max);
-        self.points.iter().rfind(|point| point.per_joule >= (1.0 - BEST_WITHIN) * best)
+    /// The most tokens per joule, rising in the limit: the best point and every one that is a tie
+    /// with it, because their deviations reach each other. Empty where nothing was measured.
+    pub fn best(&self) -> Vec<&PowerPoint> {
+        let best = self.points.iter().max_by(|a, b| a.per_joule.total_cmp(&b.per_joule));
+        let Some(best) = best.filter(|best| best.per_joule > 0.0) else { return Vec::new() };
+        self.points.iter().filter(|point| point.is_tie_with(best)).collect()
     }
 }
 
@@ -187,10 +207,28 @@ pub(crate) mod tests {
         let [series] = survey.power_series().try_into().expect("one");
         assert_eq!(series.name, "llama 7B Q4_0, tg128");
         assert_eq!(series.keeping().map(|point| point.limit_w), Some(400.0));
-        let best = series.best().expect("points");
-        // 0.94752 at 250 W and 0.9491 at 200 W are the same within 1 %.
-        assert_eq!((best.limit_w, best.std), (250.0, Some(0.5)));
-        assert!((best.per_joule - 0.947_52).abs() < 1e-6 && !series.is_measured);
+        // 0.9491 ± 0.0025 at 200 W and 0.94752 ± 0.002 at 250 W reach each other.
+        let best: Vec<f64> = series.best().iter().map(|point| point.limit_w).collect();
+        assert_eq!((best, series.is_measured), (vec![200.0, 250.0], false));
+        assert!((series.points[1].per_joule - 0.947_52).abs() < 1e-6);
+        assert!((series.points[1].per_joule_std().expect("a deviation") - 0.002).abs() < 1e-9);
+    }
+
+    /// The same two efficiencies are no tie once the deviations are too small for it.
+    #[test]
+    fn a_tie_is_a_matter_of_the_deviations() {
+        let mut points = vec![engine(250, 236.88), engine(200, 189.82)];
+        let best = |points: &[Point]| -> Vec<f64> {
+            let survey = Survey { origins: Vec::new(), points: points.to_vec() };
+            let series = survey.power_series();
+            series[0].best().iter().map(|point| point.limit_w).collect()
+        };
+        for point in &mut points {
+            point.readings[1].value = 0.1;
+        }
+        assert_eq!(best(&points), [200.0]);
+        points[0].readings.truncate(1);
+        assert_eq!(best(&points), [200.0, 250.0], "without a deviation within 1 %");
     }
 
     #[test]

@@ -9,6 +9,8 @@ pub mod key {
     pub const MODEL: &str = "model";
     /// Processor or accelerator.
     pub const GPU: &str = "gpu";
+    /// The machine in the words of the document, where they say more than the accelerator.
+    pub const HARDWARE: &str = "hardware";
     /// Format of the weights.
     pub const QUANTIZATION: &str = "quantization";
     /// Requests in flight that were asked for.

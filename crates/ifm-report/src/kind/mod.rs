@@ -5,12 +5,14 @@
 
 mod answers;
 mod common;
+mod cumulative;
 mod grid;
 mod limit;
 mod matrix;
 mod note;
 mod scenario;
 pub(crate) mod sweep;
+mod target;
 mod variant;
 
 use crate::ReportModel;

@@ -47,20 +47,24 @@ fn look(subject: &Subject) -> Looked {
             && (row.mean / first - 1.0).abs() < SAME
     });
     let mut text = format!(
-        "{} of {seen} deviations are more than {:.0} % of their mean, up to {:.0} %: ",
+        "{} of {seen} engine results vary by more than {:.0} %. The worst is {}: {:.0} ± {:.0} tok/s \
+         ({:.0} %). ",
         drifting.len(),
         SHARE * 100.0,
+        what(worst.cell),
+        worst.mean,
+        worst.std,
         worst.std / worst.mean * 100.0,
     );
     text.push_str(&match confirmed {
         Some(known) => format!(
-            "a drift, since one fast repeat of {first:.0} and four of {rest:.0} give the same \
-             numbers, and {:.0} is what another setting of it holds",
-            known.mean
+            "One run at {first:.0} and four at {rest:.0} tok/s give exactly these numbers, and {:.0} is \
+             the speed{}: probably fast in the first run only, so that the mean is the speed of no run",
+            known.mean,
+            power(known.cell).map_or(" at another setting".to_owned(), |at| format!(" at {at}")),
         ),
-        None => "the repeats drift, or other work disturbed them".to_owned(),
+        None => "Its speed changed while it was measured, or other work disturbed it".to_owned(),
     });
-    text.push_str(&format!(" ({})", worst.cell.name()));
     let level = if confirmed.is_some() { Level::Strong } else { Level::Hint };
     let mut finding = Finding::new(RULE.id, level, text)
         .at(worst.cell.spot())
@@ -72,6 +76,22 @@ fn look(subject: &Subject) -> Looked {
         finding = finding.with("steady part, if one of five was fast", rest, "tokens per second");
     }
     Looked::Found(vec![finding])
+}
+
+/// The row in few words: model, test and power limit.
+fn what(cell: &Cell) -> String {
+    let named = [key::MODEL, key::TEST].iter().filter_map(|name| cell.factors.get(name));
+    let words = named.map(str::to_owned).collect::<Vec<_>>().join(", ");
+    match power(cell) {
+        Some(watts) => format!("{words} at {watts}").trim_start().to_owned(),
+        None if words.is_empty() => cell.name(),
+        None => words,
+    }
+}
+
+/// The power limit of a row: `200 W`.
+fn power(cell: &Cell) -> Option<String> {
+    Some(format!("{} W", cell.factors.get(key::POWER_LIMIT_W)?))
 }
 
 fn is_same_test(a: &Cell, b: &Cell) -> bool {
@@ -129,7 +149,7 @@ mod tests {
     #[test]
     fn a_fast_first_repeat_is_told() {
         let spoil = |sheet: &mut Sheet| *sheet = document("600.0", "223.6");
-        let word = "one fast repeat of 1000 and four of 500";
+        let word = "One run at 1000 and four at 500 tok/s";
         check("repeat_drift", &document("600.0", "6.0"), spoil, Level::Strong, word);
     }
 

@@ -1,6 +1,6 @@
 //! How many users fit inside the target, and what stops the next.
 
-use super::told_by;
+use super::{target, told_by};
 use crate::answer::UsersState;
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::level::Load;
@@ -30,13 +30,7 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
     } else {
         format!("{name}: inside ")
     });
-    for (index, term) in fitting.slo.terms.iter().enumerate() {
-        let and = if index == 0 { "" } else { " and " };
-        let metric = term.metric.to_ascii_uppercase();
-        head = head
-            .text(format!("{and}{metric} p{} ≤ ", term.percentile))
-            .number(term.limit_ms, Meant::Ms);
-    }
+    head = target(head, &fitting.slo);
     let load = fitting.load().map(Load::value);
     let resumed = fitting.resumed.as_ref().and_then(|resumed| resumed.fits.load());
     let (tone, mut sentence) = match (fitting.state, load, resumed) {

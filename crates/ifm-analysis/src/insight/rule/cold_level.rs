@@ -1,6 +1,6 @@
 //! A level that is worse than a heavier one, and what fits without it.
 
-use super::told_by;
+use super::{at_load, told_by};
 use crate::answer::UsersState;
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::slo;
@@ -32,21 +32,23 @@ fn told(cold: &Cold) -> Option<Insight> {
         _ => return None,
     };
     let ratio = cold.tail.value / cold.tail_beside.value;
-    let before = match cold.is_before {
-        true => ", and it stands before it: it may have been cold",
-        false => "",
+    let reason = match cold.is_before {
+        true => {
+            "It came before the heavier one: the server may not have been warm yet, or may have \
+                 kept prompts that the later level sent again."
+        }
+        false => "Something other than the load slowed it.",
     };
-    let sentence = Sentence::new(format!("{name} at "))
-        .number(cold.cell.load()?.value(), Meant::Load)
-        .text(" is ")
+    let sentence = at_load(Sentence::new("At "), cold.cell.load()?)
+        .text(format!(" the {name} is "))
         .number(cold.tail.value, Meant::Ms)
         .text(", ")
         .number(ratio, Meant::Times)
-        .text(" that at the heavier load of ")
-        .number(cold.beside.load()?.value(), Meant::Load)
+        .text(" as long as at the heavier load of ");
+    let sentence = at_load(sentence, cold.beside.load()?)
         .text(" (")
         .number(cold.tail_beside.value, Meant::Ms)
-        .text(format!("){before}; measure it again."));
+        .text(format!("); a lighter load should not be slower. {reason} Measure it again."));
     Some(Insight::new(RULE.id, Topic::Itl, Tone::Warn, sentence).weighing(ratio.ln()))
 }
 
@@ -59,17 +61,18 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
             Err(_) => return Vec::new(),
         },
     };
-    let words = slo::words(&target);
     let tell = |fitting: &Fitting| {
         let fits = fitting.load().filter(|_| fitting.state == UsersState::Found)?.value();
         let (next, misses) = fitting.next.as_ref()?;
         let Some(Miss::Term(term, Some(ms))) = misses.first() else { return None };
         let metric = term.metric.to_ascii_uppercase();
-        let sentence = Sentence::new("Without what stands out, ")
+        let sentence = Sentence::new("Without the level that stands out, ")
             .number(fits, Meant::Load)
-            .text(format!(" fit inside {words}, and "))
+            .text(" would fit inside ");
+        let sentence = super::target(sentence, &target)
+            .text(", and ")
             .number(next.load()?.value(), Meant::Load)
-            .text(format!(" fail: {metric} p{} ", term.percentile))
+            .text(format!(" would fail: {metric} p{} ", term.percentile))
             .number(*ms, Meant::Ms)
             .text(".");
         Some(Insight::new(RULE.id, Topic::Capacity, Tone::Note, sentence))
@@ -121,7 +124,7 @@ mod tests {
         let found = found(&survey(&levels));
         let [cold, fits] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((cold[0], cold[1], cold[3], cold[4]), (32.0, 84.66, 64.0, 32.06));
-        assert_eq!(fits.as_slice(), [128.0, 256.0, 67.17]);
+        assert_eq!(fits.as_slice(), [128.0, 500.0, 50.0, 256.0, 67.17]);
     }
 
     #[test]

@@ -4,6 +4,9 @@ use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topi
 use crate::roof;
 use crate::survey::Point;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_roofline::Binding;
+
+const BYTES_PER_GIB: f64 = (1u64 << 30) as f64;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "engine_limit",
@@ -11,39 +14,97 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
-/// Tokens per second that machine and model allow for the sequences of an engine's row: no step is
-/// shorter than reading the weights once. Absent where machine or model is not known.
-pub fn decode_limit(question: &Question, point: &Point) -> Option<f64> {
+/// What machine and model say about the speed of generation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum EngineLimit {
+    /// It can be no faster than this.
+    AtMost(DecodeLimit),
+    /// The weights are larger than the memory of the GPUs: part of the model runs elsewhere, and
+    /// the memory of the GPUs is no limit of the whole.
+    Larger {
+        /// Weights, bytes.
+        weight_bytes: f64,
+        /// Memory of all GPUs, bytes.
+        memory_bytes: f64,
+    },
+}
+
+/// The most that machine and model allow, and what it is computed from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecodeLimit {
+    /// Tokens per second.
+    pub tok_per_s: f64,
+    /// Bytes that are read for a token, where memory bandwidth is what limits.
+    pub bytes_per_token: Option<f64>,
+    /// Memory bandwidth of all GPUs, bytes per second.
+    pub bytes_per_s: f64,
+    /// The row of the table of machines: its name, and how well it is founded.
+    pub machine: String,
+    /// What the figures of that row rest on.
+    pub source: String,
+}
+
+/// What machine and model allow for the sequences of an engine's row: no step is shorter than
+/// reading once what every step reads of the weights. Absent where machine or model is not known.
+pub fn decode_limit(question: &Question, point: &Point) -> Option<EngineLimit> {
     let value = |quantity: &Quantity| point.value(quantity, Statistic::Value);
     let size = value(&Quantity::Other("model_size".to_owned()));
     let named = (question.gpu.as_deref(), question.model.as_deref());
     let setup = roof::setup(named, &point.setting, value(&Quantity::Parameters), size)?.setup;
+    let machine = setup.machine();
+    let (weight_bytes, memory) = (setup.weight_bytes(), machine.memory_gib);
+    if let Some(memory_bytes) = memory.map(|gib| gib * BYTES_PER_GIB * setup.gpus())
+        && weight_bytes > memory_bytes
+    {
+        return Some(EngineLimit::Larger { weight_bytes, memory_bytes });
+    }
     let number = |name: &str| point.setting.number(name).filter(|number| *number >= 0.0);
     let batch = number(key::BATCH_SIZE).unwrap_or(1.0).max(1.0);
     let bound = setup.decode(batch, number(key::DEPTH_TOKENS).unwrap_or(0.0) + 1.0);
-    Some(bound.tokens_per_s(bound.strict)).filter(|limit| limit.is_finite())
+    let tok_per_s = Some(bound.tokens_per_s(bound.strict)).filter(|limit| limit.is_finite())?;
+    let bytes_per_s = machine.bandwidth_gb_s * 1e9 * setup.gpus();
+    let is_memory = bound.strict.binds == Binding::MemoryBandwidth;
+    Some(EngineLimit::AtMost(DecodeLimit {
+        tok_per_s,
+        bytes_per_token: is_memory.then_some(bytes_per_s / tok_per_s),
+        bytes_per_s,
+        machine: format!("{}, {}", machine.name, machine.confidence.label()),
+        source: machine.source.clone(),
+    }))
 }
 
 fn look(question: &Question) -> Vec<Insight> {
     let shares = question.survey.measured(PartKind::Engine).filter_map(|point| {
         let rate = point.central(&Quantity::DecodeRate)?.value;
-        Some((point, rate, decode_limit(question, point)?))
+        match decode_limit(question, point)? {
+            EngineLimit::AtMost(limit) => Some((point, rate, limit)),
+            EngineLimit::Larger { .. } => None,
+        }
     });
-    let largest = shares.max_by(|a, b| (a.1 / a.2).total_cmp(&(b.1 / b.2)));
+    let largest = shares.max_by(|a, b| (a.1 / a.2.tok_per_s).total_cmp(&(b.1 / b.2.tok_per_s)));
     let Some((point, rate, limit)) = largest else { return Vec::new() };
-    let share = rate / limit;
+    let share = rate / limit.tok_per_s;
     let (tone, end) = match share > 1.0 {
-        true => (Tone::Bad, "; more than all cannot be: an input is wrong."),
-        false => (Tone::Note, "."),
+        true => (Tone::Bad, "; more than all cannot be: an input is wrong"),
+        false => (Tone::Note, ""),
     };
     let model = point.factor(key::MODEL).unwrap_or_else(|| "The model".to_owned());
-    let sentence = Sentence::new(format!("{model} comes nearest to what its machine allows: "))
+    let mut sentence = Sentence::new(format!("{model} comes nearest to its limit: "));
+    if let Some(bytes) = limit.bytes_per_token {
+        sentence = sentence
+            .number(bytes, Meant::Bytes)
+            .text(" read per token at ")
+            .number(limit.bytes_per_s, Meant::BytesPerS)
+            .text(" ");
+    }
+    let sentence = sentence
+        .text("allow at most ")
+        .number(limit.tok_per_s, Meant::TokPerS)
+        .text("; ")
         .number(rate, Meant::TokPerS)
-        .text(", ")
+        .text(" is ")
         .number(share, Meant::Share)
-        .text(" of ")
-        .number(limit, Meant::TokPerS)
-        .text(end);
+        .text(format!("{end} (hardware table: {}).", limit.machine));
     vec![Insight::new(RULE.id, Topic::DecodeSpeed, tone, sentence).weighing(share)]
 }
 
@@ -53,15 +114,22 @@ mod tests {
     use crate::insight::insights;
     use crate::survey::{Reading, Survey, power_tests::engine};
 
-    fn found(gpu: &str) -> Vec<f64> {
+    const WORKSTATION: &str = "NVIDIA RTX PRO 6000 Blackwell Workstation Edition";
+
+    fn row(gpu: &str, (model, parameters, gib): (&str, f64, f64)) -> Point {
         let mut point = engine(600, 278.95);
         point.setting.set(key::GPU, gpu);
-        point.setting.set(key::MODEL, "llama 7B Q4_0");
+        point.setting.set(key::MODEL, model);
         let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
-        point.readings.push(reading(Quantity::Parameters, 6.74e9));
-        let bytes = 3.56 * (1u64 << 30) as f64;
-        point.readings.push(reading(Quantity::Other("model_size".to_owned()), bytes));
-        let survey = Survey { origins: Vec::new(), points: vec![point] };
+        point.readings.push(reading(Quantity::Parameters, parameters));
+        let size = Quantity::Other("model_size".to_owned());
+        point.readings.push(reading(size, gib * BYTES_PER_GIB));
+        point
+    }
+
+    fn found(gpu: &str) -> Vec<f64> {
+        let points = vec![row(gpu, ("llama 7B Q4_0", 6.74e9, 3.56))];
+        let survey = Survey { origins: Vec::new(), points };
         let all = insights(&Question::new(&survey));
         let of_rule = all.iter().find(|insight| insight.rule == RULE.id);
         of_rule.map_or_else(Vec::new, |one| one.sentence.numbers().map(|of| of.0).collect())
@@ -69,10 +137,26 @@ mod tests {
 
     #[test]
     fn a_share_of_the_bandwidth() {
-        let found = found("NVIDIA RTX PRO 6000 Blackwell Workstation Edition");
-        // 1792 GB/s over 3.56 GiB is 469 steps a second; the input embeddings are not read.
-        assert!(found[2] > 460.0 && found[2] < 520.0, "{found:?}");
-        assert!((found[1] - found[0] / found[2]).abs() < 1e-12, "{found:?}");
+        let found = found(WORKSTATION);
+        let [bytes, bandwidth, limit, rate, share] = found[..] else { panic!("{found:?}") };
+        // 1792 GB/s over 3.56 GiB is 469 steps a second; the input embeddings, 2 % of it, are not
+        // read.
+        let gib = bytes / BYTES_PER_GIB;
+        assert!(gib > 3.56 * 0.97 && gib < 3.56, "{gib}");
+        assert_eq!((bandwidth, rate), (1792e9, 278.95));
+        assert!((limit - bandwidth / bytes).abs() < 1e-9 && limit > 469.0, "{limit}");
+        assert!((share - rate / limit).abs() < 1e-12, "{share}");
+    }
+
+    #[test]
+    fn a_model_that_does_not_fit_has_no_limit_of_bandwidth() {
+        let point = row(WORKSTATION, ("llama ?B IQ2_XXS - 2.0625 bpw", 405.85e9, 99.9));
+        let survey = Survey { origins: Vec::new(), points: vec![point] };
+        let question = Question::new(&survey);
+        let limit = decode_limit(&question, &survey.points[0]).expect("machine and model");
+        let EngineLimit::Larger { weight_bytes, memory_bytes } = limit else { panic!("{limit:?}") };
+        assert_eq!((weight_bytes, memory_bytes), (99.9 * BYTES_PER_GIB, 95.59 * BYTES_PER_GIB));
+        assert!(insights(&question).iter().all(|insight| insight.rule != RULE.id));
     }
 
     #[test]

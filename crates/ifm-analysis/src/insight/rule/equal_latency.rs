@@ -53,28 +53,30 @@ fn look(question: &Question) -> Vec<Insight> {
             let limits = itl_limits(question, &[&base, &other]);
             let carried =
                 |limit: &f64| Some((*limit, base.reaches(*limit)?, other.reaches(*limit)?));
+            // Where a curve reaches a limit is read, unless a measured point stands there.
+            let exact = |limit: f64| (base.has_value(limit), other.has_value(limit));
             let all: Vec<(f64, f64, f64)> = limits.iter().rev().filter_map(carried).collect();
             let Some((limit, before, after)) = all.first().copied() else { continue };
             let scene = versus.scene.as_ref().map(|scene| format!("{scene}: ")).unwrap_or_default();
             let mut sentence = Sentence::new(format!("{scene}At median ITL ≤ "))
-                .number(limit, Meant::Ms)
+                .number(limit, Meant::LimitMs)
                 .text(format!(": {} ", versus.base.short_as_base()))
-                .number(before, Meant::Load)
+                .read(before, Meant::Load, exact(limit).0)
                 .text(format!(", {} ", party.short))
-                .number(after, Meant::Load)
+                .read(after, Meant::Load, exact(limit).1)
                 .text(format!("{} (", versus.counted(after)))
-                .number(after / before, Meant::Times)
+                .read(after / before, Meant::Times, exact(limit) == (true, true))
                 .text(")");
             if let Some((limit, before, after)) = all.last().copied().filter(|_| all.len() > 1) {
                 sentence = sentence
                     .text("; at ≤ ")
-                    .number(limit, Meant::Ms)
+                    .number(limit, Meant::LimitMs)
                     .text(" ")
-                    .number(before, Meant::Load)
+                    .read(before, Meant::Load, exact(limit).0)
                     .text(" against ")
-                    .number(after, Meant::Load)
+                    .read(after, Meant::Load, exact(limit).1)
                     .text(" (")
-                    .number(after / before, Meant::Times)
+                    .read(after / before, Meant::Times, exact(limit) == (true, true))
                     .text(")");
             }
             let tone = if after >= before { Tone::Good } else { Tone::Warn };

@@ -72,9 +72,9 @@ fn look(question: &Question) -> Vec<Insight> {
                     .text("; up to ")
                     .number(end, Meant::Load)
                     .text(format!("{} for both ", versus.counted(end)))
-                    .number(after.ratio(), Meant::Times)
+                    .read(after.ratio(), Meant::Times, other.at(end).is_some())
                     .text(" and ")
-                    .number(before.ratio(), Meant::Times);
+                    .read(before.ratio(), Meant::Times, base.at(end).is_some());
             }
             if its.to.1 < own.to.1 && its.to.0 >= own.to.0 {
                 sentence =

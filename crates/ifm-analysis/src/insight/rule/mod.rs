@@ -30,7 +30,7 @@ mod ttft_range;
 mod versus_speed;
 
 pub use efficiency::efficiency_curves;
-pub use engine_limit::decode_limit;
+pub use engine_limit::{DecodeLimit, EngineLimit, decode_limit};
 pub use equal_latency::itl_limits;
 pub use growth::{Growth, growth};
 pub use headroom::{setup_of, step_limit};
@@ -38,9 +38,11 @@ pub use knee::knee_at;
 pub use pareto::{Configuration, Place, configurations, is_per_gpu};
 
 use super::{InsightRule, Meant, Question, Sentence};
+use crate::level::Load;
 use crate::matrix::Matrix;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::spec::SloSpec;
 use std::collections::BTreeMap;
 
 /// Every rule.
@@ -186,6 +188,27 @@ fn measured(measure: &Quantity) -> Meant {
     }
 }
 
+/// A latency target in words: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
+fn target(mut sentence: Sentence, slo: &SloSpec) -> Sentence {
+    for (index, term) in slo.terms.iter().enumerate() {
+        let and = if index == 0 { "" } else { " and " };
+        let metric = term.metric.to_ascii_uppercase();
+        sentence = sentence
+            .text(format!("{and}{metric} p{} ≤ ", term.percentile))
+            .number(term.limit_ms, Meant::LimitMs);
+    }
+    sentence
+}
+
+/// A load in a sentence: `128 users`, `2.5 req/s`.
+fn at_load(sentence: Sentence, load: Load) -> Sentence {
+    match load {
+        Load::Users(1) => sentence.number(1.0, Meant::Load).text(" user"),
+        Load::Users(users) => sentence.number(f64::from(users), Meant::Load).text(" users"),
+        Load::ReqPerS(rate) => sentence.number(rate, Meant::ReqPerS),
+    }
+}
+
 /// Names in a sentence, the first few of many.
 fn joined(names: &[&str]) -> String {
     const NAMED_MAX: usize = 4;
@@ -216,10 +239,13 @@ fn measured_at(curve: &Curve, point: &CurvePoint) -> String {
 /// What a point is called in a sentence: `Chatbot, 1 user`.
 fn place_words(curve: &Curve, cell: &crate::survey::Pooled) -> String {
     let load = match cell.load() {
-        Some(crate::level::Load::Users(1)) => "1 user".to_owned(),
-        Some(crate::level::Load::Users(users)) => format!("{users} users"),
-        Some(crate::level::Load::ReqPerS(rate)) => format!("{rate} req/s"),
-        None => "load not given".to_owned(),
+        Some(Load::Users(1)) => "1 user".to_owned(),
+        Some(Load::Users(users)) => format!("{users} users"),
+        Some(Load::ReqPerS(rate)) => format!("{rate} req/s"),
+        None => [Statistic::Mean, Statistic::Median]
+            .into_iter()
+            .find_map(|statistic| cell.reading(&Quantity::InFlight, statistic))
+            .map_or("load not given".to_owned(), |at| format!("{} in flight", at.value)),
     };
     match curve.name() {
         name if name.is_empty() => load,

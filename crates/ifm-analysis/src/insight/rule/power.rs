@@ -1,12 +1,12 @@
 //! What a lower power limit costs and saves.
 
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
-use crate::survey::PowerSeries;
+use crate::survey::{PowerPoint, PowerSeries};
 use ifm_core::sheet::Quantity;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "power",
-    title: "the lowest power limit that keeps the speed, and the one with the most tokens per joule",
+    title: "the lowest power limit that keeps the speed, and the ones with the most tokens per joule",
     look,
 };
 
@@ -41,28 +41,59 @@ fn keeping(series: &PowerSeries) -> Option<Insight> {
     Some(Insight::new("power", Topic::Power, Tone::Good, sentence).weighing(saved))
 }
 
+/// The limits with the most tokens per joule: one, or several that are a tie.
 fn saving(series: &PowerSeries) -> Option<Insight> {
-    let (highest, best) = (series.highest()?, series.best()?);
-    if best.limit_w >= highest.limit_w || highest.per_joule <= 0.0 {
+    let (highest, best) = (series.highest()?, series.best());
+    let (first, last) = (*best.first()?, *best.last()?);
+    if last.limit_w >= highest.limit_w || highest.per_joule <= 0.0 {
         return None;
     }
     let unit = match series.is_measured {
         true => " tokens per measured joule",
         false => " tok/s per watt of limit",
     };
-    let sentence = Sentence::new(format!("{}: ", series.name))
-        .number(best.limit_w, Meant::W)
-        .text(" gives the most for its power: ")
-        .number(best.per_joule, Meant::Plain)
+    let mut sentence = Sentence::new(format!("{}: ", series.name));
+    sentence = listed(sentence, &best, |sentence, point| sentence.number(point.limit_w, Meant::W));
+    sentence = sentence.text(match best.len() {
+        1 => " gives the most for its power: ",
+        _ => " give the most for their power, a tie within their ±: ",
+    });
+    sentence = listed(sentence, &best, |sentence, point| {
+        let sentence = sentence.number(point.per_joule, Meant::Plain);
+        match point.per_joule_std() {
+            Some(std) => sentence.text(" ± ").number(std, Meant::Plain),
+            None => sentence,
+        }
+    });
+    sentence = sentence
         .text(format!("{unit} against "))
         .number(highest.per_joule, Meant::Plain)
         .text(" at ")
         .number(highest.limit_w, Meant::W)
-        .text(", for ")
-        .number(best.rate / highest.rate - 1.0, Meant::Change)
-        .text(" speed.");
-    let gain = (best.per_joule / highest.per_joule).ln();
-    Some(Insight::new("power", Topic::Power, Tone::Note, sentence).weighing(gain))
+        .text(", for ");
+    sentence = listed(sentence, &best, |sentence, point| {
+        sentence.number(point.rate / highest.rate - 1.0, Meant::Change)
+    });
+    let gain = (first.per_joule.max(last.per_joule) / highest.per_joule).ln();
+    let insight = Insight::new("power", Topic::Power, Tone::Note, sentence.text(" speed."));
+    Some(insight.weighing(gain))
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn listed(
+    mut sentence: Sentence,
+    points: &[&PowerPoint],
+    each: impl Fn(Sentence, &PowerPoint) -> Sentence,
+) -> Sentence {
+    for (index, point) in points.iter().enumerate() {
+        sentence = match index {
+            0 => sentence,
+            _ if index + 1 == points.len() => sentence.text(" and "),
+            _ => sentence.text(", "),
+        };
+        sentence = each(sentence, point);
+    }
+    sentence
 }
 
 #[cfg(test)]
@@ -85,9 +116,12 @@ mod tests {
             found(&[(600, 278.95), (400, 279.04), (350, 274.81), (250, 236.88), (200, 189.82)]);
         let [keeps, saves] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!(keeps.as_slice(), [400.0, 1.0, 600.0, 279.04]);
-        assert_eq!((saves[0], saves[3]), (250.0, 600.0));
-        assert!((saves[1] - 0.9475).abs() < 1e-3 && (saves[2] - 0.4649).abs() < 1e-3);
-        assert!((saves[4] + 0.1508).abs() < 1e-3, "{saves:?}");
+        // 200 W and 250 W tie: limits, efficiencies with deviations, that at 600 W, changes.
+        let expect = [200.0, 250.0, 0.9491, 0.0025, 0.9475, 0.002, 0.4649, 600.0, -0.3195, -0.1508];
+        assert_eq!(saves.len(), expect.len(), "{saves:?}");
+        for (found, expect) in saves.iter().zip(expect) {
+            assert!((found - expect).abs() < 1e-3, "{saves:?}");
+        }
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! How much faster or slower than the baseline, at equal load; and where that turns round.
 
-use crate::insight::versus::{CENTER, OUTPUT, Versus};
+use crate::insight::versus::{CENTER, OUTPUT, Party, Versus};
 use crate::insight::{Delta, Insight, InsightRule, Meant, Question, Sentence, Shown, Tone, Topic};
 use crate::survey::Curve;
 use ifm_core::sheet::{Quantity, Statistic};
 
 /// A change smaller than this says nothing about which of two read-off values is larger.
 const NOISE: f64 = 0.02;
+
+/// The tails that are told beside a middle, the best known first.
+const TAILS: [f64; 2] = [95.0, 99.0];
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "versus_speed",
@@ -40,78 +43,152 @@ fn advantage(base: &Curve, other: &Curve, at: f64, more_is_better: bool) -> Opti
     (ratio.is_finite() && ratio > 0.0).then_some(ratio)
 }
 
-/// Calls `each` with every pair of curves that has common places.
-fn pairs(question: &Question, mut each: impl FnMut(&Versus, &str, usize, (Curve, Curve), &[f64])) {
+/// Two curves of one quantity, and where both have a value.
+struct Pair<'v, 'a> {
+    versus: &'v Versus<'a>,
+    party: &'v Party<'a>,
+    topic: Topic,
+    quantity: &'v Quantity,
+    more_is_better: bool,
+    base: Curve<'a>,
+    other: Curve<'a>,
+    places: Vec<f64>,
+}
+
+impl Pair<'_, '_> {
+    /// How many times better the other is at a place.
+    fn advantage(&self, at: f64) -> Option<f64> {
+        advantage(&self.base, &self.other, at, self.more_is_better)
+    }
+
+    /// Whether both were measured there.
+    fn is_measured(&self, at: f64) -> bool {
+        self.base.at(at).is_some() && self.other.at(at).is_some()
+    }
+
+    /// What the other is called, under its conditions where there are several.
+    fn name(&self) -> String {
+        match &self.versus.scene {
+            Some(scene) => format!("{scene}: {}", self.party.short),
+            None => self.party.short.clone(),
+        }
+    }
+
+    /// What is compared, with its statistic: `median TTFT`.
+    fn measure(&self) -> String {
+        let statistic = self.base.points.first().map(|point| point.reading.statistic);
+        match statistic {
+            Some(Statistic::Median) => format!("median {}", self.quantity),
+            Some(Statistic::Mean) => format!("mean {}", self.quantity),
+            _ => self.quantity.to_string(),
+        }
+    }
+
+    /// The tails of both: the highest percentile that both have at these places.
+    fn tails(&self, places: &[f64]) -> Option<(f64, Curve<'_>, Curve<'_>)> {
+        TAILS.into_iter().find_map(|p| {
+            let statistics = [Statistic::Percentile(p)];
+            let of = |party| self.versus.curve(party, self.quantity, &statistics);
+            let (base, other) = (of(&self.versus.base), of(self.party));
+            let is_there = |at: &f64| base.between(*at).is_some() && other.between(*at).is_some();
+            places.iter().all(is_there).then_some((p, base, other))
+        })
+    }
+}
+
+/// Every pair of curves.
+fn pairs(question: &Question, mut each: impl FnMut(&Pair)) {
     for versus in &Versus::all(question) {
-        for (index, (_, quantity, statistics, _)) in COMPARED.iter().enumerate() {
-            let base = versus.curve(&versus.base, quantity, statistics);
+        for (topic, quantity, statistics, more_is_better) in &COMPARED {
             for party in &versus.others {
+                let base = versus.curve(&versus.base, quantity, statistics);
                 let other = versus.curve(party, quantity, statistics);
                 let places = Versus::common(&base, &other);
-                each(versus, &party.short, index, (base.clone(), other), &places);
+                let (topic, more_is_better) = (*topic, *more_is_better);
+                each(&Pair { versus, party, topic, quantity, more_is_better, base, other, places });
             }
         }
     }
 }
 
-fn subject(versus: &Versus, name: &str) -> String {
-    match &versus.scene {
-        Some(scene) => format!("{scene}: {name}"),
-        None => name.to_owned(),
-    }
-}
-
 fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
-    pairs(question, |versus, name, index, (base, other), places| {
-        let Some((topic, quantity, _, more)) = COMPARED.get(index) else { return };
-        let (Some(low), Some(high)) = (places.first(), places.last()) else { return };
-        let at = |at: f64| advantage(&base, &other, at, *more);
-        let (Some(first), Some(last)) = (at(*low), at(*high)) else { return };
-        if is_tie(&base, &other, *low, first, quantity)
-            && is_tie(&base, &other, *high, last, quantity)
-        {
+    pairs(question, |pair| {
+        let (Some(low), Some(high)) = (pair.places.first(), pair.places.last()) else { return };
+        let (Some(first), Some(last)) = (pair.advantage(*low), pair.advantage(*high)) else {
+            return;
+        };
+        if is_tie(pair, *low, first) && is_tie(pair, *high, last) {
             return;
         }
-        let name = subject(versus, name);
-        let sentence = match more {
-            true => of_output(&name, (first, *low), (last, *high)),
-            false => of_latency(&name, (first, *low), (last, *high)),
-        };
-        let unit = versus.counted(*high);
-        let sentence = match more {
-            true => sentence.text(format!("{unit}.")),
-            false => sentence.text(format!("{unit} ({quantity}).")),
+        let unit = pair.versus.counted(*high);
+        let sentence = match pair.more_is_better {
+            true => of_output(pair, (first, *low), (last, *high)).text(unit),
+            false => of_latency(pair, (first, *low), (last, *high))
+                .text(format!("{unit} ({})", pair.measure())),
         };
         let tone = match (first.min(last) >= 1.0, first.max(last) <= 1.0) {
             (true, _) => Tone::Good,
             (_, true) => Tone::Warn,
             _ => Tone::Note,
         };
-        found.push(Insight::new(RULE.id, *topic, tone, sentence).weighing(last.ln()));
+        let (sentence, tone) = match pair.more_is_better {
+            true => (sentence, tone),
+            false => with_tail(pair, &[*low, *high], sentence, tone),
+        };
+        let insight = Insight::new(RULE.id, pair.topic, tone, sentence.text("."));
+        found.push(insight.weighing(last.ln()));
     });
     found
 }
 
+/// The sentence with the tails beside it. What is faster in the middle and slower in the tail
+/// deserves care.
+fn with_tail(pair: &Pair, places: &[f64], sentence: Sentence, tone: Tone) -> (Sentence, Tone) {
+    let mut places = places.to_vec();
+    places.dedup();
+    let Some((p, base, other)) = pair.tails(&places) else { return (sentence, tone) };
+    let is_longer = |at: &f64| {
+        let ratio = advantage(&base, &other, *at, false).unwrap_or(1.0);
+        ratio < 1.0 - NOISE && pair.advantage(*at).is_some_and(|middle| middle > 1.0)
+    };
+    let is_longer = places.iter().any(is_longer);
+    let but = if is_longer { "but " } else { "" };
+    let mut sentence = sentence.text(format!("; {but}p{p} "));
+    for (index, at) in places.iter().enumerate() {
+        let (Some(before), Some(after)) = (base.between(*at), other.between(*at)) else { continue };
+        sentence = sentence
+            .text(if index == 0 { "" } else { " and " })
+            .read(after, Meant::Ms, other.at(*at).is_some())
+            .text(" against ")
+            .read(before, Meant::Ms, base.at(*at).is_some())
+            .text(" at ")
+            .number(*at, Meant::Load);
+    }
+    let tone = if is_longer && tone == Tone::Good { Tone::Warn } else { tone };
+    (sentence, tone)
+}
+
 /// Whether nothing is shown at a place: by the interval where both were measured there, else by a
 /// difference that is smaller than what curves can be read to.
-fn is_tie(base: &Curve, other: &Curve, at: f64, ratio: f64, quantity: &Quantity) -> bool {
-    let delta = base.at(at).zip(other.at(at)).and_then(|(before, after)| {
-        Delta::of(&before.cell, &after.cell, quantity, before.reading.statistic)
+fn is_tie(pair: &Pair, at: f64, ratio: f64) -> bool {
+    let delta = pair.base.at(at).zip(pair.other.at(at)).and_then(|(before, after)| {
+        Delta::of(&before.cell, &after.cell, pair.quantity, before.reading.statistic)
     });
     delta.map_or((ratio - 1.0).abs() < NOISE, |delta| delta.shown == Shown::No)
 }
 
-/// `m is 1.51× faster at 1 and 1.38× at 28.5`
-fn of_latency(name: &str, first: (f64, f64), last: (f64, f64)) -> Sentence {
+/// `m is 1.51× faster at 1 and ~1.38× at 28.5`
+fn of_latency(pair: &Pair, first: (f64, f64), last: (f64, f64)) -> Sentence {
     let word = |ratio: f64| if ratio >= 1.0 { "faster" } else { "slower" };
     let size = |ratio: f64| if ratio >= 1.0 { ratio } else { 1.0 / ratio };
-    let mut sentence = Sentence::new(format!("{name} is "))
-        .number(size(first.0), Meant::Times)
+    let mut sentence = Sentence::new(format!("{} is ", pair.name()))
+        .read(size(first.0), Meant::Times, pair.is_measured(first.1))
         .text(format!(" {} at ", word(first.0)))
         .number(first.1, Meant::Load);
     if first.1 < last.1 {
-        sentence = sentence.text(" and ").number(size(last.0), Meant::Times);
+        let is_measured = pair.is_measured(last.1);
+        sentence = sentence.text(" and ").read(size(last.0), Meant::Times, is_measured);
         if word(first.0) != word(last.0) {
             sentence = sentence.text(format!(" {}", word(last.0)));
         }
@@ -120,16 +197,16 @@ fn of_latency(name: &str, first: (f64, f64), last: (f64, f64)) -> Sentence {
     sentence
 }
 
-/// `m gives 1.51× the output at 1 and 1.38× at 28.5`
-fn of_output(name: &str, first: (f64, f64), last: (f64, f64)) -> Sentence {
-    let mut sentence = Sentence::new(format!("{name} gives "))
-        .number(first.0, Meant::Times)
+/// `m gives 1.51× the output at 1 and ~1.38× at 28.5`
+fn of_output(pair: &Pair, first: (f64, f64), last: (f64, f64)) -> Sentence {
+    let mut sentence = Sentence::new(format!("{} gives ", pair.name()))
+        .read(first.0, Meant::Times, pair.is_measured(first.1))
         .text(" the output at ")
         .number(first.1, Meant::Load);
     if first.1 < last.1 {
         sentence = sentence
             .text(" and ")
-            .number(last.0, Meant::Times)
+            .read(last.0, Meant::Times, pair.is_measured(last.1))
             .text(" at ")
             .number(last.1, Meant::Load);
     }
@@ -138,11 +215,11 @@ fn of_output(name: &str, first: (f64, f64), last: (f64, f64)) -> Sentence {
 
 fn crossovers(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
-    pairs(question, |versus, name, index, (base, other), places| {
-        let Some((topic, quantity, _, more)) = COMPARED.get(index) else { return };
-        let sides: Vec<(f64, f64)> = places
+    pairs(question, |pair| {
+        let sides: Vec<(f64, f64)> = pair
+            .places
             .iter()
-            .filter_map(|at| Some((*at, advantage(&base, &other, *at, *more)?)))
+            .filter_map(|at| Some((*at, pair.advantage(*at)?)))
             .filter(|(_, ratio)| (ratio - 1.0).abs() >= NOISE)
             .collect();
         let turn = sides.windows(2).find_map(|pair| match pair {
@@ -152,16 +229,16 @@ fn crossovers(question: &Question) -> Vec<Insight> {
         let Some(((low, first), (high, last))) = turn else { return };
         let word = |ratio: f64| if ratio > 1.0 { "better" } else { "worse" };
         let size = |ratio: f64| if ratio >= 1.0 { ratio } else { 1.0 / ratio };
-        let sentence = Sentence::new(format!("{} is ", subject(versus, name)))
-            .number(size(first), Meant::Times)
+        let sentence = Sentence::new(format!("{} is ", pair.name()))
+            .read(size(first), Meant::Times, pair.is_measured(low))
             .text(format!(" {} up to ", word(first)))
             .number(low, Meant::Load)
-            .text(format!("{} and ", versus.counted(low)))
-            .number(size(last), Meant::Times)
+            .text(format!("{} and ", pair.versus.counted(low)))
+            .read(size(last), Meant::Times, pair.is_measured(high))
             .text(format!(" {} from ", word(last)))
             .number(high, Meant::Load)
-            .text(format!(" on ({quantity})."));
-        let insight = Insight::new(CROSSOVER.id, *topic, Tone::Warn, sentence);
+            .text(format!(" on ({}).", pair.measure()));
+        let insight = Insight::new(CROSSOVER.id, pair.topic, Tone::Warn, sentence);
         found.push(insight.weighing(first.ln() - last.ln()));
     });
     found
@@ -169,14 +246,14 @@ fn crossovers(question: &Question) -> Vec<Insight> {
 
 fn ties(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
-    pairs(question, |versus, name, index, (base, other), _| {
-        let Some((topic, quantity, ..)) = COMPARED.get(index) else { return };
-        let deltas: Vec<Delta> = base
+    pairs(question, |pair| {
+        let deltas: Vec<Delta> = pair
+            .base
             .points
             .iter()
             .filter_map(|point| {
-                let twin = other.at(point.at)?;
-                Delta::of(&point.cell, &twin.cell, quantity, point.reading.statistic)
+                let twin = pair.other.at(point.at)?;
+                Delta::of(&point.cell, &twin.cell, pair.quantity, point.reading.statistic)
             })
             .collect();
         let ties = deltas.iter().filter(|delta| delta.shown == Shown::No).count();
@@ -184,14 +261,15 @@ fn ties(question: &Question) -> Vec<Insight> {
             return;
         }
         let sentence = Sentence::new(format!(
-            "{}: no difference in {quantity} shown at ",
-            subject(versus, name)
+            "{}: no difference in {} shown at ",
+            pair.name(),
+            pair.measure()
         ))
         .number(ties as f64, Meant::Count)
         .text(" of ")
         .number(deltas.len() as f64, Meant::Count)
-        .text(format!(" equal loads ({}).", versus.axis.words()));
-        found.push(Insight::new(TIE.id, *topic, Tone::Note, sentence));
+        .text(format!(" equal loads ({}).", pair.versus.axis.words()));
+        found.push(Insight::new(TIE.id, pair.topic, Tone::Note, sentence));
     });
     found
 }

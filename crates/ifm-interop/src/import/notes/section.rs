@@ -160,8 +160,9 @@ impl Sections {
                 known::gpu(&value).and_then(|range| value.get(range)).map(str::to_owned)
             }
             About::Setting(key::QUANTIZATION) => known::quantization(&value),
-            About::Setting(_) | About::Side(_) => Some(value),
+            About::Setting(_) | About::Side(_) => Some(value.clone()),
         };
+        let written = value;
         let Some(value) = found else { return false };
         match about {
             About::Setting(key::QUANTIZATION) => self.quantization = Some(value),
@@ -171,6 +172,9 @@ impl Sections {
                 }
                 let around = self.open.len().checked_sub(2).and_then(|at| self.open.get_mut(at));
                 let factors = around.map_or(&mut self.outer, |section| &mut section.factors);
+                if factor == key::GPU && written != value {
+                    factors.set(key::HARDWARE, written);
+                }
                 factors.set(factor, value);
             }
             About::Side(side) => {
@@ -362,6 +366,7 @@ mod tests {
         sections.enter(&heading(20, "Results for compressed model"));
         assert_eq!(sections.factors().get(key::MODEL), Some("some-8b-int8"));
         assert_eq!(sections.factors().get(key::GPU), Some("L40S"));
+        assert_eq!(sections.factors().get(key::HARDWARE), Some("Two L40S cards"));
         assert_eq!(sections.quantization(), Some(("W8A8", Some("some-8b-int8"))));
         assert_eq!(side("the base model and the compressed model"), None);
     }

@@ -2,10 +2,10 @@
 
 use super::super::common::about;
 use super::{
-    Answers, CURVES_MAX, ROWS_MAX, failing, is_rate, metric, name, reasons, resumed, state,
+    Answers, CURVES_MAX, ROWS_MAX, again, failing, is_rate, metric, name, reasons, resumed, state,
 };
 use crate::format::{ABSENT, meant, percent};
-use crate::model::{load, load_words};
+use crate::model::load_words;
 use crate::page::{Block, Cell, Figure, Head, Remark, Section, Table};
 use crate::words;
 use ifm_analysis::answer::UsersState;
@@ -170,15 +170,9 @@ fn row(slo: &SloSpec, fitting: &Fitting) -> Vec<Cell> {
         Some((_, misses)) => reasons(misses),
         None => ABSENT.to_owned(),
     };
-    let above: Vec<String> = fitting.inside_above.iter().map(|above| load(Some(*above))).collect();
-    let again = match above.as_slice() {
-        [..] if fitting.resumed.is_some() => String::new(),
-        [] => String::new(),
-        above => format!("; yet {} is inside, measure again", above.join(", ")),
-    };
     let fails = failing(fitting)
         .filter(|_| is_known)
-        .map_or(ABSENT.to_owned(), |failing| format!("{failing}{again}"));
+        .map_or(ABSENT.to_owned(), |failing| format!("{failing}{}", again(fitting)));
     vec![Cell::text(&slo.name), capacity_cell(fitting), Cell::text(limited), Cell::text(fails)]
 }
 

@@ -90,7 +90,7 @@ impl<'q> Answers<'q> {
             detail = format!("{} {detail}", name(lead));
         }
         if let Some(failing) = failing(lead).filter(|_| lead.state != UsersState::Unknown) {
-            detail.push_str(&format!("; {failing}"));
+            detail.push_str(&format!("; {failing}{}", again(lead)));
         }
         let others: Vec<String> = fittings
             .iter()
@@ -111,8 +111,10 @@ impl<'q> Answers<'q> {
             unit: String::new(),
             detail,
             tone: match (lead.state, lead.is_sure) {
-                (UsersState::Found | UsersState::AtLeast, true) => Some(Tone::Good),
-                (UsersState::Found | UsersState::AtLeast, false) => Some(Tone::Warn),
+                (UsersState::Found | UsersState::AtLeast, true) if again(lead).is_empty() => {
+                    Some(Tone::Good)
+                }
+                (UsersState::Found | UsersState::AtLeast, _) => Some(Tone::Warn),
                 (UsersState::None, _) if lead.resumed.is_some() => Some(Tone::Warn),
                 (UsersState::None, _) => Some(Tone::Bad),
                 (UsersState::Unknown, _) => None,
@@ -149,6 +151,16 @@ fn failing(fitting: &Fitting) -> Option<String> {
             format!("{above}{below}, though it is the lowest load: measure it again")
         }
     })
+}
+
+/// Loads above the one that fails which are inside all the same, and what to do about it.
+fn again(fitting: &Fitting) -> String {
+    let above: Vec<String> = fitting.inside_above.iter().map(|above| load(Some(*above))).collect();
+    match above.as_slice() {
+        [..] if fitting.resumed.is_some() => String::new(),
+        [] => String::new(),
+        above => format!("; yet {} is inside, measure again", above.join(", ")),
+    }
 }
 
 /// The answer in a word: `128`, `32+`, `none`; `128?` where a lower load is not inside.

@@ -1,14 +1,16 @@
-//! Speeds of an engine that was called without a server: over power limits, and by model.
+//! Speeds of an engine that was called without a server: over power limits, and as its tool prints
+//! them. Not here: the list of models (`models`).
 
 use super::super::Subject;
 use super::super::common::about;
-use super::blocks::{llama_bench, speed};
-use crate::format::{ABSENT, bytes, change, meant, number, percent, plain};
+use super::blocks::llama_bench;
+use super::models;
+use crate::format::{change, meant, number, percent, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table, Tile};
-use ifm_analysis::insight::{Insight, Meant, Topic, decode_limit};
-use ifm_analysis::survey::{Point, PowerSeries, Survey};
-use ifm_chart::{Axis, Cartesian, Chart, Form, GREY, Mark, Plot, Scale, Series};
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_analysis::insight::{Insight, Meant, Topic};
+use ifm_analysis::survey::{Point, PowerPoint, PowerSeries, Survey};
+use ifm_chart::{Axis, Cartesian, Chart, Plot, Scale, Series};
+use ifm_core::sheet::{PartKind, Quantity, key};
 use serde_json::Value;
 
 /// Series in one chart, at most.
@@ -23,7 +25,7 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     if points.is_empty() {
         return sections;
     }
-    sections.push(models(subject, &points));
+    sections.push(models::section(subject, &points));
     sections.push(Section::new("llama-bench", Vec::new()));
     let mut parts: Vec<((usize, usize), Vec<&Point>)> = Vec::new();
     for point in points {
@@ -91,7 +93,10 @@ fn power(subject: &Subject, all: &[PowerSeries]) -> Option<Section> {
         }
         if id == "power-decode" {
             for some in of.chunks(LINES_MAX) {
-                figures.push(Figure::new(efficiency_chart(some), []));
+                figures.push(Figure::new(efficiency_chart(some), []).captioned(
+                    "The band is one standard deviation of the speed; bands that reach each other \
+                     are a tie.",
+                ));
             }
         }
     }
@@ -150,14 +155,25 @@ fn per(series: &PowerSeries) -> &'static str {
     if series.is_measured { "tok/J" } else { "tok/s per W of limit" }
 }
 
+/// Tokens per joule with their deviation: `0.95 ± 0.014`.
+fn efficiency(point: &PowerPoint) -> String {
+    match point.per_joule_std() {
+        Some(std) => format!("{} ± {}", number(point.per_joule), number(std)),
+        None => number(point.per_joule),
+    }
+}
+
 fn efficiency_chart(all: &[&PowerSeries]) -> Chart {
     let line = |(index, series): (usize, &&PowerSeries)| {
-        let best = series.best().map(|best| best.limit_w);
-        let point = |point: &ifm_analysis::survey::PowerPoint| ifm_chart::Point {
+        let best: Vec<f64> = series.best().iter().map(|best| best.limit_w).collect();
+        let word = if best.len() > 1 { "tie" } else { "best" };
+        let point = |point: &PowerPoint| ifm_chart::Point {
             x: point.limit_w,
             y: Some(point.per_joule),
-            label: (Some(point.limit_w) == best).then(|| "best".to_owned()),
-            text: Some(format!("{} {}", number(point.per_joule), per(series))),
+            low: point.per_joule_std().map(|std| (point.per_joule - std).max(0.0)),
+            high: point.per_joule_std().map(|std| point.per_joule + std),
+            label: best.contains(&point.limit_w).then(|| word.to_owned()),
+            text: Some(format!("{} {}", efficiency(point), per(series))),
             ..ifm_chart::Point::default()
         };
         Series {
@@ -194,7 +210,7 @@ fn power_table(all: &[PowerSeries]) -> Table {
                 Cell::number(Some(point.rate), number),
                 Cell::number(highest.map(|highest| point.rate / highest - 1.0), change),
                 Cell::number(spread, percent),
-                Cell::number(Some(point.per_joule), number).noted(per(series)),
+                Cell::number(Some(point.per_joule), |_| efficiency(point)).noted(per(series)),
             ]);
         }
     }
@@ -205,190 +221,6 @@ fn power_table(all: &[PowerSeries]) -> Table {
         Head::number("efficiency"),
     ]);
     Table { caption: "Against the highest limit.".to_owned(), heads, rows }
-}
-
-/// One row of the list of models: its name and its rows.
-struct Model<'a> {
-    name: String,
-    points: Vec<&'a Point>,
-}
-
-impl Model<'_> {
-    fn speed(&self, quantity: &Quantity) -> Option<(f64, Option<f64>, &Point)> {
-        self.points.iter().find_map(|point| match speed(point) {
-            Some((found, mean, std)) if found == *quantity => Some((mean, std, *point)),
-            _ => None,
-        })
-    }
-}
-
-impl Model<'_> {
-    /// What machine and model allow, tokens per second.
-    fn limit(&self, subject: &Subject) -> Option<f64> {
-        let (.., point) = self.speed(&Quantity::DecodeRate)?;
-        decode_limit(&subject.question, point)
-    }
-}
-
-/// Models with their rows at the highest power limit, the fastest generation first.
-fn listed<'a>(points: &[&'a Point]) -> Vec<Model<'a>> {
-    let mut models: Vec<Model> = Vec::new();
-    for point in points {
-        let name = point.factor(key::MODEL).unwrap_or_else(|| "unnamed".to_owned());
-        match models.iter_mut().find(|model| model.name == name) {
-            Some(model) => model.points.push(point),
-            None => models.push(Model { name, points: vec![point] }),
-        }
-    }
-    for model in &mut models {
-        let limit = |point: &&Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
-        model.points.sort_by(|a, b| limit(b).total_cmp(&limit(a)));
-    }
-    let decode = |model: &Model| model.speed(&Quantity::DecodeRate).map_or(0.0, |(rate, ..)| rate);
-    models.sort_by(|a, b| decode(b).total_cmp(&decode(a)));
-    models
-}
-
-fn models(subject: &Subject, points: &[&Point]) -> Section {
-    let models = listed(points);
-    let mut blocks = Vec::new();
-    if models.len() > 1 {
-        let limit = about(subject.insights, &[Topic::DecodeSpeed])
-            .filter(|insight| insight.rule == "engine_limit");
-        let figure = Figure::new(models_chart(subject, &models), limit)
-            .captioned("Where a model ran at several power limits, at the highest. Grey strokes: what the memory of the machine allows.");
-        blocks.push(Block::Figures(vec![figure]));
-    }
-    blocks.push(Block::Table(models_table(subject, &models)));
-    Section::new("Models", blocks)
-}
-
-/// Rows of the chart, at most.
-const MODELS_MAX: usize = 40;
-
-fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
-    let models = models.get(..models.len().min(MODELS_MAX)).unwrap_or_default();
-    let dots = |(index, name, quantity): (u8, &str, Quantity)| Series {
-        name: name.to_owned(),
-        color: index,
-        form: Form::Dots,
-        mark: if index == 0 { Mark::Circle } else { Mark::Diamond },
-        points: models
-            .iter()
-            .enumerate()
-            .filter_map(|(row, model)| {
-                let (mean, std, _) = model.speed(&quantity)?;
-                Some(ifm_chart::Point {
-                    x: row as f64,
-                    y: Some(mean),
-                    low: std.map(|std| (mean - std).max(mean / 10.0)),
-                    high: std.map(|std| mean + std),
-                    text: Some(meant(mean, Meant::TokPerS)),
-                    ..ifm_chart::Point::default()
-                })
-            })
-            .collect(),
-        ..Series::default()
-    };
-    let limit = |(row, model): (usize, &Model)| {
-        let limit = model.limit(subject)?;
-        Some(ifm_chart::Point {
-            x: row as f64,
-            y: Some(limit),
-            text: Some(meant(limit, Meant::TokPerS)),
-            ..ifm_chart::Point::default()
-        })
-    };
-    let limits = Series {
-        name: "limit of generation".to_owned(),
-        color: GREY,
-        form: Form::Tick,
-        mark: Mark::None,
-        points: models.iter().enumerate().filter_map(limit).collect(),
-        ..Series::default()
-    };
-    let series: Vec<Series> =
-        [(0, "generation", Quantity::DecodeRate), (1, "prompt", Quantity::PrefillRate)]
-            .map(dots)
-            .into_iter()
-            .chain([limits])
-            .filter(|series| !series.points.is_empty())
-            .collect();
-    let words = |model: &Model| {
-        let (mean, ..) = model.speed(&Quantity::DecodeRate)?;
-        Some(format!("{} {}", plain(&model.name), meant(mean, Meant::TokPerS)))
-    };
-    let ends: Vec<String> =
-        [models.first(), models.last()].into_iter().flatten().filter_map(words).collect();
-    Chart {
-        id: "models".to_owned(),
-        title: "How fast is each model?".to_owned(),
-        description: format!("Generation: {}.", ends.join(", down to ")),
-        plot: Plot::Cartesian(Cartesian {
-            x: Axis {
-                scale: Scale::Category(models.iter().map(|model| plain(&model.name)).collect()),
-                ..Axis::default()
-            },
-            y: Axis {
-                name: "speed".to_owned(),
-                unit: "tok/s".to_owned(),
-                scale: Scale::Log10,
-                ..Axis::default()
-            },
-            series,
-            is_horizontal: true,
-            ..Cartesian::default()
-        }),
-    }
-}
-
-fn models_table(subject: &Subject, models: &[Model]) -> Table {
-    let size = Quantity::Other("model_size".to_owned());
-    let row = |model: &Model| {
-        let first = model.points.first();
-        let of = |quantity: &Quantity| {
-            model.points.iter().find_map(|point| point.value(quantity, Statistic::Value))
-        };
-        let rate = |quantity: &Quantity| {
-            let found = model.speed(quantity);
-            let test = found.and_then(|(_, _, point)| point.factor(key::TEST));
-            let text = found.map_or_else(
-                || ABSENT.to_owned(),
-                |(mean, std, _)| match std {
-                    Some(std) => format!("{mean:.2} ± {std:.2}"),
-                    None => format!("{mean:.2}"),
-                },
-            );
-            let cell = Cell { value: found.map(|(mean, ..)| mean), ..Cell::text(text) };
-            match test {
-                Some(test) => cell.noted(plain(&test)),
-                None => cell,
-            }
-        };
-        let decode = model.speed(&Quantity::DecodeRate).map(|(mean, ..)| mean);
-        let share = decode.zip(model.limit(subject)).map(|(rate, limit)| rate / limit);
-        let gpu = first.and_then(|point| point.factor(key::GPU));
-        vec![
-            Cell::head(plain(&model.name)),
-            Cell::number(of(&size), |size| bytes(size as u64)),
-            Cell::number(of(&Quantity::Parameters), number),
-            rate(&Quantity::PrefillRate),
-            rate(&Quantity::DecodeRate),
-            Cell::number(share, percent),
-            Cell::text(gpu.map_or_else(|| ABSENT.to_owned(), |gpu| plain(&gpu))),
-        ]
-    };
-    let mut heads = vec![Head::text("model")];
-    heads.extend(["size", "parameters", "prompt, tok/s", "generation, tok/s"].map(Head::number));
-    heads.push(
-        Head::number("of limit").explained("generation over what the memory of the machine allows"),
-    );
-    heads.push(Head::text("GPU"));
-    Table {
-        caption: "Mean ± standard deviation of the repeats, as the tool computes them.".to_owned(),
-        heads,
-        rows: models.iter().map(row).collect(),
-    }
 }
 
 /// The fastest generation, and what a lower power limit is worth.
@@ -402,7 +234,7 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
     };
     let mut tiles = Vec::new();
     let points: Vec<&Point> = survey.measured(PartKind::Engine).collect();
-    let models = listed(&points);
+    let models = models::listed(&points);
     let fastest =
         models.first().and_then(|model| Some((model, model.speed(&Quantity::DecodeRate)?)));
     if let Some((model, (rate, ..))) = fastest {
@@ -418,18 +250,26 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
     let is_decode = |series: &&PowerSeries| series.quantity != Quantity::PrefillRate;
     let shown = series.iter().find(is_decode).or(series.first());
     if let Some(series) = shown
-        && let (Some(keeping), Some(best), Some(highest)) =
-            (series.keeping(), series.best(), series.highest())
+        && let (Some(keeping), Some(highest)) = (series.keeping(), series.highest())
     {
-        let detail = format!(
-            "keep the speed of {}; {} give the most per watt ({}{})",
-            meant(highest.limit_w, Meant::W),
-            meant(best.limit_w, Meant::W),
-            change(best.rate / highest.rate - 1.0),
-            " speed"
-        );
+        let kept = match keeping.limit_w < highest.limit_w {
+            true => format!("keep the speed of {}", meant(highest.limit_w, Meant::W)),
+            false => "no lower limit keeps the speed".to_owned(),
+        };
+        let detail = format!("{kept}; most per watt: {}", best_limits(series, highest.rate));
         let value = number(keeping.limit_w);
         tiles.push(tile("Which power limit is enough?", value, "W", detail));
     }
     tiles
+}
+
+/// The limits with the most tokens per joule, each with what it costs.
+fn best_limits(series: &PowerSeries, rate_max: f64) -> String {
+    let best = series.best();
+    let word = |point: &&PowerPoint| {
+        let speed = change(point.rate / rate_max - 1.0);
+        format!("{} ({speed} speed)", meant(point.limit_w, Meant::W))
+    };
+    let words = best.iter().map(word).collect::<Vec<_>>().join(" and ");
+    if best.len() > 1 { format!("{words}, a tie within their ±") } else { words }
 }

@@ -7,6 +7,7 @@
 mod blocks;
 mod engine;
 mod kernel;
+mod models;
 mod serving;
 mod training;
 

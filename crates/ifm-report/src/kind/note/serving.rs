@@ -9,43 +9,32 @@ use crate::format::plain;
 use crate::model::load_words;
 use crate::page::{Block, Remark, Section, Tile};
 use ifm_analysis::insight::{Topic, told_by};
-use ifm_analysis::survey::{Cold, Pool};
+use ifm_analysis::survey::Pool;
 use ifm_core::sheet::PartKind;
 
 /// Blocks that are printed, at most.
 const BLOCKS_MAX: usize = 100;
 
-/// The pool of all levels, and those that stand out.
-fn measured<'a>(subject: &Subject<'a>) -> (Pool<'a>, Vec<Cold<'a>>, Vec<String>) {
-    let pool = subject.question.survey.pool(PartKind::Serving);
-    let by = told_by(&subject.question);
-    let names: Vec<&str> = by.iter().map(String::as_str).collect();
-    let cold = pool.cold(&names);
-    (pool, cold, by)
+/// The pool of all levels, and what tells their curves apart.
+fn measured<'a>(subject: &Subject<'a>) -> (Pool<'a>, Vec<String>) {
+    (subject.question.survey.pool(PartKind::Serving), told_by(&subject.question))
 }
 
-/// How many users fit, without the levels that stand out.
+/// How many users fit.
 pub(super) fn tile(subject: &Subject) -> Option<Tile> {
-    let (pool, cold, by) = measured(subject);
+    let (pool, by) = measured(subject);
     if pool.cells.is_empty() {
         return None;
     }
-    let calm = pool.without(&cold);
-    let mut tile = Answers::new(&subject.question, &calm, &by).tile()?;
-    if !cold.is_empty() {
-        let names: Vec<String> = cold.iter().map(|cold| load_words(cold.cell.load())).collect();
-        tile.detail.push_str(&format!("; without {}, which stands out", names.join(", ")));
-    }
-    Some(tile)
+    Answers::new(&subject.question, &pool, &by).tile()
 }
 
 /// The chapters; none without a level.
 pub(super) fn sections(subject: &Subject) -> Vec<Section> {
-    let (pool, cold, by) = measured(subject);
+    let (pool, by) = measured(subject);
     if pool.cells.is_empty() {
         return Vec::new();
     }
-    let calm = pool.without(&cold);
     let mut blocks = Vec::new();
     let standing: Vec<Remark> = about(subject.insights, &[Topic::Itl, Topic::Capacity])
         .filter(|insight| insight.rule == "cold_level")
@@ -60,7 +49,7 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     }
     blocks.push(Block::Table(points(&pool, &by)));
     let mut sections = vec![Section::new("Serving", blocks)];
-    let answers = Answers::new(&subject.question, &calm, &by);
+    let answers = Answers::new(&subject.question, &pool, &by);
     sections.extend(answers.capacity(subject.insights));
     sections.extend(answers.cost(subject.insights));
     let printed = pool.cells.iter().flat_map(|cell| &cell.points).take(BLOCKS_MAX);

@@ -1,9 +1,10 @@
 //! What one user sees: speed, gaps, efficiency, and the wait for the first token.
 
 use super::super::common::{LINES_MAX, value_axis};
+use super::super::target;
 use super::data::{CENTER, Data, Drawn};
 use super::range::band;
-use crate::format::{meant, percent, plain, span};
+use crate::format::{meant, percent, plain};
 use crate::page::Section;
 use ifm_analysis::insight::{
     Band, Bands, Meant, Topic, efficiency_curves, step_limit, user_speed_curves,
@@ -15,7 +16,6 @@ use ifm_chart::{
 use ifm_core::sheet::{Quantity, Statistic};
 
 const MS_PER_S: f64 = 1e3;
-const NS_PER_MS: f64 = 1e6;
 /// Scenarios whose tail stands in the same chart as their middle.
 const TWINS_MAX: usize = LINES_MAX / 2;
 
@@ -228,14 +228,7 @@ pub(super) fn speed_range(data: &Data) -> Option<Section> {
 /// Best and worst wait for the first token over all scenarios.
 pub(super) fn ttft_range(data: &Data) -> Option<Section> {
     let curves = data.curves(&Quantity::Ttft, CENTER);
-    let terms = data.question.slo.terms.iter().filter(|term| term.metric == "ttft");
-    let mut guides: Vec<Guide> = terms
-        .map(|term| Guide::Horizontal {
-            at: term.limit_ms,
-            name: format!("limit p{} {}", term.percentile, span(term.limit_ms * NS_PER_MS)),
-            tone: Tone::Bad,
-        })
-        .collect();
+    let mut guides = Vec::new();
     // A stated figure without a load has no place on the axis of loads.
     for point in data.question.survey.points.iter().filter(|point| point.load.is_none()) {
         let Some(reading) = point.central(&Quantity::Ttft) else { continue };
@@ -278,6 +271,7 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
         }
         None => data.charts(&drawn, &curves),
     };
+    charts.extend(ttft_tails(data));
     charts.retain(|chart| !matches!(&chart.plot, Plot::Cartesian(plot) if plot.series.is_empty()));
     data.section(
         (
@@ -288,6 +282,33 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
         (charts, "Between the scenario that waits least and the one that waits longest."),
         &[Topic::Ttft],
     )
+}
+
+/// The percentile that the target speaks of, with its limit; nothing without a target, or where
+/// nobody measured that percentile.
+fn ttft_tails(data: &Data) -> Vec<Chart> {
+    let slo = &data.question.slo;
+    let mut asked: Vec<Statistic> = target::tails(slo, "ttft");
+    asked.retain(|statistic| target::terms(slo, "ttft", *statistic).next().is_some());
+    let Some(statistic) = asked.first().copied() else { return Vec::new() };
+    let curves = data.curves(&Quantity::Ttft, &[statistic]);
+    let terms = || target::terms(slo, "ttft", statistic);
+    let lines: Vec<Series> = curves.iter().map(|curve| data.line(curve, Meant::Ms)).collect();
+    let drawn = Drawn {
+        id: "ttft-tail",
+        title: "How long do the unlucky wait?",
+        how: Meant::Ms,
+        y: value_axis(&target::named("TTFT", Some(statistic)), "ms", &lines),
+        guides: terms().map(target::line).collect(),
+    };
+    let mut charts = data.charts(&drawn, &curves);
+    for chart in &mut charts {
+        if let Plot::Cartesian(plot) = &mut chart.plot {
+            target::hollow(&mut plot.series, terms());
+        }
+        chart.description.push_str(&format!(" {}", target::HOLLOW));
+    }
+    charts
 }
 
 /// Whole powers of ten around all values, where a line to read them against lies outside.

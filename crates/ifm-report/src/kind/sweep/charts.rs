@@ -1,17 +1,16 @@
 //! The charts of a run: each against the load.
 
 use super::super::limit::{self, Bounded};
+use super::super::target;
 use crate::ReportModel;
-use crate::format::{meant, span};
-use crate::model::load;
+use crate::format::meant;
+use crate::model::load_words;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::insight::{Meant, Question, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
-use ifm_chart::{
-    Axis, Cartesian, Chart, Dash, Form, Guide, Plot, Point, Scale, Series, Tone, Weight,
-};
+use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Plot, Point, Scale, Series, Weight};
 use ifm_core::sheet::PartKind;
 
 const NS_PER_MS: f64 = 1e6;
@@ -20,6 +19,9 @@ const NS_PER_MS: f64 = 1e6;
 const LIMIT_NEAR: f64 = 1.5;
 /// Values that span more than this factor stand on a logarithmic axis.
 const SPAN_LINEAR_MAX: f64 = 20.0;
+
+/// What a hollow point means where no single limit can be drawn.
+const INSIDE: &str = "Filled points are inside the latency target.";
 
 /// A limit of output further above the largest value than this is told and not drawn: it would
 /// press the curve flat.
@@ -128,7 +130,7 @@ fn output(model: &ReportModel) -> Option<Chart> {
     Some(Chart {
         id: "output".to_owned(),
         title: "How much comes out?".to_owned(),
-        description: ends(model, &series),
+        description: format!("{} {INSIDE}", ends(model, &series)),
         plot: Plot::Cartesian(Cartesian {
             x: load_axis(model),
             y: Axis { name: "output".to_owned(), unit: "tok/s".to_owned(), ..Axis::default() },
@@ -169,7 +171,7 @@ fn pareto(model: &ReportModel) -> Option<Chart> {
         description: format!(
             "Output of the server against the speed for one user, {} levels. {}",
             series.first().map_or(0, |series| series.points.len()),
-            "Filled points are inside the latency target."
+            INSIDE
         ),
         plot: Plot::Cartesian(Cartesian {
             x: axis("speed for one user"),
@@ -188,18 +190,33 @@ fn latency(
     pick: fn(&LevelSummary) -> Option<&Distribution>,
 ) -> Option<Chart> {
     let levels = rising(model);
-    let line = |p: f64, color: u8, dash: Dash| Series {
+    let terms = || model.manifest.spec.slo.terms.iter().filter(|term| term.metric == metric);
+    // A point of a percentile is outside where a term of that one or a higher one fails with it.
+    let limit = |p: f64| {
+        let limits = terms().filter(|term| term.percentile >= p).map(|term| term.limit_ms);
+        limits.fold(f64::INFINITY, f64::min)
+    };
+    let line = |(index, (p, dash)): (usize, (f64, Dash))| Series {
         name: format!("p{p}"),
-        color,
+        color: u8::try_from(index).unwrap_or(0),
         dash,
         form: Form::Line,
         points: levels
             .iter()
-            .filter_map(|(load, level)| point(*load, level, pick(level)?.percentile(p)?))
+            .filter_map(|(load, level)| Some(point(*load, pick(level)?.percentile(p)?, limit(p))))
             .collect(),
         ..Series::default()
     };
-    let series = vec![line(50.0, 0, Dash::Solid), line(99.0, 1, Dash::Dashed)];
+    let mut tails: Vec<f64> = terms().map(|term| term.percentile).collect();
+    tails.retain(|p| *p != 50.0);
+    tails.sort_by(f64::total_cmp);
+    tails.dedup();
+    if tails.is_empty() {
+        tails.push(99.0);
+    }
+    let tails = tails.into_iter().map(|p| (p, Dash::Dashed));
+    let series: Vec<Series> =
+        [(50.0, Dash::Solid)].into_iter().chain(tails).enumerate().map(line).collect();
     if !has_two_loads(&levels) || series.iter().all(|series| series.points.len() < 2) {
         return None;
     }
@@ -207,19 +224,12 @@ fn latency(
     let largest = largest(&series);
     let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
     let is_wide = largest > SPAN_LINEAR_MAX * smallest;
-    let terms = model.manifest.spec.slo.terms.iter().filter(|term| term.metric == metric);
-    let guides = terms
-        .filter(|term| is_wide || term.limit_ms <= LIMIT_NEAR * largest)
-        .map(|term| Guide::Horizontal {
-            at: term.limit_ms,
-            name: format!("limit p{} {}", term.percentile, span(term.limit_ms * NS_PER_MS)),
-            tone: Tone::Bad,
-        })
-        .collect();
+    let near = terms().filter(|term| is_wide || term.limit_ms <= LIMIT_NEAR * largest);
+    let guides = near.map(target::line).collect();
     Some(Chart {
         id: metric.to_owned(),
         title: question.to_owned(),
-        description: ends(model, &series),
+        description: format!("{} {}", ends(model, &series), target::HOLLOW),
         plot: Plot::Cartesian(Cartesian {
             x: load_axis(model),
             y: Axis {
@@ -236,18 +246,18 @@ fn latency(
     })
 }
 
-fn point(load: f64, level: &LevelSummary, percentile: &Percentile) -> Option<Point> {
+fn point(load: f64, percentile: &Percentile, limit_ms: f64) -> Point {
     let ms = |ns: f64| ns / NS_PER_MS;
     let interval = percentile.interval;
-    Some(Point {
+    Point {
         x: load,
         y: Some(ms(percentile.value)),
         low: interval.and_then(|interval| interval.low).map(ms),
         high: interval.and_then(|interval| interval.high).map(ms),
         label: (!percentile.enough).then(|| "few".to_owned()),
-        is_trusted: is_inside(level) && percentile.enough,
+        is_trusted: percentile.enough && ms(percentile.value) <= limit_ms,
         text: Some(crate::words::marked_span(percentile)),
-    })
+    }
 }
 
 /// The ends of the lines in words.
@@ -261,7 +271,7 @@ fn ends(model: &ReportModel, series: &[Series]) -> String {
         Some(format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?))
     };
     let ends: Vec<String> = series.iter().filter_map(end).collect();
-    format!("{} Filled points are inside the latency target.", ends.join(" "))
+    ends.join(" ")
 }
 
 #[cfg(test)]

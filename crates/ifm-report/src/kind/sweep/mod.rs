@@ -8,7 +8,8 @@ pub(super) mod several;
 pub(super) use several::points;
 
 use super::answers::Answers;
-use super::common::summary;
+use super::common::{LINES_MAX, summary};
+use super::cumulative::{Of, figures};
 use super::{Kind, Subject};
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::{ReportModel, load, load_words};
@@ -21,7 +22,7 @@ use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
-use ifm_analysis::survey::Survey;
+use ifm_analysis::survey::{Pool, Pooled, Survey};
 use ifm_analysis::warning::CheckState;
 use ifm_core::sheet::PartKind;
 
@@ -65,6 +66,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
         charts(model, question, &insights),
         Section::new("Levels", vec![Block::Table(levels(model))]),
     ];
+    sections.extend(shares(model, question, &pool));
     sections.extend(answers.capacity(&insights));
     sections.extend(answers.cost(&insights));
     sections.extend(turns(model));
@@ -88,6 +90,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
             format!("run {}", plain(&manifest.run_id)),
             format!("made by inferometer {}", plain(&manifest.tool.version)),
         ],
+        ..Page::default()
     }
 }
 
@@ -109,6 +112,24 @@ fn banners(model: &ReportModel) -> Vec<String> {
         ));
     }
     banners
+}
+
+/// How the latencies of the requests are distributed, at no more levels than lines can be told
+/// apart, the lowest and the highest among them.
+fn shares(model: &ReportModel, question: &Question, pool: &Pool) -> Option<Section> {
+    let mut cells: Vec<&Pooled> = pool.cells.iter().filter(|cell| cell.load().is_some()).collect();
+    let value = |cell: &Pooled| cell.load().map_or(0.0, |load| load.value());
+    cells.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    let shown = cells.len().min(LINES_MAX);
+    let of = |index: usize| {
+        let place = index * (cells.len() - 1) / (shown.max(2) - 1);
+        let cell = *cells.get(place)?;
+        Some(Of { name: load_words(cell.load()), color: (index % 8) as u8, cell })
+    };
+    let all: Vec<Of> = (0..shown).filter_map(of).collect();
+    let figures = figures((std::slice::from_ref(model), &question.slo), &all);
+    (!figures.is_empty())
+        .then(|| Section::new("Latency of the requests", vec![Block::Figures(figures)]))
 }
 
 /// The answers of the run; about another target than its own, that answer first.

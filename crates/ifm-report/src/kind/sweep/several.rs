@@ -6,15 +6,15 @@ use super::super::common::{
     LINES_MAX, about, ends, lines, load_axis, sources, summary, trust, value_axis,
 };
 use super::super::limit;
-use crate::format::{meant, plain, span};
+use super::super::target;
+use crate::format::{meant, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Figure, Head, Page, Section, Table, Tile};
 use ifm_analysis::insight::{Meant, Tone, Topic, setup_of, told_by, user_speed_curves};
 use ifm_analysis::survey::{Curve, Pool, Pooled};
-use ifm_chart::{Cartesian, Chart, Guide, Plot};
+use ifm_chart::{Cartesian, Chart, Plot};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
-
-const NS_PER_MS: f64 = 1e6;
+use ifm_core::spec::SloSpec;
 
 /// The page.
 pub(super) fn page(subject: &Subject) -> Page {
@@ -102,59 +102,62 @@ struct Shown {
     question: &'static str,
     name: &'static str,
     quantity: Quantity,
-    statistics: &'static [Statistic],
-    how: Meant,
+    /// The metric of a latency target; absent for what is no latency.
+    metric: Option<&'static str>,
+    statistics: Vec<Statistic>,
     topics: &'static [Topic],
 }
 
 const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
-const TAIL: &[Statistic] = &[Statistic::Percentile(99.0), Statistic::Percentile(95.0)];
 
-fn shown() -> [Shown; 4] {
+/// Output, and middle and tail of both latencies.
+fn shown(slo: &SloSpec) -> [Shown; 5] {
+    let output = Shown {
+        id: "output",
+        question: "How much comes out?",
+        name: "output",
+        quantity: Quantity::OutputRate,
+        metric: None,
+        statistics: vec![Statistic::Value, Statistic::Mean, Statistic::Median],
+        topics: &[Topic::Throughput],
+    };
+    let middle = |id, question, name, quantity, topics| Shown {
+        id,
+        question,
+        name,
+        quantity,
+        metric: Some(id),
+        statistics: CENTER.to_vec(),
+        topics,
+    };
+    let tail = |id, metric, question, name, quantity| Shown {
+        id,
+        question,
+        name,
+        quantity,
+        metric: Some(metric),
+        statistics: target::tails(slo, metric),
+        topics: &[],
+    };
     [
-        Shown {
-            id: "output",
-            question: "How much comes out?",
-            name: "output",
-            quantity: Quantity::OutputRate,
-            statistics: &[Statistic::Value, Statistic::Mean, Statistic::Median],
-            how: Meant::TokPerS,
-            topics: &[Topic::Throughput],
-        },
-        Shown {
-            id: "ttft",
-            question: "How long until the first token?",
-            name: "TTFT",
-            quantity: Quantity::Ttft,
-            statistics: CENTER,
-            how: Meant::Ms,
-            topics: &[Topic::Ttft],
-        },
-        Shown {
-            id: "itl",
-            question: "How long between tokens?",
-            name: "ITL",
-            quantity: Quantity::Itl,
-            statistics: CENTER,
-            how: Meant::Ms,
-            topics: &[Topic::Itl],
-        },
-        Shown {
-            id: "itl-tail",
-            question: "How long are the long gaps?",
-            name: "ITL tail",
-            quantity: Quantity::Itl,
-            statistics: TAIL,
-            how: Meant::Ms,
-            topics: &[],
-        },
+        output,
+        middle(
+            "ttft",
+            "How long until the first token?",
+            "TTFT",
+            Quantity::Ttft,
+            [Topic::Ttft].as_slice(),
+        ),
+        tail("ttft-tail", "ttft", "How long do the unlucky wait?", "TTFT", Quantity::Ttft),
+        middle("itl", "How long between tokens?", "ITL", Quantity::Itl, [Topic::Itl].as_slice()),
+        tail("itl-tail", "itl", "How long are the long gaps?", "ITL", Quantity::Itl),
     ]
 }
 
 pub(in crate::kind) fn figures(subject: &Subject, pool: &Pool, by: &[String]) -> Vec<Figure> {
     let names: Vec<&str> = by.iter().map(String::as_str).collect();
     let mut figures = Vec::new();
-    for shown in shown() {
+    for shown in shown(&subject.question.slo) {
         let curves = pool.curves_against(&names, |cell| {
             let reading = shown
                 .statistics
@@ -198,28 +201,31 @@ fn bounded(
 }
 
 fn chart(subject: &Subject, shown: &Shown, curves: &[Curve], index: usize) -> Chart {
-    let series = lines(curves, shown.how);
-    let unit = if shown.how == Meant::Ms { "ms" } else { "tok/s" };
-    let metric = if shown.id == "ttft" { "ttft" } else { "itl" };
-    let terms = subject.question.slo.terms.iter();
-    let guides = terms
-        .filter(|term| shown.how == Meant::Ms && term.metric == metric)
-        .map(|term| Guide::Horizontal {
-            at: term.limit_ms,
-            name: format!("limit p{} {}", term.percentile, span(term.limit_ms * NS_PER_MS)),
-            tone: ifm_chart::Tone::Bad,
-        })
-        .collect();
+    let (how, unit) = match shown.metric {
+        Some(_) => (Meant::Ms, "ms"),
+        None => (Meant::TokPerS, "tok/s"),
+    };
+    let mut series = lines(curves, how);
+    let mut description = ends(&series, "users");
+    let statistic = shown.metric.and(target::common_statistic(curves));
+    let of_target = || {
+        let metric = shown.metric.unwrap_or_default();
+        let slo = &subject.question.slo;
+        statistic.into_iter().flat_map(move |statistic| target::terms(slo, metric, statistic))
+    };
+    if target::hollow(&mut series, of_target()) {
+        description.push_str(&format!(" {}", target::HOLLOW));
+    }
     let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
     Chart {
         id: format!("{}{number}", shown.id),
         title: shown.question.to_owned(),
-        description: ends(&series, "users"),
+        description,
         plot: Plot::Cartesian(Cartesian {
             x: load_axis(curves),
-            y: value_axis(shown.name, unit, &series),
+            y: value_axis(&target::named(shown.name, statistic), unit, &series),
             series,
-            guides,
+            guides: of_target().map(target::line).collect(),
             has_switch: true,
             ..Cartesian::default()
         }),

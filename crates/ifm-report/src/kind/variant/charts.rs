@@ -1,11 +1,12 @@
 //! The charts of a comparison of variants.
 
 use super::super::common::{ends, point, value_axis};
+use super::offered;
+use super::tables::mark;
 use crate::format::{meant, number, plain};
 use ifm_analysis::insight::{
     Bands, CENTER, Growth, LoadAxis, Meant, OUTPUT, Topic, Versus, growth,
 };
-use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Reading};
 use ifm_chart::{
     Along, Axis, Cartesian, Chart, Form, Guide, Note, Plot, Point, Scale, Series, Tone, Weight,
@@ -14,7 +15,7 @@ use ifm_core::sheet::{Quantity, Statistic};
 
 const MS_PER_S: f64 = 1e3;
 
-fn color(index: usize) -> u8 {
+pub(super) fn color(index: usize) -> u8 {
     u8::try_from(index % 8).unwrap_or(0)
 }
 
@@ -27,7 +28,10 @@ fn axis(versus: &Versus) -> Axis {
     Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }
 }
 
-fn lines(versus: &Versus, curve: impl Fn(&Versus, usize) -> Option<Series>) -> Vec<Series> {
+pub(super) fn lines(
+    versus: &Versus,
+    curve: impl Fn(&Versus, usize) -> Option<Series>,
+) -> Vec<Series> {
     let all = (0..versus.others.len() + 1).filter_map(|index| curve(versus, index));
     all.filter(|series| series.points.len() > 1).collect()
 }
@@ -37,6 +41,7 @@ pub(super) fn against_load(versus: &Versus) -> Vec<(Chart, &'static [Topic])> {
     let all = [
         (itl(versus), [Topic::Itl].as_slice()),
         (ttft(versus), [Topic::Ttft].as_slice()),
+        (offered::against_offered(versus), [Topic::Throughput].as_slice()),
         (output(versus), [Topic::Throughput].as_slice()),
         (pareto(versus), [Topic::Capacity].as_slice()),
     ];
@@ -64,7 +69,7 @@ fn measured(
     })
 }
 
-fn chart(id: &str, title: &str, description: String, plot: Cartesian) -> Option<Chart> {
+pub(super) fn chart(id: &str, title: &str, description: String, plot: Cartesian) -> Option<Chart> {
     (!plot.series.is_empty()).then(|| Chart {
         id: id.to_owned(),
         title: title.to_owned(),
@@ -127,35 +132,10 @@ fn ttft(versus: &Versus) -> Option<Chart> {
 }
 
 /// Served against offered requests where the rates were set, else output against the load.
+/// Against what was in flight; where the axis is the offered load, `offered` shows it already.
 fn output(versus: &Versus) -> Option<Chart> {
-    let offered = lines(versus, |versus, index| {
-        let party = versus.parties().nth(index)?;
-        let mut points: Vec<Point> = party
-            .cells
-            .iter()
-            .filter_map(|cell| {
-                let Some(Load::ReqPerS(rate)) = cell.load() else { return None };
-                let served = OUTPUT
-                    .iter()
-                    .find_map(|statistic| cell.reading(&Quantity::RequestRate, *statistic))?;
-                Some(point(rate, &served, Meant::ReqPerS))
-            })
-            .collect();
-        points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        let name = plain(&party.name);
-        Some(Series { name, color: color(index), points, ..Series::default() })
-    });
-    if offered.len() == versus.others.len() + 1 {
-        let axis = |name: &str| Axis {
-            name: name.to_owned(),
-            unit: "req/s".to_owned(),
-            ..Axis::default()
-        };
-        let description = ends(&offered, "req/s offered");
-        let guides = vec![Guide::Diagonal { name: "served = offered".to_owned() }];
-        let (x, y) = (axis("requests offered"), axis("requests served"));
-        let plot = Cartesian { x, y, series: offered, guides, ..Cartesian::default() };
-        return chart("served", "Is everything served that is asked for?", description, plot);
+    if versus.axis == LoadAxis::Rate {
+        return None;
     }
     let series = measured(versus, &Quantity::OutputRate, OUTPUT, Meant::TokPerS);
     let description = ends(&series, versus.axis.words());
@@ -205,7 +185,8 @@ pub(super) fn advantage(versus: &Versus) -> Option<Chart> {
                 is_enough: is_measured,
                 ..Reading::new(Quantity::Ratio, Statistic::Value, ratio)
             };
-            Some(point(*at, &reading, Meant::Times))
+            let text = Some(format!("{}{}", mark(is_measured), meant(ratio, Meant::Times)));
+            Some(Point { text, ..point(*at, &reading, Meant::Times) })
         };
         let points = Versus::common(&base, &other).iter().filter_map(at).collect();
         Some(Series {

@@ -5,18 +5,17 @@
 //! here: the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
 
 mod charts;
+mod offered;
 mod pipe;
+mod shares;
 mod tables;
+mod tiles;
 
 use super::common::{REMARKS_MAX, about, sources, trust};
 use super::{Kind, Subject};
-use crate::format::{meant, number, plain};
-use crate::page::{Block, Cell, Figure, Head, Page, Remark, Section, Table, Tile};
-use ifm_analysis::capacity::Price;
-use ifm_analysis::insight::{
-    Bands, CENTER, Insight, Meant, OUTPUT, Question, Scheme, Tone, Topic, Versus, insights,
-    itl_limits,
-};
+use crate::format::plain;
+use crate::page::{Block, Cell, Figure, Head, Page, Remark, Section, Table};
+use ifm_analysis::insight::{Bands, CENTER, Insight, Question, Scheme, Topic, Versus, insights};
 use ifm_core::sheet::{Quantity, RowRole, key};
 use std::borrow::Cow;
 
@@ -103,11 +102,12 @@ fn page(subject: &Subject) -> Page {
             format!("{rows} measurements, against {}", first.axis.words()),
         ],
         banners: Vec::new(),
-        tiles: tiles(&compared, first),
+        tiles: tiles::tiles(&compared, first),
         trust: subject.audit.map(trust),
         remarks: spread(&compared.insights),
         sections,
         footer: vec![format!("words of quality: version {}", Bands::get().version)],
+        ..Page::default()
     }
 }
 
@@ -146,7 +146,14 @@ fn spread(insights: &[Insight]) -> Vec<Remark> {
 
 fn hardware(subject: &Subject) -> Section {
     let survey = subject.question.survey;
-    let mut lines: Vec<String> = survey.values(key::GPU).iter().map(|gpu| plain(gpu)).collect();
+    let mut lines: Vec<String> = Vec::new();
+    for point in &survey.points {
+        let written = point.factor(key::HARDWARE).or_else(|| point.factor(key::GPU));
+        if let Some(line) = written.map(|words| plain(&words)).filter(|line| !lines.contains(line))
+        {
+            lines.push(line);
+        }
+    }
     let engines = survey.values(key::ENGINE);
     lines.extend(engines.iter().map(|engine| format!("engine: {}", plain(engine))));
     for run in subject.runs {
@@ -259,6 +266,7 @@ fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Secti
         "There is no ITL that the curves of all of them cross.",
         vec![remarks(&["equal_latency"]), Block::Table(capacities)],
     );
+    sections.push(shares::section(subject, &compared.question, versus, &scene));
     sections
 }
 
@@ -269,8 +277,11 @@ fn measured(subject: &Subject, insights: &[Insight], versus: &Versus, scene: &st
         .into_iter()
         .map(|(chart, about)| Figure::new(chart, topics(about)))
         .collect();
-    let mut sections =
-        vec![Section::new(format!("Performance Results{scene}"), vec![Block::Figures(figures)])];
+    let mut blocks = vec![Block::Figures(figures)];
+    if offered::is_untold(versus) {
+        blocks.push(Block::Prose(offered::ABSENT_BECAUSE.to_owned()));
+    }
+    let mut sections = vec![Section::new(format!("Performance Results{scene}"), blocks)];
     for party in versus.parties() {
         let what = if party.name == versus.base.name { "Base Model" } else { party.name.as_str() };
         let [latency, throughput] = pipe::tables(subject, party);
@@ -300,91 +311,6 @@ fn conclusion(compared: &Compared) -> Section {
         false => vec![Block::Remarks(remarks)],
     };
     Section::new("Conclusion", blocks)
-}
-
-/// Capacity at equal ITL, ITL at the lowest and at the highest equal load, and the price.
-fn tiles(compared: &Compared, versus: &Versus) -> Vec<Tile> {
-    let Some(party) = versus.others.first() else { return Vec::new() };
-    let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
-    let other = versus.curve(party, &Quantity::Itl, CENTER);
-    let tone = |better: bool| Some(if better { Tone::Good } else { Tone::Warn });
-    let mut tiles = Vec::new();
-    let limit = itl_limits(&compared.question, &[&base, &other]).last().copied();
-    let carried =
-        limit.and_then(|limit| Some((limit, base.reaches(limit)?, other.reaches(limit)?)));
-    if let Some((limit, before, after)) = carried {
-        tiles.push(Tile {
-            question: "How much more at the same ITL?".to_owned(),
-            value: meant(after / before, Meant::Times),
-            unit: String::new(),
-            detail: format!(
-                "{} → {} {} at median ITL ≤ {}",
-                number(before),
-                number(after),
-                versus.axis.words(),
-                meant(limit, Meant::Ms)
-            ),
-            tone: tone(after >= before),
-            ..Tile::default()
-        });
-    }
-    let places = Versus::common(&base, &other);
-    let ends =
-        [("alone", places.first()), ("under load", places.last().filter(|_| places.len() > 1))];
-    for (what, at) in ends.into_iter().filter_map(|(what, at)| Some((what, *at?))) {
-        let (Some(before), Some(after)) = (base.between(at), other.between(at)) else { continue };
-        tiles.push(Tile {
-            question: format!("How much shorter is the ITL {what}?"),
-            value: meant(before / after, Meant::Times),
-            unit: String::new(),
-            detail: format!(
-                "{} → {} at {}{}",
-                meant(before, Meant::Ms),
-                meant(after, Meant::Ms),
-                meant(at, Meant::Load),
-                versus.counted(at)
-            ),
-            tone: tone(after <= before),
-            ..Tile::default()
-        });
-    }
-    tiles.extend(cost(compared, versus, party));
-    tiles
-}
-
-/// The price of a million output tokens of both at the highest equal load.
-fn cost(
-    compared: &Compared,
-    versus: &Versus,
-    party: &ifm_analysis::insight::Party,
-) -> Option<Tile> {
-    let base = versus.curve(&versus.base, &Quantity::OutputRate, OUTPUT);
-    let other = versus.curve(party, &Quantity::OutputRate, OUTPUT);
-    let at = *Versus::common(&base, &other).last()?;
-    let (before, after) = (base.between(at)?, other.between(at)?);
-    let place = format!("at {}{}", meant(at, Meant::Load), versus.counted(at));
-    let price = compared.question.usd_per_hour;
-    let cost = |rate: f64| Some(Price { per_hour: price? }.of(rate)?.per_million_output);
-    let (question, value, detail) = match (cost(before), cost(after)) {
-        (Some(before), Some(after)) => (
-            "How much cheaper is a million tokens?",
-            before / after,
-            format!("{} → {} {place}", meant(before, Meant::Usd), meant(after, Meant::Usd)),
-        ),
-        _ => (
-            "How much more output?",
-            after / before,
-            format!("{} → {} {place}", number(before), meant(after, Meant::TokPerS)),
-        ),
-    };
-    Some(Tile {
-        question: question.to_owned(),
-        value: meant(value, Meant::Times),
-        unit: String::new(),
-        detail,
-        tone: Some(if value >= 1.0 { Tone::Good } else { Tone::Warn }),
-        ..Tile::default()
-    })
 }
 
 #[cfg(test)]

@@ -49,7 +49,10 @@ pub(super) fn equal_load(versus: &Versus) -> Table {
                 row.push(value(other, at));
                 let pair = base.between(at).zip(other.between(at));
                 let ratio = pair.map(|(before, after)| before / after);
-                row.push(Cell::number(ratio, |ratio| meant(ratio, Meant::Times)));
+                let mark = mark(base.at(at).is_some() && other.at(at).is_some());
+                row.push(Cell::number(ratio, |ratio| {
+                    format!("{mark}{}", meant(ratio, Meant::Times))
+                }));
                 row.push(Cell::text(verdict(&base, other, at, quantity)));
             }
             rows.push(row);
@@ -64,10 +67,20 @@ pub(super) fn equal_load(versus: &Versus) -> Table {
     }
 }
 
+/// The sign of what was read between two measured points.
+pub(super) fn mark(is_measured: bool) -> &'static str {
+    if is_measured { "" } else { "~" }
+}
+
+/// Where a curve reaches a limit.
+fn reached(curve: &Curve, limit: f64) -> Cell {
+    let mark = mark(curve.has_value(limit));
+    Cell::number(curve.reaches(limit), |at| format!("{mark}{}", number(at)))
+}
+
 /// The value at a place: measured, or between two measured ones.
 fn value(curve: &Curve, at: f64) -> Cell {
-    let is_measured = curve.at(at).is_some();
-    let mark = if is_measured { "" } else { "~" };
+    let mark = mark(curve.at(at).is_some());
     Cell::number(curve.between(at), |ms| format!("{mark}{}", meant(ms, Meant::Ms)))
 }
 
@@ -98,14 +111,18 @@ pub(super) fn equal_latency(question: &Question, versus: &Versus) -> Table {
     let row = |limit: &f64| {
         let before = base.reaches(*limit);
         let mut row = vec![
-            Cell { value: Some(*limit), ..Cell::head(format!("≤ {}", meant(*limit, Meant::Ms))) },
-            Cell::number(before, number),
+            Cell {
+                value: Some(*limit),
+                ..Cell::head(format!("≤ {}", meant(*limit, Meant::LimitMs)))
+            },
+            reached(&base, *limit),
         ];
         for other in &others {
             let after = other.reaches(*limit);
-            row.push(Cell::number(after, number));
+            row.push(reached(other, *limit));
             let ratio = before.zip(after).map(|(before, after)| after / before);
-            row.push(Cell::number(ratio, |ratio| meant(ratio, Meant::Times)));
+            let mark = mark(base.has_value(*limit) && other.has_value(*limit));
+            row.push(Cell::number(ratio, |ratio| format!("{mark}{}", meant(ratio, Meant::Times))));
         }
         row
     };

@@ -112,7 +112,70 @@ fn two_runs_are_compared_run_by_run() {
     let page = (KIND.page)(&subject);
     let text = markdown(&page, Pictures::None);
     assert!(page.title.starts_with("aaaa against bbbb"), "{}", page.title);
-    for expect in ["concurrent@8", "slower at 1 and", "(ITL)", "no difference shown"] {
+    for expect in ["concurrent@8", "slower at 1 and", "(median ITL)", "no difference shown"] {
         assert!(text.contains(expect), "{expect}: {text}");
     }
+    // Every request is known: a staircase from none to all of them.
+    for id in ["ttft-shares", "itl-shares"] {
+        let plot = plot(&page, id);
+        assert_eq!(plot.series.len(), 2, "{id}");
+        for series in &plot.series {
+            assert_eq!(series.form, ifm_chart::Form::Step, "{id}");
+            let share = |point: Option<&ifm_chart::Point>| point.and_then(|point| point.y);
+            assert_eq!(share(series.points.first()), Some(0.0));
+            assert_eq!(share(series.points.last()), Some(100.0));
+            assert!(series.points.is_sorted_by(|a, b| a.x <= b.x && a.y <= b.y), "{series:?}");
+        }
+    }
+}
+
+fn plot<'p>(page: &'p Page, id: &str) -> &'p ifm_chart::Cartesian {
+    let chart = page.charts().into_iter().find(|chart| chart.id == id);
+    match chart.map(|chart| &chart.plot) {
+        Some(ifm_chart::Plot::Cartesian(plot)) => plot,
+        other => panic!("{id}: {other:?}"),
+    }
+}
+
+/// At half the load all is served, at the next a third is not.
+#[test]
+fn output_stands_against_what_was_offered() {
+    let points = |model: &str, rows: &[(f64, f64)]| -> Vec<ifm_analysis::survey::Point> {
+        let point = |(rate, output): &(f64, f64)| ifm_analysis::survey::Point {
+            origin: 0,
+            part: 0,
+            kind: PartKind::Serving,
+            role: RowRole::Measured,
+            headings: Vec::new(),
+            label: None,
+            setting: Factors::default().with(key::MODEL, model).with(key::OUTPUT_TOKENS, 100),
+            load: Some(ifm_analysis::level::Load::ReqPerS(*rate)),
+            repeat: None,
+            readings: vec![
+                ifm_analysis::survey::Reading::new(Quantity::OutputRate, Statistic::Mean, *output),
+                ifm_analysis::survey::Reading::new(Quantity::Itl, Statistic::Median, 10.0 + rate),
+            ],
+            verdict: ifm_analysis::slo::VerdictState::Unknown,
+            place: Place::default(),
+            text: None,
+        };
+        rows.iter().map(point).collect()
+    };
+    let mut all = points("m", &[(2.0, 200.0), (4.0, 300.0)]);
+    all.extend(points("m-int8", &[(2.0, 200.0), (4.0, 390.0)]));
+    let survey = Survey { origins: Vec::new(), points: all };
+    let question = Question::new(&survey);
+    let insights = insights(&question);
+    let (runs, sheets, audit, title) = (&[][..], &[][..], None, None);
+    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
+    let page = (KIND.page)(&subject);
+    let served = plot(&page, "served");
+    let names: Vec<&str> = served.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["m", "m-int8", "served = offered"]);
+    let line = |index: usize| -> Vec<(f64, Option<f64>)> {
+        served.series[index].points.iter().map(|point| (point.x, point.y)).collect()
+    };
+    assert_eq!(line(0), [(2.0, Some(200.0)), (4.0, Some(300.0))]);
+    assert_eq!(line(2), [(2.0, Some(200.0)), (4.0, Some(400.0))]);
+    assert!(page.charts().iter().all(|chart| chart.id != "output"));
 }

@@ -1,0 +1,210 @@
+//! Latencies as cumulative distributions: which share of the requests had it by when.
+//!
+//! Of runs of ours from every request. Documents give a few percentiles: those are points and are
+//! not joined, since nobody knows what lies between them.
+
+use super::common::point;
+use super::target;
+use crate::ReportModel;
+use crate::format::{meant, percent, span};
+use crate::page::Figure;
+use ifm_analysis::insight::{Insight, Meant};
+use ifm_analysis::stat::Cumulative;
+use ifm_analysis::survey::{Pooled, Reading};
+use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mark, Plot, Point, Scale, Series, Tone};
+use ifm_core::sheet::{Quantity, Statistic};
+use ifm_core::spec::{SloSpec, SloTerm};
+
+const NS_PER_MS: f64 = 1e6;
+const PERCENT: f64 = 100.0;
+/// Latencies that span more than this factor stand on a logarithmic axis.
+const SPAN_LINEAR_MAX: f64 = 20.0;
+/// The percentiles of documents that are looked for.
+const PERCENTILES: [f64; 9] = [1.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0, 95.0, 99.0];
+/// Points without which a distribution says nothing that a table does not.
+const POINTS_MIN: usize = 2;
+
+/// Which latency is drawn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Latency {
+    /// Time to first token.
+    Ttft,
+    /// Time per token after the first: of our own runs the mean of each request, of documents what
+    /// they call ITL.
+    Gap,
+}
+
+/// What a series of a distribution is of.
+pub(super) struct Of<'c> {
+    /// Its name in the chart.
+    pub name: String,
+    /// Its colour.
+    pub color: u8,
+    /// The measurement.
+    pub cell: &'c Pooled<'c>,
+}
+
+/// The series of a chart, and whether any of them is only some percentiles.
+struct Drawn {
+    series: Vec<Series>,
+    is_partial: bool,
+}
+
+/// A chart of these measurements, which `runs` come first of, with the limits of a target; absent where nobody knows how the latency is distributed.
+fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) -> Option<Chart> {
+    let mut drawn = Drawn { series: Vec::new(), is_partial: false };
+    for of in all {
+        let own = of_run(runs, latency, of.cell);
+        let is_own = own.is_some();
+        let points = own.unwrap_or_else(|| stated(latency, of.cell));
+        if points.len() < if is_own { 1 } else { POINTS_MIN } {
+            continue;
+        }
+        drawn.is_partial |= !is_own;
+        drawn.series.push(Series {
+            name: of.name.clone(),
+            color: of.color,
+            form: if is_own { Form::Step } else { Form::Dots },
+            mark: if is_own { Mark::None } else { Mark::Circle },
+            points,
+            ..Series::default()
+        });
+    }
+    let (id, title, name) = match latency {
+        Latency::Ttft => ("ttft-shares", "How many have their first token by when?", "TTFT"),
+        Latency::Gap if drawn.is_partial => {
+            ("itl-shares", "How many get their tokens how fast?", "ITL")
+        }
+        Latency::Gap => ("itl-shares", "How many get their tokens how fast?", "time per token"),
+    };
+    (!drawn.series.is_empty()).then(|| Chart {
+        id: id.to_owned(),
+        title: title.to_owned(),
+        description: description(&drawn),
+        plot: Plot::Cartesian(Cartesian {
+            x: time_axis(name, &drawn.series),
+            y: Axis {
+                name: "requests that are as fast".to_owned(),
+                unit: "%".to_owned(),
+                scale: Scale::Linear { from_zero: true },
+                range: Some((0.0, PERCENT)),
+                ..Axis::default()
+            },
+            guides: guides(slo, latency),
+            series: drawn.series,
+            ..Cartesian::default()
+        }),
+    })
+}
+
+fn description(drawn: &Drawn) -> String {
+    let words = |series: &Series| {
+        let at = |share: f64| {
+            let point = series.points.iter().find(|point| point.y.is_some_and(|y| y >= share))?;
+            Some(format!("{} % within {}", meant(share, Meant::Load), meant(point.x, Meant::Ms)))
+        };
+        let said: Vec<String> = [50.0, 95.0].into_iter().filter_map(at).collect();
+        format!("{}: {}.", series.name, said.join(", "))
+    };
+    let mut text = drawn.series.iter().map(words).collect::<Vec<_>>().join(" ");
+    if drawn.is_partial {
+        text.push_str(" Points are the percentiles that the document states.");
+    }
+    text
+}
+
+/// What stands under the chart.
+fn caption(chart: &Chart, has_repeats: bool) -> String {
+    let Plot::Cartesian(plot) = &chart.plot else { return String::new() };
+    let of = if has_repeats { " Of repeats the first." } else { "" };
+    match plot.series.iter().any(|series| series.form == Form::Dots) {
+        true => format!(
+            "Only percentiles are stated: each is a point, and what lies between them nobody \
+             knows.{of}"
+        ),
+        false => format!("Every complete answer counts once.{of}"),
+    }
+}
+
+/// The target's limits, where they are of this latency: the share that they want inside it.
+fn guides(slo: &SloSpec, latency: Latency) -> Vec<Guide> {
+    let metric = match latency {
+        Latency::Ttft => "ttft",
+        Latency::Gap => "itl",
+    };
+    let terms = slo.terms.iter().filter(|term| term.metric == metric);
+    let guide = |term: &SloTerm| Guide::Vertical {
+        at: term.limit_ms,
+        name: target::name(term),
+        tone: Tone::Bad,
+    };
+    // A limit of gaps is about every gap, and the mean of a request is none.
+    terms.filter(|_| latency == Latency::Ttft).map(guide).collect()
+}
+
+fn time_axis(name: &str, series: &[Series]) -> Axis {
+    let times = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
+    let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
+    let is_wide = low > 0.0 && high > SPAN_LINEAR_MAX * low;
+    Axis {
+        name: name.to_owned(),
+        unit: "ms".to_owned(),
+        scale: if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: false } },
+        ..Axis::default()
+    }
+}
+
+/// The requests of a level of a run of ours.
+fn of_run(runs: &[ReportModel], latency: Latency, cell: &Pooled) -> Option<Vec<Point>> {
+    let first = cell.first()?;
+    let level = first.place.pointer.as_deref()?.strip_prefix("/levels/")?.parse::<u16>().ok()?;
+    let run = runs.get(first.origin)?;
+    let of_level = run.cumulative.iter().find(|of| of.level == level)?;
+    steps(match latency {
+        Latency::Ttft => of_level.ttft_ns.as_ref()?,
+        Latency::Gap => of_level.tpot_ns.as_ref()?,
+    })
+}
+
+/// A distribution of nanoseconds as a staircase that begins at 0 %.
+fn steps(found: &Cumulative) -> Option<Vec<Point>> {
+    let (first, _) = found.steps.first()?;
+    let step = |ns: f64, share: f64| Point {
+        x: ns / NS_PER_MS,
+        y: Some(share * PERCENT),
+        text: Some(format!("{} within {}", percent(share), span(ns))),
+        ..Point::default()
+    };
+    let rising = found.steps.iter().map(|(ns, share)| step(*ns, *share));
+    Some(std::iter::once(step(*first, 0.0)).chain(rising).collect())
+}
+
+/// The percentiles that a document states.
+fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
+    let quantity = match latency {
+        Latency::Ttft => Quantity::Ttft,
+        Latency::Gap => Quantity::Itl,
+    };
+    let place = |p: f64| {
+        let found: Reading = cell.reading(&quantity, Statistic::percentile(p))?;
+        let text = Some(format!("p{p} {}", meant(found.value, Meant::Ms)));
+        let at =
+            point(found.value, &Reading { value: p, low: None, high: None, ..found }, Meant::Plain);
+        Some(Point { text, label: Some(format!("p{p}")), ..at })
+    };
+    PERCENTILES.into_iter().filter_map(place).collect()
+}
+
+/// The figures of both latencies; none where nobody knows how they are distributed.
+pub(super) fn figures(of: (&[ReportModel], &SloSpec), all: &[Of]) -> Vec<Figure> {
+    let none: [&Insight; 0] = [];
+    let has_repeats = all.iter().any(|of| of.cell.points.len() > 1);
+    [Latency::Ttft, Latency::Gap]
+        .into_iter()
+        .filter_map(|latency| chart(of, latency, all))
+        .map(|chart| {
+            let under = caption(&chart, has_repeats);
+            Figure::new(chart, none).captioned(under)
+        })
+        .collect()
+}

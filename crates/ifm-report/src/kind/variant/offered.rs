@@ -1,0 +1,117 @@
+//! What comes out against what was asked for: where the server keeps up, both are the same.
+
+use super::super::common::{ends, point};
+use super::charts::{chart, color, lines};
+use crate::format::{count, meant, plain};
+use ifm_analysis::insight::{Meant, OUTPUT, Party, Versus};
+use ifm_analysis::level::Load;
+use ifm_analysis::survey::Pooled;
+use ifm_chart::{Axis, Cartesian, Chart, Dash, GREY, Guide, Mark, Point, Series};
+use ifm_core::sheet::{Quantity, Statistic, key};
+
+/// Why a comparison of rates has no such chart.
+pub(super) const ABSENT_BECAUSE: &str = "Output against offered load is not drawn: the document \
+                                         does not say which rates were asked for.";
+
+/// Output in tokens per second against the offered rate, with the line on which everything offered
+/// is served; in requests per second where nobody knows how long answers are. Absent where loads
+/// are no rates.
+pub(super) fn against_offered(versus: &Versus) -> Option<Chart> {
+    tokens(versus).or_else(|| requests(versus))
+}
+
+/// Whether rates were asked for and are not told: their rows are called `constant` or `poisson`.
+pub(super) fn is_untold(versus: &Versus) -> bool {
+    const RATES: [&str; 2] = ["constant", "poisson"];
+    let is_rate = |cell: &Pooled| {
+        cell.load().is_none()
+            && cell.factor(key::STRATEGY).is_some_and(|word| {
+                RATES.iter().any(|rate| word.to_ascii_lowercase().starts_with(rate))
+            })
+    };
+    versus.parties().any(|party| party.cells.iter().any(is_rate))
+}
+
+/// The rate that was asked for at a measurement.
+fn rate(cell: &Pooled) -> Option<f64> {
+    match cell.load() {
+        Some(Load::ReqPerS(rate)) => Some(rate),
+        _ => None,
+    }
+}
+
+/// A rate of every party against the offered one; absent where one party has none.
+fn against(versus: &Versus, quantity: &Quantity, how: Meant) -> Option<Vec<Series>> {
+    let series = lines(versus, |versus, index| {
+        let party = versus.parties().nth(index)?;
+        let at = |cell: &Pooled| {
+            let served = OUTPUT.iter().find_map(|statistic| cell.reading(quantity, *statistic))?;
+            Some(point(rate(cell)?, &served, how))
+        };
+        let mut points: Vec<Point> = party.cells.iter().filter_map(at).collect();
+        points.sort_by(|a, b| a.x.total_cmp(&b.x));
+        Some(Series { name: plain(&party.name), color: color(index), points, ..Series::default() })
+    });
+    (series.len() == versus.others.len() + 1).then_some(series)
+}
+
+/// Output tokens of a request: as they were counted, else as they were asked for.
+fn tokens_per_request(party: &Party) -> Option<f64> {
+    let mut all = Vec::new();
+    for cell in party.cells.iter().filter(|cell| rate(cell).is_some()) {
+        let value = |quantity| Some(cell.reading(&quantity, Statistic::Value)?.value);
+        let counted = value(Quantity::OutputTokens)
+            .zip(value(Quantity::RequestsOk).filter(|ok| *ok > 0.0))
+            .map(|(tokens, ok)| tokens / ok);
+        all.push(counted.or_else(|| cell.setting()?.number(key::OUTPUT_TOKENS))?);
+    }
+    (!all.is_empty()).then(|| all.iter().sum::<f64>() / all.len() as f64)
+}
+
+fn tokens(versus: &Versus) -> Option<Chart> {
+    let mut series = against(versus, &Quantity::OutputRate, Meant::TokPerS)?;
+    let each: Vec<f64> = versus.parties().map(tokens_per_request).collect::<Option<_>>()?;
+    let mean = each.iter().sum::<f64>() / each.len() as f64;
+    let rates = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
+    let ends_of = [rates().fold(f64::INFINITY, f64::min), rates().fold(0.0, f64::max)];
+    let description = format!(
+        "{} Where everything offered is served, the output is the rate times {} tokens.",
+        ends(&series, "req/s offered"),
+        count(mean.round() as u64)
+    );
+    let place = |rate: f64| Point {
+        x: rate,
+        y: Some(rate * mean),
+        text: Some(meant(rate * mean, Meant::TokPerS)),
+        ..Point::default()
+    };
+    series.push(Series {
+        name: "served = offered".to_owned(),
+        color: GREY,
+        dash: Dash::Dotted,
+        mark: Mark::None,
+        points: ends_of.map(place).to_vec(),
+        ..Series::default()
+    });
+    let axis = |name: &str, unit: &str| Axis {
+        name: name.to_owned(),
+        unit: unit.to_owned(),
+        ..Axis::default()
+    };
+    let (x, y) = (axis("requests offered", "req/s"), axis("output", "tok/s"));
+    let plot = Cartesian { x, y, series, ..Cartesian::default() };
+    chart("served", TITLE, description, plot)
+}
+
+const TITLE: &str = "Is everything served that is asked for?";
+
+fn requests(versus: &Versus) -> Option<Chart> {
+    let series = against(versus, &Quantity::RequestRate, Meant::ReqPerS)?;
+    let axis =
+        |name: &str| Axis { name: name.to_owned(), unit: "req/s".to_owned(), ..Axis::default() };
+    let description = ends(&series, "req/s offered");
+    let guides = vec![Guide::Diagonal { name: "served = offered".to_owned() }];
+    let (x, y) = (axis("requests offered"), axis("requests served"));
+    let plot = Cartesian { x, y, series, guides, ..Cartesian::default() };
+    chart("served", TITLE, description, plot)
+}

@@ -18,6 +18,7 @@ mod levels;
 mod limit;
 mod live;
 mod monitor;
+mod notes;
 mod output;
 mod pacing;
 mod probe;

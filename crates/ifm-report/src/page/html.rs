@@ -64,6 +64,7 @@ pub fn html(page: &Page) -> String {
                         }
                     }
                     @if let Some(checks) = &page.trust { (trust(checks)) }
+                    @if let Some(notes) = &page.notes { (super::notes::html(notes)) }
                     @for section in &page.sections { (chapter(section)) }
                 }
                 footer { (page.footer.join(" · ")) }

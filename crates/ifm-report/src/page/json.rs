@@ -27,6 +27,8 @@ pub fn json(page: &Page) -> String {
         };
         json!({"line": trust.line, "loud": trust.loud.iter().map(loud).collect::<Vec<_>>()})
     });
+    let notes =
+        page.notes.as_ref().map(|notes| json!({"source": notes.name, "markdown": notes.text}));
     let whole = json!({
         "schema_version": PAGE_VERSION,
         "kind": page.kind,
@@ -37,6 +39,7 @@ pub fn json(page: &Page) -> String {
         "answers": page.tiles.iter().map(tile).collect::<Vec<_>>(),
         "findings": page.remarks.iter().map(remark).collect::<Vec<_>>(),
         "checks": trust,
+        "notes": notes,
         "sections": page.sections.iter().map(section).collect::<Vec<_>>(),
     });
     let mut text = serde_json::to_string_pretty(&whole).unwrap_or_default();

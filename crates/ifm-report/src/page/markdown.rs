@@ -47,6 +47,7 @@ pub fn markdown(page: &Page, pictures: Pictures) -> String {
     if let Some(checks) = &page.trust {
         out.push_str(&trust(checks));
     }
+    out.extend(page.notes.as_ref().map(super::notes::markdown));
     for section in &page.sections {
         out.push_str(&chapter(section, pictures));
     }
@@ -101,7 +102,7 @@ fn piece(block: &Block, pictures: Pictures) -> String {
 }
 
 /// A fence longer than any run of backticks inside cannot be closed by the text.
-fn fenced(text: &str) -> String {
+pub(super) fn fenced(text: &str) -> String {
     let mut fence = "```".to_owned();
     while text.contains(&fence) {
         fence.push('`');

@@ -8,6 +8,7 @@ mod csv;
 mod html;
 mod json;
 mod markdown;
+mod notes;
 mod table;
 mod terminal;
 
@@ -15,6 +16,7 @@ pub use csv::csv;
 pub use html::html;
 pub use json::json;
 pub use markdown::{Pictures, markdown};
+pub use notes::Notes;
 pub use table::{Cell, Head, Table};
 pub use terminal::terminal;
 
@@ -42,6 +44,8 @@ pub struct Page {
     pub trust: Option<Trust>,
     /// The most important sentences, at most five.
     pub remarks: Vec<Remark>,
+    /// What the author of the report says, who measured nothing with it.
+    pub notes: Option<Notes>,
     /// Everything else.
     pub sections: Vec<Section>,
     /// Versions and hashes.

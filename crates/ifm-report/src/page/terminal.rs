@@ -38,6 +38,8 @@ pub fn terminal(page: &Page, style: &TerminalStyle) -> String {
             out.push_str(&wrapped(&format!("{} {text}", sign(*tone)), "  ", style.width));
         }
     }
+    let words = |text: &str, before: &str| wrapped(text, before, style.width);
+    out.extend(page.notes.as_ref().map(|notes| super::notes::terminal(notes, &words)));
     for section in &page.sections {
         out.push_str(&chapter(section, style));
     }

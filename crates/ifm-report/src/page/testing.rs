@@ -88,6 +88,7 @@ pub(crate) fn page() -> Page {
         }),
         remarks: vec![Remark::of(&insight(Tone::Note))],
         sections: vec![Section::new("A chapter", blocks), Section::inner("A chapter", Vec::new())],
+        notes: None,
         footer: vec!["made by inferometer".to_owned()],
     }
 }

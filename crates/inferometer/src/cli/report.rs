@@ -5,7 +5,7 @@ use super::runs::find;
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
-use crate::{output, terminal};
+use crate::{notes, output, terminal};
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ifm_analysis::audit::{Audit, Subject as Audited, audit};
@@ -42,6 +42,10 @@ pub struct ReportArgs {
     /// Title of the report [default: what was measured]
     #[arg(long)]
     title: Option<String>,
+
+    /// Markdown file with words of your own, which the report shows as yours
+    #[arg(long, value_name = "FILE")]
+    notes: Option<PathBuf>,
 
     /// Latency target, or a preset [default: that of the run]
     #[arg(long, value_name = "TERMS")]
@@ -115,6 +119,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         return requests(&store, &args.subjects);
     }
     args.check_names()?;
+    let notes = args.notes.as_deref().map(notes::read).transpose()?;
     let subjects = subjects::open(&store, &args.subjects)?;
     if let (true, [only], []) = (args.is_plain(), &subjects.runs[..], &subjects.sheets[..]) {
         for path in &args.out {
@@ -126,7 +131,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         }
         return Ok(Code::Done);
     }
-    let page = args.page(&subjects)?;
+    let page = Page { notes, ..args.page(&subjects)? };
     for path in &args.out {
         say(&output::write_page(&page, path)?);
     }
@@ -166,6 +171,7 @@ impl ReportArgs {
     fn is_plain(&self) -> bool {
         self.kind.is_none()
             && self.title.is_none()
+            && self.notes.is_none()
             && self.slo.is_none()
             && self.price.is_none()
             && self.compare.is_none()

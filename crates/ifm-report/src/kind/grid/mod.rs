@@ -110,6 +110,7 @@ fn page(subject: &Subject) -> Page {
         remarks: summary(&of_grid),
         sections: sections(&grid, &of_grid),
         footer: vec![format!("words of quality: version {}", Bands::get().version)],
+        ..Page::default()
     }
 }
 

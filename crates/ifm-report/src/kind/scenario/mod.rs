@@ -88,6 +88,7 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
         remarks: summary(insights),
         sections,
         footer: vec![format!("bands {}", ifm_analysis::insight::Bands::get().version)],
+        ..Page::default()
     }
 }
 

@@ -14,6 +14,7 @@ mod lengths;
 mod limit;
 mod load;
 mod loads;
+mod machines;
 mod matrix;
 mod probe;
 mod proofs;

@@ -1,8 +1,7 @@
 //! Reports of static batches: a small document made up here and a published one, against figures that
 //! were computed from their rows apart from this program (Python 3.11, scipy 1.17.1).
 
-use crate::reports::published;
-use crate::support::{run, stderr, stdout};
+use crate::support::{published, run, stderr, stdout};
 use std::fmt::Write;
 use std::fs;
 

@@ -1,26 +1,8 @@
 //! Reports of published documents: each number of a sentence is one of the document, or follows from
 //! some of them.
 
-use crate::support::{run, stderr, stdout};
+use crate::support::{published, run, stderr, stdout};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A published document by its number; absent, and said so, where they are not at hand.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-pub fn published(number: &str) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
-    let folder = std::env::var_os("IFM_SEEDS").map_or_else(beside, PathBuf::from);
-    let found = fs::read_dir(&folder).ok().and_then(|entries| {
-        let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
-        paths.find(|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(number))
-        })
-    });
-    if found.is_none() {
-        eprintln!("skipped: {number} is not in {}", folder.display());
-    }
-    found
-}
 
 #[test]
 fn a_document_that_only_states_figures_is_reported_as_such() {
@@ -116,9 +98,9 @@ fn a_base_and_its_8_bit_twin_are_held_against_each_other_at_equal_load() {
         headings.iter().map(|heading| text.find(&format!("\n{heading}\n"))).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{text}");
     for expect in [
-        "int8-dynamic is 1.51× faster at 1 and 1.38× at 28.5 requests in flight (ITL)",
-        "At median ITL ≤ 30.0 ms: base 13.1, int8-dynamic 30.6 requests in flight (2.33×)",
-        "at ≤ 25.0 ms 4.55 against 22.5 (4.95×)",
+        "int8-dynamic is 1.51× faster at 1 and \\~1.38× at 28.5 requests in flight (median ITL)",
+        "At median ITL ≤ 30 ms: base \\~13.1, int8-dynamic \\~30.6 requests in flight (\\~2.33×)",
+        "at ≤ 25 ms \\~4.55 against \\~22.5 (\\~4.95×)",
         "ITL grows 2.35× for int8-dynamic (14.7 ms → 34.5 ms, load 1 → 37.5)",
         "1.78× for base (22.2 ms → 39.6 ms, load 1 → 28.5)",
         "still lower at its highest load",

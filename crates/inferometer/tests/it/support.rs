@@ -1,8 +1,9 @@
 //! Running the binary, and servers to run it against.
 
 use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
+use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 
 /// The program with an environment of its own: no key, no colour, a store in the given folder.
@@ -88,4 +89,21 @@ pub fn canned(answer: &'static str) -> String {
         }
     });
     format!("http://{address}")
+}
+
+/// A published document by its number; absent, and said so, where they are not at hand.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub fn published(number: &str) -> Option<PathBuf> {
+    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
+    let folder = std::env::var_os("IFM_SEEDS").map_or_else(beside, PathBuf::from);
+    let found = fs::read_dir(&folder).ok().and_then(|entries| {
+        let mut paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        paths.find(|path| {
+            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(number))
+        })
+    });
+    if found.is_none() {
+        eprintln!("skipped: {number} is not in {}", folder.display());
+    }
+    found
 }

@@ -56,9 +56,9 @@ pub(super) fn shorten(names: &mut [String]) -> (String, String) {
     let is_left =
         |rest: Option<&str>| rest.is_some_and(|rest| rest.starts_with(char::is_alphanumeric));
     let cuts = || first.char_indices().filter(|(_, c)| CUTS.contains(c));
-    let beginnings = cuts().filter_map(|(at, c)| first.get(..at + c.len_utf8()));
+    let mut beginnings = cuts().filter_map(|(at, c)| first.get(..at + c.len_utf8()));
     let is_beginning = |part: &&str| names.iter().all(|name| is_left(name.strip_prefix(*part)));
-    let beginning = beginnings.filter(is_beginning).next_back().unwrap_or_default().to_owned();
+    let beginning = beginnings.rfind(is_beginning).unwrap_or_default().to_owned();
     let is_ending = |part: &&str| {
         let rest = |name: &String| {
             let rest = name.get(beginning.len()..).unwrap_or_default().strip_suffix(*part);

@@ -61,11 +61,11 @@ pub(super) fn labels(factors: &Factors) -> Value {
 pub(super) fn metadata(object: &mut Map<String, Value>, factors: &Factors, fields: &[&str]) {
     for (name, text) in factors.iter() {
         let is_field = fields.contains(&name);
-        let is_whole = match factor(factors, name) {
-            Value::String(word) => word == text,
-            number => number.to_string() == text,
+        let written = match factor(factors, name) {
+            Value::String(word) => word,
+            number => number.to_string(),
         };
-        if is_field && is_whole {
+        if is_field && written == text {
             continue;
         }
         let name = match PLAIN.contains(&name) && !is_field {

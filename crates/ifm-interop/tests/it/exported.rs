@@ -112,8 +112,11 @@ fn back(id: &str, sheet: &Sheet) -> Vec<Row> {
     rows.flat_map(|part| part.rows).collect()
 }
 
-/// What the page says a format holds: the times with their statistics, and the numbers of the whole.
-fn held(id: &str) -> (&'static [Quantity], fn(Statistic) -> bool, &'static [Quantity]) {
+/// Times, which of their statistics, and numbers of the whole.
+type Held = (&'static [Quantity], fn(Statistic) -> bool, &'static [Quantity]);
+
+/// What the page says a format holds.
+fn held(id: &str) -> Held {
     use Quantity::*;
     let upper: fn(Statistic) -> bool = |statistic| match statistic {
         Statistic::Min | Statistic::Max => false,

@@ -4,7 +4,7 @@ use super::super::limit::{self, Bounded};
 use super::super::target;
 use crate::ReportModel;
 use crate::format::meant;
-use crate::model::load_words;
+use crate::model::load;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::insight::{Meant, Question, Topic};
 use ifm_analysis::level::Load;
@@ -43,8 +43,8 @@ pub(super) fn charts(model: &ReportModel, question: &Question) -> Vec<Shown> {
         };
         let drawn = line.filter(|line| {
             let Plot::Cartesian(plot) = &mut chart.plot else { return false };
-            let is_near =
-                chart.id == "itl" || largest(&[line.clone()]) <= ABOVE_MAX * largest(&plot.series);
+            let is_near = chart.id == "itl"
+                || largest(std::slice::from_ref(line)) <= ABOVE_MAX * largest(&plot.series);
             if is_near {
                 plot.series.push(line.clone());
             }

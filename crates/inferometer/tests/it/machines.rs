@@ -227,7 +227,7 @@ fn small_twins_at_equal_load() {
              p95 400 ms against 110 ms at 1 and \\~114 ms against 160 ms at 20.",
             // Base at 35 ms: 10 + 10 · 5.6 / 9.6, INT8: 15 + 15 · 11.2 / 15.2. At 25 ms: 1 + 9 · 5 / 9.4
             // and 15 + 15 · 1.2 / 15.2.
-            "At median ITL ≤ 35 ms: base \\~15.8, int8-dynamic \\~26.1 requests in flight (\\~1.65×)",
+            "At median ITL ≤ 35 ms: toy-8B-Instruct \\~15.8, int8-dynamic \\~26.1 requests in flight (\\~1.65×)",
             "at ≤ 25 ms \\~5.79 against \\~16.2 (\\~2.80×)",
             // Output at 20: 600 + 200 / 3 = 667; 667 / 500.
             "int8-dynamic gives 2.00× the output at 1 and \\~1.33× at 20 requests in flight.",

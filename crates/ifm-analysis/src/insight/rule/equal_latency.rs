@@ -28,8 +28,9 @@ pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
         let low = curves.iter().filter_map(first).fold(0.0, f64::max);
         let high = curves.iter().filter_map(last).fold(f64::INFINITY, f64::min);
         let round = |step: f64| -> Vec<f64> {
-            let steps = (low / step).ceil() as u64..=(high / step).floor().max(0.0) as u64;
-            steps.take(LIMITS_MAX + 1).map(|n| n as f64 * step).filter(crossed).collect()
+            // Above the lower end, which the curve that begins there does not cross.
+            let steps = (low / step).floor() as u64 + 1..=(high / step).floor().max(0.0) as u64;
+            steps.take(LIMITS_MAX + 1).map(|n| n as f64 * step).collect()
         };
         if low < high && high.is_finite() {
             limits = STEPS_MS
@@ -37,6 +38,7 @@ pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
                 .map(|step| round(*step))
                 .find(|all| all.len() <= LIMITS_MAX)
                 .unwrap_or_default();
+            limits.retain(crossed);
         }
     }
     limits.sort_by(f64::total_cmp);

@@ -271,7 +271,12 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
         }
         None => data.charts(&drawn, &curves),
     };
-    charts.extend(ttft_tails(data));
+    let tails = ttft_tails(data);
+    let caption = match tails.is_empty() {
+        true => "Between the scenario that waits least and the one that waits longest.",
+        false => "The target speaks of the slowest requests, so they are shown beside the middle.",
+    };
+    charts.extend(tails);
     charts.retain(|chart| !matches!(&chart.plot, Plot::Cartesian(plot) if plot.series.is_empty()));
     data.section(
         (
@@ -279,7 +284,7 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
             "How long a user waits for the first token: the prompt is read, and the request may \
              wait behind others.",
         ),
-        (charts, "Between the scenario that waits least and the one that waits longest."),
+        (charts, caption),
         &[Topic::Ttft],
     )
 }

@@ -549,7 +549,11 @@ impl<'level> Shard<'level> {
         while let Err(back) = self.shared.messages.push(message) {
             message = back;
             self.report.decoder_stalls += 1;
-            std::thread::yield_now();
+            // To yield lets only equals run, and the decoder is none of a shard that runs first.
+            match self.report.ran_first {
+                true => std::thread::sleep(Duration::from_nanos(REST_NS)),
+                false => std::thread::yield_now(),
+            }
         }
     }
 

@@ -85,11 +85,17 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
                 Manner::Plain => format!("{law} {rate}/s"),
                 Manner::Precise => format!("{law} {rate}/s, precise"),
             };
-            say(&format!("{asked}: late p99 {:.3} ms", figures.late_ms[1]));
             let timer = match law {
                 "constant" => Some(bare_timer(lab.client_cpu(), rate, manner)?),
                 _ => None,
             };
+            say(&format!(
+                "{asked}: late p99 {:.3} ms, CV {:.4}, KS {:.4}{}",
+                figures.late_ms[1],
+                figures.cv,
+                figures.distance,
+                timer.map(|cv| format!(", bare timer's CV {cv:.4}")).unwrap_or_default()
+            ));
             table.push(row(law, asked, &figures, timer));
         }
     }
@@ -122,7 +128,9 @@ fn measure(lab: &Lab, law: &str, rate: u32, manner: Manner) -> Result<Figures> {
 
 fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
     let origin_ns = run.manifest.clock.origin_monotonic_ns.context("the run has no origin")?;
-    let mut due: Vec<u64> = run.requests.iter().map(|record| origin_ns + record.due_ns).collect();
+    // What the level ended before its turn was never sent.
+    let sent = run.requests.iter().filter(|record| record.outcome != ifm_core::Outcome::Dropped);
+    let mut due: Vec<u64> = sent.map(|record| origin_ns + record.due_ns).collect();
     let mut arrivals: Vec<u64> = log.iter().map(|served| served.first_byte_ns).collect();
     anyhow::ensure!(
         due.len() == arrivals.len() && due.len() > 2,

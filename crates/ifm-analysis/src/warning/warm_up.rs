@@ -23,7 +23,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
 
 fn words(head: &Warming) -> String {
     let numbers = format!(
-        "{} was {:.1} ms, then {:.1} ms ({:.2} times)",
+        "{} (geometric mean) was {:.1} ms, then {:.1} ms ({:.2} times)",
         head.metric,
         head.head_ms(),
         head.rest_ms,
@@ -32,9 +32,10 @@ fn words(head: &Warming) -> String {
     let (requests, seconds) = (head.requests, head.seconds);
     match head.is_cold() {
         true => format!(
-            "the first {requests} requests ({seconds:.1} s) were still warming up: their \
-             {numbers}; they are left out of the steady window, not of the latencies; send more \
-             before, with --warmup"
+            "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; all users \
+             begin together, so that their first prompts wait for each other, and a server may not \
+             be warm yet (--warmup sends more before); they are left out of the steady window, not \
+             of the latencies, whose P99 may be made by them: a longer level shows"
         ),
         false => format!(
             "the level changed its course after its first {requests} requests ({seconds:.1} s), \
@@ -95,8 +96,8 @@ mod tests {
             rest_ms: 100.0,
         };
         let (cold, fast) = (words(&with(3.0)), words(&with(0.87)));
-        assert!(cold.contains("still warming up") && cold.contains("was 300.0 ms, then 100.0 ms"));
-        assert!(fast.contains("changed its course") && !fast.contains("warming up"), "{fast}");
+        assert!(cold.contains("were slower") && cold.contains("was 300.0 ms, then 100.0 ms"));
+        assert!(fast.contains("changed its course") && !fast.contains("were slower"), "{fast}");
         assert!(fast.contains("was 87.0 ms, then 100.0 ms (0.87 times)"), "{fast}");
     }
 

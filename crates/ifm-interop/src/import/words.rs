@@ -27,6 +27,9 @@ pub(crate) const WHOLE_RUN: &str =
 /// A number of tokens.
 pub(crate) const CLIENT_COUNTS: &str =
     "counted by the client's tokenizer, unless told to take the server's count";
+/// The same where the server's count comes first.
+pub(crate) const SERVER_COUNTS_ELSE_CLIENT: &str =
+    "counted by the server, by the client's tokenizer where the server told nothing";
 /// A rate of such tokens.
 pub(crate) const WHOLE_RUN_CLIENT_COUNTS: &str = "over the whole run, ramp and drain in it; only \
     requests that succeeded; tokens by the client's tokenizer, unless told to take the server's \

@@ -1,7 +1,7 @@
 //! AIPerf, genai-bench, inference-benchmarker and oha: what one run left behind in several forms,
 //! against each other and against the server's own log; runs with failures and with reasoning.
 
-use super::{close, import, one_row, truth};
+use super::{close, data, import, one_row, truth};
 use ifm_core::sheet::{
     Definition, Figure, Quantity, RemarkKind, Row, SheetRequest, Statistic, Unit, key,
 };
@@ -199,4 +199,46 @@ fn oha_has_whole_exchanges_and_no_tokens() {
     // The rate between neighbours is not taken for that of the run.
     let rates = row.figures.iter().filter(|figure| figure.quantity == Quantity::RequestRate);
     assert_eq!(rates.map(|figure| figure.value.unwrap()).collect::<Vec<_>>(), [31.562236742177905]);
+}
+
+#[test]
+fn inference_perf_counts_with_the_server_and_waits_for_content() {
+    let folder = "inference-perf-0.7.0";
+    let sheet = import(&format!("{folder}/per_request_lifecycle_metrics.json")).unwrap();
+    let mut requests: Vec<_> = one_row(&sheet).requests.iter().collect();
+    requests.sort_by(|a, b| a.start_s.partial_cmp(&b.start_s).unwrap());
+    let log = std::fs::read_to_string(data(&format!("{folder}/truth.jsonl"))).unwrap();
+    let mut seen: Vec<serde_json::Value> =
+        log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    seen.sort_by_key(|line| line["arrival_ns"].as_u64());
+    assert_eq!((requests.len(), seen.len()), (12, 12));
+    let refused = requests.iter().filter(|request| request.error.is_some());
+    assert_eq!(refused.count(), seen.iter().filter(|line| line["status"] == 503).count());
+    let answered = seen.iter().filter(|line| line["status"] == 200);
+    for (request, line) in requests.iter().filter(|one| one.error.is_none()).zip(answered) {
+        // Sixteen tokens, of which the client shows the twelve that are no reasoning.
+        assert_eq!(request.output_tokens, line["n_tok"].as_u64());
+        assert_eq!((request.input_tokens, request.gaps), (Some(8), Some(11)));
+        let first_content_ms = line["tok_rel_ns"][4].as_f64().unwrap() / 1e6;
+        assert!(request.ttft_ms.unwrap() > first_content_ms, "nothing is seen before it was sent");
+    }
+    for file in ["summary_lifecycle_metrics.json", "stage_0_lifecycle_metrics.json"] {
+        let sheet = import(&format!("{folder}/{file}")).unwrap();
+        let row = one_row(&sheet);
+        let whole = |quantity| row.value(&quantity, Statistic::Value);
+        let counts = (whole(Quantity::RequestsOk), whole(Quantity::RequestsFailed));
+        let expected = if file.starts_with("stage") { (5.0, 1.0) } else { (9.0, 3.0) };
+        assert_eq!(counts, (Some(expected.0), Some(expected.1)), "{file}");
+        // The client's count and the server's stand beside each other, each with its meaning.
+        let means = row.figures.iter().filter(|figure| {
+            figure.quantity == Quantity::OutputTokens && figure.statistic == Statistic::Mean
+        });
+        let told: Vec<(Option<f64>, bool)> = means
+            .map(|figure| {
+                let meaning = format!("{:?}", figure.definition);
+                (figure.value, meaning.contains("counted by the server"))
+            })
+            .collect();
+        assert_eq!(told, [(Some(16.0), true), (Some(12.0), false)], "{file}");
+    }
 }

@@ -59,7 +59,7 @@ pub(super) fn trust(audit: &Audit) -> Trust {
         Level::Strong => Tone::Warn,
         Level::Proof => Tone::Bad,
     };
-    let (mut looked, mut silent, mut strong, mut proof) = (0, 0, 0, 0);
+    let (mut looked, mut silent, mut hints, mut strong, mut proof) = (0, 0, 0, 0, 0);
     let mut all = Vec::new();
     for rule in &audit.rules {
         let (state, lines) = match &rule.looked {
@@ -68,9 +68,13 @@ pub(super) fn trust(audit: &Audit) -> Trust {
                 looked += 1;
                 let level = findings.iter().map(|finding| finding.level).max();
                 let state = match level {
-                    None | Some(Level::Hint) => {
+                    None => {
                         silent += 1;
-                        if level.is_none() { "✓ passed" } else { "· hint" }
+                        "✓ passed"
+                    }
+                    Some(Level::Hint) => {
+                        hints += 1;
+                        "· hint"
                     }
                     Some(Level::Strong) => {
                         strong += 1;
@@ -87,6 +91,9 @@ pub(super) fn trust(audit: &Audit) -> Trust {
         all.push(Check { state, title: rule.title.to_owned(), lines });
     }
     let mut line = format!("{looked} checks: {silent} ✓");
+    if hints > 0 {
+        line.push_str(&format!(" {hints} ·"));
+    }
     if strong > 0 {
         line.push_str(&format!(" {strong} ⚠"));
     }
@@ -96,7 +103,6 @@ pub(super) fn trust(audit: &Audit) -> Trust {
     let loud = audit
         .findings()
         .into_iter()
-        .filter(|finding| finding.level > Level::Hint)
         .map(|finding| (tone(finding.level), finding.text.clone()))
         .collect();
     Trust { line, loud, all }

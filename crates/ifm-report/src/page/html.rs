@@ -166,7 +166,7 @@ fn trust(trust: &Trust) -> Markup {
             (loud(&bad))
             @if few { (loud(&cautions)) } @else {
                 details class="cautions" {
-                    summary { (cautions.len()) " cautions" }
+                    summary { (cautions.len()) " cautions and hints" }
                     (loud(&cautions))
                 }
             }

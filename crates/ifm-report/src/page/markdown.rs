@@ -33,12 +33,15 @@ pub fn markdown(page: &Page, pictures: Pictures) -> String {
     }
     for tile in &page.tiles {
         let (question, said) = (escape(&tile.question), escape(&tile.said()));
-        let said = match tile.why_not() {
-            Some(why) => format!("~~{said}~~ **{}**", escape(&why)),
-            None => said,
+        let answer = match tile.detail.is_empty() {
+            true => said,
+            false => format!("{said} · {}", escape(&tile.detail)),
         };
-        let line = format!("- **{question}** {said} {}", escape(&tile.detail));
-        out.push_str(&format!("{}\n", line.trim_end()));
+        let answer = match tile.why_not() {
+            Some(why) => format!("~~{answer}~~ **{}**", escape(&why)),
+            None => answer,
+        };
+        out.push_str(&format!("- **{question}** {answer}\n"));
     }
     if !page.remarks.is_empty() {
         out.push_str("\n## In short\n\n");

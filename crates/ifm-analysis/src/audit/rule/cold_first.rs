@@ -99,7 +99,7 @@ fn breaks(subject: &Subject) -> (Vec<Finding>, usize) {
             if tail > BREAK * beside {
                 let text = format!(
                     "p{p} of the ITL is {tail} ms with {load} requests in flight and {beside} ms with \
-                     {more}: the lighter level was measured cold, or was disturbed"
+                     {more}: something other than the load slowed the lighter level, a cold start or a disturbance"
                 );
                 findings.push(told(lighter, text, tail, beside).at(heavier.spot()));
             }

@@ -39,7 +39,7 @@ fn look(subject: &Subject) -> Looked {
             };
             if most.1 > APART * least.1 {
                 let words = format!(
-                    "{} counts {:.2} Tflop and {} {:.2} for the same work",
+                    "{} counts {:.2} Tflop and {} {:.2} of one size",
                     most.0.name(),
                     most.1 / 1e12,
                     least.0.name(),
@@ -55,8 +55,8 @@ fn look(subject: &Subject) -> Looked {
     let worst = apart.iter().max_by(|a, b| a.0.total_cmp(&b.0));
     let Some((ratio, words, _)) = worst else { return Looked::Found(Vec::new()) };
     let text = format!(
-        "{} of {compared} comparisons of arithmetic rates count operations by different rules, up to \
-         {ratio:.1} times: {words}",
+        "{} of {compared} comparisons of arithmetic rates are not of like with like, another mask or \
+         another rule to count operations, up to {ratio:.1} times: {words}",
         apart.len()
     );
     let finding = Finding::new(RULE.id, Level::Hint, text)

@@ -36,7 +36,7 @@ fn look(subject: &Subject) -> Looked {
                 continue;
             };
             let text = format!(
-                "{}: stands at place {place}, and at {new} without the run that was measured wrongly",
+                "{}: stands at place {place} of its ranking, and at {new} without the run that was probably measured wrongly",
                 cell.name()
             );
             findings.push(
@@ -123,6 +123,12 @@ mod tests {
         let spoil = |sheet: &mut Sheet| {
             *sheet = document("200.0", [("b", "1", "451.0"), ("a", "2", "401.7")]);
         };
-        check("rank_outlier", &sound, spoil, Level::Strong, "at place 2, and at 1 without");
+        check(
+            "rank_outlier",
+            &sound,
+            spoil,
+            Level::Strong,
+            "at place 2 of its ranking, and at 1 without",
+        );
     }
 }

@@ -28,8 +28,10 @@ fn fastest(mask: &KernelMask) -> Option<Insight> {
     if let Some(share) = mask.sparsity {
         sentence = sentence.text(" (").number(share, Meant::Share).text(" of the blocks empty)");
     }
-    sentence =
-        sentence.text(format!(": {first} is the fastest (")).number(*ms, Meant::Ms).text(")");
+    sentence = sentence
+        .text(format!(": {first} is the fastest that computes this mask ("))
+        .number(*ms, Meant::Ms)
+        .text(")");
     for (index, (name, other)) in others.iter().enumerate() {
         sentence = sentence
             .text(if index == 0 { ": " } else { " and " })

@@ -146,6 +146,7 @@ fn wholes() -> Vec<Field> {
 /// Distributions over requests.
 fn distributions() -> Vec<Field> {
     let own = || different(words::CLIENT_COUNTS);
+    let servers = || different(words::SERVER_COUNTS_ELSE_CLIENT);
     vec![
         (
             "/successes/latency/request_latency",
@@ -180,7 +181,7 @@ fn distributions() -> Vec<Field> {
         ("/load_summary/schedule_delay", Quantity::ClientQueue, Unit::S, Definition::Same),
         ("/successes/prompt_tokens", Quantity::InputTokens, Unit::Count, own()),
         ("/successes/prompt_len", Quantity::InputTokens, Unit::Count, own()),
-        ("/successes/output_tokens", Quantity::OutputTokens, Unit::Count, own()),
+        ("/successes/output_tokens", Quantity::OutputTokens, Unit::Count, servers()),
         ("/successes/output_len", Quantity::OutputTokens, Unit::Count, own()),
     ]
 }
@@ -198,8 +199,35 @@ struct Wire {
 #[serde(default)]
 struct Info {
     input_tokens: Number,
+    /// Where the answer stands from 0.7 on; `null` where there was none.
+    response_metrics: Option<Answer>,
+    /// Where it stood before.
+    #[serde(flatten)]
+    answer: Answer,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Answer {
     output_tokens: Number,
     output_token_times: Vec<Number>,
+    server_usage: Option<Usage>,
+}
+
+impl Answer {
+    /// Output tokens: as the server counted, or else the client.
+    fn tokens(&self) -> Option<u64> {
+        let usage = self.server_usage.as_ref();
+        let told = usage.and_then(|usage| usage.completion_tokens.count());
+        told.or_else(|| usage?.output_tokens.count()).or_else(|| self.output_tokens.count())
+    }
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Usage {
+    completion_tokens: Number,
+    output_tokens: Number,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -256,7 +284,8 @@ fn request(wire: &Wire) -> SheetRequest {
     if error.is_some() {
         return SheetRequest { start_s, input_tokens, error, ..SheetRequest::default() };
     }
-    let times: Vec<f64> = wire.info.output_token_times.iter().filter_map(|time| time.0).collect();
+    let answer = wire.info.response_metrics.as_ref().unwrap_or(&wire.info.answer);
+    let times: Vec<f64> = answer.output_token_times.iter().filter_map(|time| time.0).collect();
     let since = |time: Option<f64>| time.zip(start_s).map(|(time, start)| (time - start) * 1e3);
     let gaps = times.windows(2).filter_map(|pair| Some(pair.get(1)? - pair.first()?));
     SheetRequest {
@@ -268,7 +297,7 @@ fn request(wire: &Wire) -> SheetRequest {
         gaps_sum_ms: times.first().zip(times.last()).map(|(first, last)| (last - first) * 1e3),
         gap_max_ms: gaps.reduce(f64::max).map(|gap| gap * 1e3),
         input_tokens,
-        output_tokens: wire.info.output_tokens.count(),
+        output_tokens: answer.tokens(),
         error: None,
     }
 }

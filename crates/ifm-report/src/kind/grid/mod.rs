@@ -93,8 +93,8 @@ fn page(subject: &Subject) -> Page {
     let mut banners = Vec::new();
     if grid.missing() == grid.wanted() {
         banners.push(format!(
-            "✗ Not one of {} announced figures was measured ({} cells, mean and P99 of each): this \
-             is the plan of a report. Measure the cells and name the runs.",
+            "✗ Not one of {} announced figures is here ({} cells, mean and P99 of each): a plan, or a \
+             text whose pictures are lost. Measure the cells and name the runs.",
             grid.wanted(),
             grid.wanted() / GRID_STATISTICS.len()
         ));
@@ -275,7 +275,7 @@ fn not_measured(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section> {
         heads,
         rows: rows.iter().map(row).collect(),
     };
-    Some(Section::new("Not measured", vec![Block::Table(table)]))
+    Some(Section::new("Not here", vec![Block::Table(table)]))
 }
 
 /// Rows of the table at most.

@@ -252,11 +252,13 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
     if let Some(series) = shown
         && let (Some(keeping), Some(highest)) = (series.keeping(), series.highest())
     {
+        let what = if is_decode(&series) { "generation" } else { "prompts" };
         let kept = match keeping.limit_w < highest.limit_w {
-            true => format!("keep the speed of {}", meant(highest.limit_w, Meant::W)),
-            false => "no lower limit keeps the speed".to_owned(),
+            true => format!("keep the speed of {} for {what}", meant(highest.limit_w, Meant::W)),
+            false => format!("no lower limit keeps the speed for {what}"),
         };
-        let detail = format!("{kept}; most per watt: {}", best_limits(series, highest.rate));
+        let detail =
+            format!("{kept}; most per watt of the limit: {}", best_limits(series, highest.rate));
         let value = number(keeping.limit_w);
         tiles.push(tile("Which power limit is enough?", value, "W", detail));
     }

@@ -198,7 +198,7 @@ pub(super) fn in_flight(versus: &Versus) -> Table {
     };
     Table {
         caption: "The most requests in flight. A row with all requests at once says how many were \
-                  thrown in, not how many can be served."
+                  in flight without a limit, not how many can be served in time."
             .to_owned(),
         heads: vec![
             Head::text("model"),

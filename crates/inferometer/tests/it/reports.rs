@@ -48,7 +48,7 @@ fn a_cold_first_level_does_not_hide_the_capacity() {
     let text = stdout(&output);
     assert!(output.status.success(), "{}", stderr(&output));
     for words in [
-        "128? inside",
+        "128? · inside",
         "256 fails: ITL p99 67.2 ms",
         "32 fails: ITL p99 84.7 ms",
         "though it is the lowest load: measure it again",
@@ -140,10 +140,10 @@ fn an_announced_grid_is_shown_with_every_figure_missing() {
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{text}");
     for expect in [
         "CC against No CC",
-        "Not one of 288 announced figures was measured",
+        "Not one of 288 announced figures is here",
         "✗ 288 of 288",
         "288 of 288 figures of the grid are missing: nothing can be concluded.",
-        "288 announced figures was measured (144 cells, mean and P99 of each)",
+        "288 announced figures is here (144 cells, mean and P99 of each)",
         "End-to-End Latency (Mean) and End-to-End Latency (P99) of both conditions",
         "| workload and load | Llama 3.1 8B | Mistral 3.1 24B | GPT OSS 120B | Llama 3.3 70B Int4 |",
     ] {

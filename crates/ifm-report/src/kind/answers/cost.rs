@@ -23,7 +23,7 @@ impl<'q> Answers<'q> {
         let said: Vec<&Insight> = about(insights, &[Topic::Cost]).collect();
         if let Some(usd) = self.question.usd_per_hour {
             blocks.push(Block::Prose(format!(
-                "At {} an hour for the server, as given with --price. A million output tokens cost price · 10⁶ / (output \
+                "The price is {} an hour, as given with --price. A million output tokens cost price · 10⁶ / (output \
                  rate · 3600) if it is busy all the time, and twice that if half of it.",
                 meant(usd, Meant::Usd)
             )));

@@ -7,6 +7,7 @@
 //! numbers (`audit`, `warning`), and how a number is written (`ifm-report`).
 
 mod bands;
+mod cross_check;
 mod delta;
 mod grid;
 mod rule;
@@ -15,6 +16,7 @@ mod sentence;
 mod versus;
 
 pub use bands::{Band, Bands, Stretch};
+pub use cross_check::output_off;
 pub use delta::{Delta, Shown};
 pub use grid::{GRID_STATISTICS, Grid, GridCell, GridRow, GridWorkload, median_change};
 pub use rule::{
@@ -232,6 +234,76 @@ pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
+
+    /// Words that would praise without saying against what.
+    const PRAISE: [&str; 14] = [
+        "excellent",
+        "great",
+        "good",
+        "impressive",
+        "perfect",
+        "outstanding",
+        "superb",
+        "healthy",
+        "smooth",
+        "fluid",
+        "responsive",
+        "efficient",
+        "top-tier",
+        "strong",
+    ];
+
+    /// Words of praise in what a source file would print: in its strings, before its tests.
+    fn praise_in(source: &str) -> Vec<&'static str> {
+        let code = source.split("#[cfg(test)]").next().unwrap_or_default();
+        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
+        let strings: String = lines
+            .flat_map(|line| line.split('"').skip(1).step_by(2))
+            .map(|text| format!(" {} ", text.to_lowercase()))
+            .collect();
+        let words: BTreeSet<&str> =
+            strings.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
+        PRAISE.into_iter().filter(|word| words.contains(word)).collect()
+    }
+
+    #[test]
+    fn rules_praise_by_the_table_alone() {
+        let rules = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src/insight/rule");
+        let mut seen = 0;
+        for entry in std::fs::read_dir(rules).expect("the folder of rules") {
+            let path = entry.expect("a file").path();
+            let is_test = path.to_string_lossy().ends_with("tests.rs");
+            let source = std::fs::read_to_string(&path).expect("source");
+            assert!(is_test || praise_in(&source).is_empty(), "{path:?}: {:?}", praise_in(&source));
+            seen += 1;
+        }
+        assert!(seen > super::rules().count() / 2, "{seen} files");
+        assert_eq!(praise_in("text(\"an excellent ITL\")"), ["excellent"]);
+    }
+
+    #[test]
+    fn every_word_of_quality_stands_in_the_documentation() {
+        let page = include_str!("../../../../docs/concepts/insights.md");
+        let praise = page.split("## Praise").nth(1).expect("the chapter");
+        let praise = praise.split("\n## ").next().unwrap_or_default();
+        let bands = super::Bands::get();
+        for band in [
+            &bands.itl_ms,
+            &bands.ttft_ms,
+            &bands.efficiency,
+            &bands.output_growth,
+            &bands.speed_spread,
+            &bands.overhead,
+            &bands.cv,
+        ] {
+            let [good, ..] = band.words();
+            assert!(
+                praise.contains(&format!("| {good}")),
+                "{good} is not among the words of praise"
+            );
+            assert!(!band.source.is_empty());
+        }
+    }
 
     #[test]
     fn every_rule_has_an_id_of_its_own_and_a_row_in_the_documentation() {

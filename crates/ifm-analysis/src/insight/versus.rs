@@ -40,6 +40,8 @@ impl LoadAxis {
     pub fn words(self) -> &'static str {
         match self {
             LoadAxis::Users => "users",
+            LoadAxis::InFlight(Statistic::Mean) => "requests in flight on average",
+            LoadAxis::InFlight(Statistic::Median) => "requests in flight (median)",
             LoadAxis::InFlight(_) => "requests in flight",
             LoadAxis::Rate => "req/s",
         }
@@ -171,11 +173,15 @@ impl<'a> Versus<'a> {
         places
     }
 
-    /// A place on the axis in words: `28.5 requests in flight`, `1 user`.
+    /// A place on the axis in words: `28.5 requests in flight on average`, `1 user`.
     pub fn counted(&self, at: f64) -> &'static str {
         match (self.axis, at == 1.0) {
             (LoadAxis::Users, true) => " user",
             (LoadAxis::Users, false) => " users",
+            (LoadAxis::InFlight(Statistic::Mean), true) => " request in flight on average",
+            (LoadAxis::InFlight(Statistic::Mean), false) => " requests in flight on average",
+            (LoadAxis::InFlight(Statistic::Median), true) => " request in flight (median)",
+            (LoadAxis::InFlight(Statistic::Median), false) => " requests in flight (median)",
             (LoadAxis::InFlight(_), true) => " request in flight",
             (LoadAxis::InFlight(_), false) => " requests in flight",
             (LoadAxis::Rate, _) => " req/s",

@@ -1,6 +1,6 @@
 //! A survey as a matrix.
 
-use super::{Cell, Configuration, Matrix, names};
+use super::{Cell, Configuration, Matrix, Why, names};
 use crate::level::Load;
 use crate::survey::{Point, Survey};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, key};
@@ -11,12 +11,6 @@ const ASKED: [&str; 5] =
     [key::BATCH_SIZE, key::INPUT_TOKENS, key::OUTPUT_TOKENS, key::DEPTH_TOKENS, key::WORKLOAD];
 /// Factors that name things, in the order of preference.
 const NAMING: [&str; 4] = [key::MODEL, key::QUANTIZATION, key::ENGINE, key::GPU];
-/// What things are ranked by where prompts are much longer than answers, else where they are not.
-const BY_PROMPT: [Quantity; 4] =
-    [Quantity::TotalRate, Quantity::InputRate, Quantity::OutputRate, Quantity::E2e];
-const BY_OUTPUT: [Quantity; 4] =
-    [Quantity::OutputRate, Quantity::DecodeRate, Quantity::TotalRate, Quantity::E2e];
-
 /// What was asked of a point: load or batch, and the factors.
 type Asked = (Option<String>, Vec<(String, String)>);
 
@@ -31,6 +25,7 @@ impl<'a> Matrix<'a> {
         baseline: Option<&str>,
     ) -> Option<Matrix<'a>> {
         let (kind, points) = points(survey);
+        let summaries = summaries(survey);
         let compare_by = match compare_by {
             Some(name) => name.to_owned(),
             None => naming(&points),
@@ -70,26 +65,28 @@ impl<'a> Matrix<'a> {
                 things.push(short.to_owned());
                 things.len() - 1
             });
-            cells.push(Cell { thing, configuration, name: name.clone(), points: points.clone() });
+            let is_of_it = |point: &&&Point| {
+                self::asked(point, &others) == *asked
+                    && self::thing(point, &compare_by).as_ref() == Some(name)
+            };
+            let stated = summaries.iter().find(is_of_it).copied();
+            let (name, points) = (name.clone(), points.clone());
+            cells.push(Cell { thing, configuration, name, points, stated });
         }
         let configurations = all_asked
             .iter()
             .zip(endings)
-            .enumerate()
-            .map(|(index, (asked, ending))| configuration(asked, ending, kind, index, &cells))
+            .map(|(asked, ending)| configuration(asked, ending, kind))
             .collect();
         let baseline = baseline_of(&things, baseline, &cells);
         let shared = names::shorten(&mut things);
-        (!cells.is_empty()).then_some(Matrix {
-            compare_by,
-            things,
-            configurations,
-            baseline,
-            cells,
-            kind,
-            rank_by: None,
-            shared,
-        })
+        if cells.is_empty() {
+            return None;
+        }
+        let rank_by = None;
+        let matrix =
+            Matrix { compare_by, things, configurations, baseline, cells, kind, rank_by, shared };
+        Some(matrix.ranked_by_time())
     }
 }
 
@@ -99,17 +96,21 @@ fn points(survey: &Survey) -> (PartKind, Vec<&Point>) {
     if !batches.is_empty() {
         return (PartKind::StaticBatch, batches);
     }
-    // Rankings repeat what the summaries say.
-    let is_summary = |point: &&Point| {
-        point.kind == PartKind::StaticBatch
-            && !point.readings.iter().any(|reading| reading.quantity == Quantity::Rank)
-    };
-    let summaries: Vec<&Point> = survey.of_role(RowRole::Summary).filter(is_summary).collect();
+    let summaries = summaries(survey);
     if !summaries.is_empty() {
         return (PartKind::StaticBatch, summaries);
     }
     let is_closed = |point: &&Point| matches!(point.load, Some(Load::Users(_)));
     (PartKind::Serving, survey.measured(PartKind::Serving).filter(is_closed).collect())
+}
+
+/// What a document says of the repeats of its batches together. Rankings repeat that.
+fn summaries(survey: &Survey) -> Vec<&Point> {
+    let is_summary = |point: &&Point| {
+        point.kind == PartKind::StaticBatch
+            && !point.readings.iter().any(|reading| reading.quantity == Quantity::Rank)
+    };
+    survey.of_role(RowRole::Summary).filter(is_summary).collect()
 }
 
 /// The factor that names the things: the first that differs.
@@ -163,33 +164,21 @@ fn asked(point: &Point, others: &[String]) -> Asked {
     (load, factors)
 }
 
-fn configuration(
-    (load, factors): &Asked,
-    ending: Option<String>,
-    kind: PartKind,
-    index: usize,
-    cells: &[Cell],
-) -> Configuration {
+fn configuration((load, factors): &Asked, ending: Option<String>, kind: PartKind) -> Configuration {
     let factor = |name: &str| factors.iter().find(|(known, _)| known == name);
     let number = |name: &str| factor(name).and_then(|(_, value)| value.parse::<f64>().ok());
     let lengths = [key::INPUT_TOKENS, key::OUTPUT_TOKENS];
     let others = factors.iter().filter(|(name, _)| !lengths.contains(&name.as_str()));
-    let mut configuration = Configuration {
+    Configuration {
         batch: load.as_ref().and_then(|load| load.parse().ok()),
         input_tokens: number(key::INPUT_TOKENS),
         output_tokens: number(key::OUTPUT_TOKENS),
         others: others.cloned().collect(),
         ending,
         measure: Quantity::OutputRate,
+        why: Why::Output,
         is_users: kind == PartKind::Serving,
-    };
-    let order = if configuration.is_prefill_bound() { &BY_PROMPT } else { &BY_OUTPUT };
-    let of = || cells.iter().filter(|cell| cell.configuration == index);
-    let has = |measure: &&Quantity| of().any(|cell| cell.sample(measure).is_some());
-    if let Some(measure) = order.iter().find(has) {
-        configuration.measure = measure.clone();
     }
-    configuration
 }
 
 fn baseline_of(things: &[String], asked: Option<&str>, cells: &[Cell]) -> Option<usize> {

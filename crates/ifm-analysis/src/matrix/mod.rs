@@ -5,25 +5,23 @@
 
 mod build;
 mod contrary;
+mod label;
+mod measure;
 mod names;
 mod over;
 mod ranking;
 mod ratio;
+mod sample;
 
 pub use contrary::Contrary;
+pub use measure::Why;
 pub use over::{Over, Overall};
 pub use ranking::{Place, RankBy, Unranked};
 pub use ratio::{Ratio, Verdicts};
+pub use sample::{Sample, TRUSTED_CV_MAX};
 
-use crate::stat::welch::{Moments, mean_interval};
-use crate::survey::{CONFIDENCE, Point, REPEATS_MIN, Survey};
-use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind};
-use std::collections::BTreeSet;
-
-/// Standard deviation over mean above which repeats say nothing of the thing that they measured.
-pub const TRUSTED_CV_MAX: f64 = 0.2;
-/// Prompt tokens for each output token from which on things are ranked by all tokens.
-const PREFILL_BOUND: f64 = 16.0;
+use crate::survey::{Point, REPEATS_MIN};
+use ifm_core::sheet::{PartKind, Quantity};
 
 /// Things in configurations.
 #[derive(Debug, Clone)]
@@ -61,6 +59,8 @@ pub struct Configuration {
     pub ending: Option<String>,
     /// What things are ranked by: what its time is spent on.
     pub measure: Quantity,
+    /// Why that.
+    pub why: Why,
     /// Whether `batch` counts users.
     pub is_users: bool,
 }
@@ -76,43 +76,8 @@ pub struct Cell<'a> {
     pub name: String,
     /// The repeats in order, or the summary of repeats that nobody printed.
     pub points: Vec<&'a Point>,
-}
-
-/// What repeats of a number are together.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// Arithmetic mean.
-    pub mean: f64,
-    /// Sample standard deviation, or what a summary prints behind `±`; absent for one repeat.
-    pub std: Option<f64>,
-    /// Number of repeats; absent where a summary does not say.
-    pub n: Option<usize>,
-    /// Every repeat; empty for a summary.
-    pub values: Vec<f64>,
-}
-
-impl Sample {
-    /// Standard deviation over mean.
-    pub fn cv(&self) -> Option<f64> {
-        self.std.filter(|_| self.mean > 0.0).map(|std| std / self.mean)
-    }
-
-    /// Whether the repeats agree well enough to say anything of what they measured.
-    pub fn is_trusted(&self) -> bool {
-        self.cv().is_none_or(|cv| cv <= TRUSTED_CV_MAX)
-    }
-
-    /// The interval of the mean with 95 % confidence (Student); absent with fewer than three
-    /// repeats.
-    pub fn interval(&self) -> Option<(f64, f64)> {
-        let found = mean_interval(&self.values, CONFIDENCE).filter(|_| self.is_testable())?;
-        Some((found.low, found.high))
-    }
-
-    /// Whether there are enough repeats to test a difference.
-    pub fn is_testable(&self) -> bool {
-        self.values.len() >= REPEATS_MIN
-    }
+    /// What the document says of them together.
+    pub stated: Option<&'a Point>,
 }
 
 impl Configuration {
@@ -140,56 +105,9 @@ impl Configuration {
         if words.is_empty() { "all".to_owned() } else { words.join(" ") }
     }
 
-    /// How many times as long prompts are as answers.
-    pub fn prompt_ratio(&self) -> Option<f64> {
-        let lengths = self.input_tokens.zip(self.output_tokens.filter(|output| *output > 0.0));
-        lengths.map(|(input, output)| input / output)
-    }
-
-    /// Whether prompts are so much longer than answers that their tokens count in the ranking.
-    pub fn is_prefill_bound(&self) -> bool {
-        self.prompt_ratio().is_some_and(|ratio| ratio >= PREFILL_BOUND)
-    }
-
     /// Whether less of the measure is better.
     pub fn is_cost(&self) -> bool {
         self.measure == Quantity::E2e
-    }
-}
-
-impl<'a> Cell<'a> {
-    /// The repeats of a quantity; absent where none was measured.
-    pub fn sample(&self, quantity: &Quantity) -> Option<Sample> {
-        let values: Vec<f64> = self
-            .points
-            .iter()
-            .filter(|point| point.role == ifm_core::sheet::RowRole::Measured)
-            .filter_map(|point| Some(point.central(quantity)?.value))
-            .collect();
-        match Moments::of(&values) {
-            Some(moments) => {
-                Some(Sample { mean: moments.mean, std: moments.std(), n: Some(moments.n), values })
-            }
-            None => self.summary(quantity),
-        }
-    }
-
-    /// What a document says of repeats that it does not show.
-    fn summary(&self, quantity: &Quantity) -> Option<Sample> {
-        let point = self.points.iter().find(|point| point.central(quantity).is_some())?;
-        let spread = [
-            Statistic::Std(StdKind::Sample),
-            Statistic::Std(StdKind::Unknown),
-            Statistic::Std(StdKind::Population),
-            Statistic::HalfWidth,
-        ];
-        let runs = Quantity::Other("runs".to_owned());
-        Some(Sample {
-            mean: point.central(quantity)?.value,
-            std: spread.into_iter().find_map(|statistic| point.value(quantity, statistic)),
-            n: point.value(&runs, Statistic::Count).map(|n| n as usize),
-            values: Vec::new(),
-        })
     }
 }
 
@@ -229,38 +147,6 @@ impl<'a> Matrix<'a> {
     pub fn at_batch(&self, batch: f64) -> Vec<usize> {
         let is = |(_, of): &(usize, &Configuration)| of.batch == Some(batch);
         self.configurations.iter().enumerate().filter(is).map(|(index, _)| index).collect()
-    }
-
-    /// Names of all repeats that no two of them share: their labels, else what they are repeats of
-    /// and their number; where a label stands twice the later ones get a number behind it. In the
-    /// order of the cells and their points.
-    pub fn repeat_ids(&self, survey: &Survey) -> Vec<Vec<String>> {
-        let mut taken = BTreeSet::new();
-        let mut id = |cell: &Cell, (index, point): (usize, &&Point)| {
-            let origin = survey.origin(point).filter(|origin| origin.is_own);
-            let wanted = match (&point.label, origin) {
-                (Some(label), _) => label.clone(),
-                (None, Some(origin)) => match &point.place.pointer {
-                    Some(pointer) => format!("{}{pointer}", origin.name),
-                    None => origin.name.clone(),
-                },
-                (None, None) => {
-                    let repeat = point.repeat.map_or(index + 1, |repeat| repeat as usize);
-                    format!("{}_run{repeat}", cell.name)
-                }
-            };
-            let mut id = wanted.clone();
-            let mut number = 2;
-            while !taken.insert(id.clone()) {
-                id = format!("{wanted}#{number}");
-                number += 1;
-            }
-            id
-        };
-        let ids = |cell: &Cell| {
-            cell.points.iter().enumerate().map(|point| id(cell, point)).collect::<Vec<_>>()
-        };
-        self.cells.iter().map(ids).collect()
     }
 
     /// Whether it is what a matrix is made for: batches, or levels of fixed lengths that were

@@ -89,6 +89,54 @@ impl Matrix<'_> {
         found
     }
 
+    /// The best of a size against the baseline, and all that are not shown to be behind it; empty
+    /// where nothing can be trusted. What is faster in one configuration and slower in another is
+    /// best only where nothing else is there, and then alone. All are held against each other over
+    /// the configurations that all of them have, where there are any.
+    pub fn leaders_at(&self, batch: f64) -> Vec<(usize, Over)> {
+        let all = self.alike_at(batch).unwrap_or_else(|| self.at_size(batch));
+        let trusted: Vec<(usize, Over)> = all
+            .into_iter()
+            .enumerate()
+            .filter_map(|(thing, over)| Some((thing, over?)))
+            .filter(|(_, over)| over.ratio.is_trusted)
+            .collect();
+        let (plain, mixed): (Vec<_>, Vec<_>) =
+            trusted.into_iter().partition(|(_, over)| !over.is_mixed());
+        let is_mixed = plain.is_empty();
+        let mut order = if is_mixed { mixed } else { plain };
+        order.sort_by(|(_, a), (_, b)| b.ratio.value.total_cmp(&a.ratio.value));
+        let Some((first, best)) = order.first().cloned() else { return Vec::new() };
+        let of = |over: &Over| over.members.iter().map(|(of, _)| *of).collect::<Vec<_>>();
+        let verdicts = self.verdicts(&of(&best));
+        order.retain(|(thing, over)| {
+            let is_tied = of(over) == of(&best) && !verdicts.differ(first, *thing);
+            *thing == first || (is_tied && !is_mixed)
+        });
+        order
+    }
+
+    /// Every thing against the baseline over the comparable configurations of a size; absent where
+    /// there are none.
+    fn alike_at(&self, batch: f64) -> Option<Vec<Option<Over>>> {
+        let of_size = self.at_batch(batch);
+        let common: Vec<usize> =
+            self.comparable().into_iter().filter(|of| of_size.contains(of)).collect();
+        let each: Vec<Vec<Option<Ratio>>> =
+            common.iter().map(|of| self.against_baseline(&[*of], None)).collect();
+        let over = |(thing, ratio): (usize, Option<Ratio>)| {
+            let member = |(of, ratios): (&usize, &Vec<Option<Ratio>>)| {
+                Some((*of, ratios.get(thing).copied().flatten()?))
+            };
+            Some(Over {
+                ratio: ratio?,
+                members: common.iter().zip(&each).filter_map(member).collect(),
+            })
+        };
+        let ratios = self.against_baseline(&common, None);
+        (!common.is_empty()).then(|| ratios.into_iter().enumerate().map(over).collect())
+    }
+
     /// The configurations in which every thing was measured and is trusted.
     pub fn comparable(&self) -> Vec<usize> {
         let is_trusted = |thing: usize, configuration: usize| {
@@ -173,6 +221,22 @@ mod tests {
         near(a.over.range().1, 2.0);
         assert_eq!((b.faster, b.tied, b.slower, b.untested), (0, 2, 0, 0));
         assert!(!b.ties_first && !b.over.is_faster());
+    }
+
+    #[test]
+    fn the_best_of_a_size_share_its_place() {
+        let mut points = repeats("base", SMALL, &[99.0, 100.0, 101.0]);
+        points.extend(repeats("a", SMALL, &[199.0, 200.0, 201.0]));
+        points.extend(repeats("b", SMALL, &[199.5, 200.5, 201.5]));
+        points.extend(repeats("c", SMALL, &[149.0, 150.0, 151.0]));
+        points.extend(repeats("wild", SMALL, &[100.0, 400.0, 400.0]));
+        let survey = survey(&points);
+        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let names = |found: Vec<(usize, Over)>| -> Vec<String> {
+            found.iter().map(|(thing, _)| matrix.thing(*thing).to_owned()).collect()
+        };
+        assert_eq!(names(matrix.leaders_at(1.0)), ["b", "a"]);
+        assert!(matrix.leaders_at(2.0).is_empty());
     }
 
     /// Twice as fast with short prompts and half as fast with long ones: the geometric mean of 1

@@ -57,21 +57,6 @@ pub enum Unranked {
 }
 
 impl Matrix<'_> {
-    /// The same, ranked by a measure in every configuration in which it was measured.
-    #[must_use]
-    pub fn ranked_by(mut self, by: Option<RankBy>) -> Self {
-        let Some(by) = by else { return self };
-        let measure = by.quantity();
-        for (index, of) in self.configurations.iter_mut().enumerate() {
-            let mut cells = self.cells.iter().filter(|cell| cell.configuration == index);
-            if cells.any(|cell| cell.sample(&measure).is_some()) {
-                of.measure = measure.clone();
-            }
-        }
-        self.rank_by = Some(by);
-        self
-    }
-
     /// The things of a configuration by their means, the best first. A group holds neighbours of
     /// which no two are shown to differ: the first thing that is shown to differ from one of them
     /// begins the next group. What cannot be tested stands where its mean is, without a group.
@@ -187,18 +172,5 @@ mod tests {
         ]);
         let groups: Vec<usize> = found.iter().filter_map(|(_, group)| group.ok()).collect();
         assert_eq!(groups, [1, 1, 2, 3], "{found:?}");
-    }
-
-    #[test]
-    fn the_measure_can_be_named() {
-        let points = repeats("a", ASKED, &[1.0, 1.0, 1.1]);
-        let survey = survey(&points);
-        let measure = |by| {
-            let matrix = Matrix::of(&survey, None, None).expect("batches").ranked_by(by);
-            matrix.configurations[0].measure.clone()
-        };
-        assert_eq!(measure(None), Quantity::OutputRate);
-        assert_eq!(measure(Some(RankBy::Overall)), Quantity::TotalRate);
-        assert_eq!(measure(Some(RankBy::Latency)), Quantity::OutputRate, "nobody measured it");
     }
 }

@@ -302,8 +302,8 @@ fn found_001_states_eleven_figures() {
         &[
             Spot(6, UserRate, Value, Some(172.5), "workload=Chatbot concurrency=1"),
             Spot(6, UserRate, Value, Some(13.2), heavy),
-            Spot(11, Itl, Value, Some(5.8), "workload=Chatbot concurrency=1"),
-            Spot(11, Itl, Value, Some(75.8), heavy),
+            Spot(11, Itl, Mean, Some(5.8), "workload=Chatbot concurrency=1"),
+            Spot(11, Itl, Mean, Some(75.8), heavy),
             Spot(16, Efficiency, Value, Some(41.0), "workload=Chatbot concurrency=32"),
             Spot(16, Efficiency, Value, Some(8.0), heavy),
             Spot(21, UserRate, Value, Some(70.6), "concurrency=32"),

@@ -108,6 +108,9 @@ pub(super) fn trust(audit: &Audit) -> Trust {
     Trust { line, loud, all }
 }
 
+/// The rule that adds up tokens.
+pub(super) const TOKEN_SUM: &str = "token_sum";
+
 /// What proofs of the audit take away, by rule. Rules that are not here prove something about a
 /// sentence or a cell that no answer is computed from.
 fn taken_away(rule: &str) -> &'static [Topic] {
@@ -115,7 +118,7 @@ fn taken_away(rule: &str) -> &'static [Topic] {
         "faster_than_light" => {
             &[Topic::DecodeSpeed, Topic::Itl, Topic::Ttft, Topic::Capacity, Topic::Throughput]
         }
-        "duplicate_label" => &[Topic::Ranking],
+        TOKEN_SUM => &[Topic::Throughput],
         _ => &[],
     }
 }
@@ -186,6 +189,7 @@ pub(super) fn ends(series: &[Series], unit: &str) -> String {
             "" => String::new(),
             name => format!("{name}: "),
         };
+        let unit = if unit == "users" && last.x == 1.0 { "user" } else { unit };
         Some(match series.points.len() {
             1 => format!("{name}{} {unit}.", words(first)?),
             _ => format!("{name}{}, {} {unit}.", words(first)?, words(last)?),

@@ -10,6 +10,7 @@ mod grid;
 mod limit;
 mod matrix;
 mod note;
+mod reading;
 mod scenario;
 pub(crate) mod sweep;
 mod target;
@@ -63,9 +64,11 @@ impl Kind {
         KINDS.iter().find(|kind| (kind.fits)(subject))
     }
 
-    /// The page; answers that a document's own contradictions take back are struck out.
+    /// The page, with how its documents were read; answers that a document's own contradictions
+    /// take back are struck out.
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
+        page.sections.extend(reading::section(subject));
         if let Some(audit) = subject.audit {
             let strike = |tile: crate::page::Tile| common::strike(audit, tile);
             page.tiles = page.tiles.into_iter().map(strike).collect();

@@ -220,17 +220,17 @@ fn small_twins_at_equal_load() {
         &[
             "- Two L40S cards, 46GB each",
             // 20 / 10; at 20 in flight INT8 is on the line from (15, 23.8) to (30, 39): 28.87; 39 / 28.87.
-            "int8-dynamic is 2.00× faster at 1 and \\~1.35× at 20 requests in flight (median ITL); p95 \
+            "int8-dynamic is 2.00× faster at 1 and \\~1.35× at 20 requests in flight on average (median ITL); p95 \
              10.0 ms against 20.0 ms at 1 and \\~30.7 ms against 40.0 ms at 20.",
             // TTFT at 20: 94 + 30 / 3 = 104; 140 / 104. P95: 104 + 30 / 3 = 114.
-            "int8-dynamic is 1.25× faster at 1 and \\~1.35× at 20 requests in flight (median TTFT); but \
+            "int8-dynamic is 1.25× faster at 1 and \\~1.35× at 20 requests in flight on average (median TTFT); but \
              p95 400 ms against 110 ms at 1 and \\~114 ms against 160 ms at 20.",
             // Base at 35 ms: 10 + 10 · 5.6 / 9.6, INT8: 15 + 15 · 11.2 / 15.2. At 25 ms: 1 + 9 · 5 / 9.4
             // and 15 + 15 · 1.2 / 15.2.
-            "At median ITL ≤ 35 ms: toy-8B-Instruct \\~15.8, int8-dynamic \\~26.1 requests in flight (\\~1.65×)",
+            "At median ITL ≤ 35 ms: toy-8B-Instruct \\~15.8, int8-dynamic \\~26.1 requests in flight on average (\\~1.65×)",
             "at ≤ 25 ms \\~5.79 against \\~16.2 (\\~2.80×)",
             // Output at 20: 600 + 200 / 3 = 667; 667 / 500.
-            "int8-dynamic gives 2.00× the output at 1 and \\~1.33× at 20 requests in flight.",
+            "int8-dynamic gives 2.00× the output at 1 and \\~1.33× at 20 requests in flight on average.",
             "**How much more at the same ITL?** \\~1.65×",
             "Output against offered load is not drawn: the document does not say which rates",
             "Only percentiles are stated: each is a point",
@@ -253,16 +253,16 @@ fn the_published_twins_at_equal_load() {
             "- Single L40S GPU, 46GB",
             // At 28.5 INT8 is read between 22.0 and 32.4 in flight: ITL 28.7, P95 31.0; TTFT 116.6, P95
             // 644.7; output 1032.4.
-            "int8-dynamic is 1.51× faster at 1 and \\~1.38× at 28.5 requests in flight (median ITL); p95 \
+            "int8-dynamic is 1.51× faster at 1 and \\~1.38× at 28.5 requests in flight on average (median ITL); p95 \
              14.7 ms against 22.2 ms at 1 and \\~31.0 ms against 39.7 ms at 28.5.",
-            "int8-dynamic is 1.32× faster at 1 and \\~1.26× at 28.5 requests in flight (median TTFT); \
+            "int8-dynamic is 1.32× faster at 1 and \\~1.26× at 28.5 requests in flight on average (median TTFT); \
              but p95 446 ms against 124 ms at 1 and \\~645 ms against 162 ms at 28.5.",
-            "int8-dynamic gives 1.51× the output at 1 and \\~1.41× at 28.5 requests in flight.",
-            "At median ITL ≤ 30 ms: base \\~13.1, int8-dynamic \\~30.6 requests in flight (\\~2.33×)",
+            "int8-dynamic gives 1.51× the output at 1 and \\~1.41× at 28.5 requests in flight on average.",
+            "At median ITL ≤ 30 ms: base \\~13.1, int8-dynamic \\~30.6 requests in flight on average (\\~2.33×)",
             "at ≤ 25 ms \\~4.55 against \\~22.5 (\\~4.95×)",
             "for both \\~1.95× and 1.78×",
-            "22.2 ms → 14.7 ms at 1 request in flight",
-            "39.6 ms → \\~28.7 ms at 28.5 requests in flight",
+            "22.2 ms → 14.7 ms at 1 request in flight on average",
+            "39.6 ms → \\~28.7 ms at 28.5 requests in flight on average",
         ],
     );
 }

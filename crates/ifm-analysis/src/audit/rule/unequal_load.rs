@@ -19,6 +19,7 @@ const LOADS: [(Quantity, &str); 2] =
 struct Growth<'c> {
     stated: &'c Cell<'c>,
     ratio: f64,
+    high_time: f64,
     low_time: f64,
     time: &'c Quantity,
     high: &'c Cell<'c>,
@@ -55,21 +56,24 @@ fn tell(more: &Growth, less: &Growth) -> Option<Finding> {
     let mut reverses = false;
     let mut evidence = Vec::new();
     for (quantity, name) in &LOADS {
-        let (Some(load_more), Some(load_less)) =
-            (load(more.high, quantity), load(less.high, quantity))
-        else {
-            continue;
-        };
+        let Some(statistic) = statistic(&[more, less], quantity) else { continue };
+        let of = |cell: &Cell| load(cell, quantity, statistic);
+        let (Some(load_more), Some(load_less)) = (of(more.high), of(less.high)) else { continue };
         if (load_more / load_less - 1.0).abs() <= EQUAL {
             continue;
         }
         let equal = load_more.min(load_less);
-        let at = |growth: &Growth| Some(growth.at(quantity, equal)? / growth.low_time);
+        let at = |growth: &Growth| Some(growth.at(equal, of)? / growth.low_time);
         let (Some(ratio_more), Some(ratio_less)) = (at(more), at(less)) else { continue };
         let does = ratio_more < ratio_less;
         reverses |= does;
         words.push(format!(
-            "at {equal} {name} for both they are {ratio_more:.2} and {ratio_less:.2}{}",
+            "at {equal} {name}{} for both they are {ratio_more:.2} and {ratio_less:.2}{}",
+            match statistic {
+                Statistic::Mean => " on average",
+                Statistic::Median => " (median)",
+                _ => "",
+            },
             if does { ", the other way round" } else { "" }
         ));
         evidence.push((format!("{name} of both"), equal));
@@ -82,8 +86,8 @@ fn tell(more: &Growth, less: &Growth) -> Option<Finding> {
     let text = format!(
         "the {} grows {} and {} times, each up to its own highest load; {}",
         more.time,
-        more.ratio,
-        less.ratio,
+        more.words(),
+        less.words(),
         words.join("; ")
     );
     let level = if reverses { Level::Strong } else { Level::Hint };
@@ -96,12 +100,21 @@ fn tell(more: &Growth, less: &Growth) -> Option<Finding> {
 }
 
 impl Growth<'_> {
+    /// The ratio of the times, and the stated one where it is written otherwise.
+    fn words(&self) -> String {
+        let own = format!("{:.2}", self.high_time / self.low_time);
+        match format!("{:.2}", self.ratio) {
+            stated if stated == own => own,
+            stated => format!("{own} (stated as {stated})"),
+        }
+    }
+
     /// The time at a load, between the two measured loads around it; none beyond the measured.
-    fn at(&self, quantity: &Quantity, at: f64) -> Option<f64> {
+    fn at(&self, at: f64, load: impl Fn(&Cell) -> Option<f64>) -> Option<f64> {
         let mut points: Vec<(f64, f64)> = self
             .rows
             .iter()
-            .filter_map(|cell| Some((load(cell, quantity)?, value(cell.central(self.time)?)?)))
+            .filter_map(|cell| Some((load(cell)?, value(cell.central(self.time)?)?)))
             .collect();
         points.sort_by(|a, b| a.0.total_cmp(&b.0));
         points.windows(2).find_map(|pair| {
@@ -129,9 +142,9 @@ fn growth<'s>(subject: &'s Subject, stated: &'s Cell<'s>) -> Option<Growth<'s>> 
     };
     TIMES.iter().find_map(|time| {
         let (high, low) = (holds(time, above)?, holds(time, below)?);
-        let low_time = value(low.central(time)?)?;
+        let (high_time, low_time) = (value(high.central(time)?)?, value(low.central(time)?)?);
         let ratio = ratio.canonical()?;
-        Some(Growth { stated, ratio, low_time, time, high, rows: rows.clone() })
+        Some(Growth { stated, ratio, high_time, low_time, time, high, rows: rows.clone() })
     })
 }
 
@@ -139,12 +152,23 @@ fn value(figure: &Figure) -> Option<f64> {
     figure.canonical().filter(|value| *value > 0.0)
 }
 
-/// The load of a row: what it measured, by its median where it has one.
-fn load(cell: &Cell, quantity: &Quantity) -> Option<f64> {
-    [Statistic::Median, Statistic::Value, Statistic::Mean]
+/// The statistic by which the loads of all rows of these are told: of requests in flight the mean,
+/// which the number of requests and their latency agree with; of a rate the median, which a ramp
+/// does not move.
+fn statistic(growths: &[&Growth], quantity: &Quantity) -> Option<Statistic> {
+    let order = match quantity {
+        Quantity::InFlight => [Statistic::Value, Statistic::Mean, Statistic::Median],
+        _ => [Statistic::Median, Statistic::Value, Statistic::Mean],
+    };
+    let rows = || growths.iter().flat_map(|growth| &growth.rows);
+    order
         .into_iter()
-        .find_map(|statistic| cell.row.value(quantity, statistic))
-        .filter(|load| *load > 0.0)
+        .find(|statistic| rows().all(|cell| load(cell, quantity, *statistic).is_some()))
+}
+
+/// The load of a row.
+fn load(cell: &Cell, quantity: &Quantity, statistic: Statistic) -> Option<f64> {
+    cell.row.value(quantity, statistic).filter(|load| *load > 0.0)
 }
 
 #[cfg(test)]
@@ -204,7 +228,7 @@ mod tests {
     #[test]
     fn a_headline_that_reverses_at_equal_load_is_told() {
         let spoil = |sheet: &mut Sheet| *sheet = document(true);
-        let word = "at 2 requests per second for both they are 1.40 and 2.00, the other way round";
+        let word = "at 2 requests per second (median) for both they are 1.40 and 2.00, the other way round";
         check("unequal_load", &document(false), spoil, Level::Strong, word);
     }
 }

@@ -10,13 +10,24 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
-/// The largest median in flight of the rows that hold a load, and of those that do not.
-fn largest(party: &Party, of_bursts: bool) -> Option<f64> {
+/// The row with the largest median in flight, of those that hold a load or of those that do not:
+/// its median, and its mean where that is told.
+fn largest(party: &Party, of_bursts: bool) -> Option<(f64, Option<f64>)> {
     let rows = party.cells.iter().filter(|cell| is_burst(cell) == of_bursts);
-    let median = |cell: &crate::survey::Pooled| {
-        Some(cell.reading(&Quantity::InFlight, Statistic::Median)?.value)
+    let in_flight = |cell: &crate::survey::Pooled| {
+        let of = |statistic| Some(cell.reading(&Quantity::InFlight, statistic)?.value);
+        Some((of(Statistic::Median)?, of(Statistic::Mean)))
     };
-    rows.filter_map(median).max_by(f64::total_cmp)
+    rows.filter_map(in_flight).max_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// `median 34, mean 28.5`
+fn told(sentence: Sentence, (median, mean): (f64, Option<f64>)) -> Sentence {
+    let sentence = sentence.text("median ").number(median, Meant::Load);
+    match mean {
+        Some(mean) => sentence.text(", mean ").number(mean, Meant::Load),
+        None => sentence,
+    }
 }
 
 fn look(question: &Question) -> Vec<Insight> {
@@ -27,15 +38,14 @@ fn look(question: &Question) -> Vec<Insight> {
             let held = largest(base, false).zip(largest(party, false));
             let bursts = largest(base, true).zip(largest(party, true));
             let (Some(held), Some(bursts)) = (held, bursts) else { continue };
-            let sentence = Sentence::new("Most requests in flight (median): ")
-                .number(held.0, Meant::Load)
-                .text(format!(" ({}) and ", base.short_as_base()))
-                .number(held.1, Meant::Load)
-                .text(format!(" ({}) in the highest rate step, ", party.short))
-                .number(bursts.0, Meant::Load)
-                .text(" and ")
-                .number(bursts.1, Meant::Load)
-                .text(" with all requests at once; neither is the most that the server can hold.");
+            let (base_name, other_name) = (base.short_as_base(), &party.short);
+            let sentence = Sentence::new("Most requests in flight in the highest rate step: ");
+            let sentence = told(sentence, held.0).text(format!(" ({base_name}) and "));
+            let sentence =
+                told(sentence, held.1).text(format!(" ({other_name}); with all requests at once "));
+            let sentence = told(sentence, bursts.0).text(" and ");
+            let sentence =
+                told(sentence, bursts.1).text("; neither is the most that the server can hold.");
             found.push(Insight::new(RULE.id, Topic::Variant, Tone::Warn, sentence));
         }
     }

@@ -1,8 +1,8 @@
 //! How far repeats of the same measurement lie apart.
 
-use super::{matrix, measured};
+use super::{matrix, measure_word, measured};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
-use crate::matrix::TRUSTED_CV_MAX;
+use crate::matrix::{Cell, TRUSTED_CV_MAX};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -72,21 +72,29 @@ fn tell(spread: &Spread) -> Insight {
 
 fn of_matrix(question: &Question) -> Vec<Spread> {
     let Some(matrix) = matrix(question) else { return Vec::new() };
-    let spread = |cell: &crate::matrix::Cell| {
+    let spread = |(cell, measure): (&Cell, Quantity)| {
         let configuration = matrix.configurations.get(cell.configuration)?;
-        let sample = cell.sample(&configuration.measure)?;
-        let how = measured(&configuration.measure);
+        let sample = cell.sample(&measure)?;
+        let is_ranked = measure == configuration.measure;
+        let by = if is_ranked { String::new() } else { format!(", {}", measure_word(&measure)) };
         let name = configuration.name();
-        Some(Spread {
-            name: format!("{} at {name}", matrix.thing(cell.thing)),
+        // What does not rank is told where it says nothing at all.
+        (is_ranked || !sample.is_trusted()).then_some(Spread {
+            name: format!("{} at {name}{by}", matrix.thing(cell.thing)),
             mean: sample.mean,
             std: sample.std?,
-            how,
+            how: measured(&measure),
             topic: Topic::Ranking,
             of: Some(name),
         })
     };
-    matrix.cells.iter().filter_map(spread).filter(|spread| spread.mean > 0.0).collect()
+    let measures = |cell: &Cell| {
+        let ranked = matrix.configurations.get(cell.configuration).map(|of| of.measure.clone());
+        let output = Some(Quantity::OutputRate).filter(|output| Some(output) != ranked.as_ref());
+        ranked.into_iter().chain(output)
+    };
+    let all = matrix.cells.iter().flat_map(|cell| measures(cell).map(move |by| (cell, by)));
+    all.filter_map(spread).filter(|spread| spread.mean > 0.0).collect()
 }
 
 /// Rows of engine benchmarks, which print a deviation and not their repeats.

@@ -3,6 +3,7 @@
 //! Headings become the path of what stands below them, and factors where they say what was set. A
 //! line that no reader took and that holds a number is told. To add a block of a tool: see `block`.
 
+mod caption;
 mod claim;
 mod planned;
 mod section;
@@ -181,7 +182,10 @@ impl<'a> Reader<'a> {
             taken = lines;
             self.keep_rows(training::KIND, vec![row]);
         } else {
-            let rows = self.stated(&lines, path.last().map(String::as_str));
+            let mut rows = self.stated(&lines, path.last().map(String::as_str));
+            self.sheet.remarks.extend(caption::apply(&lines, &mut rows));
+            rows.extend(caption::counts(&lines));
+            rows.sort_by_key(|row| row.place.line);
             let with_figures = rows.iter().filter(|row| !row.figures.is_empty());
             taken.extend(with_figures.filter_map(|row| row.place.line));
             if !rows.is_empty() {

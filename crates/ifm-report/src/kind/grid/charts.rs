@@ -51,6 +51,7 @@ pub(super) fn overview(grid: &Grid) -> Chart {
             format!("Mean latency changes from {} to {}.", change(&low.1), change(&high.1))
         },
     );
+    let has_ties = [MEAN, P99].into_iter().any(|statistic| grid.ties(statistic) > 0);
     let rows = grid.rows.iter();
     let columns = grid.models.iter().flat_map(|model| {
         ["mean", "P99"].map(|name| Heading {
@@ -63,9 +64,10 @@ pub(super) fn overview(grid: &Grid) -> Chart {
         id: "overview".to_owned(),
         title: format!("What does {} cost?", plain(&grid.other)),
         description: format!(
-            "{ends} {} of {} figures are missing; grey cells show no difference.",
+            "{ends} {} of {} figures are missing{}.",
             grid.missing(),
-            grid.wanted()
+            grid.wanted(),
+            if has_ties { "; grey cells show no difference" } else { "" }
         ),
         plot: Plot::Heatmap(Heatmap {
             name: format!("end-to-end latency, {} over {}", plain(&grid.other), plain(&grid.base)),

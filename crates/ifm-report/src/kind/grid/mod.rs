@@ -91,7 +91,8 @@ fn page(subject: &Subject) -> Page {
         conditions.push(format!("left out: {}", names.join(", ")));
     }
     let mut banners = Vec::new();
-    if grid.missing() == grid.wanted() {
+    let is_empty = grid.missing() == grid.wanted();
+    if is_empty {
         banners.push(format!(
             "✗ Not one of {} announced figures is here ({} cells, mean and P99 of each): a plan, or a \
              text whose pictures are lost. Measure the cells and name the runs.",
@@ -105,9 +106,10 @@ fn page(subject: &Subject) -> Page {
         facts: sources(survey),
         conditions,
         banners,
-        tiles: tiles(&grid),
+        tiles: if is_empty { Vec::new() } else { tiles(&grid) },
         trust: subject.audit.map(trust),
-        remarks: summary(&of_grid),
+        // The banner says what tiles and a summary would.
+        remarks: if is_empty { Vec::new() } else { summary(&of_grid) },
         sections: sections(&grid, &of_grid),
         footer: vec![format!("words of quality: version {}", Bands::get().version)],
         ..Page::default()
@@ -196,8 +198,11 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
 
 fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
     let none: [&Insight; 0] = [];
-    let overview = Figure::new(charts::overview(grid), insights.iter().take(3));
-    let mut sections = vec![Section::new("Overview", vec![Block::Figures(vec![overview])])];
+    let mut sections = Vec::new();
+    if grid.missing() < grid.wanted() {
+        let overview = Figure::new(charts::overview(grid), insights.iter().take(3));
+        sections.push(Section::new("Overview", vec![Block::Figures(vec![overview])]));
+    }
     let mut empty = Vec::new();
     for (index, row) in grid.rows.iter().enumerate() {
         if !grid.cells.iter().any(|cell| cell.row == index && is_measured(cell)) {

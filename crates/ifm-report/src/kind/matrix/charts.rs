@@ -4,7 +4,7 @@ use super::super::common::LINES_MAX;
 use super::configuration::{measure_unit, unit};
 use crate::format::{meant, plain};
 use ifm_analysis::insight::Meant;
-use ifm_analysis::matrix::{Matrix, Over, Place, Ratio};
+use ifm_analysis::matrix::{Matrix, Place, Ratio};
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Form, GREY, Guide, Heading, HeatScale, Heatmap, Mark,
     Plot, Point, Scale, Series, Tone,
@@ -115,135 +115,103 @@ fn columns(matrix: &Matrix) -> Vec<usize> {
     columns
 }
 
-/// Ratios against the size, a few lines to a chart, and whether an interval leaves it; none with a
-/// single size.
-pub(super) fn speed_ups(matrix: &Matrix) -> Vec<(Chart, bool)> {
-    let Some(baseline) = matrix.baseline else { return Vec::new() };
-    let batches = matrix.batches();
-    if batches.len() < 2 {
-        return Vec::new();
-    }
-    let base = plain(matrix.thing(baseline));
-    let sizes: Vec<(f64, Vec<Option<Over>>)> =
-        batches.iter().map(|batch| (*batch, matrix.at_size(*batch))).collect();
-    let things = order(matrix, baseline);
-    let chart = |(index, some): (usize, &[usize])| {
-        let mut series: Vec<Series> =
-            some.iter().map(|thing| line(matrix, *thing, &sizes)).collect();
-        let description = in_words(matrix, &series, some, &sizes);
-        series.extend(some.iter().filter_map(|thing| one_by_one(matrix, *thing, &sizes)));
-        let range = around_values(&series, Some(1.0));
-        let is_cut = is_cut(&series, range);
-        let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
-        let chart = Chart {
-            id: format!("speed-up-size{number}"),
-            title: "Where does it pay?".to_owned(),
-            description,
-            plot: Plot::Cartesian(Cartesian {
-                x: Axis {
-                    name: if unit(matrix) == "users" { "users" } else { "batch size" }.to_owned(),
-                    scale: Scale::Log2,
-                    ..Axis::default()
-                },
-                y: Axis {
-                    name: format!("speed over that of {base}"),
-                    unit: "×".to_owned(),
-                    scale: Scale::Linear { from_zero: false },
-                    range,
-                    ..Axis::default()
-                },
-                series,
-                guides: vec![Guide::Horizontal {
-                    at: 1.0,
-                    name: base.clone(),
-                    tone: Tone::Neutral,
-                }],
-                ..Cartesian::default()
-            }),
+/// Configurations that differ in their size alone, by rising size: what a line may join.
+pub(super) fn joined(matrix: &Matrix) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for (index, of) in matrix.configurations.iter().enumerate() {
+        let is_like = |group: &&mut Vec<usize>| {
+            let first = group.first().and_then(|first| matrix.configurations.get(*first));
+            first.is_some_and(|first| first.short_name() == of.short_name())
         };
-        (chart, is_cut)
-    };
-    things.chunks(LINES_MAX).enumerate().map(chart).collect()
-}
-
-/// The ends of the lines, and the ranges where a size has no mean.
-fn in_words(
-    matrix: &Matrix,
-    lines: &[Series],
-    things: &[usize],
-    sizes: &[(f64, Vec<Option<Over>>)],
-) -> String {
-    let drawn = |line: &Series| {
-        let points = line.points.iter().filter(|point| point.y.is_some()).cloned().collect();
-        Series { points, ..line.clone() }
-    };
-    let lines: Vec<Series> = lines.iter().map(drawn).collect();
-    let mut words = super::super::common::ends(&lines, unit(matrix));
-    for thing in things {
-        for (batch, at) in sizes {
-            let over = at.get(*thing).and_then(Option::as_ref).filter(|over| over.is_mixed());
-            let Some(over) = over else { continue };
-            let (name, span) = (plain(matrix.thing(*thing)), super::range(over.range()));
-            let unit = unit(matrix);
-            words.push_str(&format!(" {name} at {unit} {batch}: {span}, by configuration."));
+        match groups.iter_mut().find(is_like) {
+            Some(group) => group.push(index),
+            None => groups.push(vec![index]),
         }
     }
-    words
+    groups.retain(|group| group.len() > 1);
+    let size = |of: &usize| matrix.configurations.get(*of).and_then(|of| of.batch).unwrap_or(0.0);
+    groups.iter_mut().for_each(|group| group.sort_by(|a, b| size(a).total_cmp(&size(b))));
+    groups
+}
+
+/// Ratios against the size, for each lengths that were measured at several sizes, a few lines to a
+/// chart, and whether an interval leaves it.
+pub(super) fn speed_ups(matrix: &Matrix) -> Vec<(Chart, bool)> {
+    let Some(baseline) = matrix.baseline else { return Vec::new() };
+    let things = order(matrix, baseline);
+    let mut charts = Vec::new();
+    for group in joined(matrix) {
+        for some in things.chunks(LINES_MAX) {
+            let lines: Vec<Series> =
+                some.iter().map(|thing| line(matrix, *thing, &group)).collect();
+            charts.extend(speed_up(matrix, (baseline, &group), lines, charts.len()));
+        }
+    }
+    charts
+}
+
+fn speed_up(
+    matrix: &Matrix,
+    (baseline, group): (usize, &[usize]),
+    series: Vec<Series>,
+    before: usize,
+) -> Option<(Chart, bool)> {
+    let base = plain(matrix.thing(baseline));
+    let lengths = plain(&matrix.configurations.get(*group.first()?)?.short_name());
+    let range = around_values(&series, Some(1.0));
+    let is_cut = is_cut(&series, range);
+    let number = if before == 0 { String::new() } else { format!("-{}", before + 1) };
+    let is_users = unit(matrix) == "users";
+    let (name, many) = match is_users {
+        true => ("users", "with more users"),
+        false => ("batch size", "in larger batches"),
+    };
+    let chart = Chart {
+        id: format!("speed-up-size{number}"),
+        title: format!("Does it still pay {many}, at {lengths}?"),
+        description: super::super::common::ends(&series, unit(matrix)),
+        plot: Plot::Cartesian(Cartesian {
+            x: Axis { name: name.to_owned(), scale: Scale::Log2, ..Axis::default() },
+            y: Axis {
+                name: format!("speed over that of {base}"),
+                unit: "×".to_owned(),
+                scale: Scale::Linear { from_zero: false },
+                range,
+                ..Axis::default()
+            },
+            series,
+            guides: vec![Guide::Horizontal { at: 1.0, name: base, tone: Tone::Neutral }],
+            ..Cartesian::default()
+        }),
+    };
+    Some((chart, is_cut))
 }
 
 fn color(thing: usize) -> u8 {
     u8::try_from(thing % 8).unwrap_or(0)
 }
 
-/// The geometric means of a thing; a gap where a size has none.
-fn line(matrix: &Matrix, thing: usize, sizes: &[(f64, Vec<Option<Over>>)]) -> Series {
-    let point = |(batch, at): &(f64, Vec<Option<Over>>)| {
-        let over = at.get(thing)?.as_ref()?;
-        if over.is_mixed() {
-            return Some(Point { x: *batch, ..Point::default() });
-        }
-        let interval = over.ratio.interval.filter(|_| over.ratio.is_trusted);
+/// The ratios of a thing at every size of the same lengths.
+fn line(matrix: &Matrix, thing: usize, group: &[usize]) -> Series {
+    let point = |of: &usize| {
+        let ratio = matrix.speed_up(thing, *of)?;
+        let interval = ratio.interval.filter(|_| ratio.is_trusted);
         Some(Point {
-            x: *batch,
-            y: Some(over.ratio.value),
+            x: matrix.configurations.get(*of)?.batch?,
+            y: Some(ratio.value),
             low: interval.map(|(low, _)| low),
             high: interval.map(|(_, high)| high),
-            is_trusted: over.ratio.is_trusted,
-            text: Some(meant(over.ratio.value, Meant::Times)),
+            is_trusted: ratio.is_trusted,
+            text: Some(meant(ratio.value, Meant::Times)),
             ..Point::default()
         })
     };
     Series {
         name: plain(matrix.thing(thing)),
         color: color(thing),
-        points: sizes.iter().filter_map(point).collect(),
+        points: group.iter().filter_map(point).collect(),
         ..Series::default()
     }
-}
-
-/// The configurations of the sizes at which a thing is faster in some and slower in others.
-fn one_by_one(matrix: &Matrix, thing: usize, sizes: &[(f64, Vec<Option<Over>>)]) -> Option<Series> {
-    let mut points = Vec::new();
-    for (batch, at) in sizes {
-        let Some(over) = at.get(thing).and_then(Option::as_ref) else { continue };
-        for (of, ratio) in over.members.iter().filter(|_| over.is_mixed()) {
-            let name = matrix.configurations.get(*of)?.short_name();
-            points.push(Point {
-                x: *batch,
-                y: Some(ratio.value),
-                text: Some(format!("{} ({})", meant(ratio.value, Meant::Times), plain(&name))),
-                ..Point::default()
-            });
-        }
-    }
-    (!points.is_empty()).then(|| Series {
-        name: format!("{}, each configuration", plain(matrix.thing(thing))),
-        color: color(thing),
-        form: Form::Dots,
-        mark: Mark::Diamond,
-        points,
-        ..Series::default()
-    })
 }
 
 /// The ends of an axis that shows all values with some room, whatever their intervals are.

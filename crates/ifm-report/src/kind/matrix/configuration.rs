@@ -1,11 +1,11 @@
 //! One configuration: the summary of each thing, a picture of the repeats, and the repeats.
 
 use super::super::Subject;
-use super::{NOT_MEASURED, charts, many, of_configuration};
+use super::{NOT_MEASURED, charts, many, of_configuration, ranking};
 use crate::format::{meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Meant, Ranks, Tone};
-use ifm_analysis::matrix::{Contrary, Matrix, Place, Sample, Unranked};
+use ifm_analysis::matrix::{Contrary, Matrix, Place, Sample, TRUSTED_CV_MAX, Unranked};
 use ifm_chart::rounded;
 use ifm_core::sheet::Quantity;
 
@@ -134,7 +134,7 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Tab
             Cell::number(Some(runs as f64), |runs| runs.to_string()),
         ];
         for column in &COLUMNS {
-            row.push(spread(cell.sample(&column.quantity).as_ref(), column, ""));
+            row.push(spread(cell.written(&column.quantity).as_ref(), column, ""));
         }
         if base.is_some() {
             let contrary = contraries.iter().find(|contrary| contrary.thing == place.thing);
@@ -148,18 +148,31 @@ fn summary(matrix: &Matrix, index: usize, places: &[Place], ranks: Ranks) -> Tab
         });
         Some(row)
     };
-    let measure = matrix.configurations.get(index).map(|of| measure_unit(&of.measure).0);
     Table {
-        caption: format!(
-            "Mean ± standard deviation over the runs. Ranks by {}{}.",
-            measure.unwrap_or("the mean").to_lowercase(),
-            match ranks.are_shared {
-                true => ", shared where no difference is shown",
-                false => ", each by its mean alone",
-            }
-        ),
+        caption: caption(matrix, index, ranks),
         heads,
         rows: places.iter().enumerate().filter_map(row).collect(),
+    }
+}
+
+/// What the numbers of a summary are, and the rule of its ranks.
+fn caption(matrix: &Matrix, index: usize, ranks: Ranks) -> String {
+    let of = matrix.configurations.get(index);
+    let by = of.map(|of| {
+        let name = measure_unit(&of.measure).0.to_lowercase();
+        format!("{name}{}", ranking::reason(of))
+    });
+    let by = by.unwrap_or_default();
+    match ranks.are_shared {
+        true => format!(
+            "Mean ± standard deviation over the runs. Ranks by {by}. {}; noisy is what spreads by \
+             more than {} of its mean, and has none.",
+            ranking::SHARED,
+            meant(TRUSTED_CV_MAX, Meant::Share)
+        ),
+        false => format!(
+            "Mean ± standard deviation over the runs. Ranks by {by}, each by its mean alone."
+        ),
     }
 }
 
@@ -211,7 +224,7 @@ fn details(matrix: &Matrix, index: usize, ids: &[Vec<String>]) -> Table {
         let mut row = vec![Cell::text(""), Cell::text("Statistics")];
         for column in &COLUMNS {
             let unit = format!(" {}", column.unit);
-            row.push(spread(cell.sample(&column.quantity).as_ref(), column, &unit));
+            row.push(spread(cell.written(&column.quantity).as_ref(), column, &unit));
         }
         rows.push(row);
     }

@@ -148,9 +148,9 @@ fn not_measured(matrix: &Matrix, measure: &Quantity) -> Option<String> {
 fn method(matrix: &Matrix) -> Section {
     let is_cost = matrix.configurations.iter().any(|of| of.measure == Quantity::E2e);
     let mut points = vec![
-        "Mean ± standard deviation (n − 1) over the repeats; n/a where nobody measured. Runs of a \
-         document are taken as it prints them, so that a mean of rounded seconds may differ from \
-         its own in the last digit."
+        "Mean ± standard deviation (n − 1) over the repeats; n/a where nobody measured. Where the \
+         mean that a document states agrees with its runs as far as digits are printed, that \
+         stands in the tables: it was computed from more digits. Ratios and tests are of the runs."
             .to_owned(),
         "A ratio is mean over mean; of latencies it is turned round, so that above 1 is faster. Its \
          interval is that of this ratio alone and follows from the errors of both means (delta \
@@ -167,10 +167,13 @@ fn method(matrix: &Matrix) -> Section {
          tested and have no place."
             .to_owned(),
         match matrix.rank_by {
-            None => "The metric of a ranking follows the configuration: prompt and output tokens \
-                     together where prompts are at least 16 times as long as answers, else output \
-                     tokens. Output throughput is that of the tool; where it counts only the time \
-                     after the first token it says nothing of the prompt."
+            None => "The metric of a ranking follows what the time is spent on: prompt and output \
+                     tokens together where prompts are at least 16 times as long as answers, or \
+                     where the output tokens at their rate take less than half of the latency \
+                     (the median of the models), else output tokens. Overall throughput is all \
+                     tokens over the whole time, so its order is that of the latency. Output \
+                     throughput is that of the tool; where it counts only the time after the \
+                     first token it says nothing of the prompt."
                 .to_owned(),
             Some(_) => "The metric of a ranking is the one that was asked for, where it was \
                         measured."

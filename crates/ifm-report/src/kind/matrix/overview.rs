@@ -1,7 +1,7 @@
 //! All configurations at a glance: ratios as colours, ratios against the size, and in one table.
 
 use super::super::Subject;
-use super::{NOT_MEASURED, charts, configuration, many, range};
+use super::{NOT_MEASURED, charts, configuration, many, range, ranking};
 use crate::format::{count, meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Insight, Meant, Tone};
@@ -18,11 +18,13 @@ pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {
         let figure = Figure::new(chart, of_rule("overall_winner")).captioned(colours(matrix));
         blocks.push(Block::Figures(vec![figure]));
     }
-    for (index, (chart, is_cut)) in charts::speed_ups(matrix).into_iter().enumerate() {
+    let charts = charts::speed_ups(matrix);
+    for (index, (chart, is_cut)) in charts.into_iter().enumerate() {
         let crossings = of_rule("crossover").filter(|_| index == 0);
         let figure = Figure::new(chart, crossings).captioned(lines(matrix, is_cut));
         blocks.push(Block::Figures(vec![figure]));
     }
+    blocks.push(Block::List(measures(matrix)));
     blocks.extend(overall(matrix).map(Block::Table));
     Section::new("Overview", blocks)
 }
@@ -42,21 +44,37 @@ fn colours(matrix: &Matrix) -> String {
     words
 }
 
+/// What ranks where, and why.
+fn measures(matrix: &Matrix) -> Vec<String> {
+    let mut groups: Vec<(String, Vec<String>)> = Vec::new();
+    for of in &matrix.configurations {
+        let name = configuration::measure_unit(&of.measure).0;
+        let by = format!("{name}{}", ranking::reason(of));
+        match groups.iter_mut().find(|(known, _)| *known == by) {
+            Some((_, names)) => names.push(plain(&of.name())),
+            None => groups.push((by, vec![plain(&of.name())])),
+        }
+    }
+    let write = |(by, names): (String, Vec<String>)| format!("By {by}: {}.", names.join("; "));
+    groups.into_iter().map(write).collect()
+}
+
 /// What the lines mean, and what is left out of them.
 fn lines(matrix: &Matrix, is_cut: bool) -> String {
-    let mut words = "Geometric mean over the configurations of a size; the band is the 95 % \
-                     interval of the repeats."
-        .to_owned();
-    let sizes: Vec<Vec<Option<Over>>> =
-        matrix.batches().into_iter().map(|batch| matrix.at_size(batch)).collect();
-    let overs = || sizes.iter().flatten().flatten();
-    if overs().any(Over::is_mixed) {
-        words.push_str(
-            " Where a model is faster in one configuration of a size and slower in another, there \
-             is no mean: each is a diamond of its own.",
-        );
+    let mut words =
+        "Each line joins batches of the same lengths; the band is the 95 % interval of \
+                     the repeats."
+            .to_owned();
+    let alone =
+        matrix.configurations.len() - charts::joined(matrix).iter().map(Vec::len).sum::<usize>();
+    if alone > 0 {
+        let of = many(alone, "configuration", "configurations");
+        words.push_str(&format!(" {of} of other lengths stand in the colours above alone."));
     }
-    if overs().any(|over| !over.ratio.is_trusted) {
+    let is_wild = |of: &usize| {
+        matrix.against_baseline(&[*of], None).iter().flatten().any(|ratio| !ratio.is_trusted)
+    };
+    if charts::joined(matrix).iter().flatten().any(is_wild) {
         words.push_str(
             " A hollow point: its repeats contradict each other, and its interval is not drawn.",
         );
@@ -73,8 +91,12 @@ fn times(over: Option<&Over>) -> Cell {
     if over.is_mixed() {
         return Cell::text(range(over.range())).toned(Tone::Warn);
     }
-    let cell = Cell::number(Some(over.ratio.value), |value| meant(value, Meant::Times));
+    let mark = if over.ratio.is_trusted { "" } else { "~" };
+    let cell = Cell::number(Some(over.ratio.value), |value| {
+        format!("{mark}{}", meant(value, Meant::Times))
+    });
     match () {
+        () if !over.ratio.is_trusted => cell.toned(Tone::Warn),
         () if over.is_faster() => cell.toned(Tone::Good),
         () if over.is_slower() => cell.toned(Tone::Bad),
         () => cell,
@@ -119,7 +141,8 @@ fn overall(matrix: &Matrix) -> Option<Table> {
         caption: format!(
             "Geometric mean of the ratios to {base} over the {} of {} in which every model was \
              measured without contradiction, each by what it is ranked by; a range where a model \
-             is faster in some and slower in others. In how many of all a difference is shown, and \
+             is faster in some and slower in others, with ~ where its repeats contradict each \
+             other. In how many of all a difference is shown, and \
              in how many another measure of the same runs shows the contrary.",
             first.over.ratio.configurations,
             many(matrix.configurations.len(), "configuration", "configurations")

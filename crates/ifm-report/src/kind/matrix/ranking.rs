@@ -4,9 +4,15 @@ use super::configuration::measure_unit;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
 use ifm_analysis::insight::{Meant, Ranks};
-use ifm_analysis::matrix::{Configuration, Matrix, Place, RankBy, Unranked};
+use ifm_analysis::matrix::{Configuration, Matrix, Place, Unranked, Why};
 
-const MEDALS: [&str; 3] = ["🥇", "🥈", "🥉"];
+/// What the first place is marked with. The others have numbers: what comes next may well be the
+/// last.
+const MEDAL: &str = "🥇";
+/// The rule of the places.
+pub(super) const SHARED: &str = "Neighbours share a place where the repeats do not tell any two of \
+                                 them apart; a model that is shown to differ from one of them \
+                                 begins the next";
 
 /// The chapter: one list for each configuration.
 pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
@@ -18,22 +24,18 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     };
     let heading = format!("Performance Ranking{by}");
     let note = match ranks.are_shared {
-        true => {
-            "Neighbours share a place where the repeats do not tell any two of them apart; a model \
-             that is shown to differ from one of them begins the next."
-        }
-        false => {
-            "Every model by its mean alone, as asked for; where the repeats tell two of them apart \
-             stands in the tables above."
-        }
+        true => format!("{SHARED}."),
+        false => "Every model by its mean alone, as asked for; where the repeats tell two of them \
+                  apart stands in the tables above."
+            .to_owned(),
     };
-    let mut sections = vec![Section::new(heading, vec![Block::Prose(note.to_owned())])];
+    let mut sections = vec![Section::new(heading, vec![Block::Prose(note)])];
     for (index, configuration) in all.iter().enumerate() {
         let places = matrix.ranking(index);
         let (name, _, how) = measure_unit(&configuration.measure);
         let mut blocks = Vec::new();
-        if by.is_empty() {
-            blocks.push(Block::Prose(format!("By {name}{}.", reason(matrix, configuration))));
+        if by.is_empty() || configuration.why != Why::Output {
+            blocks.push(Block::Prose(format!("By {name}{}.", reason(configuration))));
         }
         let write = |place: &Place| {
             format!("{} {}", plain(matrix.thing(place.thing)), meant(place.sample.mean, how))
@@ -49,22 +51,26 @@ pub(super) fn sections(matrix: &Matrix, ranks: Ranks) -> Vec<Section> {
     sections
 }
 
-/// Why a configuration is ranked by what it is.
-fn reason(matrix: &Matrix, configuration: &Configuration) -> String {
-    let asked = matrix.rank_by.map(RankBy::quantity);
-    match configuration.prompt_ratio().filter(|_| configuration.is_prefill_bound()) {
-        _ if asked.as_ref() == Some(&configuration.measure) => ", as asked for".to_owned(),
-        Some(ratio) => {
+/// Why a configuration is ranked by what it is; empty where it is ranked by its output.
+pub(super) fn reason(configuration: &Configuration) -> String {
+    match configuration.why {
+        Why::Output => String::new(),
+        Why::Asked => ", as asked for".to_owned(),
+        Why::PromptLengths(ratio) => {
             format!(", since prompts are {} times as long as answers", meant(ratio, Meant::Load))
         }
-        None => String::new(),
+        Why::PromptTime(share) => {
+            format!(", since prompts take {} of the time", meant(share, Meant::Share))
+        }
     }
 }
 
 /// The sign of a place from 1.
 fn sign(place: usize, ranks: Ranks) -> String {
-    let medal = MEDALS.get(place - 1).filter(|_| ranks.has_medals);
-    medal.map_or_else(|| format!("{place}."), |medal| (*medal).to_owned())
+    match place == 1 && ranks.has_medals {
+        true => MEDAL.to_owned(),
+        false => format!("{place}."),
+    }
 }
 
 /// A line for each place, then what has none.

@@ -8,7 +8,7 @@ use ifm_analysis::survey::{Origin, Point, Reading, Survey};
 use ifm_analysis::testing::{closed_loop, run};
 use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
 
-/// Repeats of a batch: model, size with lengths, output rates.
+/// Repeats of a batch: model, size with lengths, output rates. The second label stands twice.
 fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
     let point = |(index, rate): (usize, &f64)| Point {
         origin: 0,
@@ -150,4 +150,86 @@ fn fifty_models_are_a_page() {
     assert_eq!(lines, 9);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-';
     assert!(page.charts().iter().all(|chart| chart.id.chars().all(is_plain)));
+}
+
+/// Repeats with labels of their own.
+fn labelled(model: &str, asked: (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
+    let mut points = repeats(model, asked, rates);
+    for (index, point) in points.iter_mut().enumerate() {
+        point.label = Some(format!("{model}_run{index}"));
+    }
+    points
+}
+
+/// Two batches of three models; in the second batch those that are named have a label twice.
+fn doubled(of: &[&str], second: [[f64; 3]; 3]) -> Survey {
+    let mut points = Vec::new();
+    let names = ["original", "fast", "slow"];
+    let first = [[100.0, 100.5, 101.0], [150.0, 150.5, 151.0], [120.0, 120.5, 121.0]];
+    for (name, rates) in names.iter().zip(&first) {
+        points.extend(labelled(name, (1, 128, 64), rates));
+    }
+    for (name, rates) in names.iter().zip(&second) {
+        let make = if of.contains(name) { repeats } else { labelled };
+        points.extend(make(name, (8, 128, 64), rates));
+    }
+    survey(points)
+}
+
+#[test]
+fn an_answer_that_rests_on_doubled_labels_stands_where_it_is_the_same_without_them() {
+    let alike = [[200.0, 200.5, 201.0], [300.0, 300.5, 301.0], [240.0, 240.5, 241.0]];
+    let tiles = page(&doubled(&["slow"], alike)).tiles;
+    let [overall, alone, many, agree] = tiles.as_slice() else { panic!("{tiles:?}") };
+    assert!(
+        overall.detail.contains("1 group of repeats of these uses a label twice"),
+        "{overall:?}"
+    );
+    assert!(overall.not_valid.is_none() && many.not_valid.is_none(), "{tiles:?}");
+    assert!(!alone.detail.contains("label"), "it rests on none of them: {alone:?}");
+    assert!(agree.value == "5 of 5" && agree.detail.contains("1 group in which"), "{agree:?}");
+}
+
+#[test]
+fn an_answer_that_is_another_one_without_doubled_labels_is_struck() {
+    let turned = [[200.0, 200.5, 201.0], [205.0, 205.5, 206.0], [390.0, 390.5, 391.0]];
+    let tiles = page(&doubled(&["slow"], turned)).tiles;
+    let [overall, alone, many, _] = tiles.as_slice() else { panic!("{tiles:?}") };
+    assert_eq!(overall.who.as_deref(), Some("slow"));
+    for struck in [overall, many] {
+        let why = struck.not_valid.as_deref().expect("struck");
+        assert!(why.contains("1 group of repeats that it rests on uses a label twice"), "{why}");
+    }
+    assert!(alone.not_valid.is_none(), "{alone:?}");
+}
+
+/// Two models that no test tells apart are named both, and only the first place has a medal.
+#[test]
+fn all_that_lead_are_named() {
+    let mut points = labelled("original", (1, 128, 64), &[100.0, 100.5, 101.0]);
+    points.extend(labelled("red", (1, 128, 64), &[149.0, 150.5, 152.0]));
+    points.extend(labelled("blue", (1, 128, 64), &[148.0, 150.5, 153.0]));
+    points.extend(labelled("slow", (1, 128, 64), &[80.0, 80.5, 81.0]));
+    let page = page(&survey(points));
+    assert_eq!(page.tiles[0].who.as_deref(), Some("red, blue"));
+    assert!(page.tiles[0].detail.starts_with("no difference is shown between these 2"));
+    let text = markdown(&page, Pictures::None);
+    assert!(text.contains("🥇 red 151 tok/s, blue 151 tok/s"), "{text}");
+    assert!(text.contains("- 2. original") && !text.contains('🥈'), "{text}");
+}
+
+/// Batches of other lengths are other work: no line joins them.
+#[test]
+fn lines_join_batches_of_the_same_lengths_alone() {
+    let drawn = |second: (u32, u32, u32)| {
+        let mut points = Vec::new();
+        for asked in [(1, 128, 64), second] {
+            points.extend(labelled("original", asked, &[100.0, 100.5, 101.0]));
+            points.extend(labelled("fast", asked, &[150.0, 150.5, 151.0]));
+        }
+        let page = page(&survey(points));
+        page.charts().iter().filter(|chart| chart.id.starts_with("speed-up-size")).count()
+    };
+    assert_eq!(drawn((8, 128, 64)), 1);
+    assert_eq!(drawn((8, 256, 64)), 0);
 }

@@ -1,11 +1,21 @@
 //! The answers of a matrix: over all, at the smallest and at the largest size, and whether the
 //! repeats agree.
+//!
+//! An answer that rests on runs whose label stands twice is computed once more without them: it
+//! stands where that changes nothing, and is struck where it does.
 
 use super::{configuration, many, range};
 use crate::format::{count, meant, percent, plain};
 use crate::page::Tile;
-use ifm_analysis::insight::{Bands, Meant, Tone, Topic};
-use ifm_analysis::matrix::{Matrix, Over, Overall, Ratio};
+use ifm_analysis::insight::{Bands, Meant, Tone};
+use ifm_analysis::matrix::{Cell, Matrix, Over, Overall, Ratio};
+use ifm_core::sheet::Quantity;
+
+/// Who leads, how far, and over which configurations.
+struct Lead {
+    things: Vec<(usize, Over)>,
+    configurations: Vec<usize>,
+}
 
 pub(super) fn tiles(matrix: &Matrix) -> Vec<Tile> {
     let mut tiles = Vec::new();
@@ -22,47 +32,45 @@ pub(super) fn tiles(matrix: &Matrix) -> Vec<Tile> {
     tiles
 }
 
+fn overall(matrix: &Matrix) -> Lead {
+    let first = matrix.overall().into_iter().filter(|overall| overall.ties_first);
+    let things = first.map(|overall| (overall.thing, overall.over)).collect();
+    Lead { things, configurations: matrix.comparable() }
+}
+
+fn at_size(matrix: &Matrix, size: f64) -> Lead {
+    let things = matrix.leaders_at(size);
+    let members = things.first().map(|(_, over)| over.members.iter().map(|(of, _)| *of));
+    let configurations = members.into_iter().flatten().collect();
+    Lead { things, configurations }
+}
+
 fn fastest(matrix: &Matrix, base: &str) -> Option<Tile> {
-    let overall = matrix.overall();
-    let Overall { thing, over, faster, slower, .. } = overall.first()?;
-    let who = plain(matrix.thing(*thing));
-    let mut detail = String::new();
+    let lead = overall(matrix);
+    let (thing, over) = lead.things.first()?;
+    let mut parts = Vec::new();
+    let all = many(matrix.configurations.len(), "configuration", "configurations");
     if over.is_mixed() {
-        detail.push_str(&format!(
-            "by configuration: shown to be faster in {faster}, slower in {slower} of {}",
-            matrix.configurations.len()
+        let is = |overall: &Overall| overall.thing == *thing;
+        let Overall { faster, slower, .. } = matrix.overall().into_iter().find(is)?;
+        parts.push(format!(
+            "by configuration: shown to be faster in {faster}, slower in {slower} of {all}"
         ));
-        return Some(tile("Which is the fastest?", who, (over, base), detail));
+    } else {
+        let over_all = format!("over {} of {all}", over.ratio.configurations);
+        parts.push(match over.ratio.interval {
+            Some(interval) => format!("{} with 95 % confidence, {over_all}", range(interval)),
+            None => over_all,
+        });
     }
-    if let Some(interval) = over.ratio.interval {
-        detail.push_str(&format!("{}, ", range(interval)));
-    }
-    detail.push_str(&format!(
-        "over {} of {}",
-        over.ratio.configurations,
-        many(matrix.configurations.len(), "configuration", "configurations")
-    ));
-    let ties = overall.iter().skip(1).filter(|other| other.ties_first).count();
-    if ties > 0 {
-        detail.push_str(&format!("; tied with {}", many(ties, "other", "others")));
-    }
-    Some(tile("Which is the fastest?", who, (over, base), detail))
+    let tile = tile(matrix, "Which is the fastest?", &lead, base, parts);
+    Some(doubted(matrix, &lead, tile, overall))
 }
 
 /// The best at a size, and what is slower than the baseline there.
-fn at(matrix: &Matrix, batch: f64, base: &str) -> Option<Tile> {
-    let all = matrix.at_size(batch);
-    let trusted = || {
-        let each = all.iter().enumerate();
-        each.filter_map(|(thing, over)| Some((thing, over.as_ref()?)))
-            .filter(|(_, over)| over.ratio.is_trusted)
-    };
-    let rank = |over: &Over| (!over.is_mixed(), over.ratio.value);
-    let (thing, best) = trusted().max_by(|(_, a), (_, b)| {
-        let ((a, x), (b, y)) = (rank(a), rank(b));
-        a.cmp(&b).then(x.total_cmp(&y))
-    })?;
-    let who = plain(matrix.thing(thing));
+fn at(matrix: &Matrix, size: f64, base: &str) -> Option<Tile> {
+    let lead = at_size(matrix, size);
+    let (_, best) = lead.things.first()?;
     let mut parts = Vec::new();
     if best.members.len() > 1 {
         let over = many(best.members.len(), "configuration", "configurations");
@@ -71,64 +79,139 @@ fn at(matrix: &Matrix, batch: f64, base: &str) -> Option<Tile> {
             false => format!("{} over {over}", range(best.range())),
         });
     }
-    let slower = |(thing, over): (usize, &Over)| -> Vec<(usize, usize, Ratio)> {
-        let members = over.members.iter().filter(|(_, ratio)| ratio.is_slower());
-        members.map(|(of, ratio)| (thing, *of, *ratio)).collect()
-    };
-    let worst = trusted().flat_map(slower).min_by(|a, b| a.2.value.total_cmp(&b.2.value));
-    if let Some((thing, of, ratio)) = worst {
-        let name = plain(matrix.thing(thing));
-        let several = matrix.configurations.get(of).filter(|_| matrix.at_batch(batch).len() > 1);
-        let place = several.map_or(String::new(), |of| format!(" ({})", plain(&of.short_name())));
-        parts.push(format!("{name} only {}{place}", meant(ratio.value, Meant::Times)));
-    }
-    let question = format!("How much faster at {} {batch}?", configuration::unit(matrix));
-    Some(tile(&question, who, (best, base), parts.join("; ")))
+    parts.extend(slowest(matrix, size));
+    let question = format!("How much faster at {} {size}?", configuration::unit(matrix));
+    let tile = tile(matrix, &question, &lead, base, parts);
+    Some(doubted(matrix, &lead, tile, |matrix| at_size(matrix, size)))
 }
 
-fn tile(question: &str, who: String, (over, base): (&Over, &str), detail: String) -> Tile {
+/// What is shown to be slower than the baseline by most at a size.
+fn slowest(matrix: &Matrix, size: f64) -> Option<String> {
+    let all = matrix.at_size(size);
+    let slower = |(thing, over): (usize, &Option<Over>)| -> Vec<(usize, usize, Ratio)> {
+        let members =
+            over.iter().filter(|over| over.ratio.is_trusted).flat_map(|over| &over.members);
+        let members = members.filter(|(_, ratio)| ratio.is_slower());
+        members.map(|(of, ratio)| (thing, *of, *ratio)).collect()
+    };
+    let worst = all.iter().enumerate().flat_map(slower);
+    let (thing, of, ratio) = worst.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    let several = matrix.configurations.get(of).filter(|_| matrix.at_batch(size).len() > 1);
+    let place = several.map_or(String::new(), |of| format!(" ({})", plain(&of.short_name())));
+    let name = plain(matrix.thing(thing));
+    Some(format!("{name} only {}{place}", meant(ratio.value, Meant::Times)))
+}
+
+fn tile(matrix: &Matrix, question: &str, lead: &Lead, base: &str, mut parts: Vec<String>) -> Tile {
+    let names: Vec<String> =
+        lead.things.iter().map(|(thing, _)| plain(matrix.thing(*thing))).collect();
+    if names.len() > 1 {
+        parts.insert(0, format!("no difference is shown between these {}", names.len()));
+    }
+    let first = lead.things.first().map(|(_, over)| over);
     Tile {
         question: question.to_owned(),
-        who: Some(who),
-        value: match over.is_mixed() {
-            true => range(over.range()),
-            false => meant(over.ratio.value, Meant::Times),
-        },
+        who: Some(names.join(", ")),
+        value: first.map(|over| times(over, &lead.things)).unwrap_or_default(),
         unit: base.to_owned(),
-        detail,
-        tone: match () {
-            () if over.is_mixed() => Some(Tone::Warn),
-            () if over.is_faster() => Some(Tone::Good),
-            () if over.is_slower() => Some(Tone::Bad),
-            () => None,
+        detail: parts.join("; "),
+        tone: match first {
+            Some(over) if over.is_mixed() => Some(Tone::Warn),
+            Some(over) if over.is_faster() => Some(Tone::Good),
+            Some(over) if over.is_slower() => Some(Tone::Bad),
+            _ => None,
         },
         ..Tile::default()
     }
 }
 
-/// Whether the repeats agree.
-fn agreement(matrix: &Matrix) -> Option<Tile> {
-    let band = &Bands::get().cv;
-    let spread = |cell: &ifm_analysis::matrix::Cell| {
-        let measure = &matrix.configurations.get(cell.configuration)?.measure;
-        Some((cell.sample(measure)?.cv()?, cell.thing, cell.configuration))
+/// The ratio of those that lead, or their range.
+fn times(first: &Over, all: &[(usize, Over)]) -> String {
+    if first.is_mixed() {
+        return range(first.range());
+    }
+    let write = |value: f64| meant(value, Meant::Times);
+    let last = all.last().map_or(first.ratio.value, |(_, over)| over.ratio.value);
+    match write(last) == write(first.ratio.value) {
+        true => write(last),
+        false => range((last, first.ratio.value)),
+    }
+}
+
+/// An answer that rests on labels that stand twice, with what it is without them.
+fn doubted(matrix: &Matrix, lead: &Lead, mut tile: Tile, ask: impl Fn(&Matrix) -> Lead) -> Tile {
+    let is_of = |cell: &&Cell| lead.configurations.contains(&cell.configuration);
+    let rests_on = matrix.cells.iter().filter(is_of).filter(|cell| cell.is_doubly_labelled());
+    let doubtful = rests_on.count();
+    if doubtful == 0 {
+        return tile;
+    }
+    let sound = ask(&matrix.without_doubly_labelled());
+    let names = |lead: &Lead| {
+        let mut things: Vec<usize> = lead.things.iter().map(|(thing, _)| *thing).collect();
+        things.sort_unstable();
+        things
     };
-    let spreads: Vec<_> = matrix.cells.iter().filter_map(spread).collect();
+    let groups = many(doubtful, "group of repeats", "groups of repeats");
+    let use_twice = if doubtful == 1 { "uses" } else { "use" };
+    match names(&sound) == names(lead) {
+        true => {
+            let over = many(sound.configurations.len(), "configuration", "configurations");
+            let value = sound.things.first().map(|(_, over)| times(over, &sound.things));
+            tile.detail.push_str(&format!(
+                "; {groups} of these {use_twice} a label twice: without them the same, {} over {over}",
+                value.unwrap_or_default()
+            ));
+            tile
+        }
+        false => {
+            let otherwise = match sound.things.is_empty() {
+                true => "nothing is left to compare",
+                false => "the answer is another one",
+            };
+            tile.struck(Some(&format!(
+                "{groups} that it rests on {use_twice} a label twice, and without them {otherwise}"
+            )))
+        }
+    }
+}
+
+/// Whether the repeats agree, of those that have labels of their own.
+fn agreement(matrix: &Matrix) -> Option<Tile> {
+    let doubtful = matrix.doubly_labelled();
+    let sound = matrix.without_doubly_labelled();
+    let band = &Bands::get().cv;
+    let spreads: Vec<_> = sound.cells.iter().filter_map(|cell| widest(&sound, cell)).collect();
     let calm = spreads.iter().filter(|(cv, ..)| !band.is_poor(*cv)).count();
-    let (cv, thing, of) = spreads.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (cv, measure, cell) = spreads.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let limit = band.bounds()[1].map(percent)?;
-    let place = matrix.configurations.get(*of)?.name();
+    let place = matrix.configurations.get(cell.configuration)?.name();
+    let mut detail = format!(
+        "spread by less than {limit} of their mean in output and overall throughput; the widest \
+         {} ({} of {}, {place})",
+        percent(*cv),
+        configuration::measure_unit(measure).0.to_lowercase(),
+        plain(matrix.thing(cell.thing))
+    );
+    if doubtful > 0 {
+        let groups = many(doubtful, "group", "groups");
+        detail.push_str(&format!("; {groups} in which a label stands twice left out"));
+    }
     Some(Tile {
         question: "Do the repeats agree?".to_owned(),
         value: format!("{} of {}", count(calm as u64), count(spreads.len() as u64)),
         unit: String::new(),
-        detail: format!(
-            "spread by less than {limit} of their mean; the widest {} ({}, {place})",
-            percent(*cv),
-            plain(matrix.thing(*thing))
-        ),
+        detail,
         tone: Some(if calm == spreads.len() { Tone::Good } else { Tone::Warn }),
-        topic: Some(Topic::Ranking),
         ..Tile::default()
     })
+}
+
+/// The widest spread of the repeats of a cell, over what it is ranked by and both throughputs.
+fn widest<'m, 'a>(matrix: &Matrix, cell: &'m Cell<'a>) -> Option<(f64, Quantity, &'m Cell<'a>)> {
+    let ranked = &matrix.configurations.get(cell.configuration)?.measure;
+    [ranked.clone(), Quantity::OutputRate, Quantity::TotalRate]
+        .into_iter()
+        .filter_map(|measure| Some((cell.sample(&measure)?.cv()?, measure, cell)))
+        .max_by(|a, b| a.0.total_cmp(&b.0))
 }

@@ -138,7 +138,7 @@ impl<'q> Data<'q> {
             return Some(Section::new(heading, blocks));
         }
         let caption = match self.is_stated {
-            true => "The points are what the document states; nothing is drawn between them.",
+            true => "The points are the figures that the document states; no line joins them.",
             false => caption,
         };
         let figure = |(index, chart): (usize, Chart)| {

@@ -2,6 +2,8 @@
 //! many fit, and what it costs. From measurements, or from a document that only states figures.
 
 mod data;
+mod dispute;
+mod glossary;
 mod range;
 mod speed;
 mod stated;
@@ -14,7 +16,8 @@ use crate::format::{count, meant, number, percent, plain};
 use crate::model::load_words;
 use crate::page::{Block, Cell, Head, Page, Section, Table, Tile};
 use data::{CENTER, Data};
-use ifm_analysis::insight::{Insight, Meant, Question, insights, told_by, user_speed_curves};
+use dispute::Dispute;
+use ifm_analysis::insight::{Insight, Meant, Question, Tone, insights, told_by, user_speed_curves};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Pool, Survey};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
@@ -59,7 +62,8 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
     let data = Data::new(question, insights, is_stated);
     let pool = question.survey.pool(PartKind::Serving);
     let answers = Answers::new(question, &pool, &data.by);
-    let mut sections = vec![overview(&data)];
+    let dispute = Dispute::of(subject.audit);
+    let mut sections = vec![overview(&data, dispute)];
     sections.extend(speed::decode_speed(&data));
     sections.extend(speed::gaps(&data));
     sections.extend(speed::efficiency(&data));
@@ -71,19 +75,22 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
     sections.extend(system::under_load(&data));
     sections.extend(answers.cost(insights));
     if is_stated {
-        sections.push(stated::figures(subject.question.survey));
+        sections.push(stated::figures(subject.question.survey, dispute));
     } else {
         sections.push(points(&pool, &data));
     }
-    sections.push(glossary());
+    sections.push(glossary::section(is_stated.then_some(subject.question.survey)));
     sections.retain(|section| !section.blocks.is_empty());
     Page {
         kind: "scenario",
         title: title(subject, question.survey),
         facts: facts(question.survey),
         conditions: conditions(&data, &pool),
-        banners: if is_stated { vec![stated::BANNER.to_owned()] } else { Vec::new() },
-        tiles: tiles(&data, &answers),
+        banners: match is_stated {
+            true => stated::banners(subject.question.survey, &data.names),
+            false => Vec::new(),
+        },
+        tiles: tiles(&data, &answers, dispute),
         trust: checks(subject),
         remarks: summary(insights),
         sections,
@@ -194,7 +201,7 @@ fn waits<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
     })
 }
 
-fn tiles(data: &Data, answers: &Answers) -> Vec<Tile> {
+fn tiles(data: &Data, answers: &Answers, dispute: Option<Dispute>) -> Vec<Tile> {
     let tile = |question: &str, value: String, unit: &str, detail: String| Tile {
         question: question.to_owned(),
         value,
@@ -209,7 +216,12 @@ fn tiles(data: &Data, answers: &Answers) -> Vec<Tile> {
             true => format!("{}; down to {} ({})", fast.1, meant(slow.0, Meant::TokPerS), slow.1),
             false => fast.1,
         };
-        tiles.push(tile("Fastest for one user", number(fast.0), "tok/s", detail));
+        let mut tile = tile("Fastest for one user", number(fast.0), "tok/s", detail);
+        if let Some(dispute) = dispute.filter(|dispute| dispute.is_speed(slow.0)) {
+            tile.detail.push_str(&format!(" ⚠ {}", dispute.words()));
+            tile.tone = Some(Tone::Warn);
+        }
+        tiles.push(tile);
     }
     let [best, worst] = extremes(&waits(data), None);
     if let (Some(best), Some(worst)) = (best, worst) {
@@ -228,7 +240,7 @@ fn tiles(data: &Data, answers: &Answers) -> Vec<Tile> {
 }
 
 /// The answers in a table: one line for each question.
-fn overview(data: &Data) -> Section {
+fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
     let mut rows: Vec<(String, String)> = Vec::new();
     let range = |low: (f64, String), high: (f64, String), how: Meant| match low.0 < high.0 {
         true => format!("{} ({}) to {} ({})", meant(low.0, how), low.1, meant(high.0, how), high.1),
@@ -236,7 +248,10 @@ fn overview(data: &Data) -> Section {
     };
     let mut add = |name: &str, curves: &[ifm_analysis::survey::Curve], wanted, how| {
         if let [Some(low), Some(high)] = extremes(curves, wanted) {
-            rows.push((name.to_owned(), range(low, high, how)));
+            let is_of = |dispute: &Dispute| how == Meant::TokPerS && dispute.is_speed(low.0);
+            let mark = dispute.filter(is_of).map(|dispute| format!(" ⚠ {}", dispute.words()));
+            let words = format!("{}{}", range(low, high, how), mark.unwrap_or_default());
+            rows.push((name.to_owned(), words));
         }
     };
     let alone = Some(Load::Users(1));
@@ -316,29 +331,6 @@ fn hours(output: &[ifm_analysis::survey::Curve]) -> Option<(String, String)> {
 
 fn points(pool: &Pool, data: &Data) -> Section {
     Section::new("Points", vec![Block::Table(super::sweep::points(pool, &data.by))])
-}
-
-/// The words of the page with their formulas.
-fn glossary() -> Section {
-    const WORDS: [(&str, &str); 8] = [
-        ("TTFT", "time to first token: from sending the request to its first token"),
-        ("ITL", "inter-token latency: time between two tokens of one stream, over all gaps"),
-        ("TPOT", "time per output token of one request: (E2E − TTFT) / (output tokens − 1)"),
-        ("decode speed", "tokens per second that one user gets after the first: 1 / TPOT"),
-        ("system throughput", "output tokens of all users together per second"),
-        ("efficiency", "decode speed with N users / decode speed with one"),
-        ("E2E", "end to end: from sending the request to the end of its answer"),
-        ("users", "requests in flight: each user sends the next when the former is answered"),
-    ];
-    let row = |(word, meaning): &(&str, &str)| vec![Cell::head(*word), Cell::text(*meaning)];
-    Section::new(
-        "Glossary",
-        vec![Block::Table(Table {
-            caption: "What the words mean here.".to_owned(),
-            heads: vec![Head::text("word"), Head::text("meaning")],
-            rows: WORDS.iter().map(row).collect(),
-        })],
-    )
 }
 
 #[cfg(test)]

@@ -24,6 +24,10 @@ struct Span {
 pub(super) fn band(data: &Data, drawn: &Drawn, curves: &[Curve]) -> Option<Chart> {
     let spans = spans(curves);
     let last = spans.last()?;
+    let text = |edge: &Edge, name: &str| match edge.name == name {
+        true => meant(edge.value, drawn.how),
+        false => format!("{} {}", edge.name, meant(edge.value, drawn.how)),
+    };
     let edge = |pick: fn(&Span) -> &Edge| Series {
         name: pick(last).name.clone(),
         color: data.color(&pick(last).name),
@@ -33,7 +37,7 @@ pub(super) fn band(data: &Data, drawn: &Drawn, curves: &[Curve]) -> Option<Chart
             .map(|span| Point {
                 x: span.at,
                 y: Some(pick(span).value),
-                text: Some(format!("{} {}", pick(span).name, meant(pick(span).value, drawn.how))),
+                text: Some(text(pick(span), &pick(last).name)),
                 ..Point::default()
             })
             .collect(),

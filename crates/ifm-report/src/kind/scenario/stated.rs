@@ -1,17 +1,43 @@
 //! What is shown of a document that states figures and holds no data.
 
-use crate::format::{ABSENT, meant, plain};
+use super::dispute::Dispute;
+use crate::format::{ABSENT, count, meant, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Head, Section, Table};
-use ifm_analysis::insight::Meant;
+use ifm_analysis::insight::{Meant, Tone};
 use ifm_analysis::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Quantity, RowRole, key};
+use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 /// Before any number.
-pub(super) const BANNER: &str = "⚠ The document states these figures and shows no data: none of \
+const BANNER: &str = "⚠ The document states these figures and shows no data: none of \
      them was measured here, and none can be checked against requests.";
+/// What an import calls a number of use cases.
+const USE_CASES: &str = "use cases";
 /// Sentences in the table, at most.
 const ROWS_MAX: usize = 100;
+
+/// What is said before any number: that nothing was measured here, and how many use cases the
+/// document counts and gives no figure of.
+pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
+    let mut banners = vec![BANNER.to_owned()];
+    let quantity = Quantity::Other(USE_CASES.to_owned());
+    let counts = survey.of_role(RowRole::Stated);
+    let counts = counts.filter_map(|point| point.value(&quantity, Statistic::Value));
+    let counted = counts.fold(0.0, f64::max);
+    let named: Vec<&str> =
+        named.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+    let missing = counted - named.len() as f64;
+    if missing > 0.0 {
+        banners.push(format!(
+            "⚠ {} of {} use cases are missing: the document gives figures in words for {} alone, \
+             and nothing here speaks of the others.",
+            count(missing as u64),
+            count(counted as u64),
+            named.join(" and ")
+        ));
+    }
+    banners
+}
 
 /// Why there is no capacity.
 pub(super) fn no_capacity(is_stated: bool) -> Option<Section> {
@@ -20,12 +46,19 @@ pub(super) fn no_capacity(is_stated: bool) -> Option<Section> {
 }
 
 /// Every stated figure with its sentence.
-pub(super) fn figures(survey: &Survey) -> Section {
+pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
     let mut rows = Vec::new();
     for point in survey.of_role(RowRole::Stated) {
-        for reading in &point.readings {
+        let mut readings = point.readings.iter().peekable();
+        while let Some(reading) = readings.next() {
+            // The two ends of a range are one figure.
+            let is_end = |other: &&Reading| {
+                let ends = (reading.statistic, other.statistic);
+                other.quantity == reading.quantity && ends == (Statistic::Min, Statistic::Max)
+            };
+            let end = readings.next_if(is_end);
             if rows.len() < ROWS_MAX {
-                rows.push(row(point, reading));
+                rows.push(row(point, (reading, end), dispute));
             }
         }
     }
@@ -41,6 +74,7 @@ pub(super) fn figures(survey: &Survey) -> Section {
                 Head::number("line"),
                 Head::text("quantity"),
                 Head::number("figure"),
+                Head::text("statistic"),
                 Head::text("use case"),
                 Head::number("users"),
                 Head::text("sentence"),
@@ -50,30 +84,39 @@ pub(super) fn figures(survey: &Survey) -> Section {
     )
 }
 
-fn row(point: &Point, reading: &Reading) -> Vec<Cell> {
+fn row(
+    point: &Point,
+    (reading, end): (&Reading, Option<&Reading>),
+    dispute: Option<Dispute>,
+) -> Vec<Cell> {
     let line = reading.place.as_ref().or(Some(&point.place)).and_then(|place| place.line);
-    let how = match &reading.quantity {
-        Quantity::Ttft | Quantity::Itl | Quantity::Tpot | Quantity::E2e => Meant::Ms,
-        Quantity::UserRate | Quantity::OutputRate | Quantity::TotalRate => Meant::TokPerS,
-        Quantity::Efficiency | Quantity::ErrorRate => Meant::Share,
-        Quantity::RequestRate => Meant::ReqPerS,
-        // Limits and references of such quantities are in their units.
-        Quantity::Other(name) if ["Itl", "Ttft", "Tpot"].iter().any(|of| name.ends_with(of)) => {
-            Meant::Ms
-        }
-        Quantity::Other(name) if name.ends_with("Efficiency") => Meant::Share,
-        _ => Meant::Plain,
-    };
     let name = point.factor(key::WORKLOAD);
     let at = point.load;
+    let figure = match end {
+        Some(end) => Cell::text(format!("{} to {}", written(reading), written(end))),
+        None => Cell { value: Some(reading.value), ..Cell::text(written(reading)) },
+    };
+    let is_disputed = |dispute: &Dispute| match reading.quantity {
+        Quantity::Itl | Quantity::Tpot => dispute.is_gap(reading.value),
+        Quantity::UserRate => dispute.is_speed(reading.value),
+        _ => false,
+    };
+    let figure = match dispute.filter(is_disputed) {
+        Some(_) => figure.noted("⚠ disputed").toned(Tone::Warn),
+        None => figure,
+    };
     vec![
         Cell::number(line.map(f64::from), |line| meant(line, Meant::Count)),
-        Cell::text(plain(
-            &reading.quantity.to_string().replace("Itl", "ITL").replace("Ttft", "TTFT"),
-        )),
-        Cell::number(Some(reading.value), |value| match (how, &reading.printed) {
-            (Meant::TokPerS, Some(printed)) => plain(&format!("{printed} tok/s")),
-            _ => meant(value, how),
+        Cell::text(plain(&quantity_words(&reading.quantity))),
+        figure,
+        Cell::text(match (reading.statistic, end) {
+            (_, Some(_)) => "range".to_owned(),
+            (Statistic::Min, None) => "from".to_owned(),
+            (Statistic::Max, None) => "up to".to_owned(),
+            (Statistic::Mean, None) => "mean".to_owned(),
+            (Statistic::Median, None) => "median".to_owned(),
+            (Statistic::Percentile(p), None) => format!("p{p}"),
+            _ => ABSENT.to_owned(),
         }),
         Cell::text(name.map_or(ABSENT.to_owned(), |name| plain(&name))),
         Cell {
@@ -82,4 +125,69 @@ fn row(point: &Point, reading: &Reading) -> Vec<Cell> {
         },
         Cell::text(point.text.as_deref().map_or(ABSENT.to_owned(), plain)),
     ]
+}
+
+/// Quantities whose names an import puts behind `limit of`, `reference of` and `supposed`.
+const BEHIND: [(&str, Quantity); 8] = [
+    ("Itl", Quantity::Itl),
+    ("Ttft", Quantity::Ttft),
+    ("Tpot", Quantity::Tpot),
+    ("E2e", Quantity::E2e),
+    ("UserRate", Quantity::UserRate),
+    ("OutputRate", Quantity::OutputRate),
+    ("RequestRate", Quantity::RequestRate),
+    ("Efficiency", Quantity::Efficiency),
+];
+
+/// What stands in front of the name of another quantity, and that quantity.
+fn behind(quantity: &Quantity) -> Option<(String, &'static Quantity)> {
+    let Quantity::Other(name) = quantity else { return None };
+    let (of, name) = name.rsplit_once(' ')?;
+    let (_, inner) = BEHIND.iter().find(|(word, _)| *word == name)?;
+    Some((of.to_owned(), inner))
+}
+
+/// How a quantity is written.
+fn how(quantity: &Quantity) -> Meant {
+    match quantity {
+        Quantity::Ttft | Quantity::Itl | Quantity::Tpot | Quantity::E2e => Meant::Ms,
+        Quantity::UserRate | Quantity::OutputRate | Quantity::TotalRate => Meant::TokPerS,
+        Quantity::Efficiency | Quantity::ErrorRate => Meant::Share,
+        Quantity::RequestRate => Meant::ReqPerS,
+        Quantity::Other(name) if name == USE_CASES => Meant::Count,
+        other => behind(other).map_or(Meant::Plain, |(_, inner)| how(inner)),
+    }
+}
+
+/// A figure as it is printed, where that says more than our digits.
+fn written(reading: &Reading) -> String {
+    match (how(&reading.quantity), &reading.printed) {
+        (Meant::TokPerS, Some(printed)) => plain(&format!("{printed} tok/s")),
+        (how, _) => meant(reading.value, how),
+    }
+}
+
+/// A quantity in words.
+fn quantity_words(quantity: &Quantity) -> String {
+    match behind(quantity) {
+        Some((of, inner)) => format!("{of} {inner}"),
+        None => quantity.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantities_are_words() {
+        for (name, expect) in [
+            ("limit of Itl", "limit of ITL"),
+            ("supposed Efficiency", "supposed efficiency"),
+            ("use cases", "use cases"),
+        ] {
+            assert_eq!(quantity_words(&Quantity::Other(name.to_owned())), expect);
+        }
+        assert_eq!(quantity_words(&Quantity::Ttft), Quantity::Ttft.to_string());
+    }
 }

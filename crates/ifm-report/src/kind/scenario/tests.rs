@@ -131,6 +131,70 @@ fn stated_figures_stay_stated() {
     insta::assert_snapshot!(markdown(&page, Pictures::None));
 }
 
+/// What the checks say of a document, and its page.
+fn audited(sheet: &Sheet) -> Page {
+    let sheets = std::slice::from_ref(sheet);
+    let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
+    let survey = Survey::of_sheets(sheets);
+    let question = Question::new(&survey);
+    let insights = insights(&question);
+    let (runs, audit, title) = (&[][..], Some(&audit), None);
+    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
+    Kind::from_word("scenario").expect("a kind").page(&subject)
+}
+
+/// The stated figures, with the gap and the efficiency that the others make.
+fn with_all_gaps() -> Sheet {
+    let mut sheet = sheet();
+    let mut row = sheet.parts[0].rows[2].clone();
+    row.factors.set(key::WORKLOAD, "Tools");
+    row.figures = vec![Figure::new(Quantity::Efficiency, Statistic::Value, 8.0, Unit::Percent)];
+    sheet.parts[0].rows.push(row);
+    sheet
+}
+
+#[test]
+fn a_speed_that_a_check_disputes_is_marked_wherever_it_stands() {
+    let text = markdown(&audited(&with_all_gaps()), Pictures::None);
+    let marks = text.matches("⚠ disputed").count();
+    assert!(marks >= 3, "tile, summary and table, {marks}: {text}");
+    let mut short = with_all_gaps();
+    // A gap that reading the context explains.
+    for row in &mut short.parts[0].rows {
+        let is_tools = row.factors.get(key::WORKLOAD) == Some("Tools");
+        for figure in row.figures.iter_mut().filter(|_| is_tools) {
+            let value = match figure.quantity {
+                Quantity::Itl => 14.9,
+                Quantity::UserRate => 67.1,
+                Quantity::Efficiency => 40.0,
+                _ => continue,
+            };
+            figure.value = Some(value);
+            figure.printed = Some(value.to_string());
+        }
+    }
+    let text = markdown(&audited(&short), Pictures::None);
+    assert!(!text.contains("disputed"), "{text}");
+}
+
+#[test]
+fn use_cases_without_a_figure_are_told() {
+    let mut sheet = sheet();
+    let mut row = Row::new(RowRole::Stated, Place::line(9));
+    row.figures = vec![Figure::new(
+        Quantity::Other("use cases".to_owned()),
+        Statistic::Value,
+        4.0,
+        Unit::Count,
+    )];
+    sheet.parts[0].rows.push(row);
+    let banners = page(&[], std::slice::from_ref(&sheet), |_| {}).banners;
+    assert!(banners[1].contains("2 of 4 use cases are missing"), "{banners:?}");
+    let last = sheet.parts[0].rows.last_mut().expect("a row");
+    last.figures[0].value = Some(2.0);
+    assert_eq!(page(&[], &[sheet], |_| {}).banners.len(), 1);
+}
+
 #[test]
 fn one_level_is_no_story_and_is_told_all_the_same() {
     let runs = [model("chat", 1_024, &[(4, 90.0, 5.8)]), model("rag", 4_096, &[(4, 200.0, 6.0)])];

@@ -22,7 +22,7 @@ pub(super) fn color(index: usize) -> u8 {
 fn axis(versus: &Versus) -> Axis {
     let (name, unit) = match versus.axis {
         LoadAxis::Users => ("users", ""),
-        LoadAxis::InFlight(_) => ("requests in flight", ""),
+        LoadAxis::InFlight(_) => (versus.axis.words(), ""),
         LoadAxis::Rate => ("requests asked for", "req/s"),
     };
     Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }

@@ -102,7 +102,7 @@ fn page(subject: &Subject) -> Page {
             format!("{rows} measurements, against {}", first.axis.words()),
         ],
         banners: Vec::new(),
-        tiles: tiles::tiles(&compared, first),
+        tiles: tiles::tiles(&compared, first, subject.audit),
         trust: subject.audit.map(trust),
         remarks: spread(&compared.insights),
         sections,
@@ -298,17 +298,24 @@ fn measured(subject: &Subject, insights: &[Insight], versus: &Versus, scene: &st
     sections
 }
 
+/// The answers once more in the order in which they are asked, not the worst first.
 fn conclusion(compared: &Compared) -> Section {
-    let measured = compared.insights.iter().filter(|insight| {
-        ["versus_speed", "equal_latency", "itl_growth", "versus_crossover"].contains(&insight.rule)
-    });
-    let remarks: Vec<Remark> = measured.map(Remark::of).collect();
-    let blocks = match remarks.is_empty() {
+    const RULES: [&str; 4] = ["equal_latency", "versus_speed", "versus_crossover", "itl_growth"];
+    const TOPICS: [Topic; 3] = [Topic::Itl, Topic::Throughput, Topic::Ttft];
+    let place = |insight: &&Insight| {
+        let rule = RULES.iter().position(|rule| *rule == insight.rule)?;
+        let topic = TOPICS.iter().position(|topic| *topic == insight.topic);
+        Some((rule, topic.unwrap_or(TOPICS.len())))
+    };
+    let mut measured: Vec<&Insight> =
+        compared.insights.iter().filter(|insight| place(insight).is_some()).collect();
+    measured.sort_by_key(place);
+    let blocks = match measured.is_empty() {
         true => vec![Block::Prose(
             "Nothing can be concluded: the two were not measured at loads that can be compared."
                 .to_owned(),
         )],
-        false => vec![Block::Remarks(remarks)],
+        false => vec![Block::Remarks(measured.into_iter().map(Remark::of).collect())],
     };
     Section::new("Conclusion", blocks)
 }

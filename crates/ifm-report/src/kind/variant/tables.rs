@@ -132,6 +132,7 @@ pub(super) fn equal_latency(question: &Question, versus: &Versus) -> Table {
              measured loads around it.",
             match versus.axis {
                 LoadAxis::Users => "Users",
+                LoadAxis::InFlight(Statistic::Mean) => "Requests in flight on average",
                 LoadAxis::InFlight(_) => "Requests in flight",
                 LoadAxis::Rate => "Requests per second",
             }

@@ -179,3 +179,44 @@ fn output_stands_against_what_was_offered() {
     assert_eq!(line(2), [(2.0, Some(200.0)), (4.0, Some(400.0))]);
     assert!(page.charts().iter().all(|chart| chart.id != "output"));
 }
+
+/// Input, output and total tokens per second that do not add up, beside a TPOT that makes the
+/// output rate or does not.
+fn miscounted(tpot_of: impl Fn(&RowOf) -> f64) -> Sheet {
+    let mut sheet = sheet(&[("m", BASE), ("m-int8", INT8)]);
+    let rows = [BASE, INT8];
+    for (part, rows) in sheet.parts.iter_mut().zip(rows) {
+        for (row, of) in part.rows.iter_mut().zip(rows) {
+            let rate = |quantity, value| Figure::new(quantity, Statistic::Mean, value, Unit::PerS);
+            row.figures.push(rate(Quantity::InputRate, 2.0 * of.3));
+            row.figures.push(rate(Quantity::TotalRate, 2.5 * of.3));
+            row.figures.push(Figure::new(Quantity::Tpot, Statistic::Median, tpot_of(of), Unit::Ms));
+        }
+    }
+    sheet
+}
+
+/// The tile about output, with the checks.
+fn output_tile(sheet: &Sheet) -> crate::page::Tile {
+    let sheets = std::slice::from_ref(sheet);
+    let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
+    let survey = Survey::of_sheets(sheets);
+    let question = Question::new(&survey);
+    let (runs, insights, title) = (&[][..], &[][..], None);
+    let subject = Subject { runs, sheets, question, insights, audit: Some(&audit), title };
+    let page = Kind::from_word("variant").expect("a kind").page(&subject);
+    page.tiles.into_iter().next_back().expect("an answer")
+}
+
+#[test]
+fn an_output_whose_tokens_do_not_add_up_stands_by_other_figures_or_falls() {
+    // In flight over output: the TPOT that makes this output.
+    let exact = output_tile(&miscounted(|row| row.0 / row.3 * 1e3 * 1.015));
+    assert!(exact.not_valid.is_none(), "{exact:?}");
+    assert!(exact.detail.contains("do not add up, but this output is within 2%"), "{exact:?}");
+    let other = output_tile(&miscounted(|row| row.0 / row.3 * 1e3 * 1.2));
+    let why = other.not_valid.as_deref().expect("struck");
+    assert!(why.contains("do not add up"), "{why}");
+    let sound = output_tile(&sheet(&[("m", BASE), ("m-int8", INT8)]));
+    assert!(sound.not_valid.is_none() && !sound.detail.contains("add up"), "{sound:?}");
+}

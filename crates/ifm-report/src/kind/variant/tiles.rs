@@ -1,17 +1,24 @@
 //! The answers of a comparison of variants: capacity at equal ITL, ITL at the lowest and the
 //! highest equal load, and what tokens cost or how many there are.
 
+use super::super::common::TOKEN_SUM;
 use super::Compared;
 use super::tables::mark;
-use crate::format::{meant, number};
+use crate::format::{meant, number, percent};
 use crate::page::Tile;
+use ifm_analysis::audit::Audit;
 use ifm_analysis::capacity::Price;
-use ifm_analysis::insight::{CENTER, Meant, OUTPUT, Party, Tone, Versus, itl_limits};
+use ifm_analysis::insight::{
+    CENTER, Meant, OUTPUT, Party, Tone, Topic, Versus, itl_limits, output_off,
+};
 use ifm_analysis::survey::Curve;
 use ifm_core::sheet::Quantity;
 
+/// Share by which an output rate may be off what other figures make of it and still be confirmed.
+const OUTPUT_OFF_MAX: f64 = 0.1;
+
 /// The tiles about the first of the others.
-pub(super) fn tiles(compared: &Compared, versus: &Versus) -> Vec<Tile> {
+pub(super) fn tiles(compared: &Compared, versus: &Versus, audit: Option<&Audit>) -> Vec<Tile> {
     let Some(party) = versus.others.first() else { return Vec::new() };
     let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
     let other = versus.curve(party, &Quantity::Itl, CENTER);
@@ -23,7 +30,7 @@ pub(super) fn tiles(compared: &Compared, versus: &Versus) -> Vec<Tile> {
     carried(compared, versus, (&base, &other))
         .into_iter()
         .chain(shorter)
-        .chain(cost(compared, versus, party))
+        .chain(cost(compared, versus, party).map(|tile| counted(tile, versus, audit)))
         .collect()
 }
 
@@ -67,6 +74,24 @@ fn shorter(versus: &Versus, (base, other): (&Curve, &Curve), what: &str, at: f64
     );
     let value = format!("{both}{}", meant(before / after, Meant::Times));
     Some(tile(format!("How much shorter is the ITL {what}?"), value, detail, after <= before))
+}
+
+/// What rests on the output rate: where its tokens do not add up it stands only if other figures
+/// of the same rows make the same rate.
+fn counted(mut tile: Tile, versus: &Versus, audit: Option<&Audit>) -> Tile {
+    let has_sum = |audit: &Audit| audit.findings().iter().any(|found| found.rule == TOKEN_SUM);
+    if !audit.is_some_and(has_sum) {
+        return tile;
+    }
+    match output_off(versus).filter(|off| *off < OUTPUT_OFF_MAX) {
+        Some(off) => tile.detail.push_str(&format!(
+            "; input, output and total tokens do not add up, but this output is within {} of \
+             requests in flight / TPOT",
+            percent((off * 100.0).ceil() / 100.0)
+        )),
+        None => tile.topic = Some(Topic::Throughput),
+    }
+    tile
 }
 
 /// The price of a million output tokens of both at the highest equal load; without a price the

@@ -1,0 +1,170 @@
+//! What repeats of a number are together, as they were measured and as a document states it.
+
+use super::Cell;
+use crate::stat::welch::{Moments, mean_interval};
+use crate::survey::{CONFIDENCE, Point, REPEATS_MIN, Reading};
+use ifm_core::sheet::{Quantity, RowRole, Statistic, StdKind};
+
+/// Standard deviation over mean above which repeats say nothing of the thing that they measured.
+pub const TRUSTED_CV_MAX: f64 = 0.2;
+/// Noise of arithmetic, as a share.
+const PRECISION: f64 = 1e-9;
+/// The deviations that a summary may print, the best told first.
+const SPREADS: [Statistic; 4] = [
+    Statistic::Std(StdKind::Sample),
+    Statistic::Std(StdKind::Unknown),
+    Statistic::Std(StdKind::Population),
+    Statistic::HalfWidth,
+];
+
+/// What repeats of a number are together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// Arithmetic mean.
+    pub mean: f64,
+    /// Sample standard deviation, or what a summary prints behind `±`; absent for one repeat.
+    pub std: Option<f64>,
+    /// Number of repeats; absent where a summary does not say.
+    pub n: Option<usize>,
+    /// Every repeat; empty for a summary.
+    pub values: Vec<f64>,
+}
+
+impl Sample {
+    /// Standard deviation over mean.
+    pub fn cv(&self) -> Option<f64> {
+        self.std.filter(|_| self.mean > 0.0).map(|std| std / self.mean)
+    }
+
+    /// Whether the repeats agree well enough to say anything of what they measured.
+    pub fn is_trusted(&self) -> bool {
+        self.cv().is_none_or(|cv| cv <= TRUSTED_CV_MAX)
+    }
+
+    /// The interval of the mean with 95 % confidence (Student); absent with fewer than three
+    /// repeats.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let found = mean_interval(&self.values, CONFIDENCE).filter(|_| self.is_testable())?;
+        Some((found.low, found.high))
+    }
+
+    /// Whether there are enough repeats to test a difference.
+    pub fn is_testable(&self) -> bool {
+        self.values.len() >= REPEATS_MIN
+    }
+}
+
+impl Cell<'_> {
+    /// The repeats of a quantity; absent where none was measured.
+    pub fn sample(&self, quantity: &Quantity) -> Option<Sample> {
+        let values: Vec<f64> = self
+            .points
+            .iter()
+            .filter(|point| point.role == RowRole::Measured)
+            .filter_map(|point| Some(point.central(quantity)?.value))
+            .collect();
+        match Moments::of(&values) {
+            Some(moments) => {
+                Some(Sample { mean: moments.mean, std: moments.std(), n: Some(moments.n), values })
+            }
+            None => self.summary(quantity),
+        }
+    }
+
+    /// The repeats of a quantity as a page writes them: with the mean and the deviation that the
+    /// document states, where they agree with its repeats as far as digits are printed. It had
+    /// more digits to compute them from.
+    pub fn written(&self, quantity: &Quantity) -> Option<Sample> {
+        let sample = self.sample(quantity)?;
+        let stated = self.stated.and_then(|point| {
+            let mean = point.central(quantity)?;
+            Some((mean, spread_of(point, quantity)))
+        });
+        let Some((mean, spread)) = stated else { return Some(sample) };
+        let of_run = self.points.iter().filter_map(|point| rounding(point.central(quantity)?));
+        let of_run = of_run.fold(0.0, f64::max);
+        let Some(digit) = rounding(mean) else { return Some(sample) };
+        let is_near = |a: f64, b: f64, slack: f64| (a - b).abs() <= slack * (1.0 + PRECISION);
+        if !is_near(mean.value, sample.mean, digit + of_run) {
+            return Some(sample);
+        }
+        // Each run may be off by its rounding, and so may their deviation.
+        let spread = spread.map(|spread| spread.value).zip(sample.std);
+        let spread = spread.filter(|(stated, own)| is_near(*stated, *own, digit + 2.0 * of_run));
+        let std = spread.map(|(stated, _)| stated).or(sample.std);
+        Some(Sample { mean: mean.value, std, ..sample })
+    }
+
+    /// What a document says of repeats that it does not show.
+    fn summary(&self, quantity: &Quantity) -> Option<Sample> {
+        let point = self.points.iter().find(|point| point.central(quantity).is_some())?;
+        let runs = Quantity::Other("runs".to_owned());
+        Some(Sample {
+            mean: point.central(quantity)?.value,
+            std: spread_of(point, quantity).map(|spread| spread.value),
+            n: point.value(&runs, Statistic::Count).map(|n| n as usize),
+            values: Vec::new(),
+        })
+    }
+}
+
+/// The deviation of a summary.
+fn spread_of<'p>(point: &'p Point, quantity: &Quantity) -> Option<&'p Reading> {
+    SPREADS.into_iter().find_map(|statistic| point.reading(quantity, statistic))
+}
+
+/// Half a unit of the last digit that stands in the document, in the canonical unit.
+fn rounding(reading: &Reading) -> Option<f64> {
+    let printed = reading.printed.as_deref()?;
+    let number: f64 = printed.parse().ok().filter(|number| *number != 0.0)?;
+    let decimals = printed.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let digit = 10_f64.powi(-i32::try_from(decimals).ok()?);
+    Some(digit / 2.0 * (reading.value / number).abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Matrix;
+    use super::super::testing::{batch, survey};
+    use super::*;
+
+    const ASKED: (u32, u32, u32) = (1, 2048, 32);
+
+    /// A latency as it is printed in seconds.
+    fn latency(statistic: Statistic, printed: &str) -> Reading {
+        let seconds: f64 = printed.parse().expect("a number");
+        let printed = Some(printed.to_owned());
+        Reading { printed, ..Reading::new(Quantity::E2e, statistic, seconds * 1e3) }
+    }
+
+    /// Three runs and what the document states of them.
+    fn written(mean: &str, std: &str) -> (f64, f64) {
+        let run = |(repeat, printed): (u32, &str)| {
+            let mut point = batch("a", ASKED, repeat, 180.0);
+            point.readings.push(latency(Statistic::Value, printed));
+            point
+        };
+        let mut points: Vec<Point> = (1..).zip(["0.26", "0.29", "0.26"]).map(run).collect();
+        let mut summary = batch("a", ASKED, 1, 180.0);
+        summary.role = RowRole::Summary;
+        let unknown = Statistic::Std(StdKind::Unknown);
+        summary.readings = vec![latency(Statistic::Mean, mean), latency(unknown, std)];
+        points.push(summary);
+        let survey = survey(&points);
+        let matrix = Matrix::of(&survey, None, None).expect("batches");
+        let sample = matrix.cells[0].written(&Quantity::E2e).expect("measured");
+        assert_eq!(sample.values.len(), 3, "the repeats stay");
+        (sample.mean, sample.std.expect("three runs"))
+    }
+
+    /// Runs of 0.2649, 0.2949 and 0.2649 s have a mean of 0.275 s, which nobody could tell from
+    /// what is printed of them; no runs that are printed so have one of 0.29 s.
+    #[test]
+    fn a_stated_mean_stands_where_the_digits_allow_it() {
+        assert_eq!(written("0.27", "0.02"), (270.0, 20.0));
+        let (mean, std) = written("0.29", "0.05");
+        assert!((mean - 270.0).abs() < 1e-9 && (std - 17.320_508).abs() < 1e-5, "{mean} {std}");
+        let (mean, std) = written("0.27", "0.05");
+        assert!(mean == 270.0 && (std - 17.320_508).abs() < 1e-5, "{std}");
+    }
+}

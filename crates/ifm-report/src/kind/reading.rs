@@ -1,0 +1,96 @@
+//! What happened to documents on their way in: what was taken to be so, put right, or left out.
+//!
+//! Every kind ends with it: a number that rests on something which a document does not say must
+//! not look like one that it does say.
+
+use super::Subject;
+use crate::format::plain;
+use crate::page::{Block, Section};
+use ifm_core::sheet::{Remark, RemarkKind};
+
+/// The chapter; absent where every document was read as it stands.
+pub(super) fn section(subject: &Subject) -> Option<Section> {
+    let several = subject.sheets.len() > 1;
+    let (mut assumed, mut others) = (Vec::new(), Vec::new());
+    for sheet in subject.sheets {
+        for remark in &sheet.remarks {
+            let of = if several { format!("{}, ", sheet.source.name) } else { String::new() };
+            let line = plain(&format!("{of}{}", words(remark)));
+            match remark.kind {
+                RemarkKind::Assumed => assumed.push(line),
+                _ => others.push(line),
+            }
+        }
+    }
+    let mut blocks = Vec::new();
+    if !assumed.is_empty() {
+        blocks
+            .push(Block::Prose("Taken to be so, though the document does not say it:".to_owned()));
+        blocks.push(Block::List(assumed));
+    }
+    if !others.is_empty() {
+        let title = match others.len() {
+            1 => "1 remark of the import".to_owned(),
+            many => format!("{many} remarks of the import"),
+        };
+        blocks.push(Block::Details(title, vec![Block::List(others)]));
+    }
+    (!blocks.is_empty()).then(|| Section::new("How the document was read", blocks))
+}
+
+/// `line 30: put right: …`
+fn words(remark: &Remark) -> String {
+    let sign = match remark.kind {
+        RemarkKind::Repaired => "put right: ",
+        RemarkKind::Missing => "kept as missing: ",
+        RemarkKind::Skipped => "not read: ",
+        RemarkKind::Lost => "left out: ",
+        _ => "",
+    };
+    match remark.place.line {
+        Some(line) => format!("line {line}: {sign}{}", remark.text),
+        None => format!("{sign}{}", remark.text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_analysis::insight::Question;
+    use ifm_analysis::survey::Survey;
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{Place, Source};
+
+    fn section_of(remarks: &[(RemarkKind, &str)]) -> Option<Section> {
+        let remark = |(kind, text): &(RemarkKind, &str)| Remark {
+            kind: *kind,
+            place: Place::line(7),
+            text: (*text).to_owned(),
+        };
+        let source = Source { name: "a.txt".to_owned(), ..Source::default() };
+        let remarks = remarks.iter().map(remark).collect();
+        let sheets = [Sheet { source, parts: Vec::new(), remarks }];
+        let survey = Survey::default();
+        let question = Question::new(&survey);
+        let (runs, insights) = (&[], &[]);
+        section(&Subject { runs, sheets: &sheets, question, insights, audit: None, title: None })
+    }
+
+    #[test]
+    fn what_was_assumed_is_open_and_the_rest_is_folded() {
+        let all = [(RemarkKind::Assumed, "of one run"), (RemarkKind::Lost, "lines 1, 2")];
+        let section = section_of(&all).expect("remarks");
+        let [Block::Prose(_), Block::List(open), Block::Details(title, _)] =
+            section.blocks.as_slice()
+        else {
+            panic!("{section:?}")
+        };
+        assert_eq!(open, &["line 7: of one run"]);
+        assert_eq!(title, "1 remark of the import");
+    }
+
+    #[test]
+    fn a_document_that_was_read_as_it_stands_has_none() {
+        assert!(section_of(&[]).is_none());
+    }
+}

@@ -265,7 +265,7 @@ fn figures_of_a_published_document_are_those_of_its_rows() {
             "- 2. original 6 305 tok/s\n- 3. w8a16_awq 5 244 tok/s",
             "w8a16_sparse_awq at batch_size=32, input_len=256, output_len=32, output throughput: repeats \
              spread by 45% of their mean",
-            "| w8a16_awq | 3 | 0.74 ± 0.02 | 3993.72 ± 64.07 | 12460.94 ± 229.38 | n/a | 0.83× (1.06× \
+            "| w8a16_awq | 3 | 0.74 ± 0.01 | 3993.72 ± 64.07 | 12460.94 ± 229.38 | n/a | 0.83× (1.06× \
              by output throughput) | 3 |",
             "| original | original_interactive_run1 | 0.51 | 138.03 | 377.82 | n/a |",
             "original_interactive_run3#2 (label used twice)",

@@ -72,9 +72,14 @@ fn at(matrix: &Matrix, size: f64, base: &str) -> Option<Tile> {
     let lead = at_size(matrix, size);
     let (_, best) = lead.things.first()?;
     let mut parts = Vec::new();
-    if best.members.len() > 1 {
-        let over = many(best.members.len(), "configuration", "configurations");
-        parts.push(match best.is_mixed() {
+    let (members, all) = (best.members.len(), matrix.at_batch(size).len());
+    if all > 1 {
+        let all_words = many(all, "configuration", "configurations");
+        let over = match members == all {
+            true => all_words,
+            false => format!("{} of {all_words}", count(members as u64)),
+        };
+        parts.push(match members == 1 || best.is_mixed() {
             true => format!("over {over}"),
             false => format!("{} over {over}", range(best.range())),
         });

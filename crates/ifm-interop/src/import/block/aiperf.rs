@@ -3,10 +3,11 @@
 
 use super::super::Recognised;
 use super::super::format::aiperf::words;
+use super::super::grid::grid;
+use super::super::measure;
 use super::super::statistic::{Measure, statistic};
 use super::super::text::{Line, Text};
-use super::super::units;
-use super::{Block, Found, boxes, joining};
+use super::{Block, Found, joining};
 use ifm_core::sheet::{
     Factors, Figure, Part, PartKind, Place, Remark, Row, RowRole, StdKind, Unit,
 };
@@ -22,31 +23,33 @@ impl Block for Aiperf {
     }
 
     fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
-        let first = boxes::headings(first, text)?;
-        if !(first.text.contains('┃') && first.text.contains("avg")) {
+        if !first.text.contains(['┏', '┃']) {
             return None;
         }
-        let table = boxes::read(first, text)?;
+        let table = grid(first, text)?.with_whole_labels();
+        if !table.head.iter().any(|head| head == "avg") || table.rows.is_empty() {
+            return None;
+        }
         // genai-perf heads its column of names "Statistic".
-        let tool = match table.headings.first()?.as_str() {
+        let tool = match table.head.first()?.as_str() {
             "Metric" => AIPERF,
             "Statistic" => "genai-perf",
             _ => return None,
         };
-        let mut row = Row::new(RowRole::Measured, Place::line(first.number));
+        let mut row = Row::new(RowRole::Measured, Place::line(table.head_line));
         for (line, cells) in &table.rows {
-            row.figures.extend(figures(&table.headings, cells, *line));
+            row.figures.extend(figures(&table.head, cells, *line));
         }
         let title = text
-            .from(first.number.saturating_sub(3).max(1))
-            .find(|line| line.number < first.number && line.text.contains('|'))
+            .from(table.head_line.saturating_sub(3).max(1))
+            .find(|line| line.number < table.head_line && line.text.contains('|'))
             .map_or(String::new(), |line| line.text.trim().to_owned());
         let tables = Value::from(vec![title]);
         let part = Part {
             kind: PartKind::Serving,
             tool: Some(tool.to_owned()),
             headings: Vec::new(),
-            place: Place::line(first.number),
+            place: Place::line(table.head_line),
             factors: Factors::default(),
             rows: vec![row],
             unknown: Map::from_iter([(joining::TABLES.to_owned(), tables)]),
@@ -62,10 +65,10 @@ impl Block for Aiperf {
 /// The figures of a line; `N/A` is none.
 fn figures(headings: &[String], cells: &[String], line: u32) -> Vec<Figure> {
     let Some((label, cells)) = cells.split_first() else { return Vec::new() };
-    let (name, unit) = units::split(label);
+    let (name, unit) = measure::name_and_unit(label);
     let columns = headings.iter().skip(1).zip(cells);
     let numbers: Vec<_> =
-        columns.filter_map(|(column, cell)| Some((column, units::printed(cell)?))).collect();
+        columns.filter_map(|(column, cell)| Some((column, measure::printed(cell)?))).collect();
     let (quantity, single) = words::quantity(&words::tag(name), numbers.len() == 1);
     let definition = words::definition(&quantity);
     let measure = Measure {

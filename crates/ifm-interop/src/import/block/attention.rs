@@ -4,8 +4,8 @@
 //! Forward and backward are rows of their own: both are times of a kernel.
 
 use super::super::Recognised;
-use super::super::generic::{Grid, grid};
-use super::super::measure::{Cell, bracketed_unit, plain};
+use super::super::grid::{Grid, grid};
+use super::super::measure::{Cell, name_and_unit, plain};
 use super::super::text::{Line, Text};
 use super::{Block, Found};
 use ifm_core::sheet::{
@@ -125,7 +125,7 @@ fn pass(column: usize, head: &str) -> Option<Pass> {
         "bw" | "bwd" | "backward" => "backward",
         _ => return None,
     };
-    let unit = bracketed_unit(head);
+    let unit = name_and_unit(head).1;
     let (quantity, usual) = if rest.starts_with("time") || rest.starts_with("latency") {
         (Quantity::KernelTime, Unit::Other(String::new()))
     } else if rest.contains("flop") {

@@ -3,9 +3,10 @@
 use super::super::Recognised;
 use super::super::format::guidellm::words as strategies;
 use super::super::format::inference_benchmarker::definition;
+use super::super::grid::grid;
+use super::super::measure;
 use super::super::text::{Line, Text};
-use super::super::units;
-use super::{Block, Found, boxes};
+use super::{Block, Found};
 use ifm_core::sheet::{
     Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit,
 };
@@ -22,17 +23,20 @@ impl Block for InferenceBenchmarker {
     }
 
     fn read(&self, first: Line<'_>, text: &Text) -> Option<Found> {
-        let first = boxes::headings(first, text)?;
-        if !(first.text.contains("│ Benchmark") && first.text.contains("QPS")) {
+        if !first.text.contains(['┌', '│']) {
             return None;
         }
-        let table = boxes::read(first, text)?;
-        let rows = table.rows.iter().map(|(line, cells)| row(&table.headings, cells, *line));
+        let table = grid(first, text)?.with_whole_labels();
+        let has = |name: &str| table.head.iter().any(|head| head == name);
+        if !(has("Benchmark") && has("QPS")) || table.rows.is_empty() {
+            return None;
+        }
+        let rows = table.rows.iter().map(|(line, cells)| row(&table.head, cells, *line));
         let part = Part {
             kind: PartKind::Serving,
             tool: Some("inference-benchmarker".to_owned()),
             headings: Vec::new(),
-            place: Place::line(first.number),
+            place: Place::line(table.head_line),
             factors: Factors::default(),
             rows: rows.collect(),
             unknown: Map::new(),
@@ -60,9 +64,9 @@ fn row(headings: &[String], cells: &[String], line: u32) -> Row {
             push(Quantity::RequestsOk, Statistic::Value, ok.0, Unit::Count, ok.1);
             push(Quantity::Requests, Statistic::Value, all.0, Unit::Count, all.1);
         } else if let (Some((quantity, statistic, unit)), Some((value, printed, own))) =
-            (figure_of(heading), units::printed(cell))
+            (figure_of(heading), measure::printed(cell))
         {
-            push(quantity, statistic, value, own.unwrap_or(unit), printed);
+            push(quantity, statistic, value, own.unwrap_or(unit), &printed);
         } else {
             row.unknown.insert(heading.clone(), Value::from(cell.as_str()));
         }

@@ -1,9 +1,10 @@
 //! The tables that llama.cpp's benchmarks print.
 
 use super::super::Recognised;
+use super::super::grid::grid;
 use super::super::llama::{batched, bench};
+use super::super::separated::misfit;
 use super::super::text::{Line, Text};
-use super::table::Table;
 use super::{Block, Found};
 use ifm_core::sheet::{
     Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
@@ -26,7 +27,7 @@ impl Block for LlamaBench {
         if !first.text.contains("t/s") {
             return None;
         }
-        let table = Table::read(first, text)?;
+        let table = grid(first, text)?;
         let column = |name: &str| table.head.iter().any(|head| head == name);
         if !(column("model") && column("test") && column("t/s")) {
             return None;
@@ -58,7 +59,7 @@ impl Block for LlamaBatched {
         if !(first.text.contains("S_PP t/s") && first.text.contains("S_TG t/s")) {
             return None;
         }
-        let table = Table::read(first, text)?;
+        let table = grid(first, text)?;
         let field = |column: &String| {
             let known = batched::COLUMNS.iter().find(|(name, _)| name == column);
             known.map_or(column.clone(), |(_, field)| (*field).to_owned())
@@ -67,7 +68,7 @@ impl Block for LlamaBatched {
         let mut rows = Vec::new();
         for (line, cells) in &table.rows {
             if cells.len() != table.head.len() {
-                remarks.push(skipped(*line, &counts(cells.len(), table.head.len())));
+                remarks.push(skipped(*line, &misfit(cells.len(), table.head.len())));
                 continue;
             }
             let named = table.head.iter().map(field).zip(cells);
@@ -97,13 +98,9 @@ fn skipped(line: u32, reason: &str) -> Remark {
     Remark { kind: RemarkKind::Skipped, place: Place::line(line), text: reason.to_owned() }
 }
 
-fn counts(cells: usize, columns: usize) -> String {
-    format!("{cells} cells for {columns} columns")
-}
-
 fn row(head: &[String], cells: &[String], line: u32) -> Result<Row, String> {
     if cells.len() != head.len() {
-        return Err(counts(cells.len(), head.len()));
+        return Err(misfit(cells.len(), head.len()));
     }
     let mut row = Row::new(RowRole::Measured, Place::line(line));
     row.factors.set(key::ENGINE, bench::ENGINE);

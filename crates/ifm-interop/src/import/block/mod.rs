@@ -4,7 +4,6 @@
 
 mod aiperf;
 mod attention;
-mod boxes;
 mod guidellm;
 mod inference_benchmarker;
 mod joining;
@@ -12,7 +11,6 @@ mod llama;
 mod serving;
 mod sglang_batch;
 mod spans;
-mod table;
 
 use super::Recognised;
 use super::text::{Line, Text};

@@ -1,9 +1,10 @@
 //! The report of SGLang's `bench_one_batch_server`: a table with a row for each batch, also as its
 //! nightly tests print it. A batch size that comes again is a repeat.
 
+use super::super::grid::grid;
+use super::super::separated::misfit;
 use super::super::text::{Line, Text};
 use super::super::{Recognised, static_batch};
-use super::table::Table;
 use super::{Block, Found};
 use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole};
 use serde_json::{Map, Value};
@@ -23,7 +24,7 @@ impl Block for SglangBatch {
         if !first.text.contains(COLUMNS[0]) {
             return None;
         }
-        let table = Table::read(first, text)?;
+        let table = grid(first, text)?;
         if !COLUMNS.iter().all(|column| table.head.iter().any(|name| name == column)) {
             return None;
         }
@@ -37,7 +38,7 @@ impl Block for SglangBatch {
             remarks.push(Remark {
                 kind: RemarkKind::Skipped,
                 place: Place::line(*line),
-                text: format!("{} cells for {} columns", cells.len(), table.head.len()),
+                text: misfit(cells.len(), table.head.len()),
             });
         }
         let part = Part {

@@ -1,5 +1,8 @@
 //! Tables with `|` between cells and `||` where a heading spans several columns.
 //!
+//! Apart from other tables (`grid`), for whom an empty cell is one without words: here its width says
+//! whether it belongs to the heading before it.
+//!
 //! A heading stands over its own column and over those that follow it with nothing between the
 //! bars. Columns are known by all the headings above them, never by their position.
 

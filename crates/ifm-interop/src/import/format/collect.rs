@@ -16,8 +16,8 @@ const SKIPPED_MAX: usize = 1_000;
 
 /// A file that was gone through.
 pub(super) struct Gone {
-    name: String,
-    bytes: u64,
+    pub name: String,
+    pub bytes: u64,
     end: End,
 }
 

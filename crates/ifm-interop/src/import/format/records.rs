@@ -4,11 +4,11 @@
 
 use super::super::error::ImportError;
 use super::super::json::{Fault, Reader};
-use super::super::{Input, Recognised};
+use super::super::{Input, Recognised, lines, separated};
+use super::collect;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source};
 use serde_json::{Map, Value};
-use std::io::{BufRead, Read};
 
 /// Rows of a file at most.
 const ROWS_MAX: usize = 100_000;
@@ -129,33 +129,27 @@ pub(crate) fn read_csv(
     mut take: impl FnMut(Vec<(String, String)>, &mut Draft<'_>),
 ) -> Result<Sheet, ImportError> {
     let mut records = Records::default();
-    let name = input.name().to_owned();
-    let mut table = csv::ReaderBuilder::new().flexible(true).from_reader(input.reader());
-    let unreadable = |error: csv::Error| match error.into_kind() {
-        csv::ErrorKind::Io(error) => ImportError::Unreadable { name: name.clone(), error },
-        kind => {
-            let (title, reason) = (about.title, format!("{kind:?}"));
-            ImportError::Broken { name: name.clone(), title, reason }
+    let (gone, ()) = collect::counted(&mut input, |reader| {
+        let mut head: Option<Vec<String>> = None;
+        for record in separated::records(reader, b',') {
+            let (line, cells) = record?;
+            let Some(head) = &head else {
+                head = Some(cells);
+                continue;
+            };
+            if records.full() {
+                continue;
+            }
+            if cells.len() != head.len() {
+                records.skip(line, separated::misfit(cells.len(), head.len()));
+                continue;
+            }
+            let fields = head.iter().cloned().zip(cells).collect();
+            records.draft(line, |draft| take(fields, draft));
         }
-    };
-    let head = table.byte_headers().map_err(unreadable)?.clone();
-    let text = |cell: &[u8]| String::from_utf8_lossy(cell).into_owned();
-    let mut record = csv::ByteRecord::new();
-    while table.read_byte_record(&mut record).map_err(unreadable)? {
-        let line = record.position().map_or(0, |position| position.line());
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        if records.full() {
-            continue;
-        }
-        if record.len() != head.len() {
-            records.skip(line, format!("{} cells for {} columns", record.len(), head.len()));
-            continue;
-        }
-        let cells = head.iter().zip(&record);
-        let fields = cells.map(|(name, cell)| (text(name), text(cell))).collect();
-        records.draft(line, |draft| take(fields, draft));
-    }
-    records.finish(name.clone(), about, kind, table.position().byte())
+        Ok(())
+    })?;
+    records.finish(gone.name, about, kind, gone.bytes)
 }
 
 /// Reads a file line by line. A line that `take` cannot read is told with its reason.
@@ -170,25 +164,22 @@ pub(crate) fn read_lines(
 ) -> Result<Sheet, ImportError> {
     let mut records = Records::default();
     let name = input.name().to_owned();
-    let (mut line, mut bytes) = (Vec::new(), 0);
-    for number in 1_u32.. {
-        line.clear();
-        let read = input.reader().take(LINE_BYTES_MAX).read_until(b'\n', &mut line);
-        let read = read.map_err(|error| ImportError::Unreadable { name: name.clone(), error })?;
-        if read == 0 {
-            break;
-        }
-        bytes += read as u64;
+    let read = lines::each(input.reader(), LINE_BYTES_MAX, |number, line| {
         if records.full() {
-            continue;
+            return;
         }
+        let Some(line) = line else {
+            let text = format!("a line of more than {} MiB", LINE_BYTES_MAX >> 20);
+            return records.skip(number, text);
+        };
         let mut result = Ok(());
-        let text = String::from_utf8_lossy(&line);
+        let text = String::from_utf8_lossy(line);
         records.draft(number, |draft| result = take(&text, draft));
         if let Err(reason) = result {
             records.skip(number, reason);
         }
-    }
+    });
+    let bytes = read.map_err(|error| ImportError::Unreadable { name: name.clone(), error })?;
     records.finish(name, about, kind, bytes)
 }
 

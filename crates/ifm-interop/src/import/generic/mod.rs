@@ -4,12 +4,10 @@
 //! Each reader begins on a line and says how far it looked, so that a text is gone through once.
 //! Not here: blocks that one tool prints (`block`), sentences (`notes/stated`).
 
-mod grid;
 mod list;
 mod ranking;
 mod table;
 
-pub(crate) use grid::{Grid, grid};
 pub(crate) use ranking::RANKED;
 
 use super::measure::{Cell, Dimension, Named};

@@ -1,9 +1,9 @@
 //! A table whose heads name quantities: metrics in the columns, or in the rows.
 
+use super::super::grid::{Grid, grid};
 use super::super::heading;
 use super::super::measure::{Cell, Meaning, Named, meaning, plain};
 use super::super::text::{Line, Text};
-use super::grid::{Grid, grid};
 use super::{RUNS, Tried, bare_part, figures, setting_value};
 use ifm_core::sheet::{
     Factors, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit, key,

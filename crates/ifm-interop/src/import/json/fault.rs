@@ -36,6 +36,9 @@ pub(crate) enum FaultKind {
     /// Values lie too deep in each other.
     #[error("values lie too deep in each other")]
     Deep,
+    /// A value is larger than is held at once.
+    #[error("one value of more than {0} MB")]
+    Large(usize),
     /// The file could not be read from.
     #[error("{0}")]
     Unreadable(std::io::Error),

@@ -1,5 +1,12 @@
 //! JSON as tools write it: several values in a row, and numbers that JSON does not know.
+//!
+//! There is one reader of values (`reader`). Formats whose files are one flat object or many take
+//! their fields from it one by one; those with requests deep inside a document have it cut into
+//! pieces (`pieces`). Lines that stand for themselves are read by line (`lines`), so that a broken one
+//! ends with its line. Not here: what a file of an unknown kind begins with (`head`), which is cut off
+//! anywhere and needs only names.
 
+mod enclosed;
 mod fault;
 mod field;
 pub(crate) mod lines;

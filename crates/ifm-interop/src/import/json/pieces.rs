@@ -6,13 +6,13 @@
 //! place; what remains of the document comes last. A file that breaks off, or is damaged somewhere,
 //! gives all that was whole before. Not here: what the pieces mean.
 
+use super::fault::{Fault, FaultKind};
+use super::reader::{Kind, Reader};
 use serde::de::DeserializeOwned;
 use std::io::{self, BufRead};
 
 /// Bytes of one piece at most; a document that has a larger one is not read further.
 const PIECE_BYTES_MAX: usize = 256_000_000;
-/// Bytes of a name that is compared with a path.
-const NAME_BYTES_MAX: usize = 4096;
 
 /// A value that was cut out.
 #[derive(Debug)]
@@ -61,334 +61,167 @@ pub(crate) enum End {
 /// # Errors
 /// When the file cannot be read from.
 pub(crate) fn read(
-    reader: &mut dyn BufRead,
+    source: &mut dyn BufRead,
     paths: &[&str],
     take: &mut dyn FnMut(Piece<'_>),
 ) -> io::Result<End> {
     let paths: Vec<Vec<&str>> =
         paths.iter().map(|path| path.split('/').skip(1).collect()).collect();
-    let mut knife = Knife {
-        reader,
-        line: 1,
-        paths: &paths,
-        path: Vec::new(),
-        out: Vec::new(),
-        closed: false,
-        take,
-    };
+    let mut source = source;
+    let mut reader = Reader::of_documents(&mut source);
+    let mut knife = Knife { paths: &paths, path: Vec::new(), out: Vec::new(), take };
+    let all: Vec<usize> = (0..paths.len()).collect();
     loop {
-        match knife.document() {
+        match knife.document(&mut reader, &all) {
             Ok(true) => {}
             Ok(false) => return Ok(End::Whole),
-            Err(Stop::Io(error)) => return Err(error),
-            Err(Stop::End) => {
-                return Ok(End::Early(knife.line, "the file ends here in the middle".to_owned()));
-            }
-            Err(Stop::Damage(reason)) => return Ok(End::Early(knife.line, reason.to_owned())),
+            Err(Fault { kind: FaultKind::Unreadable(error), .. }) => return Err(error),
+            Err(fault) => return Ok(End::Early(fault.line, fault.kind.to_string())),
         }
     }
 }
 
-/// Why a document is not read further.
-enum Stop {
-    /// The file ends.
-    End,
-    /// It is no JSON, or too large.
-    Damage(&'static str),
-    /// It cannot be read from.
-    Io(io::Error),
-}
-
 struct Knife<'a> {
-    reader: &'a mut dyn BufRead,
-    line: u32,
     paths: &'a [Vec<&'a str>],
     /// Where it is.
     path: Vec<String>,
-    /// The piece that is being filled.
+    /// The piece that is being filled: JSON at any time, but for what is open.
     out: Vec<u8>,
-    /// Whether an object or array that broke off was closed at the end of `out`.
-    closed: bool,
     take: &'a mut dyn FnMut(Piece<'_>),
 }
 
 impl Knife<'_> {
     /// Reads a document; false where none follows.
-    fn document(&mut self) -> Result<bool, Stop> {
-        if self.next()?.is_none() {
+    fn document(&mut self, reader: &mut Reader<'_>, open: &[usize]) -> Result<bool, Fault> {
+        if reader.kind()? == Kind::End {
             return Ok(false);
         }
         self.path.clear();
-        self.out.clear();
-        let open: Vec<usize> = (0..self.paths.len()).collect();
-        let line = self.line;
-        let ended = self.value(&open);
+        self.piece(reader, None, open).map(|()| true)
+    }
+
+    /// Reads a value and hands it over, whole or as far as it was.
+    fn piece(
+        &mut self,
+        reader: &mut Reader<'_>,
+        cut: Option<usize>,
+        open: &[usize],
+    ) -> Result<(), Fault> {
+        reader.kind()?;
+        let line = reader.line();
+        let outer = std::mem::take(&mut self.out);
+        let ended = self.value(reader, open);
         if ended.is_ok() || self.out.len() > 2 {
-            self.hand_over(None, line, ended.is_err());
+            let (path, bytes, broken_off) = (&self.path[..], &self.out[..], ended.is_err());
+            (self.take)(Piece { cut, path, line, bytes, broken_off });
         }
-        ended.map(|()| true)
-    }
-
-    /// Reads a value whose place begins all of the `open` paths. Where it fails inside of an
-    /// object or array, what was whole of that stays in `out`.
-    fn value(&mut self, open: &[usize]) -> Result<(), Stop> {
-        let first = self.next()?.ok_or(Stop::End)?;
-        match first {
-            b'{' | b'[' if open.is_empty() => self.copy_nested(),
-            b'{' => self.members(open, b'}'),
-            b'[' => self.members(open, b']'),
-            b'"' => self.copy_string(),
-            b'}' | b']' | b',' | b':' => Err(Stop::Damage("a value is missing")),
-            _ => self.copy_scalar(),
-        }
-    }
-
-    fn members(&mut self, open: &[usize], close: u8) -> Result<(), Stop> {
-        self.copy_one()?;
-        let mut whole = self.out.len();
-        let ended = self.members_within(open, close, &mut whole);
-        if ended.is_err() {
-            self.out.truncate(whole);
-            self.out.push(close);
-            self.closed = true;
-        }
+        self.out = outer;
         ended
     }
 
-    fn members_within(&mut self, open: &[usize], close: u8, whole: &mut usize) -> Result<(), Stop> {
-        for index in 0.. {
-            let mut next = self.next()?.ok_or(Stop::End)?;
-            if next == close {
-                return self.copy_one();
+    /// Copies a value whose place begins all of the `open` paths. Where it fails, what was whole of
+    /// an object or array that was followed inside stays in `out`, closed.
+    fn value(&mut self, reader: &mut Reader<'_>, open: &[usize]) -> Result<(), Fault> {
+        match reader.kind()? {
+            Kind::Object if !open.is_empty() => {
+                self.out.push(b'{');
+                let ended = reader.object(|name, reader| self.member(reader, Some(name), 0, open));
+                self.out.push(b'}');
+                ended
             }
-            let before = self.out.len();
-            if index > 0 && next == b',' {
-                self.reader.consume(1);
-                next = self.next()?.ok_or(Stop::End)?;
-            } else if index > 0 {
-                return Err(Stop::Damage("a comma is missing"));
+            Kind::Array if !open.is_empty() => {
+                self.out.push(b'[');
+                let mut indices = 0..;
+                let ended = reader.array(|reader| {
+                    self.member(reader, None, indices.next().unwrap_or(usize::MAX), open)
+                });
+                self.out.push(b']');
+                ended
             }
-            // A piece that was cut out leaves no comma behind.
-            if before > 0 && !matches!(self.out.last(), Some(b'{' | b'[')) {
-                self.out.push(b',');
-            }
-            let name = match close {
-                b'}' if next == b'"' => self.name()?,
-                b'}' => return Err(Stop::Damage("a name is missing")),
-                _ => index.to_string(),
-            };
-            match self.member(name, open) {
-                Ok(true) => {}
-                Ok(false) => self.out.truncate(before),
-                Err(stop) => {
-                    if std::mem::take(&mut self.closed) {
-                        *whole = self.out.len();
-                    }
-                    return Err(stop);
-                }
-            }
-            *whole = self.out.len();
+            _ => reader.copy(&mut self.out, PIECE_BYTES_MAX),
         }
-        Ok(())
     }
 
-    /// Reads a member; false where it became a piece of its own.
-    fn member(&mut self, name: String, open: &[usize]) -> Result<bool, Stop> {
+    /// Reads a member of an object, or the element of an array of this index. One that becomes a
+    /// piece of its own leaves nothing in `out`.
+    fn member(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: Option<&str>,
+        index: usize,
+        open: &[usize],
+    ) -> Result<(), Fault> {
+        let step = name.map_or_else(|| index.to_string(), str::to_owned);
+        let (inner, cut) = self.following(&step, open);
+        self.path.push(step);
+        let ended = match cut {
+            Some(_) => self.piece(reader, cut, &inner),
+            None => self.kept(reader, name, &inner),
+        };
+        self.path.pop();
+        ended
+    }
+
+    /// Of the open paths those that go on below a step, and the one that ends with it.
+    fn following(&self, step: &str, open: &[usize]) -> (Vec<usize>, Option<usize>) {
         let depth = self.path.len();
         let (mut inner, mut cut) = (Vec::new(), None);
         for &at in open {
             let Some(path) = self.paths.get(at) else { continue };
-            if path.get(depth).is_some_and(|step| *step == "*" || *step == name) {
+            if path.get(depth).is_some_and(|own| *own == "*" || *own == step) {
                 match path.len() == depth + 1 {
                     true => cut = Some(at),
                     false => inner.push(at),
                 }
             }
         }
-        self.path.push(name);
-        let ended = match cut {
-            None => self.value(&inner),
-            Some(_) => self.piece(cut, &inner),
-        };
-        self.path.pop();
-        ended.map(|()| cut.is_none())
+        (inner, cut)
     }
 
-    fn piece(&mut self, cut: Option<usize>, inner: &[usize]) -> Result<(), Stop> {
-        self.next()?;
-        let line = self.line;
-        let outer = std::mem::take(&mut self.out);
-        let ended = self.value(inner);
-        // A value that is not followed inside is whole or it is nothing.
-        if ended.is_ok() || (!inner.is_empty() && self.out.len() > 2) {
-            self.hand_over(cut, line, ended.is_err());
+    /// Copies a member or element, with its name and the comma before it.
+    fn kept(
+        &mut self,
+        reader: &mut Reader<'_>,
+        name: Option<&str>,
+        open: &[usize],
+    ) -> Result<(), Fault> {
+        let before = self.out.len();
+        if !matches!(self.out.last(), Some(b'{' | b'[')) {
+            self.out.push(b',');
         }
-        self.out = outer;
-        self.closed = false;
+        if let Some(name) = name {
+            self.out.extend_from_slice(serde_json::Value::from(name).to_string().as_bytes());
+            self.out.push(b':');
+        }
+        let empty = self.out.len();
+        let ended = self.value(reader, open);
+        if self.out.len() == empty {
+            self.out.truncate(before);
+        }
         ended
-    }
-
-    fn hand_over(&mut self, cut: Option<usize>, line: u32, broken_off: bool) {
-        let (path, bytes) = (&self.path[..], &self.out[..]);
-        (self.take)(Piece { cut, path, line, bytes, broken_off });
-    }
-
-    /// A name and the colon behind it, copied.
-    fn name(&mut self) -> Result<String, Stop> {
-        let start = self.out.len();
-        self.copy_string()?;
-        let quoted = self.out.get(start..).unwrap_or_default();
-        let name = match quoted.len() <= NAME_BYTES_MAX {
-            true => serde_json::from_slice(quoted).map_err(|_| Stop::Damage("a broken name"))?,
-            false => return Err(Stop::Damage("a name that is too long")),
-        };
-        match self.next()? {
-            Some(b':') => self.copy_one()?,
-            Some(_) => return Err(Stop::Damage("a colon is missing")),
-            None => return Err(Stop::End),
-        }
-        Ok(name)
-    }
-
-    /// The next byte that is no white space, not taken.
-    fn next(&mut self) -> Result<Option<u8>, Stop> {
-        loop {
-            let bytes = self.reader.fill_buf().map_err(Stop::Io)?;
-            if bytes.is_empty() {
-                return Ok(None);
-            }
-            let blank = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
-            let (lines, found) = (lines(&bytes[..blank]), bytes.get(blank).copied());
-            self.line = self.line.saturating_add(lines);
-            self.reader.consume(blank);
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-    }
-
-    fn copy_one(&mut self) -> Result<(), Stop> {
-        self.copy(|bytes| (bytes.len().min(1), true))
-    }
-
-    /// An object or array with all that is in it.
-    fn copy_nested(&mut self) -> Result<(), Stop> {
-        let (mut depth, mut text) = (0_usize, Text::default());
-        self.copy(|bytes| {
-            let mut at = 0;
-            while let Some(&byte) = bytes.get(at) {
-                if text.inside {
-                    at += text.rest(&bytes[at..]);
-                    continue;
-                }
-                at += 1;
-                match byte {
-                    b'"' => text.inside = true,
-                    b'{' | b'[' => depth += 1,
-                    b'}' | b']' => {
-                        depth = depth.saturating_sub(1);
-                        if depth == 0 {
-                            return (at, true);
-                        }
-                    }
-                    _ => {}
-                }
-            }
-            (at, false)
-        })
-    }
-
-    fn copy_string(&mut self) -> Result<(), Stop> {
-        self.copy_one()?;
-        let mut text = Text { inside: true, escaped: false };
-        self.copy(|bytes| (text.rest(bytes), !text.inside))
-    }
-
-    fn copy_scalar(&mut self) -> Result<(), Stop> {
-        let ended = self.copy(|bytes| {
-            let length = bytes.iter().take_while(|byte| !is_end_of_scalar(**byte)).count();
-            (length, length < bytes.len())
-        });
-        match ended {
-            // A number may end with the file.
-            Err(Stop::End) if self.path.is_empty() => Ok(()),
-            ended => ended,
-        }
-    }
-
-    /// Copies bytes until `upto` says that it is done; it tells how many of those it saw belong.
-    fn copy(&mut self, mut upto: impl FnMut(&[u8]) -> (usize, bool)) -> Result<(), Stop> {
-        loop {
-            let bytes = self.reader.fill_buf().map_err(Stop::Io)?;
-            if bytes.is_empty() {
-                return Err(Stop::End);
-            }
-            let (length, done) = upto(bytes);
-            let taken = &bytes[..length.min(bytes.len())];
-            self.out.extend_from_slice(taken);
-            self.line = self.line.saturating_add(lines(taken));
-            self.reader.consume(length);
-            if self.out.len() > PIECE_BYTES_MAX {
-                return Err(Stop::Damage("one value of more than 256 MB"));
-            }
-            if done {
-                return Ok(());
-            }
-        }
-    }
-}
-
-fn is_end_of_scalar(byte: u8) -> bool {
-    matches!(byte, b',' | b'}' | b']' | b':' | b'"' | b'{' | b'[') || byte.is_ascii_whitespace()
-}
-
-fn lines(bytes: &[u8]) -> u32 {
-    u32::try_from(memchr::memchr_iter(b'\n', bytes).count()).unwrap_or(u32::MAX)
-}
-
-/// Whether a string goes on.
-#[derive(Default)]
-struct Text {
-    inside: bool,
-    escaped: bool,
-}
-
-impl Text {
-    /// Bytes of the string that stand here, with the closing mark.
-    fn rest(&mut self, bytes: &[u8]) -> usize {
-        let mut at = 0;
-        while at < bytes.len() {
-            if std::mem::take(&mut self.escaped) {
-                at += 1;
-                continue;
-            }
-            match memchr::memchr2(b'"', b'\\', &bytes[at..]) {
-                None => return bytes.len(),
-                Some(next) => {
-                    at += next + 1;
-                    match bytes[at - 1] {
-                        b'\\' => self.escaped = true,
-                        _ => {
-                            self.inside = false;
-                            return at;
-                        }
-                    }
-                }
-            }
-        }
-        at
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::BufReader;
+    use std::io::{BufReader, Read};
 
-    /// Pieces as `pointer=json`, with `!` where the file broke off, and how it ended.
-    fn cut(text: &str, paths: &[&str], buffer: usize) -> (Vec<String>, Option<u32>) {
+    /// Gives so many bytes at once.
+    struct Slow<'a>(&'a [u8], usize);
+
+    impl Read for Slow<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let length = self.1.min(out.len());
+            self.0.read(&mut out[..length])
+        }
+    }
+
+    /// Pieces as `pointer=json`, with `!` where the file broke off, and how it ended. The text comes
+    /// in by so many bytes.
+    fn cut(text: &str, paths: &[&str], bytes: usize) -> (Vec<String>, Option<u32>) {
         let mut pieces = Vec::new();
-        let mut reader = BufReader::with_capacity(buffer, text.as_bytes());
+        let mut reader = BufReader::with_capacity(1, Slow(text.as_bytes(), bytes));
         let end = read(&mut reader, paths, &mut |piece| {
             let mark = if piece.broken_off { "!" } else { "" };
             let json = String::from_utf8_lossy(piece.bytes);
@@ -407,9 +240,9 @@ mod tests {
                         \"w\": null}";
 
     #[test]
-    fn inner_pieces_come_first_whatever_the_buffer() {
-        for buffer in 1..40 {
-            let (pieces, end) = cut(TEXT, PATHS, buffer);
+    fn inner_pieces_come_first_however_the_text_comes_in() {
+        for bytes in 1..40 {
+            let (pieces, end) = cut(TEXT, PATHS, bytes);
             assert_eq!(
                 pieces,
                 [
@@ -441,8 +274,8 @@ mod tests {
 
     #[test]
     fn documents_in_a_row() {
-        let (pieces, end) = cut("{\"a\":1}\n[2]\n 3", &[], 8);
-        assert_eq!(pieces, ["1:={\"a\":1}", "2:=[2]", "3:=3"]);
+        let (pieces, end) = cut("{\"a\":1}\n[2]\n {}", &[], 8);
+        assert_eq!(pieces, ["1:={\"a\":1}", "2:=[2]", "3:={}"]);
         assert_eq!(end, None);
         let (pieces, end) = cut("[{\"a\":1},{\"a\":2}]", &["/*"], 8);
         assert_eq!(pieces, ["1:/0={\"a\":1}", "1:/1={\"a\":2}", "1:=[]"]);

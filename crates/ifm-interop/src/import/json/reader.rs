@@ -4,6 +4,7 @@
 //! file; what a caller does not ask for is skipped. Bare `NaN` and `Infinity`, which Python writes,
 //! are numbers that are not known. A damaged object ends where the next one of the file begins.
 
+use super::enclosed::Enclosed;
 use super::fault::{Fault, FaultKind};
 use serde_json::{Map, Number, Value};
 use std::io::Read;
@@ -52,6 +53,8 @@ pub(crate) struct Reader<'a> {
     /// begins a line, the object before it has broken off.
     marker: Option<String>,
     line_start: bool,
+    /// Whether an object that begins like the file's first one tells that the one before broke off.
+    is_of_records: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -67,7 +70,13 @@ impl<'a> Reader<'a> {
             depth: 0,
             marker: None,
             line_start: true,
+            is_of_records: true,
         }
+    }
+
+    /// The values of a file whose objects may hold others of their own kind.
+    pub fn of_documents(source: &'a mut dyn Read) -> Reader<'a> {
+        Reader { is_of_records: false, ..Reader::new(source) }
     }
 
     /// The line that is being read, from 1.
@@ -186,6 +195,44 @@ impl<'a> Reader<'a> {
         let end = self.bytes() + bytes_max as u64;
         let value = self.value_until(end)?;
         Ok(Some(value).filter(|_| self.bytes() <= end))
+    }
+
+    /// Takes a value and copies it behind what is in `out`, as it is written; nobody looks whether
+    /// what it holds is sound. Where it fails, nothing was copied.
+    pub fn copy(&mut self, out: &mut Vec<u8>, bytes_max: usize) -> Result<(), Fault> {
+        let before = out.len();
+        let copied = match self.kind()? {
+            Kind::Object | Kind::Array | Kind::Text => self.copy_enclosed(out, bytes_max),
+            Kind::Number | Kind::Bool | Kind::Null => {
+                self.word().map(|word| out.extend_from_slice(word))
+            }
+            Kind::End => Err(self.fault(FaultKind::Ends)),
+        };
+        if copied.is_err() {
+            out.truncate(before);
+        }
+        copied
+    }
+
+    fn copy_enclosed(&mut self, out: &mut Vec<u8>, bytes_max: usize) -> Result<(), Fault> {
+        let mut enclosed = Enclosed::default();
+        loop {
+            let (length, is_done) = enclosed.pass(&self.window[self.at..self.filled]);
+            let passed = &self.window[self.at..self.at + length];
+            out.extend_from_slice(passed);
+            let lines = memchr::memchr_iter(b'\n', passed).count();
+            self.line = self.line.saturating_add(u32::try_from(lines).unwrap_or(u32::MAX));
+            self.at += length;
+            if out.len() > bytes_max {
+                return Err(self.fault(FaultKind::Large(bytes_max / 1_000_000)));
+            }
+            if is_done {
+                return Ok(());
+            }
+            if !self.fill()? {
+                return Err(self.fault(FaultKind::Ends));
+            }
+        }
     }
 
     /// Passes over a value.
@@ -487,7 +534,8 @@ impl<'a> Reader<'a> {
 
     fn open(&mut self, bracket: u8) -> Result<(), Fault> {
         self.blank()?;
-        if bracket == b'{' && self.depth > 0 && self.line_start && self.begins_anew()? {
+        let may_begin_anew = self.is_of_records && self.depth > 0 && self.line_start;
+        if bracket == b'{' && may_begin_anew && self.begins_anew()? {
             return Err(self.fault(FaultKind::BreaksOff));
         }
         self.expect(bracket)?;

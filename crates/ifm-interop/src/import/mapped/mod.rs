@@ -11,7 +11,7 @@ pub use names::{Target, names};
 
 use super::error::ImportError;
 use super::input::Input;
-use super::units;
+use super::measure;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source,
@@ -168,7 +168,7 @@ fn row(mut record: Record, map: &ColumnMap, remarks: &mut Vec<Remark>) -> Row {
             Target::Label => row.label = Some(text),
             Target::Factor(name) => row.factors.set(name.clone(), text),
             Target::Figure(quantity, statistic, unit) => {
-                let number = units::printed(&text);
+                let number = measure::printed(&text);
                 let place = Place { pointer: Some(column.clone()), ..record.place.clone() };
                 if number.is_none() {
                     remarks.push(Remark {

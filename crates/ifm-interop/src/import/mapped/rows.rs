@@ -3,6 +3,7 @@
 use super::super::error::ImportError;
 use super::super::input::Input;
 use super::super::json::{lines, pieces};
+use super::super::separated;
 use ifm_core::sheet::{Place, Remark, RemarkKind};
 use serde_json::{Map, Value};
 use std::collections::BTreeSet;
@@ -102,24 +103,19 @@ fn separated(bytes: &[u8], table: &mut Table) -> std::io::Result<()> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
     let separator = [b'\t', b';', b','].into_iter().max_by_key(often).unwrap_or(b',');
-    let mut records = ::csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .delimiter(separator)
-        .from_reader(bytes)
-        .into_byte_records();
-    let text = |cell: &[u8]| String::from_utf8_lossy(cell).trim().to_owned();
-    let Some(header) = records.next() else { return Ok(()) };
-    let header: Vec<String> = header?.iter().map(text).collect();
-    for record in records {
-        let record = record?;
-        let line = record.position().map_or(0, ::csv::Position::line);
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        if record.len() != header.len() {
-            table.skip(line, format!("{} cells for {} columns", record.len(), header.len()));
+    let mut header: Option<Vec<String>> = None;
+    for record in separated::records(bytes, separator) {
+        let (line, cells) = record?;
+        let cells = separated::trimmed(&cells);
+        let Some(header) = &header else {
+            header = Some(cells);
+            continue;
+        };
+        if cells.len() != header.len() {
+            table.skip(line, separated::misfit(cells.len(), header.len()));
             continue;
         }
-        let cells = header.iter().cloned().zip(record.iter().map(|cell| Value::from(text(cell))));
+        let cells = header.iter().cloned().zip(cells.into_iter().map(Value::from));
         table.push(Place::line(line), cells.collect());
     }
     Ok(())

@@ -59,9 +59,22 @@ impl Cell {
     }
 }
 
+/// A number that stands alone in a cell, its digits, and the unit behind it: `30.10 req/s`, `0.00%`.
+pub(crate) fn printed(cell: &str) -> Option<(f64, String, Option<Unit>)> {
+    match Cell::read(cell) {
+        Cell::Number { value, printed, unit, spread: None } => {
+            Some((value, printed, unit.map(|(unit, _)| unit)))
+        }
+        _ => None,
+    }
+}
+
 /// The number at the beginning, its digits, and the rest.
 fn leading(text: &str) -> Option<(f64, String, &str)> {
     let signed = text.strip_prefix(['-', '+', '−']).unwrap_or(text);
+    if signed.starts_with('.') {
+        return leading_fraction(text, signed);
+    }
     let token =
         super::lex(signed.get(..signed.len().min(floor(signed, 40)))?).into_iter().next()?;
     let number = token.number().filter(|_| token.start == 0)?;
@@ -79,6 +92,16 @@ fn leading(text: &str) -> Option<(f64, String, &str)> {
     }
     let value = if negative { -number } else { number };
     Some((value, format!("{sign}{}", token.text), rest))
+}
+
+/// The same of `.5`, whose sign and point are to be followed by a digit.
+fn leading_fraction<'a>(text: &str, signed: &'a str) -> Option<(f64, String, &'a str)> {
+    let digits = signed.get(1..)?.find(|c: char| !c.is_ascii_digit());
+    let (number, rest) = signed.split_at(digits.map_or(signed.len(), |digits| digits + 1));
+    let sign = text.strip_suffix(signed).unwrap_or_default();
+    let value: f64 = number.parse().ok()?;
+    let value = if matches!(sign, "-" | "−") { -value } else { value };
+    Some((value, format!("{sign}{number}"), rest))
 }
 
 /// The last place at most so many bytes in that is between two characters.
@@ -126,6 +149,20 @@ mod tests {
         }
         for text in ["5 (3)", "12k", "Q4_0", "<5", "1/2"] {
             assert_eq!(Cell::read(text), Cell::Text, "{text}");
+        }
+    }
+
+    #[test]
+    fn numbers_that_stand_alone() {
+        let number = |cell: &str| printed(cell).map(|(value, digits, unit)| (value, digits, unit));
+        assert_eq!(number("30.10 req/s"), Some((30.1, "30.10".into(), Some(Unit::PerS))));
+        assert_eq!(number("0.00%"), Some((0.0, "0.00".into(), Some(Unit::Percent))));
+        assert_eq!(number("1,573.89"), Some((1573.89, "1,573.89".into(), None)));
+        assert_eq!(number("2.5e-05"), Some((2.5e-5, "2.5e-05".into(), None)));
+        assert_eq!(number(".5"), Some((0.5, ".5".into(), None)));
+        assert_eq!(number("-.25 s"), Some((-0.25, "-.25".into(), Some(Unit::S))));
+        for none in ["N/A", "7/7", "--", "5 ± 1", "1.", ".", "v1"] {
+            assert_eq!(number(none), None, "{none}");
         }
     }
 

@@ -10,8 +10,8 @@ mod lex;
 mod name;
 mod unit;
 
-pub(crate) use cell::{Cell, plain};
+pub(crate) use cell::{Cell, plain, printed};
 pub(crate) use label::{Meaning, Named, meaning, statistic};
 pub(crate) use lex::{Kind, Token, lex};
 pub(crate) use name::{Mention, mentions, setting};
-pub(crate) use unit::{Dimension, bracketed_unit, natural as natural_unit, unit};
+pub(crate) use unit::{Dimension, name_and_unit, natural as natural_unit, unit, unit_field};

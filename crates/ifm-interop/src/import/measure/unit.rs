@@ -58,7 +58,9 @@ pub(crate) fn unit(text: &str) -> Option<(Unit, Dimension)> {
             "tok/s" | "toks/s" | "token/s" | "tokens/s" | "t/s" | "tps" | "tok/sec"
             | "tokens/sec" | "tokens/second" | "tokenspersecond" | "tok/second"
             | "tokenspersec" => (Unit::PerS, TokenRate),
-            "tok/s/user" | "tokens/s/user" | "tps/user" => (Unit::PerS, TokenRate),
+            "tok/s/user" | "tokens/s/user" | "tokens/sec/user" | "tps/user" => {
+                (Unit::PerS, TokenRate)
+            }
             "tok/min" | "tokens/min" => (Unit::PerMin, TokenRate),
             "tok/h" | "tokens/h" | "tokens/hour" => (Unit::PerH, TokenRate),
             "req/s" | "reqs/s" | "request/s" | "requests/s" | "req/sec" | "requests/sec"
@@ -75,11 +77,33 @@ pub(crate) fn unit(text: &str) -> Option<(Unit, Dimension)> {
     })
 }
 
-/// The unit between the parentheses or brackets of a label.
-pub(crate) fn bracketed_unit(label: &str) -> Option<Unit> {
-    let (_, rest) = label.split_once(['(', '['])?;
-    let (inner, _) = rest.split_once([')', ']'])?;
-    unit(inner).map(|(unit, _)| unit)
+/// The unit in a field, or between brackets, where nothing but a unit can stand: there words are
+/// units that mean something else in a sentence. Of those that we have no name for the letters
+/// stay as they are.
+pub(crate) fn unit_field(text: &str) -> Option<Unit> {
+    let text = text.trim();
+    if let Some((unit, _)) = unit(text) {
+        return Some(unit);
+    }
+    Some(match text.to_ascii_lowercase().as_str() {
+        "count" => Unit::Count,
+        "ratio" => Unit::One,
+        "per minute" => Unit::PerMin,
+        "mhz" | "ghz" | "mj" | "mw" | "c" | "°c" | "celsius" | "tokens/sec/w" => {
+            Unit::Other(text.to_owned())
+        }
+        _ => return None,
+    })
+}
+
+/// A name and the unit in the last brackets behind it: `Time to First Token (ms)`.
+pub(crate) fn name_and_unit(label: &str) -> (&str, Option<Unit>) {
+    let label = label.trim();
+    let inner = label.strip_suffix([')', ']']).and_then(|rest| rest.rsplit_once(['(', '[']));
+    match inner.and_then(|(name, word)| Some((name.trim(), unit_field(word)?))) {
+        Some((name, unit)) => (name, Some(unit)),
+        None => (label, None),
+    }
 }
 
 impl Dimension {
@@ -129,5 +153,33 @@ pub(crate) fn natural(quantity: &Quantity) -> Unit {
         Q::RequestRate | Q::Goodput | Q::InputRate | Q::OutputRate | Q::TotalRate => Unit::PerS,
         Q::PeakOutputRate | Q::UserRate | Q::PrefillRate | Q::DecodeRate => Unit::PerS,
         _ => Unit::Other(String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_told_from_its_unit() {
+        for (label, name, unit) in [
+            ("Time to First Token (ms)", "Time to First Token", Some(Unit::Ms)),
+            ("Effective Latency (CO-aware) (ms)", "Effective Latency (CO-aware)", Some(Unit::Ms)),
+            ("Per User (tokens/sec/user)", "Per User", Some(Unit::PerS)),
+            ("Request Count (count)", "Request Count", Some(Unit::Count)),
+            ("Energy (mJ)", "Energy", Some(Unit::Other("mJ".to_owned()))),
+            ("fwd time [us]", "fwd time", Some(Unit::Us)),
+            ("Completed Requests (Success + Error)", "Completed Requests (Success + Error)", None),
+        ] {
+            assert_eq!(name_and_unit(label), (name, unit), "{label}");
+        }
+    }
+
+    #[test]
+    fn words_of_sentences_are_units_in_fields_alone() {
+        for (word, in_a_field) in [("count", Unit::Count), ("ratio", Unit::One)] {
+            assert_eq!(unit(word), None, "{word}");
+            assert_eq!(unit_field(word), Some(in_a_field), "{word}");
+        }
     }
 }

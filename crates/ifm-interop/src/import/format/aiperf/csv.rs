@@ -3,7 +3,7 @@
 
 use super::super::super::error::ImportError;
 use super::super::super::statistic::{self, Measure};
-use super::super::super::{Head, Input, Likeness, Recognised, units};
+use super::super::super::{Head, Input, Likeness, Recognised, measure, separated};
 use super::super::{Format, collect};
 use super::words;
 use ifm_core::Sheet;
@@ -65,7 +65,6 @@ struct Blocks {
 }
 
 fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
-    let records = ::csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(reader);
     let mut header: Vec<String> = Vec::new();
     let mut read = Blocks {
         row: Row::new(RowRole::Measured, Place::line(1)),
@@ -73,12 +72,9 @@ fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
         remarks: Vec::new(),
         keyed: Vec::new(),
     };
-    for record in records.into_byte_records() {
-        let record = record?;
-        let line = record.position().map_or(0, ::csv::Position::line);
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        let cells: Vec<String> =
-            record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect();
+    for record in separated::records(reader, b',') {
+        let (line, cells) = record?;
+        let cells = separated::trimmed(&cells);
         match cells.first().map(String::as_str) {
             Some("Metric" | "Endpoint") => {
                 header = cells;
@@ -87,7 +83,7 @@ fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
                 }
             }
             _ if cells.len() != header.len() => {
-                let reason = format!("{} cells for {} columns", cells.len(), header.len());
+                let reason = separated::misfit(cells.len(), header.len());
                 collect::skip(&mut read.remarks, line, &reason);
             }
             _ if header.first().is_some_and(|name| name == "Endpoint") => {
@@ -102,7 +98,7 @@ fn blocks(reader: &mut dyn io::BufRead) -> io::Result<Blocks> {
 /// A line of a metric.
 fn metric(header: &[String], cells: &[String], line: u32, row: &mut Row) {
     let Some((label, cells)) = cells.split_first() else { return };
-    let (name, unit) = units::split(label);
+    let (name, unit) = measure::name_and_unit(label);
     let whole = header.get(1).is_some_and(|name| name == "Value");
     let (quantity, single) = words::quantity(&words::tag(name), whole);
     let definition = words::definition(&quantity);
@@ -116,7 +112,7 @@ fn metric(header: &[String], cells: &[String], line: u32, row: &mut Row) {
     };
     for (column, cell) in header.iter().skip(1).zip(cells) {
         let statistic = single.or_else(|| statistic::statistic(column, measure.std));
-        if let (Some(statistic), Some((value, printed, _))) = (statistic, units::printed(cell)) {
+        if let (Some(statistic), Some((value, printed, _))) = (statistic, measure::printed(cell)) {
             let mut figure = measure.figure(statistic, value).as_printed(printed);
             figure.place =
                 Some(Place { line: Some(line), pointer: Some(format!("{label} / {column}")) });
@@ -131,7 +127,7 @@ fn metric(header: &[String], cells: &[String], line: u32, row: &mut Row) {
 fn gpu(header: &[String], cells: &[String], line: u32) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::line(line));
     let metric = header.iter().position(|name| name == "Metric").and_then(|at| cells.get(at));
-    let (name, unit) = metric.map(|metric| units::split(metric)).unwrap_or_default();
+    let (name, unit) = metric.map(|metric| measure::name_and_unit(metric)).unwrap_or_default();
     let quantity = match words::tag(name) {
         tag if tag.contains("power_usage") => Quantity::Power,
         tag if tag.contains("energy") => Quantity::Energy,
@@ -140,7 +136,7 @@ fn gpu(header: &[String], cells: &[String], line: u32) -> Row {
     };
     row.label = metric.cloned();
     for (column, cell) in header.iter().zip(cells) {
-        let number = statistic::statistic(column, StdKind::Population).zip(units::printed(cell));
+        let number = statistic::statistic(column, StdKind::Population).zip(measure::printed(cell));
         match (number, column.as_str()) {
             (Some((statistic, (value, printed, _))), _) => {
                 let unit = match statistic {

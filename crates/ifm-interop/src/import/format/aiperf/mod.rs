@@ -9,7 +9,7 @@ pub(crate) mod words;
 
 use super::super::error::ImportError;
 use super::super::statistic::Measure;
-use super::super::{Head, Input, Likeness, Recognised, json, labels, units};
+use super::super::{Head, Input, Likeness, Recognised, json, labels, measure};
 use super::{Format, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
@@ -84,7 +84,7 @@ fn metrics(object: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
         let definition = words::definition(&quantity);
         let measure = Measure {
             quantity,
-            unit: units::unit(&unit).unwrap_or(Unit::Other(unit)),
+            unit: measure::unit_field(&unit).unwrap_or(Unit::Other(unit)),
             definition: &|_| definition.clone(),
             std: StdKind::Population,
             pointer: format!("{pointer}/{tag}"),

@@ -3,7 +3,7 @@
 
 use super::super::super::error::ImportError;
 use super::super::super::json::{self, Number, Word};
-use super::super::super::units;
+use super::super::super::measure;
 use super::super::super::{Head, Input, Likeness, Recognised};
 use super::super::{Format, collect};
 use ifm_core::Sheet;
@@ -72,7 +72,7 @@ impl Metric {
 
     /// What one of its unit is in ms.
     fn factor(&self) -> Option<f64> {
-        units::unit(self.unit.0.as_deref()?)?.factor()
+        measure::unit_field(self.unit.0.as_deref()?)?.factor()
     }
 
     fn ms(&self) -> Option<f64> {

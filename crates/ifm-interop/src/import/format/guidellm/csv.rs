@@ -3,7 +3,7 @@
 
 use super::super::super::error::ImportError;
 use super::super::super::statistic::{Measure, statistic};
-use super::super::super::{Head, Input, Likeness, Recognised, json};
+use super::super::super::{Head, Input, Likeness, Recognised, json, separated};
 use super::super::{Format, collect};
 use super::{benchmark, words};
 use ifm_core::Sheet;
@@ -88,14 +88,10 @@ impl Column {
 }
 
 fn rows(reader: &mut dyn io::BufRead) -> io::Result<(Vec<Row>, Vec<Remark>)> {
-    let mut records = ::csv::ReaderBuilder::new()
-        .has_headers(false)
-        .flexible(true)
-        .from_reader(reader)
-        .into_byte_records();
+    let mut records = separated::records(reader, b',');
     let mut header = Vec::with_capacity(HEADER_ROWS);
     for record in records.by_ref().take(HEADER_ROWS) {
-        header.push(cells(&record?));
+        header.push(separated::trimmed(&record?.1));
     }
     let name = |row: usize, at: usize| {
         header.get(row).and_then(|names| names.get(at)).cloned().unwrap_or_default()
@@ -105,22 +101,16 @@ fn rows(reader: &mut dyn io::BufRead) -> io::Result<(Vec<Row>, Vec<Remark>)> {
         .collect();
     let (mut rows, mut remarks) = (Vec::new(), Vec::new());
     for record in records {
-        let record = record?;
-        let line = record.position().map_or(0, ::csv::Position::line);
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        match record.len() == columns.len() {
-            true => rows.push(row(&columns, &cells(&record), line, &mut remarks)),
+        let (line, cells) = record?;
+        match cells.len() == columns.len() {
+            true => rows.push(row(&columns, &separated::trimmed(&cells), line, &mut remarks)),
             false => {
-                let reason = format!("{} cells for {} columns", record.len(), columns.len());
+                let reason = separated::misfit(cells.len(), columns.len());
                 collect::skip(&mut remarks, line, &reason);
             }
         }
     }
     Ok((rows, remarks))
-}
-
-fn cells(record: &::csv::ByteRecord) -> Vec<String> {
-    record.iter().map(|cell| String::from_utf8_lossy(cell).trim().to_owned()).collect()
 }
 
 fn row(columns: &[Column], cells: &[String], line: u32, remarks: &mut Vec<Remark>) -> Row {

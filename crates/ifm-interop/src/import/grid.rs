@@ -1,0 +1,221 @@
+//! Cells of a table: Markdown, lines of `+---+`, or drawn with box characters.
+//!
+//! Not here: tables whose headings span several columns, and say by the bars how many
+//! (`block/spans`); files of separated values, which are no text (`format/records`).
+
+use super::text::{Line, Text};
+
+/// A table as cells.
+#[derive(Debug)]
+pub(crate) struct Grid {
+    /// Heads of the columns; those of several lines are joined.
+    pub head: Vec<String>,
+    /// The last line of the heads.
+    pub head_line: u32,
+    /// Line and cells of each row.
+    pub rows: Vec<(u32, Vec<String>)>,
+    /// Last line.
+    pub last_line: u32,
+    /// Rows that are not kept: there were too many.
+    pub more: u32,
+}
+
+/// Rows that are kept of one table.
+const ROWS_MAX: usize = 200_000;
+
+/// Lines that a head has at most.
+const HEAD_LINES_MAX: usize = 8;
+/// What stands between the cells of a table that is drawn.
+const BOX_BARS: &[char] = &['│', '┃', '║'];
+
+impl Grid {
+    /// Joins labels that go on in the next line, whose other cells are empty.
+    pub fn with_whole_labels(mut self) -> Grid {
+        let mut rows: Vec<(u32, Vec<String>)> = Vec::with_capacity(self.rows.len());
+        for (line, cells) in self.rows {
+            match (rows.last_mut().and_then(|(_, above)| above.first_mut()), cells.split_first()) {
+                (Some(label), Some((rest, others))) if others.iter().all(String::is_empty) => {
+                    label.push(' ');
+                    label.push_str(rest);
+                }
+                _ => rows.push((line, cells)),
+            }
+        }
+        self.rows = rows;
+        self
+    }
+}
+
+/// The table that begins on this line.
+pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
+    let (head, rule) = head(first, text)?;
+    if head.len() < 2 {
+        return None;
+    }
+    let head_line = rule - 1;
+    let has_outer_bars = text.line(head_line).is_some_and(|line| starts_with_bar(line.text));
+    let mut grid = Grid { head, head_line, rows: Vec::new(), last_line: rule, more: 0 };
+    for line in text.from(rule + 1) {
+        if is_rule(line.text.trim()) {
+            grid.last_line = line.number;
+            if is_lower_edge(line.text) {
+                break;
+            }
+            continue;
+        }
+        let is_row = !has_outer_bars || starts_with_bar(line.text);
+        let Some(cells) = cells(line.text).filter(|_| is_row) else { break };
+        grid.last_line = line.number;
+        match grid.rows.len() < ROWS_MAX {
+            true => grid.rows.push((line.number, cells)),
+            false => grid.more += 1,
+        }
+    }
+    Some(grid)
+}
+
+/// What stands before the first rule, a heading for each column, and the line of that rule.
+fn head(first: Line<'_>, text: &Text) -> Option<(Vec<String>, u32)> {
+    let trimmed = first.text.trim();
+    let has_edge = match trimmed.chars().next()? {
+        '+' if is_rule(trimmed) && trimmed.len() > 3 => true,
+        '┏' | '┌' | '╔' | '╒' | '╭' if trimmed.contains(['┳', '┬', '╤', '╦']) => {
+            true
+        }
+        '│' | '┃' | '║' => false,
+        _ if trimmed.contains('|') => false,
+        _ => return None,
+    };
+    // A Markdown head is one line.
+    let lines_max = if has_edge || starts_with(first.text, BOX_BARS) { HEAD_LINES_MAX } else { 1 };
+    let begin = first.number + u32::from(has_edge);
+    let mut head: Vec<String> = Vec::new();
+    for line in text.from(begin).take(lines_max + 1) {
+        if is_rule(line.text.trim()) {
+            return Some((head, line.number)).filter(|_| !is_lower_edge(line.text));
+        }
+        let cells = cells(line.text)?;
+        head.resize(head.len().max(cells.len()), String::new());
+        for (name, cell) in head.iter_mut().zip(cells) {
+            if !name.is_empty() && !cell.is_empty() {
+                name.push(' ');
+            }
+            name.push_str(&cell);
+        }
+    }
+    None
+}
+
+/// A line between rows.
+fn is_rule(line: &str) -> bool {
+    let marks = |c: char| {
+        matches!(c, '|' | '+' | '-' | ':' | '=' | ' ') || ('\u{2500}'..='\u{257f}').contains(&c)
+    };
+    let strokes = |c: char| matches!(c, '-' | '=' | '─' | '━' | '═' | '╌');
+    let joints = |c: char| matches!(c, '|' | '+') || "┼╋╪╬├┡╞╠┣┴┻╧╩┬┳╤╦╇┿╂└┗╘╚╰╒╟╫".contains(c);
+    line.chars().all(marks) && line.chars().any(strokes) && line.chars().any(joints)
+}
+
+/// The edge below a table that is drawn: what follows is another one.
+fn is_lower_edge(line: &str) -> bool {
+    starts_with(line, &['└', '┗', '╚', '╘', '╰'])
+}
+
+fn starts_with_bar(line: &str) -> bool {
+    starts_with(line, &['|']) || starts_with(line, BOX_BARS)
+}
+
+fn starts_with(line: &str, characters: &[char]) -> bool {
+    line.trim_start().starts_with(characters)
+}
+
+/// The cells of a row; absent where a line is none.
+fn cells(line: &str) -> Option<Vec<String>> {
+    let line = line.trim();
+    let bar = match line.chars().next()? {
+        c if BOX_BARS.contains(&c) => |c: char| BOX_BARS.contains(&c),
+        _ if line.contains('|') => |c: char| c == '|',
+        _ => return None,
+    };
+    let inner = line.strip_prefix(bar).unwrap_or(line);
+    let inner = inner.strip_suffix(bar).filter(|rest| !rest.ends_with('\\')).unwrap_or(inner);
+    let mut cells: Vec<String> = Vec::new();
+    let mut joined = false;
+    for piece in inner.split(bar) {
+        let escaped = piece.ends_with('\\');
+        let piece_text = piece.strip_suffix('\\').unwrap_or(piece).trim();
+        match cells.last_mut().filter(|_| joined) {
+            Some(last) => {
+                last.push('|');
+                last.push_str(piece_text);
+            }
+            None => cells.push(piece_text.to_owned()),
+        }
+        joined = escaped;
+    }
+    Some(cells)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> (Vec<String>, Vec<Vec<String>>) {
+        let text = Text::new(text.as_bytes());
+        let grid = grid(text.line(1).unwrap(), &text).unwrap();
+        (grid.head, grid.rows.into_iter().map(|(_, cells)| cells).collect())
+    }
+
+    #[test]
+    fn tables_of_every_kind_are_cells() {
+        let expected = (
+            vec!["a b".to_owned(), "c".to_owned()],
+            vec![vec!["1".to_owned(), "2".to_owned()], vec!["3".to_owned(), "4".to_owned()]],
+        );
+        for text in [
+            "| a b | c |\n|---|--:|\n| 1 | 2 |\n| 3 | 4 |\n\nafter | it",
+            "a b | c\n--- | ---\n1 | 2\n3 | 4\n",
+            "+---+---+\n| a | c |\n| b |   |\n+===+===+\n| 1 | 2 |\n+---+---+\n| 3 | 4 |\n+---+---+\n",
+            "┏━━━┳━━━┓\n┃ a b ┃ c ┃\n┡━━━╇━━━┩\n│ 1 │ 2 │\n│ 3 │ 4 │\n└───┴───┘\n",
+        ] {
+            assert_eq!(read(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_table_that_is_drawn_ends_with_its_lower_edge() {
+        let table = "┏━━━┳━━━┓\n┃ a ┃ b ┃\n┡━━━╇━━━┩\n│ 1 │ 2 │\n└───┴───┘\n";
+        let text = Text::new(table.repeat(2).as_bytes());
+        for (line, last) in [(1, 5), (2, 5), (6, 10)] {
+            let grid = grid(text.line(line).unwrap(), &text).unwrap();
+            assert_eq!((grid.rows.len(), grid.last_line), (1, last), "from line {line}");
+        }
+    }
+
+    #[test]
+    fn long_labels_go_on_in_the_next_line() {
+        let text = "┏━━━┳━━━┓\n┃ Metric ┃ avg ┃\n┡━━━╇━━━┩\n│ Speed Per User │ 97.3 │\n\
+                    │ (tokens/sec) │ │\n│ b │ 1 │\n└───┴───┘\nafter\n";
+        let text = Text::new(text.as_bytes());
+        let table = grid(text.line(1).unwrap(), &text).unwrap().with_whole_labels();
+        assert_eq!(table.head, ["Metric", "avg"]);
+        assert_eq!(table.rows[0], (4, vec!["Speed Per User (tokens/sec)".into(), "97.3".into()]));
+        assert_eq!((table.rows.len(), table.last_line), (2, 7));
+    }
+
+    #[test]
+    fn what_follows_without_its_bars_is_no_row() {
+        let table = "| a | b |\n|---|---|\n| 1 | 2 |\nneither a | nor b\n";
+        assert_eq!(read(table).1.len(), 1);
+    }
+
+    #[test]
+    fn other_lines_are_none() {
+        for text in
+            ["a | b\nc | d\n", "╔═══╗\n║ x ║\n╚═══╝\n", "| alone |", "+", "|--|--|\n| a | b |"]
+        {
+            let text = Text::new(text.as_bytes());
+            assert!(grid(text.line(1).unwrap(), &text).is_none_or(|grid| grid.head.is_empty()));
+        }
+    }
+}

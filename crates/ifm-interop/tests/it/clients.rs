@@ -1,4 +1,4 @@
-//! AIPerf, genai-bench, inference-benchmarker and oha: what one run left behind in several forms,
+//! AIPerf, genai-bench, inference-benchmarker, oha and k6: what one run left behind in several forms,
 //! against each other and against the server's own log; runs with failures and with reasoning.
 
 use super::{close, data, import, one_row, truth};
@@ -199,6 +199,34 @@ fn oha_has_whole_exchanges_and_no_tokens() {
     // The rate between neighbours is not taken for that of the run.
     let rates = row.figures.iter().filter(|figure| figure.quantity == Quantity::RequestRate);
     assert_eq!(rates.map(|figure| figure.value.unwrap()).collect::<Vec<_>>(), [31.562236742177905]);
+}
+
+#[test]
+fn k6_has_whole_exchanges_and_its_failures_apart() {
+    let log = std::fs::read_to_string(data("k6-1.1.0/truth.jsonl")).unwrap();
+    let whole_ms = |line: &str| -> f64 {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        (line["done_ns"].as_f64().unwrap() - line["begin_ns"].as_f64().unwrap()) / 1e6
+    };
+    let seen: Vec<f64> = log.lines().map(whole_ms).collect();
+    let seen_mean = seen.iter().sum::<f64>() / seen.len() as f64;
+    for (file, is_of_the_log) in [("summary-export.json", true), ("handle-summary.json", false)] {
+        let sheet = import(&format!("k6-1.1.0/{file}")).unwrap();
+        let row = one_row(&sheet);
+        let whole = |quantity| row.value(&quantity, Statistic::Value);
+        assert_eq!(whole(Quantity::Requests), Some(12.0), "{file}");
+        assert_eq!(whole(Quantity::RequestsFailed), Some(3.0), "{file}");
+        assert_eq!(whole(Quantity::RequestsOk), Some(seen.len() as f64), "{file}");
+        let all = Quantity::Other("http_req_duration".to_owned());
+        assert!(row.value(&all, Statistic::Min).unwrap() < 1.0, "{file}: a refusal is quick");
+        assert!(row.figures.iter().all(|figure| figure.quantity != Quantity::Ttft), "{file}");
+        let mean = row.value(&Quantity::E2e, Statistic::Mean).unwrap();
+        if is_of_the_log {
+            assert!((0.0..1.0).contains(&(mean - seen_mean)), "{file}: {mean}, log {seen_mean}");
+        } else {
+            assert!(whole(Quantity::Duration).unwrap() > 2.0 * mean, "{file}: 12 by 3 users");
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! k6: the end-of-test summary, as `--summary-export` writes it (statistics beside each other) and
 //! as `handleSummary` gets it (statistics in `values`). It knows no tokens.
 //!
-//! `http_req_failed` counts what is true: its `passes` are the requests that failed.
+//! `http_req_failed` counts what is true: its `passes` are the requests that failed. Times of all
+//! requests have those of the failed ones in them; k6 keeps them apart for those that succeeded.
 
 use super::super::error::ImportError;
 use super::super::statistic::{Measure, different};
@@ -17,6 +18,9 @@ pub(super) struct K6;
 
 const ABOUT: Recognised = Recognised { id: "k6", title: "k6, summary" };
 const MARKS: &[&str] = &["metrics", "root_group", "http_req_duration", "http_reqs"];
+/// The time of requests, and that of those which succeeded.
+const DURATION: &str = "http_req_duration";
+const DURATION_OK: &str = "http_req_duration{expected_response:true}";
 
 impl Format for K6 {
     fn about(&self) -> Recognised {
@@ -52,6 +56,7 @@ fn row(mut object: Map<String, Value>) -> Row {
     }
     if let Some(Value::Object(metrics)) = object.get_mut("metrics") {
         let names: Vec<String> = metrics.keys().cloned().collect();
+        let has_ok = metrics.contains_key(DURATION_OK);
         for name in names {
             let Some(Value::Object(metric)) = metrics.get_mut(&name) else { continue };
             let nested = metric.contains_key("values");
@@ -61,13 +66,29 @@ fn row(mut object: Map<String, Value>) -> Row {
                 false => Some(metric),
             };
             let pointer = format!("/metrics/{name}{}", if nested { "/values" } else { "" });
-            if let Some(values) = values {
-                take(&name, is_time, values, &pointer, &mut row);
+            let Some(values) = values else { continue };
+            match name.as_str() {
+                DURATION_OK => e2e(OF_OK, values, &pointer, &mut row),
+                DURATION if !has_ok => e2e(OF_ALL, values, &pointer, &mut row),
+                name => take(name, is_time, values, &pointer, &mut row),
             }
         }
     }
     row.unknown = object;
     row
+}
+
+/// What the time of a request is, by the requests that it is of.
+const OF_OK: &str = "sending, waiting and receiving of the whole response, without connection \
+    set-up; only requests that succeeded";
+const OF_ALL: &str = "sending, waiting and receiving of the whole response, without connection \
+    set-up; requests that failed are in it";
+
+fn e2e(meaning: &str, values: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
+    let definition = &|_| different(meaning);
+    let (quantity, unit, std) = (Quantity::E2e, Unit::Ms, StdKind::Unknown);
+    let pointer = pointer.to_owned();
+    Measure { quantity, unit, definition, std, pointer }.take(values, &mut row.figures);
 }
 
 fn take(name: &str, is_time: bool, values: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
@@ -96,22 +117,14 @@ fn take(name: &str, is_time: bool, values: &mut Map<String, Value>, pointer: &st
             }
         }
         _ => {
-            let (quantity, definition) = match name {
-                "http_req_duration" => (
-                    Quantity::E2e,
-                    different(
-                        "sending, waiting and receiving of the whole response, without connection set-up",
-                    ),
-                ),
-                other => (Quantity::Other(other.to_owned()), Definition::Unstated),
-            };
+            let quantity = Quantity::Other(name.to_owned());
             // Trends have percentiles and a mean; counters and gauges stay as they are.
             if !values.contains_key("avg") {
                 return;
             }
             let time = is_time || name.starts_with("http_req_") || name == "iteration_duration";
             let unit = if time { Unit::Ms } else { Unit::Other(String::new()) };
-            let definition = &|_| definition.clone();
+            let definition = &|_| Definition::Unstated;
             let (std, pointer) = (StdKind::Unknown, pointer.to_owned());
             Measure { quantity, unit, definition, std, pointer }.take(values, &mut row.figures);
         }

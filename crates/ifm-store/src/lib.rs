@@ -26,6 +26,7 @@ mod manifest_file;
 mod run_id;
 mod run_writer;
 mod seal;
+mod single_file;
 mod store;
 mod table;
 
@@ -37,6 +38,7 @@ pub use load::{LoadedRun, RequestBatches};
 pub use run_id::new_run_id;
 pub use run_writer::RunWriter;
 pub use seal::SealedRun;
+pub use single_file::{is_parquet, read_single_file, write_single_file};
 pub use store::{RunEntry, Store};
 pub use table::column_names;
 

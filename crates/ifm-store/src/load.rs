@@ -140,7 +140,11 @@ fn load_series(folder: &Path, manifest: &Manifest) -> Result<Vec<Series>, StoreE
 }
 
 /// Opens a file whose size and sum are those that the manifest tells.
-fn open_checked(path: &Path, manifest: &Manifest, name: &str) -> Result<File, StoreError> {
+pub(crate) fn open_checked(
+    path: &Path,
+    manifest: &Manifest,
+    name: &str,
+) -> Result<File, StoreError> {
     let told = manifest.files.iter().find(|file| file.name == name);
     let (Some(told), Some(told_sum)) = (told, told_sum(manifest, name)) else {
         let detail = "the manifest tells no size and checksum for it";

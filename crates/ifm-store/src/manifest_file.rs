@@ -35,7 +35,7 @@ pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
 }
 
 /// The version is looked at first: another major version may lack fields of this one.
-fn parse_manifest(content: &[u8], path: &Path) -> Result<Manifest, StoreError> {
+pub(crate) fn parse_manifest(content: &[u8], path: &Path) -> Result<Manifest, StoreError> {
     let document: Value = serde_json::from_slice(content)
         .map_err(|error| StoreError::damaged(path, format!("not JSON: {error}")))?;
     let Some(version) = document.get("schema_version").and_then(Value::as_str) else {

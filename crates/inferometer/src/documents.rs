@@ -3,15 +3,21 @@
 //! Not here: what is in them (`ifm-interop`), what is done with them (`cli`).
 
 use crate::exit::Failure;
-use ifm_core::Sheet;
-use ifm_interop::{ImportError, Input};
+use ifm_analysis::definitions::{self, Definitions};
+use ifm_core::{RunData, Sheet};
+use ifm_interop::{ImportError, Input, Recognised};
 use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Files of a folder that are looked at, at most.
 const FILES_MAX: usize = 10_000;
 /// The word for standard input.
 const STANDARD_INPUT: &str = "-";
+
+/// What `export --as parquet` writes.
+pub const PARQUET: Recognised =
+    Recognised { id: "parquet", title: "run of inferometer export --as parquet, Parquet" };
 
 /// A file that was looked at.
 #[derive(Debug)]
@@ -65,11 +71,37 @@ pub fn input(path: &Path) -> Result<Input<'static>, Failure> {
 
 fn document(path: &Path, is_named: bool) -> Document {
     let name = path.display().to_string();
-    let sheet = match File::open(path) {
-        Ok(file) => ifm_interop::read(Input::new(name.clone(), file)),
-        Err(error) => Err(ImportError::Unreadable { name: name.clone(), error }),
+    let sheet = match run_in(path) {
+        Ok(Some(run)) => Ok(as_sheet(path, &run, Definitions::Ours)),
+        Ok(None) => match File::open(path) {
+            Ok(file) => ifm_interop::read(Input::new(name, file)),
+            Err(error) => Err(ImportError::Unreadable { name, error }),
+        },
+        Err(reason) => Err(ImportError::Broken { name, title: PARQUET.title, reason }),
     };
     Document { is_named, sheet }
+}
+
+/// The run that a Parquet file holds; absent for any other file.
+///
+/// # Errors
+/// Why a file that should hold one cannot be read.
+pub fn run_in(path: &Path) -> Result<Option<RunData>, String> {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4).read_to_end(&mut head));
+    if read.is_err() || !ifm_store::is_parquet(&head) {
+        return Ok(None);
+    }
+    ifm_store::read_single_file(path).map_err(|error| error.to_string())
+}
+
+/// The run of a file as a document, computed from its events.
+pub fn as_sheet(path: &Path, run: &RunData, by: Definitions) -> Sheet {
+    let mut sheet = definitions::sheet(run, by);
+    sheet.source.name = path.display().to_string();
+    sheet.source.format = PARQUET.id.to_owned();
+    sheet.source.bytes = path.metadata().map_or(0, |metadata| metadata.len());
+    sheet
 }
 
 /// All files below a folder, hidden ones left out. Links to folders are not followed.

@@ -51,10 +51,16 @@ impl RequestTable {
         self.file.num_row_groups()
     }
 
+    /// Number of rows of one group, as the file tells it.
+    pub(crate) fn rows(&self, index: usize) -> usize {
+        let group = self.file.metadata().row_groups().get(index);
+        group.map_or(0, |group| usize::try_from(group.num_rows()).unwrap_or(usize::MAX))
+    }
+
     /// All rows of one group, in the order of the file.
     pub(crate) fn read_group(&self, index: usize) -> Result<Vec<RequestRecord>, TableError> {
         let group = self.file.get_row_group(index)?;
-        let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(usize::MAX);
+        let rows = self.rows(index);
         if rows > GROUP_ROWS_MAX {
             return Err(TableError::Content(format!("row group {index} tells of {rows} rows")));
         }

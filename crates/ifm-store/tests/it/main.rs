@@ -11,3 +11,4 @@ mod golden;
 mod killed;
 mod labels;
 mod round_trip;
+mod single_file;

@@ -1,20 +1,18 @@
 //! `inferometer export RUN --as FORMAT`: results in the files of other tools.
 
 use super::runs::{Meant, find, find_either};
-use crate::documents;
+use crate::documents::{self, PARQUET};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
+use crate::subjects::is_document;
 use crate::terminal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ifm_analysis::definitions::{Definitions, sheet};
 use ifm_core::Sheet;
 use ifm_interop::{EXPORTS, Export, Exported};
-use ifm_store::{REQUESTS_FILE, RunEntry, Store};
+use ifm_store::{REQUESTS_FILE, RunEntry, Store, write_single_file};
 use std::path::{Path, PathBuf};
-
-/// Id of the format that copies the requests of a stored run.
-const PARQUET: &str = "parquet";
 
 /// Flags of `export`.
 #[derive(Debug, Args)]
@@ -41,7 +39,7 @@ pub struct ExportArgs {
 }
 
 fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(EXPORTS.iter().map(|export| export.id).chain([PARQUET]))
+    PossibleValuesParser::new(EXPORTS.iter().map(|export| export.id).chain([PARQUET.id]))
 }
 
 fn tools() -> PossibleValuesParser {
@@ -51,8 +49,8 @@ fn tools() -> PossibleValuesParser {
 /// Runs the command.
 pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
-    if args.format == PARQUET {
-        return copy_requests(args, &store);
+    if args.format == PARQUET.id {
+        return copy_run(args, &store);
     }
     let Some(export) = EXPORTS.iter().find(|export| export.id == args.format) else {
         return Err(Failure::usage(format!("no format {}", args.format)));
@@ -70,32 +68,33 @@ pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
     put(args, &files)
 }
 
-/// What is to be written. A stored run is computed anew from its events.
+/// What is to be written. A run is computed anew from its events.
 fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet>, Failure> {
     let key = args.subject.to_string_lossy();
-    let is_run = args.subject.join(ifm_store::MANIFEST_FILE).is_file();
-    let of_others = if args.subject.exists() && !is_run {
-        let documents = documents::open(std::slice::from_ref(&args.subject))?;
-        let sheets = documents.into_iter().map(|document| document.sheet);
-        Ok(sheets.collect::<Result<Vec<_>, _>>().map_err(|e| Failure::usage(e.to_string()))?)
-    } else {
-        match find_either(store, &key)? {
-            Meant::Import(import) => Ok(import.sheets),
-            Meant::Run(entry) => Err(entry),
-        }
-    };
-    let entry = match of_others {
-        Err(entry) => entry,
-        Ok(sheets) if args.definitions.is_none() => return Ok(sheets),
-        Ok(_) => {
-            return Err(Failure::usage(format!("{key} holds no events to compute from"))
-                .hint("--definitions is for runs that inferometer measured"));
-        }
-    };
     let word = args.definitions.as_deref().or(export.definitions).unwrap_or_default();
     let by = Definitions::ALL.into_iter().find(|by| by.word() == word).unwrap_or(Definitions::Ours);
-    let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
-    Ok(vec![sheet(&loaded.data, by)])
+    let sheets = if is_document(&args.subject) {
+        if let Some(run) = documents::run_in(&args.subject).map_err(Failure::usage)? {
+            return Ok(vec![documents::as_sheet(&args.subject, &run, by)]);
+        }
+        let documents = documents::open(std::slice::from_ref(&args.subject))?;
+        let sheets = documents.into_iter().map(|document| document.sheet);
+        sheets.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::usage(error.to_string()))?
+    } else {
+        match find_either(store, &key)? {
+            Meant::Import(import) => import.sheets,
+            Meant::Run(entry) => {
+                let loaded =
+                    store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
+                return Ok(vec![sheet(&loaded.data, by)]);
+            }
+        }
+    };
+    if args.definitions.is_some() {
+        return Err(Failure::usage(format!("{key} holds no events to compute from"))
+            .hint("--definitions is for runs that inferometer measured"));
+    }
+    Ok(sheets)
 }
 
 /// Writes one file, or several into a folder.
@@ -142,8 +141,8 @@ fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> Strin
     format!("{format}{number}{stem}.{}", file.ending)
 }
 
-/// The requests of a sealed run, as they are stored.
-fn copy_requests(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
+/// A sealed run as one file.
+fn copy_run(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
     let Some(out) = &args.out else {
         return Err(Failure::usage("parquet is no text").hint("name a file for it: -o FILE"));
     };
@@ -153,8 +152,7 @@ fn copy_requests(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
             .hint(format!("inferometer runs seal {}", entry.id)));
     }
     let path = if out.is_dir() { out.join(REQUESTS_FILE) } else { out.clone() };
-    std::fs::copy(entry.path.join(REQUESTS_FILE), &path)
-        .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
+    write_single_file(&entry, &path).map_err(|error| Failure::files(error.to_string()))?;
     terminal::say(&format!("wrote {}", path.display()));
     Ok(Code::Done)
 }

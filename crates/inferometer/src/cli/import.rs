@@ -1,6 +1,6 @@
 //! `inferometer import FILE…`: results of other tools, read, told and kept.
 
-use crate::documents::{Document, input, open};
+use crate::documents::{Document, PARQUET, input, open};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use crate::terminal;
@@ -64,7 +64,7 @@ pub struct ImportArgs {
 /// Runs the command.
 pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     if args.list_formats {
-        for format in ifm_interop::formats() {
+        for format in ifm_interop::formats().chain([PARQUET]) {
             terminal::print(&format!("{:<26} {}\n", format.id, format.title));
         }
         return Ok(Code::Done);

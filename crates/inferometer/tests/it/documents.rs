@@ -276,3 +276,48 @@ fn what_goes_out_in_a_format_comes_back_with_the_same_figures_and_factors() {
         }
     }
 }
+
+#[test]
+fn a_run_as_parquet_comes_back_bit_for_bit() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = crate::support::paced(5, 2);
+    let url = format!("http://{}", server.address());
+    run(folder.path(), &["sweep", &url, "-c", "1,3", "-n", "10", "-W", "16/4", "--quiet"]);
+    let written = run(folder.path(), &["export", "last", "--as", "parquet", "-o", "run.parquet"]);
+    assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
+    let rows = |subject: &str, definitions: &str| -> Vec<serde_json::Value> {
+        let words = ["export", subject, "--as", "jsonl", "--definitions", definitions];
+        let output = run(folder.path(), &words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let mut rows: Vec<serde_json::Value> =
+            stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for row in &mut rows {
+            row.as_object_mut().unwrap().remove("document");
+        }
+        rows
+    };
+    let truth = rows("last", "inferometer");
+    assert_eq!(truth.len(), 2);
+    assert_eq!(truth[1]["requests"].as_array().unwrap().len(), 10);
+    assert_eq!(rows("run.parquet", "inferometer"), truth);
+    // The events are in the file: other definitions compute from them, too.
+    assert_eq!(rows("run.parquet", "vllm"), rows("last", "vllm"));
+
+    let output = run(folder.path(), &["import", "run.parquet", "--format", "json", "--dry-run"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let back: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let back = rows_with_factors(&back);
+    assert_eq!(back.len(), truth.len());
+    for ((row, factors), truth) in back.iter().zip(&truth) {
+        assert_eq!(row["figures"], truth["figures"]);
+        assert_eq!(row["requests"], truth["requests"]);
+        assert_eq!(*factors, truth["factors"]);
+    }
+
+    // A file that was cut on its way is none, and says so.
+    let bytes = fs::read(folder.path().join("run.parquet")).unwrap();
+    fs::write(folder.path().join("cut.parquet"), &bytes[..bytes.len() / 2]).unwrap();
+    let output = run(folder.path(), &["import", "cut.parquet"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("cut.parquet is damaged"), "{}", stderr(&output));
+}

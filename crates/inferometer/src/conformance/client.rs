@@ -6,7 +6,7 @@ use crate::documents;
 use crate::exit::Failure;
 use ifm_analysis::definitions::{Definitions, sheet};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Row, RowRole};
+use ifm_core::sheet::{Figure, Quantity, Row, RowRole};
 use ifm_store::Store;
 use ifm_truth::Case;
 use ifm_truth::scripted::{Exchange, Scripted};
@@ -166,8 +166,8 @@ fn filled(trial: &Trial, case: &Case, server: &Scripted, folder: &Path) -> Strin
     })
 }
 
-/// What the client reports, and where it was read: the row that says most, of a stored run of ours
-/// or of any file that can be read.
+/// What the client reports, and where it was read: of a stored run of ours, or of all files that can
+/// be read.
 fn results(folder: &Path) -> Result<Option<(String, Row)>, Failure> {
     let mut sheets: Vec<Sheet> = Vec::new();
     let own = Store::at(folder.join("runs"));
@@ -180,12 +180,34 @@ fn results(folder: &Path) -> Result<Option<(String, Row)>, Failure> {
         let documents = documents::open(&[folder.to_owned()])?;
         sheets.extend(documents.into_iter().filter_map(|document| document.sheet.ok()));
     }
-    let measured = sheets.into_iter().flat_map(|sheet| {
-        let source = named(&sheet, folder);
-        let rows = sheet.parts.into_iter().flat_map(|part| part.rows);
-        rows.filter(|row| row.role == RowRole::Measured).map(move |row| (source.clone(), row))
-    });
-    Ok(measured.max_by_key(|(_, row)| (row.requests.len(), row.figures.len())))
+    let measured: Vec<(String, Row)> = sheets
+        .into_iter()
+        .flat_map(|sheet| {
+            let source = named(&sheet, folder);
+            let rows = sheet.parts.into_iter().flat_map(|part| part.rows);
+            let measured = rows.filter(|row| row.role == RowRole::Measured);
+            measured.map(move |row| (source.clone(), row)).collect::<Vec<_>>()
+        })
+        .collect();
+    Ok(joined(measured))
+}
+
+/// One row of what a client reports of its run: the one that says most of single requests, with the
+/// quantities that only the one with most figures tells.
+fn joined(rows: Vec<(String, Row)>) -> Option<(String, Row)> {
+    let most_figures = rows.iter().max_by_key(|(_, row)| row.figures.len()).cloned();
+    let (source, mut row) =
+        rows.into_iter().max_by_key(|(_, row)| (row.requests.len(), row.figures.len()))?;
+    let (other, more) = most_figures?;
+    let own: Vec<Quantity> = row.figures.iter().map(|figure| figure.quantity.clone()).collect();
+    let is_new = |figure: &Figure| !own.contains(&figure.quantity);
+    let before = row.figures.len();
+    row.figures.extend(more.figures.into_iter().filter(is_new));
+    let source = match row.figures.len() > before {
+        true => format!("{source} and {other}"),
+        false => source,
+    };
+    Some((source, row))
 }
 
 /// `vllm-serve in result.json`.
@@ -221,4 +243,30 @@ fn last_lines(path: &Path) -> std::io::Result<Vec<String>> {
 
 fn cannot(path: &Path, error: &std::io::Error) -> Failure {
     Failure::files(format!("cannot make {}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::sheet::{Place, SheetRequest, Statistic, Unit};
+
+    #[test]
+    fn what_one_file_does_not_tell_another_may() {
+        let figure = |quantity, value| Figure::new(quantity, Statistic::Mean, value, Unit::Ms);
+        let row = |figures: &[Figure], requests: usize| {
+            let mut row = Row::new(RowRole::Measured, Place::default());
+            row.figures = figures.to_vec();
+            row.requests = vec![SheetRequest::default(); requests];
+            row
+        };
+        let records = row(&[figure(Quantity::E2e, 5.0)], 3);
+        let summary = row(&[figure(Quantity::E2e, 6.0), figure(Quantity::Ttft, 1.0)], 0);
+        let rows = vec![("records".to_owned(), records), ("summary".to_owned(), summary)];
+        let (source, row) = joined(rows).expect("a row");
+        assert_eq!(source, "records and summary");
+        assert_eq!(row.requests.len(), 3);
+        assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), Some(1.0));
+        assert_eq!(row.value(&Quantity::E2e, Statistic::Mean), Some(5.0), "its own goes first");
+        assert!(joined(Vec::new()).is_none());
+    }
 }

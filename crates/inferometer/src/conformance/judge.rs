@@ -202,12 +202,21 @@ fn completed(row: &Row) -> Option<f64> {
     })
 }
 
+/// Output tokens of all complete answers: as counted, else by the single requests, else by how many
+/// an answer has in the mean.
 fn output_tokens(row: &Row) -> Option<f64> {
-    row.value(&Quantity::OutputTokens, Statistic::Value).or_else(|| {
+    let of_requests = || {
         let tokens: Option<Vec<u64>> =
             row.requests.iter().map(|request| request.output_tokens).collect();
         tokens.filter(|tokens| !tokens.is_empty()).map(|tokens| tokens.iter().sum::<u64>() as f64)
-    })
+    };
+    let by_mean = || {
+        let mean = row.value(&Quantity::OutputTokens, Statistic::Mean)?;
+        // Only a whole number of tokens can be right: what is a rounding off is.
+        let tokens = mean * completed(row)?;
+        Some(if (tokens - tokens.round()).abs() < 1e-6 { tokens.round() } else { tokens })
+    };
+    row.value(&Quantity::OutputTokens, Statistic::Value).or_else(of_requests).or_else(by_mean)
 }
 
 #[cfg(test)]
@@ -260,6 +269,23 @@ mod tests {
         assert_eq!(wrong(&case, &row(&figures(1.0, 0.0))), [""; 0]);
         assert_eq!(wrong(&case, &row(&figures(30.0, 0.0))), ["TTFT, ms"]);
         assert_eq!(wrong(&case, &row(&figures(0.0, 1.0))), ["output tokens"]);
+    }
+
+    #[test]
+    fn a_mean_of_tokens_is_held_against_the_count_of_all() {
+        let mut case = plain();
+        case.requests = 3;
+        let tokens = f64::from(case.truth.output_tokens.expect("a count"));
+        let wrong = |mean: f64| {
+            let said = [
+                (Quantity::RequestsOk, Statistic::Value, 3.0),
+                (Quantity::OutputTokens, Statistic::Mean, mean),
+            ];
+            let checks = judge(&case, &row(&said), 3, 2.0).into_iter();
+            checks.filter(|check| !check.is_right).map(|check| check.what).collect::<Vec<_>>()
+        };
+        assert_eq!(wrong(tokens), [""; 0]);
+        assert_eq!(wrong(tokens + 0.2), ["output tokens"]);
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! `cargo run --release -p ifm-interop --example large -- vllm 1000` writes a result of
 //! `vllm bench serve --save-detailed` of 1000 MB to a temporary folder, imports it on one thread,
 //! and tells the time that its processor worked and the largest memory that it had. `sglang`
-//! writes lines of `bench_serving`, of 500 requests each.
+//! writes lines of `bench_serving`, of 500 requests each; `guidellm` a benchmark whose requests
+//! stand deep inside of it.
 use ifm_interop::Input;
 use std::io::{BufWriter, Write};
 use std::{env, error::Error, fs};
@@ -12,6 +13,8 @@ use std::{env, error::Error, fs};
 const TOKENS: usize = 200;
 /// Requests on a line of SGLang's.
 const REQUESTS_A_LINE: u64 = 500;
+/// Requests of GuideLLM that are as long as one of the others.
+const GAPS_A_RECORD: u64 = 2;
 /// Bytes of a gap, a comma and a blank.
 const GAP_BYTES: u64 = 22;
 
@@ -69,6 +72,25 @@ fn details(out: &mut impl Write, requests: u64, gaps: &mut Gaps) -> std::io::Res
     list(out, "errors", requests, |out| write!(out, "\"\""))
 }
 
+/// A request as GuideLLM keeps it, with the text that it sent.
+fn guidellm(out: &mut dyn Write, gaps: &mut Gaps) -> std::io::Result<()> {
+    let start = 1.7e9 + gaps.next();
+    let first = start + gaps.next() * 10.0;
+    write!(
+        out,
+        "{{\"request_id\": \"0\", \"request_args\": \"{}\", \"output\": \"a b c d e f\", \
+         \"info\": {{\"status\": \"completed\", \"timings\": {{\"request_start\": {start}, \
+         \"first_token_iteration\": {first}, \"last_token_iteration\": {}, \"request_end\": {}}}}}, \
+         \"prompt_tokens\": 512, \"output_tokens\": {TOKENS}, \"request_latency\": {}, \
+         \"time_to_first_token_ms\": {}}}",
+        "word ".repeat(300),
+        first + 2.0,
+        first + 2.1,
+        first + 2.1 - start,
+        (first - start) * 1e3,
+    )
+}
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = env::args().skip(1);
     let tool = arguments.next().unwrap_or_else(|| "vllm".to_owned());
@@ -95,7 +117,22 @@ fn main() -> Result<(), Box<dyn Error>> {
                 writeln!(out, "}}")?;
             }
         }
-        other => return Err(format!("{other}: vllm or sglang").into()),
+        "guidellm" => {
+            write!(out, "{{\"metadata\": {{\"guidellm_version\": \"0.8.1\"}}, \"config\": {{}}, ")?;
+            write!(
+                out,
+                "\"benchmarks\": [{{\"type_\": \"generative\", \"scheduler_metrics\": {{}}, "
+            )?;
+            write!(
+                out,
+                "\"metrics\": {{\"request_totals\": {{\"successful\": 1}}}}, \"requests\": {{"
+            )?;
+            write!(out, "\"errored\": []")?;
+            let times = requests * GAPS_A_RECORD;
+            list(&mut out, "successful", times, |out| guidellm(out, &mut gaps))?;
+            writeln!(out, "}}}}]}}")?;
+        }
+        other => return Err(format!("{other}: vllm, sglang or guidellm").into()),
     }
     out.flush()?;
     drop(out);

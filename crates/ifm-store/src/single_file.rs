@@ -2,8 +2,8 @@
 //! that Parquet keeps at the end of a file.
 //!
 //! The columns are copied as they are stored, byte for byte, and their sum stands beside the
-//! manifest, so that a file that was damaged on its way is told from a sound one before it is
-//! decoded. Sampled series do not go along.
+//! manifest, so that columns that were damaged on their way are told before they are decoded. The
+//! metadata itself has no sum. Sampled series do not go along.
 
 use crate::REQUESTS_FILE;
 use crate::disk::{SummedWriter, discard};

@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn numbers_that_stand_alone() {
-        let number = |cell: &str| printed(cell).map(|(value, digits, unit)| (value, digits, unit));
+        let number = printed;
         assert_eq!(number("30.10 req/s"), Some((30.1, "30.10".into(), Some(Unit::PerS))));
         assert_eq!(number("0.00%"), Some((0.0, "0.00".into(), Some(Unit::Percent))));
         assert_eq!(number("1,573.89"), Some((1573.89, "1,573.89".into(), None)));

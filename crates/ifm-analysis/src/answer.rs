@@ -5,7 +5,7 @@
 //! the reports write.
 
 use crate::level::{GapLabel, LevelSummary, Load, WindowKind};
-use crate::slo::{TermVerdict, VerdictState};
+use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
 use ifm_core::spec::SloSpec;
 
@@ -53,6 +53,8 @@ pub struct UsersAnswer {
     pub is_sure: bool,
     /// The lowest measured level that does not fit, or cannot be judged.
     pub next_worse: Option<NextWorse>,
+    /// The lowest level that fits and would not with its first wave, and why.
+    pub with_first_wave: Option<NextWorse>,
     /// Levels above `next_worse` that are inside the target all the same: the measurement does not
     /// rise evenly and one of them deserves another run.
     pub inside_above: Vec<Load>,
@@ -192,13 +194,21 @@ fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
             && [fitting, worse].into_iter().flatten().all(|(_, level)| level.verdict.is_sure),
         next_worse: worse
             .filter(|_| state != UsersState::Unknown)
-            .map(|(load, level)| next_worse(*load, level)),
+            .map(|(load, level)| next_worse(*load, level, &level.verdict)),
+        with_first_wave: fitting.and_then(|(largest, _)| with_first_wave(by_load, *largest)),
         inside_above,
     }
 }
 
-fn next_worse(load: Load, level: &LevelSummary) -> NextWorse {
-    let verdict = &level.verdict;
+/// The lowest level up to the largest that fits whose first wave would take it out.
+fn with_first_wave(by_load: &[(Load, &LevelSummary)], largest: Load) -> Option<NextWorse> {
+    by_load.iter().filter(|(load, _)| load.value() <= largest.value()).find_map(|(load, level)| {
+        let verdict = &level.first_wave.as_ref()?.verdict_with;
+        (verdict.state != VerdictState::Pass).then(|| next_worse(*load, level, verdict))
+    })
+}
+
+fn next_worse(load: Load, level: &LevelSummary, verdict: &Verdict) -> NextWorse {
     NextWorse {
         load,
         state: verdict.state,

@@ -32,8 +32,10 @@ impl ReportModel {
         let block =
             |level: &LevelSummary| vllm::summarize(level, measured.get(&level.level)?.as_slice());
         let vllm = summary.levels.iter().filter_map(block).collect();
-        let cumulative =
-            measured.iter().map(|(level, records)| LevelCumulative::of(*level, records)).collect();
+        let of = |(level, records): (&u16, &Vec<_>)| {
+            LevelCumulative::of(&run.manifest.spec, *level, records)
+        };
+        let cumulative = measured.iter().map(of).collect();
         ReportModel { manifest: run.manifest.clone(), summary, vllm, cumulative }
     }
 

@@ -24,6 +24,16 @@ pub(crate) fn single() -> RunData {
     run(&[4], closed_loop((0, 0), (4, 300), 0.0, (104.25, 7.8, 16)))
 }
 
+/// One level of 32 users whose first requests, which begin together, wait so many milliseconds for
+/// their first token; all others wait 80 ms. The target is 500 ms.
+pub(crate) fn burst(first_wait_ms: u64) -> RunData {
+    let mut requests = closed_loop((0, 0), (32, 8), 0.0, (80.0, 10.0, 16));
+    for record in requests.iter_mut().take(32) {
+        record.events.at_ns[0] = record.start_ns + first_wait_ms * 1_000_000;
+    }
+    run(&[32], requests)
+}
+
 /// One level without an answer.
 pub(crate) fn all_failed() -> RunData {
     run(&[2], (0..4).map(|seq| failed(seq, 0, seq % 2, f64::from(seq), 5.0)).collect())

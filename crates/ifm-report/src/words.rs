@@ -6,14 +6,18 @@
 use crate::format::{count, limit, number, percent, span};
 use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
-use ifm_analysis::level::{GapLabel, Load, WindowKind};
+use ifm_analysis::level::{GapLabel, Latencies, Load, WindowKind};
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
 use ifm_analysis::stat::Percentile;
+use ifm_analysis::stat::quantile::is_enough;
 use ifm_analysis::telemetry::{EnergyMethod, PoweredBy, tokens_per_kwh};
 use ifm_analysis::warning::{CheckState, Severity};
 use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, ServerCounters, Warning};
 use ifm_core::LevelEnd;
 use ifm_core::spec::{SloSpec, SloTerm};
+
+/// A first wave that changes the P99 of the TTFT by a smaller factor is not told in figures.
+const FIRST_WAVE_TOLD_MIN: f64 = 1.05;
 
 /// An answer: the question, the short answer, and what it rests on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,8 +55,9 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
     let name = metric_name(&term.term.metric, label);
     match term.value_ms {
         Some(value) => format!(
-            "{name} p{} {} > {}",
+            "{name} p{} {}{} > {}",
             term.term.percentile,
+            if is_enough(term.n, term.term.percentile) { "" } else { "~" },
             span(value * 1e6),
             limit(term.term.limit_ms)
         ),
@@ -94,6 +99,12 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     };
     if answer.state != UsersState::Unknown && !answer.is_sure {
         detail.push_str("; not settled: too few requests to be sure");
+    }
+    if let Some(with) = &answer.with_first_wave {
+        detail.push_str(&format!(
+            "; with each user's first request, which all begin together, {}",
+            next_worse(with, label)
+        ));
     }
     if !answer.inside_above.is_empty() {
         let above: Vec<String> =
@@ -264,6 +275,28 @@ fn failing_names(verdict: &Verdict, label: GapLabel) -> Vec<String> {
     names
 }
 
+/// That latencies leave out what began together, and where that changes the tail of the TTFT most;
+/// absent where everything counts.
+pub(crate) fn first_wave(levels: &[LevelSummary]) -> Option<String> {
+    levels.iter().find(|level| level.first_wave.is_some())?;
+    let mut text =
+        "latencies leave out each user's first request, since all begin together".to_owned();
+    let p99 = |latencies: &Latencies| latencies.ttft_ns.as_ref()?.percentile(99.0).copied();
+    let moved = levels.iter().filter_map(|level| {
+        let with = p99(&level.first_wave.as_ref()?.latencies_with)?;
+        let without = p99(&level.latencies)?;
+        let ratio = with.value / without.value;
+        Some((ratio.max(1.0 / ratio), level, with, without))
+    });
+    let most = moved.max_by(|a, b| a.0.total_cmp(&b.0));
+    if let Some((_, level, with, without)) = most.filter(|most| most.0 > FIRST_WAVE_TOLD_MIN) {
+        let [with, without] = [with, without].map(|found| marked_span(&found));
+        let at = load_words(level.load());
+        text.push_str(&format!("; with them TTFT p99 at {at} is {with} instead of {without}"));
+    }
+    Some(text)
+}
+
 /// A percentile as a time, with `~` where it stands on too few values.
 pub(crate) fn marked_span(percentile: &Percentile) -> String {
     format!("{}{}", if percentile.enough { "" } else { "~" }, span(percentile.value))
@@ -387,10 +420,39 @@ pub(crate) const DEFINITIONS: [(&str, &str); 12] = [
     ("req/s", "complete answers whose end is in the window, per second of the window"),
     (
         "window",
-        "steady: from the first to the last moment with all users in flight; whole: first start to last end, used where steady is too short",
+        "steady: from the first user's second request to the last moment with all users in flight, what was still warming up left out; whole: first start to last end, used where steady is too short",
     ),
     (
         "ok",
-        "complete answers over requests that ended by themselves; latencies are over complete answers",
+        "complete answers over requests that ended by themselves; latencies are over complete answers, without each user's first where all begin together",
     ),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{burst, model};
+
+    fn said(first_wait_ms: u64) -> (Option<String>, String) {
+        let model = model(&burst(first_wait_ms));
+        let found = model.summary.answers.as_ref().expect("a level");
+        let [users, ..] = answers(found, &model.summary.checks);
+        (first_wave(&model.summary.levels), format!("{}; {}", users.value, users.detail))
+    }
+
+    #[test]
+    fn the_first_wave_is_told_with_what_it_would_change() {
+        let (note, answer) = said(900);
+        let note = note.expect("32 users begin together");
+        assert!(note.contains("with them TTFT p99 at 32 users is ~900 ms instead of ~80.0 ms"));
+        assert!(answer.starts_with("at least 32; "), "{answer}");
+        let would = "all begin together, 32 fails: TTFT p99 ~900 ms > 500 ms";
+        assert!(answer.contains(would), "{answer}");
+        // Slower, but inside the target all the same.
+        let (note, answer) = said(300);
+        assert!(note.is_some_and(|note| note.contains("is ~300 ms instead")));
+        assert!(!answer.contains("begin together"), "{answer}");
+        // No slower than the others: nothing but that they are left out.
+        assert!(said(80).0.is_some_and(|note| !note.contains("with them")));
+    }
+}

@@ -260,7 +260,7 @@ fn pace_word(pace: Pace) -> &'static str {
 
 /// Measured requests of all looks at a load.
 fn requests(judged: &Judged) -> u64 {
-    judged.summary.counts.sent + judged.again.as_ref().map_or(0, |again| again.requests)
+    judged.requests + judged.again.as_ref().map_or(0, |again| again.requests)
 }
 
 fn looks(judged: &Judged) -> u32 {

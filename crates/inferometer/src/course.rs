@@ -6,13 +6,13 @@
 use crate::live::view::LevelCount;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search};
-use ifm_analysis::level::Load;
+use ifm_analysis::level::{Load, behind_first_wave};
 use ifm_analysis::settling::{Certainty, certainty};
 use ifm_analysis::slo::VerdictState;
-use ifm_core::RequestRecord;
 use ifm_core::spec::{
     ArrivalLaw, ArrivalSpec, EarlyEnd, LoadSpec, RateCurve, RateStretch, RunSpec,
 };
+use ifm_core::{Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
 
 /// A sweep without named levels ends after two levels that bring less than this share more.
@@ -131,7 +131,9 @@ pub struct Judged {
     pub load: Load,
     /// Levels of the run that belong to it.
     pub looks: u32,
-    /// All looks as one level.
+    /// Measured requests that were sent in these looks.
+    pub requests: u64,
+    /// All looks as one level, without the first waves of all but the first.
     pub summary: LevelSummary,
     /// What it showed.
     pub finding: Finding,
@@ -387,9 +389,9 @@ impl CapacityCourse {
         let alone = [last as u16];
         let judged = judge(self.axis, spec, place, &alone, records);
         let is_open = matches!(self.axis, Axis::Rate { .. });
-        let (first, second) = (pooled(&before, records), pooled(&alone, records));
+        let (first, second) = (pooled(spec, &before, records), pooled(spec, &alone, records));
         Some(Again {
-            requests: judged.summary.counts.sent,
+            requests: judged.requests,
             finding: judged.finding,
             change: Change::between(&first, &second, is_open),
         })
@@ -408,10 +410,20 @@ fn looks_at(axis: Axis, spec: &RunSpec, place: u32) -> Vec<u16> {
     of_place.map(|(level, _)| level as u16).collect()
 }
 
-/// The requests of some levels as if they were of the first one.
-fn pooled(looks: &[u16], records: &[RequestRecord]) -> Vec<RequestRecord> {
+/// The measured requests of some levels as if they were of the first one. All users began together
+/// in each of them; the judge leaves the first wave out once, so those of the others go here.
+fn pooled(spec: &RunSpec, looks: &[u16], records: &[RequestRecord]) -> Vec<RequestRecord> {
     let Some(&first) = looks.first() else { return Vec::new() };
-    let of_looks = records.iter().filter(|record| looks.contains(&record.level));
+    let of_look = |look: &u16| {
+        let is_of =
+            |record: &&RequestRecord| record.level == *look && record.phase == Phase::Measure;
+        let measured: Vec<&RequestRecord> = records.iter().filter(is_of).collect();
+        match *look == first {
+            true => measured,
+            false => behind_first_wave(spec.levels.get(usize::from(*look)), &measured),
+        }
+    };
+    let of_looks = looks.iter().flat_map(of_look);
     of_looks.map(|record| RequestRecord { level: first, ..record.clone() }).collect()
 }
 
@@ -424,7 +436,7 @@ fn judge(
     records: &[RequestRecord],
 ) -> Judged {
     let first = looks.first().copied().unwrap_or(0);
-    let pooled = pooled(looks, records);
+    let pooled = pooled(spec, looks, records);
     let summary = ifm_analysis::summarize_level(spec, first, None, &pooled);
     let verdict = &summary.verdict;
     // In front of a server that is asked at random the waits depend on each other, which the interval
@@ -440,6 +452,34 @@ fn judge(
         VerdictState::Fail if verdict.is_sure && is_agreed(Certainty::Missed) => Finding::Outside,
         _ => Finding::Unsettled,
     };
+    let is_sent = |record: &&RequestRecord| {
+        looks.contains(&record.level)
+            && record.phase == Phase::Measure
+            && record.outcome != Outcome::Dropped
+    };
+    let requests = records.iter().filter(is_sent).count() as u64;
     let (load, looks) = (axis.load(place), looks.len() as u32);
-    Judged { place, load, looks, summary, finding, again: None }
+    Judged { place, load, looks, requests, summary, finding, again: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_analysis::testing::{closed_loop, run};
+
+    /// Two looks at four users, in each of which the first requests wait 900 ms for each other and
+    /// the others 100 ms; the target is 500 ms.
+    #[test]
+    fn no_look_is_judged_by_its_first_wave() {
+        let mut records = closed_loop((0, 0), (4, 500), 0.0, (100.0, 10.0, 11));
+        records.extend(closed_loop((2000, 1), (4, 500), 200_000.0, (100.0, 10.0, 11)));
+        for record in records.iter_mut().filter(|record| record.seq % 2000 < 4) {
+            record.events.at_ns[0] = record.start_ns + 900_000_000;
+        }
+        let run = run(&[4, 4], records);
+        let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], &run.requests);
+        assert_eq!((judged.finding, judged.looks, judged.requests), (Finding::Inside, 2, 4000));
+        let ttft = judged.summary.latencies.ttft_ns.expect("answers");
+        assert_eq!((ttft.n, ttft.max), (3992, 100e6));
+    }
 }

@@ -4,7 +4,7 @@
 //! them, see [`evidence`](super::evidence).
 
 use super::measure::{Latency, Measure, Over};
-use crate::level::{LevelSummary, Load};
+use crate::level::{Judged, LevelSummary, Load};
 use crate::request::{RequestMetrics, each_gap, each_sequence, speed};
 use crate::stat::blocks::block_length;
 use crate::stat::population::{moments, order_statistics};
@@ -83,7 +83,7 @@ pub(crate) enum Column {
 pub struct LevelSample {
     /// The load that was asked for.
     pub load: Load,
-    /// Requests that were sent.
+    /// Requests that were sent, without the first wave.
     pub requests: usize,
     /// Mean length of the blocks in which requests depend on each other.
     pub block: f64,
@@ -107,20 +107,19 @@ fn has_gaps(record: &RequestRecord) -> bool {
 }
 
 impl LevelSample {
-    /// Takes the columns of one level from its measured requests. Absent for a level without a
-    /// known load, and one of which nothing was sent.
+    /// Takes the columns of one level from its measured requests, without its first wave. Absent
+    /// for a level without a known load, and one of which nothing was sent.
     pub fn of(
         level: &LevelSummary,
         measured: &[&RequestRecord],
         measures: &[Measure],
     ) -> Option<LevelSample> {
         let load = level.load()?;
-        let mut sent: Vec<&RequestRecord> =
-            measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
+        let mut sent = Judged::of(level.asked.as_ref(), measured).requests;
+        sent.retain(|record| record.outcome != Outcome::Dropped);
         if sent.is_empty() {
             return None;
         }
-        sent.sort_by_key(|record| (record.start_ns, record.seq));
         let columns = measures
             .iter()
             .filter_map(|measure| Some((*measure, column(*measure, level, load, &sent)?)))
@@ -377,18 +376,19 @@ mod tests {
     fn columns_hold_what_the_requests_did() {
         let words = ["ttft.p50", "itl.p50", "itl.mean", "out_tok_s", "error_rate", "ttft_due.mean"];
         let sample = sample(&words);
-        assert_eq!((sample.load, sample.requests), (Load::Users(2), 61));
+        // 61 requests without the first of each of the two users.
+        assert_eq!((sample.load, sample.requests), (Load::Users(2), 59));
         let find = |measure| sample.columns.iter().find(|(known, _)| *known == measure);
         let column = |word: &str| &find(Measure::parse(word).expect(word)).expect(word).1;
         let Column::Values(ttft) = column("ttft.p50") else { panic!("values") };
-        assert_eq!((ttft.sorted.len(), ttft.sorted[0]), (60, 100.0 * MS as f64));
+        assert_eq!((ttft.sorted.len(), ttft.sorted[0]), (58, 100.0 * MS as f64));
         let Column::PooledPercentile(itl) = column("itl.p50") else { panic!("pooled") };
-        assert_eq!((itl.value, itl.count[0], itl.count[60]), (10.0 * MS as f64, 10, 0));
+        assert_eq!((itl.value, itl.count[0], itl.count[58]), (10.0 * MS as f64, 10, 0));
         assert_eq!((itl.at(0.1), itl.at(0.9)), (10.0 * MS as f64, 10.0 * MS as f64));
         let Column::PooledMean { sum, count } = column("itl.mean") else { panic!("pooled") };
         assert_eq!((sum[0], count[0]), (100.0 * MS as f64, 10));
         let Column::Rate(Rate { amount, time, .. }) = column("out_tok_s") else { panic!("a rate") };
-        assert_eq!((amount[0], time[0], amount[60]), (11.0, 200.0 * MS as f64, 0.0));
+        assert_eq!((amount[0], time[0], amount[58]), (11.0, 200.0 * MS as f64, 0.0));
         assert!(matches!(column("error_rate"), Column::Share { hits: 1, n: 61 }));
         assert!(find(Measure::Success).is_none());
     }

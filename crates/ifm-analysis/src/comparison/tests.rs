@@ -111,17 +111,19 @@ fn ten_percent_are_found_and_one_percent_never_has_the_wrong_sign() {
         let (ttft_ms, itl_ms) = (100.0 * factor, 10.0 * factor);
         noisy_run(&[NoisyLoop { seed, rounds: 60, ttft_ms, itl_ms, ..NOISY }])
     };
-    let mut found = 0;
+    let (mut found, mut alarms) = (0, 0);
     for seed in 0..40 {
         let faster = two(&of(2 * seed, 1.0), &of(2 * seed + 1, 0.9), &settings);
         let rate = row(&faster, 4, "out_tok_s");
         found += u32::from(rate.verdict == Verdict::Better);
         let little = two(&of(2 * seed, 1.0), &of(2 * seed + 1, 1.01), &settings);
-        for row in &little.rows {
-            assert!(!is_alarm(row), "{row:?}");
-        }
+        // All that is 1 % slower is slower: to be called better would be the wrong sign.
+        assert!(little.rows.iter().all(|row| row.verdict != Verdict::Better), "{little:?}");
+        alarms += little.rows.iter().filter(|row| is_alarm(row)).count();
     }
     assert!(found >= 39, "{found} of 40");
+    // Chance alone says it of some of 40 comparisons.
+    assert!(alarms <= 2, "{alarms} in 40 comparisons");
 }
 
 #[test]
@@ -138,9 +140,9 @@ fn known_differences_have_their_ratio_and_their_interval() {
     }
     let p99 = row(&pair, 4, "itl.p99");
     assert_eq!(p99.verdict, Verdict::Better, "{p99:?}");
-    // 400 requests are not enough for the P99 of one value each.
+    // 400 requests, without the first of each user, are not enough for the P99 of one value each.
     let ttft = row(&pair, 4, "ttft.p99");
-    let short = Doubt::Short(Shortage::Values { n: 400, needed: 1_000 });
+    let short = Doubt::Short(Shortage::Values { n: 396, needed: 1_000 });
     assert_eq!((ttft.verdict, ttft.doubt.clone()), (Verdict::Inconclusive, Some(short)));
     let ttft = row(&pair, 4, "ttft.p50");
     assert_ne!(ttft.verdict, Verdict::Better);

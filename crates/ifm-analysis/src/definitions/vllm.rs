@@ -120,7 +120,7 @@ pub fn summarize(level: &LevelSummary, measured: &[&RequestRecord]) -> Option<Vl
         peak_output_throughput: peak_events as f64,
         peak_concurrent_requests: peak_requests as f64,
         total_token_throughput: input.map(|input| per_s((input + output) as f64)),
-        ttft: level.latencies.ttft_ns.as_ref().map(in_ms),
+        ttft: level.latencies_of_all().ttft_ns.as_ref().map(in_ms),
         tpot: latency(&ok, tpot_ns),
         itl: gaps(level, &ok),
         e2el: latency(&ok, |record| record.last_token_ns().map(|at| since(record, at))),
@@ -178,7 +178,7 @@ fn gaps(level: &LevelSummary, ok: &[&RequestRecord]) -> Option<VllmLatency> {
     let streamed: Vec<&RequestRecord> =
         ok.iter().copied().filter(|record| record.streamed).collect();
     if streamed.iter().all(|record| is_one_sequence(record)) {
-        return level.latencies.gap_ns.as_ref().map(in_ms);
+        return level.latencies_of_all().gap_ns.as_ref().map(in_ms);
     }
     Distribution::from_population(&Gaps(&streamed), 1.0, &PERCENTILES).as_ref().map(in_ms)
 }

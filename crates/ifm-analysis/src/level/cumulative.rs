@@ -1,8 +1,10 @@
 //! How the latencies of the requests of a level are distributed, value by value.
 
+use super::Judged;
 use crate::request::RequestMetrics;
 use crate::stat::Cumulative;
 use ifm_core::RequestRecord;
+use ifm_core::spec::RunSpec;
 
 /// Steps of a distribution, at most: what a chart can show.
 const STEPS_MAX: usize = 100;
@@ -19,10 +21,11 @@ pub struct LevelCumulative {
 }
 
 impl LevelCumulative {
-    /// Of the measured requests of a level. O(n log n).
-    pub fn of(level: u16, measured: &[&RequestRecord]) -> LevelCumulative {
+    /// Of the measured requests of a level of `spec`, without its first wave. O(n log n).
+    pub fn of(spec: &RunSpec, level: u16, measured: &[&RequestRecord]) -> LevelCumulative {
+        let judged = Judged::of(spec.levels.get(usize::from(level)), measured).requests;
         let (mut ttft, mut tpot) = (Vec::new(), Vec::new());
-        for record in measured.iter().filter(|record| record.outcome.is_ok()) {
+        for record in judged.iter().filter(|record| record.outcome.is_ok()) {
             let metrics = RequestMetrics::derive(record);
             ttft.extend(metrics.ttft_ns.map(|ns| ns as f64));
             tpot.extend(metrics.tpot_ns);
@@ -45,7 +48,7 @@ mod tests {
         requests.push(failed(3, 0, 0, 1e3, 5.0));
         let run = run(&[1], requests);
         let measured = measured_by_level(&run.requests);
-        let found = LevelCumulative::of(0, &measured[&0]);
+        let found = LevelCumulative::of(&run.manifest.spec, 0, &measured[&0]);
         let ttft = found.ttft_ns.expect("answers");
         assert_eq!((ttft.n, ttft.steps), (3, vec![(100e6, 1.0)]));
         assert_eq!(found.tpot_ns.map(|found| found.steps), Some(vec![(10e6, 1.0)]));

@@ -1,8 +1,9 @@
 //! One level of a run: what was asked, what happened, how fast it was.
 //!
 //! Only measured requests count; warm-up is kept in the run and appears in no number. Latencies
-//! are over complete answers; error rates are over all requests that were sent; throughputs count
-//! the tokens that arrived, on whatever request. What is not here: comparisons between levels.
+//! are over complete answers behind the first wave; error rates are over all requests that were
+//! sent; throughputs count the tokens that arrived, on whatever request. What is not here:
+//! comparisons between levels.
 
 mod counts;
 mod cumulative;
@@ -12,6 +13,7 @@ mod throughput;
 mod tokens;
 mod turns;
 mod warming;
+mod wave;
 
 pub use counts::Counts;
 pub use cumulative::LevelCumulative;
@@ -21,6 +23,9 @@ pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
 pub use turns::TurnSummary;
 pub use warming::Warming;
+pub use wave::FirstWave;
+pub(crate) use wave::Judged;
+pub use wave::behind_first_wave;
 
 use crate::goodput::Goodput;
 use crate::slo::{self, Verdict};
@@ -44,7 +49,10 @@ pub struct LevelSummary {
     pub ended_by: Option<LevelEnd>,
     /// Requests by how they ended.
     pub counts: Counts,
-    /// Requests at the start that were still warming up; absent where none was, or where it cannot
+    /// Requests that began together and are left out of latencies, verdict and steady window;
+    /// absent where all are judged.
+    pub first_wave: Option<Box<FirstWave>>,
+    /// Requests behind the first wave that were still warming up; absent where none was, or where it cannot
     /// be told.
     pub warming: Option<Warming>,
     /// From the first start to the last end; absent if nothing was sent.
@@ -53,7 +61,7 @@ pub struct LevelSummary {
     pub steady: Option<WindowSummary>,
     /// Why there is no steady window.
     pub steady_absent_because: Option<String>,
-    /// Latencies over complete answers.
+    /// Latencies over complete answers behind the first wave.
     pub latencies: Latencies,
     /// Lengths, caches, and who counted.
     pub tokens: TokenFacts,
@@ -76,6 +84,11 @@ impl LevelSummary {
     /// The window that headline numbers are taken from: steady if there is one, else whole.
     pub fn window(&self) -> Option<&WindowSummary> {
         self.steady.as_ref().or(self.whole.as_ref())
+    }
+
+    /// Latencies over all complete answers, the first wave among them.
+    pub fn latencies_of_all(&self) -> &Latencies {
+        self.first_wave.as_ref().map_or(&self.latencies, |wave| &wave.latencies_with)
     }
 
     /// Output tokens per second in [`LevelSummary::window`]; absent where answers are no tokens.
@@ -167,7 +180,8 @@ pub(crate) fn summarize_measured(
     let asked = spec.levels.get(usize::from(level)).cloned();
     let percentiles = percentiles(spec);
     let counts = Counts::of(measured);
-    let latencies = Latencies::of(measured, &percentiles);
+    let judged = Judged::of(asked.as_ref(), measured);
+    let latencies = Latencies::of(&judged.requests, &percentiles);
     let sent: Vec<&RequestRecord> =
         measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
     let evaluation = crate::goodput::evaluate(&spec.slo, &sent);
@@ -176,11 +190,17 @@ pub(crate) fn summarize_measured(
         Some(LoadSpec { arrivals: Some(_), .. }) => Target::Rate,
         asked => Target::InFlight(asked.as_ref().map(|asked| asked.concurrency)),
     };
-    let warming = Warming::of(measured);
-    let bounds =
-        throughput::Bounds { target, steady_from_ns: warming.map(|warming| warming.end_ns) };
+    let warming = Warming::of(&judged.requests);
+    let warm_ns = warming.map(|warming| warming.end_ns);
+    let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.from_ns()) };
     let windows = throughput::windows(bounds, latencies.e2e_ns.as_ref(), &sent, good);
     let verdict = slo::judge(&spec.slo, &latencies, &counts);
+    let first_wave = (judged.first_wave > 0).then(|| {
+        let latencies_with = Latencies::of(measured, &percentiles);
+        let verdict_with = slo::judge(&spec.slo, &latencies_with, &counts);
+        let requests = judged.first_wave as u64;
+        Box::new(FirstWave { requests, latencies_with, verdict_with })
+    });
     LevelSummary {
         level,
         complete: info.map(|info| info.complete),
@@ -189,6 +209,7 @@ pub(crate) fn summarize_measured(
         tokens: TokenFacts::of(measured),
         turns: turns::by_turn(measured, &percentiles),
         generates: spec.target.api.generates(),
+        first_wave,
         warming,
         whole: windows.whole,
         steady: windows.steady,

@@ -15,10 +15,10 @@ const NS_PER_S: f64 = 1e9;
 /// Which part of a level a rate is taken over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowKind {
-    /// From the first to the last moment at which the asked number of requests was in flight: the
-    /// ramp at the start and the drain at the end, when slots had nothing more to send, are out. In
-    /// an open loop, from one median answer after the first start to the last start. Requests at the
-    /// start that were still warming up are out too.
+    /// From the start of the first request behind the first wave to the last moment at which the
+    /// asked number of requests was in flight: the ramp at the start and the drain at the end, when
+    /// slots had nothing more to send, are out. In an open loop, from one median answer after the
+    /// first start to the last start. Requests that were still warming up are out too.
     Steady,
     /// From the first start to the last end.
     Whole,
@@ -99,7 +99,8 @@ pub(crate) enum Target {
 pub(crate) struct Bounds {
     /// What the level was to keep up.
     pub target: Target,
-    /// When it had warmed up, nanoseconds since the run's origin; absent where it was warm.
+    /// When its first wave was over and it had warmed up, nanoseconds since the run's origin; absent
+    /// where it has no such wave and was warm.
     pub steady_from_ns: Option<u64>,
 }
 
@@ -161,7 +162,7 @@ fn steady_window(
             (window, "requests were sent".to_owned())
         }
     };
-    // The ramp and what was still warming up are out.
+    // The ramp, the first wave and what was still warming up are out.
     window.start_ns = window.start_ns.max(bounds.steady_from_ns.unwrap_or(0)).min(window.end_ns);
     let e2e_s = e2e_ns / NS_PER_S;
     if window.seconds() < STEADY_E2E_MIN * e2e_s {

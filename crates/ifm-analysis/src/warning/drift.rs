@@ -1,11 +1,12 @@
 //! Levels that got slower or faster while they ran.
 //!
-//! The first and the last third of the answers that started in the steady window are compared. A
-//! drift is named only if the 95 % intervals of the two medians do not meet and the medians differ
-//! by more than a tenth.
+//! The first and the last third of the answers that began and ended in the steady window are
+//! compared. A drift is named only if the 95 % intervals of the two medians do not meet and the
+//! medians differ by more than a tenth. Behind the window users have nothing more to send, and those
+//! that are still answered get their tokens faster: that is the drain, and no drift.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
-use crate::level::LevelSummary;
+use crate::level::{LevelSummary, Window};
 use crate::request::RequestMetrics;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
@@ -23,15 +24,7 @@ pub(super) const CHECK: Check = Check {
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(steady) = &level.steady else { return AtLevel::NotApplicable };
-    let window = steady.window;
-    let mut within: Vec<&RequestRecord> = context
-        .measured(level)
-        .iter()
-        .copied()
-        .filter(|record| record.outcome.is_ok())
-        .filter(|record| record.start_ns >= window.start_ns && record.start_ns < window.end_ns)
-        .collect();
-    within.sort_by_key(|record| (record.start_ns, record.seq));
+    let within = within(steady.window, context.measured(level));
     let third = within.len() / 3;
     let (Some(first), Some(last)) = (within.get(..third), within.get(within.len() - third..))
     else {
@@ -53,6 +46,22 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         Severity::Caution,
         format!("not steady from the first to the last third: {}", found.join(", ")),
     )
+}
+
+/// Complete answers that began in the window before the first one that outlasts it, by start: a cut
+/// by start leaves out long answers no sooner than short ones.
+fn within<'a>(window: Window, measured: &[&'a RequestRecord]) -> Vec<&'a RequestRecord> {
+    let outlasts = |record: &&&RequestRecord| record.end_ns > window.end_ns;
+    let drain = measured.iter().filter(outlasts).map(|record| record.start_ns).min();
+    let until_ns = drain.unwrap_or(window.end_ns).min(window.end_ns);
+    let mut within: Vec<&RequestRecord> = measured
+        .iter()
+        .copied()
+        .filter(|record| record.outcome.is_ok())
+        .filter(|record| record.start_ns >= window.start_ns && record.start_ns < until_ns)
+        .collect();
+    within.sort_by_key(|record| (record.start_ns, record.seq));
+    within
 }
 
 fn change(
@@ -82,7 +91,7 @@ fn change(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::MS;
+    use crate::testing::{MS, closed_loop};
     use crate::warning::CheckState;
     use crate::warning::testing::{check, sound_run, state};
     use ifm_core::RunData;
@@ -106,6 +115,28 @@ mod tests {
     fn a_slight_change_is_no_drift() {
         let mut run = sound_run();
         slow_down(0.04)(&mut run);
+        assert_eq!(state(&run, "drift"), CheckState::Passed);
+    }
+
+    #[test]
+    fn the_drain_is_no_drift() {
+        // 24 users, each with five requests; when the first user stops, the others' last answers
+        // come in half the time. They are a fifth of all.
+        let mut requests = closed_loop((0, 0), (24, 6), 0.0, (100.0, 10.0, 16));
+        for (index, record) in requests.iter_mut().enumerate() {
+            let late = (index as u64 % 24) * 5 * MS;
+            record.start_ns += late;
+            record.end_ns += late;
+            let is_last = index >= 5 * 24;
+            for (place, at) in record.events.at_ns.iter_mut().enumerate() {
+                *at = record.start_ns + 100 * MS + place as u64 * if is_last { 5 } else { 10 } * MS;
+            }
+            if is_last {
+                // Each is the last one under way a little longer than the one before.
+                record.end_ns = record.events.at_ns[15];
+            }
+        }
+        let run = crate::testing::run(&[24], requests);
         assert_eq!(state(&run, "drift"), CheckState::Passed);
     }
 

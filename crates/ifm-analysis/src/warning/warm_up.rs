@@ -32,10 +32,10 @@ fn words(head: &Warming) -> String {
     let (requests, seconds) = (head.requests, head.seconds);
     match head.is_cold() {
         true => format!(
-            "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; all users \
-             begin together, so that their first prompts wait for each other, and a server may not \
-             be warm yet (--warmup sends more before); they are left out of the steady window, not \
-             of the latencies, whose P99 may be made by them: a longer level shows"
+            "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; the server \
+             may not have been warm (--warmup sends more before), or users who began together met \
+             once more; they are left out of the steady window, not of the latencies, whose P99 may \
+             be made by them: a longer level shows"
         ),
         false => format!(
             "the level changed its course after its first {requests} requests ({seconds:.1} s), \

@@ -4,7 +4,9 @@ use super::{Object, SCHEMA_VERSION};
 use crate::ReportModel;
 use crate::words::DEFINITIONS;
 use ifm_analysis::answer::{Answers, NextWorse, UsersState};
-use ifm_analysis::level::{CountSources, Latencies, Load, TokenFacts, TurnSummary, WindowSummary};
+use ifm_analysis::level::{
+    CountSources, FirstWave, Latencies, Load, TokenFacts, TurnSummary, WindowSummary,
+};
 use ifm_analysis::slo::{self, TermVerdict, Verdict};
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::stat::quantile::PERCENTILE_RULE;
@@ -129,6 +131,7 @@ fn level(level: &LevelSummary) -> Value {
                     .take()
             }),
         )
+        .set_known("first_wave", level.first_wave.as_deref().map(first_wave))
         .set_known("steady", level.steady.as_ref().map(|steady| window(steady, level.generates)))
         .set_known("steady_absent_because", level.steady_absent_because.as_deref())
         .set_known("whole", level.whole.as_ref().map(|whole| window(whole, level.generates)))
@@ -149,6 +152,16 @@ fn level(level: &LevelSummary) -> Value {
         .set_known("energy", level.energy.as_ref().map(energy))
         .set_known("server", level.server.as_ref().map(server))
         .set("verdict", verdict(&level.verdict))
+        .take()
+}
+
+/// What is left out of latencies and verdict, and both with it.
+fn first_wave(wave: &FirstWave) -> Value {
+    let mut object = Object::default();
+    object
+        .set("requests", wave.requests)
+        .set("latency_with", latencies(&wave.latencies_with))
+        .set("verdict_with", verdict(&wave.verdict_with))
         .take()
 }
 

@@ -2,10 +2,10 @@
 //!
 //! Columns have fixed widths, so that a row can be printed before the next level has run.
 
-use super::{Color, TerminalStyle};
+use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, number, percent};
 use crate::model::load;
-use crate::words::{marked_span, note};
+use crate::words::{first_wave, marked_span, note};
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::{LevelSummary, slo::VerdictState};
@@ -183,8 +183,20 @@ fn shorten(note: &str, room: usize) -> String {
     format!("{kept}{}", if note.is_ascii() { "." } else { "…" })
 }
 
-/// What `~` means, if any row has one; without a line break.
+/// What the rows do not show: which requests latencies leave out, and what `~` means if any row has
+/// one. Without a line break at the end.
 pub fn level_footnote(levels: &[LevelSummary], style: &TerminalStyle) -> Option<String> {
+    let notes = [rough(levels, style), first_wave(levels)];
+    let lines: Vec<String> = notes
+        .into_iter()
+        .flatten()
+        .flat_map(|note| wrap(&style.text(&format!("     {note}")), style.width, "     "))
+        .map(|line| style.paint(Color::Dim, &line))
+        .collect();
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+fn rough(levels: &[LevelSummary], style: &TerminalStyle) -> Option<String> {
     let is_rough =
         |level: &LevelSummary| columns(style).iter().any(|column| (column.cell)(level).is_rough);
     let rough: Vec<&LevelSummary> = levels.iter().filter(|level| is_rough(level)).collect();
@@ -206,5 +218,5 @@ pub fn level_footnote(levels: &[LevelSummary], style: &TerminalStyle) -> Option<
     if parts.is_empty() {
         parts.push("from few values".to_owned());
     }
-    Some(style.paint(Color::Dim, &style.text(&format!("     ~ rough: {}", parts.join("; ")))))
+    Some(format!("~ rough: {}", parts.join("; ")))
 }

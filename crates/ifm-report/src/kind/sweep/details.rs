@@ -35,8 +35,10 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
         cells.push(Cell::number(Some(distribution.max), span));
         cells
     };
+    let but = words::first_wave(&model.summary.levels)
+        .map_or(String::new(), |_| ", without each user's first".to_owned());
     let mut table = Table {
-        caption: format!("Over complete answers; percentiles by {PERCENTILE_RULE}."),
+        caption: format!("Over complete answers{but}; percentiles by {PERCENTILE_RULE}."),
         heads,
         rows: Vec::new(),
     };

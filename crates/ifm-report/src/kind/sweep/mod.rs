@@ -51,11 +51,10 @@ pub(crate) fn run(model: &ReportModel) -> Page {
 /// The page of a run of which something was asked.
 fn asked(model: &ReportModel, question: &Question) -> Page {
     let manifest = &model.manifest;
-    let title = model.title();
-    let mut facts: Vec<String> = title.iter().skip(1).cloned().collect();
+    let about = model.title();
+    let mut facts: Vec<String> = about.iter().skip(1).cloned().collect();
     facts.push(plain(&manifest.created_utc));
     facts.push(format!("run {}", plain(&manifest.run_id)));
-    facts.extend(manifest.name.as_deref().map(plain));
     facts.extend(
         manifest.tags.iter().map(|(name, value)| format!("{} {}", plain(name), plain(value))),
     );
@@ -77,7 +76,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.retain(|section| !section.blocks.is_empty());
     Page {
         kind: "sweep",
-        title: title.first().cloned().unwrap_or_default(),
+        title: title(model),
         facts,
         conditions: model.conditions(),
         banners: banners(model),
@@ -91,6 +90,16 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
             format!("made by inferometer {}", plain(&manifest.tool.version)),
         ],
         ..Page::default()
+    }
+}
+
+/// The name of the run with the model, or the model with its server: a model alone says little.
+fn title(model: &ReportModel) -> String {
+    let of = plain(&model.manifest.spec.target.model);
+    match (&model.manifest.name, &model.manifest.server.kind) {
+        (Some(name), _) => format!("{}: {of}", plain(name)),
+        (None, Some(server)) => format!("{of} on {}", plain(server)),
+        (None, None) => of,
     }
 }
 
@@ -248,7 +257,10 @@ fn trust(model: &ReportModel) -> Trust {
         CheckState::NotApplicable => "– not applicable",
     };
     let check = |check: &ifm_analysis::CheckResult| Check {
-        state: state(check.state()).to_owned(),
+        state: match (check.state(), check.warnings.is_empty()) {
+            (CheckState::Passed, false) => "· noted".to_owned(),
+            (of, _) => state(of).to_owned(),
+        },
         title: check.title.to_owned(),
         lines: words::told(&check.warnings).into_iter().map(|(_, text)| text).collect(),
     };
@@ -284,24 +296,34 @@ fn charts(model: &ReportModel, question: &Question, insights: &[Insight]) -> Sec
 fn levels(model: &ReportModel) -> Table {
     let label = model.gap_label();
     let gap = |p: &str| Head::number(format!("{} {p}", label.short())).explained(label.long());
-    let heads = vec![
+    let has_first_wave = model.summary.levels.iter().any(|level| level.first_wave.is_some());
+    let with_them = has_first_wave.then(|| {
+        Head::number("TTFT p99 of all").explained("with each user's first request among them")
+    });
+    let mut heads = vec![
         Head::number(model.load_unit()),
         Head::number("req/s"),
         Head::number("out tok/s"),
         Head::number("tok/s/user"),
         Head::number("TTFT p50"),
         Head::number("TTFT p99"),
+    ];
+    heads.extend(with_them);
+    heads.extend([
         Head::number("TPOT p50").explained("time per output token: 1 / tok/s/user"),
         gap("p50"),
         gap("p99"),
         Head::number("ok"),
         Head::text("window"),
         Head::text("note"),
-    ];
-    let rows = model.summary.levels.iter().map(|level| level_row(model, level)).collect();
+    ]);
+    let row = |level| level_row(model, level, has_first_wave);
+    let rows = model.summary.levels.iter().map(row).collect();
+    let left_out = words::first_wave(&model.summary.levels);
     let caption = format!(
-        "Rates are over the steady window where there is one. ~ marks a percentile of too few \
+        "Rates are over the steady window where there is one{}. ~ marks a percentile of too few \
          values, or an estimate. Output tokens: {}.",
+        left_out.map_or(String::new(), |words| format!("; {words}")),
         words::provenance(&model.summary.levels)
     );
     let mut table = Table { caption, heads, rows };
@@ -310,7 +332,7 @@ fn levels(model: &ReportModel) -> Table {
     table
 }
 
-fn level_row(model: &ReportModel, level: &LevelSummary) -> Vec<Cell> {
+fn level_row(model: &ReportModel, level: &LevelSummary, has_first_wave: bool) -> Vec<Cell> {
     let window = level.window();
     let speed = level.user_tok_per_s();
     let is_estimated = speed.is_some_and(|(_, is_estimated)| is_estimated);
@@ -322,20 +344,25 @@ fn level_row(model: &ReportModel, level: &LevelSummary) -> Vec<Cell> {
         VerdictState::Fail => Cell::text(format!("✗ {words}")).toned(Tone::Bad),
         VerdictState::Unknown => Cell::text(words),
     };
-    vec![
+    let of_all = level.latencies_of_all().ttft_ns.as_ref();
+    let mut cells = vec![
         Cell { value: level.load().map(|load| load.value()), ..Cell::head(load(level.load())) },
         Cell::number(window.map(|window| window.req_per_s), number),
         Cell::number(level.output_tok_per_s(), number),
         Cell::number(speed.map(|(speed, _)| speed), estimate),
         time(latencies.ttft_ns.as_ref(), 50.0),
         time(latencies.ttft_ns.as_ref(), 99.0),
+    ];
+    cells.extend(has_first_wave.then(|| time(of_all, 99.0)));
+    cells.extend([
         time(latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()), 50.0),
         time(latencies.gap_ns.as_ref(), 50.0),
         time(latencies.gap_ns.as_ref(), 99.0),
         Cell::number(level.counts.ok_share(), percent),
         Cell::text(window.map_or(ABSENT, |window| window.window.kind.word())),
         verdict,
-    ]
+    ]);
+    cells
 }
 
 /// A percentile; marked, with its n, where it stands on too few values.

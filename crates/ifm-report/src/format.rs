@@ -108,6 +108,17 @@ pub(crate) fn change(share: f64) -> String {
     format!("{sign}{digits} %")
 }
 
+/// A number with its deviation, both with as many places: `0.95 ± 0.01`, `0.46 ± <0.01`.
+pub(crate) fn with_spread(value: f64, deviation: f64) -> String {
+    let text = number(value);
+    let places = text.split_once('.').map_or(0, |(_, places)| places.len());
+    let smallest = 0.1f64.powi(i32::try_from(places).unwrap_or(0));
+    match deviation > 0.0 && deviation < smallest / 2.0 {
+        true => format!("{text} ± <{}", rounded(smallest, places)),
+        false => format!("{text} ± {}", rounded(deviation, places)),
+    }
+}
+
 /// A number in a sentence or chart, with its unit.
 pub(crate) fn meant(value: f64, meant: Meant) -> String {
     match meant {
@@ -244,6 +255,14 @@ pub(crate) fn ascii(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deviation_has_the_places_of_its_number() {
+        assert_eq!(with_spread(0.4649, 0.00038), "0.46 ± <0.01");
+        assert_eq!(with_spread(0.949, 0.014), "0.95 ± 0.01");
+        assert_eq!(with_spread(45.6, 21.22), "45.6 ± 21.2");
+        assert_eq!(with_spread(279.0, 0.0), "279 ± 0");
+    }
 
     #[test]
     fn numbers_keep_three_or_four_digits() {

@@ -1,6 +1,6 @@
 //! Levels whose tails are longer than those of heavier levels: cold, or disturbed.
 
-use super::{Pool, Pooled, Reading};
+use super::{Curve, CurvePoint, Pool, Pooled, Reading};
 use ifm_core::sheet::{Quantity, Statistic};
 
 /// A tail that is so many times that of the next heavier level has another reason than the load.
@@ -60,6 +60,24 @@ impl<'a> Pool<'a> {
     pub fn without(&self, cold: &[Cold]) -> Pool<'a> {
         let is_kept = |cell: &&Pooled<'a>| !cold.iter().any(|cold| is_same_cell(&cold.cell, cell));
         Pool { cells: self.cells.iter().filter(is_kept).cloned().collect() }
+    }
+}
+
+impl<'a> Curve<'a> {
+    /// The curve without the points whose value is more than twice that of the next heavier one,
+    /// and those points: of a tail the load does not explain them, and a line through them says
+    /// nothing about the loads beside them.
+    #[must_use]
+    pub fn parted(self) -> (Curve<'a>, Vec<CurvePoint<'a>>) {
+        let next = self.points.iter().skip(1).map(|point| Some(point.reading.value)).chain([None]);
+        let next: Vec<Option<f64>> = next.collect();
+        let (mut kept, mut apart) = (Vec::new(), Vec::new());
+        for (point, next) in self.points.into_iter().zip(next) {
+            let is_apart =
+                next.is_some_and(|next| next > 0.0 && point.reading.value > BREAK * next);
+            if is_apart { &mut apart } else { &mut kept }.push(point);
+        }
+        (Curve { of: self.of, points: kept }, apart)
     }
 }
 

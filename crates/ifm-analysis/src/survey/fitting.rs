@@ -153,6 +153,16 @@ fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>
     }
 }
 
+impl Pooled<'_> {
+    /// Whether the percentile of a term is told of too few values.
+    pub fn is_thin(&self, term: &SloTerm) -> bool {
+        let statistic = Statistic::percentile(term.percentile);
+        let told =
+            quantities(&term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
+        told.is_some_and(|reading| !reading.is_enough)
+    }
+}
+
 fn is_sure(reading: &Reading, limit: f64) -> bool {
     match (reading.low, reading.high) {
         (None, None) => reading.is_enough,

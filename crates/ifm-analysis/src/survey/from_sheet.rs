@@ -1,5 +1,6 @@
 //! Documents of other tools as a survey.
 
+use super::kernel::SHAPE;
 use super::{Origin, Point, Reading, Survey};
 use crate::level::Load;
 use crate::slo::VerdictState;
@@ -39,7 +40,7 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
         label: row.label.clone(),
         load: load(&factors),
         repeat: factors.get(key::REPEAT).and_then(|repeat| repeat.parse().ok()),
-        setting: setting(&factors),
+        setting: setting(&factors, row),
         readings: row.figures.iter().filter_map(|figure| reading(figure, row)).collect(),
         verdict: VerdictState::Unknown,
         place: row.place.clone(),
@@ -54,12 +55,21 @@ fn load(factors: &Factors) -> Option<Load> {
     users.map(|users| Load::Users(users as u32)).or_else(rate)
 }
 
-/// The factors but for the load and the repeat.
-fn setting(factors: &Factors) -> Factors {
+/// The factors but for the load and the repeat, and the shape of a mask. A concurrency that is no
+/// number, such as `max`, is no load and stays.
+fn setting(factors: &Factors, row: &Row) -> Factors {
     let mut setting = Factors::default();
-    let is_kept = |name: &str| ![key::CONCURRENCY, key::RATE, key::REPEAT].contains(&name);
+    let is_kept = |name: &str| match name {
+        key::RATE | key::REPEAT => false,
+        key::CONCURRENCY => factors.number(name).is_none(),
+        _ => true,
+    };
     for (name, value) in factors.iter().filter(|(name, _)| is_kept(name)) {
         setting.set(name, value);
+    }
+    if let Some(sides) = row.unknown.get(SHAPE).and_then(|shape| shape.as_array()) {
+        let sides: Vec<String> = sides.iter().map(ToString::to_string).collect();
+        setting.set(SHAPE, sides.join(", "));
     }
     setting
 }
@@ -119,5 +129,17 @@ mod tests {
         assert_eq!((p99.value, p99.n, p99.is_enough), (500.0, Some(180), false));
         assert_eq!(point.value(&Quantity::Itl, Statistic::Mean), None);
         assert_eq!(survey.values(key::CONCURRENCY), ["8"]);
+    }
+
+    #[test]
+    fn a_concurrency_without_a_number_and_a_shape_are_kept() {
+        let mut row = Row::new(RowRole::Measured, Place::line(7));
+        row.factors = Factors::default().with(key::CONCURRENCY, "max");
+        row.unknown.insert(SHAPE.to_owned(), vec![1u64, 1, 8192, 8192].into());
+        let point = point((0, 0), &Part::new(PartKind::Serving, Place::default()), &row);
+        assert_eq!((point.load, point.factor(key::CONCURRENCY).as_deref()), (None, Some("max")));
+        assert_eq!(point.factor(SHAPE).as_deref(), Some("1, 1, 8192, 8192"));
+        let survey = Survey { origins: Vec::new(), points: vec![point.clone(), point] };
+        assert!(survey.varying(PartKind::Serving).is_empty());
     }
 }

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 const MASK: &str = "mask";
 /// Factor of the kernel.
 const KERNEL: &str = "kernel";
+/// Factor of the sides of the tensor that a mask is for, the last one being its keys.
+pub(super) const SHAPE: &str = "shape";
 /// Factor of the direction.
 const PASS: &str = "pass";
 /// Word of a kernel, or of a mask, that looks back only.
@@ -20,6 +22,8 @@ pub struct KernelMask<'a> {
     pub name: String,
     /// Share of its blocks that are empty, 0 to 1; absent where nobody tells.
     pub sparsity: Option<f64>,
+    /// Sides of the tensor that it is for, as they were written: `1, 1, 8192, 8192`.
+    pub shape: Option<String>,
     /// Its blocks as they were drawn.
     pub drawing: Option<&'a str>,
     /// Where its table stands: origin and part.
@@ -50,6 +54,11 @@ impl KernelMask<'_> {
             self.times.iter().filter(is_fit).map(|time| (time.kernel.as_str(), time.ms)).collect();
         times.sort_by(|a, b| a.1.total_cmp(&b.1));
         times
+    }
+
+    /// Tokens of its keys; absent where nobody tells.
+    pub fn tokens(&self) -> Option<u64> {
+        self.shape.as_ref()?.rsplit(',').next()?.trim().parse().ok()
     }
 
     /// How many times as fast a kernel is as another, whether it computes the mask or not.
@@ -92,6 +101,7 @@ impl Survey {
                 masks.push(KernelMask {
                     name,
                     sparsity: None,
+                    shape: None,
                     drawing: None,
                     part,
                     times: Vec::new(),
@@ -111,6 +121,7 @@ fn add<'a>(mask: &mut KernelMask<'a>, point: &'a Point) {
     if let Some(share) = point.value(&Quantity::Sparsity, Statistic::Value) {
         mask.sparsity = Some(share);
         mask.drawing = point.text.as_deref();
+        mask.shape = point.setting.get(SHAPE).map(str::to_owned);
         return;
     }
     let kernel = point.setting.get(KERNEL).map(str::to_owned).or_else(|| point.label.clone());

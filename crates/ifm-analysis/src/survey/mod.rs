@@ -11,6 +11,7 @@ mod curve;
 mod fitting;
 mod from_run;
 mod from_sheet;
+mod held;
 mod kernel;
 mod pool;
 mod power;
@@ -21,6 +22,9 @@ mod stated;
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, name_of};
 pub use fitting::{Fitting, Miss, Resumed, replicas};
+pub use held::HELD_MIN;
+#[cfg(test)]
+pub(crate) use held::tests as held_tests;
 #[cfg(test)]
 pub(crate) use kernel::tests as kernel_tests;
 pub use kernel::{KernelMask, KernelTime};
@@ -163,8 +167,10 @@ impl Survey {
                 values.insert(point.setting.get(name));
             }
         }
-        // What is said of the machine in the words of a document differs with its accelerator.
-        let is_told = |name: &str| ![key::REQUESTS, key::HARDWARE].contains(&name);
+        // What is said of the machine in the words of a document differs with its accelerator; a
+        // concurrency is here only where it is no number.
+        let is_told =
+            |name: &str| ![key::REQUESTS, key::HARDWARE, key::CONCURRENCY].contains(&name);
         let differs = |(name, values): &(&str, BTreeSet<_>)| values.len() > 1 && is_told(name);
         seen.into_iter().filter(differs).map(|(name, _)| name.to_owned()).collect()
     }

@@ -34,6 +34,9 @@ enum Latency {
     Gap,
 }
 
+/// Percentiles that the words beside a chart tell: those of the tables.
+const TOLD: [f64; 2] = [50.0, 95.0];
+
 /// What a series of a distribution is of.
 pub(super) struct Of<'c> {
     /// Its name in the chart.
@@ -47,12 +50,14 @@ pub(super) struct Of<'c> {
 /// The series of a chart, and whether any of them is only some percentiles.
 struct Drawn {
     series: Vec<Series>,
+    /// What is said of each.
+    words: Vec<String>,
     is_partial: bool,
 }
 
 /// A chart of these measurements, which `runs` come first of, with the limits of a target; absent where nobody knows how the latency is distributed.
 fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) -> Option<Chart> {
-    let mut drawn = Drawn { series: Vec::new(), is_partial: false };
+    let mut drawn = Drawn { series: Vec::new(), words: Vec::new(), is_partial: false };
     for of in all {
         let own = of_run(runs, latency, of.cell);
         let is_own = own.is_some();
@@ -61,6 +66,7 @@ fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) 
             continue;
         }
         drawn.is_partial |= !is_own;
+        drawn.words.push(format!("{}: {}.", of.name, said(latency, of.cell, is_own)));
         drawn.series.push(Series {
             name: of.name.clone(),
             color: of.color,
@@ -98,19 +104,30 @@ fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) 
 }
 
 fn description(drawn: &Drawn) -> String {
-    let words = |series: &Series| {
-        let at = |share: f64| {
-            let point = series.points.iter().find(|point| point.y.is_some_and(|y| y >= share))?;
-            Some(format!("{} % within {}", meant(share, Meant::Load), meant(point.x, Meant::Ms)))
-        };
-        let said: Vec<String> = [50.0, 95.0].into_iter().filter_map(at).collect();
-        format!("{}: {}.", series.name, said.join(", "))
-    };
-    let mut text = drawn.series.iter().map(words).collect::<Vec<_>>().join(" ");
+    let mut text = drawn.words.join(" ");
     if drawn.is_partial {
         text.push_str(" Points are the percentiles that the document states.");
     }
     text
+}
+
+/// Two percentiles in words, by the rule of all tables: a staircase alone would give another one.
+fn said(latency: Latency, cell: &Pooled, is_own: bool) -> String {
+    let at = |p: f64| {
+        let first = cell.first()?;
+        let found = first.reading(&quantity(latency, is_own), Statistic::percentile(p))?;
+        Some(format!("{} % within {}", meant(p, Meant::Load), meant(found.value, Meant::Ms)))
+    };
+    TOLD.into_iter().filter_map(at).collect::<Vec<_>>().join(", ")
+}
+
+/// What is drawn: of our own runs, which have it, the mean gap of each request.
+fn quantity(latency: Latency, is_own: bool) -> Quantity {
+    match latency {
+        Latency::Ttft => Quantity::Ttft,
+        Latency::Gap if is_own => Quantity::Tpot,
+        Latency::Gap => Quantity::Itl,
+    }
 }
 
 /// What stands under the chart.
@@ -181,10 +198,7 @@ fn steps(found: &Cumulative) -> Option<Vec<Point>> {
 
 /// The percentiles that a document states.
 fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
-    let quantity = match latency {
-        Latency::Ttft => Quantity::Ttft,
-        Latency::Gap => Quantity::Itl,
-    };
+    let quantity = quantity(latency, false);
     let place = |p: f64| {
         let found: Reading = cell.reading(&quantity, Statistic::percentile(p))?;
         let text = Some(format!("p{p} {}", meant(found.value, Meant::Ms)));

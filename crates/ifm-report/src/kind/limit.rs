@@ -3,7 +3,7 @@
 //! Not here: the arithmetic (`ifm-roofline`), and which machine and model a measurement ran on
 //! (`ifm-analysis`).
 
-use crate::format::{meant, plain};
+use crate::format::{meant, paragraph};
 use ifm_analysis::insight::{Meant, Question, setup_of, step_limit};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::Pooled;
@@ -62,13 +62,14 @@ pub(super) fn line(question: &Question, cells: &[Pooled], bounded: Bounded) -> O
 pub(super) fn caption(question: &Question, cells: &[Pooled]) -> Option<String> {
     let setup = cells.iter().find_map(|cell| setup_of(question, cell))?;
     let machine = setup.machine();
-    Some(plain(&format!(
-        "Grey and dotted: no step of {} on {} × {} can be shorter than its weights and the contexts \
-         of all users take to read: bytes / (GPUs · {} GB/s), or its arithmetic, if that is longer. \
+    Some(paragraph(&format!(
+        "Grey and dotted: no step can be shorter. A step makes one token for every user, and for that \
+         {} × {} reads the weights of {} once and the keys and values (KV cache) that are kept of \
+         each user's context: bytes / (GPUs · {} GB/s), or its arithmetic, if that takes longer. \
          Bandwidth: {}.",
-        setup.model().name,
         setup.gpus(),
         machine.name,
+        setup.model().name,
         machine.bandwidth_gb_s,
         machine.source
     )))

@@ -24,6 +24,8 @@ static STYLE: LazyLock<String> = LazyLock::new(|| {
     let fonts = face(400, ifm_chart::font_woff2()) + &face(600, ifm_chart::font_bold_woff2());
     fonts + ifm_chart::css() + include_str!("style.css")
 });
+/// Digits of a number of a chart that are shown.
+const READ_DIGITS: i32 = 5;
 /// Width of a bar inside a cell, pixels.
 const BAR_WIDTH: f64 = 56.0;
 
@@ -280,10 +282,23 @@ fn numbers(chart: &Chart) -> Markup {
                 caption { span { (chart.description) } }
                 thead { tr { @for head in &table.head { th scope="col" { (head) } } } }
                 tbody {
-                    @for row in &table.rows { tr { @for cell in row { td { (cell) } } } }
+                    @for row in &table.rows { tr { @for cell in row { td { (digits(cell)) } } } }
                 }
             }
         }
+    }
+}
+
+/// A number of a chart as a person reads it; what lies behind it keeps every digit, as the CSV does.
+fn digits(cell: &str) -> Markup {
+    let rounded = cell.parse::<f64>().ok().map(|value| {
+        let places =
+            READ_DIGITS - 1 - value.abs().max(1e-9).log10().floor().clamp(-3.0, 5.0) as i32;
+        format!("{value:.*}", usize::try_from(places).unwrap_or(0))
+    });
+    match rounded.filter(|rounded| rounded.len() < cell.len()) {
+        Some(rounded) => html! { data value=(cell) { (rounded) } },
+        None => html! { (cell) },
     }
 }
 

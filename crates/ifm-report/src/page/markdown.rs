@@ -3,7 +3,7 @@
 //! Charts become links to picture files where the caller writes some, and else the table of what
 //! they would show. Not here: writing those files.
 
-use super::{Block, Cell, Figure, Page, Remark, Section, Table, Trust, sign};
+use super::{Block, Cell, Figure, Head, Page, Remark, Section, Table, Trust, sign};
 use crate::format::ABSENT;
 use crate::markdown::escape;
 
@@ -142,6 +142,11 @@ fn tabled(table: &Table) -> String {
     for row in &table.rows {
         let cells: Vec<String> = row.iter().map(cell_of).collect();
         out.push_str(&format!("| {} |\n", cells.join(" | ")));
+    }
+    let hint = |head: &Head| Some(format!("{}: {}", head.name, head.explained.as_ref()?));
+    let hints: Vec<String> = table.heads.iter().filter_map(hint).collect();
+    if !hints.is_empty() {
+        out.push_str(&format!("\n*{}*\n", escape(&format!("{}.", hints.join("; ")))));
     }
     out
 }

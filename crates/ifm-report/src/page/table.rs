@@ -96,6 +96,24 @@ impl Cell {
 }
 
 impl Table {
+    /// Leaves out columns in which nothing is known.
+    pub fn drop_empty_columns(&mut self) {
+        let is_known = |column: usize| {
+            self.rows.iter().any(|row| row.get(column).is_some_and(|cell| cell.text != ABSENT))
+        };
+        let known: Vec<bool> = (0..self.heads.len()).map(is_known).collect();
+        let is_kept = |column: &mut usize| {
+            *column += 1;
+            known.get(*column - 1).copied().unwrap_or(false)
+        };
+        let mut column = 0;
+        self.heads.retain(|_| is_kept(&mut column));
+        for row in &mut self.rows {
+            let mut column = 0;
+            row.retain(|_| is_kept(&mut column));
+        }
+    }
+
     /// Draws bars in a column by the share of its largest value.
     pub fn bar_column(&mut self, column: usize) {
         let value = |row: &Vec<Cell>| row.get(column).and_then(|cell| cell.value);
@@ -106,5 +124,28 @@ impl Table {
         for cell in self.rows.iter_mut().filter_map(|row| row.get_mut(column)) {
             cell.bar = cell.value.map(|value| (value / largest).max(0.0));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_column_of_which_nothing_is_known_is_left_out() {
+        let row = |name: &str, speed: Option<f64>| {
+            vec![
+                Cell::head(name),
+                Cell::text(ABSENT),
+                Cell::number(speed, |speed| speed.to_string()),
+            ]
+        };
+        let heads = ["model", "loss", "speed"].map(Head::text).to_vec();
+        let rows = vec![row("a", None), row("b", Some(2.0))];
+        let mut table = Table { heads, rows, ..Table::default() };
+        table.drop_empty_columns();
+        let names: Vec<&str> = table.heads.iter().map(|head| head.name.as_str()).collect();
+        assert_eq!((names, table.rows[1].len()), (vec!["model", "speed"], 2));
+        assert_eq!(table.rows[0][1].text, ABSENT);
     }
 }

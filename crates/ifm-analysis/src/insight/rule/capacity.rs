@@ -72,7 +72,7 @@ fn fails(sentence: Sentence, cell: &Pooled, misses: &[Miss]) -> Sentence {
         sentence = match miss {
             Miss::Term(term, Some(ms)) => sentence
                 .text(format!("{} p{} ", term.metric.to_ascii_uppercase(), term.percentile))
-                .number(*ms, Meant::Ms),
+                .read(*ms, Meant::Ms, !cell.is_thin(term)),
             Miss::Term(term, None) => {
                 sentence.text(format!("{} is not known", term.metric.to_ascii_uppercase()))
             }

@@ -45,10 +45,21 @@ fn fastest(mask: &KernelMask) -> Option<Insight> {
 }
 
 /// The lead of one kernel over another at the least and the most empty mask that both compute,
-/// for the pair whose lead changes most.
+/// for the pair whose lead changes most. Masks are compared with others of the same shape alone:
+/// over more tokens every kernel gains and loses otherwise.
 fn lead(masks: &[KernelMask]) -> Option<Insight> {
+    let mut shapes: Vec<Option<&str>> = masks.iter().map(|mask| mask.shape.as_deref()).collect();
+    shapes.sort_unstable();
+    shapes.dedup();
+    let of = |shape: Option<&str>| {
+        lead_at(masks.iter().filter(|mask| mask.shape.as_deref() == shape).collect())
+    };
+    shapes.into_iter().filter_map(of).max_by(|a, b| a.weight.total_cmp(&b.weight))
+}
+
+fn lead_at(masks: Vec<&KernelMask>) -> Option<Insight> {
     let mut masks: Vec<(&KernelMask, f64)> =
-        masks.iter().filter_map(|mask| Some((mask, mask.sparsity?))).collect();
+        masks.into_iter().filter_map(|mask| Some((mask, mask.sparsity?))).collect();
     masks.sort_by(|a, b| a.1.total_cmp(&b.1));
     let ((least, from), (most, to)) = (*masks.first()?, *masks.last()?);
     if to <= from {
@@ -76,7 +87,14 @@ fn lead(masks: &[KernelMask]) -> Option<Insight> {
         .number(after, Meant::Times)
         .text(" with ")
         .number(to, Meant::Share)
-        .text(format!(" ({}).", most.name));
+        .text(format!(" ({})", most.name));
+    let sentence = match most.tokens() {
+        Some(tokens) => {
+            sentence.text(", both over ").number(tokens as f64, Meant::Count).text(" tokens")
+        }
+        None => sentence,
+    };
+    let sentence = sentence.text(".");
     Some(Insight::new(RULE.id, Topic::Kernel, Tone::Good, sentence).weighing(after.ln()))
 }
 
@@ -103,6 +121,29 @@ mod tests {
         assert!((causal[2] - 1.5212).abs() < 1e-3, "{causal:?}");
         let gain = numbers(None);
         assert!((gain[0] - 3.454).abs() < 1e-3 && (gain[2] - 10.333).abs() < 0.01, "{gain:?}");
+    }
+
+    #[test]
+    fn masks_of_other_lengths_are_not_held_against_each_other() {
+        let with_shape = |part, name, sparsity, times, shape: &str| {
+            let mut points = mask(part, name, sparsity, times);
+            points.iter_mut().for_each(|point| point.setting.set("shape", shape));
+            points
+        };
+        let (short, long) = ("1, 1, 8192, 8192", "1, 1, 32768, 32768");
+        let mut points = with_shape(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974], short);
+        points.extend(with_shape(1, "Doc Mask Mod", 0.9528, [108.282, 585.221, 30.5244], long));
+        let mut survey = Survey { origins: Vec::new(), points };
+        let lead = |survey: &Survey| {
+            let all = insights(&Question::new(survey));
+            let found = all.iter().find(|one| one.rule == RULE.id && one.of.is_none())?;
+            Some(found.sentence.numbers().map(|(number, _)| number).collect::<Vec<_>>())
+        };
+        assert_eq!(lead(&survey), None);
+        let sliding = [6.899, 34.3567, 3.3248];
+        survey.points.extend(with_shape(2, "Sliding Window 1024", 0.8682, sliding, short));
+        let found = lead(&survey).expect("two of one length");
+        assert!((found[2] - 10.333).abs() < 0.01 && found.last() == Some(&8192.0), "{found:?}");
     }
 
     #[test]

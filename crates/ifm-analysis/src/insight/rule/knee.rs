@@ -1,8 +1,8 @@
 //! Where more load stops to bring more output.
 
-use super::{curves, told_by};
+use super::{CENTER, curves, told_by};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
-use crate::survey::{Curve, CurvePoint};
+use crate::survey::{Curve, CurvePoint, Pooled, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -10,6 +10,9 @@ pub(super) const RULE: InsightRule = InsightRule {
     title: "the first step of the load that brings less than a fifth of its growth as output, and its price in latency",
     look,
 };
+
+/// A mean that lies this share beside the median tells of values that are not spread evenly.
+const UNEVEN: f64 = 0.05;
 
 /// The load from which on more of it brings little more; absent where output grows to the end.
 pub fn knee_at(output: &Curve) -> Option<f64> {
@@ -40,12 +43,37 @@ fn past<'c, 'a>(curve: &'c Curve<'a>) -> Option<Step<'c, 'a>> {
     })
 }
 
+/// The middle of a latency.
+fn middle(cell: &Pooled, quantity: &Quantity) -> Option<Reading> {
+    CENTER.iter().find_map(|statistic| cell.reading(quantity, *statistic))
+}
+
+/// Beside a median that has no neighbours: where the mean lies. A median between two heaps of values
+/// jumps from one to the other, and its change says little.
+fn spread(sentence: Sentence, cell: &Pooled, quantity: &Quantity, middle: &Reading) -> Sentence {
+    let mean = cell.reading(quantity, Statistic::Mean);
+    let ends = cell.reading(quantity, Statistic::Min).zip(cell.reading(quantity, Statistic::Max));
+    let (Some(mean), Some((min, max)), Statistic::Median) = (mean, ends, middle.statistic) else {
+        return sentence;
+    };
+    if (mean.value / middle.value - 1.0).abs() < UNEVEN {
+        return sentence;
+    }
+    sentence
+        .text(" (unevenly spread: mean ")
+        .number(mean.value, Meant::Ms)
+        .text(", ")
+        .number(min.value, Meant::Ms)
+        .text(" to ")
+        .number(max.value, Meant::Ms)
+        .text(")")
+}
+
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let by = told_by(question);
     let value = [Statistic::Value, Statistic::Mean, Statistic::Median];
     let output = curves(&pool, &by, &Quantity::OutputRate, &value);
-    let center = [Statistic::Median, Statistic::Mean, Statistic::Value];
     let mut found = Vec::new();
     for curve in &output {
         let Some(Step { low, high, gain, word }) = past(curve) else { continue };
@@ -61,20 +89,66 @@ fn look(question: &Question) -> Vec<Insight> {
         .text(" brings ")
         .number(gain, Meant::Change)
         .text(" output");
-        let latency = |cell: &crate::survey::Pooled, quantity: &Quantity| {
-            center.iter().find_map(|statistic| cell.reading(quantity, *statistic))
-        };
         for (quantity, word) in [(Quantity::Tpot, "TPOT"), (Quantity::Ttft, "TTFT")] {
-            let pair = latency(&low.cell, &quantity).zip(latency(&high.cell, &quantity));
-            if let Some((before, after)) = pair.filter(|(before, _)| before.value > 0.0) {
-                sentence = sentence
-                    .text(", ")
-                    .number(after.value / before.value - 1.0, Meant::Change)
-                    .text(format!(" {word}"));
-            }
+            let pair = middle(&low.cell, &quantity).zip(middle(&high.cell, &quantity));
+            let is_alike = |(before, after): &(Reading, Reading)| {
+                before.value > 0.0 && before.statistic == after.statistic
+            };
+            let Some((before, after)) = pair.filter(is_alike) else { continue };
+            let of = match after.statistic {
+                Statistic::Median => "median ",
+                Statistic::Mean => "mean ",
+                _ => "",
+            };
+            sentence = sentence
+                .text(", ")
+                .number(after.value / before.value - 1.0, Meant::Change)
+                .text(format!(" {of}{word}"));
+            sentence = spread(sentence, &high.cell, &quantity, &after);
         }
         let insight = Insight::new(RULE.id, Topic::Throughput, Tone::Note, sentence.text("."));
         found.push(insight.weighing(1.0 - gain));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insight::{Piece, insights};
+    use crate::survey::{Survey, held_tests::level};
+
+    /// Medians of the TTFT at 2 and 4 users; at 4 the mean lies so far from the median.
+    fn text(mean: f64) -> String {
+        let reading = |quantity, statistic, value| Reading::new(quantity, statistic, value);
+        let mut points = Vec::new();
+        for (users, output, median, mean) in [(2, 1593.0, 36.3, 36.5), (4, 1855.0, 49.7, mean)] {
+            let mut point = level((users, 10.0, 100.0, 10.0, 9e4));
+            let ttft = Quantity::Ttft;
+            point.readings = vec![
+                reading(Quantity::OutputRate, Statistic::Value, output),
+                reading(ttft.clone(), Statistic::Median, median),
+                reading(ttft.clone(), Statistic::Mean, mean),
+                reading(ttft.clone(), Statistic::Min, 18.0),
+                reading(ttft, Statistic::Max, 73.9),
+            ];
+            points.push(point);
+        }
+        let survey = Survey { origins: Vec::new(), points };
+        let all = insights(&Question::new(&survey));
+        let found = all.iter().find(|insight| insight.rule == RULE.id).expect("a knee");
+        let word = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Number(value, _) => format!("{value:.2}"),
+        };
+        found.sentence.pieces().iter().map(word).collect()
+    }
+
+    #[test]
+    fn a_median_between_two_heaps_says_so() {
+        let uneven = text(46.5);
+        let told = "0.37 median TTFT (unevenly spread: mean 46.50, 18.00 to 73.90)";
+        assert!(uneven.contains(told), "{uneven}");
+        assert!(!text(49.0).contains("unevenly"), "{}", text(49.0));
+    }
 }

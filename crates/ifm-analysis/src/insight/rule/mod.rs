@@ -14,15 +14,18 @@ mod equal_latency;
 mod first_crossing;
 mod growth;
 mod headroom;
+mod held_load;
 mod in_flight_words;
 mod itl_band;
 mod kernel;
 mod knee;
 mod measures_disagree;
+mod output_peak;
 mod overall_winner;
 mod pareto;
 mod power;
 mod repeat_noise;
+mod same_prompts;
 mod scheme_reason;
 mod speed_range;
 mod speed_spread;
@@ -58,6 +61,7 @@ pub(super) const RULES: &[&InsightRule] = &[
     &bottleneck::RULE,
     &ttft_range::RULE,
     &knee::RULE,
+    &output_peak::RULE,
     &pareto::RULE,
     &cheapest::RULE,
     &overall_winner::RULE,
@@ -69,6 +73,8 @@ pub(super) const RULES: &[&InsightRule] = &[
     &kernel::RULE,
     &engine_limit::RULE,
     &cold_level::RULE,
+    &held_load::RULE,
+    &same_prompts::RULE,
     &versus_speed::RULE,
     &versus_speed::CROSSOVER,
     &versus_speed::TIE,

@@ -5,6 +5,7 @@ use crate::insight::{
     Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic, is_burst,
 };
 use crate::level::Load;
+use crate::survey::{Pool, Pooled};
 use ifm_core::sheet::{PartKind, Quantity};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -13,11 +14,20 @@ pub(super) const RULE: InsightRule = InsightRule {
     look,
 };
 
+/// The middle of the TTFT of measurements whose load nobody told, ms.
+fn unknown_load(pool: &Pool) -> Vec<f64> {
+    let cells = pool.cells.iter().filter(|cell| cell.load().is_none() && !is_burst(cell));
+    let middle = |cell: &Pooled| CENTER.iter().find_map(|of| cell.reading(&Quantity::Ttft, *of));
+    cells.filter_map(|cell| Some(middle(cell)?.value)).collect()
+}
+
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let by = told_by(question);
     let mut curves = curves(&pool, &by, &Quantity::Ttft, CENTER);
+    let mut beside = unknown_load(&pool);
     if curves.iter().map(|curve| curve.points.len()).sum::<usize>() < 2 {
+        beside.clear();
         // A sentence may say the best and the worst, and the load of one of them alone.
         let names: Vec<&str> = by.iter().map(String::as_str).collect();
         curves = pool.curves_against(&names, |cell| {
@@ -45,6 +55,37 @@ fn look(question: &Question) -> Vec<Insight> {
         .number(best.1.reading.value, Meant::Ms)
         .text(format!(" ({}), worst ", measured_at(best.0, best.1)))
         .number(worst.1.reading.value, Meant::Ms)
-        .text(format!(" ({}).", measured_at(worst.0, worst.1)));
+        .text(format!(" ({})", measured_at(worst.0, worst.1)));
+    let sentence = match beside.iter().copied().max_by(f64::total_cmp) {
+        Some(longest) if longest > worst.1.reading.value => sentence
+            .text("; left out: ")
+            .number(beside.len() as f64, Meant::Count)
+            .text(if beside.len() == 1 { " level" } else { " levels" })
+            .text(" without a known load, up to ")
+            .number(longest, Meant::Ms),
+        _ => sentence,
+    };
+    let sentence = sentence.text(".");
     vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insight::insights;
+    use crate::survey::{Survey, held_tests::sweep};
+
+    fn numbers(survey: &Survey) -> Vec<f64> {
+        let all = insights(&Question::new(survey));
+        let found = all.iter().find(|insight| insight.rule == RULE.id).expect("two levels");
+        found.sentence.numbers().map(|(number, _)| number).collect()
+    }
+
+    #[test]
+    fn a_level_without_a_load_is_told_apart() {
+        let mut survey = sweep();
+        assert_eq!(numbers(&survey), [62.26, 430.01]);
+        survey.points[2].load = None;
+        assert_eq!(numbers(&survey), [62.26, 84.11, 1.0, 430.01]);
+    }
 }

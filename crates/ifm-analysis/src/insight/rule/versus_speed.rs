@@ -84,16 +84,33 @@ impl Pair<'_, '_> {
         }
     }
 
-    /// The tails of both: the highest percentile that both have at these places.
-    fn tails(&self, places: &[f64]) -> Option<(f64, Curve<'_>, Curve<'_>)> {
+    /// The tails of both: the first percentile that both have at these places.
+    fn tails(&self, places: &[f64]) -> Option<Tails<'_>> {
         TAILS.into_iter().find_map(|p| {
             let statistics = [Statistic::Percentile(p)];
             let of = |party| self.versus.curve(party, self.quantity, &statistics);
             let (base, other) = (of(&self.versus.base), of(self.party));
             let is_there = |at: &f64| base.between(*at).is_some() && other.between(*at).is_some();
-            places.iter().all(is_there).then_some((p, base, other))
+            places.iter().all(is_there).then(|| {
+                let ((base, of_base), (other, of_other)) = (base.parted(), other.parted());
+                let apart =
+                    [(self.versus.base.short_as_base(), of_base), (&self.party.short, of_other)];
+                let apart = apart.into_iter().flat_map(|(name, points)| {
+                    points.into_iter().map(move |point| (name, point.reading.value, point.at))
+                });
+                Tails { p, apart: apart.collect(), base, other }
+            })
         })
     }
+}
+
+/// The tails of a pair, without the points that no load explains.
+struct Tails<'p> {
+    p: f64,
+    base: Curve<'p>,
+    other: Curve<'p>,
+    /// The points that are left out: of which, value in ms, place.
+    apart: Vec<(&'p str, f64, f64)>,
 }
 
 /// Every pair of curves.
@@ -147,14 +164,20 @@ fn look(question: &Question) -> Vec<Insight> {
 fn with_tail(pair: &Pair, places: &[f64], sentence: Sentence, tone: Tone) -> (Sentence, Tone) {
     let mut places = places.to_vec();
     places.dedup();
-    let Some((p, base, other)) = pair.tails(&places) else { return (sentence, tone) };
+    let Some(Tails { p, base, other, apart }) = pair.tails(&places) else {
+        return (sentence, tone);
+    };
+    places.retain(|at| base.between(*at).is_some() && other.between(*at).is_some());
     let is_longer = |at: &f64| {
         let ratio = advantage(&base, &other, *at, false).unwrap_or(1.0);
         ratio < 1.0 - NOISE && pair.advantage(*at).is_some_and(|middle| middle > 1.0)
     };
     let is_longer = places.iter().any(is_longer);
     let but = if is_longer { "but " } else { "" };
-    let mut sentence = sentence.text(format!("; {but}p{p} "));
+    let mut sentence = match places.is_empty() {
+        true => sentence,
+        false => sentence.text(format!("; {but}p{p} ")),
+    };
     for (index, at) in places.iter().enumerate() {
         let (Some(before), Some(after)) = (base.between(*at), other.between(*at)) else { continue };
         sentence = sentence
@@ -165,8 +188,31 @@ fn with_tail(pair: &Pair, places: &[f64], sentence: Sentence, tone: Tone) -> (Se
             .text(" at ")
             .number(*at, Meant::Load);
     }
-    let tone = if is_longer && tone == Tone::Good { Tone::Warn } else { tone };
-    (sentence, tone)
+    let tone = match tone {
+        Tone::Good if is_longer || !apart.is_empty() => Tone::Warn,
+        tone => tone,
+    };
+    (left_out(sentence, p, &apart), tone)
+}
+
+/// Which points the tails leave out, and why.
+fn left_out(sentence: Sentence, p: f64, apart: &[(&str, f64, f64)]) -> Sentence {
+    let mut sentence = sentence;
+    for (index, (name, value, at)) in apart.iter().enumerate() {
+        sentence = match index {
+            0 => sentence.text(format!("; left out is the p{p} of {name}, ")),
+            _ if apart.get(index - 1).is_some_and(|before| before.0 == *name) => {
+                sentence.text(" and ")
+            }
+            _ => sentence.text(format!(" and of {name}, ")),
+        };
+        sentence = sentence.number(*value, Meant::Ms).text(" at ").number(*at, Meant::Load);
+    }
+    match apart.len() {
+        0 => sentence,
+        1 => sentence.text(", more than twice that of the next heavier load"),
+        _ => sentence.text(", each more than twice that of the next heavier load"),
+    }
 }
 
 /// Whether nothing is shown at a place: by the interval where both were measured there, else by a

@@ -1,7 +1,7 @@
 //! The rules of a baseline against others, on the figures of a published comparison of a model
 //! with its 8-bit twin: mean requests in flight, median ITL in ms, output in tok/s.
 
-use super::super::{Insight, Question, Versus, insights};
+use super::super::{Insight, Piece, Question, Versus, insights};
 use crate::level::Load;
 use crate::slo::VerdictState;
 use crate::survey::{Point, Reading, Survey};
@@ -110,6 +110,50 @@ fn the_speed_at_equal_load() {
     assert_eq!(found.len(), 2, "{found:?}");
     let itl = found.iter().find(|insight| insight.topic == super::super::Topic::Itl);
     assert_near(&numbers(itl.expect("of ITL")), &[1.51, 1.0, 1.38, 28.5]);
+}
+
+/// P95 of the TTFT of the same rows, ms: a cold first row and a disturbed one of the other.
+const TAILS: [[f64; 10]; 2] = [
+    [124.0, 1e4, 125.0, 127.0, 131.0, 133.0, 140.0, 147.0, 153.0, 162.0],
+    [445.7, 4e4, 108.0, 107.2, 113.0, 114.6, 118.1, 119.3, 959.9, 136.0],
+];
+
+fn with_tails(tails: [[f64; 10]; 2]) -> Survey {
+    let mut survey = survey();
+    for (point, tail) in survey.points.iter_mut().zip(tails.iter().flatten()) {
+        let middle =
+            Reading::new(Quantity::Ttft, Statistic::Median, 100.0 + point.readings[2].value);
+        point.readings.push(middle);
+        point.readings.push(Reading::new(Quantity::Ttft, Statistic::Percentile(95.0), *tail));
+    }
+    survey
+}
+
+fn of_ttft(survey: &Survey) -> String {
+    let found = of_rule(survey, "versus_speed");
+    let ttft = found.iter().find(|insight| insight.topic == super::super::Topic::Ttft);
+    let word = |piece: &Piece| match piece {
+        Piece::Text(text) => text.clone(),
+        Piece::Number(value, _) => format!("{value:.1}"),
+    };
+    ttft.expect("of TTFT").sentence.pieces().iter().map(word).collect()
+}
+
+#[test]
+fn a_tail_is_not_read_through_rows_that_no_load_explains() {
+    let text = of_ttft(&with_tails(TAILS));
+    // Between 119.3 ms at 22.0 and 136 ms at 37.5, not on the way to 959.9 ms at 32.4.
+    assert!(text.contains("p95 ~126.") && !text.contains("but p95"), "{text}");
+    for left_out in ["445.7 at 1.0 ", "959.9 at 32.4", "each more than twice"] {
+        assert!(text.contains(left_out), "{left_out}: {text}");
+    }
+    let mut calm = TAILS;
+    (calm[1][0], calm[1][8]) = (105.0, 130.0);
+    let text = of_ttft(&with_tails(calm));
+    assert!(
+        text.contains("p95 105.0 against 124.0 at 1.0") && !text.contains("left out"),
+        "{text}"
+    );
 }
 
 #[test]

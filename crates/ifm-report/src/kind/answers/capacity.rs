@@ -83,7 +83,9 @@ impl Answers<'_> {
             }
             let people = THINK_S.map(|think_s| fitting.people(think_s));
             // Nobody is served in part: the value is whole, as it is written.
-            row.extend(people.map(|people| Cell::number(people.map(f64::floor), whole)));
+            let mark = if fitting.is_sure { "" } else { "~" };
+            let marked = |people| format!("{mark}{}", whole(people));
+            row.extend(people.map(|people| Cell::number(people.map(f64::floor), marked)));
             if let Some(wanted) = self.question.people {
                 row.extend(people.map(|people| {
                     let servers = people.and_then(|people| replicas(wanted, people, SPARE));
@@ -130,7 +132,7 @@ fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
         Head::text("target"),
         Head::number("fits"),
         Head::text("limited by"),
-        Head::text("fails at"),
+        Head::text("what fails"),
     ];
     if has_names {
         heads.insert(0, Head::text("curve"));
@@ -150,8 +152,8 @@ fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
         }
     }
     Table {
-        caption: "+ marks the highest load measured: more may fit. ~ marks a verdict on too few \
-                  requests, ? one with a lower load outside. In brackets how far beyond the limit."
+        caption: "+ marks the highest load measured: more may fit. ~ marks what rests on too few \
+                  requests: a verdict, or a percentile. ? marks one with a lower load outside. In brackets how far beyond the limit."
             .to_owned(),
         heads,
         rows,
@@ -167,7 +169,7 @@ fn row(slo: &SloSpec, fitting: &Fitting) -> Vec<Cell> {
     let is_known = fitting.state != UsersState::Unknown;
     let limited = match next {
         Some((_, misses)) if is_known => limiter(misses),
-        Some((_, misses)) => reasons(misses),
+        Some((cell, misses)) => reasons(cell, misses),
         None => ABSENT.to_owned(),
     };
     let fails = failing(fitting)

@@ -1,6 +1,6 @@
 //! What comes out of the server, and what a token costs.
 
-use super::super::common::{about, ends, lines, load_axis};
+use super::super::common::{ends, lines, load_axis};
 use super::{Answers, CURVES_MAX, ROWS_MAX, name};
 use crate::format::{meant, number, percent};
 use crate::model::load;
@@ -12,6 +12,8 @@ use ifm_analysis::survey::{Fitting, Pooled, Reading, Yield};
 use ifm_chart::{Axis, Cartesian, Chart, Plot, Scale};
 use ifm_core::sheet::{Quantity, Statistic};
 
+/// The rule that says that later levels may have been cheaper than new prompts are.
+const SAME_PROMPTS: &str = "same_prompts";
 /// Shares of the time that a server is busy, for its price.
 const USES: [f64; 3] = [1.0, 0.5, 0.25];
 
@@ -20,7 +22,9 @@ impl<'q> Answers<'q> {
     pub fn cost(&self, insights: &[Insight]) -> Option<Section> {
         let table = self.prices()?;
         let mut blocks = Vec::new();
-        let said: Vec<&Insight> = about(insights, &[Topic::Cost]).collect();
+        let is_said =
+            |insight: &&Insight| insight.topic == Topic::Cost || insight.rule == SAME_PROMPTS;
+        let said: Vec<&Insight> = insights.iter().filter(is_said).collect();
         if let Some(usd) = self.question.usd_per_hour {
             blocks.push(Block::Prose(format!(
                 "The price is {} an hour, as given with --price. A million output tokens cost price · 10⁶ / (output \

@@ -6,7 +6,7 @@
 mod capacity;
 mod cost;
 
-use crate::format::{change, percent, plain, span};
+use crate::format::{change, number, percent, plain, span};
 use crate::model::load;
 use crate::page::Tile;
 use crate::words;
@@ -92,6 +92,13 @@ impl<'q> Answers<'q> {
         if let Some(failing) = failing(lead).filter(|_| lead.state != UsersState::Unknown) {
             detail.push_str(&format!("; {failing}{}", again(lead)));
         }
+        let answer = lead.resumed.as_ref().map(|resumed| &resumed.fits).or(lead.fits.as_ref());
+        if let Some(held) = answer.and_then(Pooled::held_less) {
+            detail.push_str(&format!(
+                "; a limit of the client: {} in flight on average",
+                number(held)
+            ));
+        }
         let others: Vec<String> = fittings
             .iter()
             .filter(|other| other.of != lead.of && other.state != UsersState::Unknown)
@@ -141,7 +148,7 @@ fn resumed(fitting: &Fitting) -> Option<Load> {
 /// What does not fit, the next load first: `256 fails: …`, and what lies below.
 fn failing(fitting: &Fitting) -> Option<String> {
     let words = |(cell, misses): &(Pooled, Vec<Miss>)| {
-        format!("{} fails: {}", load(cell.load()), reasons(misses))
+        format!("{} fails: {}", load(cell.load()), reasons(cell, misses))
     };
     let below = words(fitting.next.as_ref()?);
     Some(match &fitting.resumed {
@@ -181,11 +188,13 @@ fn metric(term: &SloTerm) -> String {
     format!("{} p{}", term.metric.to_ascii_uppercase(), term.percentile)
 }
 
-fn reasons(misses: &[Miss]) -> String {
+/// Why a measurement does not fit; a value of too few requests is marked.
+fn reasons(cell: &Pooled, misses: &[Miss]) -> String {
     let word = |miss: &Miss| match miss {
         Miss::Term(term, Some(ms)) => format!(
-            "{} {} ({})",
+            "{} {}{} ({})",
             metric(term),
+            if cell.is_thin(term) { "~" } else { "" },
             span(ms * NS_PER_MS),
             change(ms / term.limit_ms - 1.0)
         ),

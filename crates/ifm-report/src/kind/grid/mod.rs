@@ -111,7 +111,10 @@ fn page(subject: &Subject) -> Page {
         // The banner says what tiles and a summary would.
         remarks: if is_empty { Vec::new() } else { summary(&of_grid) },
         sections: sections(&grid, &of_grid),
-        footer: vec![format!("words of quality: version {}", Bands::get().version)],
+        footer: vec![format!(
+            "words such as instant or noisy: bounds of version {}",
+            Bands::get().version
+        )],
         ..Page::default()
     }
 }

@@ -112,7 +112,8 @@ pub(super) fn attention(mask: &KernelMask, check: Option<&str>) -> String {
     if let Some(share) = mask.sparsity {
         let drawing = mask.drawing.unwrap_or_default();
         let percent = share * 100.0;
-        out.push_str(&format!("\nBlock Mask:\nsparsity={percent:.2}%\n{drawing}\n"));
+        let shape = mask.shape.as_ref().map_or(String::new(), |shape| format!("shape=({shape}), "));
+        out.push_str(&format!("\nBlock Mask:\n{shape}sparsity={percent:.2}%\n{drawing}\n"));
     }
     out
 }

@@ -5,7 +5,7 @@ use super::super::Subject;
 use super::super::common::about;
 use super::blocks::llama_bench;
 use super::models;
-use crate::format::{change, meant, number, percent, plain};
+use crate::format::{change, meant, number, percent, plain, with_spread};
 use crate::page::{Block, Cell, Figure, Head, Section, Table, Tile};
 use ifm_analysis::insight::{Insight, Meant, Topic};
 use ifm_analysis::survey::{Point, PowerPoint, PowerSeries, Survey};
@@ -155,10 +155,10 @@ fn per(series: &PowerSeries) -> &'static str {
     if series.is_measured { "tok/J" } else { "tok/s per W of limit" }
 }
 
-/// Tokens per joule with their deviation: `0.95 ± 0.014`.
+/// Tokens per joule with their deviation: `0.95 ± 0.01`.
 fn efficiency(point: &PowerPoint) -> String {
     match point.per_joule_std() {
-        Some(std) => format!("{} ± {}", number(point.per_joule), number(std)),
+        Some(std) => with_spread(point.per_joule, std),
         None => number(point.per_joule),
     }
 }
@@ -210,15 +210,18 @@ fn power_table(all: &[PowerSeries]) -> Table {
                 Cell::number(Some(point.rate), number),
                 Cell::number(highest.map(|highest| point.rate / highest - 1.0), change),
                 Cell::number(spread, percent),
-                Cell::number(Some(point.per_joule), |_| efficiency(point)).noted(per(series)),
+                Cell::number(Some(point.per_joule), |_| efficiency(point)),
             ]);
         }
     }
+    let mut units: Vec<&str> = all.iter().map(per).collect();
+    units.sort_unstable();
+    units.dedup();
     let mut heads = vec![Head::text("what"), Head::number("limit, W"), Head::number("tok/s")];
     heads.extend([
         Head::number("change"),
         Head::number("spread").explained("standard deviation over mean of the repeats"),
-        Head::number("efficiency"),
+        Head::number(format!("efficiency, {}", units.join(" or "))),
     ]);
     Table { caption: "Against the highest limit.".to_owned(), heads, rows }
 }

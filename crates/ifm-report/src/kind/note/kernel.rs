@@ -3,7 +3,7 @@
 use super::super::Subject;
 use super::super::common::about;
 use super::blocks::attention;
-use crate::format::{meant, percent, plain};
+use crate::format::{count, meant, percent, plain};
 use crate::page::{Block, Figure, Section, Tile};
 use ifm_analysis::insight::{Meant, Topic};
 use ifm_analysis::survey::{KernelMask, Survey};
@@ -60,12 +60,18 @@ pub(super) fn tile(survey: &Survey) -> Option<Tile> {
     });
     let (mask, first, last, ratio) = leads.max_by(|a, b| a.3.total_cmp(&b.3))?;
     let empty = mask.sparsity.map(|share| format!(", {} of its blocks empty", percent(share)));
+    let tokens = mask.tokens().map(|tokens| format!(", over {} tokens", count(tokens)));
     Some(Tile {
         question: "Which kernel gains most?".to_owned(),
         who: Some(plain(&first)),
         value: meant(ratio, Meant::Times),
         unit: plain(&last),
-        detail: plain(&format!("at {}{}", mask.name, empty.unwrap_or_default())),
+        detail: plain(&format!(
+            "at {}{}{}",
+            mask.name,
+            empty.unwrap_or_default(),
+            tokens.unwrap_or_default()
+        )),
         ..Tile::default()
     })
 }

@@ -15,8 +15,10 @@ use super::common::{sources, summary, trust};
 use super::{Kind, Subject};
 use crate::format::plain;
 use crate::page::{Page, Section, Tile};
+use ifm_analysis::survey::{KernelMask, Survey};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Part, PartKind, key};
+use std::collections::BTreeSet;
 
 pub(super) const KIND: Kind = Kind {
     word: "note",
@@ -69,18 +71,28 @@ fn page(subject: &Subject) -> Page {
 /// What was measured, in words with their number.
 fn conditions(subject: &Subject) -> Vec<String> {
     let survey = subject.question.survey;
+    let measured = |kind| survey.measured(kind).count();
     let kinds = [
-        (PartKind::Engine, "engine rows"),
-        (PartKind::Kernel, "kernel rows"),
-        (PartKind::Serving, "levels of a server"),
-        (PartKind::Training, "training runs"),
+        (measured(PartKind::Engine), "engine row", "engine rows"),
+        (kernels(survey), "kernel", "kernels, each under its mask"),
+        (measured(PartKind::Serving), "level of a server", "levels of a server"),
+        (measured(PartKind::Training), "training run", "training runs"),
     ];
-    let counted = |(kind, name): (PartKind, &str)| match survey.measured(kind).count() {
+    let counted = |(number, one, several): (usize, &str, &str)| match number {
         0 => None,
-        1 => Some(format!("1 {}", name.trim_end_matches('s'))),
-        number => Some(format!("{number} {name}")),
+        1 => Some(format!("1 {one}")),
+        number => Some(format!("{number} {several}")),
     };
     kinds.into_iter().filter_map(counted).collect()
+}
+
+/// Kernels under a mask: a row each, whose two directions are two points.
+fn kernels(survey: &Survey) -> usize {
+    let of = |mask: &KernelMask| {
+        let names: BTreeSet<&str> = mask.times.iter().map(|time| time.kernel.as_str()).collect();
+        names.len()
+    };
+    survey.kernels().iter().map(of).sum()
 }
 
 /// The table of a document that points came from: origins of documents follow those of runs.

@@ -183,7 +183,7 @@ fn models_table(subject: &Subject, models: &[Model]) -> Table {
         vec![
             Cell::head(plain(&model.name)),
             Cell::number(of(&size), |size| bytes(size as u64)),
-            Cell::number(of(&Quantity::Parameters), number),
+            Cell::number(of(&Quantity::Parameters), billions),
             rate(&Quantity::PrefillRate),
             rate(&Quantity::DecodeRate),
             at_most(subject, model),
@@ -205,6 +205,11 @@ fn models_table(subject: &Subject, models: &[Model]) -> Table {
         heads,
         rows: models.iter().map(row).collect(),
     }
+}
+
+/// A number of parameters as people say it: `6.74 B`.
+fn billions(parameters: f64) -> String {
+    format!("{} B", number(parameters / 1e9))
 }
 
 /// The most that the machine allows, with what is read for it; or why there is no such number.

@@ -3,17 +3,52 @@
 use super::super::Subject;
 use super::super::answers::Answers;
 use super::super::common::about;
-use super::super::sweep::several::{figures, points};
+use super::super::sweep::several::{figures, load_of, points};
 use super::blocks::vllm;
-use crate::format::plain;
+use crate::format::{number, plain};
 use crate::model::load_words;
 use crate::page::{Block, Remark, Section, Tile};
 use ifm_analysis::insight::{Topic, told_by};
-use ifm_analysis::survey::Pool;
-use ifm_core::sheet::PartKind;
+use ifm_analysis::survey::{Point, Pool, Pooled};
+use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 
+/// Rules whose sentences hold for all charts and tables of the chapter.
+const STANDING: [&str; 3] = ["cold_level", "held_load", "same_prompts"];
 /// Blocks that are printed, at most.
 const BLOCKS_MAX: usize = 100;
+
+/// What was served to whom: model, engine, workload and the mean lengths.
+fn served(pool: &Pool) -> String {
+    let all = |name: &str| {
+        let mut values: Vec<String> = Vec::new();
+        for value in pool.cells.iter().filter_map(|cell| cell.factor(name)) {
+            if !values.contains(&value) {
+                values.push(value);
+            }
+        }
+        (!values.is_empty()).then(|| plain(&values.join(", ")))
+    };
+    let names = [key::MODEL, key::ENGINE, key::WORKLOAD].into_iter().filter_map(all);
+    let mean = |quantity: &Quantity| {
+        let mut means = pool.cells.iter().filter_map(|cell| {
+            let tokens = cell.reading(quantity, Statistic::Value)?.value;
+            Some(tokens / cell.requests_ok()?)
+        });
+        let first = means.next()?;
+        let (low, high) =
+            means.fold((first, first), |(low, high), mean| (low.min(mean), high.max(mean)));
+        let [low, high] = [low, high].map(number);
+        Some(if low == high { low } else { format!("{low} to {high}") })
+    };
+    let length =
+        |(quantity, words): (Quantity, &str)| Some(format!("{} {words}", mean(&quantity)?));
+    let lengths = [
+        (Quantity::InputTokens, "prompt tokens in the mean"),
+        (Quantity::OutputTokens, "output tokens"),
+    ];
+    let parts: Vec<String> = names.chain(lengths.into_iter().filter_map(length)).collect();
+    format!("Served: {}.", parts.join(" · "))
+}
 
 /// The pool of all levels, and what tells their curves apart.
 fn measured<'a>(subject: &Subject<'a>) -> (Pool<'a>, Vec<String>) {
@@ -35,9 +70,9 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     if pool.cells.is_empty() {
         return Vec::new();
     }
-    let mut blocks = Vec::new();
+    let mut blocks = vec![Block::Prose(served(&pool))];
     let standing: Vec<Remark> = about(subject.insights, &[Topic::Itl, Topic::Capacity])
-        .filter(|insight| insight.rule == "cold_level")
+        .filter(|insight| STANDING.contains(&insight.rule))
         .map(Remark::of)
         .collect();
     if !standing.is_empty() {
@@ -52,17 +87,17 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     let answers = Answers::new(&subject.question, &pool, &by);
     sections.extend(answers.capacity(subject.insights));
     sections.extend(answers.cost(subject.insights));
-    let printed = pool.cells.iter().flat_map(|cell| &cell.points).take(BLOCKS_MAX);
-    let block = |point: &&ifm_analysis::survey::Point| {
-        let name = match (point.load, point.headings.last()) {
-            (Some(load), _) => load_words(Some(load)),
-            (None, Some(heading)) => plain(heading),
-            (None, None) => load_words(None),
-        };
-        Block::Details(name, vec![Block::Pre(vllm(point))])
+    let mut cells: Vec<&Pooled> = pool.cells.iter().collect();
+    cells.sort_by_key(|cell| cell.load().is_none());
+    let name = |cell: &Pooled| match cell.load() {
+        Some(load) => load_words(Some(load)),
+        None => load_of(cell),
     };
-    let printed: Vec<Block> =
-        printed.collect::<Vec<_>>().iter().map(|point| block(point)).collect();
+    let printed = cells.into_iter().flat_map(|cell| {
+        let block = move |point: &&Point| Block::Details(name(cell), vec![Block::Pre(vllm(point))]);
+        cell.points.iter().map(block)
+    });
+    let printed: Vec<Block> = printed.take(BLOCKS_MAX).collect();
     sections.push(Section::new("Every level as vLLM prints it", printed));
     sections
 }

@@ -150,6 +150,32 @@ fn blocks_are_those_of_their_tools() {
     }
 }
 
+/// 1,000 requests at a limit of 128, 2.97 s each in the mean: 83 in flight.
+#[test]
+fn a_limit_of_the_client_is_told_beside_the_answer() {
+    let mut survey = note();
+    let of_serving = |point: &&mut Point| point.kind == PartKind::Serving;
+    for point in survey.points.iter_mut().filter(of_serving) {
+        point.readings.push(reading(Quantity::RequestRate, Statistic::Value, 28.09));
+        point.readings.push(reading(Quantity::E2e, Statistic::Mean, 2968.7));
+    }
+    let mut no_limit = level(8, 1, 2096.79, (19349.72, 733.29));
+    no_limit.load = None;
+    no_limit.setting.set(key::CONCURRENCY, "max");
+    survey.points.insert(0, no_limit);
+    let told = page(&survey).1;
+    let capacity = told.tiles.first().expect("capacity");
+    assert!(capacity.detail.contains("a limit of the client: 83.4 in flight"), "{capacity:?}");
+    let text = markdown(&told, Pictures::None);
+    assert!(text.contains("| load | in flight | req/s |"), "{text}");
+    // What has no limit stands behind what has one.
+    let place = |row: &str| text.find(row).unwrap_or_else(|| panic!("{row}\n{text}"));
+    assert!(place("| 256 | 83.4 |") < place("| no limit |"));
+    assert!(text.contains("Served: m."), "{text}");
+    let calm = markdown(&page(&note()).1, Pictures::None);
+    assert!(!calm.contains("a limit of the client"), "{calm}");
+}
+
 #[test]
 fn one_row_alone_is_a_page_and_nothing_says_so() {
     let mut survey = note();

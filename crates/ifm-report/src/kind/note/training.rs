@@ -19,7 +19,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     }
     let heads = ["Model", "Method", "GPU"].map(Head::text);
     let numbers = ["Batch size", "Time", "Memory", "Tokens per second"].map(Head::number);
-    let table = Table {
+    let mut table = Table {
         caption:
             "Lowest and highest value where the document gives a range. What is not there was \
                   not written down: no loss, no number of steps or tokens."
@@ -27,6 +27,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         heads: heads.into_iter().chain(numbers).collect(),
         rows: points.iter().map(|point| row(point)).collect(),
     };
+    table.drop_empty_columns();
     let mut blocks = vec![Block::Table(table)];
     let texts: Vec<&str> = points.iter().filter_map(|point| point.text.as_deref()).collect();
     if !texts.is_empty() {

@@ -7,7 +7,7 @@ use super::super::common::{
 };
 use super::super::limit;
 use super::super::target;
-use crate::format::{meant, plain};
+use crate::format::{meant, number, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Figure, Head, Page, Section, Table, Tile};
 use ifm_analysis::insight::{Meant, Tone, Topic, setup_of, told_by, user_speed_curves};
@@ -77,7 +77,7 @@ fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
     };
     let mut tiles = Vec::new();
     if let Some((cell, rate)) = output {
-        let value = (crate::format::number(rate), "tok/s");
+        let value = (number(rate), "tok/s");
         let tile = tile("What gives most output?", value, named(cell), Topic::Throughput);
         tiles.push(Tile { who: who(cell), ..tile });
     }
@@ -87,7 +87,7 @@ fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
         .flat_map(|curve| &curve.points)
         .max_by(|a, b| a.reading.value.total_cmp(&b.reading.value));
     if let Some(point) = fastest {
-        let speed = crate::format::number(point.reading.value);
+        let speed = number(point.reading.value);
         let cell = &point.cell;
         let question = "What is fastest for one user?";
         let tile = tile(question, (speed, "tok/s"), named(cell), Topic::DecodeSpeed);
@@ -232,6 +232,21 @@ fn chart(subject: &Subject, shown: &Shown, curves: &[Curve], index: usize) -> Ch
     }
 }
 
+/// The load of a measurement in a table: `128`, `no limit`, `?`.
+pub(in super::super) fn load_of(cell: &Pooled) -> String {
+    let stated = cell.factor(key::CONCURRENCY).filter(|_| cell.load().is_none());
+    match stated {
+        Some(word) if UNLIMITED.iter().any(|other| word.eq_ignore_ascii_case(other)) => {
+            "no limit".to_owned()
+        }
+        Some(word) => plain(&word),
+        None => load(cell.load()),
+    }
+}
+
+/// Words for a concurrency that is not limited.
+const UNLIMITED: [&str; 5] = ["max", "inf", "infinite", "unlimited", "none"];
+
 /// Every point.
 pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     let mut heads: Vec<Head> = by.iter().map(|name| Head::text(name.replace('_', " "))).collect();
@@ -251,6 +266,10 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         ("E2E", Quantity::E2e, CENTER, Meant::Ms),
     ];
     heads.push(Head::number("load"));
+    heads.push(Head::number("in flight").explained(
+        "requests in flight on average: as told, else by Little's law, req/s times mean time of a \
+         request",
+    ));
     heads.extend(measures.iter().map(|(name, ..)| Head::number(*name)));
     heads.push(Head::number("repeats"));
     let row = |cell: &Pooled| {
@@ -259,7 +278,8 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
             .map(|name| Cell::text(plain(&cell.factor(name).unwrap_or_default())))
             .collect();
         let at = cell.load();
-        row.push(Cell { value: at.map(|at| at.value()), ..Cell::head(load(at)) });
+        row.push(Cell { value: at.map(|at| at.value()), ..Cell::head(load_of(cell)) });
+        row.push(Cell::number(cell.in_flight_mean(), number));
         for (_, quantity, statistics, how) in &measures {
             let reading =
                 statistics.iter().find_map(|statistic| cell.reading(quantity, *statistic));
@@ -275,37 +295,16 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         row.push(Cell::text(cell.points.len().to_string()));
         row
     };
+    // Where the load is not known a row has no place among the others.
+    let mut cells: Vec<&Pooled> = pool.cells.iter().collect();
+    cells.sort_by_key(|cell| cell.load().is_none());
     let mut table = Table {
         caption: "Means over repeats. Latencies are medians where the document has them, else \
                   means, as its tool defines them."
             .to_owned(),
         heads,
-        rows: pool.cells.iter().map(row).collect(),
+        rows: cells.into_iter().map(row).collect(),
     };
-    drop_empty_columns(&mut table);
+    table.drop_empty_columns();
     table
-}
-
-/// Columns without any number are left out.
-fn drop_empty_columns(table: &mut Table) {
-    let is_empty = |column: usize| {
-        table
-            .rows
-            .iter()
-            .all(|row| row.get(column).is_none_or(|cell| cell.text == crate::format::ABSENT))
-    };
-    let empty: Vec<bool> = (0..table.heads.len()).map(is_empty).collect();
-    let keep = |column: usize| !empty.get(column).copied().unwrap_or(false);
-    let mut column = 0;
-    table.heads.retain(|_| {
-        column += 1;
-        keep(column - 1)
-    });
-    for row in &mut table.rows {
-        let mut column = 0;
-        row.retain(|_| {
-            column += 1;
-            keep(column - 1)
-        });
-    }
 }

@@ -106,7 +106,10 @@ fn page(subject: &Subject) -> Page {
         trust: subject.audit.map(trust),
         remarks: spread(&compared.insights),
         sections,
-        footer: vec![format!("words of quality: version {}", Bands::get().version)],
+        footer: vec![format!(
+            "words such as instant or noisy: bounds of version {}",
+            Bands::get().version
+        )],
         ..Page::default()
     }
 }

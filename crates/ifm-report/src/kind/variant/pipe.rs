@@ -76,9 +76,14 @@ fn strategy(subject: &Subject, cell: &Pooled) -> String {
             format!("{}@{rate}", stated.unwrap_or_else(|| law(subject, cell).to_owned()))
         }
         (None, Some(stated)) if stated == "constant" || stated == "poisson" => {
-            let served = cell.reading(&Quantity::RequestRate, MEDIAN);
-            match served.or_else(|| cell.reading(&Quantity::RequestRate, MEAN)) {
-                Some(rate) => format!("{stated} ({}/s served)", printed(rate.value, &rate.printed)),
+            let served = [(MEDIAN, "median"), (MEAN, "mean")]
+                .into_iter()
+                .find_map(|(of, word)| Some((cell.reading(&Quantity::RequestRate, of)?, word)));
+            match served {
+                Some((rate, of)) => {
+                    let rate = printed(rate.value, &rate.printed);
+                    format!("{stated} ({rate}/s served, {of})")
+                }
                 None => stated,
             }
         }

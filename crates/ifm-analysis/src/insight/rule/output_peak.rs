@@ -1,0 +1,76 @@
+//! Output that is highest at a load in the middle and falls behind it.
+
+use super::{curves, told_by};
+use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::survey::Curve;
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
+
+/// A smaller fall is none: windows and requests differ by as much.
+const FALL_MIN: f64 = 0.03;
+
+pub(super) const RULE: InsightRule = InsightRule {
+    id: "output_peak",
+    title: "the load with the most output, where more load brings less",
+    look,
+};
+
+fn look(question: &Question) -> Vec<Insight> {
+    let pool = question.survey.pool(PartKind::Serving);
+    let value = [Statistic::Value, Statistic::Mean, Statistic::Median];
+    let output = curves(&pool, &told_by(question), &Quantity::OutputRate, &value);
+    output.iter().filter_map(told).collect()
+}
+
+fn told(curve: &Curve) -> Option<Insight> {
+    let last = curve.points.last()?;
+    let peak = curve.points.iter().max_by(|a, b| a.reading.value.total_cmp(&b.reading.value))?;
+    let fall = 1.0 - last.reading.value / peak.reading.value;
+    if fall < FALL_MIN {
+        return None;
+    }
+    let name = curve.name();
+    let head = if name.is_empty() { "Output".to_owned() } else { format!("{name}: output") };
+    let sentence = Sentence::new(format!("{head} is highest at "))
+        .number(peak.at, Meant::Load)
+        .text(" (")
+        .number(peak.reading.value, Meant::TokPerS)
+        .text("); at the highest load, ")
+        .number(last.at, Meant::Load)
+        .text(", it is ")
+        .number(-fall, Meant::Change)
+        .text(" from there (")
+        .number(last.reading.value, Meant::TokPerS)
+        .text(").");
+    let insight = Insight::new(RULE.id, Topic::Throughput, Tone::Warn, sentence);
+    Some(insight.weighing(1.0 + fall))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::insight::insights;
+    use crate::survey::Reading;
+    use crate::survey::{Survey, held_tests::level};
+
+    /// Output at 4, 16 and 32 users.
+    fn numbers(output: [f64; 3]) -> Option<Vec<f64>> {
+        let mut points: Vec<_> =
+            [4, 16, 32].map(|users| level((users, 10.0, 100.0, 10.0, 9e4))).to_vec();
+        for (point, rate) in points.iter_mut().zip(output) {
+            point.readings.push(Reading::new(Quantity::OutputRate, Statistic::Value, rate));
+        }
+        let survey = Survey { origins: Vec::new(), points };
+        let all = insights(&Question::new(&survey));
+        let found = all.iter().find(|insight| insight.rule == RULE.id)?;
+        Some(found.sentence.numbers().map(|(number, _)| number).collect())
+    }
+
+    #[test]
+    fn a_peak_in_the_middle_is_told_and_a_flat_end_is_not() {
+        let found = numbers([1855.0, 1771.0, 1745.0]).expect("it falls");
+        assert_eq!((found[0], found[1], found[2], found[4]), (4.0, 1855.0, 32.0, 1745.0));
+        assert!((found[3] + 0.0593).abs() < 1e-3, "{found:?}");
+        assert_eq!(numbers([1700.0, 1855.0, 1830.0]), None);
+        assert_eq!(numbers([1000.0, 1500.0, 1855.0]), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! How many requests were in flight on average, where only a limit on them was set.
+//!
+//! Not here: whether a document contradicts itself about it (`audit`).
+
+use super::Pooled;
+use crate::level::Load;
+use ifm_core::sheet::{Quantity, Statistic, key};
+
+/// A level whose mean is below this share of its limit did not hold it.
+pub const HELD_MIN: f64 = 0.85;
+const MS_PER_S: f64 = 1e3;
+
+impl Pooled<'_> {
+    /// Requests in flight in the mean: as it was told, else by Little's law, requests per second
+    /// times the mean time of a request. Where nobody tells that time it is the mean TTFT and a mean
+    /// gap for every further token, which is exact where every event holds one token.
+    pub fn in_flight_mean(&self) -> Option<f64> {
+        let mean = |quantity| Some(self.reading(&quantity, Statistic::Mean)?.value);
+        if let Some(told) = mean(Quantity::InFlight) {
+            return Some(told);
+        }
+        let rate = self.central(&Quantity::RequestRate)?.value;
+        let by_gaps = || {
+            let tokens = self.reading(&Quantity::OutputTokens, Statistic::Value)?.value;
+            let gaps = (tokens / self.requests_ok()? - 1.0).max(0.0);
+            Some(mean(Quantity::Ttft)? + mean(Quantity::Itl)? * gaps)
+        };
+        Some(rate * mean(Quantity::E2e).or_else(by_gaps)? / MS_PER_S)
+    }
+
+    /// Complete answers, or the requests that were asked for.
+    pub fn requests_ok(&self) -> Option<f64> {
+        let told = self.reading(&Quantity::RequestsOk, Statistic::Value);
+        told.map(|told| told.value)
+            .or_else(|| self.setting()?.number(key::REQUESTS))
+            .filter(|requests| *requests > 0.0)
+    }
+
+    /// Requests in flight in the mean where they are clearly fewer than the users that were asked
+    /// for: the limit was not held, for ramp and drain are much of the run.
+    pub fn held_less(&self) -> Option<f64> {
+        let Load::Users(users) = self.load()? else { return None };
+        self.in_flight_mean().filter(|mean| *mean < HELD_MIN * f64::from(users))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::super::pool::tests::point;
+    use super::super::{Point, Reading, Survey};
+    use super::*;
+    use ifm_core::sheet::PartKind;
+
+    /// A level of a published sweep of 1,000 requests: limit, requests per second, mean TTFT, mean
+    /// ITL (ms), output tokens of all.
+    pub(crate) fn level((users, rate, ttft, itl, tokens): (u32, f64, f64, f64, f64)) -> Point {
+        let value = Statistic::Value;
+        let mut point = Point {
+            kind: PartKind::Serving,
+            readings: vec![
+                Reading::new(Quantity::RequestsOk, value, 1000.0),
+                Reading::new(Quantity::InputTokens, value, 214_316.0),
+                Reading::new(Quantity::OutputTokens, value, tokens),
+                Reading::new(Quantity::RequestRate, value, rate),
+                Reading::new(Quantity::Ttft, Statistic::Mean, ttft),
+                Reading::new(Quantity::Itl, Statistic::Mean, itl),
+            ],
+            ..point(users, 1, 0.0)
+        };
+        point.load = Some(Load::Users(users));
+        point
+    }
+
+    /// Three levels of that sweep.
+    pub(crate) fn sweep() -> Survey {
+        let levels = [
+            (32, 11.86, 62.26, 26.17, 91_928.0),
+            (128, 28.09, 84.11, 32.09, 90_886.0),
+            (512, 37.30, 430.01, 47.72, 92_521.0),
+        ];
+        Survey { origins: Vec::new(), points: levels.map(level).to_vec() }
+    }
+
+    #[test]
+    fn a_limit_is_no_load() {
+        let survey = sweep();
+        let pool = survey.pool(PartKind::Serving);
+        let means: Vec<f64> = pool.cells.iter().filter_map(Pooled::in_flight_mean).collect();
+        for (mean, expect) in means.iter().zip([28.96, 83.39, 178.95]) {
+            assert!((mean - expect).abs() < 0.05, "{means:?}");
+        }
+        let held: Vec<bool> = pool.cells.iter().map(|cell| cell.held_less().is_none()).collect();
+        assert_eq!(held, [true, false, false], "29 of 32 are nearly all");
+    }
+
+    #[test]
+    fn what_is_told_comes_first_and_without_times_there_is_none() {
+        let mut survey = sweep();
+        survey.points.truncate(1);
+        let told = Reading::new(Quantity::InFlight, Statistic::Mean, 31.0);
+        survey.points[0].readings.push(told);
+        let of = |survey: &Survey| survey.pool(PartKind::Serving).cells[0].in_flight_mean();
+        assert_eq!(of(&survey), Some(31.0));
+        survey.points[0].readings.retain(|reading| reading.quantity == Quantity::RequestRate);
+        assert_eq!(of(&survey), None);
+    }
+}

@@ -60,6 +60,8 @@ pub(crate) struct Feed {
     enough_ns: AtomicU64,
     /// Whether requests have due times.
     is_open: bool,
+    /// Whether it runs before all threads but the shards.
+    is_precise: bool,
     /// Requests of an open loop for which there was no time.
     unsent: Mutex<Vec<Prepared>>,
     /// Whether the source had nothing more before the level was to end.
@@ -76,7 +78,8 @@ impl Feed {
         // Of each slot's requests at most one waits to be followed.
         let answers = plan.follows_answers.then(|| ArrayQueue::new(slots + 1));
         let is_open = plan.arrivals == Loop::Open;
-        Feed::of(slots, plan.warmup_requests, plan.duration_ns, is_open, answers, stop)
+        let feed = Feed::of(slots, plan.warmup_requests, plan.duration_ns, is_open, answers, stop);
+        Feed { is_precise: plan.precise, ..feed }
     }
 
     fn of(
@@ -101,6 +104,7 @@ impl Feed {
             exhausted: AtomicBool::new(false),
             enough_ns: AtomicU64::new(0),
             is_open,
+            is_precise: false,
             unsent: Mutex::new(Vec::new()),
             ran_out: AtomicBool::new(false),
             answers,
@@ -113,6 +117,10 @@ impl Feed {
     /// the warm-up.
     pub fn fill(&self, source: &mut dyn RequestSource, first_seq: u32, requests: Option<u32>) {
         ifm_sys::thread::sharpen_timers();
+        if self.is_precise {
+            // As the decoder: what a shard waits for must not starve behind it.
+            let _ = ifm_sys::thread::run_second();
+        }
         let total = requests.map_or(u32::MAX, |count| count.saturating_add(self.warmup_requests));
         let mut position = 0;
         let mut spare = None;

@@ -159,6 +159,8 @@ pub fn drive_level(
     let start_ns = mono_ns();
     let finished = AtomicBool::new(false);
     let (shards, decoder) = std::thread::scope(|scope| {
+        // Dropped before the scope waits for its threads: none waits for ever for one that broke.
+        let _end = EndOfLevel { finished: &finished, shared: &shared, stop: &own_stop };
         scope.spawn(|| feed.fill(source, plan.first_seq, plan.requests));
         let watcher = scope.spawn(|| {
             while !finished.load(Ordering::Relaxed) {
@@ -188,8 +190,6 @@ pub fn drive_level(
         let decoder = joined(decoder);
         finished.store(true, Ordering::Relaxed);
         watcher.thread().unpark();
-        // The feeder may still be ahead of shards that gave up.
-        own_stop.raise(StopLevel::Drain);
         (reports, decoder)
     });
     let end_ns = mono_ns();
@@ -216,6 +216,22 @@ pub fn drive_level(
         ended_by: Some(if is_whole { LevelEnd::Planned } else { LevelEnd::Stopped }),
     });
     Ok(LevelResult { info, evidence, workload_ended: feed.ran_out(), gave_up: decoder.gave_up })
+}
+
+/// Tells the threads of a level that it is over when it goes out of scope, by a panic as well.
+struct EndOfLevel<'level> {
+    finished: &'level AtomicBool,
+    shared: &'level Shared,
+    stop: &'level Stop,
+}
+
+impl Drop for EndOfLevel<'_> {
+    fn drop(&mut self) {
+        self.shared.shards_done.store(true, Ordering::Release);
+        self.finished.store(true, Ordering::Relaxed);
+        // The feeder may still be ahead of shards that gave up.
+        self.stop.raise(StopLevel::Drain);
+    }
 }
 
 fn run_shard(plan: &LevelPlan, feed: &Feed, shared: &Shared, index: usize) -> ShardReport {

@@ -77,8 +77,9 @@ pub struct LevelPlan {
     pub shards: usize,
     /// Processors to which shards are tied, in turn; empty leaves them free.
     pub cpus: Vec<usize>,
-    /// Whether shards run before all other threads, on processors that are kept awake: sends are
-    /// exact to some microseconds, at the cost of a processor for each shard.
+    /// Whether shards run before all other threads, on processors that are kept awake, and what
+    /// feeds and decodes right behind them: sends are exact to some microseconds, at the cost of a
+    /// processor for each shard.
     pub precise: bool,
 }
 

@@ -32,9 +32,11 @@ const SWEEP_NS: u64 = 20_000_000;
 /// are further apart than this, so no stamp moves; what moves is the start of a slot's next
 /// request, by at most this much. Without kernel stamps nothing is left to gather.
 const GATHER_NS: u64 = 100_000;
-/// How long a shard that runs before all other threads may go on without a rest, and how long it
-/// then rests: what feeds and decodes may need its processor.
+/// How long a shard that runs before all other threads goes on without a rest, and how long it then
+/// rests: what feeds and decodes may need its processor. A request that is due comes before the
+/// rest, up to the second limit.
 const WITHOUT_REST_NS: u64 = 1_000_000;
+const WITHOUT_REST_MAX_NS: u64 = 10_000_000;
 const REST_NS: u64 = 100_000;
 /// A step of the wall clock against the monotonic one that is counted.
 const CLOCK_STEP_NS: i64 = 50_000;
@@ -195,7 +197,9 @@ impl<'level> Shard<'level> {
                 return Ok(());
             }
             let mut count = self.poller.wait(Some(waiting.timeout_ns(now)))?;
-            rested_ns = self.rest(now, rested_ns);
+            if self.report.ran_first {
+                rested_ns = rest(waiting, now, rested_ns);
+            }
             now = mono_ns();
             let since_woken_ns = now - woken_ns;
             let pause_ns = GATHER_NS.saturating_sub(since_woken_ns).min(waiting.rest_ns(now));
@@ -215,27 +219,14 @@ impl<'level> Shard<'level> {
                 if ready.readable {
                     self.receive(index);
                 }
-                // Keep due work from waiting behind a long batch.
-                if position % 64 == 63 {
+                // Keep due work from waiting behind a long batch: a request with a due time behind
+                // a single read.
+                if self.ahead.is_some() || position % 64 == 63 {
                     now = mono_ns();
                     self.start_idle(now);
                 }
             }
         }
-    }
-
-    /// Rests if that is due after a wait that began at `since`; when it last rested.
-    fn rest(&self, since: u64, rested_ns: u64) -> u64 {
-        let now = mono_ns();
-        // A wait of that length was none that sockets ended at once.
-        if !self.report.ran_first || now - since > REST_NS / 10 {
-            return now;
-        }
-        if now - rested_ns < WITHOUT_REST_NS {
-            return rested_ns;
-        }
-        std::thread::sleep(Duration::from_nanos(REST_NS));
-        mono_ns()
     }
 
     /// Gives requests to free slots; what it waits for where one stays free.
@@ -546,7 +537,7 @@ impl<'level> Shard<'level> {
     /// behind: memory stays bounded, the wait is counted, and kernel stamps stay right.
     fn post(&mut self, message: Message) {
         let mut message = message;
-        while let Err(back) = self.shared.messages.push(message) {
+        while let Err(back) = self.shared.post(message) {
             message = back;
             self.report.decoder_stalls += 1;
             // To yield lets only equals run, and the decoder is none of a shard that runs first.
@@ -643,6 +634,25 @@ impl<'level> Shard<'level> {
             }
         }
     }
+}
+
+/// Rests, if that is due, after a wait that began at `since`; when the shard last rested.
+fn rest(waiting: Waiting, since: u64, rested_ns: u64) -> u64 {
+    let now = mono_ns();
+    // A wait of that length was none that sockets ended at once.
+    if now - since > REST_NS / 10 {
+        return now;
+    }
+    let pause_ns = match now - rested_ns {
+        without if without < WITHOUT_REST_NS => return rested_ns,
+        without if without < WITHOUT_REST_MAX_NS => REST_NS.min(waiting.rest_ns(now)),
+        _ => REST_NS,
+    };
+    if pause_ns == 0 {
+        return rested_ns;
+    }
+    std::thread::sleep(Duration::from_nanos(pause_ns));
+    mono_ns()
 }
 
 /// Whether a connection has been in the making for longer than the limit.

@@ -10,6 +10,9 @@ pub(crate) const SEGMENT_BYTES: usize = 64 * 1024;
 /// Stamps that one segment holds.
 pub(crate) const SEGMENT_STAMPS: usize = 512;
 
+/// A page of memory.
+const PAGE_BYTES: usize = 4096;
+
 /// What is known of one read. 16 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ReadStamp {
@@ -80,6 +83,23 @@ pub(crate) enum Message {
     Part { slot: u32, seq: u32, segment: Box<Segment> },
     /// The exchange is over.
     End { slot: u32, segment: Box<Segment>, done: Box<Done> },
+}
+
+impl Message {
+    /// Memory that the smallest message holds: a page of bytes and one of stamps.
+    pub const HELD_BYTES_MIN: usize = 2 * PAGE_BYTES;
+
+    /// Memory that the message holds, bytes: the pages that its buffers have touched.
+    pub fn held_bytes(&self) -> usize {
+        let pages = |bytes: usize| bytes.next_multiple_of(PAGE_BYTES).max(PAGE_BYTES);
+        let of = |segment: &Segment| {
+            pages(segment.bytes.len()) + pages(segment.stamps.len() * size_of::<ReadStamp>())
+        };
+        match self {
+            Message::Part { segment, .. } => of(segment),
+            Message::End { segment, done, .. } => of(segment) + done.request.bytes.len(),
+        }
+    }
 }
 
 /// What the shard knows of a finished exchange. Times are on the monotonic clock.

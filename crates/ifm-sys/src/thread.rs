@@ -2,6 +2,10 @@
 
 use std::io;
 
+/// Real-time priorities, the lowest that there are: the kernel's own threads stay above them.
+const FIRST: libc::c_int = 2;
+const SECOND: libc::c_int = 1;
+
 /// The processors that the calling thread may run on, in ascending order.
 ///
 /// # Errors
@@ -44,7 +48,15 @@ pub fn be_nice(steps: i32) {
 /// `PermissionDenied` without the right to real-time priority (root, `CAP_SYS_NICE`, or a limit
 /// `rtprio` above 0).
 pub fn run_first() -> io::Result<()> {
-    set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, 1)
+    set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, FIRST)
+}
+
+/// Lets the calling thread run before all ordinary ones, and behind those that run first.
+///
+/// # Errors
+/// As [`run_first`].
+pub fn run_second() -> io::Result<()> {
+    set_policy(libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK, SECOND)
 }
 
 /// Lets the calling thread run only where no other thread wants to, whatever its niceness.
@@ -172,16 +184,24 @@ mod tests {
 
     #[test]
     fn running_first_is_granted_or_refused_for_want_of_a_right() {
-        std::thread::spawn(|| match run_first() {
-            Ok(()) => {
-                // SAFETY: reads the policy of the calling thread.
-                let policy = unsafe { libc::sched_getscheduler(0) };
-                assert_eq!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO);
-            }
-            Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
-        })
-        .join()
-        .unwrap();
+        for (run, priority) in [(run_first as fn() -> io::Result<()>, FIRST), (run_second, SECOND)]
+        {
+            std::thread::spawn(move || match run() {
+                Ok(()) => {
+                    // SAFETY: both read the calling thread's settings, into a value of theirs.
+                    let (policy, set) = unsafe {
+                        let mut set: libc::sched_param = std::mem::zeroed();
+                        assert_eq!(libc::sched_getparam(0, &mut set), 0);
+                        (libc::sched_getscheduler(0), set.sched_priority)
+                    };
+                    assert_eq!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO);
+                    assert_eq!(set, priority);
+                }
+                Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
+            })
+            .join()
+            .unwrap();
+        }
     }
 
     #[test]

@@ -58,6 +58,8 @@ struct Figures {
     distance_above: (f64, usize),
     late_ms: [f64; 3],
     cpu_share: f64,
+    /// Times that a reader waited for the decoder.
+    decoder_stalls: u64,
 }
 
 /// Runs the benchmark.
@@ -75,6 +77,7 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
         "late p50, ms",
         "p99",
         "largest",
+        "waits for the decoder",
         "CPU share of the client",
     ];
     let mut table = Table::new("Open loop", NOTE, &columns);
@@ -90,8 +93,10 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
                 _ => None,
             };
             say(&format!(
-                "{asked}: late p99 {:.3} ms, CV {:.4}, KS {:.4}{}",
+                "{asked}: late p99 {:.3} ms, largest {:.3} ms, {} waits, CV {:.4}, KS {:.4}{}",
                 figures.late_ms[1],
+                figures.late_ms[2],
+                figures.decoder_stalls,
                 figures.cv,
                 figures.distance,
                 timer.map(|cv| format!(", bare timer's CV {cv:.4}")).unwrap_or_default()
@@ -115,13 +120,14 @@ fn measure(lab: &Lab, law: &str, rate: u32, manner: Manner) -> Result<Figures> {
         flags.extend(["--precise".to_owned(), format!("--cpus={}", lab.client_cpu())]);
     }
     let loaded = lab.run_with(&server, PACE, &flags)?;
-    let granted = loaded.run.manifest.health.as_ref().and_then(|health| health.readers_first);
+    let health = loaded.run.manifest.health.as_ref().context("the run has no health")?;
     anyhow::ensure!(
-        granted == (manner == Manner::Precise).then_some(true),
+        health.readers_first == (manner == Manner::Precise).then_some(true),
         "the system does not let the client run before others"
     );
     let log = server.stop()?;
     let mut figures = figures(&loaded.run, &log, f64::from(rate))?;
+    figures.decoder_stalls = health.decoder_stalls;
     figures.cpu_share = loaded.cost.cpu_ns as f64 / NS_PER_S / f64::from(SECONDS);
     Ok(figures)
 }
@@ -162,6 +168,7 @@ fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
         distance_above: distance_above(&gaps, rate),
         late_ms: [place(0.5), place(0.99), place(1.0)],
         cpu_share: 0.0,
+        decoder_stalls: 0,
     })
 }
 
@@ -258,6 +265,7 @@ fn row(law: &str, asked: String, figures: &Figures, timer: Option<f64>) -> Vec<S
         number(Some(figures.late_ms[0]), 3),
         verdict(Some(figures.late_ms[1]), LATE_P99_TARGET_MS, &late),
         number(Some(figures.late_ms[2]), 3),
+        figures.decoder_stalls.to_string(),
         format!("{:.0} %", figures.cpu_share * 100.0),
     ]
 }

@@ -18,10 +18,15 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let Some(head) = level.warming else { return AtLevel::Silent };
     let share = head.requests as f64 / level.counts.ok.max(1) as f64;
     let severity = if share > SHARE_MAX { Severity::Caution } else { Severity::Note };
-    AtLevel::Fires(severity, words(&head))
+    AtLevel::Fires(severity, words(&head, begins_together(level)))
 }
 
-fn words(head: &Warming) -> String {
+/// Whether several users sent their first requests at once, as those of a closed loop do.
+fn begins_together(level: &LevelSummary) -> bool {
+    level.asked.as_ref().is_some_and(|load| load.arrivals.is_none() && load.concurrency > 1)
+}
+
+fn words(head: &Warming, begins_together: bool) -> String {
     let numbers = format!(
         "{} (geometric mean) was {:.1} ms, then {:.1} ms ({:.2} times)",
         head.metric,
@@ -30,11 +35,14 @@ fn words(head: &Warming) -> String {
         head.ratio
     );
     let (requests, seconds) = (head.requests, head.seconds);
+    let together = match begins_together {
+        true => ", or users who began together met once more",
+        false => "",
+    };
     match head.is_cold() {
         true => format!(
             "the first {requests} requests ({seconds:.1} s) were slower: their {numbers}; the server \
-             may not have been warm (--warmup sends more before), or users who began together met \
-             once more; they are left out of the steady window, not of the latencies, whose P99 may \
+             may not have been warm (--warmup sends more before){together}; they are left out of the steady window, not of the latencies, whose P99 may \
              be made by them: a longer level shows"
         ),
         false => format!(
@@ -95,10 +103,13 @@ mod tests {
             ratio,
             rest_ms: 100.0,
         };
-        let (cold, fast) = (words(&with(3.0)), words(&with(0.87)));
+        let (cold, fast) = (words(&with(3.0), true), words(&with(0.87), true));
         assert!(cold.contains("were slower") && cold.contains("was 300.0 ms, then 100.0 ms"));
         assert!(fast.contains("changed its course") && !fast.contains("were slower"), "{fast}");
         assert!(fast.contains("was 87.0 ms, then 100.0 ms (0.87 times)"), "{fast}");
+        // Only who began together can meet again.
+        let alone = words(&with(3.0), false);
+        assert!(cold.contains("began together") && !alone.contains("began together"), "{alone}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Why a file could not be imported, and what would help.
 
-use super::format;
 use super::head::Head;
+use super::{format, mapped};
 use thiserror::Error;
 
 /// What came closest to a file that is not known.
@@ -33,6 +33,8 @@ pub enum ImportError {
         name: String,
         /// What came closest, nearest first.
         guesses: Vec<Guess>,
+        /// Its columns, where it looks like rows that a map could bring in.
+        columns: Vec<String>,
     },
     /// It is of a known format and broken.
     #[error("{name}: {title}: {reason}")]
@@ -55,18 +57,27 @@ pub enum ImportError {
 }
 
 impl ImportError {
-    /// What came closest to a file that is not known, a line each, nearest first.
+    /// What came closest to a file that is not known, a line each, nearest first, and how its rows
+    /// could be brought in.
     pub fn hints(&self) -> Vec<String> {
-        let ImportError::NotKnown { guesses, .. } = self else { return Vec::new() };
+        let ImportError::NotKnown { guesses, columns, .. } = self else { return Vec::new() };
         let line = |guess: &Guess| {
             let (found, lacking) = (guess.found.join(", "), guess.lacking.join(", "));
             format!("nearest: {}: it has {found}, and lacks {lacking}", guess.title)
         };
-        guesses.iter().map(line).collect()
+        let by_map = columns.first().map(|first| {
+            let all = columns.join(", ");
+            format!("its columns: {all}; a map says what they are, as --map \"ttft_ms={first}\"")
+        });
+        guesses.iter().map(line).chain(by_map).collect()
     }
 
     /// Nothing in the file is known.
     pub(crate) fn not_known(head: &Head) -> ImportError {
-        ImportError::NotKnown { name: head.name().to_owned(), guesses: format::guesses(head) }
+        ImportError::NotKnown {
+            name: head.name().to_owned(),
+            guesses: format::guesses(head),
+            columns: mapped::columns(head),
+        }
     }
 }

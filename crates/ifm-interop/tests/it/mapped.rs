@@ -1,6 +1,6 @@
 //! Files that no reader knows, read by a map of columns.
 
-use super::one_row;
+use super::{import_text, one_row};
 use ifm_core::sheet::{Quantity, RemarkKind, Statistic, Unit, key};
 use ifm_interop::{ColumnMap, Input, MapError, read_mapped};
 
@@ -54,4 +54,20 @@ fn what_is_missing_is_told_with_what_there_is() {
     assert!(name.contains("did you mean \"concurrency\"?") && name.contains("ttft_ms"), "{name}");
     let sheet = read_mapped(Input::new("x", text.as_bytes()), &map("users=concurrency")).unwrap();
     assert_eq!(one_row(&sheet).factors.get(key::CONCURRENCY), Some("4"));
+}
+
+#[test]
+fn rows_that_nobody_knows_tell_their_columns() {
+    let hints = |text: &str| match import_text("rows", text) {
+        Err(error) => error.hints().join("; "),
+        Ok(sheet) => panic!("{sheet:?}"),
+    };
+    for text in ["a;b b\n1;2\n", "a\tb b\n1\t2\n", "[{\"a\": 1, \"b b\": 2}]"] {
+        let hint = hints(text);
+        assert!(hint.contains("its columns: a, b b;"), "{text}: {hint}");
+        assert!(hint.contains("ttft_ms=a"), "{text}: {hint}");
+    }
+    for text in ["", "words, and more\n", "one\ntwo\n", "a,b\n1,2,3\n", ",\n,\n"] {
+        assert_eq!(hints(text), "", "{text:?}");
+    }
 }

@@ -107,14 +107,26 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     let is_damaged = sheets.iter().any(is_damaged);
     let kept = keep(args, sheets)?;
     if args.format == ImportFormat::Text {
-        let others =
-            if unknown > 0 { format!(", {unknown} other files left alone") } else { String::new() };
-        terminal::say(&format!("{files} files read, {rows} rows, {skipped} files skipped{others}"));
+        let others = match unknown {
+            0 => String::new(),
+            unknown => format!(", {} left alone", number(unknown, "other file")),
+        };
+        terminal::say(&format!(
+            "{} read, {}, {} skipped{others}",
+            number(files, "file"),
+            number(rows, "row"),
+            number(skipped, "file")
+        ));
         if let Some(id) = kept {
             terminal::say(&format!("kept as {id}"));
         }
     }
     Ok(if skipped > 0 || is_damaged { Code::Partly } else { Code::Done })
+}
+
+/// `1 file`, `2 files`.
+fn number(n: usize, thing: &str) -> String {
+    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Reads every named file by the map.

@@ -48,7 +48,7 @@ fn the_good_part_is_kept_and_the_rest_is_told() {
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     assert_eq!(stdout(&output).matches("skipped   line ").count(), 2, "{}", stdout(&output));
     assert!(stderr(&output).contains("empty.json: no known results"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("1 files skipped"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("1 file skipped"), "{}", stderr(&output));
     // A file that is only damaged is worth the same code as one that is left out.
     let output = run(folder.path(), &["import", "cut.json"]);
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
@@ -199,8 +199,12 @@ fn rows_of_any_table_come_in_by_a_map() {
     assert_eq!(output.status.code(), Some(2));
     let said = stderr(&output);
     assert!(said.contains("no column \"first\"") && said.contains("first_tok"), "{said}");
-    // Without a map the way is told.
-    assert!(stderr(&run(folder.path(), &["import", "own.csv"])).contains("--map"));
+    // Without a map the way is told, with the columns that there are.
+    let said = stderr(&run(folder.path(), &["import", "own.csv"]));
+    assert!(
+        said.contains("its columns: conc, first_tok, note") && said.contains("--map"),
+        "{said}"
+    );
 }
 
 /// Rows of an import, each with what holds for its part.

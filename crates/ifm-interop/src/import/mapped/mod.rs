@@ -8,6 +8,7 @@ mod names;
 mod rows;
 
 pub use names::{Target, names};
+pub(super) use rows::columns;
 
 use super::error::ImportError;
 use super::input::Input;

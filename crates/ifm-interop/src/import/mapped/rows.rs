@@ -1,6 +1,7 @@
 //! Records of a file that nobody knows: CSV, an array of JSON objects, JSON Lines.
 
 use super::super::error::ImportError;
+use super::super::head::Head;
 use super::super::input::Input;
 use super::super::json::{lines, pieces};
 use super::super::separated;
@@ -100,9 +101,7 @@ fn objects(reader: &mut dyn BufRead, table: &mut Table) -> std::io::Result<()> {
 
 fn separated(bytes: &[u8], table: &mut Table) -> std::io::Result<()> {
     let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
-    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
-    let separator = [b'\t', b';', b','].into_iter().max_by_key(often).unwrap_or(b',');
+    let separator = separator(bytes);
     let mut header: Option<Vec<String>> = None;
     for record in separated::records(bytes, separator) {
         let (line, cells) = record?;
@@ -119,4 +118,35 @@ fn separated(bytes: &[u8], table: &mut Table) -> std::io::Result<()> {
         table.push(Place::line(line), cells.collect());
     }
     Ok(())
+}
+
+/// What stands most often in the first line, of what may separate cells.
+fn separator(bytes: &[u8]) -> u8 {
+    let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let often = |separator: &u8| first.iter().filter(|byte| *byte == separator).count();
+    [b'\t', b';', b','].into_iter().max_by_key(often).unwrap_or(b',')
+}
+
+/// Columns that are told at most.
+const COLUMNS_MAX: usize = 20;
+
+/// The columns of a file that looks like rows: fields of JSON objects, or the cells of a first line
+/// that has as many as the second.
+pub(in super::super) fn columns(head: &Head) -> Vec<String> {
+    if head.is_json() {
+        return head.keys().iter().take(COLUMNS_MAX).cloned().collect();
+    }
+    let bytes = head.bytes();
+    let mut records = separated::records(bytes, separator(bytes)).filter_map(Result::ok);
+    let (Some((_, first)), Some((_, second))) = (records.next(), records.next()) else {
+        return Vec::new();
+    };
+    let is_table = first.len() > 1 && first.len() == second.len();
+    let has_names = first.iter().all(|cell| {
+        !cell.trim().is_empty() && cell.len() < 64 && !cell.chars().any(char::is_control)
+    });
+    match is_table && has_names {
+        true => separated::trimmed(&first).into_iter().take(COLUMNS_MAX).collect(),
+        false => Vec::new(),
+    }
 }

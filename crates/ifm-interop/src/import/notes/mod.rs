@@ -57,7 +57,7 @@ pub(crate) fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     };
     Reader::new(&text, &mut sheet).run();
     match sheet.parts.is_empty() {
-        true => Err(ImportError::NotKnown { name, guesses: Vec::new() }),
+        true => Err(ImportError::NotKnown { name, guesses: Vec::new(), columns: Vec::new() }),
         false => Ok(sheet),
     }
 }

@@ -192,7 +192,7 @@ pub(crate) fn summarize_measured(
     };
     let warming = Warming::of(&judged.requests);
     let warm_ns = warming.map(|warming| warming.end_ns);
-    let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.from_ns()) };
+    let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.begin_ns()) };
     let windows = throughput::windows(bounds, latencies.e2e_ns.as_ref(), &sent, good);
     let verdict = slo::judge(&spec.slo, &latencies, &counts);
     let first_wave = (judged.first_wave > 0).then(|| {

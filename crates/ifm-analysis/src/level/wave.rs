@@ -53,7 +53,7 @@ impl<'a> Judged<'a> {
     }
 
     /// When the first of them started behind a first wave, nanoseconds since the run's origin.
-    pub fn from_ns(&self) -> Option<u64> {
+    pub fn begin_ns(&self) -> Option<u64> {
         self.requests.first().filter(|_| self.first_wave > 0).map(|record| record.start_ns)
     }
 }

@@ -178,7 +178,7 @@ mod tests {
         let falling = run(&|at_s| 1980.0 - 30.0 * at_s, &|_| 0.0);
         assert_eq!(state(&falling, "clocks"), CheckState::Caution);
         let text = text(&falling);
-        assert!(text.starts_with("GPU 0: clock 19") && text.contains("°C"), "{text}");
+        assert!(text.starts_with("GPU 0: clock 18") && text.contains("°C"), "{text}");
     }
 
     #[test]

@@ -17,17 +17,26 @@ pub(super) const RULE: InsightRule = InsightRule {
 fn look(question: &Question) -> Vec<Insight> {
     let pool = question.survey.pool(PartKind::Serving);
     let by = told_by(question);
-    let mut groups: Vec<(Vec<Option<String>>, (f64, f64), usize)> = Vec::new();
+    let mut groups: Vec<Alike> = Vec::new();
     for cell in pool.cells.iter().filter(|cell| !is_own(question, cell)) {
         let Some(sent) = sent(cell) else { continue };
         let of: Vec<Option<String>> = by.iter().map(|name| cell.factor(name)).collect();
-        match groups.iter_mut().find(|group| group.0 == of && group.1 == sent) {
-            Some(group) => group.2 += 1,
-            None => groups.push((of, sent, 1)),
+        match groups.iter_mut().find(|group| group.of == of && group.sent == sent) {
+            Some(group) => group.levels += 1,
+            None => groups.push(Alike { of, sent, levels: 1 }),
         }
     }
-    let several = groups.into_iter().filter(|(.., levels)| *levels >= LEVELS_MIN);
-    several.map(|(_, sent, levels)| told(sent, levels)).take(1).collect()
+    let several = groups.into_iter().filter(|group| group.levels >= LEVELS_MIN);
+    several.map(|group| told(group.sent, group.levels)).take(1).collect()
+}
+
+/// Levels that sent the same.
+struct Alike {
+    /// What they are told apart by from those of others.
+    of: Vec<Option<String>>,
+    /// Prompt tokens and requests of each.
+    sent: (f64, f64),
+    levels: usize,
 }
 
 fn is_own(question: &Question, cell: &Pooled) -> bool {

@@ -55,6 +55,8 @@ pub(crate) struct Feed {
     measure_start_ns: AtomicU64,
     /// Monotonic time at which the shards were first told that nothing more comes; 0 before.
     send_end_ns: AtomicU64,
+    /// Monotonic time of the latest request that a shard began.
+    last_begun_ns: AtomicU64,
     exhausted: AtomicBool,
     /// Monotonic time at which the sink had enough; 0 before.
     enough_ns: AtomicU64,
@@ -101,6 +103,7 @@ impl Feed {
             duration_ns,
             measure_start_ns: AtomicU64::new(0),
             send_end_ns: AtomicU64::new(0),
+            last_begun_ns: AtomicU64::new(0),
             exhausted: AtomicBool::new(false),
             enough_ns: AtomicU64::new(0),
             is_open,
@@ -296,6 +299,11 @@ impl Feed {
         Claim::Never
     }
 
+    /// A shard begins a request that it was given, a little after it asked for it.
+    pub fn begun(&self, start_ns: u64) {
+        self.last_begun_ns.fetch_max(start_ns, Ordering::Relaxed);
+    }
+
     /// A warm-up request has ended, in whatever way.
     pub fn warmup_ended(&self) {
         self.warmup_left.fetch_sub(1, Ordering::Release);
@@ -317,9 +325,11 @@ impl Feed {
         self.exhausted.load(Ordering::Acquire)
     }
 
-    /// When sending ended; absent before.
+    /// When sending ended; absent before. Never before a request began: what was handed over in
+    /// time may begin just after another slot was told that nothing more comes.
     pub fn send_end_ns(&self) -> Option<u64> {
-        Some(self.send_end_ns.load(Ordering::Relaxed)).filter(|end| *end > 0)
+        let told_ns = Some(self.send_end_ns.load(Ordering::Relaxed)).filter(|end| *end > 0)?;
+        Some(told_ns.max(self.last_begun_ns.load(Ordering::Relaxed)))
     }
 
     fn is_over(&self) -> bool {
@@ -388,6 +398,10 @@ mod tests {
         assert_eq!(feed.measure_start_ns(), Some(4));
         assert!(matches!(feed.claim(5), Claim::Never));
         assert_eq!(feed.send_end_ns(), Some(5));
+        // The slot that was given the request begins it only now.
+        feed.begun(6);
+        feed.begun(4);
+        assert_eq!(feed.send_end_ns(), Some(6));
     }
 
     #[test]

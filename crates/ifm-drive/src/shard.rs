@@ -269,6 +269,7 @@ impl<'level> Shard<'level> {
             slot.hang_up();
         }
         let start_ns = mono_ns();
+        self.feed.begun(start_ns);
         let of_turn = request.meta.turn.and_then(|turn| turn.due_ns);
         // A request that waited for a slot was late from when the slot was free, and not before the
         // measurement began: a slot that ends its warm-up early waits for the others on purpose.

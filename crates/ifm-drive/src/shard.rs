@@ -26,6 +26,11 @@ const CONNECTS_AT_ONCE: usize = 64;
 const OPEN_AHEAD_MAX: usize = 256;
 /// How often limits, the stop and the clocks are looked at.
 const SWEEP_NS: u64 = 20_000_000;
+/// Slots whose limits are looked at between two looks at what is due: a few microseconds.
+const SWEPT_AT_ONCE: usize = 128;
+/// About what one read takes. A shard that runs before all other threads does not begin one when a
+/// request is due sooner.
+const READ_NS: u64 = 10_000;
 /// How long arrivals are left to gather before they are read, while they come faster than that.
 ///
 /// Waking up costs more than reading. The kernel has stamped what waits, and events of one stream
@@ -211,6 +216,8 @@ impl<'level> Shard<'level> {
             }
             woken_ns = now;
             for position in 0..count {
+                // Due work waits behind a single read, at most.
+                self.send_due();
                 let ready = self.poller.ready(position);
                 let index = ready.token as usize;
                 if ready.writable && self.slots[index].waits_to_write {
@@ -219,13 +226,28 @@ impl<'level> Shard<'level> {
                 if ready.readable {
                     self.receive(index);
                 }
-                // Keep due work from waiting behind a long batch: a request with a due time behind
-                // a single read.
-                if self.ahead.is_some() || position % 64 == 63 {
+                // Free slots of a closed loop do not wait for the end of a long batch.
+                if position % 64 == 63 {
                     now = mono_ns();
                     self.start_idle(now);
                 }
             }
+        }
+    }
+
+    /// Sends a request whose time has come, or, if this shard runs before all other threads, comes
+    /// before the end of the next read.
+    fn send_due(&mut self) {
+        if self.ahead.is_none() {
+            return;
+        }
+        let now = mono_ns();
+        let Waiting::Until { due_ns } = self.start_idle(now) else { return };
+        if self.report.ran_first && due_ns <= now + READ_NS {
+            while mono_ns() < due_ns {
+                std::hint::spin_loop();
+            }
+            self.start_idle(mono_ns());
         }
     }
 
@@ -571,6 +593,9 @@ impl<'level> Shard<'level> {
             return self.cancel_all(now);
         }
         for index in 0..self.slots.len() {
+            if index % SWEPT_AT_ONCE == SWEPT_AT_ONCE - 1 {
+                self.send_due();
+            }
             if let Some(kind) = self.limit_reached(index, now) {
                 self.slots[index].hang_up();
                 self.end(index, EndCause::TimedOut(kind), now);

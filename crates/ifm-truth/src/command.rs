@@ -30,6 +30,8 @@ servers:
   --pace SETTINGS           paced: ttft_ms=200,itl_ms=20,coalesce=true,burst=1,usage=true
   --tokens N                paced: tokens of requests that ask for no number (16)
   --connections-max N       most connections at a time
+  --rest-us N               paced: look for requests and due tokens only this often, which leaves
+                            the host's processors free; tokens go out up to so much later
   --stations N              paced: answers that are served at a time, the others in a queue
 drain:
   --connections N (64)  --requests N per connection (1)  --tokens N (256)
@@ -209,6 +211,7 @@ fn paced(args: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), 
         "--pace",
         "--tokens",
         "--stations",
+        "--rest-us",
     ];
     let flags = Flags::read(args, &known)?;
     let pace = Pace { ttft_ns: 0, itl_ns: 0, coalesce: false, burst: 1, usage: true };
@@ -218,6 +221,7 @@ fn paced(args: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), 
     flags.set("--tokens", &mut options.tokens)?;
     flags.set("--connections-max", &mut options.connections_max)?;
     options.stations = flags.value("--stations")?;
+    options.rest_ns = flags.value::<u32>("--rest-us")?.map(|rest_us| u64::from(rest_us) * 1_000);
     options.cpu = flags.value("--cpu")?;
     let mut log_out = log_file(&flags)?;
     // Where the limit cannot be raised, further connections are refused and counted.

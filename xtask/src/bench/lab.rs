@@ -172,11 +172,20 @@ impl Lab {
     /// # Errors
     /// When it does not start.
     pub fn serve(&self, with_log: bool) -> Result<Server> {
+        self.serve_with(with_log, &[])
+    }
+
+    /// The same with further flags of the paced server.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn serve_with(&self, with_log: bool, flags: &[String]) -> Result<Server> {
         let log = self.folder.path().join("served.jsonl");
         let mut command = Command::new(&self.tools);
         command.args(["truth", "paced", "--until-stdin-closes"]);
         command.args(["--cpu", &self.server_cpu.to_string()]);
         command.args(["--seconds", &SERVER_SECONDS.to_string()]);
+        command.args(flags);
         if with_log {
             command.arg("--log").arg(&log);
         }
@@ -311,19 +320,40 @@ impl Server {
     ///
     /// # Errors
     /// When it did not end well, or its log cannot be read.
-    pub fn stop(mut self) -> Result<Vec<Served>> {
+    pub fn stop(self) -> Result<Vec<Served>> {
+        Ok(self.stop_with_cost()?.0)
+    }
+
+    /// The same with the processor time that it took to serve, nanoseconds.
+    ///
+    /// # Errors
+    /// When it fails or its log or its last word cannot be read.
+    pub fn stop_with_cost(mut self) -> Result<(Vec<Served>, u64)> {
         self.stdin.take();
+        let mut summary = String::new();
+        if let Some(stdout) = &mut self.stdout {
+            stdout.read_line(&mut summary).context("the server's last word cannot be read")?;
+        }
         let status = self.child.wait().context("the server cannot be waited for")?;
         ensure!(status.success(), "the server ended with {status}");
-        let Some(log) = &self.log else { return Ok(Vec::new()) };
+        let summary: Summary =
+            serde_json::from_str(&summary).context("the server's last word is damaged")?;
+        let Some(log) = &self.log else { return Ok((Vec::new(), summary.cpu_ns)) };
         let file = fs::File::open(log).context("the server wrote no log")?;
         let mut served = Vec::new();
         for line in BufReader::new(file).lines() {
             let line = line.context("the server's log cannot be read")?;
             served.push(serde_json::from_str(&line).context("the server's log is damaged")?);
         }
-        Ok(served)
+        Ok((served, summary.cpu_ns))
     }
+}
+
+/// What a server says when it ends.
+#[derive(Debug, Deserialize)]
+struct Summary {
+    /// Processor time of its thread, nanoseconds.
+    cpu_ns: u64,
 }
 
 impl Drop for Server {

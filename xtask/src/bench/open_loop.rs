@@ -4,17 +4,21 @@ use super::lab::{Lab, Served};
 use super::table::{Table, number, verdict};
 use anyhow::{Context as _, Result};
 use ifm_core::RunData;
+use ifm_sys::host::CpuTicks;
 use ifm_sys::thread;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Short answers after 20 ms: at 5,000 per second some 140 are in flight.
-const PACE: &str = "ttft_ms=20,itl_ms=1,burst=2";
+/// Short answers after 20 ms, in one event: at 5,000 per second some 100 are in flight.
+const PACE: &str = "ttft_ms=20,burst=8";
 const TOKENS: u32 = 8;
 const PROMPT_TOKENS: u32 = 32;
-const SECONDS: u32 = 20;
+const SECONDS: u32 = 10;
+/// How often the server looks, microseconds. Its kernel stamps the arrivals, whenever it looks; and
+/// a host that shares its processors stops a guest of which all processors are busy, or wake up
+/// thousands of times a second, for a millisecond now and then.
+const SERVER_RESTS_US: u32 = 1_000;
 const RATES: [u32; 3] = [500, 2_000, 5_000];
-const LAWS: [&str; 2] = ["constant", "poisson"];
 /// Whether readers run before all else, on a processor that is kept awake.
 const MANNERS: [Manner; 2] = [Manner::Plain, Manner::Precise];
 /// Targets: share by which the rate may be off, variation of constant gaps, lateness.
@@ -24,22 +28,42 @@ const LATE_P99_TARGET_MS: f64 = 1.0;
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
-const NOTE: &str = "Arrivals as the server's kernel stamped them, 20 s of each rate, answers of 8 \
-    tokens after 20 ms. The rate is held against that of the schedule, whose own rate is random \
+const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each rate, answers of 8 \
+    tokens in one event after 20 ms. Each row is the run with the median CV or distance; the \
+    smallest and the largest of all its runs stand behind it. The rate is held against that of the schedule, whose own rate is random \
     where arrivals are. Lateness is arrival at the server less due time, in the order of both. For \
     constant arrivals the coefficient of variation of the gaps; for Poisson arrivals the distance \
     of Kolmogorov and Smirnov between the gaps and the exponential law of the asked rate, beside \
-    the limit that 5 % of true samples pass; then the same for the gaps above 30 µs, which follow \
+    the limit that one of twenty true samples is beyond, and the same distance of the schedule, \
+    which chance alone makes; then that of the arrivals for the gaps above 30 µs, which follow \
     the same law since it has no memory: a thread that sends one request after the other has no \
     smaller gaps than a send takes (some 4 µs here), and at thousands per second the law has. Bare \
     timer: a thread on the client's processor that only waits for the same constant due times, in \
-    the same manner, run right after, and how evenly it gets them: what the host itself takes \
-    away. Precise is the flag --precise: the readers run before all other threads, and their \
+    the same manner, run right after each run beside a thread that keeps the server's processor \
+    as busy as the server did, and how evenly it gets them: what the host itself takes away. \
+    Stolen: time in which the host ran something else instead of this machine's processors, in \
+    the median run. Precise is the flag --precise: the readers run before all other threads, and their \
     processor is kept awake.";
 /// Gaps below this are as long as a send, not as the law wants them, seconds.
 const SEND_S: f64 = 30e-6;
 /// How long before a due time the bare timer stops sleeping, as the client does.
 const AWAKE_NS: u64 = 60_000;
+
+/// How requests arrive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Law {
+    Constant,
+    Poisson,
+}
+
+impl std::fmt::Display for Law {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Law::Constant => "constant",
+            Law::Poisson => "poisson",
+        })
+    }
+}
 
 /// How the client and the bare timer run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,11 +79,46 @@ struct Figures {
     rate_error: f64,
     cv: f64,
     distance: f64,
+    /// The same distance of the schedule itself: chance.
+    distance_due: f64,
     distance_above: (f64, usize),
     late_ms: [f64; 3],
     cpu_share: f64,
     /// Times that a reader waited for the decoder.
     decoder_stalls: u64,
+    /// Share of all processors' time that the host took; absent where it does not say.
+    stolen_share: Option<f64>,
+    /// How evenly the bare timer got its due times right after; absent where it was not run.
+    timer_cv: Option<f64>,
+}
+
+impl Figures {
+    /// What the law is judged by.
+    fn shape(&self, law: Law) -> f64 {
+        match law {
+            Law::Constant => self.cv,
+            Law::Poisson => self.distance,
+        }
+    }
+
+    /// One run in a line.
+    fn line(&self) -> String {
+        let [_, p99, largest] = self.late_ms;
+        let timer = self.timer_cv.map(|cv| format!(", bare timer's CV {cv:.4}"));
+        format!(
+            "late p99 {p99:.3} ms, largest {largest:.3} ms, {} waits, CV {:.4}, KS {:.4}{}, stolen {}",
+            self.decoder_stalls,
+            self.cv,
+            self.distance,
+            timer.unwrap_or_default(),
+            percent(self.stolen_share)
+        )
+    }
+}
+
+/// A share in percent; a dash where it is not known.
+fn percent(share: Option<f64>) -> String {
+    share.map_or_else(|| "—".to_owned(), |share| format!("{:.2} %", share * 100.0))
 }
 
 /// Runs the benchmark.
@@ -79,36 +138,29 @@ pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
         "largest",
         "waits for the decoder",
         "CPU share of the client",
+        "stolen",
     ];
     let mut table = Table::new("Open loop", NOTE, &columns);
-    for law in LAWS {
+    for law in [Law::Constant, Law::Poisson] {
         for (rate, manner) in RATES.into_iter().flat_map(|rate| MANNERS.map(|way| (rate, way))) {
-            let figures = measure(lab, law, rate, manner)?;
             let asked = match manner {
                 Manner::Plain => format!("{law} {rate}/s"),
                 Manner::Precise => format!("{law} {rate}/s, precise"),
             };
-            let timer = match law {
-                "constant" => Some(bare_timer(lab.client_cpu(), rate, manner)?),
-                _ => None,
-            };
-            say(&format!(
-                "{asked}: late p99 {:.3} ms, largest {:.3} ms, {} waits, CV {:.4}, KS {:.4}{}",
-                figures.late_ms[1],
-                figures.late_ms[2],
-                figures.decoder_stalls,
-                figures.cv,
-                figures.distance,
-                timer.map(|cv| format!(", bare timer's CV {cv:.4}")).unwrap_or_default()
-            ));
-            table.push(row(law, asked, &figures, timer));
+            let mut runs = Vec::new();
+            for _ in 0..lab.repeats {
+                let figures = measure(lab, law, rate, manner)?;
+                say(&format!("{asked}: {}", figures.line()));
+                runs.push(figures);
+            }
+            table.push(row(law, asked, runs)?);
         }
     }
     Ok(vec![table])
 }
 
-fn measure(lab: &Lab, law: &str, rate: u32, manner: Manner) -> Result<Figures> {
-    let server = lab.serve(true)?;
+fn measure(lab: &Lab, law: Law, rate: u32, manner: Manner) -> Result<Figures> {
+    let server = lab.serve_with(true, &["--rest-us".to_owned(), SERVER_RESTS_US.to_string()])?;
     let mut flags = vec![
         format!("--workload={PROMPT_TOKENS}/{TOKENS}"),
         format!("--rate={rate}"),
@@ -119,16 +171,25 @@ fn measure(lab: &Lab, law: &str, rate: u32, manner: Manner) -> Result<Figures> {
     if manner == Manner::Precise {
         flags.extend(["--precise".to_owned(), format!("--cpus={}", lab.client_cpu())]);
     }
+    let before = CpuTicks::read();
+    let start_ns = ifm_sys::mono_ns();
     let loaded = lab.run_with(&server, PACE, &flags)?;
+    let wall_ns = ifm_sys::mono_ns() - start_ns;
+    let after = CpuTicks::read();
     let health = loaded.run.manifest.health.as_ref().context("the run has no health")?;
     anyhow::ensure!(
         health.readers_first == (manner == Manner::Precise).then_some(true),
         "the system does not let the client run before others"
     );
-    let log = server.stop()?;
+    let (log, server_cpu_ns) = server.stop_with_cost()?;
     let mut figures = figures(&loaded.run, &log, f64::from(rate))?;
     figures.decoder_stalls = health.decoder_stalls;
     figures.cpu_share = loaded.cost.cpu_ns as f64 / NS_PER_S / f64::from(SECONDS);
+    figures.stolen_share = before.zip(after).and_then(|(a, b)| b.steal_share_since(a));
+    if law == Law::Constant {
+        let busy = server_cpu_ns as f64 / wall_ns as f64;
+        figures.timer_cv = Some(bare_timer(lab, rate, manner, busy.min(1.0))?);
+    }
     Ok(figures)
 }
 
@@ -154,8 +215,12 @@ fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
         let span_ns = times[times.len() - 1] - times[0];
         (times.len() - 1) as f64 / (span_ns as f64 / NS_PER_S)
     };
-    let mut gaps: Vec<f64> =
-        arrivals.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / NS_PER_S).collect();
+    let gaps_of = |times: &[u64]| -> Vec<f64> {
+        times.windows(2).map(|pair| (pair[1] - pair[0]) as f64 / NS_PER_S).collect()
+    };
+    let mut gaps = gaps_of(&arrivals);
+    let mut gaps_due = gaps_of(&due);
+    gaps_due.sort_by(f64::total_cmp);
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
     let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
     gaps.sort_by(f64::total_cmp);
@@ -165,10 +230,13 @@ fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
         rate_error: (rate_of(&arrivals) / rate_of(&due) - 1.0).abs(),
         cv: variance.sqrt() / mean,
         distance: exponential_distance(&gaps, rate),
+        distance_due: exponential_distance(&gaps_due, rate),
         distance_above: distance_above(&gaps, rate),
         late_ms: [place(0.5), place(0.99), place(1.0)],
         cpu_share: 0.0,
         decoder_stalls: 0,
+        stolen_share: None,
+        timer_cv: None,
     })
 }
 
@@ -190,8 +258,26 @@ fn distance_above(gaps: &[f64], rate: f64) -> (f64, usize) {
     (exponential_distance(&above, rate), above.len())
 }
 
-/// Variation of the gaps of a thread that does nothing but wait for due times.
-fn bare_timer(cpu: usize, rate: u32, manner: Manner) -> Result<f64> {
+/// Variation of the gaps of a thread that does nothing but wait for due times, while another one
+/// keeps the server's processor busy for a share of the time.
+fn bare_timer(lab: &Lab, rate: u32, manner: Manner, busy: f64) -> Result<f64> {
+    let cpu = lab.client_cpu();
+    let server_cpu = lab.server_cpu();
+    let server_over = Arc::new(AtomicBool::new(false));
+    let over = server_over.clone();
+    let server = std::thread::spawn(move || -> std::io::Result<()> {
+        thread::pin_to(&[server_cpu])?;
+        let round_ns = u64::from(SERVER_RESTS_US) * 1_000;
+        let busy_ns = (round_ns as f64 * busy) as u64;
+        while !over.load(Ordering::Relaxed) {
+            let until_ns = ifm_sys::mono_ns() + busy_ns;
+            while ifm_sys::mono_ns() < until_ns {
+                std::hint::spin_loop();
+            }
+            std::thread::sleep(std::time::Duration::from_nanos(round_ns - busy_ns));
+        }
+        Ok(())
+    });
     let is_over = Arc::new(AtomicBool::new(manner == Manner::Plain));
     let over = is_over.clone();
     let keeper = std::thread::spawn(move || -> std::io::Result<()> {
@@ -227,6 +313,8 @@ fn bare_timer(cpu: usize, rate: u32, manner: Manner) -> Result<f64> {
     });
     let stamps = watcher.join().map_err(|_| anyhow::anyhow!("the bare timer broke"))??;
     is_over.store(true, Ordering::Relaxed);
+    server_over.store(true, Ordering::Relaxed);
+    server.join().map_err(|_| anyhow::anyhow!("the bare timer's server broke"))??;
     keeper.join().map_err(|_| anyhow::anyhow!("the bare timer's keeper broke"))??;
     let gaps: Vec<f64> = stamps.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
     let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
@@ -234,28 +322,39 @@ fn bare_timer(cpu: usize, rate: u32, manner: Manner) -> Result<f64> {
     Ok(variance.sqrt() / mean)
 }
 
-fn row(law: &str, asked: String, figures: &Figures, timer: Option<f64>) -> Vec<String> {
+/// The row of the run with the median shape, and the spread of all.
+fn row(law: Law, asked: String, mut runs: Vec<Figures>) -> Result<Vec<String>> {
+    runs.sort_by(|a, b| a.shape(law).total_cmp(&b.shape(law)));
+    let figures = runs.get(runs.len() / 2).context("a row needs a run")?;
+    let span = |of: &dyn Fn(&Figures) -> f64| {
+        let all = runs.iter().map(of);
+        let (min, max) =
+            all.fold((f64::MAX, f64::MIN), |(min, max), value| (min.min(value), max.max(value)));
+        if runs.len() > 1 { format!(" [{min:.4}, {max:.4}]") } else { String::new() }
+    };
     let limit_of = |gaps: usize| 1.358 / (gaps as f64).sqrt();
     let limit = limit_of(figures.arrivals.saturating_sub(1));
     let (above, gaps_above) = figures.distance_above;
-    let control = match timer {
-        Some(cv) => format!("{cv:.4}"),
+    let control = match figures.timer_cv {
+        Some(cv) => format!("{cv:.4}{}", span(&|run| run.timer_cv.unwrap_or(f64::NAN))),
         None => {
             let limit = limit_of(gaps_above);
-            verdict(Some(above), limit, &format!("KS {above:.4} ({limit:.4})"))
+            let text = format!("KS {above:.4}{} ({limit:.4})", span(&|run| run.distance_above.0));
+            verdict(Some(above), limit, &text)
         }
     };
+    let shape = figures.shape(law);
+    let all = span(&|run| run.shape(law));
     let shape = match law {
-        "constant" => verdict(Some(figures.cv), CV_TARGET, &format!("{:.4}", figures.cv)),
-        _ => verdict(
-            Some(figures.distance),
-            limit,
-            &format!("KS {:.4} ({limit:.4})", figures.distance),
-        ),
+        Law::Constant => verdict(Some(shape), CV_TARGET, &format!("{shape:.4}{all}")),
+        Law::Poisson => verdict(Some(shape), limit, &{
+            let scheduled = figures.distance_due;
+            format!("KS {shape:.4}{all} ({limit:.4}; the schedule's own {scheduled:.4})")
+        }),
     };
     let off = format!("{:.4} %", figures.rate_error * 100.0);
     let late = format!("{:.3}", figures.late_ms[1]);
-    vec![
+    Ok(vec![
         asked,
         figures.arrivals.to_string(),
         number(Some(figures.rate_per_s), 2),
@@ -267,7 +366,8 @@ fn row(law: &str, asked: String, figures: &Figures, timer: Option<f64>) -> Vec<S
         number(Some(figures.late_ms[2]), 3),
         figures.decoder_stalls.to_string(),
         format!("{:.0} %", figures.cpu_share * 100.0),
-    ]
+        percent(figures.stolen_share),
+    ])
 }
 
 #[cfg(test)]

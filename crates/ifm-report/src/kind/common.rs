@@ -2,7 +2,7 @@
 
 use crate::format::meant;
 use crate::page::{Check, Remark, Tile, Trust};
-use ifm_analysis::audit::{Audit, Level, Looked};
+use ifm_analysis::audit::{Audit, Finding, Level, Looked};
 use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Reading, Survey};
@@ -123,13 +123,24 @@ fn taken_away(rule: &str) -> &'static [Topic] {
     }
 }
 
+/// What in the documents cannot be right and takes away what is said about a topic.
+fn proof_against(audit: &Audit, topic: Topic) -> Option<&Finding> {
+    let is_of = |finding: &&Finding| taken_away(finding.rule).contains(&topic);
+    audit.findings().into_iter().filter(is_of).find(|finding| finding.level == Level::Proof)
+}
+
 /// An answer, struck out if something in the documents that cannot be right takes it away.
 pub(super) fn strike(audit: &Audit, tile: Tile) -> Tile {
-    let proof = audit.findings().into_iter().find(|finding| {
-        let is_of = tile.topic.is_some_and(|topic| taken_away(finding.rule).contains(&topic));
-        finding.level == Level::Proof && is_of
-    });
+    let proof = tile.topic.and_then(|topic| proof_against(audit, topic));
     tile.struck(proof.map(|finding| finding.text.as_str()))
+}
+
+/// Takes its praise from a sentence that the same takes away.
+pub(super) fn doubt(audit: &Audit, remark: &mut Remark) {
+    if remark.tone == Tone::Good && proof_against(audit, remark.topic).is_some() {
+        remark.tone = Tone::Warn;
+        remark.text.push_str(" The checks name figures of these rows that cannot be right.");
+    }
 }
 
 /// The axis of the load: users, or requests per second.

@@ -65,13 +65,14 @@ impl Kind {
     }
 
     /// The page, with how its documents were read; answers that a document's own contradictions
-    /// take back are struck out.
+    /// take back are struck out, and sentences about the same lose their praise.
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
         page.sections.extend(reading::section(subject));
         if let Some(audit) = subject.audit {
             let strike = |tile: crate::page::Tile| common::strike(audit, tile);
             page.tiles = page.tiles.into_iter().map(strike).collect();
+            page.for_each_remark(&mut |remark| common::doubt(audit, remark));
         }
         page
     }

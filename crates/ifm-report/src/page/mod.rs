@@ -130,6 +130,8 @@ pub struct Check {
 pub struct Remark {
     /// Id of its rule.
     pub rule: &'static str,
+    /// What it is about.
+    pub topic: Topic,
     /// How much it matters.
     pub tone: Tone,
     /// The sentence.
@@ -150,6 +152,7 @@ impl Remark {
         };
         Remark {
             rule: insight.rule,
+            topic: insight.topic,
             tone: insight.tone,
             text,
             numbers: insight.sentence.numbers().collect(),
@@ -244,6 +247,27 @@ impl Page {
                 .collect()
         }
         self.sections.iter().flat_map(|section| of(&section.blocks)).collect()
+    }
+
+    /// Does something with every computed sentence, wherever it stands.
+    pub(crate) fn for_each_remark(&mut self, act: &mut dyn FnMut(&mut Remark)) {
+        fn within(blocks: &mut [Block], act: &mut dyn FnMut(&mut Remark)) {
+            for block in blocks {
+                match block {
+                    Block::Figures(figures) => figures
+                        .iter_mut()
+                        .flat_map(|figure| &mut figure.remarks)
+                        .for_each(&mut *act),
+                    Block::Remarks(remarks) => remarks.iter_mut().for_each(&mut *act),
+                    Block::Details(_, blocks) => within(blocks, act),
+                    _ => {}
+                }
+            }
+        }
+        self.remarks.iter_mut().for_each(&mut *act);
+        for section in &mut self.sections {
+            within(&mut section.blocks, act);
+        }
     }
 
     /// Gives sections and charts ids that no other has, by numbers after those that repeat.

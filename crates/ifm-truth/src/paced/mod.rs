@@ -41,6 +41,10 @@ pub struct PacedOptions {
     pub stamps_max: usize,
     /// How long before a due time the server stops sleeping and polls, nanoseconds.
     pub spin_ns: u64,
+    /// How long the server rests before each look at its clients and due times, nanoseconds: a
+    /// hypervisor takes processor time for each of thousands of short sleeps. Absent: it looks
+    /// whenever something comes or is due.
+    pub rest_ns: Option<u64>,
     /// Processor that the server's thread is tied to.
     pub cpu: Option<usize>,
     /// Answers that are served at a time, the others waiting in the order in which they came: see
@@ -53,7 +57,7 @@ pub struct PacedOptions {
 
 impl PacedOptions {
     /// Bounds fit for a benchmark: a free port, 16 tokens unless asked, at most a million, 16,384
-    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling, no fixed processor, no
+    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling and no rests, no fixed processor, no
     /// queue, one speed.
     pub fn for_benchmarks(pace: Pace) -> PacedOptions {
         PacedOptions {
@@ -65,6 +69,7 @@ impl PacedOptions {
             body_bytes_max: 64 << 20,
             stamps_max: 16 << 20,
             spin_ns: 50_000,
+            rest_ns: None,
             cpu: None,
             stations: None,
             later: None,

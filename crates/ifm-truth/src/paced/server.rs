@@ -148,7 +148,12 @@ impl Server {
 
     /// Waits for clients, or for the next due time, and serves who is ready; false at the end.
     fn look(&mut self) -> bool {
+        let rests = self.options.rest_ns.filter(|_| self.running.is_empty());
+        if let Some(rest_ns) = rests {
+            std::thread::sleep(std::time::Duration::from_nanos(rest_ns));
+        }
         let timeout_ns = match self.due.peek() {
+            _ if rests.is_some() => Some(0),
             _ if !self.running.is_empty() => Some(0),
             Some(Reverse((due_ns, _))) => {
                 Some(due_ns.saturating_sub(mono_ns()).saturating_sub(self.options.spin_ns))

@@ -19,7 +19,7 @@ fn a_document_that_only_states_figures_is_reported_as_such() {
         "2 of 4 use cases are missing",
         "13.2 tok/s (⚠ disputed)",
         "Tool Calling Agentic: at 32 users each gets 8% of the speed of a single one",
-        "At 32 the speed for one user runs from 70.6 tok/s (Chatbot) to 13.2 tok/s \
+        "At 32 users the speed for one of them runs from 70.6 tok/s (Chatbot) to 13.2 tok/s \
          (Tool Calling Agentic): 5.35×, a wide band.",
         "Best TTFT 211 ms (Chatbot, load not given), worst 6.18 s (Tool Calling Agentic, 32 users).",
         "A capacity needs measured percentiles",

@@ -38,7 +38,8 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
             (Tone::Note, head.text(" up to ").number(load, Meant::Load))
         }
         (UsersState::AtLeast, Some(load), _) => {
-            (Tone::Good, head.text(" at every load, the highest being ").number(load, Meant::Load))
+            let tone = if fitting.is_sure { Tone::Good } else { Tone::Note };
+            (tone, head.text(" at every load, the highest being ").number(load, Meant::Load))
         }
         (UsersState::None, _, Some(above)) => {
             (Tone::Warn, head.text(" up to ").number(above.value(), Meant::Load))

@@ -42,7 +42,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let tone = if band.is_poor(ratio) { Tone::Warn } else { Tone::Note };
     let sentence = Sentence::new("At ")
         .number(at, Meant::Load)
-        .text(" the speed for one user runs from ")
+        .text(" users the speed for one of them runs from ")
         .number(best.1, Meant::TokPerS)
         .text(format!(" ({}) to ", best.0))
         .number(worst.1, Meant::TokPerS)

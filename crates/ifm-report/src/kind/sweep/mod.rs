@@ -18,7 +18,7 @@ use crate::words::{self, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
 use ifm_analysis::answer::{Answers as RunAnswers, UsersState};
-use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
+use ifm_analysis::insight::{Insight, Meant, Question, Sentence, Tone, Topic, insights};
 use ifm_analysis::level::Load;
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
@@ -58,7 +58,8 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     facts.extend(
         manifest.tags.iter().map(|(name, value)| format!("{} {}", plain(name), plain(value))),
     );
-    let insights = insights(question);
+    let mut insights = insights(question);
+    tell_first_wave(&mut insights, model, question);
     let pool = question.survey.pool(PartKind::Serving);
     let answers = Answers::new(question, &pool, &[]);
     let mut sections = vec![
@@ -90,6 +91,24 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
             format!("made by inferometer {}", plain(&manifest.tool.version)),
         ],
         ..Page::default()
+    }
+}
+
+/// Adds to what fits that each user's first request would change it, as the first answer does.
+fn tell_first_wave(insights: &mut [Insight], model: &ReportModel, question: &Question) {
+    let users = model.summary.answers.as_ref().map(|answers| &answers.users);
+    let with = users.and_then(|users| users.with_first_wave.as_ref());
+    let Some(with) = with.filter(|_| question.slo == model.manifest.spec.slo) else { return };
+    for insight in insights.iter_mut().filter(|insight| insight.topic == Topic::Capacity) {
+        insight.tone = insight.tone.min(Tone::Warn);
+        let said = std::mem::replace(&mut insight.sentence, Sentence::new(""));
+        insight.sentence = said
+            .text(" With each user's first request, which all begin together, ")
+            .number(with.load.value(), Meant::Load)
+            .text(match with.state {
+                VerdictState::Fail => " fails.",
+                _ => " cannot be judged.",
+            });
     }
 }
 
@@ -401,7 +420,24 @@ fn turns(model: &ReportModel) -> Option<Section> {
 mod tests {
     use super::run as page;
     use crate::page::{Pictures, html, markdown};
-    use crate::testing::{all_failed, model, single, sweep};
+    use crate::testing::{all_failed, burst, model, single, sweep};
+    use ifm_analysis::insight::Tone;
+
+    /// The sentence is as careful as the first answer.
+    #[test]
+    fn what_fits_tells_what_the_first_requests_would_change() {
+        let said = |first_wait_ms| {
+            let page = page(&model(&burst(first_wait_ms)));
+            let found = page.remarks.iter().find(|remark| remark.rule == "capacity");
+            found.map(|remark| (remark.tone, remark.text.clone())).expect("a capacity")
+        };
+        let (tone, text) = said(800);
+        assert_eq!(tone, Tone::Warn);
+        assert!(text.ends_with("which all begin together, 32 fails."), "{text}");
+        let (tone, text) = said(80);
+        assert_ne!(tone, Tone::Warn);
+        assert!(!text.contains("first request"), "{text}");
+    }
 
     #[test]
     fn the_page_of_a_sweep() {

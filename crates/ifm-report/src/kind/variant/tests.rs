@@ -2,8 +2,9 @@
 
 use super::super::Kind;
 use super::*;
-use crate::page::{Pictures, html, markdown};
+use crate::page::{Pictures, Tile, html, markdown};
 use crate::testing::model;
+use ifm_analysis::insight::Tone;
 use ifm_analysis::survey::Survey;
 use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Sheet;
@@ -196,16 +197,44 @@ fn miscounted(tpot_of: impl Fn(&RowOf) -> f64) -> Sheet {
     sheet
 }
 
-/// The tile about output, with the checks.
-fn output_tile(sheet: &Sheet) -> crate::page::Tile {
+/// The page with the checks.
+fn checked_page(sheet: &Sheet) -> Page {
     let sheets = std::slice::from_ref(sheet);
     let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
     let survey = Survey::of_sheets(sheets);
     let question = Question::new(&survey);
-    let (runs, insights, title) = (&[][..], &[][..], None);
+    let insights = insights(&question);
+    let (runs, insights, title) = (&[][..], &insights[..], None);
     let subject = Subject { runs, sheets, question, insights, audit: Some(&audit), title };
-    let page = Kind::from_word("variant").expect("a kind").page(&subject);
-    page.tiles.into_iter().next_back().expect("an answer")
+    Kind::from_word("variant").expect("a kind").page(&subject)
+}
+
+/// The tile about output, with the checks.
+fn output_tile(sheet: &Sheet) -> Tile {
+    checked_page(sheet).tiles.into_iter().next_back().expect("an answer")
+}
+
+/// Whether the sentence about output praises it, wherever it stands; its words.
+fn output_praise(sheet: &Sheet) -> Vec<(Tone, String)> {
+    let mut found = Vec::new();
+    checked_page(sheet).for_each_remark(&mut |remark| {
+        if remark.topic == Topic::Throughput && remark.text.contains("the output at") {
+            found.push((remark.tone, remark.text.clone()));
+        }
+    });
+    found
+}
+
+#[test]
+fn a_sentence_about_rates_that_cannot_be_right_loses_its_praise() {
+    let sound = output_praise(&sheet(&[("m", BASE), ("m-int8", INT8)]));
+    assert!(!sound.is_empty() && sound.iter().all(|(tone, _)| *tone == Tone::Good), "{sound:?}");
+    let miscounted = output_praise(&miscounted(|row| row.0 / row.3 * 1e3));
+    assert_eq!(miscounted.len(), sound.len());
+    for (tone, text) in miscounted {
+        assert_eq!(tone, Tone::Warn);
+        assert!(text.ends_with("cannot be right."), "{text}");
+    }
 }
 
 #[test]

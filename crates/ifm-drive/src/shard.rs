@@ -9,7 +9,7 @@ use crate::plan::{LevelPlan, Loop, StopLevel};
 use crate::shared::Shared;
 use crate::slot::{Active, Asked, Done, Line, Message, Segment, Slot};
 use crate::transport::Transport;
-use crate::waiting::{WAIT_NS, Waiting};
+use crate::waiting::{REST_NS, WAIT_NS, Waiting};
 use ifm_core::outcome::TimeoutKind;
 use ifm_core::record::Phase;
 use ifm_sys::{ClockPair, Interest, Poller, enable_stamps, mono_ns, socket, thread};
@@ -37,12 +37,6 @@ const READ_NS: u64 = 10_000;
 /// are further apart than this, so no stamp moves; what moves is the start of a slot's next
 /// request, by at most this much. Without kernel stamps nothing is left to gather.
 const GATHER_NS: u64 = 100_000;
-/// How long a shard that runs before all other threads goes on without a rest, and how long it then
-/// rests: what feeds and decodes may need its processor. A request that is due comes before the
-/// rest, up to the second limit.
-const WITHOUT_REST_NS: u64 = 1_000_000;
-const WITHOUT_REST_MAX_NS: u64 = 10_000_000;
-const REST_NS: u64 = 100_000;
 /// A step of the wall clock against the monotonic one that is counted.
 const CLOCK_STEP_NS: i64 = 50_000;
 /// First and longest pause of a slot after a failed connection.
@@ -203,7 +197,7 @@ impl<'level> Shard<'level> {
             }
             let mut count = self.poller.wait(Some(waiting.timeout_ns(now)))?;
             if self.report.ran_first {
-                rested_ns = rest(waiting, now, rested_ns);
+                rested_ns = waiting.rest(now, rested_ns);
             }
             now = mono_ns();
             let since_woken_ns = now - woken_ns;
@@ -660,25 +654,6 @@ impl<'level> Shard<'level> {
             }
         }
     }
-}
-
-/// Rests, if that is due, after a wait that began at `since`; when the shard last rested.
-fn rest(waiting: Waiting, since: u64, rested_ns: u64) -> u64 {
-    let now = mono_ns();
-    // A wait of that length was none that sockets ended at once.
-    if now - since > REST_NS / 10 {
-        return now;
-    }
-    let pause_ns = match now - rested_ns {
-        without if without < WITHOUT_REST_NS => return rested_ns,
-        without if without < WITHOUT_REST_MAX_NS => REST_NS.min(waiting.rest_ns(now)),
-        _ => REST_NS,
-    };
-    if pause_ns == 0 {
-        return rested_ns;
-    }
-    std::thread::sleep(Duration::from_nanos(pause_ns));
-    mono_ns()
 }
 
 /// Whether a connection has been in the making for longer than the limit.

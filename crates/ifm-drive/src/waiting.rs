@@ -1,11 +1,21 @@
 //! How long a shard may look away.
 
+use ifm_sys::mono_ns;
+use std::time::Duration;
+
 /// Longest wait when nothing is ready.
 pub(crate) const WAIT_NS: u64 = 5_000_000;
 /// Wait while a slot is free and a request is on its way from the feeder.
 const WAIT_FOR_FEED_NS: u64 = 100_000;
 /// How long before a due time the loop no longer sleeps: about what waking up takes.
 const AWAKE_NS: u64 = 60_000;
+
+/// How long a shard that runs before all other threads goes on without a rest, and how long it then
+/// rests: what feeds and decodes may need its processor. A request that is due comes before the
+/// rest, up to the second limit.
+const WITHOUT_REST_NS: u64 = 1_000_000;
+const WITHOUT_REST_MAX_NS: u64 = 10_000_000;
+pub(crate) const REST_NS: u64 = 100_000;
 
 /// What a free slot waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +44,26 @@ impl Waiting {
             Waiting::No | Waiting::ForFeed => u64::MAX,
             Waiting::Until { due_ns } => due_ns.saturating_sub(now).saturating_sub(AWAKE_NS),
         }
+    }
+
+    /// Rests, if that is due, after a wait for sockets that began at `since`; when the shard last
+    /// rested. Of a shard that runs before all other threads.
+    pub fn rest(self, since: u64, rested_ns: u64) -> u64 {
+        let now = mono_ns();
+        // A wait of that length was none that sockets ended at once.
+        if now - since > REST_NS / 10 {
+            return now;
+        }
+        let pause_ns = match now - rested_ns {
+            without if without < WITHOUT_REST_NS => return rested_ns,
+            without if without < WITHOUT_REST_MAX_NS => REST_NS.min(self.rest_ns(now)),
+            _ => REST_NS,
+        };
+        if pause_ns == 0 {
+            return rested_ns;
+        }
+        std::thread::sleep(Duration::from_nanos(pause_ns));
+        mono_ns()
     }
 }
 

@@ -178,7 +178,11 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
 /// The line of the checks: `12 checks: 11 ✓ 1 ⚠`, with what the first of the loud ones says.
 fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
     let trust = &answers.trust;
-    let mut value = format!("{} checks: {} ✓", trust.checks, trust.passed);
+    let noted = checks.iter().filter(|check| is_noted(check)).count() as u32;
+    let mut value = format!("{} checks: {} ✓", trust.checks, trust.passed - noted);
+    if noted > 0 {
+        value.push_str(&format!(" {noted} ·"));
+    }
     if trust.cautions > 0 {
         value.push_str(&format!(" {} ⚠", trust.cautions));
     }
@@ -190,6 +194,11 @@ fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
         .filter(|check| matches!(check.state(), CheckState::Caution | CheckState::Invalid))
         .map(|check| check.id.replace('_', " "));
     Answer { question: "Trust", value, unit: "", detail: failing.collect::<Vec<_>>().join(", ") }
+}
+
+/// Whether a check passed and still has something to say.
+pub(crate) fn is_noted(check: &CheckResult) -> bool {
+    check.state() == CheckState::Passed && !check.warnings.is_empty()
 }
 
 /// What one line says: how much it weighs, and the words.

@@ -136,7 +136,8 @@ fn the_published_note_of_a_workstation() {
             // Mean 9115.39 and deviation 4243.14 of five: rest = mean − deviation / √5, first = rest
             // + deviation · √5.
             "llama 7B Q4\\_0, pp512 at 200 W: 9115 ± 4243 tok/s (47 %). One run at 16706 and four at 7218 \
-             tok/s give exactly these numbers, and 16634 is the speed at 600 W: probably fast in the first run",
+             tok/s would give this, and 16634 is the speed at 600 W, but the same would need a first run faster \
+             than that at 400 W, 350 W, 300 W: the speed changed while it was measured",
             "larger than the GPU's 95.6 GiB: part of it runs elsewhere",
             // 585.221 / 30.5244, 35.5379 / 9.8134.
             "19.2×",
@@ -222,10 +223,10 @@ fn small_twins_at_equal_load() {
             // 20 / 10; at 20 in flight INT8 is on the line from (15, 23.8) to (30, 39): 28.87; 39 / 28.87.
             "int8-dynamic is 2.00× faster at 1 and \\~1.35× at 20 requests in flight on average (median ITL); p95 \
              10.0 ms against 20.0 ms at 1 and \\~30.7 ms against 40.0 ms at 20.",
-            // TTFT at 20: 94 + 30 / 3 = 104; 140 / 104. P95: 104 + 30 / 3 = 114. No tail is read at the cold 400 ms.
+            // TTFT at 20: 94 + 30 / 3 = 104; 140 / 104. P95: 104 + 30 / 3 = 114.
             "int8-dynamic is 1.25× faster at 1 and \\~1.35× at 20 requests in flight on average (median TTFT); \
-             p95 \\~114 ms against 160 ms at 20; left out is the p95 of int8-dynamic, 400 ms at 1, more than twice \
-             that of the next heavier load.",
+             but p95 400 ms against 110 ms at 1 and \\~114 ms against 160 ms at 20; measure the p95 again of \
+             int8-dynamic, 400 ms at 1, more than twice that of the next heavier load.",
             // Base at 35 ms: 10 + 10 · 5.6 / 9.6, INT8: 15 + 15 · 11.2 / 15.2. At 25 ms: 1 + 9 · 5 / 9.4
             // and 15 + 15 · 1.2 / 15.2.
             "At median ITL ≤ 35 ms: toy-8B-Instruct \\~15.8, int8-dynamic \\~26.1 requests in flight on average (\\~1.65×)",
@@ -253,12 +254,12 @@ fn the_published_twins_at_equal_load() {
         &[
             "- Single L40S GPU, 46GB",
             // At 28.5 INT8 is read between 22.0 and 32.4 in flight: ITL 28.7, P95 31.0; TTFT 116.6;
-            // output 1032.4. P95 of the TTFT without the 960 ms at 32.4: 119.3 to 136.0 at the next load.
+            // output 1032.4. No P95 of the TTFT is read on the line to the 960 ms at 32.4.
             "int8-dynamic is 1.51× faster at 1 and \\~1.38× at 28.5 requests in flight on average (median ITL); p95 \
              14.7 ms against 22.2 ms at 1 and \\~31.0 ms against 39.7 ms at 28.5.",
             "int8-dynamic is 1.32× faster at 1 and \\~1.26× at 28.5 requests in flight on average (median TTFT); \
-             p95 \\~126 ms against 162 ms at 28.5; left out is the p95 of int8-dynamic, 446 ms at 1 and 960 ms at \
-             32.4, each more than twice",
+             but p95 446 ms against 124 ms at 1; p95 not read at 28.5; measure the p95 again of int8-dynamic, \
+             446 ms at 1 and 960 ms at 32.4, each more than twice",
             "int8-dynamic gives 1.51× the output at 1 and \\~1.41× at 28.5 requests in flight on average.",
             "At median ITL ≤ 30 ms: base \\~13.1, int8-dynamic \\~30.6 requests in flight on average (\\~2.33×)",
             "at ≤ 25 ms \\~4.55 against \\~22.5 (\\~4.95×)",

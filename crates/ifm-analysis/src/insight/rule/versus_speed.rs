@@ -91,26 +91,53 @@ impl Pair<'_, '_> {
             let of = |party| self.versus.curve(party, self.quantity, &statistics);
             let (base, other) = (of(&self.versus.base), of(self.party));
             let is_there = |at: &f64| base.between(*at).is_some() && other.between(*at).is_some();
-            places.iter().all(is_there).then(|| {
-                let ((base, of_base), (other, of_other)) = (base.parted(), other.parted());
-                let apart =
-                    [(self.versus.base.short_as_base(), of_base), (&self.party.short, of_other)];
-                let apart = apart.into_iter().flat_map(|(name, points)| {
-                    points.into_iter().map(move |point| (name, point.reading.value, point.at))
-                });
-                Tails { p, apart: apart.collect(), base, other }
+            places.iter().all(is_there).then(|| Tails {
+                p,
+                base: Tail::new(self.versus.base.short_as_base(), base),
+                other: Tail::new(&self.party.short, other),
             })
         })
     }
 }
 
-/// The tails of a pair, without the points that no load explains.
+/// The tails of a pair.
 struct Tails<'p> {
     p: f64,
-    base: Curve<'p>,
-    other: Curve<'p>,
-    /// The points that are left out: of which, value in ms, place.
-    apart: Vec<(&'p str, f64, f64)>,
+    base: Tail<'p>,
+    other: Tail<'p>,
+}
+
+/// A percentile of one of a pair against the load.
+struct Tail<'p> {
+    name: &'p str,
+    /// All of it.
+    curve: Curve<'p>,
+    /// Places and values, ms, that no load explains: of a tail more than twice that of the next
+    /// heavier load.
+    apart: Vec<(f64, f64)>,
+}
+
+impl<'p> Tail<'p> {
+    fn new(name: &'p str, curve: Curve<'p>) -> Tail<'p> {
+        let (_, apart) = curve.clone().parted();
+        let apart = apart.iter().map(|point| (point.at, point.reading.value)).collect();
+        Tail { name, curve, apart }
+    }
+
+    /// The value at a place, and whether it was measured there. A line to or from a point that no
+    /// load explains says nothing.
+    fn at(&self, place: f64) -> Option<(f64, bool)> {
+        if let Some(point) = self.curve.at(place) {
+            return Some((point.reading.value, true));
+        }
+        let below = self.curve.points.iter().rev().find(|point| point.at < place)?;
+        let above = self.curve.points.iter().find(|point| point.at > place)?;
+        let is_apart = |at: f64| self.apart.iter().any(|(apart, _)| *apart == at);
+        if is_apart(below.at) || is_apart(above.at) {
+            return None;
+        }
+        Some((self.curve.between(place)?, false))
+    }
 }
 
 /// Every pair of curves.
@@ -164,43 +191,50 @@ fn look(question: &Question) -> Vec<Insight> {
 fn with_tail(pair: &Pair, places: &[f64], sentence: Sentence, tone: Tone) -> (Sentence, Tone) {
     let mut places = places.to_vec();
     places.dedup();
-    let Some(Tails { p, base, other, apart }) = pair.tails(&places) else {
-        return (sentence, tone);
+    let Some(Tails { p, base, other }) = pair.tails(&places) else { return (sentence, tone) };
+    let told: Vec<_> =
+        places.iter().filter_map(|at| Some((*at, base.at(*at)?, other.at(*at)?))).collect();
+    let is_longer = |(at, (before, _), (after, _)): &(f64, (f64, bool), (f64, bool))| {
+        before / after < 1.0 - NOISE && pair.advantage(*at).is_some_and(|middle| middle > 1.0)
     };
-    places.retain(|at| base.between(*at).is_some() && other.between(*at).is_some());
-    let is_longer = |at: &f64| {
-        let ratio = advantage(&base, &other, *at, false).unwrap_or(1.0);
-        ratio < 1.0 - NOISE && pair.advantage(*at).is_some_and(|middle| middle > 1.0)
-    };
-    let is_longer = places.iter().any(is_longer);
+    let is_longer = told.iter().any(is_longer);
     let but = if is_longer { "but " } else { "" };
-    let mut sentence = match places.is_empty() {
+    let mut sentence = match told.is_empty() {
         true => sentence,
         false => sentence.text(format!("; {but}p{p} ")),
     };
-    for (index, at) in places.iter().enumerate() {
-        let (Some(before), Some(after)) = (base.between(*at), other.between(*at)) else { continue };
+    for (index, (at, before, after)) in told.iter().enumerate() {
         sentence = sentence
             .text(if index == 0 { "" } else { " and " })
-            .read(after, Meant::Ms, other.at(*at).is_some())
+            .read(after.0, Meant::Ms, after.1)
             .text(" against ")
-            .read(before, Meant::Ms, base.at(*at).is_some())
+            .read(before.0, Meant::Ms, before.1)
             .text(" at ")
             .number(*at, Meant::Load);
     }
     let tone = match tone {
-        Tone::Good if is_longer || !apart.is_empty() => Tone::Warn,
+        Tone::Good if is_longer || !base.apart.is_empty() || !other.apart.is_empty() => Tone::Warn,
         tone => tone,
     };
-    (left_out(sentence, p, &apart), tone)
+    let unread = places.iter().filter(|place| told.iter().all(|(at, ..)| at != *place));
+    (unexplained(sentence, p, &[&base, &other], unread.copied().collect()), tone)
 }
 
-/// Which points the tails leave out, and why.
-fn left_out(sentence: Sentence, p: f64, apart: &[(&str, f64, f64)]) -> Sentence {
+/// Which points no load explains, and where nothing is read beside them.
+fn unexplained(sentence: Sentence, p: f64, tails: &[&Tail], unread: Vec<f64>) -> Sentence {
     let mut sentence = sentence;
+    for (index, at) in unread.into_iter().enumerate() {
+        sentence = sentence
+            .text(if index == 0 { format!("; p{p} not read at ") } else { " and ".to_owned() })
+            .number(at, Meant::Load);
+    }
+    let apart: Vec<(&str, f64, f64)> = tails
+        .iter()
+        .flat_map(|tail| tail.apart.iter().map(|(at, value)| (tail.name, *value, *at)))
+        .collect();
     for (index, (name, value, at)) in apart.iter().enumerate() {
         sentence = match index {
-            0 => sentence.text(format!("; left out is the p{p} of {name}, ")),
+            0 => sentence.text(format!("; measure the p{p} again of {name}, ")),
             _ if apart.get(index - 1).is_some_and(|before| before.0 == *name) => {
                 sentence.text(" and ")
             }

@@ -124,7 +124,7 @@ impl Planned {
         let place =
             self.promises.first().map(|promise| Place::line(promise.line)).unwrap_or_default();
         let mut text = format!(
-            "{cells} cells are announced and empty: {} headings without figures, {models} models and \
+            "{cells} figures are announced and missing: {} headings without figures, {models} models and \
              {conditions} conditions in their legends",
             self.promises.len()
         );
@@ -283,6 +283,10 @@ mod tests {
         assert_eq!(row.role, RowRole::Planned);
         assert_eq!(row.figures[0].statistic, Statistic::Percentile(95.0));
         assert_eq!(row.factors.get(key::CONDITION), Some("No TDX"));
-        assert!(sheet.remarks[0].text.starts_with("8 cells"), "{}", sheet.remarks[0].text);
+        assert!(
+            sheet.remarks[0].text.starts_with("8 figures are announced and missing"),
+            "{}",
+            sheet.remarks[0].text
+        );
     }
 }

@@ -182,7 +182,7 @@ fn an_answer_that_rests_on_doubled_labels_stands_where_it_is_the_same_without_th
     let tiles = page(&doubled(&["slow"], alike)).tiles;
     let [overall, alone, many, agree] = tiles.as_slice() else { panic!("{tiles:?}") };
     assert!(
-        overall.detail.contains("1 group of repeats of these uses a label twice"),
+        overall.detail.contains("1 group of repeats of these configurations uses a label twice"),
         "{overall:?}"
     );
     assert!(overall.not_valid.is_none() && many.not_valid.is_none(), "{tiles:?}");

@@ -45,6 +45,14 @@ fn at_size(matrix: &Matrix, size: f64) -> Lead {
     Lead { things, configurations }
 }
 
+/// From the lowest to the highest of all that lead; absent where one of them has none.
+fn span(lead: &Lead, of: impl Fn(&Over) -> Option<(f64, f64)>) -> Option<(f64, f64)> {
+    lead.things.iter().try_fold((f64::INFINITY, 0.0_f64), |(low, high), (_, over)| {
+        let (least, most) = of(over)?;
+        Some((low.min(least), high.max(most)))
+    })
+}
+
 fn fastest(matrix: &Matrix, base: &str) -> Option<Tile> {
     let lead = overall(matrix);
     let (thing, over) = lead.things.first()?;
@@ -58,7 +66,7 @@ fn fastest(matrix: &Matrix, base: &str) -> Option<Tile> {
         ));
     } else {
         let over_all = format!("over {} of {all}", over.ratio.configurations);
-        parts.push(match over.ratio.interval {
+        parts.push(match span(&lead, |over| over.ratio.interval) {
             Some(interval) => format!("{} with 95 % confidence, {over_all}", range(interval)),
             None => over_all,
         });
@@ -81,7 +89,10 @@ fn at(matrix: &Matrix, size: f64, base: &str) -> Option<Tile> {
         };
         parts.push(match members == 1 || best.is_mixed() {
             true => format!("over {over}"),
-            false => format!("{} over {over}", range(best.range())),
+            false => format!(
+                "{} over {over}",
+                range(span(&lead, |over| Some(over.range())).unwrap_or(best.range()))
+            ),
         });
     }
     parts.extend(slowest(matrix, size));
@@ -99,12 +110,14 @@ fn slowest(matrix: &Matrix, size: f64) -> Option<String> {
         let members = members.filter(|(_, ratio)| ratio.is_slower());
         members.map(|(of, ratio)| (thing, *of, *ratio)).collect()
     };
-    let worst = all.iter().enumerate().flat_map(slower);
-    let (thing, of, ratio) = worst.min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    let slower: Vec<(usize, usize, Ratio)> = all.iter().enumerate().flat_map(slower).collect();
+    let (_, of, ratio) = *slower.iter().min_by(|a, b| a.2.value.total_cmp(&b.2.value))?;
+    let write = |ratio: &Ratio| meant(ratio.value, Meant::Times);
+    let alike = slower.iter().filter(|(_, at, other)| *at == of && write(other) == write(&ratio));
+    let names: Vec<String> = alike.map(|(thing, ..)| plain(matrix.thing(*thing))).collect();
     let several = matrix.configurations.get(of).filter(|_| matrix.at_batch(size).len() > 1);
     let place = several.map_or(String::new(), |of| format!(" ({})", plain(&of.short_name())));
-    let name = plain(matrix.thing(thing));
-    Some(format!("{name} only {}{place}", meant(ratio.value, Meant::Times)))
+    Some(format!("{} only {}{place}", names.join(", "), write(&ratio)))
 }
 
 fn tile(matrix: &Matrix, question: &str, lead: &Lead, base: &str, mut parts: Vec<String>) -> Tile {
@@ -164,7 +177,7 @@ fn doubted(matrix: &Matrix, lead: &Lead, mut tile: Tile, ask: impl Fn(&Matrix) -
             let over = many(sound.configurations.len(), "configuration", "configurations");
             let value = sound.things.first().map(|(_, over)| times(over, &sound.things));
             tile.detail.push_str(&format!(
-                "; {groups} of these {use_twice} a label twice: without them the same, {} over {over}",
+                "; {groups} of these configurations {use_twice} a label twice: without them the same, {} over {over}",
                 value.unwrap_or_default()
             ));
             tile

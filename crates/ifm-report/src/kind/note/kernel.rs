@@ -67,7 +67,7 @@ pub(super) fn tile(survey: &Survey) -> Option<Tile> {
         value: meant(ratio, Meant::Times),
         unit: plain(&last),
         detail: plain(&format!(
-            "at {}{}{}",
+            "forward, at {}{}{}",
             mask.name,
             empty.unwrap_or_default(),
             tokens.unwrap_or_default()

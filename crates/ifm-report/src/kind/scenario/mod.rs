@@ -242,16 +242,18 @@ fn tiles(data: &Data, answers: &Answers, dispute: Option<Dispute>) -> Vec<Tile> 
 /// The answers in a table: one line for each question.
 fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
     let mut rows: Vec<(String, String)> = Vec::new();
-    let range = |low: (f64, String), high: (f64, String), how: Meant| match low.0 < high.0 {
-        true => format!("{} ({}) to {} ({})", meant(low.0, how), low.1, meant(high.0, how), high.1),
-        false => format!("{} ({})", meant(low.0, how), low.1),
+    let range = |low: (f64, String), mark: &str, high: (f64, String), how: Meant| {
+        let lowest = format!("{} ({}{mark})", meant(low.0, how), low.1);
+        match low.0 < high.0 {
+            true => format!("{lowest} to {} ({})", meant(high.0, how), high.1),
+            false => lowest,
+        }
     };
     let mut add = |name: &str, curves: &[ifm_analysis::survey::Curve], wanted, how| {
         if let [Some(low), Some(high)] = extremes(curves, wanted) {
             let is_of = |dispute: &Dispute| how == Meant::TokPerS && dispute.is_speed(low.0);
-            let mark = dispute.filter(is_of).map(|dispute| format!(" ⚠ {}", dispute.words()));
-            let words = format!("{}{}", range(low, high, how), mark.unwrap_or_default());
-            rows.push((name.to_owned(), words));
+            let mark = dispute.filter(is_of).map(|dispute| format!("; ⚠ {}", dispute.words()));
+            rows.push((name.to_owned(), range(low, &mark.unwrap_or_default(), high, how)));
         }
     };
     let alone = Some(Load::Users(1));

@@ -238,7 +238,7 @@ pub(super) fn trust_of(models: &[ReportModel]) -> Option<Trust> {
         [only] => Some(trust(only)),
         several => {
             let mut all = Trust::default();
-            let (mut made, mut cautions, mut invalid) = (0, 0, 0);
+            let (mut made, mut noted, mut cautions, mut invalid) = (0, 0, 0, 0);
             for model in several {
                 let trusted = trust(model);
                 let name = plain(model.manifest.name.as_deref().unwrap_or(&model.manifest.run_id));
@@ -252,13 +252,14 @@ pub(super) fn trust_of(models: &[ReportModel]) -> Option<Trust> {
                 );
                 for check in &model.summary.checks {
                     made += u32::from(check.state() != CheckState::NotApplicable);
+                    noted += u32::from(words::is_noted(check));
                     cautions += u32::from(check.state() == CheckState::Caution);
                     invalid += u32::from(check.state() == CheckState::Invalid);
                 }
             }
-            all.line =
-                format!("{} runs, {made} checks: {} ✓", several.len(), made - cautions - invalid);
-            for (count, sign) in [(cautions, '⚠'), (invalid, '✗')] {
+            let passed = made - noted - cautions - invalid;
+            all.line = format!("{} runs, {made} checks: {passed} ✓", several.len());
+            for (count, sign) in [(noted, '·'), (cautions, '⚠'), (invalid, '✗')] {
                 if count > 0 {
                     all.line.push_str(&format!(" {count} {sign}"));
                 }
@@ -276,9 +277,9 @@ fn trust(model: &ReportModel) -> Trust {
         CheckState::NotApplicable => "– not applicable",
     };
     let check = |check: &ifm_analysis::CheckResult| Check {
-        state: match (check.state(), check.warnings.is_empty()) {
-            (CheckState::Passed, false) => "· noted".to_owned(),
-            (of, _) => state(of).to_owned(),
+        state: match words::is_noted(check) {
+            true => "· noted".to_owned(),
+            false => state(check.state()).to_owned(),
         },
         title: check.title.to_owned(),
         lines: words::told(&check.warnings).into_iter().map(|(_, text)| text).collect(),

@@ -22,6 +22,7 @@ mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
 mod stated_change;
+mod stated_rank;
 mod stated_ratio;
 mod stated_speed;
 mod token_sum;
@@ -40,6 +41,7 @@ pub(super) const RULES: &[&Rule] = &[
     &stated_ratio::RULE,
     &stated_change::RULE,
     &stated_speed::RULE,
+    &stated_rank::RULE,
     &token_sum::RULE,
     &little::RULE,
     &mixed_concurrency::RULE,

@@ -57,7 +57,7 @@ fn look(subject: &Subject) -> Looked {
 }
 
 /// Rows with ranks, by table, best first.
-fn rankings<'s>(subject: &'s Subject<'s>) -> Vec<Vec<&'s Cell<'s>>> {
+pub(super) fn rankings<'s>(subject: &'s Subject<'s>) -> Vec<Vec<&'s Cell<'s>>> {
     let mut tables = subject.tables(RowRole::Summary);
     for table in &mut tables {
         table.retain(|cell| rank(cell).is_some());
@@ -66,7 +66,8 @@ fn rankings<'s>(subject: &'s Subject<'s>) -> Vec<Vec<&'s Cell<'s>>> {
     tables
 }
 
-fn rank(cell: &Cell) -> Option<f64> {
+/// The place that a row states.
+pub(super) fn rank(cell: &Cell) -> Option<f64> {
     cell.row.value(&Quantity::Rank, Statistic::Value)
 }
 

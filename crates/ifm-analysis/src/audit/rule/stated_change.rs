@@ -295,7 +295,7 @@ fn quantities(lower: &str) -> Option<Vec<Quantity>> {
 }
 
 /// Whether a quantity is a time: less of it is faster.
-fn is_time(quantity: &Quantity) -> bool {
+pub(super) fn is_time(quantity: &Quantity) -> bool {
     matches!(
         quantity,
         Quantity::Ttft
@@ -310,7 +310,7 @@ fn is_time(quantity: &Quantity) -> bool {
 }
 
 /// What a row measured that two rows are compared by: times and rates.
-fn measured(cell: &Cell) -> BTreeSet<Quantity> {
+pub(super) fn measured(cell: &Cell) -> BTreeSet<Quantity> {
     let is_speed = |unit: &Unit| matches!(unit, Unit::PerS | Unit::PerMin | Unit::PerH);
     let figures = cell.row.figures.iter().filter(|figure| figure.value.is_some());
     figures

@@ -57,8 +57,8 @@ pub struct PacedOptions {
 
 impl PacedOptions {
     /// Bounds fit for a benchmark: a free port, 16 tokens unless asked, at most a million, 16,384
-    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling and no rests, no fixed processor, no
-    /// queue, one speed.
+    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling, no rests, no
+    /// fixed processor, no queue, one speed.
     pub fn for_benchmarks(pace: Pace) -> PacedOptions {
         PacedOptions {
             port: 0,

@@ -1,8 +1,8 @@
-//! Places in a ranking follow the figures that stand beside them.
+//! Places in a ranking follow the figure that stands beside them.
 //!
-//! Which column a ranking is by is not said: it is sound if the places follow any of its times or
-//! rates. Shared places are in any order. Not here: whether a place is one's own (`rank_tie`), or
-//! rests on a broken run (`rank_outlier`).
+//! Only where one time or rate stands beside the places: of several figures, or of columns that
+//! were not understood, any may be the one that is ranked by. Shared places are in any order. Not
+//! here: whether a place is one's own (`rank_tie`), or rests on a broken run (`rank_outlier`).
 
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
@@ -13,88 +13,68 @@ use ifm_core::sheet::{Figure, Quantity};
 pub(super) const RULE: Rule =
     Rule { id: "stated_rank", title: "places in a ranking follow its figures", look };
 
-/// Two rows of which the lower stands above the better.
+/// Two rows of which the worse stands above the better.
 struct Turned<'c> {
     above: (&'c Cell<'c>, &'c Figure),
     below: (&'c Cell<'c>, &'c Figure),
-    quantity: Quantity,
-    /// Times and rates that all rows of the ranking have.
-    columns: usize,
 }
 
 fn look(subject: &Subject) -> Looked {
     let rankings = rankings(subject);
     let mut seen = 0;
     let mut wrong = Vec::new();
-    for ranking in &rankings {
-        let columns = columns(ranking);
-        if ranking.len() < 2 || columns.is_empty() {
-            continue;
-        }
+    for ranking in rankings.iter().filter(|ranking| ranking.len() > 1) {
+        let Some(quantity) = ranked_by(ranking) else { continue };
         seen += 1;
-        let turned: Vec<_> =
-            columns.iter().map(|quantity| turned(ranking, quantity, columns.len())).collect();
-        if turned.iter().all(Option::is_some) {
-            wrong.extend(turned.into_iter().flatten().next());
-        }
+        wrong.extend(ranking.windows(2).find_map(|neighbours| turned(neighbours, quantity)));
     }
     if seen == 0 {
-        return Looked::Needs("a ranking with times or rates beside its places");
+        return Looked::Needs("a ranking with one time or rate beside its places");
     }
-    let n = wrong.len();
-    let Some(first) = wrong.first() else { return Looked::Found(Vec::new()) };
-    let (above, below) = (&first.above, &first.below);
+    let Some(Turned { above, below }) = wrong.first() else { return Looked::Found(Vec::new()) };
     let text = format!(
-        "{n} of {seen} rankings do not follow their figures: {} stands above {}, with {} {} against {}",
+        "{} of {seen} rankings do not follow their figures: {} stands above {}, with {} {} against {}",
+        wrong.len(),
         above.0.name(),
         below.0.name(),
-        first.quantity,
+        above.1.quantity,
         printed(above.1),
         printed(below.1)
     );
-    // Beside one column nothing else can have been meant.
-    let level = if first.columns == 1 { Level::Proof } else { Level::Strong };
     let spots = wrong.iter().flat_map(|turned| [turned.above.0.spot(), turned.below.0.spot()]);
-    let finding = Finding::new(RULE.id, level, text)
+    let finding = Finding::new(RULE.id, Level::Proof, text)
         .at_all(spots)
         .with("rankings", seen as f64, "")
-        .with("out of order", n as f64, "")
-        .remedy("sort them again, and say which column the places are by");
+        .with("out of order", wrong.len() as f64, "")
+        .remedy("sort them again, or say what the places are by");
     Looked::Found(vec![finding])
 }
 
-/// Times and rates that every row of a ranking has.
-fn columns(ranking: &[&Cell]) -> Vec<Quantity> {
-    let Some(first) = ranking.first() else { return Vec::new() };
-    let has = |cell: &&Cell, quantity: &Quantity| {
-        cell.central(quantity).and_then(Figure::canonical).is_some()
+/// The time or rate of all rows of a ranking, if nothing else stands beside their places.
+fn ranked_by<'c>(ranking: &[&'c Cell<'c>]) -> Option<&'c Quantity> {
+    let quantity = ranking.first()?.ranked_by()?;
+    let is_all = |cell: &&Cell| {
+        let mut others = cell.row.figures.iter().filter(|figure| figure.quantity != Quantity::Rank);
+        others.all(|figure| figure.quantity == *quantity)
+            && cell.row.unknown.is_empty()
+            && measured(cell).contains(quantity)
     };
-    measured(first)
-        .into_iter()
-        .filter(|quantity| ranking.iter().all(|cell| has(cell, quantity)))
-        .collect()
+    ranking.iter().all(is_all).then_some(quantity)
 }
 
-/// The first neighbours of different places that are in the wrong order by a column, beyond what
-/// rounding explains.
-fn turned<'c>(ranking: &[&'c Cell<'c>], quantity: &Quantity, columns: usize) -> Option<Turned<'c>> {
-    ranking.windows(2).find_map(|neighbours| {
-        let [above, below] = neighbours else { return None };
-        if rank(above) == rank(below) {
-            return None;
-        }
-        let (better, worse) = (above.central(quantity)?, below.central(quantity)?);
-        let lead = match is_time(quantity) {
-            true => worse.canonical()? - better.canonical()?,
-            false => better.canonical()? - worse.canonical()?,
-        };
-        (lead < -(slack(better) + slack(worse))).then(|| Turned {
-            above: (above, better),
-            below: (below, worse),
-            quantity: quantity.clone(),
-            columns,
-        })
-    })
+/// Neighbours of different places in the wrong order, beyond what rounding explains.
+fn turned<'c>(neighbours: &[&'c Cell<'c>], quantity: &Quantity) -> Option<Turned<'c>> {
+    let [above, below] = neighbours else { return None };
+    if rank(above) == rank(below) {
+        return None;
+    }
+    let (first, second) = (above.central(quantity)?, below.central(quantity)?);
+    let lead = match is_time(quantity) {
+        true => second.canonical()? - first.canonical()?,
+        false => first.canonical()? - second.canonical()?,
+    };
+    let is_turned = lead < -(slack(first) + slack(second));
+    is_turned.then_some(Turned { above: (above, first), below: (below, second) })
 }
 
 fn printed(figure: &Figure) -> String {
@@ -138,11 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn any_column_may_be_the_one_that_is_ranked_by() {
-        let by_time = document(&[("a", "1", "100.0", "8.0"), ("b", "2", "120.0", "9.0")]);
-        let by_none = document(&[("a", "1", "100.0", "9.0"), ("b", "2", "120.0", "8.0")]);
-        let spoil = |sheet: &mut Sheet| *sheet = by_none;
-        check("stated_rank", &by_time, spoil, Level::Strong, "1 of 1 rankings");
+    fn several_figures_do_not_say_which_one_is_ranked_by() {
+        let rows = [("a", "1", "100.0", "9.0"), ("b", "2", "120.0", "8.0")];
+        assert_eq!(found("stated_rank", &[document(&rows)]), []);
     }
 
     #[test]

@@ -97,7 +97,7 @@ const HEDGES: [&str; 19] = [
     "first",
 ];
 /// Words of what was not measured.
-const SUPPOSED: [&str; 14] = [
+pub(super) const SUPPOSED: [&str; 14] = [
     "would",
     "could",
     "should",
@@ -201,7 +201,7 @@ pub(super) fn change(sentence: &str, names: &[Range<usize>]) -> Option<Change> {
 }
 
 /// The byte behind the `than` that follows soon, in the same clause.
-fn than(sentence: &str, from: usize) -> Option<usize> {
+pub(super) fn than(sentence: &str, from: usize) -> Option<usize> {
     let rest = sentence.get(from..)?;
     let at = rest.find(" than ")?;
     let between = rest.get(..at)?;
@@ -211,7 +211,7 @@ fn than(sentence: &str, from: usize) -> Option<usize> {
 }
 
 /// Every number that is not part of a word.
-fn numbers(sentence: &str) -> Vec<Number> {
+pub(super) fn numbers(sentence: &str) -> Vec<Number> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(step) =
@@ -298,7 +298,7 @@ fn ends(sentence: &str, numbers: &[Number]) -> Option<[Number; 2]> {
 }
 
 /// What another number sets.
-fn load_of(sentence: &str, number: &Number) -> Option<(&'static str, f64)> {
+pub(super) fn load_of(sentence: &str, number: &Number) -> Option<(&'static str, f64)> {
     let next = match number.suffix.as_str() {
         "" => sentence.get(number.at.end..)?.split_whitespace().next().unwrap_or_default(),
         suffix => suffix,

@@ -8,6 +8,7 @@
 mod change;
 mod finding;
 mod light;
+mod order;
 mod own_run;
 mod rule;
 mod sentence;

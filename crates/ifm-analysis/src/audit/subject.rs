@@ -190,10 +190,19 @@ impl Cell<'_> {
             .find_map(|statistic| self.row.figure(quantity, statistic))
     }
 
-    /// A name for sentences: the label, else the factors that a reader would name it by.
+    /// A name for sentences: the label, else the factors that a reader would name it by. A label
+    /// that stands on rows of its table before this one gets its number: `run3#2`.
     pub fn name(&self) -> String {
         if let Some(label) = &self.row.label {
-            return label.clone();
+            let alike = self
+                .part
+                .rows
+                .iter()
+                .filter(|row| row.role == self.row.role && row.label.as_ref() == Some(label));
+            return match alike.take_while(|row| !std::ptr::eq(*row, self.row)).count() {
+                0 => label.clone(),
+                before => format!("{label}#{}", before + 1),
+            };
         }
         let words: Vec<String> = NAMING
             .iter()

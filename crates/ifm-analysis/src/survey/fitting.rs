@@ -53,6 +53,9 @@ pub struct Fitting<'a> {
     /// largest of the loads above it that are inside one after another, and the next one, that is
     /// not.
     pub resumed: Option<Resumed<'a>>,
+    /// Where no load at all fits and the lowest is not the one that comes nearest: the one that
+    /// does, its worst term the least beyond its limit, and why it does not fit.
+    pub nearest: Option<(Pooled<'a>, Vec<Miss>)>,
     /// Whether both are judged on enough requests.
     pub is_sure: bool,
     /// The measurement at the lowest load.
@@ -228,12 +231,14 @@ fn fitting<'a>(of: Factors, cells: Vec<Pooled<'a>>, slo: &SloSpec) -> Fitting<'a
         judged.iter().filter(is_above).filter_map(|(_, cell)| cell.load()).collect()
     });
     let resumed = (state == UsersState::None).then(|| resumed(&judged)).flatten();
+    let nearest = (state == UsersState::None).then(|| nearest(&judged)).flatten();
     Fitting {
         of,
         slo: slo.clone(),
         state,
         inside_above,
         resumed,
+        nearest,
         is_sure: state != UsersState::Unknown
             && [fits, worse].into_iter().flatten().all(|((_, is_sure, _), _)| *is_sure),
         fits: fits.map(|(_, cell)| cell.clone()),
@@ -253,6 +258,28 @@ fn resumed<'a>(judged: &[Judged<'a>]) -> Option<Resumed<'a>> {
     let next = above.iter().find(|one| one.0.0 == VerdictState::Fail);
     let next = next.map(|((.., misses), cell)| (cell.clone(), misses.clone()));
     Some(Resumed { fits: fits.clone(), next })
+}
+
+/// How far beyond the limits the worst of these misses is, as a ratio; absent where that is not
+/// known.
+fn overshoot(misses: &[Miss]) -> Option<f64> {
+    let ratio = |miss: &Miss| match miss {
+        Miss::Term(term, value) => Some((*value)? / term.limit_ms),
+        Miss::Errors(_) => None,
+    };
+    let ratios: Option<Vec<f64>> = misses.iter().map(ratio).collect();
+    ratios?.into_iter().reduce(f64::max)
+}
+
+/// The load that comes nearest to the target, where each fails and it is not the lowest.
+fn nearest<'a>(judged: &[Judged<'a>]) -> Option<(Pooled<'a>, Vec<Miss>)> {
+    if judged.iter().any(|((state, ..), _)| *state != VerdictState::Fail) {
+        return None;
+    }
+    let far = judged.iter().map(|one| overshoot(&one.0.2).unwrap_or(f64::INFINITY));
+    let (index, _) = far.enumerate().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let ((.., misses), cell) = judged.get(index).filter(|_| index > 0)?;
+    Some((cell.clone(), misses.clone()))
 }
 
 #[cfg(test)]
@@ -310,6 +337,25 @@ mod tests {
         assert_eq!(resumed.fits.load(), Some(Load::Users(128)));
         let next = resumed.next.as_ref().and_then(|(cell, _)| cell.load());
         assert_eq!(next, Some(Load::Users(256)));
+        assert!(fittings[0].nearest.is_none(), "some fit");
+    }
+
+    /// The same sweep against a limit that no load keeps: 64 users come nearest, 7 % beyond it.
+    #[test]
+    fn where_nothing_fits_the_nearest_is_known() {
+        let p99 = Statistic::Percentile(99.0);
+        let nearest = |levels: &[(u32, f64)]| {
+            let points =
+                levels.iter().map(|(users, itl)| level(*users, &[(Quantity::Itl, p99, *itl)]));
+            let survey = Survey { origins: Vec::new(), points: points.collect() };
+            let target = slo::parse("itl:p99<30ms").expect("a target");
+            let [fitting] =
+                survey.pool(PartKind::Serving).fittings(&[], &target).try_into().expect("one");
+            assert_eq!(fitting.state, UsersState::None);
+            fitting.nearest.and_then(|(cell, _)| cell.load())
+        };
+        assert_eq!(nearest(&[(32, 84.7), (64, 32.1), (128, 38.5)]), Some(Load::Users(64)));
+        assert_eq!(nearest(&[(32, 31.0), (64, 32.1)]), None, "the lowest is told anyway");
     }
 
     #[test]

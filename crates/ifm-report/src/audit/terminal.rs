@@ -25,17 +25,13 @@ pub fn audit_terminal(audit: &Audit, level: Level, style: &TerminalStyle) -> Str
         push(&mut out, &format!("at {}", spots(finding)), style);
         out.push('\n');
     }
-    let blind: Vec<String> = audit
-        .rules
-        .iter()
-        .filter_map(|rule| match rule.looked {
-            Looked::Needs(needs) => Some(format!("{} needs {needs}", rule.id)),
-            Looked::Found(_) => None,
-        })
-        .collect();
+    let blind = blind(audit);
     if !blind.is_empty() {
-        let text = format!("could not look: {}", blind.join("; "));
-        for line in wrap(&style.text(&text), style.width, "  ") {
+        let lines = blind.into_iter().flat_map(|(needs, rules)| {
+            let text = format!("  {needs}: {}", rules.join(", "));
+            wrap(&style.text(&text), style.width, "    ")
+        });
+        for line in ["could not look, for want of".to_owned()].into_iter().chain(lines) {
             out.push_str(&style.paint(Color::Dim, &line));
             out.push('\n');
         }
@@ -43,6 +39,19 @@ pub fn audit_terminal(audit: &Audit, level: Level, style: &TerminalStyle) -> Str
     out.push_str(&closing(audit));
     out.push('\n');
     out
+}
+
+/// What is not there, and the rules that could not look without it.
+fn blind(audit: &Audit) -> Vec<(&'static str, Vec<&'static str>)> {
+    let mut blind: Vec<(&str, Vec<&str>)> = Vec::new();
+    for rule in &audit.rules {
+        let Looked::Needs(needs) = rule.looked else { continue };
+        match blind.iter_mut().find(|(known, _)| *known == needs) {
+            Some((_, rules)) => rules.push(rule.id),
+            None => blind.push((needs, vec![rule.id])),
+        }
+    }
+    blind
 }
 
 /// A paragraph below the head of a finding.

@@ -22,6 +22,7 @@ mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
 mod stated_change;
+mod stated_order;
 mod stated_rank;
 mod stated_ratio;
 mod stated_speed;
@@ -42,6 +43,7 @@ pub(super) const RULES: &[&Rule] = &[
     &stated_change::RULE,
     &stated_speed::RULE,
     &stated_rank::RULE,
+    &stated_order::RULE,
     &token_sum::RULE,
     &little::RULE,
     &mixed_concurrency::RULE,

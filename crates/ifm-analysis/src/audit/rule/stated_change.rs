@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 /// What two things that are compared may differ in.
-const SIDES: [&str; 6] =
+pub(super) const SIDES: [&str; 6] =
     [key::MODEL, key::CONDITION, key::QUANTIZATION, key::GPU, key::ENGINE, key::WORKLOAD];
 /// Pairs of rows that are looked at for one sentence at most.
 const PAIRS_MAX: usize = 10_000;
@@ -223,7 +223,7 @@ fn between(sentence: &Sentence, cells: &[&Cell], side: &str) -> Option<Checked> 
 }
 
 /// Whether a row holds for the other names in a sentence: one of two workloads, one of two machines.
-fn others_fit(sentence: &Sentence, cells: &[&Cell], cell: &Cell, side: &str) -> bool {
+pub(super) fn others_fit(sentence: &Sentence, cells: &[&Cell], cell: &Cell, side: &str) -> bool {
     SIDES.iter().filter(|other| **other != side).all(|other| {
         let named = named(sentence, cells, other);
         named.is_empty() || named.iter().any(|(name, _)| cell.factors.get(other) == Some(name))
@@ -231,7 +231,11 @@ fn others_fit(sentence: &Sentence, cells: &[&Cell], cell: &Cell, side: &str) -> 
 }
 
 /// Values of a factor that a sentence names, each as a whole word and not inside of a longer one.
-fn named<'c>(sentence: &Sentence, cells: &[&'c Cell], side: &str) -> Vec<(&'c str, Range<usize>)> {
+pub(super) fn named<'c>(
+    sentence: &Sentence,
+    cells: &[&'c Cell],
+    side: &str,
+) -> Vec<(&'c str, Range<usize>)> {
     let mut values: Vec<&str> = cells.iter().filter_map(|cell| cell.factors.get(side)).collect();
     values.sort_by_key(|value| (std::cmp::Reverse(value.len()), *value));
     values.dedup();
@@ -270,7 +274,7 @@ fn words<'t>(text: &'t str, phrase: &'t str) -> impl Iterator<Item = Range<usize
 }
 
 /// The quantity that a sentence names; all of them where it names none.
-fn quantities(lower: &str) -> Option<Vec<Quantity>> {
+pub(super) fn quantities(lower: &str) -> Option<Vec<Quantity>> {
     let mut places: Vec<(Range<usize>, &Quantity)> = NAMES
         .iter()
         .flat_map(|(name, quantity)| words(lower, name).map(move |place| (place, quantity)))

@@ -77,7 +77,8 @@ fn turned<'c>(neighbours: &[&'c Cell<'c>], quantity: &Quantity) -> Option<Turned
     is_turned.then_some(Turned { above: (above, first), below: (below, second) })
 }
 
-fn printed(figure: &Figure) -> String {
+/// A figure as it was printed.
+pub(super) fn printed(figure: &Figure) -> String {
     let value = || figure.value.map(|value| value.to_string()).unwrap_or_default();
     figure.printed.clone().unwrap_or_else(value)
 }

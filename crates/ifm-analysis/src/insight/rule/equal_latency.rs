@@ -1,6 +1,6 @@
 //! How many requests in flight both stand at the same ITL.
 
-use crate::insight::versus::{CENTER, Versus};
+use crate::insight::versus::{CENTER, OUTPUT, Versus};
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::survey::Curve;
 use ifm_core::sheet::Quantity;
@@ -79,6 +79,26 @@ fn look(question: &Question) -> Vec<Insight> {
                     .read(after, Meant::Load, exact(limit).1)
                     .text(" (")
                     .read(after / before, Meant::Times, exact(limit) == (true, true))
+                    .text(")");
+            }
+            let [of_base, of_other] =
+                [&versus.base, party].map(|side| versus.curve(side, &Quantity::OutputRate, OUTPUT));
+            if let (Some(from), Some(to)) = (of_base.between(before), of_other.between(after)) {
+                // The loads are read, so what comes out there is read too, unless both stand on
+                // measured points.
+                let is_exact = [
+                    exact(limit).0 && of_base.at(before).is_some(),
+                    exact(limit).1 && of_other.at(after).is_some(),
+                ];
+                sentence = sentence
+                    .text("; output at ≤ ")
+                    .number(limit, Meant::LimitMs)
+                    .text(" ")
+                    .read(from, Meant::TokPerS, is_exact[0])
+                    .text(" against ")
+                    .read(to, Meant::TokPerS, is_exact[1])
+                    .text(" (")
+                    .read(to / from, Meant::Times, is_exact == [true, true])
                     .text(")");
             }
             let tone = if after >= before { Tone::Good } else { Tone::Warn };

@@ -2,7 +2,12 @@
 
 use super::{CENTER, curves, measured_at, told_by};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
-use ifm_core::sheet::{PartKind, Quantity};
+use crate::survey::{Curve, CurvePoint};
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
+
+/// A mean that is so many times as long as the median says what the median hides: gaps in which
+/// the server reads the prompts of others.
+const WORTH: f64 = 1.25;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "itl_band",
@@ -16,7 +21,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let band = &Bands::get().itl_ms;
     let all =
         || curves.iter().flat_map(|curve| curve.points.iter().map(move |point| (curve, point)));
-    let value = |point: &(&crate::survey::Curve, &crate::survey::CurvePoint)| point.1.reading.value;
+    let value = |point: &(&Curve, &CurvePoint)| point.1.reading.value;
     let best = all().min_by(|a, b| value(a).total_cmp(&value(b)));
     let worst = all().max_by(|a, b| value(a).total_cmp(&value(b)));
     let (Some(best), Some(worst)) = (best, worst) else { return Vec::new() };
@@ -28,6 +33,20 @@ fn look(question: &Question) -> Vec<Insight> {
         .number(value(&best), Meant::Ms)
         .text(format!(" ({}) is {}; worst ", measured_at(best.0, best.1), band.word(value(&best))))
         .number(value(&worst), Meant::Ms)
-        .text(format!(" ({}) is {}.", measured_at(worst.0, worst.1), band.word(value(&worst))));
+        .text(format!(" ({}", measured_at(worst.0, worst.1)));
+    let sentence = match mean_beside(worst.1) {
+        None => sentence,
+        Some(mean) => sentence.text("; mean ").number(mean, Meant::Ms),
+    };
+    let sentence = sentence.text(format!(") is {}.", band.word(value(&worst))));
     vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)]
+}
+
+/// The mean beside a median that it exceeds clearly.
+fn mean_beside(point: &CurvePoint) -> Option<f64> {
+    if point.reading.statistic != Statistic::Median {
+        return None;
+    }
+    let mean = point.cell.reading(&Quantity::Itl, Statistic::Mean)?.value;
+    (mean > WORTH * point.reading.value).then_some(mean)
 }

@@ -10,18 +10,24 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 const FORWARD: &str = "forward";
+const BACKWARD: &str = "backward";
+/// A backward pass is told after any forward one.
+const BACKWARD_WEIGHT: f64 = 0.1;
 /// Two kernels whose lead differs by less over all masks have nothing to tell.
 const LEAD_MIN: f64 = 1.2;
 
 fn look(question: &Question) -> Vec<Insight> {
     let masks = question.survey.kernels();
-    let mut found: Vec<Insight> = masks.iter().filter_map(fastest).collect();
+    let mut found = Vec::new();
+    for direction in [FORWARD, BACKWARD] {
+        found.extend(masks.iter().filter_map(|mask| fastest(mask, direction)));
+    }
     found.extend(lead(&masks));
     found
 }
 
-fn fastest(mask: &KernelMask) -> Option<Insight> {
-    let times = mask.ranked(FORWARD);
+fn fastest(mask: &KernelMask, direction: &str) -> Option<Insight> {
+    let times = mask.ranked(direction);
     let [(first, ms), others @ ..] = times.as_slice() else { return None };
     let (_, slowest) = others.last()?;
     let mut sentence = Sentence::new(&mask.name);
@@ -40,8 +46,10 @@ fn fastest(mask: &KernelMask) -> Option<Insight> {
             .number(*other, Meant::Ms)
             .text(")");
     }
-    let insight = Insight::new(RULE.id, Topic::Kernel, Tone::Note, sentence.text(", forward."));
-    Some(insight.weighing((slowest / ms).ln()).of(mask.name.clone()))
+    let sentence = sentence.text(format!(", {direction}."));
+    let insight = Insight::new(RULE.id, Topic::Kernel, Tone::Note, sentence);
+    let weight = if direction == FORWARD { 1.0 } else { BACKWARD_WEIGHT };
+    Some(insight.weighing(weight * (slowest / ms).ln()).of(mask.name.clone()))
 }
 
 /// The lead of one kernel over another at the least and the most empty mask that both compute,
@@ -101,7 +109,7 @@ fn lead_at(masks: Vec<&KernelMask>) -> Option<Insight> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::insight::insights;
+    use crate::insight::{Piece, insights};
     use crate::survey::{Survey, kernel_tests::mask};
 
     #[test]
@@ -121,6 +129,26 @@ mod tests {
         assert!((causal[2] - 1.5212).abs() < 1e-3, "{causal:?}");
         let gain = numbers(None);
         assert!((gain[0] - 3.454).abs() < 1e-3 && (gain[2] - 10.333).abs() < 0.01, "{gain:?}");
+    }
+
+    #[test]
+    fn a_backward_pass_is_told_after_the_forward_one() {
+        let mut points = mask(0, "Causal Mask", 0.4922, [6.6376, 34.8769, 10.0974]);
+        let mut backward = mask(0, "Causal Mask", 0.4922, [20.0, 99.5174, 9.8839]);
+        backward.retain(|point| point.setting.get("pass").is_some());
+        backward.iter_mut().for_each(|point| point.setting.set("pass", BACKWARD));
+        points.extend(backward);
+        let survey = Survey { origins: Vec::new(), points };
+        let all = insights(&Question::new(&survey));
+        let word = |piece: &Piece| match piece {
+            Piece::Text(text) => text.clone(),
+            Piece::Number(value, _) => format!("{value:.1}"),
+        };
+        let text = |one: &Insight| one.sentence.pieces().iter().map(word).collect();
+        let told: Vec<String> = all.iter().filter(|one| one.rule == RULE.id).map(text).collect();
+        assert!(told[0].starts_with("Causal Mask") && told[0].ends_with(", forward."), "{told:?}");
+        assert!(told[1].contains(": flexattention is the fastest"), "{told:?}");
+        assert!(told[1].contains("(99.5") && told[1].ends_with(", backward."), "{told:?}");
     }
 
     #[test]

@@ -54,6 +54,13 @@ const WORDS: [&str; 35] = [
     "no difference",
 ];
 
+/// Words of an order among all.
+const FIRST: [&str; 8] =
+    ["fastest", "quickest", "slowest", "highest", "lowest", "largest", "longest", "shortest"];
+/// Words of an order of two, with a `than` behind them.
+const BEFORE: [&str; 9] =
+    ["faster", "quicker", "slower", "higher", "greater", "longer", "lower", "smaller", "shorter"];
+
 /// Words that a program begins a message with.
 const LOG_WORDS: [&str; 5] = ["DEBUG", "INFO", "WARN", "WARNING", "ERROR"];
 
@@ -75,7 +82,7 @@ pub(super) fn row(sentence: &Sentence<'_>) -> Option<Row> {
     }
     let lower = text.to_lowercase();
     let is_claim = text.split_whitespace().count() >= WORDS_MIN
-        && (WORDS.iter().any(|word| lower.contains(word)) || is_change(&lower));
+        && (WORDS.iter().any(|word| lower.contains(word)) || is_change(&lower) || is_order(&lower));
     is_claim.then(|| {
         let mut row = Row::new(RowRole::Stated, Place::line(sentence.line));
         row.text = Some(text.to_owned());
@@ -93,6 +100,14 @@ fn is_change(lower: &str) -> bool {
     };
     let is_sign = |word: &str| matches!(word, "%" | "percent" | "x" | "×" | "times");
     lower.contains(" than ") && lower.split_whitespace().any(|w| is_factor(w) || is_sign(w))
+}
+
+/// Whether a sentence in small letters puts things in an order: `blue is the fastest`, `a lower TTFT
+/// than`.
+fn is_order(lower: &str) -> bool {
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let is_before = |word: &str| BEFORE.contains(&word) && lower.contains(" than ");
+    words.any(|word| FIRST.contains(&word) || is_before(word))
 }
 
 #[cfg(test)]
@@ -123,6 +138,8 @@ mod tests {
         assert!(kept.figures.is_empty());
         assert!(row("Red has 1.5x higher output throughput than blue.").is_some());
         assert!(row("Red needs 12 % less of it than blue.").is_some());
+        assert!(row("Red has a lower time to the first token than blue.").is_some());
+        assert!(row("Of all models red is the fastest.").is_some());
         for text in [
             "Filtering it                 out due to a short latency of it.",
             "Red has other things than blue.",

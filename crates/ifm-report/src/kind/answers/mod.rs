@@ -152,7 +152,13 @@ fn failing(fitting: &Fitting) -> Option<String> {
     };
     let below = words(fitting.next.as_ref()?);
     Some(match &fitting.resumed {
-        None => below,
+        None => match &fitting.nearest {
+            None => below,
+            Some((cell, misses)) => {
+                let near = reasons(cell, misses);
+                format!("{below}; every load fails, {} the least: {near}", load(cell.load()))
+            }
+        },
         Some(resumed) => {
             let above = resumed.next.as_ref().map_or(String::new(), |next| words(next) + "; ");
             format!("{above}{below}, though it is the lowest load: measure it again")

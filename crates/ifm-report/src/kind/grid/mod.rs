@@ -5,6 +5,7 @@
 //! outlined and said. Not here: what a condition costs (`ifm-analysis/src/insight/grid`).
 
 mod charts;
+mod missing;
 
 use super::common::{sources, summary, trust};
 use super::{Kind, Subject};
@@ -229,7 +230,7 @@ fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
         }
         sections.push(Section::new(row_title(row), blocks));
     }
-    sections.extend(not_measured(grid, &empty));
+    sections.extend(missing::section(grid, &empty));
     let across: Vec<Figure> = [charts::dumbbell(grid), charts::split(grid)]
         .into_iter()
         .flatten()
@@ -253,37 +254,6 @@ fn is_measured(cell: &GridCell) -> bool {
     [true, false].into_iter().any(|base| {
         [MEAN, P99].into_iter().any(|statistic| cell.reading(base, statistic).is_some())
     })
-}
-
-/// Workloads and loads of which nobody measured anything, in one table under their titles; absent
-/// where there are none.
-fn not_measured(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section> {
-    if rows.is_empty() {
-        return None;
-    }
-    let mut heads = vec![Head::text("workload and load")];
-    heads.extend(grid.models.iter().map(|model| Head::text(plain(model))));
-    let sides = format!("{}, {}", plain(&grid.base), plain(&grid.other));
-    let row = |(index, row): &(usize, &GridRow)| {
-        let has =
-            |model: usize| grid.cells.iter().any(|cell| cell.row == *index && cell.model == model);
-        let cell = |model: usize| match has(model) {
-            true => Cell::text(format!("✗ {sides}")),
-            false => Cell::text(ABSENT),
-        };
-        let mut cells = vec![Cell::head(row_title(row))];
-        cells.extend((0..grid.models.len()).map(cell));
-        cells
-    };
-    let table = Table {
-        caption: format!(
-            "✗ marks what was announced and is missing, {} of both conditions.",
-            charts::TITLES.join(" and ")
-        ),
-        heads,
-        rows: rows.iter().map(row).collect(),
-    };
-    Some(Section::new("Not here", vec![Block::Table(table)]))
 }
 
 /// Rows of the table at most.

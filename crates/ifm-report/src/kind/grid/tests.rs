@@ -93,9 +93,20 @@ fn an_announced_grid_says_that_nothing_is_there() {
     let titles: Vec<&str> = page.sections.iter().map(|section| section.heading.as_str()).collect();
     assert_eq!(titles, ["Not here"], "no headings without figures");
     assert!(page.tiles.is_empty() && page.remarks.is_empty(), "the banner says it");
-    let [Block::Table(table)] = page.sections[0].blocks.as_slice() else {
+    let [Block::Table(table), Block::Prose(how), Block::Pre(commands)] =
+        page.sections[0].blocks.as_slice()
+    else {
         panic!("{:?}", page.sections[0])
     };
+    assert!(
+        table
+            .caption
+            .ends_with("tokens of the prompt ⇒ of the answer. CC: confidential computing.")
+    );
+    assert!(how.contains("the second time with --tag condition=CC;"), "{how}");
+    let sweep =
+        "inferometer sweep URL -W 1500/250 -c 1,50,100 --repeat 3 --tag 'condition=No CC'\n";
+    assert!(commands.starts_with(sweep), "{commands}");
     let names: Vec<&str> = table.rows.iter().map(|row| row[0].text.as_str()).collect();
     let expect = [100, 50, 1].map(|n| format!("Random (1500 ⇒ 250) ({n} Concurrent Requests)"));
     assert_eq!(names, expect);

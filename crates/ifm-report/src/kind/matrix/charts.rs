@@ -4,19 +4,48 @@ use super::super::common::LINES_MAX;
 use super::configuration::{measure_unit, unit};
 use crate::format::{meant, plain};
 use ifm_analysis::insight::Meant;
-use ifm_analysis::matrix::{Matrix, Place, Ratio};
+use ifm_analysis::matrix::{Configuration, Matrix, Place, Ratio};
 use ifm_chart::{
     Axis, Cartesian, Cell, CellState, Chart, Form, GREY, Guide, Heading, HeatScale, Heatmap, Mark,
     Plot, Point, Scale, Series, Tone,
 };
+use ifm_core::sheet::Quantity;
 
 /// Ratio at which a colour is full.
 const RATIO_FULL: f64 = 1.5;
 /// Rows and columns of a heatmap that a reader can still tell apart.
 const HEAT_MAX: usize = 60;
 
-/// Ratios to the baseline, rows as in the overall list; absent without a baseline.
+/// Ratios to the baseline by what each configuration is ranked by, rows as in the overall list;
+/// absent without a baseline.
 pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
+    let base = plain(matrix.thing(matrix.baseline?));
+    ratios(matrix, None, ("speed-up", format!("How many times as fast as {base}?")))
+}
+
+/// The same by the whole time of a batch; absent where every ranking is by that time already, or
+/// where a configuration has none.
+pub(super) fn whole_time(matrix: &Matrix) -> Option<Chart> {
+    let base = plain(matrix.thing(matrix.baseline?));
+    let has_time =
+        |of: usize| matrix.row(of).iter().all(|cell| cell.sample(&Quantity::E2e).is_some());
+    let is_of_part = |of: &Configuration| {
+        !matches!(of.measure, Quantity::E2e | Quantity::TotalRate | Quantity::RequestRate)
+    };
+    if !(0..matrix.configurations.len()).all(has_time)
+        || !matrix.configurations.iter().any(is_of_part)
+    {
+        return None;
+    }
+    let title = format!("And over the whole time, against {base}?");
+    ratios(matrix, Some(&Quantity::E2e), ("speed-up-whole", title))
+}
+
+fn ratios(
+    matrix: &Matrix,
+    measure: Option<&Quantity>,
+    (id, title): (&str, String),
+) -> Option<Chart> {
     let baseline = matrix.baseline?;
     let mut things = order(matrix, baseline);
     things.truncate(HEAT_MAX);
@@ -25,8 +54,11 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
     let mut cells = Vec::new();
     let mut extremes: Vec<(f64, String)> = Vec::new();
     for (column, configuration) in columns.iter().enumerate() {
-        let ratios = matrix.against_baseline(&[*configuration], None);
-        let contraries = matrix.contraries(*configuration);
+        let ratios = matrix.against_baseline(&[*configuration], measure);
+        let contraries = match measure {
+            None => matrix.contraries(*configuration),
+            Some(_) => Vec::new(),
+        };
         let place = matrix.configurations.get(*configuration)?.name();
         for (row, thing) in things.iter().enumerate() {
             let ratio = ratios.get(*thing).copied().flatten();
@@ -50,8 +82,8 @@ pub(super) fn heatmap(matrix: &Matrix) -> Option<Chart> {
         Some(Heading { group, name, short: Some(lengths.replace('→', " →")) })
     };
     Some(Chart {
-        id: "speed-up".to_owned(),
-        title: format!("How many times as fast as {base}?"),
+        id: id.to_owned(),
+        title,
         description: format!(
             "From {} ({}) to {} ({}).",
             meant(least.0, Meant::Times),

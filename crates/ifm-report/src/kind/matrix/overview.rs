@@ -7,6 +7,10 @@ use crate::page::{Block, Cell, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Insight, Meant, Tone};
 use ifm_analysis::matrix::{Matrix, Over, Overall};
 
+const WHOLE_TIME: &str = "The baseline's end-to-end latency over that of each: what one waits for a \
+                          whole batch, reading the prompts included, whatever it is ranked by. \
+                          Hatched: no difference is shown; with ~ the repeats contradict each other.";
+
 pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {
     let of_rule = |id: &'static str| {
         let is = move |insight: &&Insight| insight.rule == id;
@@ -16,6 +20,10 @@ pub(super) fn section(subject: &Subject, matrix: &Matrix) -> Section {
     let mut blocks = Vec::new();
     if let Some(chart) = charts::heatmap(matrix) {
         let figure = Figure::new(chart, of_rule("overall_winner")).captioned(colours(matrix));
+        blocks.push(Block::Figures(vec![figure]));
+    }
+    if let Some(chart) = charts::whole_time(matrix) {
+        let figure = Figure::new(chart, of_rule("measures_disagree")).captioned(WHOLE_TIME);
         blocks.push(Block::Figures(vec![figure]));
     }
     let charts = charts::speed_ups(matrix);

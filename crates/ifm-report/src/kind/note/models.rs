@@ -24,9 +24,29 @@ impl Model<'_> {
             _ => None,
         })
     }
-}
 
-impl Model<'_> {
+    /// The headings that all its rows stand under.
+    fn headings(&self) -> Vec<&str> {
+        let Some((first, others)) = self.points.split_first() else { return Vec::new() };
+        let has = |point: &&Point, word: &String| point.headings.contains(word);
+        let is_shared = |word: &&String| others.iter().all(|point| has(point, word));
+        first.headings.iter().filter(is_shared).map(String::as_str).collect()
+    }
+
+    /// What the document calls it: the innermost heading that all its rows stand under and no row
+    /// of another model. An engine's own name tells the architecture (`llama 13B`), which need not
+    /// be the name that the model is known by (`Mistral Nemo 12B`).
+    fn known_as<'m>(&'m self, models: &'m [Model]) -> Option<&'m str> {
+        let others: Vec<&str> = models
+            .iter()
+            .filter(|other| other.name != self.name)
+            .flat_map(|other| other.points.iter().flat_map(|point| &point.headings))
+            .map(String::as_str)
+            .collect();
+        let own = self.headings().into_iter().rfind(|word| !others.contains(word));
+        own.filter(|own| models.len() > 1 && *own != self.name)
+    }
+
     /// What machine and model allow.
     fn limit(&self, subject: &Subject) -> Option<EngineLimit> {
         let (.., point) = self.speed(&Quantity::DecodeRate)?;
@@ -157,6 +177,8 @@ fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
 
 fn models_table(subject: &Subject, models: &[Model]) -> Table {
     let size = Quantity::Other("model_size".to_owned());
+    let gpus = gpus(models);
+    let has_names = models.iter().any(|model| model.known_as(models).is_some());
     let row = |model: &Model| {
         let first = model.points.first();
         let of = |quantity: &Quantity| {
@@ -180,7 +202,7 @@ fn models_table(subject: &Subject, models: &[Model]) -> Table {
         };
         let decode = model.speed(&Quantity::DecodeRate).map(|(mean, ..)| mean);
         let gpu = first.and_then(|point| point.factor(key::GPU));
-        vec![
+        let mut row = vec![
             Cell::head(plain(&model.name)),
             Cell::number(of(&size), |size| bytes(size as u64)),
             Cell::number(of(&Quantity::Parameters), billions),
@@ -188,23 +210,49 @@ fn models_table(subject: &Subject, models: &[Model]) -> Table {
             rate(&Quantity::DecodeRate),
             at_most(subject, model),
             Cell::number(share(subject, model, decode), percent),
-            Cell::text(gpu.map_or_else(|| ABSENT.to_owned(), |gpu| plain(&gpu))),
-        ]
+        ];
+        if has_names {
+            row.insert(1, Cell::text(model.known_as(models).map_or(ABSENT.to_owned(), plain)));
+        }
+        if gpus.len() > 1 {
+            row.push(Cell::text(gpu.map_or_else(|| ABSENT.to_owned(), |gpu| plain(&gpu))));
+        }
+        row
     };
     let mut heads = vec![Head::text("model")];
+    if has_names {
+        heads.push(Head::text("in the document").explained("the heading that it stands under"));
+    }
     heads.extend(["size", "parameters", "prompt, tok/s", "generation, tok/s"].map(Head::number));
     heads
         .push(Head::number("at most, tok/s").explained("what the machine allows: see the caption"));
     heads.push(Head::number("of limit").explained("generation over what the machine allows"));
-    heads.push(Head::text("GPU"));
+    let mut on = String::new();
+    match gpus.as_slice() {
+        [Some(only)] => on = format!(" All on {}.", plain(only)),
+        [] | [None] => {}
+        _ => heads.push(Head::text("GPU")),
+    }
     Table {
         caption: format!(
-            "Mean ± standard deviation of the repeats, as the tool computes them.{}",
+            "Mean ± standard deviation of the repeats, as the tool computes them.{on}{}",
             formula(subject, models)
         ),
         heads,
         rows: models.iter().map(row).collect(),
     }
+}
+
+/// The GPUs that the models ran on; none where a row does not say it.
+fn gpus(models: &[Model]) -> Vec<Option<String>> {
+    let mut gpus: Vec<Option<String>> = Vec::new();
+    for model in models {
+        let gpu = model.points.first().and_then(|point| point.factor(key::GPU));
+        if !gpus.contains(&gpu) {
+            gpus.push(gpu);
+        }
+    }
+    gpus
 }
 
 /// A number of parameters as people say it: `6.74 B`.

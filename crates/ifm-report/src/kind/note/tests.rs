@@ -128,6 +128,28 @@ fn the_page_of_a_note() {
     crate::page::agreement::check(&page);
 }
 
+/// An engine names the architecture; a document names the model, in the heading above its rows.
+#[test]
+fn models_have_the_names_that_headings_give_them() {
+    let mut survey = note();
+    let mut nemo = engine(8, ("llama 13B Q4_K - Medium", 600), "tg128", (163.31, 0.05));
+    nemo.headings = vec!["llama.cpp".to_owned(), "Mistral Nemo 12B".to_owned()];
+    survey.points.push(nemo);
+    let told = |survey: &Survey| markdown(&page(survey).1, Pictures::None);
+    let text = told(&survey);
+    assert!(text.contains("| llama 13B Q4\\_K - Medium | Mistral Nemo 12B |"), "{text}");
+    assert!(text.contains("| llama 7B Q4\\_0 | llama2-7b |"), "{text}");
+    // Every row has the same GPU: it stands in the caption.
+    for point in &mut survey.points {
+        point.setting.set(key::GPU, "RTX PRO 6000");
+    }
+    let text = told(&survey);
+    assert!(text.contains(" All on RTX PRO 6000.") && !text.contains("| GPU |"), "{text}");
+    survey.points.last_mut().expect("a row").setting.set(key::GPU, "L40S");
+    let text = told(&survey);
+    assert!(text.contains("| GPU |") && !text.contains("All on"), "{text}");
+}
+
 #[test]
 fn blocks_are_those_of_their_tools() {
     let survey = note();

@@ -69,7 +69,10 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
     sections.extend(speed::efficiency(&data));
     sections.extend(speed::speed_range(&data));
     sections.extend(speed::ttft_range(&data));
-    sections.extend(system::throughput(&data));
+    sections.extend(system::throughput(&data).map(|mut section| {
+        section.blocks.extend(stated::implied_output(&data, dispute));
+        section
+    }));
     sections.extend(system::pareto(&data));
     sections.extend(answers.capacity(insights).or_else(|| stated::no_capacity(is_stated)));
     sections.extend(system::under_load(&data));

@@ -1,10 +1,11 @@
 //! What is shown of a document that states figures and holds no data.
 
+use super::data::Data;
 use super::dispute::Dispute;
 use crate::format::{ABSENT, count, meant, plain};
 use crate::model::load;
 use crate::page::{Block, Cell, Head, Section, Table};
-use ifm_analysis::insight::{Meant, Tone};
+use ifm_analysis::insight::{Meant, Tone, user_speed_curves};
 use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
@@ -20,6 +21,17 @@ const ROWS_MAX: usize = 100;
 /// document counts and gives no figure of.
 pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
     let mut banners = vec![BANNER.to_owned()];
+    let unnamed: Vec<&str> = [(key::MODEL, "model"), (key::GPU, "GPU")]
+        .into_iter()
+        .filter(|(name, _)| survey.points.iter().all(|point| point.factor(name).is_none()))
+        .map(|(_, word)| word)
+        .collect();
+    if !unnamed.is_empty() {
+        banners.push(format!(
+            "⚠ The document names no {}: its figures can be held against no machine's limit.",
+            unnamed.join(" and no ")
+        ));
+    }
     let quantity = Quantity::Other(USE_CASES.to_owned());
     let counts = survey.of_role(RowRole::Stated);
     let counts = counts.filter_map(|point| point.value(&quantity, Statistic::Value));
@@ -37,6 +49,45 @@ pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
         ));
     }
     banners
+}
+
+/// What stated speeds for one user imply for the whole server, where its output is not stated:
+/// users times speed. It is what comes out while all of them get tokens, so what comes out over the
+/// whole time is at most that.
+pub(super) fn implied_output(data: &Data, dispute: Option<Dispute>) -> Option<Block> {
+    let is_told = data.users.cells.iter().any(|cell| cell.central(&Quantity::OutputRate).is_some());
+    if !data.is_stated || is_told {
+        return None;
+    }
+    let mut rows = Vec::new();
+    for curve in data.ordered(user_speed_curves(&data.users, &data.by)) {
+        for point in curve.points.iter().filter(|point| point.at > 1.0) {
+            let speed = point.reading.value;
+            let users = Cell { value: Some(point.at), ..Cell::text(load(point.cell.load())) };
+            let each = Cell::number(Some(speed), |speed| meant(speed, Meant::TokPerS));
+            let each = match dispute.filter(|dispute| dispute.is_speed(speed)) {
+                Some(_) => each.noted("⚠ disputed").toned(Tone::Warn),
+                None => each,
+            };
+            let all = Cell::number(Some(point.at * speed), |all| meant(all, Meant::TokPerS));
+            rows.push(vec![Cell::head(plain(&curve.name())), users, each, all]);
+        }
+    }
+    (!rows.is_empty()).then(|| {
+        Block::Table(Table {
+            caption: "Computed from stated figures, not stated: users × speed for one of them, \
+                      which is what comes out while all of them get tokens. Waits for first tokens \
+                      take away from it, so over the whole time it is at most this."
+                .to_owned(),
+            heads: vec![
+                Head::text("use case"),
+                Head::number("users"),
+                Head::number("speed for one"),
+                Head::number("output, at most"),
+            ],
+            rows,
+        })
+    })
 }
 
 /// Why there is no capacity.

@@ -126,7 +126,8 @@ fn sheet() -> Sheet {
 #[test]
 fn stated_figures_stay_stated() {
     let page = page(&[], &[sheet()], |_| {});
-    assert_eq!((page.kind, page.banners.len()), ("scenario", 1));
+    assert_eq!((page.kind, page.banners.len()), ("scenario", 2));
+    assert!(page.banners[1].contains("names no model and no GPU"), "{:?}", page.banners);
     crate::page::agreement::check(&page);
     insta::assert_snapshot!(markdown(&page, Pictures::None));
 }
@@ -189,10 +190,25 @@ fn use_cases_without_a_figure_are_told() {
     )];
     sheet.parts[0].rows.push(row);
     let banners = page(&[], std::slice::from_ref(&sheet), |_| {}).banners;
-    assert!(banners[1].contains("2 of 4 use cases are missing"), "{banners:?}");
+    assert!(banners[2].contains("2 of 4 use cases are missing"), "{banners:?}");
     let last = sheet.parts[0].rows.last_mut().expect("a row");
     last.figures[0].value = Some(2.0);
-    assert_eq!(page(&[], &[sheet], |_| {}).banners.len(), 1);
+    assert_eq!(page(&[], &[sheet], |_| {}).banners.len(), 2);
+}
+
+/// 32 users at 13.2 tok/s each: 422.4 tok/s of the server, a product and no measurement.
+#[test]
+fn what_speeds_imply_for_the_server_is_computed_and_said_to_be() {
+    let mut sheet = sheet();
+    let text = markdown(&page(&[], std::slice::from_ref(&sheet), |_| {}), Pictures::None);
+    assert!(text.contains("| Tools | 32 | 13.2 tok/s | 422 tok/s |"), "{text}");
+    assert!(text.contains("Computed from stated figures, not stated"), "{text}");
+    assert!(!text.contains("| Chatbot | 1 | 173 tok/s | 173 tok/s |"), "of several users alone");
+    // Where the document states it, nothing is computed.
+    let stated = Figure::new(Quantity::OutputRate, Statistic::Value, 400.0, Unit::PerS);
+    sheet.parts[0].rows[1].figures.push(stated);
+    let text = markdown(&page(&[], &[sheet], |_| {}), Pictures::None);
+    assert!(!text.contains("Computed from stated figures"), "{text}");
 }
 
 #[test]

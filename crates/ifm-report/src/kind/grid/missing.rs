@@ -1,0 +1,128 @@
+//! What a grid announces and nobody measured: which cells, and the commands that would fill them.
+
+use super::{charts, row_title, workload_title};
+use crate::format::{ABSENT, plain};
+use crate::page::{Block, Cell, Head, Section, Table};
+use ifm_analysis::insight::{Grid, GridRow};
+use ifm_analysis::level::Load;
+
+/// Workloads that a command is shown for, at most.
+const COMMANDS_MAX: usize = 20;
+
+/// Workloads and loads of which nobody measured anything, in one table under their titles; absent
+/// where there are none.
+pub(super) fn section(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section> {
+    if rows.is_empty() {
+        return None;
+    }
+    let mut heads = vec![Head::text("workload and load")];
+    heads.extend(grid.models.iter().map(|model| Head::text(plain(model))));
+    let sides = format!("{}, {}", plain(&grid.base), plain(&grid.other));
+    let row = |(index, row): &(usize, &GridRow)| {
+        let has =
+            |model: usize| grid.cells.iter().any(|cell| cell.row == *index && cell.model == model);
+        let cell = |model: usize| match has(model) {
+            true => Cell::text(format!("✗ {sides}")),
+            false => Cell::text(ABSENT),
+        };
+        let mut cells = vec![Cell::head(row_title(row))];
+        cells.extend((0..grid.models.len()).map(cell));
+        cells
+    };
+    let table = Table {
+        caption: format!(
+            "✗ marks what was announced and is missing, {} of both conditions.{}",
+            charts::TITLES.join(" and "),
+            words(grid, rows)
+        ),
+        heads,
+        rows: rows.iter().map(row).collect(),
+    };
+    let mut blocks = vec![Block::Table(table)];
+    blocks.extend(commands(grid, rows).into_iter().flatten());
+    Some(Section::new("Not here", blocks))
+}
+
+/// What the signs in the titles mean, where they stand there.
+fn words(grid: &Grid, rows: &[(usize, &GridRow)]) -> String {
+    let mut words = String::new();
+    if rows.iter().any(|(_, row)| workload_title(row).contains('⇒')) {
+        words.push_str(" Behind a workload: tokens of the prompt ⇒ of the answer.");
+    }
+    if [&grid.base, &grid.other].iter().any(|side| side.split_whitespace().any(|w| w == "CC")) {
+        words.push_str(" CC: confidential computing.");
+    }
+    words
+}
+
+/// A sweep for each workload that has a name a sweep knows, and how both sides are told apart.
+fn commands(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<[Block; 2]> {
+    let mut wanted: Vec<(String, Vec<u32>)> = Vec::new();
+    for (_, row) in rows {
+        let (Some(name), Some(Load::Users(users))) = (asked(row), row.load) else { continue };
+        match wanted.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, loads)) => loads.push(users),
+            None => wanted.push((name, vec![users])),
+        }
+    }
+    if wanted.is_empty() {
+        return None;
+    }
+    let tag = |value: &str| quoted(&format!("{}={value}", grid.by));
+    let mut lines: Vec<String> = Vec::new();
+    for (name, mut loads) in wanted.into_iter().take(COMMANDS_MAX) {
+        loads.sort_unstable();
+        loads.dedup();
+        let loads: Vec<String> = loads.iter().map(u32::to_string).collect();
+        let tag = tag(&grid.base);
+        lines.push(format!(
+            "inferometer sweep URL -W {name} -c {} --repeat 3 --tag {tag}",
+            loads.join(",")
+        ));
+    }
+    lines.push(format!("inferometer report RUN… --kind grid --compare {}", quoted(&grid.by)));
+    let intro = format!(
+        "To measure them: each line once for every model under each of both conditions, the second \
+         time with --tag {}; then the report of all these runs.",
+        tag(&grid.other)
+    );
+    Some([Block::Prose(intro), Block::Pre(lines.join("\n"))])
+}
+
+/// The workload of a row as a sweep is asked for it; absent where its name is not known there.
+fn asked(row: &GridRow) -> Option<String> {
+    let title = workload_title(row);
+    if let Some((input, output)) = title.strip_prefix("Random (").and_then(|t| t.split_once(" ⇒ "))
+    {
+        return Some(format!("{input}/{}", output.trim_end_matches(')')));
+    }
+    let known = [
+        ("ShareGPT", "sharegpt"),
+        ("Edit 10K Characters", "edit-10k-chars"),
+        ("Numina Math", "numina-math"),
+    ];
+    known.iter().find(|(name, _)| *name == title).map(|(_, preset)| (*preset).to_owned())
+}
+
+/// A word for a shell: in single quotes unless it is plain.
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "=._-/:".contains(c);
+    let word = plain(word);
+    match word.chars().all(is_plain) {
+        true => word,
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_for_a_shell() {
+        assert_eq!(quoted("cc=on"), "cc=on");
+        assert_eq!(quoted("condition=No CC"), "'condition=No CC'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted("$(rm x)"), "'$(rm x)'");
+    }
+}

@@ -1,7 +1,8 @@
 //! `profile_export_aiperf.json` of AIPerf, a file for each level.
 
-use super::fields::{factor, labels, number, percentile_name, value};
+use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, serving, stem};
+use crate::import::AIPERF_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
 use serde_json::{Map, Value, json};
@@ -66,7 +67,7 @@ fn document(row: &Row, factors: &Factors) -> Value {
 fn distribution(row: &Row, quantity: &Quantity) -> Option<Value> {
     let mut metric = Map::new();
     metric.insert("unit".to_owned(), json!("ms"));
-    for figure in row.figures.iter().filter(|figure| figure.quantity == *quantity) {
+    for figure in times(row, quantity, AIPERF_PER_TOKEN) {
         let name = match figure.statistic {
             Statistic::Mean => "avg".to_owned(),
             Statistic::Median => "p50".to_owned(),

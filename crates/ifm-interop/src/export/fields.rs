@@ -1,6 +1,8 @@
 //! Fields of JSON files from figures.
 
-use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
+use ifm_core::sheet::{
+    Definition, Factors, Figure, Quantity, Row, Statistic, StdKind, key, meaning,
+};
 use serde_json::{Map, Number, Value, json};
 
 pub(super) use crate::import::PREFIX;
@@ -15,9 +17,69 @@ pub(super) fn number(value: Option<f64>) -> Value {
     }
 }
 
-/// Number of a row, in canonical units.
+/// Number of a row that holds for all of it, in canonical units. Of what is counted that is a total:
+/// a mean over requests is none, and is never written as one.
 pub(super) fn value(row: &Row, quantity: &Quantity) -> Option<f64> {
-    row.value(quantity, Statistic::Value).or_else(|| row.value(quantity, Statistic::Mean))
+    let other = if TOTALS.contains(quantity) { Statistic::Sum } else { Statistic::Mean };
+    row.value(quantity, Statistic::Value).or_else(|| row.value(quantity, other))
+}
+
+/// What is counted over a whole run, or is its length.
+const TOTALS: [Quantity; 10] = [
+    Quantity::Duration,
+    Quantity::Requests,
+    Quantity::RequestsOk,
+    Quantity::RequestsFailed,
+    Quantity::RequestsIncomplete,
+    Quantity::InputTokens,
+    Quantity::OutputTokens,
+    Quantity::TotalTokens,
+    Quantity::PeakInFlight,
+    Quantity::PeakOutputRate,
+];
+
+/// The figures of a time. Those of a time per token are left out if they are known to mean
+/// something else than the fields of the format, whose own meanings are `own`: GuideLLM's TPOT
+/// holds the time to the first token, vLLM's does not. What AIPerf calls ITL is everybody's TPOT
+/// and goes out as that.
+pub(super) fn times<'a>(
+    row: &'a Row,
+    quantity: &'a Quantity,
+    own: &'a [&str],
+) -> impl Iterator<Item = &'a Figure> {
+    let has_tpot = row.figures.iter().any(|figure| figure.quantity == Quantity::Tpot);
+    row.figures.iter().filter(move |figure| {
+        let meant = match (&figure.quantity, &figure.definition) {
+            (Quantity::Itl | Quantity::Tpot, Definition::Different(words))
+                if !own.contains(&words.as_str()) =>
+            {
+                let is_tpot = words == meaning::ITL_PER_REQUEST && !has_tpot;
+                is_tpot.then_some(&Quantity::Tpot)
+            }
+            (quantity, _) => Some(quantity),
+        };
+        meant == Some(quantity)
+    })
+}
+
+/// The mean time per output token in ms of a row whose own figure means something else, from its
+/// requests: last token less first by the tokens behind the first. Only if all of the requests that
+/// succeeded are there with their stamps.
+pub(super) fn mean_tpot_ms(row: &Row) -> Option<f64> {
+    row.figure(&Quantity::Tpot, Statistic::Mean)?;
+    let ok = || row.requests.iter().filter(|request| request.error.is_none());
+    if value(row, &Quantity::RequestsOk) != Some(ok().count() as f64) {
+        return None;
+    }
+    let (mut sum_ms, mut count) = (0.0, 0_u32);
+    for request in ok() {
+        let tokens = request.output_tokens?;
+        if tokens > 1 {
+            sum_ms += request.gaps_sum_ms? / (tokens - 1) as f64;
+            count += 1;
+        }
+    }
+    (count > 0).then(|| sum_ms / f64::from(count))
 }
 
 /// A factor: a number where it is one, else text, null where it is not set.
@@ -106,4 +168,89 @@ pub(super) fn statistic_name(statistic: Statistic) -> Option<String> {
         Statistic::Percentile(p) if p > 50.0 => percentile_name(p),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::EXPORTS;
+    use ifm_core::Sheet;
+    use ifm_core::sheet::{
+        Definition, Figure, Part, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Source,
+        Statistic, Unit, meaning,
+    };
+    use serde_json::Value;
+
+    fn exported(id: &str, row: &Row) -> Value {
+        let part = Part { rows: vec![row.clone()], ..Part::new(PartKind::Serving, Place::line(1)) };
+        let sheet = Sheet { source: Source::default(), parts: vec![part], remarks: Vec::new() };
+        let export = EXPORTS.iter().find(|export| export.id == id).unwrap();
+        serde_json::from_str(&export.write(&sheet).unwrap()[0].text).unwrap()
+    }
+
+    fn row(figures: &[(Quantity, Statistic, f64, Unit, &str)]) -> Row {
+        let mut row = Row::new(RowRole::Measured, Place::line(1));
+        for (quantity, statistic, value, unit, different) in figures {
+            let definition = match *different {
+                "" => Definition::Same,
+                words => Definition::Different(words.to_owned()),
+            };
+            let figure = Figure::new(quantity.clone(), *statistic, *value, unit.clone());
+            row.figures.push(figure.defined(definition));
+        }
+        row
+    }
+
+    #[test]
+    fn totals_are_sums_and_never_means() {
+        let count = |statistic, value| (Quantity::InputTokens, statistic, value, Unit::Count, "");
+        for id in ["vllm", "sglang"] {
+            let both = row(&[count(Statistic::Mean, 15.25), count(Statistic::Sum, 122.0)]);
+            assert_eq!(exported(id, &both)["total_input_tokens"], 122, "{id}");
+            let mean = row(&[count(Statistic::Mean, 15.25)]);
+            assert_eq!(exported(id, &mean).get("total_input_tokens"), None, "{id}");
+        }
+    }
+
+    #[test]
+    fn a_time_per_token_of_another_meaning_stays_out() {
+        let tpot = |words| (Quantity::Tpot, Statistic::Mean, 20.0, Unit::Ms, words);
+        let with_first = row(&[tpot(meaning::TPOT_WITH_FIRST)]);
+        let same = row(&[tpot("")]);
+        for (id, field) in
+            [("vllm", "mean_tpot_ms"), ("sglang", "mean_tpot_ms"), ("inferencex", "mean_tpot")]
+        {
+            assert_eq!(exported(id, &with_first).get(field), None, "{id}");
+            assert!(exported(id, &same)[field].is_number(), "{id}");
+        }
+        assert_eq!(exported("inferencex", &with_first).get("mean_intvty"), None);
+        let own = exported("guidellm", &with_first);
+        let pointer = "/benchmarks/0/metrics/time_per_output_token_ms/successful/mean";
+        assert_eq!(own.pointer(pointer).and_then(Value::as_f64), Some(20.0));
+    }
+
+    #[test]
+    fn the_mean_comes_from_the_requests_where_all_of_them_are_there() {
+        let mut row = row(&[
+            (Quantity::Tpot, Statistic::Mean, 20.0, Unit::Ms, meaning::TPOT_WITH_FIRST),
+            (Quantity::RequestsOk, Statistic::Value, 2.0, Unit::Count, ""),
+        ]);
+        let request = |gaps_sum_ms, tokens| SheetRequest {
+            gaps_sum_ms: Some(gaps_sum_ms),
+            output_tokens: Some(tokens),
+            ..SheetRequest::default()
+        };
+        row.requests = vec![request(50.0, 11), request(150.0, 11)];
+        assert_eq!(exported("vllm", &row)["mean_tpot_ms"], 10);
+        row.requests.pop();
+        assert_eq!(exported("vllm", &row).get("mean_tpot_ms"), None);
+    }
+
+    #[test]
+    fn what_aiperf_calls_itl_goes_out_as_tpot() {
+        let itl = |words| row(&[(Quantity::Itl, Statistic::Median, 5.0, Unit::Ms, words)]);
+        let per_request = exported("vllm", &itl(meaning::ITL_PER_REQUEST));
+        assert_eq!(per_request["median_tpot_ms"], 5);
+        assert_eq!(per_request.get("median_itl_ms"), None);
+        assert_eq!(exported("vllm", &itl(""))["median_itl_ms"], 5);
+    }
 }

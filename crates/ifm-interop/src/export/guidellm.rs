@@ -1,7 +1,8 @@
 //! The JSON of GuideLLM 0.8: one benchmark for each level.
 
-use super::fields::{factor, labels, number, percentile_name, value};
+use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, serving};
+use crate::import::GUIDELLM_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
 use serde_json::{Map, Value, json};
@@ -88,7 +89,7 @@ fn benchmark(row: &Row, factors: &Factors) -> Value {
 fn distribution(row: &Row, quantity: &Quantity, scale: f64) -> Option<Value> {
     let mut summary = Map::new();
     let mut percentiles = Map::new();
-    for figure in row.figures.iter().filter(|figure| figure.quantity == *quantity) {
+    for figure in times(row, quantity, GUIDELLM_PER_TOKEN) {
         let scaled = |scale: f64| number(figure.canonical().map(|value| value * scale));
         let name = match figure.statistic {
             Statistic::Mean => "mean",

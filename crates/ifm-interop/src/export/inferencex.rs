@@ -1,7 +1,8 @@
 //! Aggregates of InferenceX, a file for each level: latencies in seconds, throughputs per GPU.
 
-use super::fields::{factor, metadata, number, set, statistic_name, value};
+use super::fields::{factor, metadata, number, set, statistic_name, times, value};
 use super::{Export, Exported, serving, stem};
+use crate::import::VLLM_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, key};
 use serde_json::{Map, Value, json};
@@ -59,7 +60,7 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
         ("itl", Quantity::Itl),
         ("e2el", Quantity::E2e),
     ] {
-        for figure in row.figures.iter().filter(|figure| figure.quantity == quantity) {
+        for figure in times(row, &quantity, VLLM_PER_TOKEN) {
             let Some(statistic) = statistic_name(figure.statistic) else { continue };
             let Some(ms) = figure.canonical() else { continue };
             object.insert(format!("{statistic}_{name}"), number(Some(ms / 1e3)));

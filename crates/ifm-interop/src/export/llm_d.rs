@@ -1,7 +1,8 @@
 //! The benchmark report of llm-d, version 0.2, a file for each level. JSON, which is YAML too.
 
-use super::fields::{factor, labels, number, percentile_name, value};
+use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, serving, stem};
+use crate::import::{SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, Statistic, key};
 use serde_json::{Map, Value, json};
@@ -80,7 +81,8 @@ fn document(sheet: &Sheet, row: &Row, factors: &Factors) -> Value {
 fn statistics(row: &Row, quantity: &Quantity, units: &str, scale: f64) -> Option<Value> {
     let mut found = Map::new();
     found.insert("units".to_owned(), json!(units));
-    for figure in row.figures.iter().filter(|figure| figure.quantity == *quantity) {
+    let own = [VLLM_PER_TOKEN, SGLANG_PER_TOKEN].concat();
+    for figure in times(row, quantity, &own) {
         let name = match figure.statistic {
             Statistic::Mean => "mean".to_owned(),
             Statistic::Median => "p50".to_owned(),

@@ -3,6 +3,7 @@
 use super::fields::{factor, metadata, set_each};
 use super::vllm::latencies;
 use super::{Export, Exported, serving};
+use crate::import::SGLANG_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, key};
 use serde_json::{Map, Value};
@@ -60,6 +61,6 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
         ("accept_length", Quantity::AcceptLength),
     ];
     set_each(&mut object, row, &whole);
-    latencies(row, &mut object, "e2e_latency");
+    latencies(row, &mut object, "e2e_latency", SGLANG_PER_TOKEN);
     object
 }

@@ -1,7 +1,10 @@
 //! The JSON of `vllm bench serve --save-result`, several levels as `--append-result` writes them.
 
-use super::fields::{factor, metadata, number, set, set_each, statistic_name, value};
+use super::fields::{
+    factor, mean_tpot_ms, metadata, number, set, set_each, statistic_name, times, value,
+};
 use super::{Export, Exported, serving};
+use crate::import::VLLM_PER_TOKEN;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, SheetRequest, key};
 use serde_json::{Map, Value, json};
@@ -55,22 +58,25 @@ fn object(row: &Row, factors: &Factors) -> Map<String, Value> {
     ];
     set_each(&mut object, row, &whole);
     object.insert("request_goodput".to_owned(), number(value(row, &Quantity::Goodput)));
-    latencies(row, &mut object, "e2el");
+    latencies(row, &mut object, "e2el", VLLM_PER_TOKEN);
+    let has_tpot = object.contains_key("mean_tpot_ms");
+    set(&mut object, "mean_tpot_ms", mean_tpot_ms(row).filter(|_| !has_tpot));
     if !row.requests.is_empty() {
         details(&row.requests, &mut object);
     }
     object
 }
 
-/// `mean_ttft_ms` and its like, which SGLang names likewise but for the end-to-end latency.
-pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str) {
+/// `mean_ttft_ms` and its like, which SGLang names likewise but for the end-to-end latency. `own`
+/// is what the format means by times per token.
+pub(super) fn latencies(row: &Row, object: &mut Map<String, Value>, e2e: &str, own: &[&str]) {
     for (name, quantity) in [
         ("ttft", Quantity::Ttft),
         ("tpot", Quantity::Tpot),
         ("itl", Quantity::Itl),
         (e2e, Quantity::E2e),
     ] {
-        for figure in row.figures.iter().filter(|figure| figure.quantity == quantity) {
+        for figure in times(row, &quantity, own) {
             let Some(statistic) = statistic_name(figure.statistic) else { continue };
             set(object, format!("{statistic}_{name}_ms"), figure.canonical());
         }

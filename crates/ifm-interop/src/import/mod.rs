@@ -36,6 +36,7 @@ pub use head::Head;
 pub use input::Input;
 pub(crate) use labels::PREFIX;
 pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};
+pub(crate) use words::{AIPERF_PER_TOKEN, GUIDELLM_PER_TOKEN, SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
 
 use ifm_core::Sheet;
 

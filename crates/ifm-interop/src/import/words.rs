@@ -3,6 +3,8 @@
 //!
 //! Not here: meanings that rules look for ([`ifm_core::sheet::meaning`]), and those of one tool.
 
+use ifm_core::sheet::meaning;
+
 /// A time from the client's start.
 pub(crate) const CONNECTS: &str =
     "from before a connection is opened: the same where connections are reused";
@@ -18,9 +20,24 @@ pub(crate) const CONNECTS_TO_THE_END: &str = "from before a connection is opened
 /// A time per output token.
 pub(crate) const TPOT_TO_THE_END: &str =
     "ends with the end of the response, usage and end mark in it";
+/// The same of vLLM's client where the stream ends otherwise.
+pub(crate) const TPOT_LAST_CHUNK: &str = "ends with the message that ends the answer";
+/// The same of its client in Rust.
+pub(crate) const TPOT_ROLE: &str = "begins with the first chunk of any kind, also one without text";
+/// The same of InferenceX, which took the client over.
+pub(crate) const TPOT_ROLE_TO_USAGE: &str =
+    "begins with the first chunk of any kind; ends with the usage message";
 /// Gaps of an inter-token latency.
 pub(crate) const PIECES: &str =
     "gaps between pieces of an answer, however many tokens a piece brings";
+/// The same, with one gap more.
+pub(crate) const PIECES_AND_END: &str = "gaps between pieces of an answer, however many tokens a \
+    piece brings, the message that ends it among them";
+/// The same of an engine that tells how many tokens a piece brings.
+pub(crate) const SPREAD: &str = "gaps between pieces of an answer, each divided among its tokens";
+/// GuideLLM's inter-token latency.
+pub(crate) const ITL_WEIGHTED: &str = "one mean per request, from first to last token, weighted by \
+    tokens: no distribution of gaps";
 /// A rate.
 pub(crate) const WHOLE_RUN: &str =
     "over the whole run, ramp and drain in it; only requests that succeeded";
@@ -34,3 +51,13 @@ pub(crate) const SERVER_COUNTS_ELSE_CLIENT: &str =
 pub(crate) const WHOLE_RUN_CLIENT_COUNTS: &str = "over the whole run, ramp and drain in it; only \
     requests that succeeded; tokens by the client's tokenizer, unless told to take the server's \
     count";
+
+/// All that fields of vLLM's client mean by times per token.
+pub(crate) const VLLM_PER_TOKEN: &[&str] =
+    &[TPOT_LAST_CHUNK, TPOT_ROLE, TPOT_ROLE_TO_USAGE, PIECES, PIECES_AND_END];
+/// All that fields of SGLang's clients mean by them.
+pub(crate) const SGLANG_PER_TOKEN: &[&str] = &[TPOT_TO_THE_END, PIECES, PIECES_AND_END, SPREAD];
+/// What those of GuideLLM mean by them.
+pub(crate) const GUIDELLM_PER_TOKEN: &[&str] = &[meaning::TPOT_WITH_FIRST, ITL_WEIGHTED];
+/// What AIPerf means by the one that it has.
+pub(crate) const AIPERF_PER_TOKEN: &[&str] = &[meaning::ITL_PER_REQUEST];

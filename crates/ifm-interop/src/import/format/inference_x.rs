@@ -117,10 +117,7 @@ fn latency(name: &str) -> Option<Meaning> {
     let chunk = "from before a new connection is opened, to the first chunk of any kind";
     let (quantity, definition) = match metric {
         "ttft" => (Quantity::Ttft, different(chunk)),
-        "tpot" => (
-            Quantity::Tpot,
-            different("begins with the first chunk of any kind; ends with the usage message"),
-        ),
+        "tpot" => (Quantity::Tpot, different(words::TPOT_ROLE_TO_USAGE)),
         "itl" => (Quantity::Itl, different(words::PIECES)),
         "e2el" => (Quantity::E2e, different("to the last message, usage among them")),
         "intvty" => {

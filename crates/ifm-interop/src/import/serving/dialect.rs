@@ -1,7 +1,8 @@
 //! Which benchmark wrote a result, and what it means by its numbers.
 
 use super::super::words::{
-    CONNECTS, CONNECTS_ALWAYS, CONNECTS_TO_THE_END, PIECES, TO_THE_END, TPOT_TO_THE_END, WHOLE_RUN,
+    CONNECTS, CONNECTS_ALWAYS, CONNECTS_TO_THE_END, PIECES, PIECES_AND_END, SPREAD, TO_THE_END,
+    TPOT_LAST_CHUNK, TPOT_ROLE, TPOT_TO_THE_END, WHOLE_RUN,
 };
 use ifm_core::sheet::{Definition, Quantity, Remark, RemarkKind, Row, Statistic, key};
 
@@ -43,13 +44,8 @@ impl Api {
 /// Times that are above zero wherever they were measured.
 const TIMES: [Quantity; 4] = [Quantity::Ttft, Quantity::Tpot, Quantity::Itl, Quantity::E2e];
 
-const PIECES_AND_END: &str = "gaps between pieces of an answer, however many tokens a piece \
-    brings, the message that ends it among them";
-const SPREAD: &str = "gaps between pieces of an answer, each divided among its tokens";
 const ROLE: &str = "to the first chunk of any kind, also one with a role and no text";
 const LAST_CHUNK: &str = "to the last chunk, the one that ends the answer among them";
-const TPOT_LAST_CHUNK: &str = "ends with the message that ends the answer";
-const TPOT_ROLE: &str = "begins with the first chunk of any kind, also one without text";
 const REQUESTED: &str = "the number that was asked for, where the server did not count";
 const WHOLE_RUN_INFO: &str = "over the whole run, ramp, drain and questions about the server in \
     it; only requests that succeeded";

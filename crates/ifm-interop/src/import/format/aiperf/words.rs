@@ -51,6 +51,9 @@ pub(crate) fn quantity(tag: &str, whole: bool) -> (Quantity, Option<Statistic>) 
         "total_osl" => return (Quantity::OutputTokens, Some(Statistic::Sum)),
         other => Quantity::Other(other.to_owned()),
     };
+    // Of these a number that stands alone is still a mean over the requests.
+    let per_request = [Quantity::InputTokens, Quantity::OutputTokens, Quantity::ReasoningTokens];
+    let whole = whole && !per_request.contains(&quantity);
     (quantity, whole.then_some(Statistic::Value))
 }
 

@@ -97,10 +97,7 @@ pub(crate) fn definition(quantity: &Quantity, statistic: Statistic) -> Definitio
             different("percentile by nearest rank; stamps of the wall clock")
         }
         Quantity::Ttft | Quantity::Ttfot => Definition::Same,
-        Quantity::Itl => different(
-            "one mean per request, from first to last token, weighted by tokens: no distribution \
-             of gaps",
-        ),
+        Quantity::Itl => different(words::ITL_WEIGHTED),
         Quantity::Tpot => different(meaning::TPOT_WITH_FIRST),
         Quantity::E2e => different(words::TO_THE_END),
         Quantity::RequestRate

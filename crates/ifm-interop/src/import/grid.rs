@@ -4,6 +4,7 @@
 //! (`block/spans`); files of separated values, which are no text (`format/records`).
 
 use super::text::{Line, Text};
+use ifm_core::sheet::{Place, Remark, RemarkKind};
 
 /// A table as cells.
 #[derive(Debug)]
@@ -18,6 +19,43 @@ pub(crate) struct Grid {
     pub last_line: u32,
     /// Rows that are not kept: there were too many.
     pub more: u32,
+    /// Lines between the rows that are none.
+    pub strays: Vec<u32>,
+}
+
+/// Lines of something else that may stand between two rows of a table: what a program wrote to its
+/// other output, a row that is damaged.
+const STRAYS_MAX: usize = 5;
+
+/// The row with which a table goes on behind lines that are none, the first of which is `first`: a
+/// line that `is_row` says is one of as many cells. Nothing where a table ends: what follows a
+/// heading, a fence, a rule or the line of a build is of another one, and so is a row with a rule
+/// between it and the next.
+pub(crate) fn resumed(
+    first: u32,
+    text: &Text,
+    is_row: impl Fn(&str) -> bool,
+    is_rule: impl Fn(&str) -> bool,
+) -> Option<u32> {
+    let ends = |line: &str| {
+        let line = line.trim();
+        is_rule(line)
+            || ["#", "```", "~~~", "**", "build:"].iter().any(|mark| line.starts_with(mark))
+    };
+    let mut lines = text.from(first).take(STRAYS_MAX + 1).take_while(|line| !ends(line.text));
+    let row = lines.find(|line| line.number > first && is_row(line.text))?;
+    let below = |lines: u32| text.line(row.number + lines).map_or("", |line| line.text);
+    let is_head = is_rule(below(1)) && is_row(below(2));
+    (!is_head).then_some(row.number)
+}
+
+/// What is told of lines between the rows of a table that are none.
+pub(crate) fn stray(line: u32) -> Remark {
+    Remark {
+        kind: RemarkKind::Skipped,
+        place: Place::line(line),
+        text: "between the rows of a table, and none of them".to_owned(),
+    }
 }
 
 /// Rows that are kept of one table.
@@ -54,8 +92,15 @@ pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
     }
     let head_line = rule - 1;
     let has_outer_bars = text.line(head_line).is_some_and(|line| starts_with_bar(line.text));
-    let mut grid = Grid { head, head_line, rows: Vec::new(), last_line: rule, more: 0 };
+    let mut grid =
+        Grid { head, head_line, rows: Vec::new(), last_line: rule, more: 0, strays: Vec::new() };
+    // The row with which the table goes on behind lines that are none.
+    let mut next_row = 0;
     for line in text.from(rule + 1) {
+        if line.number < next_row {
+            grid.strays.extend((!line.text.trim().is_empty()).then_some(line.number));
+            continue;
+        }
         if is_rule(line.text.trim()) {
             grid.last_line = line.number;
             if is_lower_edge(line.text) {
@@ -64,7 +109,16 @@ pub(crate) fn grid(first: Line<'_>, text: &Text) -> Option<Grid> {
             continue;
         }
         let is_row = !has_outer_bars || starts_with_bar(line.text);
-        let Some(cells) = cells(line.text).filter(|_| is_row) else { break };
+        let Some(cells) = cells(line.text).filter(|_| is_row) else {
+            let of_table = |line: &str| {
+                starts_with_bar(line) && cells(line).is_some_and(|row| row.len() == grid.head.len())
+            };
+            let goes_on = resumed(line.number, text, of_table, |line| is_rule(line.trim()));
+            let Some(row) = goes_on.filter(|_| has_outer_bars) else { break };
+            next_row = row;
+            grid.strays.extend((!line.text.trim().is_empty()).then_some(line.number));
+            continue;
+        };
         grid.last_line = line.number;
         match grid.rows.len() < ROWS_MAX {
             true => grid.rows.push((line.number, cells)),
@@ -207,6 +261,29 @@ mod tests {
     fn what_follows_without_its_bars_is_no_row() {
         let table = "| a | b |\n|---|---|\n| 1 | 2 |\nneither a | nor b\n";
         assert_eq!(read(table).1.len(), 1);
+    }
+
+    #[test]
+    fn lines_between_the_rows_cost_no_row() {
+        let head = "| a | b |\n|---|---|\n| 1 | 2 |\n";
+        let read = |rest: &str| {
+            let text = Text::new(format!("{head}{rest}").as_bytes());
+            let grid = grid(text.line(1).unwrap(), &text).unwrap();
+            let rows: Vec<u32> = grid.rows.iter().map(|(line, _)| *line).collect();
+            (rows, grid.strays)
+        };
+        assert_eq!(read("a word\n| 3 | 4 |\n| 5 | 6 |\n"), (vec![3, 5, 6], vec![4]));
+        assert_eq!(read("\nx\n\n| 3 | 4 |\n"), (vec![3, 7], vec![5]));
+        assert_eq!(read("3 | 4 |\n| 5 | 6 |\n"), (vec![3, 5], vec![4]));
+        for other in [
+            "# heading\n| 3 | 4 |\n",
+            "x\n| c | d |\n|---|---|\n| 3 | 4 |\n",
+            "build: 1\n| 3 | 4 |\n",
+            "x\n| 3 |\n",
+            "1\n2\n3\n4\n5\n6\n| 3 | 4 |\n",
+        ] {
+            assert_eq!(read(other), (vec![3], Vec::new()), "{other}");
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use super::super::Recognised;
 use super::super::format::aiperf::words;
-use super::super::grid::grid;
+use super::super::grid::{grid, stray};
 use super::super::measure;
 use super::super::statistic::{Measure, statistic};
 use super::super::text::{Line, Text};
@@ -54,7 +54,8 @@ impl Block for Aiperf {
             rows: vec![row],
             unknown: Map::from_iter([(joining::TABLES.to_owned(), tables)]),
         };
-        Some(Found { parts: vec![part], last_line: table.last_line, remarks: Vec::new() })
+        let remarks = table.strays.iter().copied().map(stray).collect();
+        Some(Found { parts: vec![part], last_line: table.last_line, remarks })
     }
 
     fn join(&self, parts: &mut Vec<Part>, remarks: &mut Vec<Remark>) {

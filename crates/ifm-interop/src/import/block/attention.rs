@@ -4,7 +4,7 @@
 //! Forward and backward are rows of their own: both are times of a kernel.
 
 use super::super::Recognised;
-use super::super::grid::{Grid, grid};
+use super::super::grid::{Grid, grid, stray};
 use super::super::measure::{Cell, name_and_unit, plain};
 use super::super::text::{Line, Text};
 use super::{Block, Found};
@@ -50,7 +50,9 @@ impl Block for Attention {
         }
         let factors =
             title.map_or(Factors::default(), |title| Factors::default().with(MASK, title));
-        Some(found(first.number, last_line, rows, factors, unknown))
+        let mut found = found(first.number, last_line, rows, factors, unknown);
+        found.remarks.extend(table.strays.iter().copied().map(stray));
+        Some(found)
     }
 }
 

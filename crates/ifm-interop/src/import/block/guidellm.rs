@@ -5,6 +5,7 @@
 
 use super::super::Recognised;
 use super::super::format::guidellm::words;
+use super::super::grid::{resumed, stray};
 use super::super::text::{Line, Text};
 use super::spans::{cells, columns, is_rule, spread};
 use super::{Block, Found, joining};
@@ -20,6 +21,8 @@ pub(super) struct Guidellm;
 const TOOL: &str = "guidellm";
 /// Lines of a table at most.
 const LINES_MAX: usize = 10_000;
+/// What stands first in the lines of a head.
+const HEADS: [&str; 4] = ["Benchmark", "Strategy", "Metadata", ""];
 /// Lines between a title and its table.
 const TITLE_LINES: u32 = 3;
 
@@ -38,9 +41,23 @@ impl Block for Guidellm {
         let title = title(first.number, text);
         let mut found = Found { parts: Vec::new(), last_line: first.number, remarks: Vec::new() };
         let mut table = Table::default();
+        // The row with which the table goes on behind lines that are none.
+        let mut next_row = 0;
         for line in text.from(first.number).take(LINES_MAX) {
-            let Some(cells) = cells(line.text) else { break };
+            if line.number < next_row {
+                found.remarks.extend((!line.text.trim().is_empty()).then(|| stray(line.number)));
+                continue;
+            }
+            let Some(cells) = cells(line.text) else {
+                match table.goes_on(line.number, text) {
+                    Some(row) => next_row = row,
+                    None => break,
+                }
+                found.remarks.extend((!line.text.trim().is_empty()).then(|| stray(line.number)));
+                continue;
+            };
             found.last_line = line.number;
+            table.is_closed = is_rule(line.text) && !table.rows.is_empty();
             if is_rule(line.text) {
                 table.rules += 1;
             } else if cells[0].trim() == "Benchmark" && table.rules > 0 && !table.rows.is_empty() {
@@ -85,10 +102,25 @@ struct Table {
     first: u32,
     headings: Vec<Vec<String>>,
     rules: usize,
+    /// Whether the last line was a rule below rows.
+    is_closed: bool,
     rows: Vec<(u32, Vec<String>)>,
 }
 
 impl Table {
+    /// The row with which it goes on behind lines that are none.
+    fn goes_on(&self, line: u32, text: &Text) -> Option<u32> {
+        let width = self.headings.iter().map(Vec::len).max()?;
+        let is_row = |line: &str| {
+            cells(line).is_some_and(|cells| {
+                let first = cells.first().map_or("", |cell| cell.trim());
+                cells.len() == width && !HEADS.contains(&first)
+            })
+        };
+        let is_open = self.rules > 0 && !self.is_closed;
+        resumed(line, text, is_row, is_rule).filter(|_| is_open)
+    }
+
     fn part(self, title: &str, remarks: &mut Vec<Remark>) -> Option<Part> {
         let columns = columns(&self.headings);
         let mut rows = Vec::new();
@@ -102,6 +134,7 @@ impl Table {
                 continue;
             }
             let row = row(&columns, cells, *line, title);
+            remarks.extend(row.figures.iter().filter_map(|figure| no_number(figure, *line)));
             rows.push(row);
             remarks.extend(rows.last_mut().and_then(words::without_zeros));
         }
@@ -162,6 +195,22 @@ fn row(columns: &[Vec<String>], cells: &[String], line: u32, title: &str) -> Row
         }
     }
     row
+}
+
+/// What is told of a cell that holds something else than a number or a mark that there is none.
+fn no_number(figure: &Figure, line: u32) -> Option<Remark> {
+    let printed = figure.printed.as_deref()?.trim();
+    let is_mark = printed.is_empty()
+        || printed.chars().all(|c| matches!(c, '-' | '–' | '—' | '*'))
+        || ["n/a", "nan", "none", "null"].contains(&printed.to_lowercase().as_str());
+    (figure.value.is_none() && !is_mark).then(|| Remark {
+        kind: RemarkKind::Missing,
+        place: Place::line(line),
+        text: format!(
+            "{}: `{printed}` is no number",
+            figure.place.as_ref().and_then(|place| place.pointer.as_deref()).unwrap_or("a cell")
+        ),
+    })
 }
 
 /// The numbers of a cell: `62.7 ± 4.8`, `74.7*`, `--`.
@@ -236,4 +285,41 @@ fn plain(words: &str) -> Option<(Quantity, Unit)> {
         () if has("total tok") && has("per req") => (Quantity::TotalTokens, Unit::Count),
         () => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, read};
+    use ifm_core::sheet::RemarkKind;
+
+    const HEAD: &str = "\
+Request Latency Statistics
+|=====|=====|======|
+| Benchmark | ITL | TPOT |
+| Strategy | ms | ms |
+| | Mdn | Mdn |
+|-----|-----|------|
+| synchronous | 1.0 | 2.0 |
+";
+
+    /// Rows, and line and kind of what is told.
+    fn found(rest: &str) -> (usize, Vec<(u32, RemarkKind)>) {
+        let text = format!("{HEAD}{rest}|=====|=====|======|\n");
+        let sheet = read(Input::new("x", text.as_bytes())).expect("a table");
+        let rows = sheet.parts.iter().map(|part| part.rows.len()).sum();
+        let of = |remark: &ifm_core::sheet::Remark| Some((remark.place.line?, remark.kind));
+        (rows, sheet.remarks.iter().filter_map(of).collect())
+    }
+
+    #[test]
+    fn damaged_lines_cost_no_sound_ones() {
+        let row = "| constant | 3.0 | 4.0 |\n";
+        assert_eq!(found(row), (2, Vec::new()));
+        let skipped = |line| vec![(line, RemarkKind::Skipped)];
+        assert_eq!(found(&format!("WARNING slow\n{row}")), (2, skipped(8)));
+        assert_eq!(found(&format!("| constant | 3\n{row}")), (2, skipped(8)));
+        let missing = vec![(8, RemarkKind::Missing)];
+        assert_eq!(found(&format!("| constant | abc | 4.0 |\n{row}")), (3, missing));
+        assert_eq!(found(&format!("| constant | -- | 4.0 |\n{row}")), (3, Vec::new()));
+    }
 }

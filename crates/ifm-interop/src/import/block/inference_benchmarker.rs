@@ -3,7 +3,7 @@
 use super::super::Recognised;
 use super::super::format::guidellm::words as strategies;
 use super::super::format::inference_benchmarker::definition;
-use super::super::grid::grid;
+use super::super::grid::{grid, stray};
 use super::super::measure;
 use super::super::text::{Line, Text};
 use super::{Block, Found};
@@ -41,7 +41,8 @@ impl Block for InferenceBenchmarker {
             rows: rows.collect(),
             unknown: Map::new(),
         };
-        Some(Found { parts: vec![part], last_line: table.last_line, remarks: Vec::new() })
+        let remarks = table.strays.iter().copied().map(stray).collect();
+        Some(Found { parts: vec![part], last_line: table.last_line, remarks })
     }
 }
 

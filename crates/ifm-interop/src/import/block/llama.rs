@@ -1,7 +1,7 @@
 //! The tables that llama.cpp's benchmarks print.
 
 use super::super::Recognised;
-use super::super::grid::grid;
+use super::super::grid::{grid, stray};
 use super::super::llama::{batched, bench};
 use super::super::separated::misfit;
 use super::super::text::{Line, Text};
@@ -32,7 +32,7 @@ impl Block for LlamaBench {
         if !(column("model") && column("test") && column("t/s")) {
             return None;
         }
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<Remark> = table.strays.iter().copied().map(stray).collect();
         let rows = table.rows.iter().filter_map(|(line, cells)| {
             let row = row(&table.head, cells, *line);
             if let Err(reason) = &row {
@@ -64,7 +64,7 @@ impl Block for LlamaBatched {
             let known = batched::COLUMNS.iter().find(|(name, _)| name == column);
             known.map_or(column.clone(), |(_, field)| (*field).to_owned())
         };
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<Remark> = table.strays.iter().copied().map(stray).collect();
         let mut rows = Vec::new();
         for (line, cells) in &table.rows {
             if cells.len() != table.head.len() {
@@ -169,4 +169,23 @@ fn build_behind(table: u32, text: &Text) -> (Option<String>, u32) {
         }
     }
     (None, table)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Input, read};
+    use ifm_core::sheet::RemarkKind;
+
+    #[test]
+    fn a_stray_line_costs_no_row() {
+        let row = "| red 7B | 3.56 GiB | 6.74 B | CPU | pp512 | 10.00 ± 0.10 |\n";
+        let head = "| model | size | params | backend | test | t/s |\n|-|-:|-:|-|-:|-:|\n";
+        let damaged = "| red 7B | 3.56 GiB | 6.74 B | CPU | pp512 | 1o.00 ± 0.10 |\n";
+        let text = format!("{head}{row}ggml: a warning\n{row}{damaged}{row}\nbuild: 1 (2)\n");
+        let sheet = read(Input::new("x", text.as_bytes())).expect("a table");
+        assert_eq!(sheet.parts[0].rows.len(), 3);
+        let told: Vec<_> = sheet.remarks.iter().map(|r| (r.kind, r.place.line)).collect();
+        assert_eq!(told, [(RemarkKind::Skipped, Some(4)), (RemarkKind::Skipped, Some(6))]);
+        assert_eq!(sheet.parts[0].unknown["build"], "1 (2)");
+    }
 }

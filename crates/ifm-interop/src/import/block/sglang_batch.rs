@@ -1,7 +1,7 @@
 //! The report of SGLang's `bench_one_batch_server`: a table with a row for each batch, also as its
 //! nightly tests print it. A batch size that comes again is a repeat.
 
-use super::super::grid::grid;
+use super::super::grid::{grid, stray};
 use super::super::separated::misfit;
 use super::super::text::{Line, Text};
 use super::super::{Recognised, static_batch};
@@ -28,7 +28,7 @@ impl Block for SglangBatch {
         if !COLUMNS.iter().all(|column| table.head.iter().any(|name| name == column)) {
             return None;
         }
-        let mut remarks = Vec::new();
+        let mut remarks: Vec<Remark> = table.strays.iter().copied().map(stray).collect();
         let mut rows = Vec::new();
         for (line, cells) in &table.rows {
             if cells.len() == table.head.len() {

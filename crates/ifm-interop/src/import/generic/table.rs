@@ -1,6 +1,6 @@
 //! A table whose heads name quantities: metrics in the columns, or in the rows.
 
-use super::super::grid::{Grid, grid};
+use super::super::grid::{Grid, grid, stray};
 use super::super::heading;
 use super::super::measure::{Cell, Meaning, Named, meaning, plain};
 use super::super::text::{Line, Text};
@@ -38,11 +38,14 @@ pub(super) fn read(first: Line<'_>, text: &Text) -> Option<Tried> {
     let rows = if figures {
         upright(&grid, &columns, &mut remarks)
     } else if metrics_in_rows(&grid) {
-        turned(&grid)
+        turned(&grid, &mut remarks)
     } else {
         Vec::new()
     };
     let measured = rows.iter().any(|row| !row.figures.is_empty());
+    if measured {
+        remarks.extend(grid.strays.iter().copied().map(stray));
+    }
     let part = measured.then(|| bare_part(first.number, rows));
     Some(Tried { part, last_line, remarks })
 }
@@ -75,12 +78,37 @@ fn upright(grid: &Grid, columns: &[Column], remarks: &mut Vec<Remark>) -> Vec<Ro
             });
         }
         let mut row = Row::new(role, Place::line(*line));
-        for ((cell, column), head) in cells.iter().zip(columns).zip(&grid.head) {
+        for (at, ((cell, column), head)) in cells.iter().zip(columns).zip(&grid.head).enumerate() {
+            if let Column::Figure(named) = column
+                && is_no_number(named, cell, *line)
+                && is_measured(grid, at)
+            {
+                remarks.push(no_number(head, cell, *line));
+            }
             take(&mut row, column, head, cell, *line);
         }
         rows.push(row);
     }
     rows
+}
+
+/// Whether a cell under the name of a quantity holds something that is no number of it.
+fn is_no_number(named: &Named, cell: &str, line: u32) -> bool {
+    !plain(cell).is_empty() && figures(named, cell, line).is_none()
+}
+
+/// Whether a column has numbers at all: words where nothing but words stand are no damage.
+fn is_measured(grid: &Grid, at: usize) -> bool {
+    let cells = grid.rows.iter().take(SAMPLE_ROWS).filter_map(|(_, cells)| cells.get(at));
+    cells.into_iter().any(|cell| matches!(Cell::read(cell), Cell::Number { .. }))
+}
+
+fn no_number(name: &str, cell: &str, line: u32) -> Remark {
+    Remark {
+        kind: RemarkKind::Missing,
+        place: Place::line(line),
+        text: format!("{}: `{}` is no number of it", plain(name), plain(cell)),
+    }
 }
 
 fn take(row: &mut Row, column: &Column, head: &str, cell: &str, line: u32) {
@@ -140,7 +168,7 @@ fn metrics_in_rows(grid: &Grid) -> bool {
 }
 
 /// One row for each column of values.
-fn turned(grid: &Grid) -> Vec<Row> {
+fn turned(grid: &Grid, remarks: &mut Vec<Remark>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
     for (at, head) in grid.head.iter().enumerate().skip(1) {
         if matches!(head.to_lowercase().as_str(), "unit" | "units" | "notes") {
@@ -158,7 +186,13 @@ fn turned(grid: &Grid) -> Vec<Row> {
             let (Some(name), Some(cell)) = (cells.first(), cells.get(at)) else { continue };
             let unit = grid.head.iter().position(|head| head.eq_ignore_ascii_case("unit"));
             let unit = unit.and_then(|unit| cells.get(unit)).map_or("", String::as_str);
+            let taken = row.unknown.len();
             metric(&mut row, name, unit, cell, *line);
+            let is_named = matches!(meaning(name), Some(Meaning::Figure(_)));
+            let is_number = |cell: &String| matches!(Cell::read(cell), Cell::Number { .. });
+            if row.unknown.len() > taken && is_named && cells.iter().skip(1).any(is_number) {
+                remarks.push(no_number(name, cell, *line));
+            }
         }
         rows.push(row);
     }
@@ -218,6 +252,33 @@ mod tests {
         assert_eq!(rows[1].factors.get(key::CONCURRENCY), Some("16"));
         assert_eq!(rows[1].value(&Quantity::Ttft, Statistic::Mean), Some(90.0));
         assert_eq!(rows[0].value(&Quantity::OutputRate, Statistic::Value), Some(400.0));
+    }
+
+    #[test]
+    fn what_should_be_a_number_and_is_none_is_told() {
+        let told = |text: &str| -> Vec<(Option<u32>, String)> {
+            let text = Text::new(text.as_bytes());
+            let remarks = read(text.line(1).unwrap(), &text).unwrap().remarks;
+            remarks.into_iter().map(|remark| (remark.place.line, remark.text)).collect()
+        };
+        let head = "| Users | TTFT (ms) |\n|--|--|\n| 1 | 50 |\n";
+        let text = "TTFT (ms): `5O` is no number of it".to_owned();
+        assert_eq!(told(&format!("{head}| 2 | 5O |\n| 4 | n/a |\n| 8 | |\n")), [(Some(4), text)]);
+        assert_eq!(told(head), []);
+        let turned =
+            "| Metric | a | b |\n|--|--|--|\n| Mean TTFT (ms) | 5O | 60 |\n| TTFT | 1 | 2 |\n";
+        assert_eq!(told(turned)[0].0, Some(3));
+    }
+
+    #[test]
+    fn a_line_between_the_rows_is_told_and_costs_none() {
+        let text =
+            Text::new(b"| Users | TTFT (ms) |\n|--|--|\n| 1 | 50 |\nwarning: slow\n| 2 | 60 |\n");
+        let tried = read(text.line(1).unwrap(), &text).unwrap();
+        assert_eq!(tried.part.unwrap().rows.len(), 2);
+        assert_eq!(tried.remarks.len(), 1);
+        let remark = &tried.remarks[0];
+        assert_eq!((remark.kind, remark.place.line), (RemarkKind::Skipped, Some(4)));
     }
 
     #[test]

@@ -2,7 +2,8 @@
 //! several times, and bytes that never were UTF-8.
 //!
 //! Only sequences that cannot be meant are touched: text without them comes back bit for bit. What
-//! cannot be known any more is counted as lost. Not here: control characters of terminals.
+//! cannot be known any more is counted as lost. Not here: control characters of terminals, files in
+//! UTF-16 (`decoding`).
 
 use ifm_core::sheet::{Place, Remark, RemarkKind};
 use std::borrow::Cow;
@@ -272,21 +273,6 @@ fn byte_of(c: char) -> Option<u8> {
     u8::try_from(0x80 + at).ok()
 }
 
-/// UTF-16 with its mark, as some shells write it, as UTF-8; other bytes as they are.
-pub(crate) fn utf8(bytes: &[u8]) -> Cow<'_, [u8]> {
-    let unit: fn([u8; 2]) -> u16 = match bytes {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return bytes.into(),
-    };
-    let pairs = bytes.get(2..).unwrap_or_default().chunks_exact(2);
-    let units = pairs
-        .map(|pair| unit([pair.first().copied().unwrap_or(0), pair.last().copied().unwrap_or(0)]));
-    let text: String =
-        char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
-    text.into_bytes().into()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,15 +335,6 @@ mod tests {
         assert!(remarks[0].text.ends_with("3 times in 2 lines"), "{}", remarks[0].text);
     }
 
-    #[test]
-    fn utf_16_is_read() {
-        let bytes: Vec<u8> = [0xff, 0xfe]
-            .into_iter()
-            .chain("1 ± 2".encode_utf16().flat_map(u16::to_le_bytes))
-            .collect();
-        assert_eq!(&*utf8(&bytes), "1 ± 2".as_bytes());
-    }
-
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
@@ -375,7 +352,6 @@ mod tests {
         fn any_text_is_survived(text in "\\PC{0,60}", bytes in proptest::collection::vec(any::<u8>(), 0..60)) {
             let _ = repaired(&text);
             let _ = Repairs::default().foreign(&bytes, 1);
-            let _ = utf8(&bytes);
         }
     }
 }

@@ -1,8 +1,11 @@
 //! A file on its way in: a name, and bytes that are read once from the front.
 
+use super::decoding::{Decoded, Seen};
 use super::error::ImportError;
 use super::head::Head;
+use std::cell::Cell;
 use std::io::{BufRead, BufReader, Cursor, Read};
+use std::rc::Rc;
 
 /// Bytes that are looked at to recognise a file.
 const HEAD_BYTES: u64 = 64 * 1024;
@@ -14,6 +17,7 @@ const TEXT_BYTES_MAX: u64 = 256_000_000;
 pub struct Input<'a> {
     name: String,
     reader: Box<dyn BufRead + 'a>,
+    seen: Rc<Cell<Seen>>,
 }
 
 impl std::fmt::Debug for Input<'_> {
@@ -23,9 +27,12 @@ impl std::fmt::Debug for Input<'_> {
 }
 
 impl<'a> Input<'a> {
-    /// A file, by the name that messages use, and its bytes.
+    /// A file, by the name that messages use, and its bytes. What a byte order mark says of them is
+    /// believed: all that follows sees UTF-8.
     pub fn new(name: impl Into<String>, reader: impl Read + 'a) -> Input<'a> {
-        Input { name: name.into(), reader: Box::new(BufReader::with_capacity(1 << 17, reader)) }
+        let (reader, seen) = Decoded::new(reader);
+        let reader = Box::new(BufReader::with_capacity(1 << 17, reader));
+        Input { name: name.into(), reader, seen }
     }
 
     /// The name that messages use.
@@ -40,7 +47,12 @@ impl<'a> Input<'a> {
         read.map_err(|error| self.unreadable(error))?;
         let head = Head::new(&self.name, bytes.clone());
         let reader = Box::new(Cursor::new(bytes).chain(self.reader));
-        Ok((head, Input { name: self.name, reader }))
+        Ok((head, Input { name: self.name, reader, seen: self.seen }))
+    }
+
+    /// What is seen of the file while it is read.
+    pub(crate) fn seen(&self) -> Rc<Cell<Seen>> {
+        Rc::clone(&self.seen)
     }
 
     /// The bytes, for a reader that goes through them once.

@@ -5,6 +5,7 @@
 //! any text may then hold such blocks, among headings and prose.
 
 mod block;
+mod decoding;
 mod encoding;
 mod error;
 mod format;
@@ -85,12 +86,15 @@ pub fn recognise(head: &Head) -> Option<Recognised> {
 /// A file of which a part is damaged is no error: the rest is read, and remarks tell the lines.
 pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     let (head, input) = input.with_head()?;
-    match format::of(&head) {
+    let seen = input.seen();
+    let mut sheet = match format::of(&head) {
         Some(format) => format.read(input),
         None if notes::is_text(&head) => match notes::read(input) {
             Err(ImportError::NotKnown { .. }) => Err(ImportError::not_known(&head)),
             read => read,
         },
         None => Err(ImportError::not_known(&head)),
-    }
+    }?;
+    seen.get().tell(&mut sheet);
+    Ok(sheet)
 }

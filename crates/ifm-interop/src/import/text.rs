@@ -1,6 +1,6 @@
 //! Text as lines, with damaged characters put right and without what terminals add.
 
-use super::encoding::{Repairs, utf8};
+use super::encoding::Repairs;
 use super::terminal;
 use ifm_core::sheet::{Place, Remark, RemarkKind};
 use std::collections::BTreeSet;
@@ -32,8 +32,6 @@ pub(crate) struct Line<'a> {
 impl Text {
     /// The lines of a file, UTF-8 or what is left of it.
     pub fn new(bytes: &[u8]) -> Text {
-        let bytes = utf8(bytes);
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let mut repairs = Repairs::default();
         for line in bytes.split(|&byte| byte == b'\n') {
             if repairs.is_damaged() {
@@ -122,7 +120,7 @@ mod tests {
 
     #[test]
     fn lines_keep_their_numbers() {
-        let text = Text::new(b"\xef\xbb\xbfone\r\n\ntwo\nthree \xc2\xb1");
+        let text = Text::new(b"one\r\n\ntwo\nthree \xc2\xb1");
         let lines: Vec<(u32, &str)> = text.lines().map(|line| (line.number, line.text)).collect();
         assert_eq!(lines, [(1, "one"), (2, ""), (3, "two"), (4, "three ±")]);
         assert_eq!(text.from(3).next().map(|line| line.text), Some("two"));

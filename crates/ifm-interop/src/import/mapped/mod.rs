@@ -122,6 +122,7 @@ impl ColumnMap {
 /// holds no rows. A row or a cell that cannot be read is a remark.
 pub fn read_mapped(input: Input<'_>, map: &ColumnMap) -> Result<Sheet, MapError> {
     let file = input.name().to_owned();
+    let seen = input.seen();
     let table = rows::read(input)?;
     if table.records.is_empty() {
         return Err(MapError::NoRows { file });
@@ -150,7 +151,9 @@ pub fn read_mapped(input: Input<'_>, map: &ColumnMap) -> Result<Sheet, MapError>
         rows,
         unknown: Map::new(),
     };
-    Ok(Sheet { source, parts: vec![part], remarks })
+    let mut sheet = Sheet { source, parts: vec![part], remarks };
+    seen.get().tell(&mut sheet);
+    Ok(sheet)
 }
 
 fn row(mut record: Record, map: &ColumnMap, remarks: &mut Vec<Remark>) -> Row {

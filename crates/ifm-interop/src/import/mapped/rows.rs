@@ -100,7 +100,6 @@ fn objects(reader: &mut dyn BufRead, table: &mut Table) -> std::io::Result<()> {
 }
 
 fn separated(bytes: &[u8], table: &mut Table) -> std::io::Result<()> {
-    let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
     let separator = separator(bytes);
     let mut header: Option<Vec<String>> = None;
     for record in separated::records(bytes, separator) {

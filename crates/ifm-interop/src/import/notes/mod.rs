@@ -36,8 +36,7 @@ const REMARKS_MAX: usize = 1000;
 
 /// Whether a file is text at all.
 pub(crate) fn is_text(head: &Head) -> bool {
-    let utf_16 = head.bytes().starts_with(&[0xff, 0xfe]) || head.bytes().starts_with(&[0xfe, 0xff]);
-    !head.bytes().is_empty() && (utf_16 || !head.bytes().contains(&0))
+    !head.bytes().is_empty() && !head.bytes().contains(&0)
 }
 
 /// Reads every block of a text.

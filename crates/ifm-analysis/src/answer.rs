@@ -136,6 +136,8 @@ pub(crate) fn answers(
 ) -> Option<Answers> {
     let mut by_load: Vec<(Load, &LevelSummary)> =
         levels.iter().filter_map(|level| level.load().map(|load| (load, level))).collect();
+    // A rate that changed was held at no value.
+    by_load.retain(|(_, level)| !level.is_changing());
     // Users and rates cannot be ordered: where both were measured, rates are the answer.
     let is_rate = |load: Load| matches!(load, Load::ReqPerS(_));
     if by_load.iter().any(|(load, _)| is_rate(*load)) {
@@ -157,14 +159,19 @@ pub(crate) fn answers(
 /// Source of the measure: L. Kleinrock, "Power and deterministic rules of thumb for probabilistic
 /// problems in computer communications" (1979).
 fn knee(by_load: &[(Load, &LevelSummary)]) -> Option<Load> {
-    let powers: Option<Vec<f64>> = by_load
-        .iter()
-        .map(|(_, level)| Some(level.window()?.req_per_s / level.latencies.e2e_ns.as_ref()?.mean))
-        .collect();
-    let powers = powers?;
-    let (best, _) = powers.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1))?;
+    // Repeats of a load are one: their mean.
+    let mut powers: Vec<(Load, f64, f64)> = Vec::new();
+    for (load, level) in by_load {
+        let power = level.window()?.req_per_s / level.latencies.e2e_ns.as_ref()?.mean;
+        match powers.iter_mut().find(|(known, ..)| known == load) {
+            Some((_, sum, repeats)) => (*sum, *repeats) = (*sum + power, *repeats + 1.0),
+            None => powers.push((*load, power, 1.0)),
+        }
+    }
+    let mean = |(_, sum, repeats): &(Load, f64, f64)| sum / repeats;
+    let (best, _) = powers.iter().enumerate().max_by(|a, b| mean(a.1).total_cmp(&mean(b.1)))?;
     let is_inside = powers.len() > 2 && best > 0 && best + 1 < powers.len();
-    by_load.get(best).filter(|_| is_inside).map(|(load, _)| *load)
+    powers.get(best).filter(|_| is_inside).map(|(load, ..)| *load)
 }
 
 fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {

@@ -52,7 +52,7 @@ pub enum SloError {
         term: String,
     },
     /// A limit on errors, which is not a term.
-    #[error("the limit on failed requests is always 1 %, leave out the term: {term}")]
+    #[error("the limit on failed requests is always 1 %, write err<1% or leave it out: {term}")]
     ErrorRate {
         /// The term as written.
         term: String,
@@ -86,7 +86,7 @@ pub fn parse(text: &str) -> Result<SloSpec, SloError> {
     let compact = close_up(text);
     let terms = compact
         .split([',', ' ', ';'])
-        .filter(|term| !term.is_empty())
+        .filter(|term| !term.is_empty() && !is_usual_error_rate(term))
         .map(parse_term)
         .collect::<Result<Vec<_>, _>>()?;
     if terms.is_empty() {
@@ -103,6 +103,13 @@ pub fn parse(text: &str) -> Result<SloSpec, SloError> {
 pub fn parse_goodput(words: &[String]) -> Result<SloSpec, SloError> {
     let spec = parse(&words.join(" "))?;
     Ok(SloSpec { name: "goodput".to_owned(), ..spec })
+}
+
+/// Whether a term says what always holds: at most 1 % of the requests failed.
+fn is_usual_error_rate(term: &str) -> bool {
+    let lower = term.to_ascii_lowercase();
+    let limit = ["err", "errors", "error_rate"].iter().find_map(|name| lower.strip_prefix(name));
+    matches!(limit, Some("<1%" | "<=1%" | "≤1%" | "<0.01" | "<=0.01" | "≤0.01"))
 }
 
 /// Takes out the spaces within terms: `p99 < 50 ms` is one term, so a space beside an operator or
@@ -353,6 +360,10 @@ mod tests {
         check("ttft:p99<inf", |term| SloError::Limit { term });
         check("ttft:mean<5ms", |term| SloError::Grammar { term });
         check("err:p99<1", |term| SloError::ErrorRate { term });
+        check("itl:p99<50ms,err<2%", |_| SloError::ErrorRate { term: "err<2%".to_owned() });
+        let usual = parse("itl:p99<50ms, ttft:p99<500ms, err<1%").expect("the limit there is");
+        assert_eq!(usual.terms.len(), 2);
+        assert_eq!(parse("err<1%"), Err(SloError::Empty));
         assert_eq!(parse(" , "), Err(SloError::Empty));
         assert_eq!(parse(&"x".repeat(2000)), Err(SloError::TooLong));
     }

@@ -273,6 +273,15 @@ impl ArrivalSpec {
         }
         (seconds > 0.0).then(|| requests / seconds)
     }
+
+    /// The rate where it is one for the whole time, requests per second; absent for ramps and steps,
+    /// and without a stretch.
+    pub fn constant_req_per_s(&self) -> Option<f64> {
+        let rate = self.stretches.first()?.from_req_per_s;
+        let is_flat =
+            |stretch: &RateStretch| stretch.from_req_per_s == rate && stretch.to_req_per_s == rate;
+        self.stretches.iter().all(is_flat).then_some(rate)
+    }
 }
 
 impl RateStretch {

@@ -3,10 +3,12 @@
 //! Renderers read this and nothing else, so that no two formats can disagree. What is not here:
 //! how a number is written, see `format`.
 
-use crate::format::{count, number, plain, span};
+use crate::format::{count, meant, number, plain, span};
 use ifm_analysis::definitions::vllm::{self, VllmSummary};
+use ifm_analysis::insight::Meant;
 use ifm_analysis::level::{GapLabel, LevelCumulative, Load, measured_by_level};
 use ifm_analysis::{LevelSummary, RunSummary};
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateStretch};
 use ifm_core::{Manifest, RunData};
 
 /// The note of a server that says where its weights come from.
@@ -88,19 +90,29 @@ impl ReportModel {
             loads = spec.levels.iter().map(|level| Some(Load::Users(level.concurrency))).collect();
         }
         let is_open = spec.levels.iter().any(|level| level.arrivals.is_some());
+        let of_level = |index: usize| {
+            let level = self.summary.levels.get(index)?;
+            level.asked.as_ref()?.arrivals.as_ref()
+        };
         let numbers: Vec<String> = loads
             .iter()
-            .map(|asked| match asked {
-                Some(Load::ReqPerS(rate)) => number(*rate),
+            .enumerate()
+            .map(|(index, asked)| match asked {
+                Some(Load::ReqPerS(rate)) => match of_level(index).and_then(changing_rate) {
+                    Some(words) => words,
+                    None => number(*rate),
+                },
                 asked => load(*asked),
             })
             .collect();
+        let law = (0..loads.len()).find_map(of_level).map(|arrivals| law_words(arrivals.law));
+        let law = law.map_or_else(String::new, |law| format!("{law}, "));
         let (kind, unit) = match (is_open, loads.as_slice()) {
             (true, _) => ("open", "req/s"),
             (false, [Some(Load::Users(1))]) => ("closed", "user"),
             (false, _) => ("closed", "users"),
         };
-        format!("{kind} loop, {} {unit}", numbers.join(", "))
+        format!("{kind} loop, {law}{} {unit}", numbers.join(", "))
     }
 
     /// What the loads are counted in: `users`, or `asked` requests per second.
@@ -176,6 +188,34 @@ pub(crate) fn load_words(asked: Option<Load>) -> String {
         Some(Load::Users(_)) => format!("{} users", load(asked)),
         Some(Load::ReqPerS(rate)) => format!("{} req/s", number(rate)),
     }
+}
+
+/// How requests are spaced, in words.
+fn law_words(law: ArrivalLaw) -> String {
+    match law {
+        ArrivalLaw::Constant => "even gaps".to_owned(),
+        ArrivalLaw::Poisson => "Poisson arrivals".to_owned(),
+        ArrivalLaw::Gamma(shape) => format!("gamma arrivals of shape {}", number(shape)),
+        ArrivalLaw::Burst(size) => format!("bursts of {size}"),
+        ArrivalLaw::Replay(1.0) => "replay".to_owned(),
+        ArrivalLaw::Replay(speed) => format!("replay {} as fast", meant(speed, Meant::Times)),
+    }
+}
+
+/// A rate that changes, in words: `5 to 40`, `5, then 20`; absent for one that does not.
+fn changing_rate(arrivals: &ArrivalSpec) -> Option<String> {
+    if arrivals.constant_req_per_s().is_some() {
+        return None;
+    }
+    let stretch = |stretch: &RateStretch| {
+        let (from, to) = (stretch.from_req_per_s, stretch.to_req_per_s);
+        match from == to {
+            true => number(from),
+            false => format!("{} to {}", number(from), number(to)),
+        }
+    };
+    let words: Vec<String> = arrivals.stretches.iter().map(stretch).collect();
+    Some(words.join(", then "))
 }
 
 /// A length in words: the one that there is, or the mean of several.

@@ -426,7 +426,10 @@ pub(crate) const DEFINITIONS: [(&str, &str); 12] = [
         "out tok/s",
         "output tokens that arrived in the window, on whatever request, per second of the window",
     ),
-    ("req/s", "complete answers whose end is in the window, per second of the window"),
+    (
+        "req/s",
+        "complete answers per second of the window; with users each answer by the share of its time that lies in the window, at a rate those whose end does",
+    ),
     (
         "window",
         "steady: from the first user's second request to the last moment with all users in flight, what was still warming up left out; whole: first start to last end, used where steady is too short",

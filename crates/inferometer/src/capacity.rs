@@ -8,6 +8,7 @@ use crate::resolve::Job;
 use crate::terminal;
 use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, people, replicas};
 use ifm_analysis::level::Load;
+use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::{LevelSummary, Severity, slo};
 use ifm_report::{ReportModel, TerminalStyle};
@@ -115,14 +116,18 @@ pub fn show(course: &CapacityCourse, job: &Job, model: &ReportModel, style: &Ter
         Format::Json => format!("{:#}\n", document(course, &answer, job, model)),
         Format::Text => {
             cautions(model).iter().for_each(|caution| terminal::warn(caution));
-            format!("\n{}", style.text(&words(course, &answer, job)))
+            format!("\n{}", style.text(&words(course, &answer, (job, model))))
         }
         other => crate::output::text(model, other, style),
     };
     terminal::print(&printed);
 }
 
-fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
+fn words(
+    course: &CapacityCourse,
+    answer: &Answer<'_>,
+    (job, model): (&Job, &ReportModel),
+) -> String {
     let mut lines = vec![format!("target  {}", slo::words(&job.spec.slo))];
     for judged in course.judged() {
         lines.push(format!(
@@ -132,7 +137,10 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
             requests(judged),
             looks(judged),
             if looks(judged) == 1 { "" } else { "s" },
-            failing(judged).map(|why| format!("  ({why})")).unwrap_or_default()
+            failing(judged)
+                .or_else(|| held(judged))
+                .map(|why| format!("  ({why})"))
+                .unwrap_or_default()
         ));
     }
     lines.push(String::new());
@@ -165,7 +173,11 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
             course.judged().find(|judged| judged.place == unsettled).map_or(0, |j| j.looks)
         ));
     }
+    lines.extend(answer.outside.and_then(still_holding));
     lines.extend(second_looks(course));
+    if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {
+        lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
+    }
     if let Some(window) = answer.inside.and_then(|judged| judged.summary.window()) {
         lines.push(format!(
             " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour",
@@ -176,7 +188,7 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
     }
     lines.extend(answer.people.map(|people| {
         format!(
-            " ● People        {:.0}: busy {:.2} s of every {:.2} s",
+            " ● People        {:.0}: each busy {:.4} s of every {:.4} s",
             people.people.floor(),
             people.busy_s,
             people.busy_s + people.think_s
@@ -189,12 +201,12 @@ fn words(course: &CapacityCourse, answer: &Answer<'_>, job: &Job) -> String {
         )
     }));
     lines.extend(answer.economics.map(|economics| {
-        format!(" ● Cost          {:.4} for a million output tokens", economics.per_million_output)
+        format!(" ● Cost          ${:.4} for a million output tokens", economics.per_million_output)
     }));
     lines.extend(
         answer
             .per_hour
-            .map(|per_hour| format!("                 {per_hour:.2} per hour for all servers")),
+            .map(|per_hour| format!("                 ${per_hour:.2} per hour for all servers")),
     );
     lines.extend(answer.joules_per_token.map(|joules| {
         format!(
@@ -317,6 +329,30 @@ fn finding_word(finding: Finding) -> &'static str {
         Finding::Outside => "outside",
         Finding::Unsettled => "not settled",
     }
+}
+
+/// The terms and their values, where all hold: `TTFT p99 212.3 ms of 500 ms`.
+fn held(judged: &Judged) -> Option<String> {
+    let terms: Vec<String> = judged.summary.verdict.terms.iter().filter_map(value).collect();
+    (!terms.is_empty()).then(|| terms.join(", "))
+}
+
+/// A term and its value.
+fn value(term: &TermVerdict) -> Option<String> {
+    let limit = &term.term;
+    let (metric, p) = (limit.metric.to_uppercase(), limit.percentile);
+    let sign = if term.is_sure { "" } else { "~" };
+    Some(format!("{metric} p{p} {sign}{:.1} ms of {} ms", term.value_ms?, limit.limit_ms))
+}
+
+/// The terms that still hold where another one stops the capacity.
+fn still_holding(outside: &Judged) -> Option<String> {
+    let terms = &outside.summary.verdict.terms;
+    let holding = terms.iter().filter(|term| term.state == VerdictState::Pass);
+    let holding: Vec<String> = holding.filter_map(value).collect();
+    let load = load_words(outside.load);
+    let is_stopped = !holding.is_empty() && holding.len() < terms.len();
+    is_stopped.then(|| format!("                 still inside at {load}: {}", holding.join(", ")))
 }
 
 /// The terms that fail: `ttft p99 712.3 ms > 500 ms`.

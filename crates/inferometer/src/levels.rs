@@ -103,13 +103,18 @@ pub struct LevelRequest {
     pub arrivals: Option<ArrivalSpec>,
     /// How it ends.
     pub ending: Ending,
-    /// Warm-up requests; one per user when absent.
+    /// Warm-up requests; when absent one per user, a few in an open loop, none for a replay.
     pub warmup: Option<u32>,
 }
 
 impl LevelRequest {
     fn warmup_requests(&self) -> u32 {
-        let default = if self.arrivals.is_some() { OPEN_LOOP_WARMUP } else { self.concurrency };
+        let default = match &self.arrivals {
+            None => self.concurrency,
+            // Every row of a trace is wanted, and a warm-up would take its first ones.
+            Some(arrivals) if matches!(arrivals.law, ArrivalLaw::Replay(_)) => 0,
+            Some(_) => OPEN_LOOP_WARMUP,
+        };
         self.warmup.unwrap_or(default)
     }
 }
@@ -153,6 +158,14 @@ fn load_spec(
         arrivals.seed = seed;
         if let ArrivalLaw::Replay(speed) = arrivals.law {
             arrivals.stretches = vec![recorded_rate(workload, speed)?];
+            let rows = workload.dataset.items().unwrap_or(u32::MAX);
+            if load.warmup_requests >= rows {
+                return Err(Failure::usage(format!(
+                    "the warm-up of {} requests takes all {rows} rows of the trace",
+                    load.warmup_requests
+                ))
+                .hint("leave --warmup out: a replay has none of its own accord"));
+            }
         }
         // Stretches of their own length end the level; one rate lasts as long as the level.
         let own_s = arrivals.stretches.iter().map(|stretch| stretch.seconds).sum::<Option<f64>>();

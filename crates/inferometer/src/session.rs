@@ -17,8 +17,8 @@ use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::spec::ArrivalLaw;
 use ifm_core::{
-    ClientHealth, LevelEnd, Manifest, Message, Outcome, Prompt, RequestRecord, Role, RunData,
-    RunState,
+    ClientHealth, LevelEnd, Manifest, Message, Outcome, Phase, Prompt, RequestRecord, Role,
+    RunData, RunState,
 };
 use ifm_drive::{
     DriveError, Evidence, LevelPlan, LevelResult, Limits, Loop, Progress, Stop, StopLevel, Target,
@@ -434,7 +434,9 @@ fn verdict(
             run.manifest.run_id
         )));
     }
-    if run.requests.iter().any(|record| record.outcome.is_ok()) {
+    let is_answered =
+        |record: &RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
+    if run.requests.iter().any(is_answered) {
         return Ok(Code::Done);
     }
     let failed = summary.levels.iter().map(|level| level.counts.sent).sum::<u64>();

@@ -194,11 +194,16 @@ impl Cell<'_> {
     /// that stands on rows of its table before this one gets its number: `run3#2`.
     pub fn name(&self) -> String {
         if let Some(label) = &self.row.label {
-            let alike = self
-                .part
-                .rows
-                .iter()
-                .filter(|row| row.role == self.row.role && row.label.as_ref() == Some(label));
+            let setting = |row: &Row| {
+                let mut factors = row.factors.clone();
+                factors.set(key::REPEAT, "");
+                factors
+            };
+            let own = setting(self.row);
+            let alike = self.part.rows.iter().filter(|row| {
+                let is_label = row.role == self.row.role && row.label.as_ref() == Some(label);
+                is_label && setting(row) == own
+            });
             return match alike.take_while(|row| !std::ptr::eq(*row, self.row)).count() {
                 0 => label.clone(),
                 before => format!("{label}#{}", before + 1),

@@ -111,6 +111,12 @@ impl LevelSummary {
         }
     }
 
+    /// Whether the rate that was asked for changed while the level ran: a ramp, or steps. Such a
+    /// level is no answer to how much fits.
+    pub fn is_changing(&self) -> bool {
+        Target::of(self.asked.as_ref()) == Target::Changing
+    }
+
     /// Median speed that one user sees, tokens per second, and whether it is an estimate because
     /// nobody counted the tokens.
     pub fn user_tok_per_s(&self) -> Option<(f64, bool)> {
@@ -186,10 +192,7 @@ pub(crate) fn summarize_measured(
         measured.iter().copied().filter(|record| record.outcome != Outcome::Dropped).collect();
     let evaluation = crate::goodput::evaluate(&spec.slo, &sent);
     let good = evaluation.as_ref().map(|evaluation| evaluation.good.as_slice());
-    let target = match &asked {
-        Some(LoadSpec { arrivals: Some(_), .. }) => Target::Rate,
-        asked => Target::InFlight(asked.as_ref().map(|asked| asked.concurrency)),
-    };
+    let target = Target::of(asked.as_ref());
     let warming = Warming::of(&judged.requests);
     let warm_ns = warming.map(|warming| warming.end_ns);
     let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.begin_ns()) };

@@ -13,6 +13,7 @@
 use super::*;
 use crate::slo::VerdictState;
 use crate::testing::{MS, failed, request, run};
+use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 use ifm_core::{CountSource, Counted, RunData};
 
 fn five() -> RunData {
@@ -275,4 +276,67 @@ fn an_open_loop_counts_from_due_too() {
     let latencies = level(&run).latencies;
     near(latencies.ttft_ns_from_due.expect("one was late").median().expect("three"), 110e6);
     near(latencies.ttft_ns.expect("three").min, 95e6);
+}
+
+/// Four users who move in step: six rounds of 100 ms, 8 tokens each. The window ends with the last
+/// round, so a count of ends would hold 20 of 400 ms or 24 of 500, as its edge happens to fall.
+#[test]
+fn users_in_step_bring_no_wave_at_the_edge_of_the_window() {
+    let stamps: Vec<f64> = (1..=8).map(|token| f64::from(token) * 12.5).collect();
+    let mut requests = Vec::new();
+    for index in 0..24u32 {
+        let (round, slot) = (index / 4, index % 4);
+        // The users are a little apart, as they are in life.
+        let start_ms = f64::from(round) * 100.0 + f64::from(slot) * 2.0;
+        requests.push(request(index, 0, slot, start_ms, &stamps));
+    }
+    let level = level(&run(&[4], requests));
+    let steady = level.steady.expect("five rounds");
+    assert!((steady.req_per_s - 40.0).abs() < 0.5, "{}", steady.req_per_s);
+    assert!((steady.output_tok_per_s / 8.0 - steady.req_per_s).abs() < 1.0, "{steady:?}");
+}
+
+/// A level of an open loop whose rate is made of these stretches.
+fn open_loop(
+    law: ArrivalLaw,
+    stretches: &[(f64, f64, f64)],
+    requests: Vec<RequestRecord>,
+) -> LevelSummary {
+    let mut run = run(&[100], requests);
+    let stretch = |(from, to, seconds): &(f64, f64, f64)| RateStretch {
+        from_req_per_s: *from,
+        to_req_per_s: *to,
+        curve: RateCurve::Linear,
+        seconds: Some(*seconds),
+    };
+    let stretches = stretches.iter().map(stretch).collect();
+    run.manifest.spec.levels[0].arrivals = Some(ArrivalSpec { law, stretches, seed: 0 });
+    level(&run)
+}
+
+/// 16 requests each second for 4 s, each answered in 88 ms with 8 tokens: 16 answers and 128 tokens
+/// per second.
+#[test]
+fn bursts_are_counted_over_whole_periods() {
+    let stamps: Vec<f64> = (1..=8).map(|token| f64::from(token) * 11.0).collect();
+    let burst = |index: u32| request(index, 0, index, f64::from(index / 16) * 1000.0, &stamps);
+    let requests = (0..64).map(burst).collect();
+    let level = open_loop(ArrivalLaw::Burst(16), &[(16.0, 16.0, 4.0)], requests);
+    let steady = level.steady.expect("two periods");
+    near(steady.req_per_s, 16.0);
+    near(steady.output_tok_per_s, 128.0);
+}
+
+#[test]
+fn a_rate_that_changes_has_no_steady_window_and_is_no_answer() {
+    let requests =
+        || (0..80).map(|k| request(k, 0, k, f64::from(k) * 50.0, &[40.0, 80.0])).collect();
+    for stretches in [&[(5.0, 35.0, 4.0)][..], &[(10.0, 10.0, 2.0), (30.0, 30.0, 2.0)]] {
+        let level = open_loop(ArrivalLaw::Constant, stretches, requests());
+        assert!(level.is_changing() && level.steady.is_none());
+        let because = level.steady_absent_because.expect("a reason");
+        assert!(because.contains("the rate changed"), "{because}");
+    }
+    let same = open_loop(ArrivalLaw::Poisson, &[(20.0, 20.0, 2.0), (20.0, 20.0, 2.0)], requests());
+    assert!(!same.is_changing() && same.steady.is_some());
 }

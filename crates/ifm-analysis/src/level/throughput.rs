@@ -4,6 +4,7 @@ use super::in_flight::{Concurrency, InFlight};
 use crate::request::last_token_or_body_end;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
+use ifm_core::spec::{ArrivalLaw, LoadSpec};
 
 /// A steady window is at least this many median E2E latencies long; a shorter one shows one phase
 /// of the requests, not their mix.
@@ -18,7 +19,8 @@ pub enum WindowKind {
     /// From the start of the first request behind the first wave to the last moment at which the
     /// asked number of requests was in flight: the ramp at the start and the drain at the end, when
     /// slots had nothing more to send, are out. In an open loop, from one median answer after the
-    /// first start to the last start. Requests that were still warming up are out too.
+    /// first start to the last start; of bursts whole periods; at a rate that changes there is none.
+    /// Requests that were still warming up are out too.
     Steady,
     /// From the first start to the last end.
     Whole,
@@ -54,6 +56,17 @@ impl Window {
     fn holds(&self, at_ns: u64) -> bool {
         at_ns > self.start_ns && at_ns <= self.end_ns
     }
+
+    /// Share of a request's time that lies in the window, 0 to 1.
+    fn share_of(&self, record: &RequestRecord) -> f64 {
+        let lasted = record.end_ns.saturating_sub(record.start_ns);
+        if lasted == 0 {
+            return f64::from(u8::from(self.holds(record.end_ns)));
+        }
+        let from = record.start_ns.max(self.start_ns);
+        let until = record.end_ns.min(self.end_ns);
+        until.saturating_sub(from) as f64 / lasted as f64
+    }
 }
 
 /// Rates and concurrency over one window. Output and total are never mixed.
@@ -79,7 +92,10 @@ pub struct WindowSummary {
     pub output_tok_per_s: f64,
     /// Output and prompt tokens per second, cached prompt tokens included.
     pub total_tok_per_s: Option<f64>,
-    /// Complete answers per second.
+    /// Complete answers per second. In a closed loop each answer counts by the share of its time
+    /// that lies in the window: users who move in step would else bring or take a whole wave of
+    /// answers at its edges, 4 of 17 where 4 users send 6 requests each. In an open loop, where a
+    /// queue may grow, it is those whose end is in the window.
     pub req_per_s: f64,
     /// Answers per second that met every term of the latency target.
     pub good_req_per_s: Option<f64>,
@@ -92,6 +108,30 @@ pub(crate) enum Target {
     InFlight(Option<u32>),
     /// Requests per second, whatever is in flight.
     Rate,
+    /// Requests that come so many at once every so many nanoseconds, whatever is in flight.
+    Bursts {
+        /// From one burst to the next.
+        period_ns: u64,
+    },
+    /// Requests at a rate that changes: there is no steady part.
+    Changing,
+}
+
+impl Target {
+    /// What a level was asked to keep up.
+    pub(crate) fn of(asked: Option<&LoadSpec>) -> Target {
+        let Some(arrivals) = asked.and_then(|asked| asked.arrivals.as_ref()) else {
+            return Target::InFlight(asked.map(|asked| asked.concurrency));
+        };
+        match (arrivals.constant_req_per_s(), arrivals.law) {
+            (Some(rate), ArrivalLaw::Burst(size)) => {
+                Target::Bursts { period_ns: (f64::from(size) / rate * NS_PER_S) as u64 }
+            }
+            // The times of a trace are what they were, and only their mean is known.
+            (Some(_), _) | (None, ArrivalLaw::Replay(_)) => Target::Rate,
+            (None, _) => Target::Changing,
+        }
+    }
 }
 
 /// What a steady window lies within.
@@ -121,7 +161,8 @@ pub(crate) fn windows(
     let in_flight = InFlight::of(sent);
     let whole = whole_window(sent);
     let steady = steady_window(bounds, e2e_ns, &in_flight, sent);
-    let summarize = |window: Window| WindowSummary::of(window, &in_flight, sent, good);
+    let is_closed = matches!(bounds.target, Target::InFlight(_));
+    let summarize = |window: Window| WindowSummary::of((window, is_closed), &in_flight, sent, good);
     let (steady, steady_absent_because) = match steady {
         Ok(window) => (summarize(window), None),
         Err(reason) => (None, Some(reason)),
@@ -161,6 +202,17 @@ fn steady_window(
             let window = Window { kind: WindowKind::Steady, start_ns, end_ns };
             (window, "requests were sent".to_owned())
         }
+        Target::Bursts { period_ns } => {
+            let starts = sent.iter().map(|record| record.start_ns);
+            let (first, last) = (starts.clone().min(), starts.max());
+            // Whole periods: a burst at one edge alone would be one too many or too few.
+            let periods = (e2e_ns as u64).div_ceil(period_ns.max(1));
+            let start_ns = first.unwrap_or(0).saturating_add(periods.saturating_mul(period_ns));
+            let end_ns = last.unwrap_or(0).max(start_ns);
+            let window = Window { kind: WindowKind::Steady, start_ns, end_ns };
+            (window, "bursts were sent".to_owned())
+        }
+        Target::Changing => return Err("the rate changed while requests were sent".to_owned()),
     };
     // The ramp, the first wave and what was still warming up are out.
     window.start_ns = window.start_ns.max(bounds.steady_from_ns.unwrap_or(0)).min(window.end_ns);
@@ -203,7 +255,9 @@ fn seconds(seconds: f64) -> String {
 #[derive(Default)]
 struct Tally {
     ok: u64,
-    good: u64,
+    /// Complete answers, and those of them inside the target, as rates count them.
+    answers: f64,
+    good: f64,
     output: f64,
     incomplete: f64,
     estimated: f64,
@@ -212,8 +266,18 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, window: &Window, record: &RequestRecord) {
+    fn add(&mut self, (window, is_closed): (&Window, bool), record: &RequestRecord, good: bool) {
         self.ok += u64::from(record.outcome.is_ok() && window.holds(record.end_ns));
+        let share = match is_closed {
+            true => window.share_of(record),
+            false => f64::from(u8::from(window.holds(record.end_ns))),
+        };
+        if record.outcome.is_ok() {
+            self.answers += share;
+        }
+        if good {
+            self.good += share;
+        }
         let tokens = tokens_within(window, record);
         self.output += tokens;
         if !record.outcome.is_ok() {
@@ -234,7 +298,7 @@ impl Tally {
 
 impl WindowSummary {
     fn of(
-        window: Window,
+        (window, is_closed): (Window, bool),
         in_flight: &InFlight,
         sent: &[&RequestRecord],
         good: Option<&[bool]>,
@@ -242,9 +306,8 @@ impl WindowSummary {
         let concurrency = in_flight.over(window.start_ns, window.end_ns)?;
         let mut tally = Tally::default();
         for (index, record) in sent.iter().enumerate() {
-            tally.add(&window, record);
             let is_good = good.and_then(|good| good.get(index)).copied().unwrap_or(false);
-            tally.good += u64::from(is_good && window.holds(record.end_ns));
+            tally.add((&window, is_closed), record, is_good);
         }
         let per_s = |count: f64| count / window.seconds();
         let prompt_tokens = (tally.prompt_unknown == 0).then_some(tally.prompt);
@@ -258,8 +321,8 @@ impl WindowSummary {
             prompt_tokens,
             output_tok_per_s: per_s(tally.output),
             total_tok_per_s: prompt_tokens.map(|prompt| per_s(tally.output + prompt as f64)),
-            req_per_s: per_s(tally.ok as f64),
-            good_req_per_s: good.map(|_| per_s(tally.good as f64)),
+            req_per_s: per_s(tally.answers),
+            good_req_per_s: good.map(|_| per_s(tally.good)),
         })
     }
 }

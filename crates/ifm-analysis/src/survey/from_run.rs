@@ -68,7 +68,8 @@ fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Poi
         headings: Vec::new(),
         label: None,
         setting,
-        load: level.load(),
+        // A rate that changed was held at no value.
+        load: level.load().filter(|_| !level.is_changing()),
         repeat: Some(same as u32 + 1),
         readings: readings(level),
         verdict: level.verdict.state,

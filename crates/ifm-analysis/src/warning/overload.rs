@@ -1,10 +1,19 @@
 //! Open loops in which the server fell behind: the longer the level, the longer the queue.
+//!
+//! Told where clearly fewer requests ended than were due, and those in flight grew by more than
+//! chance explains. How few came back alone says little: of 40 random arrivals the last four are
+//! still under way.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
-use crate::level::{LevelSummary, Load};
+use crate::level::{LevelSummary, Load, Window, WindowKind};
+use ifm_core::RequestRecord;
 
 /// A server that completes less than this share of what is due falls behind.
 const KEPT_UP_SHARE: f64 = 0.95;
+/// Standard deviations by which the requests in flight have to grow. Of a server that keeps up with
+/// random arrivals their number is about Poisson, so two looks at it differ by the root of their sum
+/// by chance alone.
+const NOISE: f64 = 3.0;
 
 pub(super) const CHECK: Check =
     Check { id: "overload", title: "the server kept up with the rate", run: Made::ByLevel(make) };
@@ -21,24 +30,66 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
             ),
         );
     }
-    let Some(steady) = &level.steady else { return AtLevel::NotApplicable };
-    // What was due within the window, as it was: a random schedule is not its mean.
-    let within = |at: u64| at > steady.window.start_ns && at <= steady.window.end_ns;
-    let due = context.measured(level).iter().filter(|record| within(record.due_ns)).count();
-    let due_per_s = due as f64 / steady.window.seconds();
-    let share = steady.req_per_s / due_per_s;
-    if due == 0 || share >= KEPT_UP_SHARE {
+    let Some(window) = window(context, level) else { return AtLevel::NotApplicable };
+    let Growth { due, ended, in_flight } = growth(window, context.measured(level));
+    let share = ended as f64 / due as f64;
+    let grew = in_flight.1 as f64 - in_flight.0 as f64;
+    let noise = NOISE * ((in_flight.0 + in_flight.1) as f64).sqrt();
+    if due == 0 || share >= KEPT_UP_SHARE || grew <= noise {
         return AtLevel::Silent;
     }
+    let per_s = |count: u64| count as f64 / window.seconds();
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "{:.2} of {due_per_s:.2} requests due per second ({} of them; {asked:.2} were asked \
-             for) came back: the queue grew, and latencies depend on how long it ran",
-            steady.req_per_s,
-            percent(share)
+            "{:.2} of {:.2} requests due per second ({} of them; {asked:.2} were asked for) came \
+             back, and those in flight grew from {} to {}: the queue grew, and latencies depend on \
+             how long it ran",
+            per_s(ended),
+            per_s(due),
+            percent(share),
+            in_flight.0,
+            in_flight.1
         ),
     )
+}
+
+/// The steady window; where there is none, which a growing queue itself may cause, all of the time
+/// in which requests were due but its first third. Absent at a rate that changes.
+fn window(context: &Context, level: &LevelSummary) -> Option<Window> {
+    if level.is_changing() {
+        return None;
+    }
+    if let Some(steady) = &level.steady {
+        return Some(steady.window);
+    }
+    let due = context.measured(level).iter().map(|record| record.due_ns);
+    let (first, last) = (due.clone().min()?, due.max()?);
+    let start_ns = first + (last - first) / 3;
+    (last > start_ns).then_some(Window { kind: WindowKind::Whole, start_ns, end_ns: last })
+}
+
+/// What a queue did within a window.
+struct Growth {
+    /// Requests that were due in it, as they were: a random schedule is not its mean.
+    due: u64,
+    /// Requests that ended in it, whichever way.
+    ended: u64,
+    /// Requests that were due and had not ended at its start and at its end.
+    in_flight: (u64, u64),
+}
+
+fn growth(window: Window, measured: &[&RequestRecord]) -> Growth {
+    let within = |at: u64| at > window.start_ns && at <= window.end_ns;
+    let count = |is: &dyn Fn(&RequestRecord) -> bool| {
+        measured.iter().filter(|record| is(record)).count() as u64
+    };
+    let in_flight = |at: u64| count(&|record| record.due_ns <= at && record.end_ns > at);
+    Growth {
+        due: count(&|record| within(record.due_ns)),
+        ended: count(&|record| within(record.end_ns)),
+        in_flight: (in_flight(window.start_ns), in_flight(window.end_ns)),
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +126,59 @@ mod tests {
     fn fires_when_answers_come_slower_than_requests() {
         assert_eq!(state(&open_loop(0.0), "overload"), CheckState::Passed);
         assert_eq!(state(&open_loop(30.0), "overload"), CheckState::Caution);
+    }
+
+    /// Requests at random times, so many per second for 10 s, each answered by the first free of
+    /// `slots` places after `service_ms`.
+    fn random_arrivals(rate: f64, slots: usize, service_ms: f64, seed: u64) -> RunData {
+        let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+        let mut gap_ms = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let share = ((state >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
+            -share.ln() / rate * 1e3
+        };
+        let mut free_ms = vec![0.0; slots];
+        let mut requests = Vec::new();
+        let mut at_ms = gap_ms();
+        while at_ms < 10_000.0 {
+            let slot = (0..slots).min_by(|a, b| f64::total_cmp(&free_ms[*a], &free_ms[*b]));
+            let slot = slot.expect("a slot");
+            let end_ms = f64::max(at_ms, free_ms[slot]) + service_ms;
+            free_ms[slot] = end_ms;
+            let k = requests.len() as u32;
+            let took_ms = end_ms - at_ms;
+            requests.push(request(k, 0, k, at_ms, &[took_ms / 2.0, took_ms]));
+            at_ms += gap_ms();
+        }
+        let mut run = open_loop(0.0);
+        run.requests = requests;
+        let stretch =
+            &mut run.manifest.spec.levels[0].arrivals.as_mut().expect("open").stretches[0];
+        (stretch.from_req_per_s, stretch.to_req_per_s) = (rate, rate);
+        stretch.seconds = Some(10.0);
+        run
+    }
+
+    /// Two per second that each take 2 s: of 20 the last four are under way at the end.
+    #[test]
+    fn random_arrivals_are_no_overload() {
+        let fired = |rate: f64, slots: usize, service_ms: f64| {
+            let fires = |seed: &u64| {
+                let run = random_arrivals(rate, slots, service_ms, *seed);
+                state(&run, "overload") == CheckState::Caution
+            };
+            (1..=100).filter(fires).count()
+        };
+        assert!(fired(2.0, 1_000, 2_000.0) <= 2, "{}", fired(2.0, 1_000, 2_000.0));
+        assert!(fired(20.0, 1_000, 88.0) <= 2);
+        // Four places of 100 ms bear 40 per second.
+        assert!(fired(30.0, 4, 100.0) <= 5);
+        assert_eq!(fired(60.0, 4, 100.0), 100);
+        // So far behind that no steady window is left.
+        assert_eq!(fired(80.0, 4, 100.0), 100);
+        assert_eq!(fired(200.0, 4, 100.0), 100);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub struct EndingArgs {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = "5%", value_parser = share, value_name = "SHARE")]
     until_settled: Option<f64>,
 
-    /// Requests sent before each measurement [default: one per user]
+    /// Requests sent before each measurement [default: one per user; none for --replay]
     #[arg(short = 'w', long, aliases = ["num-warmups", "warmup-request-count"], value_name = "N")]
     warmup: Option<u32>,
 }

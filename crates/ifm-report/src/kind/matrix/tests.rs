@@ -233,3 +233,31 @@ fn lines_join_batches_of_the_same_lengths_alone() {
     assert_eq!(drawn((8, 128, 64)), 1);
     assert_eq!(drawn((8, 256, 64)), 0);
 }
+
+/// The rate of the tokens says 1.45 times as fast, the whole time of a batch 0.8 times.
+#[test]
+fn the_whole_time_of_a_batch_has_a_picture_of_its_own() {
+    let mut survey = small();
+    let cells = |survey: &Survey, id: &str| {
+        let charts = page(survey);
+        let charts = charts.charts();
+        let chart = charts.into_iter().find(|chart| chart.id == id)?.clone();
+        let ifm_chart::Plot::Heatmap(map) = chart.plot else { panic!("{id} is no heat map") };
+        Some(map.cells)
+    };
+    assert!(cells(&survey, "speed-up").is_some());
+    let slow =
+        |point: &&mut Point| point.label.as_deref().is_some_and(|l| l.starts_with("w8a8_chat"));
+    for point in survey.points.iter_mut().filter(slow) {
+        let e2e = point.readings.iter_mut().find(|reading| reading.quantity == Quantity::E2e);
+        e2e.expect("timed").value = 64.0 / 135.0 * 1e3 / 0.8;
+    }
+    let whole = cells(&survey, "speed-up-whole").expect("drawn");
+    let value =
+        |cell: &&ifm_chart::Cell| cell.value.is_some_and(|value| (value - 0.794).abs() < 0.005);
+    assert_eq!(whole.iter().filter(value).count(), 1, "{whole:?}");
+    for point in &mut survey.points {
+        point.readings.retain(|reading| reading.quantity != Quantity::E2e);
+    }
+    assert!(cells(&survey, "speed-up-whole").is_none(), "nobody timed it");
+}

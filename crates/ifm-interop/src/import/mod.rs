@@ -24,6 +24,7 @@ mod measure;
 mod nature;
 mod notes;
 mod outline;
+mod repeats;
 mod separated;
 mod serving;
 mod static_batch;
@@ -39,6 +40,7 @@ pub use input::Input;
 pub(crate) use labels::PREFIX;
 pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};
 pub use nature::Nature;
+pub use repeats::leave_out_repeats;
 pub(crate) use words::{AIPERF_PER_TOKEN, GUIDELLM_PER_TOKEN, SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
 
 use ifm_core::Sheet;

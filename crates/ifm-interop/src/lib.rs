@@ -11,6 +11,6 @@ pub mod import;
 
 pub use export::{EXPORTS, Export, ExportError, Exported};
 pub use import::{
-    ColumnMap, ImportError, Input, MapError, Recognised, TEXT, formats, read, read_mapped,
-    recognise,
+    ColumnMap, ImportError, Input, MapError, Recognised, TEXT, formats, leave_out_repeats, read,
+    read_mapped, recognise,
 };

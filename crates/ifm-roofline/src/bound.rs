@@ -17,7 +17,7 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
-    /// One step that gives each of `batch` sequences a token.
+    /// One step that gives each of `batch` sequences a token, or those of them that memory holds.
     Decode {
         /// Sequences.
         batch: f64,

@@ -181,8 +181,13 @@ mod tests {
     use serde_json::Value;
 
     fn exported(id: &str, row: &Row) -> Value {
+        exported_of("inferometer", id, row)
+    }
+
+    fn exported_of(tool: &str, id: &str, row: &Row) -> Value {
         let part = Part { rows: vec![row.clone()], ..Part::new(PartKind::Serving, Place::line(1)) };
-        let sheet = Sheet { source: Source::default(), parts: vec![part], remarks: Vec::new() };
+        let source = Source { tool: Some(tool.to_owned()), ..Source::default() };
+        let sheet = Sheet { source, parts: vec![part], remarks: Vec::new() };
         let export = EXPORTS.iter().find(|export| export.id == id).unwrap();
         serde_json::from_str(&export.write(&sheet).unwrap()[0].text).unwrap()
     }
@@ -226,6 +231,10 @@ mod tests {
         let own = exported("guidellm", &with_first);
         let pointer = "/benchmarks/0/metrics/time_per_output_token_ms/successful/mean";
         assert_eq!(own.pointer(pointer).and_then(Value::as_f64), Some(20.0));
+        let of = |tool, row| exported_of(tool, "guidellm", row).pointer(pointer).is_some();
+        assert!(of("inferometer", &same) && !of("vllm bench serve", &same));
+        let itl = (Quantity::Itl, Statistic::Mean, 5.0, Unit::Ms, meaning::ITL_PER_REQUEST);
+        assert!(!of("aiperf", &row(&[itl])));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use super::fields::{factor, labels, number, percentile_name, times, value};
 use super::{Export, Exported, serving};
 use crate::import::GUIDELLM_PER_TOKEN;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Quantity, Row, Statistic, StdKind, key};
+use ifm_core::sheet::{Definition, Factors, Figure, Quantity, Row, Statistic, StdKind, key};
 use serde_json::{Map, Value, json};
 
 pub(super) const EXPORT: Export = Export {
@@ -18,7 +18,7 @@ pub(super) const EXPORT: Export = Export {
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let benchmarks: Vec<Value> =
-        serving(sheet).map(|(row, factors)| benchmark(row, &factors)).collect();
+        serving(sheet).map(|(row, factors)| benchmark(row, &factors, is_ours(sheet))).collect();
     if benchmarks.is_empty() {
         return Vec::new();
     }
@@ -32,7 +32,12 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     vec![Exported { stem: String::new(), ending: "json", text: format!("{document:#}\n") }]
 }
 
-fn benchmark(row: &Row, factors: &Factors) -> Value {
+/// Whether the numbers were computed by us, for this format or by what the user chose.
+fn is_ours(sheet: &Sheet) -> bool {
+    sheet.source.tool.as_deref().is_none_or(|tool| tool == "inferometer")
+}
+
+fn benchmark(row: &Row, factors: &Factors, is_ours: bool) -> Value {
     let closed = factors.number(key::CONCURRENCY);
     let strategy = match (closed, factors.number(key::RATE)) {
         (_, Some(rate)) => json!({"type_": "constant", "rate": rate}),
@@ -51,7 +56,7 @@ fn benchmark(row: &Row, factors: &Factors) -> Value {
         ("inter_token_latency_ms", Quantity::Itl, 1.0),
         ("time_per_output_token_ms", Quantity::Tpot, 1.0),
     ] {
-        if let Some(summary) = distribution(row, &quantity, scale) {
+        if let Some(summary) = distribution(row, &quantity, scale, is_ours) {
             metrics.insert(name.to_owned(), json!({"successful": summary}));
         }
     }
@@ -86,10 +91,18 @@ fn benchmark(row: &Row, factors: &Factors) -> Value {
     })
 }
 
-fn distribution(row: &Row, quantity: &Quantity, scale: f64) -> Option<Value> {
+/// The statistics of a time. The TPOT of another tool is none of this one, whose own holds the time
+/// to the first token.
+fn distribution(row: &Row, quantity: &Quantity, scale: f64, is_ours: bool) -> Option<Value> {
     let mut summary = Map::new();
     let mut percentiles = Map::new();
-    for figure in times(row, quantity, GUIDELLM_PER_TOKEN) {
+    let is_meant = |figure: &&Figure| match quantity {
+        Quantity::Tpot => {
+            figure.quantity == *quantity && (is_ours || figure.definition != Definition::Same)
+        }
+        _ => true,
+    };
+    for figure in times(row, quantity, GUIDELLM_PER_TOKEN).filter(is_meant) {
         let scaled = |scale: f64| number(figure.canonical().map(|value| value * scale));
         let name = match figure.statistic {
             Statistic::Mean => "mean",

@@ -1,6 +1,7 @@
 //! Why a file could not be imported, and what would help.
 
 use super::head::Head;
+use super::nature::Nature;
 use super::{format, mapped};
 use thiserror::Error;
 
@@ -27,10 +28,12 @@ pub enum ImportError {
         error: std::io::Error,
     },
     /// Nothing in it is known.
-    #[error("{name}: no known results in it")]
+    #[error("{name}: no known results in it{nature}")]
     NotKnown {
         /// The file.
         name: String,
+        /// What it is, as far as that can be told.
+        nature: Nature,
         /// What came closest, nearest first.
         guesses: Vec<Guess>,
         /// Its columns, where it looks like rows that a map could bring in.
@@ -73,11 +76,13 @@ impl ImportError {
     }
 
     /// Nothing in the file is known.
-    pub(crate) fn not_known(head: &Head) -> ImportError {
-        ImportError::NotKnown {
-            name: head.name().to_owned(),
-            guesses: format::guesses(head),
-            columns: mapped::columns(head),
-        }
+    pub(crate) fn not_known(head: &Head, nature: Nature) -> ImportError {
+        // Of what is no text or no JSON, columns would be chance.
+        let columns = match nature {
+            Nature::Other => mapped::columns(head),
+            _ => Vec::new(),
+        };
+        let name = head.name().to_owned();
+        ImportError::NotKnown { name, nature, guesses: format::guesses(head), columns }
     }
 }

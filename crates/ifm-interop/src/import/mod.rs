@@ -21,8 +21,10 @@ mod lines;
 mod llama;
 mod mapped;
 mod measure;
+mod nature;
 mod notes;
 mod outline;
+mod repeats;
 mod separated;
 mod serving;
 mod static_batch;
@@ -37,6 +39,8 @@ pub use head::Head;
 pub use input::Input;
 pub(crate) use labels::PREFIX;
 pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};
+pub use nature::Nature;
+pub use repeats::leave_out_repeats;
 pub(crate) use words::{AIPERF_PER_TOKEN, GUIDELLM_PER_TOKEN, SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
 
 use ifm_core::Sheet;
@@ -89,11 +93,12 @@ pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     let seen = input.seen();
     let mut sheet = match format::of(&head) {
         Some(format) => format.read(input),
-        None if notes::is_text(&head) => match notes::read(input) {
-            Err(ImportError::NotKnown { .. }) => Err(ImportError::not_known(&head)),
-            read => read,
-        },
-        None => Err(ImportError::not_known(&head)),
+        None if notes::is_text(&head) => {
+            let (name, bytes) = (input.name().to_owned(), input.all()?);
+            notes::read(name, &bytes)
+                .ok_or_else(|| ImportError::not_known(&head, Nature::of(&bytes)))
+        }
+        None => Err(ImportError::not_known(&head, Nature::of(head.bytes()))),
     }?;
     seen.get().tell(&mut sheet);
     Ok(sheet)

@@ -108,9 +108,14 @@ struct Table {
 }
 
 impl Table {
+    /// Columns that the lowest line of the headings names.
+    fn width(&self) -> usize {
+        self.headings.last().map_or(0, Vec::len)
+    }
+
     /// The row with which it goes on behind lines that are none.
     fn goes_on(&self, line: u32, text: &Text) -> Option<u32> {
-        let width = self.headings.iter().map(Vec::len).max()?;
+        let width = self.width();
         let is_row = |line: &str| {
             cells(line).is_some_and(|cells| {
                 let first = cells.first().map_or("", |cell| cell.trim());
@@ -122,7 +127,9 @@ impl Table {
     }
 
     fn part(self, title: &str, remarks: &mut Vec<Remark>) -> Option<Part> {
-        let columns = columns(&self.headings);
+        let mut columns = columns(&self.headings);
+        // Bars behind the last heading are of no column.
+        columns.truncate(self.width());
         let mut rows = Vec::new();
         for (line, cells) in &self.rows {
             if cells.len() != columns.len() || cells.first().is_none_or(String::is_empty) {
@@ -135,7 +142,7 @@ impl Table {
             }
             let row = row(&columns, cells, *line, title);
             remarks.extend(row.figures.iter().filter_map(|figure| no_number(figure, *line)));
-            rows.push(row);
+            rows.push(without_means_of_none(row));
             remarks.extend(rows.last_mut().and_then(words::without_zeros));
         }
         (!rows.is_empty()).then(|| Part {
@@ -151,6 +158,15 @@ impl Table {
             )]),
         })
     }
+}
+
+/// Where no request was completed there is no mean over them, and a zero is printed for it.
+fn without_means_of_none(mut row: Row) -> Row {
+    if row.value(&Quantity::RequestsOk, Statistic::Value) == Some(0.0) {
+        let means = row.figures.iter_mut().filter(|figure| figure.statistic == Statistic::Mean);
+        means.filter(|figure| figure.value == Some(0.0)).for_each(|figure| figure.value = None);
+    }
+    row
 }
 
 /// What a table is called: its title, or its headings where it has none.
@@ -290,7 +306,7 @@ fn plain(words: &str) -> Option<(Quantity, Unit)> {
 #[cfg(test)]
 mod tests {
     use crate::{Input, read};
-    use ifm_core::sheet::RemarkKind;
+    use ifm_core::sheet::{Quantity, RemarkKind, Statistic};
 
     const HEAD: &str = "\
 Request Latency Statistics
@@ -309,6 +325,58 @@ Request Latency Statistics
         let rows = sheet.parts.iter().map(|part| part.rows.len()).sum();
         let of = |remark: &ifm_core::sheet::Remark| Some((remark.place.line?, remark.kind));
         (rows, sheet.remarks.iter().filter_map(of).collect())
+    }
+
+    /// Of the first generation: what was done in one table, how fast in another.
+    const FIRST: &str = "\
+Benchmarks Info:
+===================================
+Metadata                                      |||| Requests Made  ||| Prompt Tok/Req ||| Output Tok/Req ||| Prompt Tok Total||| Output Tok Total  ||
+    Benchmark| Start Time| End Time| Duration (s)|  Comp|  Inc|  Err|  Comp|   Inc| Err|  Comp|   Inc| Err|  Comp|    Inc| Err|   Comp|    Inc|  Err
+-------------|-----------|---------|-------------|------|-----|-----|------|------|----|------|------|----|------|-------|----|-------|-------|-----
+  synchronous|   12:49:37| 12:50:07|         29.6|     0|    1|    0|   0.0| 256.0| 0.0|   0.0| 127.0| 0.0|     0|    256|   0|      0|    127|    0
+constant@0.93|   12:50:44| 12:51:12|         28.9|    11|   16|    2| 257.0| 256.0| 0.0| 128.0|  64.5| 0.0|  2827|   4096|   0|   1408|   1032|    0
+===================================
+
+
+Benchmarks Stats:
+===================================
+Metadata     | Request Stats         || Out Tok/sec| ITL (ms)         ||
+    Benchmark| Per Second| Concurrency|        mean| mean|  median| p99
+-------------|-----------|------------|------------|-----|--------|----
+  synchronous|       0.00|        1.00|         4.3|  4.9|     4.9| 5.1
+constant@0.93|       0.38|        9.58|        49.0|  5.9|     5.8| 6.1
+===================================
+";
+
+    #[test]
+    fn the_two_tables_of_the_first_generation_are_one_row_a_benchmark() {
+        // A bar more at the end of the heads is no column.
+        for text in
+            [FIRST.to_owned(), FIRST.replace("Output Tok Total  ||", "Output Tok Total  |||")]
+        {
+            let sheet = read(Input::new("x", text.as_bytes())).expect("tables");
+            assert_eq!(sheet.parts.len(), 1);
+            let rows = &sheet.parts[0].rows;
+            assert_eq!(rows.len(), 2);
+            let of = |at: usize, quantity, statistic| rows[at].value(&quantity, statistic);
+            for (quantity, statistic, value) in [
+                (Quantity::RequestsOk, Statistic::Value, 11.0),
+                (Quantity::RequestsIncomplete, Statistic::Value, 16.0),
+                (Quantity::RequestsFailed, Statistic::Value, 2.0),
+                (Quantity::InputTokens, Statistic::Mean, 257.0),
+                (Quantity::InputTokens, Statistic::Sum, 2827.0),
+                (Quantity::OutputTokens, Statistic::Sum, 1408.0),
+                (Quantity::Duration, Statistic::Value, 28900.0),
+                (Quantity::Itl, Statistic::Mean, 5.9),
+            ] {
+                assert_eq!(of(1, quantity.clone(), statistic), Some(value), "{quantity:?}");
+            }
+            assert_eq!(rows[1].unknown["Output Tok Total / Inc"], "1032");
+            assert_eq!(rows[1].unknown["Prompt Tok/Req / Err"], "0.0");
+            assert_eq!(of(0, Quantity::RequestsOk, Statistic::Value), Some(0.0));
+            assert_eq!(of(0, Quantity::OutputTokens, Statistic::Mean), None);
+        }
     }
 
     #[test]

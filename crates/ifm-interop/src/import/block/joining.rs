@@ -1,8 +1,8 @@
 //! Tables of one run that a tool prints apart become rows that hold all of it.
 //!
 //! Two tables are joined only if nothing says that they are of two runs: what is set for them is
-//! the same, no heading but one that names a table stands between them, and all tables between the
-//! same headings come in the same order for every run. Where one of them is missing, so that a
+//! the same, no heading but one that names a table stands between them, they come in the order of the tool,
+//! and all tables between the same headings are the same for every run. Where one of them is missing, so that a
 //! table might belong to its neighbour above or below, they stay apart.
 
 use ifm_core::sheet::{Part, Place, Remark, RemarkKind, Row};
@@ -49,6 +49,16 @@ const TABLE_WORDS: &[&str] = &[
     "times",
     "token",
     "tokens",
+];
+
+/// Words in titles of tables, in the order in which a tool prints these tables of one run.
+const ORDER: [&str; 6] = [
+    "Info",
+    "Text Metrics",
+    "Request Token",
+    "Latency Statistics",
+    "Throughput Statistics",
+    "Benchmarks Stats",
 ];
 
 /// Joins neighbouring parts of a tool that are of one run: rows of the same names in the same
@@ -112,7 +122,9 @@ fn runs(section: Vec<Part>) -> Vec<Vec<Part>> {
     for part in section {
         let fits = |run: &Vec<Part>| {
             let twice = names(run).iter().any(|name| tables(&part).contains(name));
-            !twice && run.first().is_none_or(|first| labels(first) == labels(&part))
+            let in_order = run.last().map(place_of) <= Some(place_of(&part));
+            let same = run.first().is_none_or(|first| labels(first) == labels(&part));
+            !twice && same && (in_order || place_of(&part).is_none())
         };
         match runs.last_mut().filter(|run| fits(run)) {
             Some(run) => run.push(part),
@@ -120,6 +132,13 @@ fn runs(section: Vec<Part>) -> Vec<Vec<Part>> {
         }
     }
     runs
+}
+
+/// Where a table stands among those of its run, if that is known.
+fn place_of(part: &Part) -> Option<usize> {
+    let names = tables(part);
+    let name = names.first()?.as_str()?;
+    ORDER.iter().position(|words| name.contains(words))
 }
 
 /// The names of the tables of a run, in their order.
@@ -259,6 +278,12 @@ mod tests {
             assert_eq!(rows.len(), 4, "{second}");
             assert!(rows.iter().all(|(_, itl, rate)| itl.is_some() != rate.is_some()), "{rows:?}");
         }
+    }
+
+    #[test]
+    fn a_table_that_is_printed_earlier_is_of_the_next_run() {
+        assert_eq!(rows(&format!("{}{}", latency(TWO), throughput(OTHER))).len(), 2);
+        assert_eq!(rows(&format!("{}{}", throughput(TWO), latency(OTHER))).len(), 4);
     }
 
     #[test]

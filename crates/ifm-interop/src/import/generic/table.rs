@@ -149,9 +149,18 @@ fn take(row: &mut Row, column: &Column, head: &str, cell: &str, line: u32) {
 
 fn unknown(row: &mut Row, head: &str, cell: &str) {
     let cell = plain(cell);
-    if !cell.is_empty() {
-        row.unknown.insert(plain(head), Value::String(cell));
+    if cell.is_empty() {
+        return;
     }
+    // Heads may come again: each cell is kept under a name of its own.
+    let head = plain(head);
+    let mut name = head.clone();
+    let mut number = 2;
+    while row.unknown.contains_key(&name) {
+        name = format!("{head} ({number})");
+        number += 1;
+    }
+    row.unknown.insert(name, Value::String(cell));
 }
 
 /// Whether the first column names quantities, at least half of the time.
@@ -279,6 +288,13 @@ mod tests {
         assert_eq!(tried.remarks.len(), 1);
         let remark = &tried.remarks[0];
         assert_eq!((remark.kind, remark.place.line), (RemarkKind::Skipped, Some(4)));
+    }
+
+    #[test]
+    fn heads_that_come_again_cost_no_cell() {
+        let rows = rows("| TTFT (ms) | Err | Err |\n|--|--|--|\n| 5 | 1 | 2 |\n");
+        assert_eq!(rows[0].unknown["Err"], "1");
+        assert_eq!(rows[0].unknown["Err (2)"], "2");
     }
 
     #[test]

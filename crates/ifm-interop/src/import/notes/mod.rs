@@ -12,9 +12,7 @@ mod stated;
 mod training;
 
 use super::block::BLOCKS;
-use super::error::ImportError;
 use super::head::Head;
-use super::input::Input;
 use super::outline::{Outline, Role};
 use super::text::Text;
 use super::{Recognised, generic};
@@ -39,14 +37,12 @@ pub(crate) fn is_text(head: &Head) -> bool {
     !head.bytes().is_empty() && !head.bytes().contains(&0)
 }
 
-/// Reads every block of a text.
-pub(crate) fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
-    let name = input.name().to_owned();
-    let bytes = input.all()?;
-    let text = Text::new(&bytes);
+/// Reads every block of a text; nothing where it holds none.
+pub(crate) fn read(name: String, bytes: &[u8]) -> Option<Sheet> {
+    let text = Text::new(bytes);
     let mut sheet = Sheet {
         source: Source {
-            name: name.clone(),
+            name,
             format: ABOUT.id.to_owned(),
             bytes: bytes.len() as u64,
             ..Source::default()
@@ -55,10 +51,7 @@ pub(crate) fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
         remarks: text.remarks.clone(),
     };
     Reader::new(&text, &mut sheet).run();
-    match sheet.parts.is_empty() {
-        true => Err(ImportError::NotKnown { name, guesses: Vec::new(), columns: Vec::new() }),
-        false => Ok(sheet),
-    }
+    (!sheet.parts.is_empty()).then_some(sheet)
 }
 
 /// One way through a text.

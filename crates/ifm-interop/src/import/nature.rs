@@ -1,0 +1,133 @@
+//! What a file is of which nothing is known: to say more than that nothing is.
+
+use super::json::Reader;
+use std::fmt;
+
+/// What a file is of which nothing is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Nature {
+    /// It has no bytes.
+    Empty,
+    /// It has nothing but white space.
+    Blank,
+    /// It is packed by this program.
+    Packed(&'static str),
+    /// It is no text.
+    Binary,
+    /// It begins as JSON does and is none.
+    BrokenJson {
+        /// Line on which it breaks, from 1.
+        line: u32,
+        /// Bytes before that, of the whole file.
+        bytes: u64,
+        /// What is wrong there.
+        reason: String,
+    },
+    /// Nothing that could be told.
+    Other,
+}
+
+/// How packed files begin.
+const PACKED: &[(&[u8], &str)] = &[
+    (&[0x1f, 0x8b], "gzip"),
+    (b"PK\x03\x04", "zip"),
+    (&[0x28, 0xb5, 0x2f, 0xfd], "zstd"),
+    (b"BZh", "bzip2"),
+    (&[0xfd, b'7', b'z', b'X', b'Z', 0], "xz"),
+];
+
+impl Nature {
+    /// What these bytes are: all of a text, or the beginning of what is none.
+    pub(crate) fn of(bytes: &[u8]) -> Nature {
+        let packed = PACKED.iter().find(|(begin, _)| bytes.starts_with(begin));
+        if bytes.is_empty() {
+            Nature::Empty
+        } else if let Some((_, program)) = packed {
+            Nature::Packed(program)
+        } else if bytes.contains(&0) {
+            Nature::Binary
+        } else if bytes.iter().all(u8::is_ascii_whitespace) {
+            Nature::Blank
+        } else {
+            broken_json(bytes).unwrap_or(Nature::Other)
+        }
+    }
+}
+
+impl fmt::Display for Nature {
+    /// What stands behind "no known results in it".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Nature::Empty => f.write_str(": the file is empty"),
+            Nature::Blank => f.write_str(": nothing but white space"),
+            Nature::Packed(program) => write!(f, ": it is packed by {program}, unpack it first"),
+            Nature::Binary => f.write_str(": a binary file, no text"),
+            Nature::BrokenJson { line, bytes, reason } => {
+                write!(
+                    f,
+                    ": it begins as JSON and breaks on line {line}, after {bytes} bytes: {reason}"
+                )
+            }
+            Nature::Other => Ok(()),
+        }
+    }
+}
+
+/// Where what begins as JSON does is none. Prose in brackets is no JSON that broke.
+fn broken_json(bytes: &[u8]) -> Option<Nature> {
+    let mut visible = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let begins = match (visible.next()?, visible.next()) {
+        (b'{', Some(b'"')) => true,
+        (b'[', Some(b'{' | b'[' | b'"')) => true,
+        _ => false,
+    };
+    if !begins {
+        return None;
+    }
+    let mut source = bytes;
+    let mut reader = Reader::of_documents(&mut source);
+    loop {
+        match reader.kind().map(|kind| kind == super::json::Kind::End) {
+            Ok(true) => return None,
+            Ok(false) => {}
+            Err(fault) => return Some(broken(&reader, fault.line, &fault)),
+        }
+        if let Err(fault) = reader.skip() {
+            return Some(broken(&reader, fault.line, &fault));
+        }
+    }
+}
+
+fn broken(reader: &Reader<'_>, line: u32, reason: &impl fmt::Display) -> Nature {
+    Nature::BrokenJson { line, bytes: reader.bytes(), reason: reason.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Input, read};
+
+    #[test]
+    fn what_a_file_is_is_told() {
+        for (bytes, expected) in [
+            (&b""[..], ": the file is empty"),
+            (b" \n\t", ": nothing but white space"),
+            (b"\x1f\x8b\x08", ": it is packed by gzip, unpack it first"),
+            (b"PK\x03\x04x", ": it is packed by zip, unpack it first"),
+            (b"MZ\0\x01", ": a binary file, no text"),
+            (b"just words", ""),
+            (b"[INFO] 12:00 started", ""),
+            (b"[1]", ""),
+            (b"{\"a\": 1}\n{\"a\": NaN}\n", ""),
+            (
+                b"{\"a\": 1,\n\"b\": [1, 2",
+                ": it begins as JSON and breaks on line 2, after 18 bytes: the file ends inside a value",
+            ),
+        ] {
+            let told = read(Input::new("x", bytes)).expect_err("nothing known").to_string();
+            assert_eq!(told, format!("x: no known results in it{expected}"));
+        }
+        let comma = Nature::of(b"{\"a\": 1\n\"b\": 2}");
+        assert!(matches!(comma, Nature::BrokenJson { line: 2, .. }), "{comma:?}");
+    }
+}

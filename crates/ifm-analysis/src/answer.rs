@@ -55,6 +55,8 @@ pub struct UsersAnswer {
     pub next_worse: Option<NextWorse>,
     /// The lowest level that fits and would not with its first wave, and why.
     pub with_first_wave: Option<NextWorse>,
+    /// Whether no level held its load, because the rate of each changed while it ran.
+    pub is_changing: bool,
     /// Levels above `next_worse` that are inside the target all the same: the measurement does not
     /// rise evenly and one of them deserves another run.
     pub inside_above: Vec<Load>,
@@ -144,7 +146,8 @@ pub(crate) fn answers(
         by_load.retain(|(load, _)| is_rate(*load));
     }
     by_load.sort_by(|a, b| a.0.value().total_cmp(&b.0.value()));
-    let users = users_answer(&by_load);
+    let is_changing = !levels.is_empty() && levels.iter().all(LevelSummary::is_changing);
+    let users = UsersAnswer { is_changing, ..users_answer(&by_load) };
     let reference = by_load
         .iter()
         .rfind(|(asked, _)| Some(*asked) == users.load)
@@ -203,6 +206,7 @@ fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
             .filter(|_| state != UsersState::Unknown)
             .map(|(load, level)| next_worse(*load, level, &level.verdict)),
         with_first_wave: fitting.and_then(|(largest, _)| with_first_wave(by_load, *largest)),
+        is_changing: false,
         inside_above,
     }
 }
@@ -232,7 +236,8 @@ fn level_answer(level: &LevelSummary, levels: &[LevelSummary]) -> LevelAnswer {
     let ttft = level.latencies.ttft_ns.as_ref();
     LevelAnswer {
         level: level.level,
-        load: level.load(),
+        // A rate that changed was held at no value.
+        load: level.load().filter(|_| !level.is_changing()),
         user_tok_per_s: speed.map(|(speed, _)| speed),
         user_speed_is_estimated: speed.is_some_and(|(_, estimated)| estimated),
         ttft_ns_p50: ttft.and_then(|ttft| ttft.median()),

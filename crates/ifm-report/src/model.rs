@@ -190,6 +190,15 @@ pub(crate) fn load_words(asked: Option<Load>) -> String {
     }
 }
 
+/// The load of a level: what was held, or from where to where its rate went.
+pub(crate) fn level_load_words(level: &LevelSummary) -> String {
+    let arrivals = level.asked.as_ref().and_then(|asked| asked.arrivals.as_ref());
+    match arrivals.and_then(changing_rate) {
+        Some(words) => format!("{words} req/s"),
+        None => load_words(level.load()),
+    }
+}
+
 /// How requests are spaced, in words.
 fn law_words(law: ArrivalLaw) -> String {
     match law {

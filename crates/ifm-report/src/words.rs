@@ -89,6 +89,9 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         (UsersState::Unknown, _) if slo.terms.is_empty() => {
             "no latency target was given".to_owned()
         }
+        (UsersState::Unknown, _) if answer.is_changing => {
+            "the rate changed while the level ran: it held none, so none is shown to fit".to_owned()
+        }
         (UsersState::Unknown, _) => {
             format!("the measured levels cannot be held against {}", target(slo))
         }
@@ -113,6 +116,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     }
     let question = match (answer.load, answer.next_worse.as_ref().map(|worse| worse.load)) {
         (Some(Load::ReqPerS(_)), _) | (_, Some(Load::ReqPerS(_))) => "How many requests?",
+        _ if answer.is_changing => "How many requests?",
         _ => "How many users?",
     };
     Answer { question, value, unit: "", detail }
@@ -141,7 +145,9 @@ fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
         parts.push(format!("first token after {}{}", span(p50), tail.unwrap_or_default()));
     }
     parts.extend(at.gap_ns_p50.map(|gap| format!("{} {}", at.gap_label.short(), span(gap))));
-    if answer.load.is_none() {
+    if answer.is_changing {
+        parts.push("over all rates".to_owned());
+    } else if answer.load.is_none() {
         parts.push(format!("with {}", load_words(at.load)));
     }
     Answer {

@@ -76,11 +76,10 @@ impl fmt::Display for Nature {
 /// Where what begins as JSON does is none. Prose in brackets is no JSON that broke.
 fn broken_json(bytes: &[u8]) -> Option<Nature> {
     let mut visible = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
-    let begins = match (visible.next()?, visible.next()) {
-        (b'{', Some(b'"')) => true,
-        (b'[', Some(b'{' | b'[' | b'"')) => true,
-        _ => false,
-    };
+    let begins = matches!(
+        (visible.next()?, visible.next()),
+        (b'{', Some(b'"')) | (b'[', Some(b'{' | b'[' | b'"'))
+    );
     if !begins {
         return None;
     }

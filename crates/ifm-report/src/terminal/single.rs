@@ -2,7 +2,7 @@
 
 use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, count, number, percent, span};
-use crate::model::load_words;
+use crate::model::level_load_words;
 use crate::words::{accounting, beside, first_wave, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{TokenFacts, WindowSummary};
@@ -13,7 +13,7 @@ const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
 /// The block of one level; ends with a line break.
 pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
-    let mut lines = vec![fact("load", &load_words(level.load()))];
+    let mut lines = vec![fact("load", &level_load_words(level))];
     lines.push(fact("requests", &accounting(level)));
     lines.extend(level.ended_by.and_then(crate::words::end).map(|words| fact("ended", words)));
     for window in [&level.steady, &level.whole].into_iter().flatten() {

@@ -45,7 +45,9 @@ pub(crate) fn resumed(
     let mut lines = text.from(first).take(STRAYS_MAX + 1).take_while(|line| !ends(line.text));
     let row = lines.find(|line| line.number > first && is_row(line.text))?;
     let below = |lines: u32| text.line(row.number + lines).map_or("", |line| line.text);
-    let is_head = is_rule(below(1)) && is_row(below(2));
+    // A rule of dashes between bars stands below heads alone, other rules below the last row too.
+    let is_of_head = |line: &str| line.trim().starts_with('|') && !line.contains('=');
+    let is_head = is_rule(below(1)) && (is_of_head(below(1)) || is_row(below(2)));
     (!is_head).then_some(row.number)
 }
 
@@ -278,6 +280,7 @@ mod tests {
         for other in [
             "# heading\n| 3 | 4 |\n",
             "x\n| c | d |\n|---|---|\n| 3 | 4 |\n",
+            "\n| c | d |\n| :-- | --: |\n\nnothing\n",
             "build: 1\n| 3 | 4 |\n",
             "x\n| 3 |\n",
             "1\n2\n3\n4\n5\n6\n| 3 | 4 |\n",

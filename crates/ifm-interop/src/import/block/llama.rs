@@ -177,6 +177,25 @@ mod tests {
     use ifm_core::sheet::RemarkKind;
 
     #[test]
+    fn a_stray_line_anywhere_costs_no_row() {
+        let real = include_str!("../../../tests/data/llama-bench-0c1e570/sweep.md");
+        let lines: Vec<&str> = real.lines().collect();
+        let read = |text: &str| read(Input::new("x", text.as_bytes())).expect("a table");
+        let rows = read(real).parts[0].rows.len();
+        let last = lines.iter().rposition(|line| line.starts_with('|')).expect("a row");
+        for at in 2..=last {
+            for stray in ["load: a warning", "| red 7B | 3.5", "x | y"] {
+                let mut damaged = lines.clone();
+                damaged.insert(at, stray);
+                let sheet = read(&damaged.join("\n"));
+                assert_eq!(sheet.parts[0].rows.len(), rows, "{stray} on line {}", at + 1);
+                let told = sheet.remarks.iter().map(|remark| remark.place.line);
+                assert_eq!(told.collect::<Vec<_>>(), [u32::try_from(at + 1).ok()], "{stray}");
+            }
+        }
+    }
+
+    #[test]
     fn a_stray_line_costs_no_row() {
         let row = "| red 7B | 3.56 GiB | 6.74 B | CPU | pp512 | 10.00 ± 0.10 |\n";
         let head = "| model | size | params | backend | test | t/s |\n|-|-:|-:|-|-:|-:|\n";

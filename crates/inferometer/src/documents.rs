@@ -50,6 +50,8 @@ pub fn open(paths: &[PathBuf]) -> Result<Vec<Document>, Failure> {
             return Err(Failure::usage(format!("{}: no such file or folder", path.display())));
         }
     }
+    let sheets = documents.iter_mut().filter_map(|document| document.sheet.as_mut().ok());
+    ifm_interop::leave_out_repeats(sheets);
     Ok(documents)
 }
 

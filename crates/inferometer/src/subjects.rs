@@ -32,7 +32,9 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
             subjects.sheets.extend(read(name)?);
             continue;
         }
-        match find_either(store, &name.to_string_lossy())? {
+        match find_either(store, &name.to_string_lossy())
+            .map_err(|error| or_no_file(name, error))?
+        {
             Meant::Import(import) => subjects.sheets.extend(import.sheets),
             Meant::Run(entry) => subjects.runs.push(load(store, &entry)?),
         }
@@ -44,6 +46,16 @@ pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
 pub fn is_document(subject: &Path) -> bool {
     let is_run = subject.join(ifm_store::MANIFEST_FILE).is_file();
     subject.as_os_str() == "-" || (subject.exists() && !is_run)
+}
+
+/// What is wrong with a word that is neither: a word with an ending or a folder in it was meant as a
+/// file.
+pub fn or_no_file(subject: &Path, error: Failure) -> Failure {
+    let is_file_name = subject.extension().is_some() || subject.components().count() > 1;
+    match is_file_name && !subject.exists() {
+        true => Failure::usage(format!("{}: no such file", subject.display())),
+        false => error,
+    }
 }
 
 /// Everything that can be read below a name. What cannot is told; nothing at all is a failure.

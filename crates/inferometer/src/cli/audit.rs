@@ -3,7 +3,7 @@
 use super::runs::{Meant, find_either, load};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
-use crate::subjects::{is_document, read};
+use crate::subjects::{is_document, or_no_file, read};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_analysis::audit::{Audit, Level, PHYSICS, Subject, audit, of_run, rules};
@@ -92,7 +92,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
             continue;
         }
         let key = subject.to_string_lossy();
-        match find_either(&store, &key)? {
+        match find_either(&store, &key).map_err(|error| or_no_file(subject, error))? {
             Meant::Import(import) => sheets.extend(import.sheets),
             Meant::Run(entry) => {
                 own.extend(of_run(&entry.id, &load(&store, &entry)?.summary));

@@ -180,11 +180,11 @@ fn told(sheet: &Sheet, verbose: bool) -> String {
     lines.join("\n")
 }
 
-/// Whether a part of a file with fields could not be read. Text is full of lines that are nobody's
-/// results: not to understand them is no damage.
+/// Whether a part of a file could not be read: a record, or a line inside a table. Lines of a text
+/// that are nobody's results are no damage.
 fn is_damaged(sheet: &Sheet) -> bool {
     let is_skipped = |remark: &Remark| remark.kind == RemarkKind::Skipped;
-    sheet.source.format != ifm_interop::TEXT && sheet.remarks.iter().any(is_skipped)
+    sheet.remarks.iter().any(is_skipped)
 }
 
 /// What the content of foreign files may put on a terminal: no control characters.

@@ -70,7 +70,16 @@ impl Measured {
             None => (rest, 1.0),
         };
         let value = match metric.1 {
-            Metric::Itl | Metric::Ttft | Metric::Latency => seconds(value.trim())?,
+            Metric::Itl | Metric::Ttft | Metric::Latency => {
+                // A bare number of another tool is as likely in milliseconds.
+                if !value.contains(char::is_alphabetic) {
+                    return Err(format!(
+                        "say the unit of the time: {name}={}ms or s",
+                        value.trim()
+                    ));
+                }
+                seconds(value.trim())?
+            }
             Metric::OutputRate | Metric::DecodeRate | Metric::PrefillRate => positive(value)?,
         };
         Ok(Measured { text: text.to_owned(), metric: metric.1, value, users })
@@ -111,7 +120,7 @@ mod tests {
         assert!((itl.value - 0.0222).abs() < 1e-12 && itl.metric == Metric::Itl);
         let rate = Measured::parse("tok_s=885@100.5").unwrap();
         assert!(rate.value == 885.0 && rate.users == 100.5);
-        for text in ["itl", "itl=", "itl=1ms@0", "speed=3", "tg=-1", "tok_s=5ms"] {
+        for text in ["itl", "itl=", "itl=1ms@0", "speed=3", "tg=-1", "tok_s=5ms", "itl=22.2@7"] {
             assert!(Measured::parse(text).is_err(), "{text}");
         }
     }

@@ -19,6 +19,8 @@ struct Answer<'a> {
     bracket: Option<Bracket>,
     inside: Option<&'a Judged>,
     outside: Option<&'a Judged>,
+    /// What comes out at the load that is inside.
+    rates: Option<Rates>,
     people: Option<People>,
     servers: Option<u64>,
     economics: Option<Economics>,
@@ -61,11 +63,22 @@ impl<'a> Answer<'a> {
         let servers = people.zip(worth.target_people).and_then(|(people, target)| {
             replicas(f64::from(target), people.people, worth.headroom)
         });
-        let rate = inside.and_then(|judged| Some(judged.summary.window()?.output_tok_per_s));
-        let economics = worth.price.zip(rate).and_then(|(price, rate)| price.of(rate));
+        let rates = inside.and_then(|judged| Rates::of(judged.load, model));
+        let economics =
+            worth.price.zip(rates).and_then(|(price, rates)| price.of(rates.output_tok_per_s));
         let joules_per_token = inside.and_then(|judged| energy(judged.load, model));
         let per_hour = worth.price.zip(servers).map(|(price, n)| price.per_hour * n as f64);
-        Answer { bracket, inside, outside, people, servers, economics, per_hour, joules_per_token }
+        Answer {
+            bracket,
+            inside,
+            outside,
+            rates,
+            people,
+            servers,
+            economics,
+            per_hour,
+            joules_per_token,
+        }
     }
 }
 
@@ -93,16 +106,43 @@ fn stopped(inside: Option<String>, outside: Option<String>) -> String {
     }
 }
 
+/// What comes out at a load.
+#[derive(Debug, Clone, Copy)]
+struct Rates {
+    output_tok_per_s: f64,
+    req_per_s: f64,
+}
+
+impl Rates {
+    /// Over the windows of all looks at a load together. The looks as one level would have one
+    /// window, and the pauses between them in it.
+    fn of(load: Load, model: &ReportModel) -> Option<Rates> {
+        let (mut tokens, mut answers, mut seconds) = (0.0, 0.0, 0.0);
+        for level in levels_at(load, model) {
+            let window = level.window()?;
+            let lasted = window.window.seconds();
+            tokens += window.output_tok_per_s * lasted;
+            answers += window.req_per_s * lasted;
+            seconds += lasted;
+        }
+        (seconds > 0.0)
+            .then(|| Rates { output_tok_per_s: tokens / seconds, req_per_s: answers / seconds })
+    }
+}
+
+/// The levels of a run that were looks at a load.
+fn levels_at(load: Load, model: &ReportModel) -> impl Iterator<Item = &LevelSummary> {
+    model.summary.levels.iter().filter(move |level| {
+        let asked = level.load().map_or(f64::NAN, Load::value);
+        (asked - load.value()).abs() <= 1e-9 * load.value()
+    })
+}
+
 /// Joules for an output token at a load: the energy of all its levels over their tokens. Absent
 /// unless it is known of each of them.
 fn energy(load: Load, model: &ReportModel) -> Option<f64> {
-    let levels = model.summary.levels.iter();
     let (mut joules, mut tokens) = (0.0, 0.0);
-    let is_there = |level: &&LevelSummary| {
-        let asked = level.load().map_or(f64::NAN, Load::value);
-        (asked - load.value()).abs() <= 1e-9 * load.value()
-    };
-    for level in levels.filter(is_there) {
+    for level in levels_at(load, model) {
         joules += level.energy.filter(|energy| energy.joules_per_output_token.is_some())?.joules;
         tokens += level.window()?.output_tokens;
     }
@@ -178,14 +218,14 @@ fn words(
     if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {
         lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
     }
-    if let Some(window) = answer.inside.and_then(|judged| judged.summary.window()) {
-        lines.push(format!(
+    lines.extend(answer.rates.map(|rates| {
+        format!(
             " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour",
-            window.output_tok_per_s,
-            window.req_per_s,
-            window.output_tok_per_s * 3600.0 / 1e6
-        ));
-    }
+            rates.output_tok_per_s,
+            rates.req_per_s,
+            rates.output_tok_per_s * 3600.0 / 1e6
+        )
+    }));
     lines.extend(answer.people.map(|people| {
         format!(
             " ● People        {:.0}: each busy {:.4} s of every {:.4} s",
@@ -401,9 +441,8 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
     ];
     names.into_iter().zip(loads).for_each(|(name, load)| set(name, load.map(load_value)));
     set("limited_by", answer.outside.and_then(failing).map(Value::from));
-    let window = answer.inside.and_then(|judged| judged.summary.window());
-    set("output_tok_per_s", window.map(|window| window.output_tok_per_s.into()));
-    set("req_per_s", window.map(|window| window.req_per_s.into()));
+    set("output_tok_per_s", answer.rates.map(|rates| rates.output_tok_per_s.into()));
+    set("req_per_s", answer.rates.map(|rates| rates.req_per_s.into()));
     set(
         "people",
         answer.people.map(|people| {

@@ -6,7 +6,8 @@
 use super::{Cell, Subject};
 use crate::roof::{self, Known};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
-use ifm_roofline::{Bound, Setup, Share};
+use ifm_roofline::{Bound, Setup, Share, Verdict};
+use std::cmp::Ordering;
 
 /// A measured figure beside its limit.
 #[derive(Debug)]
@@ -19,10 +20,21 @@ pub(super) struct Lit<'c> {
     pub bound: Bound,
     /// Where the figure lies.
     pub share: Share,
-    /// The setup in words: model, format, machine.
+    /// The setup in words: model, format, machine, and what of it is assumed.
     pub setup: String,
-    /// Whether the number format and the number of GPUs are given and not assumed.
-    pub is_certain: bool,
+    /// How sure it is that this limit holds.
+    pub ground: Ground,
+}
+
+/// How sure it is that a limit holds for what ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ground {
+    /// The number of GPUs is not stated, and a whole node of them could do it.
+    Fewest,
+    /// No number of GPUs of a node could do it, or the number format is not stated.
+    Assumed,
+    /// Number format and GPUs are stated.
+    Stated,
 }
 
 /// All figures that have a limit.
@@ -39,16 +51,50 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
     else {
         return Vec::new();
     };
-    let setup = &known.setup;
-    let words = known.words();
-    bounds(cell, setup)
-        .into_iter()
-        .filter_map(|(quantity, bound, seconds)| {
-            let share = bound.share(seconds)?;
-            let (setup, is_certain) = (words.clone(), known.is_certain);
-            Some(Lit { cell, quantity, bound, share, setup, is_certain })
-        })
-        .collect()
+    let by_setup: Vec<_> = known.open.iter().map(|setup| (setup, bounds(cell, setup))).collect();
+    let alone = bounds(cell, &known.setup);
+    let told = alone.into_iter().enumerate().filter_map(|(at, (quantity, bound, seconds))| {
+        // The most that any number of GPUs that may have run allows.
+        let open = by_setup.iter().filter_map(|(setup, bounds)| {
+            let (_, bound, seconds) = bounds.get(at)?;
+            Some((*setup, bound.clone(), bound.share(*seconds)?))
+        });
+        let (setup, most, share) = open.min_by(|a, b| mildest(&a.2, &b.2))?;
+        let ground = match (known.is_counted, known.has_format) {
+            (true, true) => Ground::Stated,
+            _ => Ground::Assumed,
+        };
+        let fewest = bound.share(seconds)?;
+        let is_open = !known.is_counted
+            && share.verdict != Verdict::BelowStrict
+            && fewest.verdict == Verdict::BelowStrict;
+        let (setup, bound, share, ground) = match is_open {
+            true => (&known.setup, bound, fewest, Ground::Fewest),
+            false => (setup, most, share, ground),
+        };
+        let words = match (known.is_counted, is_open) {
+            (true, _) => roof::words(setup),
+            (false, true) => format!(
+                "{} (the fewest that hold it; their number is not stated, and {} could be so fast)",
+                roof::words(setup),
+                roof::NODE
+            ),
+            (false, false) => format!("{} (their number is not stated)", roof::words(setup)),
+        };
+        Some(Lit { cell, quantity, bound, share, setup: words, ground })
+    });
+    told.collect()
+}
+
+/// Which of two limits accuses less.
+fn mildest(a: &Share, b: &Share) -> Ordering {
+    let weight = |share: &Share| match share.verdict {
+        Verdict::Possible => 0,
+        Verdict::BelowSerial => 1,
+        Verdict::BelowBalanced => 2,
+        Verdict::BelowStrict => 3,
+    };
+    weight(a).cmp(&weight(b)).then(a.of_strict.total_cmp(&b.of_strict))
 }
 
 /// Figures of a row with their limits and the seconds that they say.

@@ -1,6 +1,6 @@
 //! Nothing is faster than its bytes and operations at the peak of the machine.
 
-use super::super::light::{Lit, lit};
+use super::super::light::{Ground, Lit, lit};
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_roofline::Verdict;
 
@@ -26,7 +26,7 @@ pub(super) fn told(
     let mut below: Vec<&Lit> = lit.iter().filter(|lit| is_meant(lit.share.verdict)).collect();
     let share = |lit: &Lit| if is_strict { lit.share.of_strict } else { lit.share.of_serial };
     // What rests on no assumption comes first.
-    below.sort_by(|a, b| b.is_certain.cmp(&a.is_certain).then(share(b).total_cmp(&share(a))));
+    below.sort_by(|a, b| b.ground.cmp(&a.ground).then(share(b).total_cmp(&share(a))));
     let Some(worst) = below.first() else { return Looked::Found(Vec::new()) };
     let term = if is_strict { worst.bound.strict } else { worst.bound.serial };
     let kind = match is_strict {
@@ -46,10 +46,10 @@ pub(super) fn told(
         term.seconds * 1e3,
         term.binds.label()
     );
-    let level = match (is_strict, worst.is_certain) {
-        (true, true) => Level::Proof,
-        (true, false) => Level::Strong,
-        (false, _) => Level::Hint,
+    let level = match (is_strict, worst.ground) {
+        (true, Ground::Stated) => Level::Proof,
+        (true, Ground::Assumed) => Level::Strong,
+        (true, Ground::Fewest) | (false, _) => Level::Hint,
     };
     let finding = Finding::new(rule.id, level, text)
         .at_all(below.iter().map(|lit| lit.cell.spot()))
@@ -112,6 +112,37 @@ mod tests {
         for (name, value) in kept {
             factors.set(name, value);
         }
-        assert_eq!(found("faster_than_light", &[sheet])[0].level, Level::Strong);
+        let hint = &found("faster_than_light", &[sheet.clone()])[0];
+        assert_eq!(hint.level, Level::Hint);
+        assert!(hint.text.contains("on 1 x NVIDIA L40S (the fewest that hold it"), "{}", hint.text);
+        // A node of eight needs 22.9 ms for these prompts.
+        sheet.parts[0].rows[0].figures[0].value = Some(15.0);
+        let strong = &found("faster_than_light", &[sheet.clone()])[0];
+        assert_eq!(strong.level, Level::Strong);
+        assert!(strong.text.contains("(their number is not stated)"), "{}", strong.text);
+        sheet.parts[0].rows[0].factors.set(key::HARDWARE, "8x NVIDIA L40S");
+        assert_eq!(found("faster_than_light", &[sheet.clone()])[0].level, Level::Proof);
+        sheet.parts[0].rows[0].figures[0].value = Some(40.0);
+        assert_eq!(found("faster_than_light", &[sheet]), []);
+    }
+
+    /// The step of 70 B parameters at 16 bits: 141 GB over 8 x 3.35 TB/s is 5.3 ms.
+    #[test]
+    fn a_node_is_as_fast_as_its_gpus_together() {
+        let document = |hardware: &str, tpot: &str| {
+            let mut row = row(3, &[(Quantity::Tpot, Statistic::Median, tpot, Unit::Ms)]);
+            row.factors = row
+                .factors
+                .with(key::GPU, "NVIDIA H100 80GB HBM3")
+                .with(key::MODEL, "Llama-3.1-70B-Instruct")
+                .with(key::QUANTIZATION, "bf16")
+                .with(key::HARDWARE, hardware);
+            sheet(PartKind::Serving, vec![row])
+        };
+        let spoil = |sheet: &mut Sheet| *sheet = document("8x NVIDIA H100 80GB HBM3", "3.00");
+        let sound = document("8x NVIDIA H100 80GB HBM3", "9.00");
+        check("faster_than_light", &sound, spoil, Level::Proof, "on 8 x NVIDIA H100 SXM by");
+        let level = |tpot| found("faster_than_light", &[document("", tpot)])[0].level;
+        assert_eq!((level("9.00"), level("3.00")), (Level::Hint, Level::Strong));
     }
 }

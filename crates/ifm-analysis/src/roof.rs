@@ -24,6 +24,11 @@ pub(crate) struct Known {
     /// The same on the GPUs that are given to share the model, and on the most that may have run
     /// it: what all of these forbid is forbidden.
     pub open: Vec<Setup>,
+    /// The same on all GPUs that there are, or on a node where their number is not said: copies of
+    /// the model answer together what none of them can.
+    pub all: Option<Setup>,
+    /// Whether it is said how many GPUs there are, and not only how many share a copy.
+    pub has_all: bool,
 }
 
 impl Known {
@@ -76,6 +81,11 @@ pub(crate) fn setup(
     let on = |gpus: u32| Setup::new(machine.clone(), model.clone(), precision.clone(), gpus).ok();
     let fewest = fewest(&on(1)?);
     let gpus = gpus(gpu, factors, fewest);
+    // What does not fit is in another format than the assumed one.
+    let counted = gpus.there.max(gpus.shared);
+    if format.is_none() && counted.is_some_and(|counted| counted < fewest) {
+        return None;
+    }
     let first = gpus.shared.or(gpus.there).unwrap_or(fewest);
     // Pipelines of GPUs exchange next to nothing: their links forbid nothing.
     let apart = |gpus: u32| {
@@ -95,6 +105,8 @@ pub(crate) fn setup(
         has_format: format.is_some(),
         is_counted: gpus.shared.is_some() || gpus.there.is_some(),
         open,
+        all: apart(gpus.there.unwrap_or(fewest.max(first).max(NODE))),
+        has_all: gpus.there.is_some(),
     })
 }
 
@@ -161,5 +173,17 @@ mod tests {
         let alone = none.with(key::TENSOR_PARALLEL, 4).with("pipeline_parallel", 2);
         assert_eq!(of(known(None, alone)), (4.0, vec![4.0, 8.0], true));
         assert!(known(None, four).is_certain);
+    }
+
+    #[test]
+    fn a_format_that_does_not_fit_is_not_assumed() {
+        let on = |hardware: &str| {
+            let factors = Factors::default()
+                .with(key::MODEL, "Llama-3.1-70B-Instruct")
+                .with(key::GPU, "H100 SXM")
+                .with(key::HARDWARE, hardware);
+            setup((None, None), &factors, None, None).is_some()
+        };
+        assert!(on("2x H100 SXM") && on("") && !on("single H100 SXM"));
     }
 }

@@ -5,25 +5,48 @@
 use ifm_core::sheet::{Factors, key};
 use ifm_roofline::{Machine, Model, Precision, Setup, WeightFormat};
 
+/// GPUs of a whole node: more seldom share a model, and what they cannot do none can.
+pub(crate) const NODE: u32 = 8;
+/// Settings beside tensor parallelism that spread a model over more GPUs.
+const SPREAD: [&str; 2] = ["pipeline_parallel", "data_parallel"];
+
 /// What runs.
 pub(crate) struct Known {
-    /// Machine, model and precision.
+    /// Machine, model and precision, on the GPUs that are given, or on the fewest that hold it.
     pub setup: Setup,
-    /// Whether the number format and the number of GPUs are given and not assumed.
+    /// Whether the number format and the number of GPUs that share the model are given and not
+    /// assumed.
     pub is_certain: bool,
+    /// Whether the number format is given.
+    pub has_format: bool,
+    /// Whether the document or the user says how many GPUs there are.
+    pub is_counted: bool,
+    /// The same on the GPUs that are given to share the model, and on the most that may have run
+    /// it: what all of these forbid is forbidden.
+    pub open: Vec<Setup>,
+    /// The same on all GPUs that there are, or on a node where their number is not said: copies of
+    /// the model answer together what none of them can.
+    pub all: Option<Setup>,
+    /// Whether it is said how many GPUs there are, and not only how many share a copy.
+    pub has_all: bool,
 }
 
 impl Known {
     /// In words: model, format, machine.
     pub fn words(&self) -> String {
-        format!(
-            "{} in {} on {} x {}",
-            self.setup.model().name,
-            self.setup.precision().weights.id,
-            self.setup.gpus(),
-            self.setup.machine().name
-        )
+        words(&self.setup)
     }
+}
+
+/// A setup in words: model, format, machine.
+pub(crate) fn words(setup: &Setup) -> String {
+    format!(
+        "{} in {} on {} x {}",
+        setup.model().name,
+        setup.precision().weights.id,
+        setup.gpus(),
+        setup.machine().name
+    )
 }
 
 /// From the machine and model that the user names, else from the factors; `parameters` and
@@ -50,13 +73,117 @@ pub(crate) fn setup(
         .or_else(|| WeightFormat::named_in(stated?))
         .or_else(|| WeightFormat::named_in(named))
         .or_else(|| WeightFormat::named_in(model_name?));
-    let gpus = factors.number(key::TENSOR_PARALLEL);
-    let is_certain = format.is_some() && (gpus.is_some() || gpu.is_some());
-    let mut precision = match format {
-        Some(format) => Precision::new(format),
+    let mut precision = match &format {
+        Some(format) => Precision::new(format.clone()),
         None => Precision::find("bf16").ok()?,
     };
     precision.weight_bytes = weight_bytes;
-    let setup = Setup::new(machine, model, precision, gpus.unwrap_or(1.0) as u32).ok()?;
-    Some(Known { setup, is_certain })
+    let on = |gpus: u32| Setup::new(machine.clone(), model.clone(), precision.clone(), gpus).ok();
+    let fewest = fewest(&on(1)?);
+    let gpus = gpus(gpu, factors, fewest);
+    // What does not fit is in another format than the assumed one.
+    let counted = gpus.there.max(gpus.shared);
+    if format.is_none() && counted.is_some_and(|counted| counted < fewest) {
+        return None;
+    }
+    let first = gpus.shared.or(gpus.there).unwrap_or(fewest);
+    // Pipelines of GPUs exchange next to nothing: their links forbid nothing.
+    let apart = |gpus: u32| {
+        let mut machine = machine.clone();
+        machine.link_gb_s = None;
+        Setup::new(machine, model.clone(), precision.clone(), gpus).ok()
+    };
+    let most = match (gpus.shared, gpus.there) {
+        (None, None) => Some(fewest.max(NODE)),
+        (shared, there) => there.filter(|there| shared.is_none_or(|shared| *there > shared)),
+    };
+    let open = gpus.shared.and_then(on).into_iter().chain(most.and_then(apart)).collect();
+    let is_one = gpus.shared.is_some() || gpus.there == Some(1);
+    Some(Known {
+        setup: on(first)?,
+        is_certain: format.is_some() && is_one,
+        has_format: format.is_some(),
+        is_counted: gpus.shared.is_some() || gpus.there.is_some(),
+        open,
+        all: apart(gpus.there.unwrap_or(fewest.max(first).max(NODE))),
+        has_all: gpus.there.is_some(),
+    })
+}
+
+/// How many GPUs there are, as far as it is said.
+struct Gpus {
+    /// Those that share each layer.
+    shared: Option<u32>,
+    /// All of them.
+    there: Option<u32>,
+}
+
+/// From what the user names, else from the factors. A machine that the user names without a number
+/// is one, where one holds the model.
+fn gpus(named: Option<&str>, factors: &Factors, fewest: u32) -> Gpus {
+    let whole = |name: &str| factors.number(name).filter(|n| *n >= 1.0).map(|n| n as u32);
+    let shared = whole(key::TENSOR_PARALLEL);
+    let spread = SPREAD.iter().filter_map(|name| whole(name)).fold(1, u32::saturating_mul);
+    let counted = |name: &str| Machine::count_in(factors.get(name)?);
+    let said = counted(key::HARDWARE).or_else(|| counted(key::GPU));
+    let there = match named {
+        Some(name) => Machine::count_in(name).or(said).or((fewest == 1).then_some(1)),
+        None => said,
+    };
+    let used = shared.map(|shared| shared.saturating_mul(spread));
+    Gpus { shared, there: there.max(used.filter(|_| there.is_some() || spread > 1)) }
+}
+
+/// The fewest GPUs that hold the weights.
+fn fewest(alone: &Setup) -> u32 {
+    let capacity = alone.capacity(1.0);
+    capacity
+        .memory_bytes
+        .map_or(1, |memory| (capacity.weight_bytes / memory).ceil().max(1.0) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn known(gpu: Option<&str>, factors: Factors) -> Known {
+        let factors = Factors::default()
+            .with(key::MODEL, "Llama-3.1-70B-Instruct")
+            .with(key::QUANTIZATION, "bf16")
+            .with(key::GPU, "H100 SXM")
+            .within(&factors);
+        setup((gpu, None), &factors, None, None).expect("a known machine and model")
+    }
+
+    #[test]
+    fn gpus_are_counted() {
+        let of = |known: Known| {
+            let open: Vec<f64> = known.open.iter().map(Setup::gpus).collect();
+            (known.setup.gpus(), open, known.is_counted)
+        };
+        // 141 GB do not fit into 80 GB.
+        let none = Factors::default();
+        assert_eq!(of(known(None, none.clone())), (2.0, vec![8.0], false));
+        assert_eq!(of(known(Some("h100-sxm"), none.clone())).0, 2.0);
+        let eight = none.clone().with(key::HARDWARE, "8x H100 SXM");
+        assert_eq!(of(known(None, eight.clone())).0, 8.0);
+        assert_eq!(of(known(Some("4xh100-sxm"), eight.clone())).0, 4.0);
+        let four = eight.with(key::TENSOR_PARALLEL, 4);
+        assert_eq!(of(known(None, four.clone())), (4.0, vec![4.0, 8.0], true));
+        let alone = none.with(key::TENSOR_PARALLEL, 4).with("pipeline_parallel", 2);
+        assert_eq!(of(known(None, alone)), (4.0, vec![4.0, 8.0], true));
+        assert!(known(None, four).is_certain);
+    }
+
+    #[test]
+    fn a_format_that_does_not_fit_is_not_assumed() {
+        let on = |hardware: &str| {
+            let factors = Factors::default()
+                .with(key::MODEL, "Llama-3.1-70B-Instruct")
+                .with(key::GPU, "H100 SXM")
+                .with(key::HARDWARE, hardware);
+            setup((None, None), &factors, None, None).is_some()
+        };
+        assert!(on("2x H100 SXM") && on("") && !on("single H100 SXM"));
+    }
 }

@@ -26,6 +26,7 @@
 
 mod bound;
 mod config;
+mod count;
 mod error;
 mod format;
 mod machine;

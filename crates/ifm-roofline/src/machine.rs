@@ -217,6 +217,12 @@ impl Machine {
         }
     }
 
+    /// The GPUs that such a name counts: 8 of "8xl40s", "8x NVIDIA L40S", "l40s:8" or "Eight H100";
+    /// `None` where it counts none. A machine is one of them all the same.
+    pub fn count_in(name: &str) -> Option<u32> {
+        crate::count::count(name)
+    }
+
     /// Whether the words name another product than this one, which the alias fits.
     fn is_other(&self, asked: &[String], alias: &[String]) -> bool {
         let own = |word: &String| {

@@ -6,7 +6,8 @@
 use super::{Cell, Subject};
 use crate::roof::{self, Known};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
-use ifm_roofline::{Bound, Setup, Share};
+use ifm_roofline::{Bound, Setup, Share, Verdict};
+use std::cmp::Ordering;
 
 /// A measured figure beside its limit.
 #[derive(Debug)]
@@ -19,10 +20,25 @@ pub(super) struct Lit<'c> {
     pub bound: Bound,
     /// Where the figure lies.
     pub share: Share,
-    /// The setup in words: model, format, machine.
+    /// The setup in words: model, format, machine, and what of it is assumed.
     pub setup: String,
-    /// Whether the number format and the number of GPUs are given and not assumed.
-    pub is_certain: bool,
+    /// How sure it is that this limit holds.
+    pub ground: Ground,
+}
+
+/// How sure it is that a limit holds for what ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Ground {
+    /// Prompts that come from a cache are not computed, and could explain it.
+    Uncached,
+    /// The number of GPUs is not stated, and a whole node of them could do it.
+    Fewest,
+    /// The number format is not stated, and weights of four bits could do it.
+    Format,
+    /// No number of GPUs of a node could do it, and no number format.
+    Assumed,
+    /// Number format and GPUs are stated.
+    Stated,
 }
 
 /// All figures that have a limit.
@@ -39,16 +55,76 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
     else {
         return Vec::new();
     };
-    let setup = &known.setup;
-    let words = known.words();
-    bounds(cell, setup)
-        .into_iter()
-        .filter_map(|(quantity, bound, seconds)| {
-            let share = bound.share(seconds)?;
-            let (setup, is_certain) = (words.clone(), known.is_certain);
-            Some(Lit { cell, quantity, bound, share, setup, is_certain })
-        })
-        .collect()
+    let open = known.open.iter().map(|setup| (setup, false));
+    let by_setup = open.chain(known.all.iter().map(|setup| (setup, true)));
+    let by_setup: Vec<_> =
+        by_setup.map(|(setup, is_all)| (setup, is_all, bounds(cell, setup))).collect();
+    let alone = bounds(cell, &known.setup);
+    let told = alone.into_iter().enumerate().filter_map(|(at, (quantity, bound, seconds))| {
+        let is_rate = is_rate(&quantity);
+        let is_counted = if is_rate { known.has_all } else { known.is_counted };
+        // The most that any number of GPUs that may have run allows; copies answer together.
+        let meant = by_setup.iter().filter(|(_, is_all, _)| *is_all == is_rate);
+        let open = meant.filter_map(|(setup, _, bounds)| {
+            let (_, bound, seconds) = bounds.get(at)?;
+            Some((*setup, bound.clone(), bound.share(*seconds)?))
+        });
+        let (setup, most, share) = open.min_by(|a, b| mildest(&a.2, &b.2))?;
+        let ground = match (is_counted, known.has_format) {
+            _ if quantity == Quantity::TotalRate => Ground::Uncached,
+            (true, true) => Ground::Stated,
+            _ => Ground::Assumed,
+        };
+        let fewest = bound.share(seconds)?;
+        let is_open = !is_counted
+            && share.verdict != Verdict::BelowStrict
+            && fewest.verdict == Verdict::BelowStrict;
+        let (setup, bound, share, ground) = match is_open {
+            true => (&known.setup, bound, fewest, ground.min(Ground::Fewest)),
+            false => (setup, most, share, ground),
+        };
+        let is_light = !known.has_format && share.of_strict <= OF_FORMATS;
+        let ground = if is_light { ground.min(Ground::Format) } else { ground };
+        // Nothing is said of the parts of a rate: how they overlap is not known.
+        let is_meant = !is_rate || share.verdict == Verdict::BelowStrict;
+        let share = if is_meant { share } else { Share { verdict: Verdict::Possible, ..share } };
+        let words = match (is_counted, is_open) {
+            (true, _) => roof::words(setup),
+            (false, true) if known.is_counted => format!(
+                "{} (other copies of it are not counted, and {} GPUs could be so fast)",
+                roof::words(setup),
+                roof::NODE
+            ),
+            (false, true) => format!(
+                "{} (the fewest that hold it; their number is not stated, and {} could be so fast)",
+                roof::words(setup),
+                roof::NODE
+            ),
+            (false, false) => format!("{} (their number is not stated)", roof::words(setup)),
+        };
+        let of_format = if known.has_format { "" } else { ", its number format assumed," };
+        Some(Lit { cell, quantity, bound, share, setup: words + of_format, ground })
+    });
+    told.collect()
+}
+
+/// Weights of four bits are a quarter of the sixteen that are assumed, and so is their arithmetic.
+const OF_FORMATS: f64 = 4.0;
+
+/// Whether a quantity is a rate of a served load.
+pub(super) fn is_rate(quantity: &Quantity) -> bool {
+    matches!(quantity, Quantity::OutputRate | Quantity::TotalRate)
+}
+
+/// Which of two limits accuses less.
+fn mildest(a: &Share, b: &Share) -> Ordering {
+    let weight = |share: &Share| match share.verdict {
+        Verdict::Possible => 0,
+        Verdict::BelowSerial => 1,
+        Verdict::BelowBalanced => 2,
+        Verdict::BelowStrict => 3,
+    };
+    weight(a).cmp(&weight(b)).then(a.of_strict.total_cmp(&b.of_strict))
 }
 
 /// Figures of a row with their limits and the seconds that they say.
@@ -76,6 +152,18 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
     if let (Some(input), Some(first)) = (input, seconds(&Quantity::Ttft, &middle)) {
         found.push((Quantity::Ttft, setup.prefill(1.0, input), first));
     }
+    let rate = |quantity: &Quantity| cell.central(quantity)?.canonical().filter(|r| *r > 0.0);
+    if cell.part.kind == PartKind::Serving {
+        // Prompts may be cached and their keys be shared: only the steps that make tokens are sure.
+        let mut held = |quantity, bound: Bound| {
+            if let Some(rate) = rate(&quantity) {
+                let seconds = bound.tokens / rate;
+                found.push((quantity, bound, seconds));
+            }
+        };
+        held(Quantity::OutputRate, setup.decode(most_in_flight(cell), 1.0));
+        held(Quantity::TotalRate, setup.prefill(MANY_PROMPTS, MANY_PROMPTS));
+    }
     if cell.part.kind == PartKind::StaticBatch
         && let (Some(input), Some(output)) = (input, output)
         && let Some(whole) = seconds(&Quantity::E2e, &central)
@@ -83,7 +171,6 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
         found.push((Quantity::E2e, setup.static_batch(batch, input, output), whole));
     }
     if cell.part.kind == PartKind::Engine {
-        let rate = |quantity: &Quantity| cell.central(quantity)?.canonical().filter(|r| *r > 0.0);
         if let Some(rate) = rate(&Quantity::DecodeRate) {
             let bound = setup.decode(batch, depth + 1.0);
             let seconds = bound.tokens / rate;
@@ -96,6 +183,24 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
         }
     }
     found
+}
+
+/// Prompts of a step, and tokens of each, with which reading weights costs next to nothing.
+const MANY_PROMPTS: f64 = 256.0;
+/// Requests in flight where nothing bounds them: weights are read for all of them together.
+const UNBOUNDED: f64 = 65_536.0;
+
+/// The most requests that a row may have had in flight.
+fn most_in_flight(cell: &Cell) -> f64 {
+    let Some(limit) = cell.factors.number(key::CONCURRENCY).filter(|limit| *limit >= 1.0) else {
+        return UNBOUNDED;
+    };
+    // What is called concurrency may be a mean: of two that are given the larger counts.
+    let measured = [Quantity::PeakInFlight, Quantity::InFlight];
+    let seen = measured.iter().flat_map(|quantity| {
+        cell.row.figures.iter().filter(move |figure| figure.quantity == *quantity)
+    });
+    seen.filter_map(|figure| figure.canonical()).fold(limit, f64::max)
 }
 
 /// What runs where a row was measured, as far as it is known.

@@ -10,6 +10,7 @@ mod finding;
 mod light;
 mod order;
 mod own_run;
+mod requests;
 mod rule;
 mod sentence;
 mod streams;

@@ -3,7 +3,7 @@
 use super::finding::Spot;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, key,
+    Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit, key,
 };
 
 /// The documents of an audit.
@@ -218,6 +218,77 @@ impl Cell<'_> {
             false => words.join(", "),
         }
     }
+}
+
+/// What our exports say of themselves, in the form of another tool.
+const WRITTEN_BY: &str = "written_by";
+
+impl Cell<'_> {
+    /// The tool that computed the figures of the row, if that is known: what is written in its form
+    /// by another keeps the definitions of whoever measured.
+    pub(super) fn measured_by(&self) -> Option<&str> {
+        let is_export = self.row.unknown.contains_key(WRITTEN_BY)
+            || self.part.unknown.contains_key(WRITTEN_BY)
+            || self.factors.get(WRITTEN_BY).is_some();
+        let tool = self.part.tool.as_deref().or(self.sheet.source.tool.as_deref());
+        tool.filter(|_| !is_export)
+    }
+
+    /// The name, with the settings in which rows of its part differ that would be named alike.
+    pub(super) fn name_among(&self) -> String {
+        let named = |name: &str| NAMING.contains(&name) || name == key::REPEAT;
+        let mut alike: Vec<Factors> = Vec::new();
+        for row in self.part.rows.iter().filter(|row| row.role == self.row.role) {
+            let factors = row.factors.within(&self.part.factors);
+            let is_alike = row.label == self.row.label
+                && NAMING.iter().all(|name| factors.get(name) == self.factors.get(name));
+            if is_alike {
+                alike.push(factors);
+            }
+        }
+        let differs = |name: &str, value: &str| {
+            alike.iter().any(|other| other.get(name).is_some_and(|other| other != value))
+        };
+        let mut words = vec![self.name()];
+        let others = self.factors.iter().filter(|(name, _)| !named(name));
+        let others = others.filter(|(name, value)| differs(name, value));
+        words.extend(others.map(|(name, value)| format!("{name} {value}")));
+        words.join(", ")
+    }
+}
+
+/// A unit behind a number; empty where there is none to say.
+pub(super) fn unit_word(unit: &Unit) -> &str {
+    match unit {
+        Unit::Ns => "ns",
+        Unit::Us => "µs",
+        Unit::Ms => "ms",
+        Unit::S => "s",
+        Unit::Min => "min",
+        Unit::H => "h",
+        Unit::PerS => "/s",
+        Unit::PerMin => "/min",
+        Unit::PerH => "/h",
+        Unit::Percent => "%",
+        Unit::W => "W",
+        Unit::J => "J",
+        Unit::Bytes => "bytes",
+        Unit::MiB => "MiB",
+        Unit::GiB => "GiB",
+        Unit::Gb => "GB",
+        Unit::GbPerS => "GB/s",
+        Unit::TflopPerS => "TFLOP/s",
+        Unit::Usd => "USD",
+        Unit::Count | Unit::One | Unit::Million | Unit::Billion => "",
+        Unit::Other(word) => word,
+    }
+}
+
+/// A figure as it was printed, with its unit.
+pub(super) fn shown(figure: &Figure) -> String {
+    let number = || figure.value.unwrap_or_default().to_string();
+    let number = figure.printed.as_deref().map_or_else(number, |printed| printed.trim().to_owned());
+    format!("{number} {}", unit_word(&figure.unit)).trim_end().to_owned()
 }
 
 /// How far the true number may lie from the one that a figure holds, in the canonical unit: half a

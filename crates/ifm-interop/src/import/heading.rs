@@ -72,7 +72,14 @@ fn names(rest: &str, used: &[Range<usize>], factors: &mut Factors) {
         if let Some(gpu) = rest.get(range.clone()) {
             factors.set(key::GPU, gpu);
         }
-        rest.replace_range(range, " ");
+        let counted = known::counted_gpu(&rest).map(str::to_owned);
+        match &counted {
+            Some(counted) => {
+                factors.set(key::HARDWARE, counted);
+                rest = rest.replacen(counted, " ", 1);
+            }
+            None => rest.replace_range(range, " "),
+        }
         rest = tidy(&rest);
     }
     let words = rest.trim_matches(|c: char| !c.is_alphanumeric() && c != ')' && c != '(').trim();
@@ -349,6 +356,8 @@ mod tests {
             ("Llama 3.1 8B on RTX 4090", "gpu=RTX 4090"),
             ("llama.cpp", "engine=llama.cpp"),
             ("NVIDIA H100 80GB HBM3", "gpu=NVIDIA H100 80GB HBM3"),
+            ("8xH100 SXM", "gpu=H100 SXM hardware=8xH100 SXM"),
+            ("4 x L40S, TP=4", "gpu=L40S hardware=4 x L40S tensor_parallel=4"),
             ("TP2, rate=5", "rate_req_per_s=5 tensor_parallel=2"),
             ("gpu_memory_utilization=0.9", "gpu_memory_utilization=0.9"),
             ("5 req/s", "rate_req_per_s=5"),

@@ -284,7 +284,8 @@ pub(crate) fn gpu(text: &str) -> Option<Range<usize>> {
     let words = spans(text);
     let of = |at: usize| words.get(at).and_then(|range: &Range<usize>| text.get(range.clone()));
     for at in 0..words.len() {
-        let Some(word) = of(at) else { continue };
+        let Some(written) = of(at) else { continue };
+        let word = without_count(written);
         let head = word.split('-').next().unwrap_or_default();
         let mut last = at;
         if SERIES.contains(&word) {
@@ -302,12 +303,56 @@ pub(crate) fn gpu(text: &str) -> Option<Range<usize>> {
             last += 1;
         }
         let mut first = at;
-        while first > 0 && of(first - 1).is_some_and(|before| MAKERS.contains(&before)) {
+        let is_maker = |at: usize| of(at).is_some_and(|b| MAKERS.contains(&without_count(b)));
+        while first > 0 && word == written && is_maker(first - 1) {
             first -= 1;
         }
-        return Some(words.get(first)?.start..words.get(last)?.end);
+        let first = words.get(first)?;
+        let count =
+            text.get(first.clone()).map_or(0, |word| word.len() - without_count(word).len());
+        return Some(first.start + count..words.get(last)?.end);
     }
     None
+}
+
+/// `H100` of `8xH100`.
+fn without_count(word: &str) -> &str {
+    let rest = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    let has_count = (1..=COUNT_DIGITS_MAX).contains(&(word.len() - rest.len()));
+    match rest.strip_prefix(['x', '×']).filter(|rest| has_count && !rest.is_empty()) {
+        Some(name) => name,
+        None => word,
+    }
+}
+
+/// Digits of a number of processors at most.
+const COUNT_DIGITS_MAX: usize = 3;
+/// Numbers of processors in words.
+const COUNTS: &[&str] = &["one", "single", "two", "three", "four", "six", "eight", "sixteen"];
+
+/// A processor's name together with the number of them, where one stands before or behind it:
+/// `8x NVIDIA H100`, `Eight H100 SXM`, `4 H100`, `H100 (x8)`.
+pub(crate) fn counted_gpu(text: &str) -> Option<&str> {
+    let name = gpu(text)?;
+    let before = text.get(..name.start)?;
+    let trimmed = before.trim_end();
+    let joined = trimmed.strip_suffix(['x', '×', 'X']).unwrap_or(trimmed).trim_end();
+    let word = joined.rsplit(|c: char| !(c.is_alphanumeric() || c == '.')).next()?;
+    let is_number = (1..=COUNT_DIGITS_MAX).contains(&word.len())
+        && word.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number || COUNTS.contains(&word.to_lowercase().as_str()) {
+        return text.get(joined.len() - word.len()..name.end);
+    }
+    let after = text.get(name.end..)?;
+    let rest =
+        after.trim_start_matches([' ', '(', ',']).strip_prefix(['x', '×', '*'])?.trim_start();
+    let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let ends = rest.get(digits..)?.chars().next().is_none_or(|c| !c.is_alphanumeric());
+    // The lanes of a bus are no processors.
+    let is_bus = text.get(name.clone())?.ends_with(['e', 'E']);
+    let is_count = (1..=COUNT_DIGITS_MAX).contains(&digits) && ends && !is_bus;
+    let closed = usize::from(rest.get(digits..)?.starts_with(')') && after.contains('('));
+    text.get(name.start..text.len() - rest.len() + digits + closed).filter(|_| is_count)
 }
 
 fn spans(text: &str) -> Vec<Range<usize>> {
@@ -382,6 +427,27 @@ mod tests {
         assert_eq!(of("on a GeForce RTX 4090 Ti."), Some("GeForce RTX 4090 Ti"));
         assert_eq!(of("NVIDIA A100-SXM4-80GB"), Some("NVIDIA A100-SXM4-80GB"));
         assert_eq!(of("nothing 4090 here, RX for"), None);
+        assert_eq!(of("8xH100 SXM"), Some("H100 SXM"));
+        assert_eq!(of("4xRTX 4090"), Some("RTX 4090"));
+    }
+
+    #[test]
+    fn processors_are_counted() {
+        for (text, counted) in [
+            ("8x NVIDIA H100 80GB HBM3", "8x NVIDIA H100 80GB HBM3"),
+            ("on 8 x H100 SXM nodes", "8 x H100 SXM"),
+            ("8xH100 SXM", "8xH100 SXM"),
+            ("Eight H100 SXM GPUs, tensor parallel 8.", "Eight H100 SXM"),
+            ("4 H100 SXM (TP4)", "4 H100 SXM"),
+            ("NVIDIA H100 80GB HBM3 (x8)", "NVIDIA H100 80GB HBM3 (x8)"),
+            ("H100 SXM x 8", "H100 SXM x 8"),
+            ("Single L40S GPU, 46GB", "Single L40S"),
+        ] {
+            assert_eq!(counted_gpu(text), Some(counted), "{text}");
+        }
+        for text in ["NVIDIA L40S", "H100 PCIe x16", "CUDA 12.4 H100", "a H100", "v8 H100"] {
+            assert_eq!(counted_gpu(text), None, "{text}");
+        }
     }
 
     #[test]

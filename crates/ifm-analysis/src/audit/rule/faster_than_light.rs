@@ -1,6 +1,6 @@
 //! Nothing is faster than its bytes and operations at the peak of the machine.
 
-use super::super::light::{Lit, lit};
+use super::super::light::{Ground, Lit, is_rate, lit};
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_roofline::Verdict;
 
@@ -26,30 +26,35 @@ pub(super) fn told(
     let mut below: Vec<&Lit> = lit.iter().filter(|lit| is_meant(lit.share.verdict)).collect();
     let share = |lit: &Lit| if is_strict { lit.share.of_strict } else { lit.share.of_serial };
     // What rests on no assumption comes first.
-    below.sort_by(|a, b| b.is_certain.cmp(&a.is_certain).then(share(b).total_cmp(&share(a))));
+    below.sort_by(|a, b| b.ground.cmp(&a.ground).then(share(b).total_cmp(&share(a))));
     let Some(worst) = below.first() else { return Looked::Found(Vec::new()) };
     let term = if is_strict { worst.bound.strict } else { worst.bound.serial };
     let kind = match is_strict {
         true => "the larger of bytes / bandwidth and operations / peak rate",
         false => "part after part at its own peak",
     };
+    let said = |seconds: f64| match is_rate(&worst.quantity) {
+        true => format!("{:.0} tokens per second", worst.bound.tokens / seconds),
+        false => format!("{:.3} ms", seconds * 1e3),
+    };
     let text = format!(
         "{} of {} figures are faster than the {limit} limit of their machine, such as {} by {:.2} times: \
-         the {} of {} says {:.3} ms, {kind} says {:.3} ms ({})",
+         the {} of {} says {}, {kind} says {} ({}){}",
         below.len(),
         lit.len(),
         worst.setup,
         share(worst),
         worst.quantity,
         worst.cell.name(),
-        worst.share.measured_s * 1e3,
-        term.seconds * 1e3,
-        term.binds.label()
+        said(worst.share.measured_s),
+        said(term.seconds),
+        term.binds.label(),
+        if worst.ground == Ground::Uncached { ", unless prompts came from a cache" } else { "" }
     );
-    let level = match (is_strict, worst.is_certain) {
-        (true, true) => Level::Proof,
-        (true, false) => Level::Strong,
-        (false, _) => Level::Hint,
+    let level = match (is_strict, worst.ground) {
+        (true, Ground::Stated) => Level::Proof,
+        (true, Ground::Assumed) => Level::Strong,
+        (true, Ground::Fewest | Ground::Uncached | Ground::Format) | (false, _) => Level::Hint,
     };
     let finding = Finding::new(rule.id, level, text)
         .at_all(below.iter().map(|lit| lit.cell.spot()))
@@ -99,6 +104,48 @@ mod tests {
         check("faster_than_light", &document("400.0", "25.0"), spoil, Level::Proof, "the TPOT of");
     }
 
+    /// 32 tokens in a step of 17.4 ms are 1800 per second; prompts are read at 24000 per second.
+    #[test]
+    fn rates_of_a_load_are_held_against_its_steps() {
+        let document = |users: &str, output: &str, total: &str| {
+            let mut sheet = document("400.0", "25.0");
+            let rates = row(
+                3,
+                &[
+                    (Quantity::OutputRate, Statistic::Value, output, Unit::PerS),
+                    (Quantity::TotalRate, Statistic::Value, total, Unit::PerS),
+                ],
+            );
+            let row = &mut sheet.parts[0].rows[0];
+            row.figures.extend(rates.figures);
+            row.factors.set(key::CONCURRENCY, users);
+            row.factors.set(key::HARDWARE, "single L40S");
+            sheet
+        };
+        let sound = document("32", "900", "9000");
+        let say = |spoiled: Sheet, level: Level, word: &str| {
+            check("faster_than_light", &sound, |sheet| *sheet = spoiled, level, word);
+        };
+        let word = "the output throughput of";
+        say(document("32", "90000", "900000"), Level::Proof, word);
+        say(document("32", "2000", "9000"), Level::Proof, "says 2000 tokens per second");
+        say(document("max", "90000", "90000"), Level::Proof, word);
+        say(document("32", "900", "900000"), Level::Hint, "unless prompts came from a cache");
+        // Copies of the model answer together.
+        let mut copies = document("32", "3000", "9000");
+        copies.parts[0].rows[0].factors.set(key::HARDWARE, "");
+        let findings = found("faster_than_light", &[copies]);
+        assert_eq!(findings.iter().map(|finding| finding.level).collect::<Vec<_>>(), [Level::Hint]);
+        assert!(findings[0].text.contains("other copies of it are not counted"));
+        // With more in flight a step gives more.
+        assert_eq!(found("faster_than_light", &[document("64", "2000", "9000")]), []);
+        assert_eq!(found("faster_than_light", &[document("max", "20000", "21000")]), []);
+        let mut peak = document("32", "2000", "9000");
+        let figure = (Quantity::PeakInFlight, Statistic::Value, "64", Unit::Count);
+        peak.parts[0].rows[0].figures.extend(row(3, &[figure]).figures);
+        assert_eq!(found("faster_than_light", &[peak]), []);
+    }
+
     #[test]
     fn what_is_assumed_is_no_proof() {
         let mut sheet = document("40.0", "25.0");
@@ -112,6 +159,43 @@ mod tests {
         for (name, value) in kept {
             factors.set(name, value);
         }
-        assert_eq!(found("faster_than_light", &[sheet])[0].level, Level::Strong);
+        let hint = &found("faster_than_light", &[sheet.clone()])[0];
+        assert_eq!(hint.level, Level::Hint);
+        assert!(hint.text.contains("on 1 x NVIDIA L40S (the fewest that hold it"), "{}", hint.text);
+        // A node of eight needs 22.9 ms for these prompts.
+        sheet.parts[0].rows[0].figures[0].value = Some(15.0);
+        let strong = &found("faster_than_light", &[sheet.clone()])[0];
+        assert_eq!(strong.level, Level::Strong);
+        assert!(strong.text.contains("(their number is not stated)"), "{}", strong.text);
+        sheet.parts[0].rows[0].factors.set(key::HARDWARE, "8x NVIDIA L40S");
+        assert_eq!(found("faster_than_light", &[sheet.clone()])[0].level, Level::Proof);
+        sheet.parts[0].rows[0].figures[0].value = Some(40.0);
+        assert_eq!(found("faster_than_light", &[sheet]), []);
+    }
+
+    /// The step of 70 B parameters at 16 bits: 141 GB over 8 x 3.35 TB/s is 5.3 ms.
+    #[test]
+    fn a_node_is_as_fast_as_its_gpus_together() {
+        let document = |hardware: &str, tpot: &str| {
+            let mut row = row(3, &[(Quantity::Tpot, Statistic::Median, tpot, Unit::Ms)]);
+            row.factors = row
+                .factors
+                .with(key::GPU, "NVIDIA H100 80GB HBM3")
+                .with(key::MODEL, "Llama-3.1-70B-Instruct")
+                .with(key::QUANTIZATION, "bf16")
+                .with(key::HARDWARE, hardware);
+            sheet(PartKind::Serving, vec![row])
+        };
+        let spoil = |sheet: &mut Sheet| *sheet = document("8x NVIDIA H100 80GB HBM3", "3.00");
+        let sound = document("8x NVIDIA H100 80GB HBM3", "9.00");
+        check("faster_than_light", &sound, spoil, Level::Proof, "on 8 x NVIDIA H100 SXM by");
+        // Weights of four bits are read in a quarter of the time.
+        let mut bare = document("8x NVIDIA H100 80GB HBM3", "3.00");
+        bare.parts[0].rows[0].factors.set(key::QUANTIZATION, "");
+        let hint = &found("faster_than_light", &[bare])[0];
+        assert_eq!(hint.level, Level::Hint);
+        assert!(hint.text.contains("its number format assumed"), "{}", hint.text);
+        let level = |tpot| found("faster_than_light", &[document("", tpot)])[0].level;
+        assert_eq!((level("9.00"), level("3.00")), (Level::Hint, Level::Strong));
     }
 }

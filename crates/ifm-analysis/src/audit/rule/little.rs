@@ -6,10 +6,11 @@ use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, key};
 pub(super) const RULE: Rule =
     Rule { id: "littles_law", title: "requests in flight are rate times latency", look };
 
-/// Difference that ramp and drain, and medians that stand for means, may make.
+/// Share by which the smaller may be below the larger: ramp and drain, and medians that stand for
+/// means.
 const TOLERANCE: f64 = 0.15;
-/// Difference beyond which no innocent reason is left.
-const PROOF: f64 = 0.5;
+/// How many times one may be the other before no innocent reason is left.
+const STRONG: f64 = 1.5;
 /// Requests for each user below which ramp and drain are most of a run.
 const REQUESTS_PER_USER: f64 = 5.0;
 
@@ -19,12 +20,12 @@ fn look(subject: &Subject) -> Looked {
     for cell in subject.cells(RowRole::Measured) {
         let Some((in_flight, product, is_measured)) = both(cell) else { continue };
         seen += 1;
-        let off = product / in_flight - 1.0;
-        if off.abs() <= TOLERANCE {
+        let off = (product / in_flight).max(in_flight / product);
+        if off <= 1.0 / (1.0 - TOLERANCE) {
             continue;
         }
-        let level = if off.abs() > PROOF { Level::Strong } else { Level::Hint };
-        let what = match (is_measured, off > 0.0) {
+        let level = if off > STRONG + 1e-9 { Level::Strong } else { Level::Hint };
+        let what = match (is_measured, product > in_flight) {
             (true, _) => "rate and latency are of different requests",
             (false, false) => "the level was never reached, or failed requests are left out",
             (false, true) => "more requests were in flight than the limit allows",
@@ -61,7 +62,7 @@ fn both(cell: &Cell) -> Option<(f64, f64, bool)> {
     let is_sharp = is_sharp(cell.central(&Quantity::RequestRate))
         && is_sharp(cell.row.figure(&Quantity::E2e, Statistic::Mean))
         && is_sharp(cell.central(&Quantity::InFlight));
-    (in_flight > 0.0 && rate > 0.0 && is_sharp).then_some((
+    (in_flight > 0.0 && rate > 0.0 && e2e_ms > 0.0 && is_sharp).then_some((
         in_flight,
         rate * e2e_ms / 1e3,
         measured.is_some(),
@@ -120,6 +121,20 @@ mod tests {
             sheet.parts[0].rows[0].figures.push(figure);
         };
         check("littles_law", &sound(), spoil, Level::Strong, "different requests");
+    }
+
+    #[test]
+    fn half_is_as_far_off_as_twice() {
+        for (in_flight, level) in
+            [(16.2, Level::Strong), (3.9, Level::Strong), (10.5, Level::Hint), (6.1, Level::Hint)]
+        {
+            let spoil = |sheet: &mut ifm_core::Sheet| {
+                let figure =
+                    Figure::new(Quantity::InFlight, Statistic::Mean, in_flight, Unit::Count);
+                sheet.parts[0].rows[0].figures.push(figure);
+            };
+            check("littles_law", &sound(), spoil, level, "different requests");
+        }
     }
 
     #[test]

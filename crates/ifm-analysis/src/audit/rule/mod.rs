@@ -13,6 +13,8 @@ mod mixed_concurrency;
 mod near_light;
 mod no_queue_claim;
 mod not_measured;
+mod ordered_percentiles;
+mod own_arithmetic;
 mod percentile_samples;
 mod planned;
 mod prefill_interference;
@@ -45,6 +47,8 @@ pub(super) const RULES: &[&Rule] = &[
     &stated_rank::RULE,
     &stated_order::RULE,
     &token_sum::RULE,
+    &own_arithmetic::RULE,
+    &ordered_percentiles::RULE,
     &little::RULE,
     &mixed_concurrency::RULE,
     &implied_definition::RULE,

@@ -28,6 +28,7 @@ mod tests {
             .with(key::GPU, "L40S")
             .with(key::MODEL, "Llama-3.1-8B-Instruct")
             .with(key::QUANTIZATION, "bf16")
+            .with(key::TENSOR_PARALLEL, 1)
             .with(key::BATCH_SIZE, 1)
             .with(key::INPUT_TOKENS, 16384)
             .with(key::OUTPUT_TOKENS, 50);

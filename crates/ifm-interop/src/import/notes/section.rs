@@ -56,6 +56,8 @@ pub(super) struct Sections {
     models: Vec<(&'static str, String)>,
     quantization: Option<String>,
     gpus: Vec<String>,
+    /// Those of them that the text counts, in its words.
+    counted: Vec<String>,
 }
 
 impl Sections {
@@ -73,6 +75,7 @@ impl Sections {
             }
         }
         self.see_gpu(factors.get(key::GPU).map(str::to_owned));
+        self.see_counted(&factors);
         let about = about(&title);
         let level = heading.level;
         self.open.push(Section { level, title, factors, command: Factors::default(), about });
@@ -106,10 +109,11 @@ impl Sections {
             return true;
         }
         if let Some(command) = command(text) {
-            match self.open.last_mut() {
-                Some(section) => section.command = command,
-                None => self.outer_command = command,
-            }
+            let last = match self.open.last_mut() {
+                Some(section) => &mut section.command,
+                None => &mut self.outer_command,
+            };
+            *last = if is_server(text) { command } else { devices(last).over(command) };
             return true;
         }
         if self.value_of_section(text) || self.assigned(text) {
@@ -117,7 +121,9 @@ impl Sections {
         }
         if let Some(gpu) = own_gpu(text) {
             self.see_gpu(Some(gpu.to_owned()));
-            self.set(Factors::default().with(key::GPU, gpu));
+            let machine = machine(text, gpu);
+            self.see_counted(&machine);
+            self.set(machine);
         }
         false
     }
@@ -132,15 +138,15 @@ impl Sections {
         if name.len() < 2 || value.ends_with('.') {
             return false;
         }
-        let value = match factor {
-            key::GPU => match known::gpu(&value).and_then(|range| value.get(range)) {
-                Some(gpu) => gpu.to_owned(),
-                None => return false,
-            },
-            _ => value,
-        };
         if factor == key::GPU {
-            self.see_gpu(Some(value.clone()));
+            let Some(gpu) = known::gpu(&value).and_then(|range| value.get(range)) else {
+                return false;
+            };
+            self.see_gpu(Some(gpu.to_owned()));
+            let machine = machine(&value, gpu);
+            self.see_counted(&machine);
+            self.set(machine);
+            return true;
         }
         self.set(Factors::default().with(factor, value));
         true
@@ -173,6 +179,7 @@ impl Sections {
                 let around = self.open.len().checked_sub(2).and_then(|at| self.open.get_mut(at));
                 let factors = around.map_or(&mut self.outer, |section| &mut section.factors);
                 if factor == key::GPU && written != value {
+                    *factors = devices(&heading::factors(&written)).over(factors.clone());
                     factors.set(key::HARDWARE, written);
                 }
                 factors.set(factor, value);
@@ -199,6 +206,23 @@ impl Sections {
         if let Some(gpu) = gpu.filter(|gpu| !self.gpus.contains(gpu) && self.gpus.len() < GPUS_MAX)
         {
             self.gpus.push(gpu);
+        }
+    }
+
+    fn see_counted(&mut self, factors: &Factors) {
+        if let Some(counted) = factors.get(key::HARDWARE)
+            && self.counted.len() < GPUS_MAX
+            && !self.counted.iter().any(|other| other == counted)
+        {
+            self.counted.push(counted.to_owned());
+        }
+    }
+
+    /// The only number of processors that the text gives, with what it counts.
+    pub fn only_counted(&self) -> Option<&str> {
+        match self.counted.as_slice() {
+            [counted] => Some(counted),
+            _ => None,
         }
     }
 
@@ -255,12 +279,48 @@ fn about(title: &str) -> Option<About> {
     }
 }
 
+/// A processor with the number of them, and the number that shares a model, as a line says them.
+fn machine(text: &str, gpu: &str) -> Factors {
+    let mut factors = devices(&heading::factors(text)).over(Factors::default());
+    if let Some(counted) = known::counted_gpu(text) {
+        factors.set(key::HARDWARE, counted);
+    }
+    factors.with(key::GPU, gpu)
+}
+
+/// Settings that say how a model is spread over processors.
+const SPREAD: [&str; 3] = [key::TENSOR_PARALLEL, PIPELINE_PARALLEL, DATA_PARALLEL];
+const PIPELINE_PARALLEL: &str = "pipeline_parallel";
+const DATA_PARALLEL: &str = "data_parallel";
+
+/// How many processors share a model, of factors.
+fn devices(factors: &Factors) -> Devices {
+    let found = SPREAD.iter().filter_map(|name| Some((*name, factors.get(name)?.to_owned())));
+    Devices(found.collect())
+}
+
+/// See [`devices`].
+struct Devices(Vec<(&'static str, String)>);
+
+impl Devices {
+    /// These, where `factors` say nothing of them.
+    fn over(self, mut factors: Factors) -> Factors {
+        for (name, value) in self.0 {
+            if factors.get(name).is_none() {
+                factors.set(name, value);
+            }
+        }
+        factors
+    }
+}
+
 /// The processor that a sentence says was used: `on one RTX 4090`, and nothing about others.
 fn own_gpu(text: &str) -> Option<&str> {
     let range = known::gpu(text)?;
     let before = text.get(..range.start)?.split_whitespace().next_back()?.to_lowercase();
     let counted = before.strip_suffix(['x', '×']).is_some_and(|count| count.parse::<u32>().is_ok());
     let used = counted
+        || known::counted_gpu(text).is_some()
         || ["one", "single", "a", "an", "our", "two", "four", "eight"].contains(&before.as_str());
     let others = ["reference", "compared", "than", "versus", "unlike", "would", "instead"];
     let alone = !lex(text).iter().any(|token| others.iter().any(|word| token.is(word)));
@@ -295,7 +355,25 @@ const FLAGS: &[(&str, &str)] = &[
     ("--batch", key::BATCH_SIZE),
     ("--tensor-parallel-size", key::TENSOR_PARALLEL),
     ("--tp", key::TENSOR_PARALLEL),
+    ("--tp-size", key::TENSOR_PARALLEL),
+    ("--tp_size", key::TENSOR_PARALLEL),
+    ("-tp", key::TENSOR_PARALLEL),
+    ("--pipeline-parallel-size", PIPELINE_PARALLEL),
+    ("--pp-size", PIPELINE_PARALLEL),
+    ("-pp", PIPELINE_PARALLEL),
+    ("--data-parallel-size", DATA_PARALLEL),
+    ("--dp-size", DATA_PARALLEL),
+    ("--dp", DATA_PARALLEL),
+    ("-dp", DATA_PARALLEL),
 ];
+/// Programs that serve or measure a model, whose commands need no prompt and no second flag.
+const PROGRAMS: &[&str] = &["vllm", "sglang", "trtllm-serve", "lmdeploy", "python", "python3"];
+
+/// Whether a command starts a server: one that asks it says nothing of its devices.
+fn is_server(line: &str) -> bool {
+    let has = |word: &str| line.split_whitespace().any(|other| other.ends_with(word));
+    (has("serve") && !has("bench")) || has("launch_server") || has("api_server")
+}
 
 /// What a command line sets: one with a prompt, or of a program with several flags.
 fn command(line: &str) -> Option<Factors> {
@@ -305,7 +383,11 @@ fn command(line: &str) -> Option<Factors> {
     let program = words.first().is_some_and(|word| {
         word.starts_with(|c: char| c.is_ascii_lowercase() || c == '.' || c == '/')
     });
-    if !program || (prompt.is_none() && flags < 2) || line.ends_with('.') {
+    let is_known = words.first().is_some_and(|word| PROGRAMS.contains(word))
+        && words
+            .iter()
+            .any(|word| FLAGS.iter().any(|(flag, _)| word.split('=').next() == Some(flag)));
+    if !program || (prompt.is_none() && flags < 2 && !is_known) || line.ends_with('.') {
         return None;
     }
     let mut factors = Factors::default();
@@ -385,6 +467,53 @@ mod tests {
         assert!(sections.learn("$ ls"));
         assert_eq!(sections.factors().get(key::CONCURRENCY), None);
         assert!(!sections.learn("we used 8 of them -- twice."));
+    }
+
+    #[test]
+    fn the_number_of_processors_is_read() {
+        let of = |lines: &[&str]| {
+            let mut sections = Sections::default();
+            sections.enter(&heading(10, "Llama-3.1-70B-Instruct"));
+            for line in lines {
+                match line.strip_prefix("## ") {
+                    Some(title) => sections.enter(&heading(20, title)),
+                    None => _ = sections.learn(line),
+                }
+            }
+            let factors = sections.factors();
+            let of = |name| factors.get(name).unwrap_or_default().to_owned();
+            (of(key::GPU), of(key::HARDWARE), of(key::TENSOR_PARALLEL))
+        };
+        for (lines, gpu, hardware, shared) in [
+            (
+                &["Hardware: 8x NVIDIA H100 80GB HBM3"][..],
+                "NVIDIA H100 80GB HBM3",
+                "8x NVIDIA H100 80GB HBM3",
+                "",
+            ),
+            (
+                &["## Hardware", "8x NVIDIA H100 SXM", "## Run"],
+                "NVIDIA H100 SXM",
+                "8x NVIDIA H100 SXM",
+                "",
+            ),
+            (&["**GPU**: 8x H100 SXM"], "H100 SXM", "8x H100 SXM", ""),
+            (&["GPU: NVIDIA H100 SXM (x8)"], "NVIDIA H100 SXM", "NVIDIA H100 SXM (x8)", ""),
+            (&["GPUs: 4 H100 SXM (TP4)"], "H100 SXM", "4 H100 SXM", "4"),
+            (&["Eight H100 SXM GPUs, tensor parallel 8."], "H100 SXM", "Eight H100 SXM", "8"),
+            (&["vllm serve m -tp 8"], "", "", "8"),
+            (
+                &["$ vllm serve m -tp 8", "$ vllm bench serve --model m --num-prompts 9"],
+                "",
+                "",
+                "8",
+            ),
+            (&["$ vllm serve m -tp 8", "$ vllm serve n"], "", "", ""),
+            (&["GPU: NVIDIA L40S"], "NVIDIA L40S", "", ""),
+        ] {
+            let expected = (gpu.to_owned(), hardware.to_owned(), shared.to_owned());
+            assert_eq!(of(lines), expected, "{lines:?}");
+        }
     }
 
     #[test]

@@ -183,6 +183,9 @@ fn processor(sheet: &mut Sheet, sections: &Sections) {
         let has = |factors: &ifm_core::sheet::Factors| factors.get(key::GPU).is_some();
         if !has(&part.factors) && !part.rows.iter().any(|row| has(&row.factors)) {
             part.factors.set(key::GPU, gpu);
+            if let Some(counted) = sections.only_counted() {
+                part.factors.set(key::HARDWARE, counted);
+            }
             first = first.or(part.place.line);
         }
     }

@@ -36,6 +36,14 @@ impl Known {
     pub fn words(&self) -> String {
         words(&self.setup)
     }
+
+    /// The setup for what holds of the GPUs that are told of: one where none is counted, whether it
+    /// holds the model or not.
+    pub fn as_told(&self) -> Option<Setup> {
+        let of = &self.setup;
+        let gpus = if self.is_counted { of.gpus() as u32 } else { 1 };
+        Setup::new(of.machine().clone(), of.model().clone(), of.precision().clone(), gpus).ok()
+    }
 }
 
 /// A setup in words: model, format, machine.

@@ -24,6 +24,7 @@ mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
 mod stated_change;
+mod stated_figure;
 mod stated_order;
 mod stated_rank;
 mod stated_ratio;
@@ -44,6 +45,7 @@ pub(super) const RULES: &[&Rule] = &[
     &stated_ratio::RULE,
     &stated_change::RULE,
     &stated_speed::RULE,
+    &stated_figure::RULE,
     &stated_rank::RULE,
     &stated_order::RULE,
     &token_sum::RULE,

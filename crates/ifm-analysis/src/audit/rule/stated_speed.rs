@@ -4,7 +4,7 @@ use super::super::streams::{Sort, Stream, split, streams, users};
 use super::super::subject::slack;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Figure, Quantity, RowRole, Statistic};
+use ifm_core::sheet::{Factors, Figure, Quantity, Row, RowRole, Statistic};
 use std::collections::BTreeMap;
 
 pub(super) const RULE: Rule = Rule {
@@ -44,7 +44,8 @@ fn look(subject: &Subject) -> Looked {
             let of = (std::ptr::from_ref(cell.sheet), &of, &workload, users.to_bits());
             known.get(&of)?.iter().find(|stream| !stream.is_derived)
         };
-        let Some((alone, among)) = at(1.0).zip(at(users)) else { continue };
+        let among = at(users).copied().or_else(|| top(&streams, cell, users));
+        let Some((alone, among)) = at(1.0).zip(among) else { continue };
         compared += 1;
         findings.extend(inefficient(cell, efficiency, alone, among));
     }
@@ -69,6 +70,29 @@ fn apart(low: &Stream, high: &Stream) -> Finding {
         .remedy("say over what each is a mean")
 }
 
+/// The fastest of a range of speeds at so many streams that names no workload: that of the workload
+/// with the largest of the efficiencies there, where it is the fastest by itself too.
+fn top<'r, 'c>(streams: &'r [Stream<'c>], of: &Cell, users: f64) -> Option<&'r Stream<'c>> {
+    let said = |stream: &&Stream| {
+        stream.sort == Sort::Said && !stream.is_derived && std::ptr::eq(stream.cell.sheet, of.sheet)
+    };
+    let fastest = |a: &&Stream, b: &&Stream| a.gap.middle().total_cmp(&b.gap.middle());
+    let alone = streams.iter().filter(said).filter(|s| s.users == 1.0).min_by(fastest)?;
+    let (workload, _) = split(&of.factors);
+    let share = |row: &Row| row.value(&Quantity::Efficiency, Statistic::Value);
+    let mut others = of.part.rows.iter().filter(|row| row.text == of.row.text);
+    let is_largest = others.all(|row| share(row) <= share(of.row));
+    let range: Vec<&Stream> = streams
+        .iter()
+        .filter(said)
+        .filter(|stream| stream.users == users && stream.workload.is_empty())
+        .collect();
+    let [a, b] = range.as_slice() else { return None };
+    let is_range = a.cell.row.text.is_some() && a.cell.row.text == b.cell.row.text;
+    let is_top = is_largest && is_range && alone.workload == workload && !workload.is_empty();
+    [*a, *b].into_iter().min_by(fastest).filter(|_| is_top)
+}
+
 fn inefficient(
     cell: &Cell,
     efficiency: &Figure,
@@ -82,7 +106,7 @@ fn inefficient(
     }
     let text = format!(
         "{}: a stated efficiency of {:.0} % at {} streams, while the stated speeds give {:.0} %",
-        among.workload_name(),
+        alone.workload_name(),
         stated * 100.0,
         among.users,
         ratio * 100.0
@@ -99,7 +123,7 @@ fn inefficient(
 mod tests {
     use super::super::super::testing::{check, row, sheet};
     use super::*;
-    use ifm_core::sheet::{PartKind, Row, Unit, key};
+    use ifm_core::sheet::{PartKind, Unit, key};
 
     fn stated(users: u32, quantity: Quantity, printed: &str, unit: Unit) -> Row {
         let mut row = row(users, &[(quantity, Statistic::Value, printed, unit)]);
@@ -116,6 +140,38 @@ mod tests {
             stated(32, Quantity::Efficiency, efficiency, Unit::Percent),
         ];
         sheet(PartKind::Conclusion, rows)
+    }
+
+    /// As a narrative says it: the efficiencies name workloads, the range of speeds does not.
+    #[test]
+    fn an_efficiency_is_held_against_the_top_of_a_range() {
+        let document = |top: &str, efficiency: &str| {
+            let mut rows = vec![stated(1, Quantity::UserRate, "172.5", Unit::PerS)];
+            for (workload, share) in [("Chat", efficiency), ("Agent", "8")] {
+                let mut row = stated(32, Quantity::Efficiency, share, Unit::Percent);
+                row.text = Some("efficiency ranges".to_owned());
+                row.factors.set(key::WORKLOAD, workload);
+                rows.push(row);
+            }
+            for speed in ["13.2", top] {
+                let mut row = stated(32, Quantity::UserRate, speed, Unit::PerS);
+                row.factors = Factors::default().with(key::CONCURRENCY, 32);
+                row.text = Some("speed ranges".to_owned());
+                rows.push(row);
+            }
+            sheet(PartKind::Conclusion, rows)
+        };
+        let sound = document("70.6", "41");
+        let share = |sheet: &mut Sheet| *sheet = document("70.6", "51");
+        check(
+            "stated_speed",
+            &sound,
+            share,
+            Level::Strong,
+            "Chat: a stated efficiency of 51 % at 32 streams",
+        );
+        let speed = |sheet: &mut Sheet| *sheet = document("90.6", "41");
+        check("stated_speed", &sound, speed, Level::Strong, "the stated speeds give 53 %");
     }
 
     #[test]

@@ -50,7 +50,8 @@ pub fn decode_limit(question: &Question, point: &Point) -> Option<EngineLimit> {
     let value = |quantity: &Quantity| point.value(quantity, Statistic::Value);
     let size = value(&Quantity::Other("model_size".to_owned()));
     let named = (question.gpu.as_deref(), question.model.as_deref());
-    let setup = roof::setup(named, &point.setting, value(&Quantity::Parameters), size)?.setup;
+    let known = roof::setup(named, &point.setting, value(&Quantity::Parameters), size)?;
+    let setup = known.as_told()?;
     let machine = setup.machine();
     let (weight_bytes, memory) = (setup.weight_bytes(), machine.memory_gib);
     if let Some(memory_bytes) = memory.map(|gib| gib * BYTES_PER_GIB * setup.gpus())

@@ -17,7 +17,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 /// What runs where a measurement was made: as the user names it, else as the measurement does.
 pub fn setup_of(question: &Question, cell: &Pooled) -> Option<Setup> {
     let named = (question.gpu.as_deref(), question.model.as_deref());
-    roof::setup(named, cell.setting()?, None, None).map(|known| known.setup)
+    roof::setup(named, cell.setting()?, None, None)?.as_told()
 }
 
 /// The shortest step that gives each of the users there a token, at the mean length of their

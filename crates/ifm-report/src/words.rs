@@ -434,7 +434,7 @@ pub(crate) const DEFINITIONS: [(&str, &str); 12] = [
     ),
     (
         "req/s",
-        "complete answers per second of the window; with users each answer by the share of its time that lies in the window, at a rate those whose end does",
+        "complete answers per second of the window; with users each answer by the share of its tokens that arrived in the window, at a rate those whose end lies in it",
     ),
     (
         "window",

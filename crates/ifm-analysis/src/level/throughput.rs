@@ -92,10 +92,11 @@ pub struct WindowSummary {
     pub output_tok_per_s: f64,
     /// Output and prompt tokens per second, cached prompt tokens included.
     pub total_tok_per_s: Option<f64>,
-    /// Complete answers per second. In a closed loop each answer counts by the share of its time
-    /// that lies in the window: users who move in step would else bring or take a whole wave of
-    /// answers at its edges, 4 of 17 where 4 users send 6 requests each. In an open loop, where a
-    /// queue may grow, it is those whose end is in the window.
+    /// Complete answers per second. In a closed loop each answer counts by the share of its tokens
+    /// that arrived in the window, as output tokens do; by the share of its time where it has none
+    /// that were seen to arrive. Users who move in step would else bring or take a whole wave of
+    /// answers at the window's edges, 4 of 17 where 4 users send 6 requests each. In an open loop,
+    /// where a queue may grow, it is those whose end is in the window.
     pub req_per_s: f64,
     /// Answers per second that met every term of the latency target.
     pub good_req_per_s: Option<f64>,
@@ -269,7 +270,7 @@ impl Tally {
     fn add(&mut self, (window, is_closed): (&Window, bool), record: &RequestRecord, good: bool) {
         self.ok += u64::from(record.outcome.is_ok() && window.holds(record.end_ns));
         let share = match is_closed {
-            true => window.share_of(record),
+            true => share_within(window, record),
             false => f64::from(u8::from(window.holds(record.end_ns))),
         };
         if record.outcome.is_ok() {
@@ -325,6 +326,16 @@ impl WindowSummary {
             good_req_per_s: good.map(|_| per_s(tally.good)),
         })
     }
+}
+
+/// Share of an answer that arrived within a window, 0 to 1: of its tokens, else of its time.
+fn share_within(window: &Window, record: &RequestRecord) -> f64 {
+    let every = Window { kind: WindowKind::Whole, start_ns: 0, end_ns: u64::MAX };
+    let all = match record.events.is_empty() {
+        true => 0.0,
+        false => tokens_within(&every, record),
+    };
+    if all > 0.0 { tokens_within(window, record) / all } else { window.share_of(record) }
 }
 
 /// Output tokens of one request that arrived within a window.

@@ -41,7 +41,7 @@ pub struct AuditArgs {
     #[arg(required_unless_present = "list_rules")]
     subjects: Vec<PathBuf>,
 
-    /// Machine that it was measured on, where documents do not say it; one of it unless they say more
+    /// Machine that it was measured on, where documents do not say it, with how many: 8xH100
     #[arg(long, value_name = "NAME", value_parser = machine)]
     gpu: Option<String>,
 

@@ -42,9 +42,9 @@ pub struct LimitArgs {
     #[arg(long, value_name = "SIZE", value_parser = size)]
     weights: Option<f64>,
 
-    /// GPUs that share the model (tensor parallelism)
-    #[arg(long, alias = "tensor-parallel-size", default_value_t = 1, value_name = "N")]
-    tp: u32,
+    /// GPUs that share the model (tensor parallelism) [default: what --gpu counts, else 1]
+    #[arg(long, alias = "tensor-parallel-size", value_name = "N")]
+    tp: Option<u32>,
 
     /// Prompt tokens of a request
     #[arg(long, visible_alias = "input", alias = "isl", default_value_t = 1024, value_name = "TOKENS",
@@ -126,7 +126,9 @@ pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
     let model = model(args)?;
     let (format, origin) = weight_format(args, &model)?;
     let precision = Precision { weights: format, kv: args.kv, weight_bytes: args.weights };
-    let setup = Setup::new(machine, model, precision, args.tp).map_err(unknown)?;
+    let counted = args.gpu.as_deref().and_then(Machine::count_in);
+    let gpus = args.tp.or(counted).unwrap_or(1);
+    let setup = Setup::new(machine, model, precision, gpus).map_err(unknown)?;
     let request = Request { input: args.prompt as f64, output: args.output as f64 };
     let answer = Answer::new(setup, origin, request, &users, &args.measured);
     terminal::print(&if is_json { limit::json(&answer) } else { limit::text(&answer) });

@@ -5,6 +5,7 @@
 //! the reports write.
 
 use crate::level::{GapLabel, LevelSummary, Load, WindowKind};
+use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
 use ifm_core::spec::SloSpec;
@@ -75,17 +76,21 @@ pub struct NextWorse {
     pub error_rate: Option<f64>,
 }
 
-/// How it is at one level.
+/// How it is at one level; where its load was repeated, each figure is the mean over the repeats.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LevelAnswer {
-    /// Index of the level in the spec.
+    /// Index of the level in the spec; of the first of the repeats.
     pub level: u16,
+    /// How often the load was measured.
+    pub repeats: u32,
     /// The load that was asked for.
     pub load: Option<Load>,
     /// Median speed for one user, tokens per second.
     pub user_tok_per_s: Option<f64>,
     /// Whether that speed comes from estimated token counts.
     pub user_speed_is_estimated: bool,
+    /// That speed over the repeats; absent where the load was measured once.
+    pub user_tok_per_s_between: Option<Between>,
     /// Median TTFT, nanoseconds.
     pub ttft_ns_p50: Option<f64>,
     /// P99 of TTFT, nanoseconds, and whether it stands on enough requests.
@@ -96,6 +101,8 @@ pub struct LevelAnswer {
     pub gap_label: GapLabel,
     /// Output tokens per second.
     pub output_tok_per_s: Option<f64>,
+    /// The same over the repeats; absent where the load was measured once.
+    pub output_tok_per_s_between: Option<Between>,
     /// The window of the throughput.
     pub window: Option<WindowKind>,
     /// Output tokens per hour at that rate.
@@ -134,6 +141,7 @@ impl Trust {
 pub(crate) fn answers(
     slo: &SloSpec,
     levels: &[LevelSummary],
+    repeats: &[Repeated],
     checks: &[CheckResult],
 ) -> Option<Answers> {
     let mut by_load: Vec<(Load, &LevelSummary)> =
@@ -150,11 +158,11 @@ pub(crate) fn answers(
     let users = UsersAnswer { is_changing, ..users_answer(&by_load) };
     let reference = by_load
         .iter()
-        .rfind(|(asked, _)| Some(*asked) == users.load)
+        .find(|(asked, _)| Some(*asked) == users.load)
         .or(by_load.first())
         .map(|(_, level)| *level)
         .or(levels.first())?;
-    let at = level_answer(reference, levels);
+    let at = level_answer(reference, levels, repeats);
     let knee = knee(&by_load);
     Some(Answers { slo: slo.clone(), users, at, knee, trust: Trust::of(checks) })
 }
@@ -228,30 +236,108 @@ fn next_worse(load: Load, level: &LevelSummary, verdict: &Verdict) -> NextWorse 
     }
 }
 
-fn level_answer(level: &LevelSummary, levels: &[LevelSummary]) -> LevelAnswer {
-    let rate_of = LevelSummary::output_tok_per_s;
-    let output_tok_per_s = rate_of(level);
-    let best = levels.iter().filter_map(rate_of).fold(0.0, f64::max);
-    let speed = level.user_tok_per_s();
+fn level_answer(
+    level: &LevelSummary,
+    levels: &[LevelSummary],
+    repeats: &[Repeated],
+) -> LevelAnswer {
+    // A rate that changed was held at no value.
+    let load = level.load().filter(|_| !level.is_changing());
+    let together = repeats.iter().find(|repeated| Some(repeated.load) == load);
+    let mean = |between: &Option<Between>| between.map(|between| between.mean);
+    let best = best_output(levels);
     let ttft = level.latencies.ttft_ns.as_ref();
+    let (p99_is_enough, windows) = match (load, together) {
+        (Some(load), Some(_)) => of_repeats(load, levels),
+        _ => (is_enough(level), level.window().map(|window| window.window.kind)),
+    };
+    let (speed, is_estimated) = level.user_tok_per_s().unzip();
+    let single = Figures {
+        user_tok_per_s: speed,
+        ttft_ns_p50: ttft.and_then(|ttft| ttft.median()),
+        ttft_ns_p99: ttft.and_then(|ttft| ttft.percentile(99.0)).map(|found| found.value),
+        gap_ns_p50: level.latencies.gap_ns.as_ref().and_then(|gap| gap.median()),
+        output_tok_per_s: level.output_tok_per_s(),
+    };
+    let figures = together.map_or(single, |repeated| Figures {
+        user_tok_per_s: mean(&repeated.user_tok_per_s),
+        ttft_ns_p50: mean(&repeated.ttft_ns_p50),
+        ttft_ns_p99: mean(&repeated.ttft_ns_p99),
+        gap_ns_p50: mean(&repeated.gap_ns_p50),
+        output_tok_per_s: mean(&repeated.output_tok_per_s),
+    });
     LevelAnswer {
         level: level.level,
-        // A rate that changed was held at no value.
-        load: level.load().filter(|_| !level.is_changing()),
-        user_tok_per_s: speed.map(|(speed, _)| speed),
-        user_speed_is_estimated: speed.is_some_and(|(_, estimated)| estimated),
-        ttft_ns_p50: ttft.and_then(|ttft| ttft.median()),
-        ttft_ns_p99: ttft
-            .and_then(|ttft| ttft.percentile(99.0))
-            .map(|percentile| (percentile.value, percentile.enough)),
-        gap_ns_p50: level.latencies.gap_ns.as_ref().and_then(|gap| gap.median()),
+        repeats: together.map_or(1, |repeated| repeated.levels.len() as u32),
+        load,
+        user_tok_per_s: figures.user_tok_per_s,
+        user_speed_is_estimated: together
+            .map_or(is_estimated.unwrap_or(false), |repeated| repeated.user_speed_is_estimated),
+        user_tok_per_s_between: together.and_then(|repeated| repeated.user_tok_per_s),
+        ttft_ns_p50: figures.ttft_ns_p50,
+        ttft_ns_p99: figures.ttft_ns_p99.map(|value| (value, p99_is_enough)),
+        gap_ns_p50: figures.gap_ns_p50,
         gap_label: level.latencies.gap_label,
-        output_tok_per_s,
-        window: level.window().map(|window| window.window.kind),
-        output_tok_per_hour: output_tok_per_s.map(|rate| rate * SECONDS_PER_HOUR),
-        share_of_best: output_tok_per_s.filter(|_| best > 0.0).map(|rate| rate / best),
-        joules_per_output_token: level.energy.and_then(|energy| energy.joules_per_output_token),
+        output_tok_per_s: figures.output_tok_per_s,
+        output_tok_per_s_between: together.and_then(|repeated| repeated.output_tok_per_s),
+        window: windows,
+        output_tok_per_hour: figures.output_tok_per_s.map(|rate| rate * SECONDS_PER_HOUR),
+        share_of_best: figures.output_tok_per_s.filter(|_| best > 0.0).map(|rate| rate / best),
+        joules_per_output_token: joules_per_output_token(load, level, levels),
     }
+}
+
+/// The figures of an answer, of one level or of repeats.
+struct Figures {
+    user_tok_per_s: Option<f64>,
+    ttft_ns_p50: Option<f64>,
+    ttft_ns_p99: Option<f64>,
+    gap_ns_p50: Option<f64>,
+    output_tok_per_s: Option<f64>,
+}
+
+/// Largest output of a load, tokens per second; of repeats their mean.
+fn best_output(levels: &[LevelSummary]) -> f64 {
+    let mean = |levels: &[&LevelSummary]| {
+        let rates: Vec<f64> = levels.iter().filter_map(|level| level.output_tok_per_s()).collect();
+        rates.iter().sum::<f64>() / rates.len().max(1) as f64
+    };
+    let held = by_load(levels).into_iter().map(|(_, levels)| mean(&levels));
+    let changing = levels.iter().filter(|level| level.is_changing());
+    held.chain(changing.filter_map(LevelSummary::output_tok_per_s)).fold(0.0, f64::max)
+}
+
+/// Whether the P99 of the TTFT of a level stands on enough requests.
+fn is_enough(level: &LevelSummary) -> bool {
+    let p99 = level.latencies.ttft_ns.as_ref().and_then(|ttft| ttft.percentile(99.0));
+    p99.is_some_and(|found| found.enough)
+}
+
+/// Of all repeats of a load: whether their P99 stand on enough requests, and the window of their
+/// rates, whole where any of them is.
+fn of_repeats(load: Load, levels: &[LevelSummary]) -> (bool, Option<WindowKind>) {
+    let same: Vec<&LevelSummary> =
+        levels.iter().filter(|level| level.load() == Some(load)).collect();
+    let kinds: Option<Vec<WindowKind>> =
+        same.iter().map(|level| level.window().map(|window| window.window.kind)).collect();
+    let window = kinds.map(|kinds| {
+        if kinds.contains(&WindowKind::Whole) { WindowKind::Whole } else { WindowKind::Steady }
+    });
+    (same.iter().all(|level| is_enough(level)), window)
+}
+
+/// Energy of an output token, joules: over the repeats of the load, or of the level alone.
+fn joules_per_output_token(
+    load: Option<Load>,
+    level: &LevelSummary,
+    levels: &[LevelSummary],
+) -> Option<f64> {
+    let joules =
+        |level: &LevelSummary| level.energy.and_then(|energy| energy.joules_per_output_token);
+    let Some(load) = load else { return joules(level) };
+    let same = levels.iter().filter(|level| level.load() == Some(load));
+    let known: Vec<f64> = same.filter_map(joules).collect();
+    (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }
 
 #[cfg(test)]

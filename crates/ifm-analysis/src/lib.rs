@@ -17,6 +17,7 @@ pub mod health;
 pub mod insight;
 pub mod level;
 pub mod matrix;
+pub mod repeats;
 pub mod request;
 mod roof;
 pub mod settling;
@@ -33,6 +34,7 @@ pub mod testing;
 pub use answer::Answers;
 pub use health::HealthEvidence;
 pub use level::{LevelSummary, summarize_level};
+pub use repeats::Repeated;
 pub use request::RequestMetrics;
 pub use settling::Settling;
 pub use stat::Distribution;
@@ -46,6 +48,8 @@ use ifm_core::{ClientHealth, RunData};
 pub struct RunSummary {
     /// Levels in the order in which they ran; those without a request are left out.
     pub levels: Vec<LevelSummary>,
+    /// The loads that were measured more than once, their repeats taken together.
+    pub repeats: Vec<Repeated>,
     /// What deserves caution, in the order of the checks.
     pub warnings: Vec<Warning>,
     /// Every check with its result.
@@ -72,8 +76,9 @@ pub fn summarize(run: &RunData) -> RunSummary {
         .collect();
     let checks = warning::check(run, &measured, &levels);
     let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
-    let answers = answer::answers(&spec.slo, &levels, &checks);
-    RunSummary { levels, warnings, checks, answers, health: run.manifest.health.clone() }
+    let repeats = repeats::repeated(&levels);
+    let answers = answer::answers(&spec.slo, &levels, &repeats, &checks);
+    RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
 }
 
 /// What the server counted while a level ran, warm-up included.

@@ -50,6 +50,7 @@ pub use json::{SCHEMA_VERSION, json, request_line};
 pub use model::{ReportModel, load_unit};
 pub use terminal::{
     TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,
+    terminal_repeats,
 };
 pub use vllm::vllm;
 pub use words::{Answer, answers, findings};

@@ -156,10 +156,11 @@ impl ReportModel {
         }
     }
 
-    /// Index into the spec of the largest level that fits, for its mark in a table.
-    pub(crate) fn fitting_level(&self) -> Option<u16> {
-        let answers = self.summary.answers.as_ref()?;
-        answers.users.load.map(|_| answers.at.level)
+    /// Whether a level was held at the largest load that fits, for its mark in a table.
+    pub(crate) fn is_fitting(&self, level: &LevelSummary) -> bool {
+        let answers = self.summary.answers.as_ref();
+        let fitting = answers.and_then(|answers| answers.users.load);
+        fitting.is_some() && level.load() == fitting && !level.is_changing()
     }
 }
 

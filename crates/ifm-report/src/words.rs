@@ -3,16 +3,17 @@
 //! What is not here: layout. Each function gives plain text without line breaks; names that come
 //! from a server have been cleaned by `plain` before they get here.
 
-use crate::format::{count, limit, number, percent, span};
+use crate::format::{ABSENT, count, limit, number, percent, span};
 use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
 use ifm_analysis::level::{GapLabel, Latencies, Load, WindowKind};
+use ifm_analysis::repeats::Between;
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
 use ifm_analysis::stat::Percentile;
 use ifm_analysis::stat::quantile::is_enough;
 use ifm_analysis::telemetry::{EnergyMethod, PoweredBy, tokens_per_kwh};
 use ifm_analysis::warning::{CheckState, Severity};
-use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, ServerCounters, Warning};
+use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, Repeated, ServerCounters, Warning};
 use ifm_core::LevelEnd;
 use ifm_core::spec::{SloSpec, SloTerm};
 
@@ -138,6 +139,7 @@ fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
         None => "not known".to_owned(),
     };
     let mut parts = Vec::new();
+    parts.extend(over_repeats(at.user_tok_per_s_between.as_ref()));
     if let Some(p50) = at.ttft_ns_p50 {
         let tail = at.ttft_ns_p99.map(|(p99, is_enough)| {
             format!(" (p99 {}{})", if is_enough { "" } else { "~" }, span(p99))
@@ -158,8 +160,45 @@ fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
     }
 }
 
+/// What the table of repeats shows.
+pub(crate) const REPEATS_CAPTION: &str = "Mean over the repeats of a load ± half of its 95 % \
+    interval (Student) as a share of it, from three repeats on; percentiles are those of each \
+    repeat.";
+
+/// A figure over repeats: `302 ±4.1%`.
+pub(crate) fn between(between: &Between, write: impl Fn(f64) -> String) -> String {
+    let half = between.relative_half_width().map(|half| format!(" ±{}", percent(half)));
+    format!("{}{}", write(between.mean), half.unwrap_or_default())
+}
+
+/// How many repeats are inside the target: `yes`, `no`, `2 of 3`, or that nobody knows.
+pub(crate) fn inside(repeated: &Repeated) -> String {
+    let all = repeated.levels.len() as u32;
+    match (repeated.inside, repeated.outside) {
+        (inside, _) if inside == all => "yes".to_owned(),
+        (_, outside) if outside == all => "no".to_owned(),
+        (0, 0) => ABSENT.to_owned(),
+        (inside, _) => format!("{inside} of {all}"),
+    }
+}
+
+/// Over how many repeats a figure of an answer is, and how far it may be off; absent where it was
+/// measured once.
+fn over_repeats(figure: Option<&Between>) -> Option<String> {
+    let figure = figure?;
+    Some(match figure.relative_half_width() {
+        Some(half) => format!("±{} over {} repeats", percent(half), figure.n),
+        None if figure.n > 1 => {
+            let (min, max) = (number(figure.min), number(figure.max));
+            format!("mean of {} repeats, {min} to {max}", figure.n)
+        }
+        None => "in one of the repeats".to_owned(),
+    })
+}
+
 fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     let mut parts = Vec::new();
+    parts.extend(over_repeats(at.output_tok_per_s_between.as_ref()));
     parts.extend(at.output_tok_per_hour.map(|rate| format!("= {} tokens/hour", number(rate))));
     parts.extend(
         at.share_of_best

@@ -64,7 +64,12 @@ const BENCHMARKS: &[Benchmark] = &[
     Benchmark {
         name: "open-loop",
         what: "arrivals at the server against the schedule, up to 5,000 requests per second",
-        run: open_loop::run,
+        run: open_loop::plain,
+    },
+    Benchmark {
+        name: "open-loop-precise",
+        what: "the same with the flag --precise",
+        run: open_loop::precise,
     },
     Benchmark {
         name: "report",
@@ -137,7 +142,7 @@ pub fn run(arguments: Vec<String>, out: &mut dyn Write) -> Result<ExitCode> {
 fn usage() -> String {
     let mut text = String::from("Usage: cargo xtask bench [NAME...] [FLAGS]\n\nBenchmarks:\n");
     for benchmark in BENCHMARKS {
-        text.push_str(&format!("  {:12}  {}\n", benchmark.name, benchmark.what));
+        text.push_str(&format!("  {:17}  {}\n", benchmark.name, benchmark.what));
     }
     text.push_str(&format!(
         "\nFlags:\n  \

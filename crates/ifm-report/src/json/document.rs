@@ -7,11 +7,12 @@ use ifm_analysis::answer::{Answers, NextWorse, UsersState};
 use ifm_analysis::level::{
     CountSources, FirstWave, Latencies, Load, TokenFacts, TurnSummary, WindowSummary,
 };
+use ifm_analysis::repeats::Between;
 use ifm_analysis::slo::{self, TermVerdict, Verdict};
 use ifm_analysis::stat::Distribution;
 use ifm_analysis::stat::quantile::PERCENTILE_RULE;
 use ifm_analysis::telemetry::tokens_per_kwh;
-use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, ServerCounters, Warning};
+use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, Repeated, ServerCounters, Warning};
 use serde_json::{Value, json};
 
 /// Seconds in a nanosecond.
@@ -32,6 +33,7 @@ pub fn json(model: &ReportModel) -> String {
         .set("server", to_value(&manifest.server))
         .set("definitions", definitions())
         .set("levels", summary.levels.iter().map(level).collect::<Vec<_>>())
+        .set_known("repeats", (!summary.repeats.is_empty()).then(|| repeats(&summary.repeats)))
         .set_known("answers", summary.answers.as_ref().map(answers))
         .set("checks", summary.checks.iter().map(check).collect::<Vec<_>>())
         .set("warnings", summary.warnings.iter().map(warning).collect::<Vec<_>>())
@@ -373,6 +375,47 @@ fn term(term: &TermVerdict) -> Value {
         .take()
 }
 
+fn repeats(repeats: &[Repeated]) -> Value {
+    repeats.iter().map(repeated).collect()
+}
+
+fn repeated(repeated: &Repeated) -> Value {
+    let speed = if repeated.user_speed_is_estimated {
+        "user_tok_per_s_p50_estimated"
+    } else {
+        "user_tok_per_s_p50"
+    };
+    let known =
+        |figure: &Option<Between>, scale: f64| figure.as_ref().map(|figure| between(figure, scale));
+    Object::default()
+        .set_known("users", users_of(Some(repeated.load)))
+        .set_known("req_per_s_asked", rate_of(Some(repeated.load)))
+        .set("levels", repeated.levels.as_slice())
+        .set("inside", repeated.inside)
+        .set("outside", repeated.outside)
+        .set_known("req_per_s", known(&repeated.req_per_s, 1.0))
+        .set_known("output_tok_per_s", known(&repeated.output_tok_per_s, 1.0))
+        .set_known(speed, known(&repeated.user_tok_per_s, 1.0))
+        .set_known("ttft_s_p50", known(&repeated.ttft_ns_p50, S))
+        .set_known("ttft_s_p99", known(&repeated.ttft_ns_p99, S))
+        .set_known("gap_s_p50", known(&repeated.gap_ns_p50, S))
+        .set_known("gap_s_p99", known(&repeated.gap_ns_p99, S))
+        .take()
+}
+
+/// A figure over repeats: its mean, and the interval of that where there is one.
+fn between(figure: &Between, scale: f64) -> Value {
+    let (low, high) = figure.interval.unzip();
+    Object::default()
+        .set("n", figure.n)
+        .set("mean", figure.mean * scale)
+        .set("min", figure.min * scale)
+        .set("max", figure.max * scale)
+        .set_known("low", low.map(|low| low * scale))
+        .set_known("high", high.map(|high| high * scale))
+        .take()
+}
+
 fn answers(answers: &Answers) -> Value {
     let users = &answers.users;
     let at = &answers.at;
@@ -395,6 +438,7 @@ fn answers(answers: &Answers) -> Value {
     let mut level = Object::default();
     level
         .set("level", at.level)
+        .set("repeats", at.repeats)
         .set_known("users", users_of(at.load))
         .set_known("req_per_s_asked", rate_of(at.load))
         .set_known(
@@ -408,6 +452,10 @@ fn answers(answers: &Answers) -> Value {
         .set_known("ttft_s_p50", at.ttft_ns_p50.map(|ns| ns / NS_PER_S))
         .set_known("ttft_s_p99", at.ttft_ns_p99.map(|(ns, _)| ns / NS_PER_S))
         .set_known("output_tok_per_s", at.output_tok_per_s)
+        .set_known(
+            "output_tok_per_s_between",
+            at.output_tok_per_s_between.as_ref().map(|figure| between(figure, 1.0)),
+        )
         .set_known("output_tok_per_hour", at.output_tok_per_hour)
         .set_known("energy_j_per_output_token", at.joules_per_output_token)
         .set_known("output_tokens_per_kwh", at.joules_per_output_token.map(tokens_per_kwh))

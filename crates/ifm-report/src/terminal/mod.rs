@@ -4,9 +4,11 @@
 //! gives all of it at once. What is not here: whether the terminal is wide, coloured or ASCII
 //! only; the caller says so.
 
+mod repeats;
 mod single;
 mod table;
 
+pub use repeats::table as terminal_repeats;
 pub use table::{level_footnote, level_header, level_line};
 
 use crate::ReportModel;
@@ -73,11 +75,10 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
         [] => out.push_str("no request was measured\n"),
         [only] => out.push_str(&single::level(only, style)),
         levels => {
-            let fitting = model.fitting_level();
             out.push_str(&level_header(style, model.gap_label(), model.load_unit()));
             out.push('\n');
             for level in levels {
-                out.push_str(&level_line(level, style, fitting == Some(level.level)));
+                out.push_str(&level_line(level, style, model.is_fitting(level)));
                 out.push('\n');
             }
             if let Some(footnote) = level_footnote(levels, style) {
@@ -86,6 +87,7 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
             }
         }
     }
+    out.push_str(&repeats::table(model, style));
     out.push('\n');
     out.push_str(&terminal_answers(model, style));
     out

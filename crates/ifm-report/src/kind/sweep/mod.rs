@@ -3,6 +3,7 @@
 mod charts;
 mod details;
 mod method;
+mod repeats;
 pub(super) mod several;
 
 pub(super) use several::points;
@@ -66,6 +67,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
         charts(model, question, &insights),
         Section::new("Levels", vec![Block::Table(levels(model))]),
     ];
+    sections.extend(repeats::section(model));
     sections.extend(shares(model, question, &pool));
     sections.extend(answers.capacity(&insights));
     sections.extend(answers.cost(&insights));
@@ -358,7 +360,7 @@ fn level_row(model: &ReportModel, level: &LevelSummary, has_first_wave: bool) ->
     let is_estimated = speed.is_some_and(|(_, is_estimated)| is_estimated);
     let estimate = |speed: f64| format!("{}{}", if is_estimated { "~" } else { "" }, number(speed));
     let latencies = &level.latencies;
-    let words = note(level, model.fitting_level() == Some(level.level));
+    let words = note(level, model.is_fitting(level));
     let verdict = match level.verdict.state {
         VerdictState::Pass => Cell::text(format!("✓ {words}")).toned(Tone::Good),
         VerdictState::Fail => Cell::text(format!("✗ {words}")).toned(Tone::Bad),

@@ -1,0 +1,108 @@
+//! The repeats of each load, taken together, below the table of levels.
+
+use super::{Color, TerminalStyle, wrap};
+use crate::ReportModel;
+use crate::format::{ABSENT, number, span};
+use crate::model::load;
+use crate::words::{REPEATS_CAPTION, between, inside};
+use ifm_analysis::Repeated;
+use ifm_analysis::repeats::Between;
+
+/// Widths of the loads, of the numbers of repeats, of a figure, and of the last column.
+const WIDTHS: [usize; 4] = [6, 9, 14, 16];
+
+/// A figure: its head, and what it shows. The first ones go last when the terminal is narrow.
+type Figure = (String, fn(&Repeated) -> Option<String>);
+
+fn of(figure: Option<Between>, write: fn(f64) -> String) -> Option<String> {
+    figure.map(|figure| between(&figure, write))
+}
+
+/// The table with its caption, each line ended; empty where no load was measured twice.
+pub fn table(model: &ReportModel, style: &TerminalStyle) -> String {
+    let repeats = &model.summary.repeats;
+    if repeats.is_empty() {
+        return String::new();
+    }
+    let gap = model.gap_label().short();
+    let figures: [Figure; 6] = [
+        ("out tok/s".to_owned(), |all| of(all.output_tok_per_s, number)),
+        (format!("{gap} p99"), |all| of(all.gap_ns_p99, span)),
+        ("TTFT p99".to_owned(), |all| of(all.ttft_ns_p99, span)),
+        ("tok/s/user".to_owned(), |all| {
+            let mark = if all.user_speed_is_estimated { "~" } else { "" };
+            Some(format!("{mark}{}", of(all.user_tok_per_s, number)?))
+        }),
+        ("TTFT p50".to_owned(), |all| of(all.ttft_ns_p50, span)),
+        (format!("{gap} p50"), |all| of(all.gap_ns_p50, span)),
+    ];
+    let [loads, counts, each, last] = WIDTHS;
+    let room = style.width.saturating_sub(loads + counts + last) / each;
+    let figures = figures.get(..room.clamp(1, figures.len())).unwrap_or_default();
+    let line = |first: &str, second: &str, cells: Vec<String>, end: &str| {
+        let mut line = format!("{first:>loads$}{second:>counts$}");
+        cells.iter().for_each(|cell| line.push_str(&format!("{:>each$}", style.text(cell))));
+        format!("{line}  {}\n", style.text(end)).replace(" \n", "\n")
+    };
+    let heads = figures.iter().map(|(head, _)| head.clone()).collect();
+    let head = line(model.load_unit(), "repeats", heads, "inside");
+    let mut out = format!("\n{}\n", style.paint(Color::Bold, head.trim_end()));
+    for repeated in repeats {
+        let cells = figures
+            .iter()
+            .map(|(_, show)| show(repeated).unwrap_or_else(|| ABSENT.to_owned()))
+            .collect();
+        let count = repeated.levels.len().to_string();
+        out.push_str(&line(&load(Some(repeated.load)), &count, cells, &inside(repeated)));
+    }
+    for text in wrap(&style.text(&format!("     {REPEATS_CAPTION}")), style.width, "     ") {
+        out.push_str(&style.paint(Color::Dim, &text));
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::model;
+    use ifm_analysis::testing::{closed_loop, run};
+
+    fn three_and_two() -> ReportModel {
+        let users = [2, 4, 2, 4, 2];
+        let ttft_ms = [100.0, 600.0, 110.0, 400.0, 120.0];
+        let requests = (0..5u16).flat_map(|level| {
+            let at = usize::from(level);
+            let start = (u32::from(level) * 200, level);
+            closed_loop(start, (users[at], 40), 0.0, (ttft_ms[at], 10.0, 16))
+        });
+        model(&run(&users, requests.collect()))
+    }
+
+    #[test]
+    fn repeats_stand_together_below_the_levels() {
+        let model = three_and_two();
+        let style = TerminalStyle { width: 120, color: false, ascii: false };
+        insta::assert_snapshot!(super::super::terminal(&model, &style));
+        for width in [60, 80, 100, 200] {
+            let style = TerminalStyle { width, color: false, ascii: true };
+            let text = table(&model, &style);
+            assert!(text.is_ascii() && text.contains("2 "), "{text}");
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+        }
+    }
+
+    #[test]
+    fn pages_and_json_have_them_too() {
+        let model = three_and_two();
+        let page = crate::markdown(&model);
+        assert!(page.contains("Repeats together") && page.contains("110 ms ±23%"), "{page}");
+        let json: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
+        let two = &json["repeats"][0];
+        assert_eq!((&two["users"], &two["ttft_s_p50"]["n"]), (&2.into(), &3.into()));
+        assert_eq!(two["levels"], serde_json::json!([0, 2, 4]));
+        assert!((two["ttft_s_p50"]["high"].as_f64().expect("three") - 0.134_841).abs() < 1e-6);
+        assert_eq!(json["repeats"][1]["ttft_s_p50"].get("high"), None);
+        assert_eq!(json["answers"]["at"]["repeats"], 3);
+    }
+}

@@ -8,6 +8,7 @@ use crate::level::{GapLabel, LevelSummary, Load, WindowKind};
 use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
+use ifm_core::CapacityFound;
 use ifm_core::spec::SloSpec;
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
@@ -58,6 +59,10 @@ pub struct UsersAnswer {
     pub with_first_wave: Option<NextWorse>,
     /// Whether no level held its load, because the rate of each changed while it ran.
     pub is_changing: bool,
+    /// The smallest and the largest load that a search looked at and could not settle.
+    pub unsettled: Option<(Load, Load)>,
+    /// Whether it is what a search for the capacity found.
+    pub is_searched: bool,
     /// Levels above `next_worse` that are inside the target all the same: the measurement does not
     /// rise evenly and one of them deserves another run.
     pub inside_above: Vec<Load>,
@@ -139,7 +144,7 @@ impl Trust {
 
 /// Answers from the levels of one run; absent without a level.
 pub(crate) fn answers(
-    slo: &SloSpec,
+    (slo, searched): (&SloSpec, Option<&CapacityFound>),
     levels: &[LevelSummary],
     repeats: &[Repeated],
     checks: &[CheckResult],
@@ -155,7 +160,10 @@ pub(crate) fn answers(
     }
     by_load.sort_by(|a, b| a.0.value().total_cmp(&b.0.value()));
     let is_changing = !levels.is_empty() && levels.iter().all(LevelSummary::is_changing);
-    let users = UsersAnswer { is_changing, ..users_answer(&by_load) };
+    let users = match searched {
+        Some(found) => searched_answer(found, &by_load),
+        None => UsersAnswer { is_changing, ..users_answer(&by_load) },
+    };
     let reference = by_load
         .iter()
         .find(|(asked, _)| Some(*asked) == users.load)
@@ -215,7 +223,51 @@ fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
             .map(|(load, level)| next_worse(*load, level, &level.verdict)),
         with_first_wave: fitting.and_then(|(largest, _)| with_first_wave(by_load, *largest)),
         is_changing: false,
+        unsettled: None,
+        is_searched: false,
         inside_above,
+    }
+}
+
+/// What a search found: it judged all looks at a load together, and each until it was sure.
+fn searched_answer(found: &CapacityFound, by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
+    let at = |value: f64| {
+        let is_near = move |load: &Load| (load.value() - value).abs() <= 1e-9 * value;
+        by_load.iter().filter(move |(load, _)| is_near(load))
+    };
+    let load = found.inside.and_then(|inside| at(inside).next()).map(|(load, _)| *load);
+    let looks = || found.outside.into_iter().flat_map(at);
+    // A look that shows why, where one does.
+    let is_outside =
+        |(_, level): &&(Load, &LevelSummary)| level.verdict.state == VerdictState::Fail;
+    let outside = looks().find(is_outside);
+    let next_worse = match (outside, looks().next()) {
+        (Some((load, level)), _) => Some(next_worse(*load, level, &level.verdict)),
+        (None, look) => look.map(|(load, _)| NextWorse {
+            load: *load,
+            state: VerdictState::Fail,
+            terms: Vec::new(),
+            error_rate: None,
+        }),
+    };
+    let state = match (load, &next_worse) {
+        (Some(_), Some(_)) => UsersState::Found,
+        (Some(_), None) => UsersState::AtLeast,
+        (None, Some(_)) if found.is_over && found.unsettled.is_none() => UsersState::None,
+        (None, _) => UsersState::Unknown,
+    };
+    UsersAnswer {
+        state,
+        load,
+        is_sure: state != UsersState::Unknown,
+        next_worse,
+        with_first_wave: load.and_then(|largest| with_first_wave(by_load, largest)),
+        is_changing: false,
+        unsettled: found
+            .unsettled
+            .and_then(|(lowest, highest)| Some((at(lowest).next()?.0, at(highest).next()?.0))),
+        is_searched: true,
+        inside_above: Vec::new(),
     }
 }
 
@@ -404,6 +456,39 @@ mod tests {
         assert_eq!((none.users.state, none.users.load), (UsersState::None, None));
         assert_eq!(none.users.next_worse.as_ref().map(|worse| worse.load), Some(Load::Users(1)));
         assert_eq!(none.at.load, Some(Load::Users(1)));
+    }
+
+    #[test]
+    fn what_a_search_found_is_the_answer() {
+        let levels = [(2, 100.0), (4, 490.0), (4, 510.0), (3, 490.0), (8, 600.0)];
+        let users: Vec<u32> = levels.iter().map(|(users, _)| *users).collect();
+        let mut requests = Vec::new();
+        for (level, (users, ttft_ms)) in levels.iter().enumerate() {
+            let start = (requests.len() as u32, level as u16);
+            requests.extend(closed_loop(start, (*users, 10), 0.0, (*ttft_ms, 10.0, 11)));
+        }
+        let mut run = run(&users, requests);
+        let found = CapacityFound {
+            inside: Some(3.0),
+            outside: Some(8.0),
+            unsettled: Some((4.0, 4.0)),
+            is_over: true,
+            usd_per_hour: None,
+        };
+        let answer = |run: &ifm_core::RunData| crate::summarize(run).answers.expect("levels").users;
+        assert_eq!(answer(&run).load, Some(Load::Users(3)));
+        assert!(!answer(&run).is_searched);
+        run.manifest.capacity = Some(found.clone());
+        let users = answer(&run);
+        assert_eq!((users.state, users.load), (UsersState::Found, Some(Load::Users(3))));
+        assert!(users.is_searched && users.is_sure);
+        assert_eq!(users.unsettled, Some((Load::Users(4), Load::Users(4))));
+        let worse = users.next_worse.expect("8 fail");
+        assert_eq!((worse.load, worse.terms.len()), (Load::Users(8), 1));
+        run.manifest.capacity = Some(CapacityFound { inside: None, ..found.clone() });
+        assert_eq!(answer(&run).state, UsersState::Unknown);
+        run.manifest.capacity = Some(CapacityFound { inside: None, unsettled: None, ..found });
+        assert_eq!(answer(&run).state, UsersState::None);
     }
 
     #[test]

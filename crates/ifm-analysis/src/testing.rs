@@ -261,6 +261,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         prompts_sha256: None,
         workload: None,
         health: Some(health()),
+        capacity: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

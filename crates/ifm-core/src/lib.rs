@@ -20,7 +20,7 @@ pub mod spec;
 
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
-pub use manifest::{LevelEnd, LevelInfo, Manifest, RunState};
+pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, RunState};
 pub use outcome::{Outcome, TimeoutKind};
 pub use prompt::{Message, Prompt, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};

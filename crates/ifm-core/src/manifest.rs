@@ -189,6 +189,23 @@ pub struct ToolInfo {
     pub version: String,
 }
 
+/// What a search for the capacity ended with. Loads are users, or requests per second where levels
+/// have arrivals.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CapacityFound {
+    /// The largest load that was shown to be inside the latency target; absent where none was.
+    pub inside: Option<f64>,
+    /// The smallest load that was shown to be outside; absent where none was.
+    pub outside: Option<f64>,
+    /// The smallest and the largest load between the two that were looked at and not settled.
+    pub unsettled: Option<(f64, f64)>,
+    /// Whether the search came to its end.
+    pub is_over: bool,
+    /// What an hour of the whole server costs, US dollars; absent where nobody said it.
+    pub usd_per_hour: Option<f64>,
+}
+
 /// The head of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -230,6 +247,9 @@ pub struct Manifest {
     pub workload: Option<SentWorkload>,
     /// The client's own error; absent until sealed by the client that ran the load.
     pub health: Option<ClientHealth>,
+    /// What its search for the capacity ended with; absent where it was none, and until sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<CapacityFound>,
     /// Files of the folder, once sealed.
     pub files: Vec<FileInfo>,
     /// Fields written by a newer version, kept when the manifest is written again.

@@ -112,7 +112,13 @@ impl ReportModel {
             (false, [Some(Load::Users(1))]) => ("closed", "user"),
             (false, _) => ("closed", "users"),
         };
-        format!("{kind} loop, {law}{} {unit}", numbers.join(", "))
+        let (distinct, times) = repeated(&numbers);
+        let times = match times {
+            Some(1) => String::new(),
+            Some(times) => format!(", {times} times each"),
+            None => ", some repeated".to_owned(),
+        };
+        format!("{kind} loop, {law}{} {unit}{times}", distinct.join(", "))
     }
 
     /// What the loads are counted in: `users`, or `asked` requests per second.
@@ -162,6 +168,20 @@ impl ReportModel {
         let fitting = answers.and_then(|answers| answers.users.load);
         fitting.is_some() && level.load() == fitting && !level.is_changing()
     }
+}
+
+/// Each load once, and how often each comes; absent where that is not the same for all.
+fn repeated(loads: &[String]) -> (Vec<&str>, Option<usize>) {
+    let mut distinct: Vec<(&str, usize)> = Vec::new();
+    for load in loads {
+        match distinct.iter_mut().find(|(known, _)| known == load) {
+            Some((_, times)) => *times += 1,
+            None => distinct.push((load, 1)),
+        }
+    }
+    let first = distinct.first().map_or(1, |(_, times)| *times);
+    let is_even = distinct.iter().all(|(_, times)| *times == first);
+    (distinct.into_iter().map(|(load, _)| load).collect(), is_even.then_some(first))
 }
 
 /// A load in a table: `4` users, `2.5/s`, or a sign that it is not known.

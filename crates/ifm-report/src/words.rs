@@ -93,6 +93,9 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         (UsersState::Unknown, _) if answer.is_changing => {
             "the rate changed while the level ran: it held none, so none is shown to fit".to_owned()
         }
+        (UsersState::Unknown, _) if answer.is_searched => {
+            format!("no load was shown to be inside {}", target(slo))
+        }
         (UsersState::Unknown, _) => {
             format!("the measured levels cannot be held against {}", target(slo))
         }
@@ -103,6 +106,13 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     };
     if answer.state != UsersState::Unknown && !answer.is_sure {
         detail.push_str("; not settled: too few requests to be sure");
+    }
+    if let Some((lowest, highest)) = answer.unsettled {
+        let lowest_words = load(Some(lowest));
+        detail.push_str(&match lowest == highest {
+            true => format!("; {lowest_words} lies at the limit and could not be settled"),
+            false => format!("; {lowest_words} to {} could not be settled", load(Some(highest))),
+        });
     }
     if let Some(with) = &answer.with_first_wave {
         detail.push_str(&format!(
@@ -129,6 +139,9 @@ fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
     reasons
         .extend(worse.error_rate.map(|rate| format!("{} of the requests failed", percent(rate))));
     let verb = if worse.state == VerdictState::Fail { "fails" } else { "cannot be judged" };
+    if reasons.is_empty() {
+        return format!("{} {verb} by all its looks together", load(Some(worse.load)));
+    }
     format!("{} {verb}: {}", load(Some(worse.load)), reasons.join(", "))
 }
 
@@ -262,12 +275,14 @@ pub(crate) fn told(warnings: &[Warning]) -> Vec<Told> {
         if warnings.iter().take(index).any(|before| same(before, first)) {
             continue;
         }
-        let levels: Vec<String> = warnings
-            .iter()
-            .skip(index)
-            .filter(|other| same(first, other))
-            .map(|other| load(other.load))
-            .collect();
+        let mut levels: Vec<String> = Vec::new();
+        for other in warnings.iter().skip(index).filter(|other| same(first, other)) {
+            // Repeats of a load are named once.
+            let at = load(other.load);
+            if !levels.contains(&at) {
+                levels.push(at);
+            }
+        }
         let text = match levels.split_last() {
             Some((last, before)) if !before.is_empty() => {
                 let unit = if matches!(first.load, Some(Load::Users(_))) { " users" } else { "" };

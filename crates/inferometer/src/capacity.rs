@@ -11,8 +11,33 @@ use ifm_analysis::level::Load;
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::{LevelSummary, Severity, slo};
+use ifm_core::CapacityFound;
 use ifm_report::{ReportModel, TerminalStyle};
 use serde_json::{Value, json};
+
+/// What is kept of a search with its run.
+pub fn found(course: &CapacityCourse) -> CapacityFound {
+    let bracket = course.bracket();
+    let known = known(course);
+    let load = |place: u32| course.axis.load(place).value();
+    CapacityFound {
+        inside: known.inside.map(load),
+        outside: known.outside.map(load),
+        unsettled: known.unsettled.map(|(lowest, highest)| (load(lowest), load(highest))),
+        is_over: bracket.is_some(),
+        usd_per_hour: course.worth.price.map(|price| price.per_hour),
+    }
+}
+
+/// The bracket; of a search that was stopped, what it has measured.
+fn known(course: &CapacityCourse) -> Bracket {
+    let outside = || course.judged().filter(|judged| judged.finding == Finding::Outside);
+    course.bracket().unwrap_or_else(|| Bracket {
+        inside: known_inside(course),
+        outside: outside().map(|judged| judged.place).min(),
+        unsettled: None,
+    })
+}
 
 /// What follows from the bracket.
 struct Answer<'a> {
@@ -37,16 +62,7 @@ impl<'a> Answer<'a> {
             let place = place?;
             course.judged().find(|judged| judged.place == place)
         };
-        // A search that was stopped still knows what it has measured.
-        let known = bracket.unwrap_or_else(|| Bracket {
-            inside: known_inside(course),
-            outside: course
-                .judged()
-                .filter(|j| j.finding == Finding::Outside)
-                .map(|j| j.place)
-                .min(),
-            unsettled: None,
-        });
+        let known = known(course);
         let (inside, outside) = (at(known.inside), at(known.outside));
         let worth = course.worth;
         let busy_s =
@@ -189,6 +205,14 @@ fn words(
             let load = |judged: &Judged| load_words(judged.load);
             format!(" ● Capacity      {}", stopped(inside.map(load), outside.map(load)))
         }
+        (Some(Bracket { unsettled: Some(_), .. }), None, outside) => {
+            let outside =
+                outside.map(|outside| format!(", less than {}", load_words(outside.load)));
+            format!(
+                " ● Capacity      not known{}: no load is shown to be inside",
+                outside.unwrap_or_default()
+            )
+        }
         (_, None, Some(outside)) => {
             format!(" ● Capacity      none: {} is outside already", load_words(outside.load))
         }
@@ -207,11 +231,7 @@ fn words(
         ),
     });
     if let Some(unsettled) = answer.bracket.and_then(|bracket| bracket.unsettled) {
-        lines.push(format!(
-            "                 {} lies at the limit: {} looks could not settle it",
-            number(course.axis.load(unsettled)),
-            course.judged().find(|judged| judged.place == unsettled).map_or(0, |j| j.looks)
-        ));
+        lines.push(format!("                 {}", unsettled_words(course, unsettled)));
     }
     lines.extend(answer.outside.and_then(still_holding));
     lines.extend(second_looks(course));
@@ -256,6 +276,19 @@ fn words(
     }));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What could not be settled, and how many looks it got.
+fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> String {
+    let place = |place: u32| number(course.axis.load(place));
+    let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
+    let looks: u32 = at.map(|judged| judged.looks).sum();
+    if lowest == highest {
+        format!("{} lies at the limit: {looks} looks could not settle it", place(lowest))
+    } else {
+        let (lowest, highest) = (place(lowest), place(highest));
+        format!("{lowest} to {highest} lie at the limit: {looks} looks could not settle them")
+    }
 }
 
 /// What the looks after the search say of its answer; nothing where there were none.
@@ -431,13 +464,20 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
     };
     let unsettled = answer.bracket.and_then(|bracket| bracket.unsettled);
     let names = match course.axis {
-        Axis::Users => ["users_inside", "users_outside", "users_unsettled"],
-        Axis::Rate { .. } => ["req_per_s_inside", "req_per_s_outside", "req_per_s_unsettled"],
+        Axis::Users => ["users_inside", "users_outside", "users_unsettled", "users_unsettled_to"],
+        Axis::Rate { .. } => [
+            "req_per_s_inside",
+            "req_per_s_outside",
+            "req_per_s_unsettled",
+            "req_per_s_unsettled_to",
+        ],
     };
+    let place = |place: u32| course.axis.load(place);
     let loads = [
         answer.inside.map(|judged| judged.load),
         answer.outside.map(|judged| judged.load),
-        unsettled.map(|place| course.axis.load(place)),
+        unsettled.map(|(lowest, _)| place(lowest)),
+        unsettled.filter(|(lowest, highest)| lowest < highest).map(|(_, highest)| place(highest)),
     ];
     names.into_iter().zip(loads).for_each(|(name, load)| set(name, load.map(load_value)));
     set("limited_by", answer.outside.and_then(failing).map(Value::from));

@@ -353,6 +353,10 @@ impl Session {
             .iter()
             .map(|&(at, offset)| (at.saturating_sub(origin.mono_ns), offset - origin.offset_ns))
             .collect();
+        manifest.capacity = match &job.course {
+            Course::Capacity(course) => Some(crate::capacity::found(course)),
+            Course::Planned | Course::UntilPlateau | Course::Between { .. } => None,
+        };
         manifest.health = Some(judge(&job, &records, &evidence, steal));
         let mut series = monitor.into_series();
         series.extend(telemetry.finish());
@@ -519,6 +523,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         prompts_sha256: None,
         workload: None,
         health: None,
+        capacity: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result, bail, ensure};
 use ifm_core::RunData;
 use ifm_store::Store;
 use serde::Deserialize;
+use serde_json::Value;
 use std::{
     fs,
     io::{BufRead as _, BufReader},
@@ -273,6 +274,21 @@ impl Lab {
         arguments.extend_from_slice(flags);
         let (_, cost) = run_on(self.client_cpu, &self.client, &arguments)?;
         Ok((cost, store))
+    }
+
+    /// Searches the capacity of a server; the document that says what was found.
+    ///
+    /// # Errors
+    /// When the search fails, or says something else than JSON.
+    pub fn search(&self, server: &Server, pace: &str, flags: &[String]) -> Result<Value> {
+        let url = format!("http://{}/pace/{pace}/v1", server.address);
+        let store = TempDir::new_in(self.folder.path()).context("no folder can be made")?;
+        let store = store.path().display().to_string();
+        let words = ["capacity", &url, "--json", "--store", &store, "--prompt-lengths=tokenizer"];
+        let mut arguments = words.map(str::to_owned).to_vec();
+        arguments.extend_from_slice(flags);
+        let (text, _) = run_on(self.client_cpu, &self.client, &arguments)?;
+        serde_json::from_str(text.trim()).context("the search said something else")
     }
 
     /// Runs the simplest client with the same load.

@@ -10,6 +10,7 @@
 //! about time, it prints. What can be asserted without a clock (no allocation per event, equal
 //! results for every split of the bytes) is tested in the crates themselves.
 
+mod capacity;
 mod ceiling;
 mod child;
 mod error;
@@ -70,6 +71,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "open-loop-precise",
         what: "the same with the flag --precise",
         run: open_loop::precise,
+    },
+    Benchmark {
+        name: "capacity",
+        what: "the search for the capacity against queues whose capacity is known",
+        run: capacity::run,
     },
     Benchmark {
         name: "report",

@@ -1,5 +1,6 @@
 //! Bracketing by doubling, then halving the bracket: at most about twice the binary logarithm of
-//! the answer in measured loads.
+//! the answer in measured loads. A load that cannot be settled does not end it: both ends come as
+//! near to it as they do to each other otherwise, so that what stays open is no wider than it must.
 
 /// What a measured load showed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,8 +29,8 @@ pub struct Bracket {
     pub inside: Option<u32>,
     /// The smallest load that is known to be outside; absent where the largest allowed is inside.
     pub outside: Option<u32>,
-    /// A load between the two that could not be settled.
-    pub unsettled: Option<u32>,
+    /// The smallest and the largest load between the two that could not be settled.
+    pub unsettled: Option<(u32, u32)>,
 }
 
 /// Why there can be no search.
@@ -81,8 +82,8 @@ impl Search {
     pub fn next(&self) -> Next {
         let Bracket { inside, outside, unsettled } = self.bracket;
         let done = Next::Done(self.bracket);
-        if unsettled.is_some() {
-            return done;
+        if let Some((lowest, highest)) = unsettled {
+            return self.around(lowest, highest).map_or(done, Next::Measure);
         }
         match (inside, outside) {
             (None, None) => Next::Measure(self.start),
@@ -91,13 +92,31 @@ impl Search {
             (None, Some(1)) => done,
             (None, Some(outside)) => Next::Measure(outside / 2),
             (Some(inside), Some(outside)) => {
-                let gap = outside.saturating_sub(inside);
-                if gap <= 1 || f64::from(gap) <= self.precision * f64::from(outside) {
-                    return done;
-                }
-                Next::Measure(inside + gap / 2)
+                self.between(inside, outside).map_or(done, Next::Measure)
             }
         }
+    }
+
+    /// The middle of two loads; absent where they are near enough.
+    fn between(&self, lower: u32, upper: u32) -> Option<u32> {
+        let gap = upper.saturating_sub(lower);
+        let is_near = gap <= 1 || f64::from(gap) <= self.precision * f64::from(upper);
+        (!is_near).then(|| lower + gap / 2)
+    }
+
+    /// What is to be measured next beside the loads that cannot be settled, the lower side first.
+    fn around(&self, lowest: u32, highest: u32) -> Option<u32> {
+        let below = match self.bracket.inside {
+            Some(inside) => self.between(inside, lowest),
+            None => (lowest > 1).then_some(lowest / 2),
+        };
+        below.or_else(|| match self.bracket.outside {
+            Some(outside) => self.between(highest, outside),
+            None => {
+                let next = highest.saturating_mul(2).min(self.max);
+                (next > highest).then_some(next)
+            }
+        })
     }
 
     /// Tells what a load showed. One that contradicts what is known already moves the bracket to
@@ -108,13 +127,19 @@ impl Search {
             Finding::Inside => {
                 if bracket.outside.is_none_or(|outside| load < outside) {
                     bracket.inside = bracket.inside.max(Some(load));
+                    // What is below a load inside is inside too.
+                    bracket.unsettled = bracket.unsettled.filter(|(lowest, _)| *lowest > load);
                 }
             }
             Finding::Outside => {
                 bracket.outside = Some(bracket.outside.map_or(load, |outside| outside.min(load)));
                 bracket.inside = bracket.inside.filter(|inside| *inside < load);
+                bracket.unsettled = bracket.unsettled.filter(|(_, highest)| *highest < load);
             }
-            Finding::Unsettled => bracket.unsettled = Some(load),
+            Finding::Unsettled => {
+                let (lowest, highest) = bracket.unsettled.unwrap_or((load, load));
+                bracket.unsettled = Some((lowest.min(load), highest.max(load)));
+            }
         }
     }
 }
@@ -162,13 +187,57 @@ mod tests {
         assert!(steps < search(700, 1, 4096, 0.0).1);
     }
 
+    /// Of loads up to 1,000, those from 300 to 320 cannot be settled.
     #[test]
-    fn what_cannot_be_settled_ends_it() {
+    fn both_ends_come_near_to_what_cannot_be_settled() {
+        for start in [1, 100, 310, 1000] {
+            let mut search = Search::new(start, 1000, 0.05).unwrap();
+            let mut steps = 0;
+            let bracket = loop {
+                match search.next() {
+                    Next::Done(bracket) => break bracket,
+                    Next::Measure(load) => search.tell(
+                        load,
+                        match load {
+                            ..300 => Finding::Inside,
+                            300..=320 => Finding::Unsettled,
+                            _ => Finding::Outside,
+                        },
+                    ),
+                }
+                steps += 1;
+                assert!(steps < 30, "no end: {search:?}");
+            };
+            let (inside, outside) = (bracket.inside.unwrap(), bracket.outside.unwrap());
+            assert!((280..300).contains(&inside) && (321..=340).contains(&outside), "{bracket:?}");
+            if let Some((lowest, highest)) = bracket.unsettled {
+                assert!(inside < lowest && lowest <= highest && highest < outside, "{bracket:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_told_of_the_loads_around_settles_what_was_not() {
         let mut search = Search::new(1, 64, 0.0).unwrap();
         search.tell(8, Finding::Inside);
         search.tell(16, Finding::Outside);
         search.tell(12, Finding::Unsettled);
-        let expect = Bracket { inside: Some(8), outside: Some(16), unsettled: Some(12) };
+        assert_eq!(search.next(), Next::Measure(10));
+        search.tell(10, Finding::Outside);
+        let expect = Bracket { inside: Some(8), outside: Some(10), unsettled: None };
+        assert_eq!(search.bracket, expect);
+        search.tell(9, Finding::Unsettled);
+        let expect = Bracket { unsettled: Some((9, 9)), ..expect };
+        assert_eq!(search.next(), Next::Done(expect));
+        // Nothing is known below or above.
+        let mut search = Search::new(4, 8, 0.0).unwrap();
+        search.tell(4, Finding::Unsettled);
+        assert_eq!(search.next(), Next::Measure(2));
+        search.tell(2, Finding::Unsettled);
+        search.tell(1, Finding::Unsettled);
+        assert_eq!(search.next(), Next::Measure(8));
+        search.tell(8, Finding::Unsettled);
+        let expect = Bracket { inside: None, outside: None, unsettled: Some((1, 8)) };
         assert_eq!(search.next(), Next::Done(expect));
     }
 

@@ -30,6 +30,7 @@ pub(crate) fn batch(
         repeat: Some(repeat),
         readings: vec![reading(Quantity::OutputRate, rate), reading(Quantity::TotalRate, total)],
         verdict: VerdictState::Unknown,
+        searched: None,
         place: Place::default(),
         text: None,
     }

@@ -95,6 +95,31 @@ pub fn replicas(people: f64, capacity: f64, spare: f64) -> Option<u64> {
 
 /// A measurement against a target.
 fn judge(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
+    let of_readings = judge_readings(cell, slo);
+    let Some(state) = searched(cell, slo) else { return of_readings };
+    let (_, _, misses) = of_readings;
+    match state {
+        VerdictState::Pass => (state, true, Vec::new()),
+        VerdictState::Fail => (state, true, misses),
+        VerdictState::Unknown => {
+            let misses = slo.terms.iter().map(|term| Miss::Term(term.clone(), None));
+            (state, false, misses.collect())
+        }
+    }
+}
+
+/// What a search for this very target found of a load. It judged all looks together, with
+/// statistics for looking again; what several looks are in the mean says less.
+fn searched(cell: &Pooled, slo: &SloSpec) -> Option<VerdictState> {
+    let mut states = cell.points.iter().map(|point| {
+        let searched = point.searched.as_ref().filter(|searched| searched.slo.terms == slo.terms);
+        searched.map(|searched| searched.state)
+    });
+    let first = states.next()??;
+    states.all(|state| state == Some(first)).then_some(first)
+}
+
+fn judge_readings(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
     let mut misses = Vec::new();
     let mut is_unknown = slo.terms.is_empty();
     let (mut sure_fail, mut sure_pass) = (false, true);

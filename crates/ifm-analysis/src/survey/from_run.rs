@@ -1,9 +1,10 @@
 //! A run of ours as a survey.
 
 use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
-use super::{Origin, Point, Reading, Survey};
+use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
 use crate::level::{GapLabel, LevelSummary, WindowSummary};
+use crate::slo::VerdictState;
 use crate::stat::Distribution;
 use ifm_core::Manifest;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
@@ -22,7 +23,8 @@ impl Survey {
         let setting = setting(manifest);
         let points = summary.levels.iter().enumerate().map(|(index, level)| {
             let before = summary.levels.get(..index).unwrap_or_default();
-            point(level, lengths(&setting, level), before)
+            let found = point(level, lengths(&setting, level), before);
+            Point { searched: searched(manifest, level), ..found }
         });
         Survey { points: points.collect(), origins: vec![origin] }
     }
@@ -73,9 +75,25 @@ fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Poi
         repeat: Some(same as u32 + 1),
         readings: readings(level),
         verdict: level.verdict.state,
+        searched: None,
         place: Place::pointer(format!("/levels/{}", level.level)),
         text: None,
     }
+}
+
+/// What the search of the run found of the load of a level.
+fn searched(manifest: &Manifest, level: &LevelSummary) -> Option<Searched> {
+    let found = manifest.capacity.as_ref()?;
+    let value = level.load()?.value();
+    let tolerance = 1e-9 * value;
+    let state = if found.inside.is_some_and(|inside| value <= inside + tolerance) {
+        VerdictState::Pass
+    } else if found.outside.is_some_and(|outside| value >= outside - tolerance) {
+        VerdictState::Fail
+    } else {
+        VerdictState::Unknown
+    };
+    Some(Searched { slo: manifest.spec.slo.clone(), state })
 }
 
 fn readings(level: &LevelSummary) -> Vec<Reading> {

@@ -43,6 +43,7 @@ fn point((origin, index): (usize, usize), part: &Part, row: &Row) -> Point {
         setting: setting(&factors, row),
         readings: row.figures.iter().filter_map(|figure| reading(figure, row)).collect(),
         verdict: VerdictState::Unknown,
+        searched: None,
         place: row.place.clone(),
         text: row.text.clone(),
     }

@@ -38,6 +38,7 @@ pub use reading::Reading;
 use crate::level::Load;
 use crate::slo::VerdictState;
 use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::spec::SloSpec;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A run or a document that a survey was made from.
@@ -78,6 +79,8 @@ pub struct Point {
     pub readings: Vec<Reading>,
     /// Whether it is inside the latency target; unknown for a document.
     pub verdict: VerdictState,
+    /// What a search for the capacity found of its load, all looks together.
+    pub searched: Option<Searched>,
     /// Where it stands.
     pub place: Place,
     /// The sentence of a stated row, the lines of a drawn block.
@@ -117,6 +120,15 @@ impl Point {
     pub fn lengths(&self) -> (Option<f64>, Option<f64>) {
         (self.setting.number(key::INPUT_TOKENS), self.setting.number(key::OUTPUT_TOKENS))
     }
+}
+
+/// What a search found of a load, for one target.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Searched {
+    /// The target that was searched for.
+    pub slo: SloSpec,
+    /// Whether the load is inside; unknown where it could not be settled.
+    pub state: VerdictState,
 }
 
 /// Everything that was measured.

@@ -145,6 +145,7 @@ pub(super) mod tests {
             repeat: Some(repeat),
             readings: vec![Reading::new(Quantity::OutputRate, Statistic::Value, output)],
             verdict: VerdictState::Unknown,
+            searched: None,
             place: Place::default(),
             text: None,
         }

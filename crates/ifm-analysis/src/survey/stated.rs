@@ -47,6 +47,7 @@ impl Survey {
                     headings: Vec::new(),
                     repeat: None,
                     verdict: VerdictState::Unknown,
+                    searched: None,
                     readings,
                     ..point.clone()
                 }),

@@ -430,6 +430,9 @@ fn answers(answers: &Answers) -> Value {
         .set_known("users", users_of(users.load))
         .set_known("req_per_s", rate_of(users.load))
         .set("is_sure", users.is_sure)
+        .set("is_searched", users.is_searched)
+        .set_known("unsettled_from", users.unsettled.map(|(from, _)| number_of(from)))
+        .set_known("unsettled_to", users.unsettled.map(|(_, to)| number_of(to)))
         .set_known("next_worse", users.next_worse.as_ref().map(next_worse))
         .set(
             "inside_above",

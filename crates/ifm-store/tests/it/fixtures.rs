@@ -56,6 +56,7 @@ pub fn manifest(run_id: &str) -> Manifest {
         prompts_sha256: Some("00".repeat(32)),
         workload: Some(sent_workload()),
         health: Some(health()),
+        capacity: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

@@ -14,6 +14,7 @@ use ifm_analysis::matrix::RankBy;
 use ifm_analysis::slo;
 use ifm_analysis::survey::Survey;
 use ifm_core::spec::SloSpec;
+use ifm_report::ReportModel;
 use ifm_report::kind::{KINDS, Kind, Subject};
 use ifm_report::page::{self, Page, Pictures};
 use ifm_store::Store;
@@ -166,6 +167,14 @@ fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
     Ok(Code::Done)
 }
 
+/// The price that the searches for a capacity were told, where they were told the same.
+fn stored_price(subjects: &Subjects) -> Option<f64> {
+    let told = |run: &ReportModel| run.manifest.capacity.as_ref()?.usd_per_hour;
+    let mut prices = subjects.runs.iter().map(told);
+    let first = prices.next()??;
+    prices.all(|price| price == Some(first)).then_some(first)
+}
+
 impl ReportArgs {
     /// Whether nothing was asked that only a page can show.
     fn is_plain(&self) -> bool {
@@ -192,7 +201,7 @@ impl ReportArgs {
         let question = Question {
             survey: &survey,
             slo: self.target(subjects)?,
-            usd_per_hour: self.price,
+            usd_per_hour: self.price.or_else(|| stored_price(subjects)),
             compare_by: self.compare.clone(),
             baseline: self.baseline.clone(),
             gpu: self.gpu.clone(),

@@ -48,7 +48,8 @@ fn a_known_capacity_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     assert_eq!(truth, 20);
     let (url, slo) = (format!("http://{}", server.address()), format!("ttft:p75<{limit_ms}ms"));
     let words = ["capacity", &url, "-W", "16/1", "--slo", &slo, "--prompt-lengths", "tokenizer"];
-    let output = run(folder.path(), &[&words[..], &["-n", "150", "--json"]].concat());
+    let flags = ["-n", "150", "--json", "--price", "1.8"];
+    let output = run(folder.path(), &[&words[..], &flags].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let answer = json(&output);
     let inside = answer["users_inside"].as_u64().unwrap();
@@ -61,6 +62,17 @@ fn a_known_capacity_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     let sent = server.stop().served.len() as u64;
     println!("capacity {inside} of {truth}: {sent} requests, a grid {grid}");
     assert!(2 * sent < grid, "{sent} of {grid}: {answer}");
+    // A report of the stored run says the same: load, what is outside, and price.
+    let report = json(&run(folder.path(), &["report", "last", "--format", "json"]));
+    let users = &report["answers"]["users"];
+    assert_eq!((&users["users"], &users["is_searched"]), (&answer["users_inside"], &true.into()));
+    assert_eq!(users["next_worse"]["users"], answer["users_outside"], "{users}");
+    let page = folder.path().join("page.md");
+    let words = ["report", "last", "-o", page.to_str().unwrap()];
+    assert_eq!(run(folder.path(), &words).status.code(), Some(0));
+    let page = std::fs::read_to_string(page).unwrap();
+    let cost = answer["cost_per_million_output_tokens"].as_f64().unwrap();
+    assert!(page.contains(&format!("${cost:.2}")), "{cost}: {page}");
 }
 
 /// Requests that the embedded engine has answered in full, by its own count.

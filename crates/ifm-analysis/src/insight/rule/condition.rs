@@ -206,6 +206,7 @@ mod tests {
                 })
                 .collect(),
             verdict: VerdictState::Unknown,
+            searched: None,
             place: Place::default(),
             text: None,
         };

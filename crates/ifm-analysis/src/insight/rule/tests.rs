@@ -23,6 +23,7 @@ fn levels(scenario: &str, levels: &[(u32, f64, f64)]) -> Vec<Point> {
             Reading::new(Quantity::OutputRate, Statistic::Value, *output),
         ],
         verdict: VerdictState::Unknown,
+        searched: None,
         place: Place::default(),
         text: None,
     };

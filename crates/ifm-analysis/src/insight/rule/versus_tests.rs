@@ -47,6 +47,7 @@ fn point(model: &str, load: Option<Load>, readings: Vec<Reading>) -> Point {
         repeat: None,
         readings,
         verdict: VerdictState::Unknown,
+        searched: None,
         place: Place::default(),
         text: None,
     }

@@ -35,6 +35,7 @@ fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -
             Reading::new(Quantity::E2e, Statistic::Value, f64::from(size * output) / rate * 1e3),
         ],
         verdict: VerdictState::Unknown,
+        searched: None,
         place: Place::default(),
         text: None,
     };

@@ -21,6 +21,7 @@ fn point(kind: PartKind, part: usize, setting: Factors, readings: Vec<Reading>) 
         repeat: None,
         readings,
         verdict: VerdictState::Unknown,
+        searched: None,
         place: Place::default(),
         text: None,
     }

@@ -157,6 +157,7 @@ fn output_stands_against_what_was_offered() {
                 ifm_analysis::survey::Reading::new(Quantity::Itl, Statistic::Median, 10.0 + rate),
             ],
             verdict: ifm_analysis::slo::VerdictState::Unknown,
+            searched: None,
             place: Place::default(),
             text: None,
         };

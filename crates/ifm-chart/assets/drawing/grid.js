@@ -14,6 +14,15 @@ function groupRuns(headings) {
   return runs;
 }
 
+/** Names of groups of columns; without the word that all begin with where it would be cut. */
+function groupNames(runs) {
+  const names = runs.map((run) => run.group);
+  const fits = runs.every((run) => isWhole(run.group, SIZE.text, run.room, 2, 600));
+  const first = (name) => name.slice(0, name.indexOf(' ') + 1);
+  const isShared = names.every((name) => first(name) !== '' && first(name) === first(names[0]));
+  return fits || !isShared ? names : names.map((name) => name.slice(first(name).length));
+}
+
 /** Where the parts of a heatmap lie. */
 function heatmapLayout(d, width) {
   const pad = d.pad;
@@ -28,11 +37,13 @@ function heatmapLayout(d, width) {
   const room = Math.max(cell - 4, 20);
   // Names that do not fit beside each other stand upright.
   const isUpright = d.columns.some((column) => !isWhole(column.short, SIZE.text, room, 2));
-  const names = isUpright ? Math.min(longest(d.columns.map((column) => column.short)), UPRIGHT_MOST) + 4
+  const nameHeight = isUpright ? Math.min(longest(d.columns.map((column) => column.short)), UPRIGHT_MOST) + 4
     : d.columns.reduce((most, column) => Math.max(most, linesOf(column.short, SIZE.text, room).length), 1) * 15;
-  const groups = groupRuns(d.columns).map((run) => ({ ...run, lines: wrap(run.group, SIZE.text, (run.to - run.from + 1) * cell - 4, 2, 600) }));
+  const runs = groupRuns(d.columns).map((run) => ({ ...run, room: (run.to - run.from + 1) * cell - 4 }));
+  const names = groupNames(runs);
+  const groups = runs.map((run, i) => ({ ...run, lines: wrap(names[i], SIZE.text, run.room, 2, 600) }));
   const groupHeight = hasColumnGroups ? groups.reduce((most, run) => Math.max(most, run.lines.length), 1) * 15 + 7 : 0;
-  return { pad, rowGroup, rowName, left, cell, room, isUpright, groups, groupHeight, head: groupHeight + names + 8 };
+  return { pad, rowGroup, rowName, left, cell, room, isUpright, groups, groupHeight, head: groupHeight + nameHeight + 8 };
 }
 
 function heatmapHeight(d, width) {

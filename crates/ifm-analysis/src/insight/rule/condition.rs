@@ -1,7 +1,7 @@
 //! What a condition costs: by model, by load, by length, in the tail, and where nobody knows.
 
 use crate::insight::grid::{Grid, median_change};
-use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Shown, Tone, Topic};
 use crate::level::Load;
 use crate::stat::rank_correlation::spearman;
 use ifm_core::sheet::Statistic;
@@ -51,12 +51,24 @@ fn by_model(question: &Question) -> Vec<Insight> {
     let band = &Bands::get().overhead;
     let mut found = Vec::new();
     for (index, model) in grid.models.iter().enumerate() {
-        let own: Vec<f64> = deltas
-            .iter()
-            .filter(|(cell, _)| cell.model == index)
-            .map(|(_, delta)| delta.change)
-            .collect();
+        let of_model = || deltas.iter().filter(|(cell, _)| cell.model == index);
+        let own: Vec<f64> = of_model().map(|(_, delta)| delta.change).collect();
         let Some((median, _)) = median_change(&own) else { continue };
+        if of_model().all(|(_, delta)| delta.shown == Shown::No) {
+            let sentence = Sentence::new(format!(
+                "{model}: no cost of {} is shown in end-to-end latency (means of ",
+                grid.other
+            ))
+            .number(own.len() as f64, Meant::Count)
+            .text(if own.len() == 1 {
+                " pair of cells)."
+            } else {
+                " pairs of cells)."
+            });
+            let insight = Insight::new(MODEL.id, Topic::Condition, Tone::Note, sentence);
+            found.push(insight.of(model));
+            continue;
+        }
         let tone = if band.is_poor(median) { Tone::Warn } else { Tone::Note };
         let sentence = Sentence::new(format!("{model}: {} costs ", grid.other))
             .number(median, Meant::Change)

@@ -162,6 +162,7 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
     };
     let other = plain(&grid.other);
     let changes: Vec<f64> = deltas.iter().map(|(_, delta)| delta.change).collect();
+    let is_shown = grid.ties(MEAN) < deltas.len();
     let mut tiles = Vec::new();
     if let Some((median, bounds)) = median_change(&changes) {
         let interval = bounds.map_or_else(String::new, |(low, high)| {
@@ -173,9 +174,17 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
             changes.len()
         );
         let value = meant(median, Meant::Change);
-        tiles.push(tile(&format!("What does {other} cost?"), value, detail, tone(median)));
+        let question = format!("What does {other} cost?");
+        // A number in the first tile is read as one, whatever stands in the third.
+        tiles.push(if is_shown {
+            tile(&question, value, detail, tone(median))
+        } else {
+            let detail = format!("in any pair of cells; {value}: {detail}");
+            tile(&question, "no difference shown".to_owned(), detail, None)
+        });
     }
-    if let Some((cell, delta)) = deltas.iter().max_by(|a, b| a.1.change.total_cmp(&b.1.change)) {
+    let most = deltas.iter().max_by(|a, b| a.1.change.total_cmp(&b.1.change));
+    if let Some((cell, delta)) = most.filter(|_| is_shown) {
         let detail = cell_words(grid, cell);
         let value = meant(delta.change, Meant::Change);
         tiles.push(tile("Where does it cost most?", value, detail, tone(delta.change)));

@@ -79,6 +79,29 @@ fn the_page_of_a_grid() {
 }
 
 #[test]
+fn a_condition_that_shows_no_cost_has_no_number_for_it() {
+    let some = |mean, p99| Some((mean, p99));
+    let cells = |on: f64| {
+        let cells = [
+            ("m", 1, "CC", some(2.0 * on, 2.2)),
+            ("m", 1, "No CC", some(2.0, 2.1)),
+            ("m", 100, "CC", some(8.0 * on, 12.0)),
+            ("m", 100, "No CC", some(8.0, 12.0)),
+        ];
+        draw(&[], &[sheet(&cells)], None).1
+    };
+    let same = cells(1.003);
+    assert_eq!(same.tiles[0].value, "no difference shown");
+    assert!(same.tiles[0].detail.contains("+0.3 %"), "{:?}", same.tiles[0]);
+    assert!(same.tiles.iter().all(|tile| !tile.question.contains("cost most")));
+    let text = markdown(&same, Pictures::None);
+    assert!(text.contains("no cost of CC is shown") && !text.contains("CC costs"), "{text}");
+    let dearer = cells(1.2);
+    assert_eq!(dearer.tiles[0].value, "+20 %");
+    assert!(markdown(&dearer, Pictures::None).contains("CC costs +20 %"));
+}
+
+#[test]
 fn an_announced_grid_says_that_nothing_is_there() {
     let mut cells = Vec::new();
     for users in [100, 50, 1] {

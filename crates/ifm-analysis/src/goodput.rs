@@ -74,9 +74,22 @@ fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> bo
             });
             all
         }
-        "itl" => gaps_hold(record, term.percentile, limit_ns),
+        "itl" => match term.percentile {
+            Some(percentile) => gaps_hold(record, percentile, limit_ns),
+            None => mean_gap_holds(record, limit_ns),
+        },
         _ => false,
     }
+}
+
+/// Whether the mean gap of an answer is within a limit; of one without a gap nothing breaks it.
+fn mean_gap_holds(record: &RequestRecord, limit_ns: f64) -> bool {
+    let (mut n, mut sum) = (0u64, 0.0);
+    each_gap(record, |gap, _| {
+        n += 1;
+        sum += gap as f64;
+    });
+    sum <= limit_ns * n as f64
 }
 
 fn gaps_hold(record: &RequestRecord, percentile: f64, limit_ns: f64) -> bool {
@@ -116,6 +129,9 @@ mod tests {
         assert_eq!(good("itl:p100<39ms", &record), Some(false));
         assert_eq!(good("itl:p50<30ms", &record), Some(true));
         assert_eq!(good("itl:p50<29ms", &record), Some(false));
+        assert_eq!(good("itl:mean<30ms", &record), Some(true));
+        assert_eq!(good("itl:mean<29.9ms", &record), Some(false));
+        assert_eq!(good("ttft:mean<100ms", &record), Some(true));
     }
 
     #[test]

@@ -5,7 +5,9 @@
 //! here: goodput, which asks the terms of single requests, and answers over several levels.
 
 use crate::level::{Counts, Latencies};
-use crate::stat::Distribution;
+use crate::stat::quantile::is_enough;
+use crate::stat::special::student_upper_quantile;
+use crate::stat::{Distribution, Interval, Percentile};
 use ifm_core::spec::{SloSpec, SloTerm};
 use std::fmt;
 
@@ -16,6 +18,10 @@ const BARE_PERCENTILE: f64 = 99.0;
 /// Longest target that is read, bytes.
 const TEXT_MAX: usize = 1_000;
 const NS_PER_MS: f64 = 1e6;
+/// Chance left out on each side of the interval of a mean.
+const MEAN_TAIL: f64 = 0.025;
+/// A mean of values without an interval needs as many as this percentile.
+const MEAN_WORTH: f64 = 99.0;
 
 /// What is wrong with a target as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,17 +66,20 @@ pub enum SloError {
 }
 
 /// Targets by name. The figures of MLPerf are those of its inference rules, version 5.0, for Llama 2
-/// 70B in the server and the interactive scenario; the others are ours, to begin with.
-pub const PRESETS: [(&str, &str); 5] = [
+/// 70B in the server and the interactive scenario. `luminal` is the mean gap above which
+/// the reports of that name call output sluggish; the others are ours, to begin with.
+pub const PRESETS: [(&str, &str); 7] = [
     ("chat", "ttft:p99<500ms,itl:p99<50ms"),
     ("rag", "ttft:p99<2s,itl:p99<50ms"),
     ("code", "ttft:p99<300ms,itl:p99<30ms"),
+    ("agent", "ttft:p99<1s,e2e:p99<30s"),
+    ("luminal", "itl:mean<70ms"),
     ("mlperf-server", "ttft:p99<2s,tpot:p99<200ms"),
     ("mlperf-interactive", "ttft:p99<450ms,tpot:p99<40ms"),
 ];
 
 /// Reads the name of one of [`PRESETS`], or `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
-/// `ttfat`, `itl`, `tpot`, `e2e`), a percentile, and a limit in `ms`, `s` or `us` (`ms` if no unit
+/// `ttfat`, `itl`, `tpot`, `e2e`), a percentile (`p99`) or `mean`, and a limit in `ms`, `s` or `us` (`ms` if no unit
 /// is written). `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99.
 ///
 /// # Errors
@@ -141,14 +150,15 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
         _ => return Err(SloError::Metric { term: named() }),
     };
     let (percentile, limit) = match bound.split_once('<') {
-        None => (BARE_PERCENTILE, bound),
+        None => (Some(BARE_PERCENTILE), bound),
+        Some(("mean" | "avg", limit)) => (None, limit),
         Some((percentile, limit)) => {
             let number = percentile.strip_prefix('p').ok_or_else(grammar)?;
             let percentile = number.parse::<f64>().map_err(|_| grammar())?;
             if !(percentile > 0.0 && percentile <= 100.0) {
                 return Err(SloError::Percentile { term: named() });
             }
-            (percentile, limit)
+            (Some(percentile), limit)
         }
     };
     let units = [("ms", 1.0), ("us", 0.001), ("s", 1000.0)];
@@ -168,7 +178,7 @@ pub fn words(slo: &SloSpec) -> String {
     let terms: Vec<String> = slo
         .terms
         .iter()
-        .map(|term| format!("{}:p{}<{}ms", term.metric, term.percentile, term.limit_ms))
+        .map(|term| format!("{}:{}<{}ms", term.metric, term.over(), term.limit_ms))
         .collect();
     terms.join(",")
 }
@@ -199,14 +209,14 @@ impl fmt::Display for VerdictState {
 pub struct TermVerdict {
     /// The term.
     pub term: SloTerm,
-    /// The percentile, milliseconds; absent if the level has no value.
+    /// The percentile, or the mean, milliseconds; absent if the level has no value.
     pub value_ms: Option<f64>,
     /// Values in the population.
     pub n: u64,
     /// Pass if the percentile is at most the limit.
     pub state: VerdictState,
-    /// Whether the 95 % interval of the percentile is on the same side of the limit; for pooled
-    /// gaps, which have no interval, whether there are enough of them for this percentile.
+    /// Whether the 95 % interval of the percentile or mean is on the same side of the limit; for
+    /// pooled gaps, which have no interval, whether there are enough of them.
     pub is_sure: bool,
 }
 
@@ -271,7 +281,11 @@ pub(crate) fn judge(slo: &SloSpec, latencies: &Latencies, counts: &Counts) -> Ve
 
 fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
     let found = population(&term.metric, latencies).and_then(|population| {
-        population.percentile(term.percentile).map(|percentile| (population.n, percentile))
+        let bounded = match term.percentile {
+            Some(p) => *population.percentile(p)?,
+            None => mean(population),
+        };
+        Some((population.n, bounded))
     });
     let Some((n, percentile)) = found else {
         let (term, state) = (term.clone(), VerdictState::Unknown);
@@ -290,6 +304,26 @@ fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
         n,
         state: if holds { VerdictState::Pass } else { VerdictState::Fail },
         is_sure,
+    }
+}
+
+/// The mean of a population in the form of a percentile. Values that depend on each other, such as
+/// gaps, have no interval, and then it takes a thousand of them.
+fn mean(population: &Distribution) -> Percentile {
+    let is_independent =
+        population.percentiles.first().is_some_and(|percentile| percentile.interval.is_some());
+    let error = population.std.map(|std| std / (population.n as f64).sqrt());
+    let reach = error.map(|error| {
+        student_upper_quantile(MEAN_TAIL, population.n.saturating_sub(1).max(1) as f64) * error
+    });
+    Percentile {
+        p: MEAN_WORTH,
+        value: population.mean,
+        enough: is_enough(population.n, MEAN_WORTH),
+        interval: is_independent.then(|| Interval {
+            low: reach.map(|reach| population.mean - reach),
+            high: reach.map(|reach| population.mean + reach),
+        }),
     }
 }
 
@@ -326,7 +360,38 @@ mod tests {
     }
 
     fn term(metric: &str, percentile: f64, limit_ms: f64) -> SloTerm {
-        SloTerm { metric: metric.to_owned(), percentile, limit_ms }
+        SloTerm { metric: metric.to_owned(), percentile: Some(percentile), limit_ms }
+    }
+
+    #[test]
+    fn a_mean_is_bounded_as_a_percentile_is() {
+        let slo = parse("itl:mean<70ms, ttft:avg<0.2s").unwrap();
+        assert_eq!(words(&slo), "itl:mean<70ms,ttft:mean<200ms");
+        assert_eq!(parse(&words(&slo)).unwrap().terms, slo.terms);
+        let stored = serde_json::to_value(&slo.terms[0]).unwrap();
+        assert_eq!(stored, serde_json::json!({"metric": "itl", "limit_ms": 70.0}));
+        // TTFT 100 to 159 ms, mean 129.5; 2 users, whose first requests count no more.
+        let judged = |target: &str| {
+            let mut requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16));
+            for (index, record) in requests.iter_mut().enumerate() {
+                let later_ns = (index as u64 / 2) * 1_000_000;
+                record.events.at_ns.iter_mut().for_each(|at| *at += later_ns);
+                record.end_ns += later_ns;
+                record.stream_end_ns = record.stream_end_ns.map(|at| at + later_ns);
+            }
+            let mut run = run(&[2], requests);
+            run.manifest.spec.slo = parse(target).unwrap();
+            crate::summarize(&run).levels[0].verdict.clone()
+        };
+        let kept = judged("ttft:mean<140ms");
+        assert_eq!((kept.state, kept.is_sure), (VerdictState::Pass, true));
+        assert!((kept.terms[0].value_ms.unwrap() - 130.0).abs() < 1.0, "{kept:?}");
+        let missed = judged("ttft:mean<120ms");
+        assert_eq!((missed.state, missed.is_sure), (VerdictState::Fail, true));
+        // The standard error is 1.6 ms.
+        assert!(!judged("ttft:mean<131ms").is_sure);
+        assert_eq!(judged("itl:mean<10ms").state, VerdictState::Pass);
+        assert_eq!(judged("itl:mean<9.9ms").state, VerdictState::Fail);
     }
 
     #[test]
@@ -358,7 +423,7 @@ mod tests {
         check("ttft:p99<0ms", |term| SloError::Limit { term });
         check("ttft:p99<-5ms", |term| SloError::Limit { term });
         check("ttft:p99<inf", |term| SloError::Limit { term });
-        check("ttft:mean<5ms", |term| SloError::Grammar { term });
+        check("ttft:mode<5ms", |term| SloError::Grammar { term });
         check("err:p99<1", |term| SloError::ErrorRate { term });
         check("itl:p99<50ms,err<2%", |_| SloError::ErrorRate { term: "err<2%".to_owned() });
         let usual = parse("itl:p99<50ms, ttft:p99<500ms, err<1%").expect("the limit there is");

@@ -279,7 +279,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
     };
     let term = |metric: &str, limit_ms: f64| SloTerm {
         metric: metric.to_owned(),
-        percentile: 99.0,
+        percentile: Some(99.0),
         limit_ms,
     };
     RunSpec {

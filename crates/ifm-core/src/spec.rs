@@ -1,5 +1,6 @@
 //! What the user asked for, resolved: every default filled in, so that it can be run again.
 
+use crate::sheet::Statistic;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -366,10 +367,23 @@ pub struct SloSpec {
 pub struct SloTerm {
     /// Metric id: `ttft`, `itl`, `tpot`, `e2e`.
     pub metric: String,
-    /// Percentile, 0 to 100.
-    pub percentile: f64,
+    /// Percentile, above 0 and at most 100; absent where the bound is on the mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub percentile: Option<f64>,
     /// Upper bound, milliseconds.
     pub limit_ms: f64,
+}
+
+impl SloTerm {
+    /// What of the metric is bounded, in a word: `p99`, `mean`.
+    pub fn over(&self) -> String {
+        self.percentile.map_or_else(|| "mean".to_owned(), |p| format!("p{p}"))
+    }
+
+    /// The same as the statistic of a figure.
+    pub fn statistic(&self) -> Statistic {
+        self.percentile.map_or(Statistic::Mean, Statistic::percentile)
+    }
 }
 
 /// Everything that was asked, resolved.

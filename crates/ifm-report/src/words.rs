@@ -44,7 +44,7 @@ fn metric_name(metric: &str, label: GapLabel) -> String {
 
 fn term_words(term: &SloTerm) -> String {
     let name = metric_name(&term.metric, GapLabel::InterToken);
-    format!("{name} p{} ≤ {}", term.percentile, limit(term.limit_ms))
+    format!("{name} {} ≤ {}", term.over(), limit(term.limit_ms))
 }
 
 /// The latency target: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
@@ -56,9 +56,9 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
     let name = metric_name(&term.term.metric, label);
     match term.value_ms {
         Some(value) => format!(
-            "{name} p{} {}{} > {}",
-            term.term.percentile,
-            if is_enough(term.n, term.term.percentile) { "" } else { "~" },
+            "{name} {} {}{} > {}",
+            term.term.over(),
+            if term.term.percentile.is_none_or(|p| is_enough(term.n, p)) { "" } else { "~" },
             span(value * 1e6),
             limit(term.term.limit_ms)
         ),

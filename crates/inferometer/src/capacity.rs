@@ -413,9 +413,9 @@ fn held(judged: &Judged) -> Option<String> {
 /// A term and its value.
 fn value(term: &TermVerdict) -> Option<String> {
     let limit = &term.term;
-    let (metric, p) = (limit.metric.to_uppercase(), limit.percentile);
+    let (metric, over) = (limit.metric.to_uppercase(), limit.over());
     let sign = if term.is_sure { "" } else { "~" };
-    Some(format!("{metric} p{p} {sign}{:.1} ms of {} ms", term.value_ms?, limit.limit_ms))
+    Some(format!("{metric} {over} {sign}{:.1} ms of {} ms", term.value_ms?, limit.limit_ms))
 }
 
 /// The terms that still hold where another one stops the capacity.
@@ -435,8 +435,8 @@ fn failing(judged: &Judged) -> Option<String> {
         .failing()
         .filter_map(|term| {
             let limit = &term.term;
-            let (metric, p) = (limit.metric.to_uppercase(), limit.percentile);
-            Some(format!("{metric} p{p} {:.1} ms > {} ms", term.value_ms?, limit.limit_ms))
+            let (metric, over) = (limit.metric.to_uppercase(), limit.over());
+            Some(format!("{metric} {over} {:.1} ms > {} ms", term.value_ms?, limit.limit_ms))
         })
         .collect();
     if verdict.too_many_errors {

@@ -125,7 +125,7 @@ pub(crate) fn terms(slo: &SloSpec) -> impl Iterator<Item = (Measure, f64)> {
             "e2e" => Latency::E2e,
             _ => return None,
         };
-        let over = Over::Percentile(term.percentile);
+        let over = term.percentile.map_or(Over::Mean, Over::Percentile);
         Some((Measure::Latency(latency, over), term.limit_ms * 1e6))
     })
 }

@@ -229,7 +229,7 @@ pub(crate) fn summarize_measured(
 /// The percentiles to compute: the usual ones and those that the latency target names, rising.
 fn percentiles(spec: &RunSpec) -> Vec<f64> {
     let mut all = DEFAULT_PERCENTILES.to_vec();
-    all.extend(spec.slo.terms.iter().map(|term| term.percentile));
+    all.extend(spec.slo.terms.iter().filter_map(|term| term.percentile));
     all.sort_unstable_by(f64::total_cmp);
     all.dedup();
     all

@@ -7,8 +7,8 @@
 //! autocovariances say. What is not here: looks at a level under way, which only ask whether the
 //! target is missed ([`Settling`](super::Settling)), and failures.
 
-use super::interval::{Part, share_at_least, share_at_most};
-use super::{NS_PER_MS, TAIL, each_value};
+use super::interval::{Part, mean_bounds, share_at_most};
+use super::{NS_PER_MS, TAIL, each_value, is_missed, score};
 use crate::request::RequestMetrics;
 use crate::stat::special::normal_upper_quantile;
 use ifm_core::spec::{SloSpec, SloTerm};
@@ -52,7 +52,7 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
         let (mut part, mut sum) = (Part { sum: 0.0, count: 0.0 }, 0.0);
         each_value(term, record, &RequestMetrics::derive(record), is_open, |value_ns| {
             part.count += 1.0;
-            part.sum += if value_ns > term.limit_ms * NS_PER_MS { 1.0 } else { 0.0 };
+            part.sum += score(term, value_ns);
             sum += value_ns;
         });
         if part.count > 0.0 {
@@ -60,12 +60,16 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
             means.push(sum / part.count);
         }
     }
-    let allowed = 1.0 - term.percentile / 100.0;
+    let z = normal_upper_quantile(TAIL);
+    let is_kept = match term.percentile {
+        Some(p) => share_at_most(&over, &means).is_some_and(|high| high <= 1.0 - p / 100.0),
+        None => mean_bounds(&over, z).is_some_and(|(_, high)| high <= term.limit_ms * NS_PER_MS),
+    };
     // The dependence of the waits themselves is asked for the good news alone: waits that grow
     // without end all depend on each other, and are bad news however few they are worth.
-    if share_at_least(&over, normal_upper_quantile(TAIL)).is_some_and(|low| low > allowed) {
+    if is_missed(term, &over, z) {
         Certainty::Missed
-    } else if share_at_most(&over, &means).is_some_and(|high| high <= allowed) {
+    } else if is_kept {
         Certainty::Kept
     } else {
         Certainty::Open
@@ -152,5 +156,18 @@ mod tests {
         assert_eq!(found(&alike[..100], "ttft:p99<25ms"), Certainty::Open);
         assert_eq!(found(&alike, "ttft:p99<25ms,itl:p99<5ms"), Certainty::Open, "no gap");
         assert_eq!(found(&alike[..7], "ttft:p50<15ms"), Certainty::Open);
+    }
+
+    #[test]
+    fn a_mean_is_sure_where_its_interval_lies_on_one_side() {
+        // 10 and 30 ms in turn: mean 20, standard error 10 / sqrt(400) = 0.5 at most.
+        let turns: Vec<_> = (0..400)
+            .map(|seq| request(seq, 0, 0, f64::from(seq), &[10.0 + 20.0 * f64::from(seq % 2)]))
+            .collect();
+        let found = |text: &str| certainty(&turns, &slo::parse(text).unwrap(), false);
+        assert_eq!(found("ttft:mean<22ms"), Certainty::Kept);
+        assert_eq!(found("ttft:mean<18ms"), Certainty::Missed);
+        assert_eq!(found("ttft:mean<20.1ms"), Certainty::Open);
+        assert_eq!(found("ttft:p99<22ms"), Certainty::Missed, "half of them are above");
     }
 }

@@ -64,6 +64,14 @@ fn ratio(parts: &[Part]) -> Option<(f64, Error)> {
     Some((ratio, error_of_mean(&residuals)?))
 }
 
+/// Bounds of a mean of values, `z` standard errors to each side: of the ratio of sums over whole
+/// requests. None for fewer than eight requests, or without a value.
+pub(super) fn mean_bounds(parts: &[Part], z: f64) -> Option<(f64, f64)> {
+    let (mean, error) = ratio(parts)?;
+    let reach = z * error.variance.sqrt();
+    Some((mean - reach, mean + reach))
+}
+
 /// Half the width of the 95 % interval of a ratio of sums, as a share of the ratio; 0 where every
 /// request says the same. None for fewer than eight requests, or without a value.
 pub(super) fn half_width_of_ratio(parts: &[Part]) -> Option<f64> {

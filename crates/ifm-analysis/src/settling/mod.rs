@@ -19,7 +19,7 @@ use crate::stat::interval::TAIL;
 use crate::stat::special::normal_upper_quantile;
 use ifm_core::spec::{EarlyEnd, LoadSpec, SloSpec, SloTerm};
 use ifm_core::{LevelEnd, Phase, RequestRecord};
-use interval::{Part, half_width_of_median, half_width_of_ratio, share_at_least};
+use interval::{Part, half_width_of_median, half_width_of_ratio, mean_bounds, share_at_least};
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
@@ -120,7 +120,7 @@ impl Settling {
             if is_ok {
                 each_value(term, record, &metrics, self.is_open, |value_ns| {
                     over.count += 1.0;
-                    over.sum += if value_ns > term.limit_ms * NS_PER_MS { 1.0 } else { 0.0 };
+                    over.sum += score(term, value_ns);
                 });
             }
             self.over.push(over);
@@ -157,8 +157,22 @@ impl Settling {
             .filter_map(|glance| self.over.get(glance.over + term).copied())
             .filter(|part| part.count > 0.0)
             .collect();
-        let allowed = self.terms.get(term).map_or(1.0, |term| 1.0 - term.percentile / 100.0);
-        share_at_least(&parts, z).is_some_and(|share| share > allowed)
+        self.terms.get(term).is_some_and(|term| is_missed(term, &parts, z))
+    }
+}
+
+/// What a value counts for a term: the value itself for a mean, else whether it is above the limit.
+fn score(term: &SloTerm, value_ns: f64) -> f64 {
+    let is_over = value_ns > term.limit_ms * NS_PER_MS;
+    term.percentile.map_or(value_ns, |_| f64::from(u8::from(is_over)))
+}
+
+/// Whether a term is missed, `z` standard errors from doubt: more values are above its limit than
+/// its percentile leaves, or the mean is above it.
+fn is_missed(term: &SloTerm, parts: &[Part], z: f64) -> bool {
+    match term.percentile {
+        Some(p) => share_at_least(parts, z).is_some_and(|share| share > 1.0 - p / 100.0),
+        None => mean_bounds(parts, z).is_some_and(|(low, _)| low > term.limit_ms * NS_PER_MS),
     }
 }
 

@@ -163,17 +163,21 @@ fn error_share(cell: &Pooled) -> Option<f64> {
 fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>) {
     let quantities = quantities(&term.metric);
     let find = |statistic| quantities.iter().find_map(|quantity| cell.reading(quantity, statistic));
-    if let Some(reading) = find(Statistic::percentile(term.percentile)) {
+    if let Some(reading) = find(term.statistic()) {
         let holds = reading.value <= term.limit_ms;
         let state = if holds { VerdictState::Pass } else { VerdictState::Fail };
         return (state, is_sure(&reading, term.limit_ms), Some(reading.value));
     }
-    for p in [50.0, 75.0, 90.0, 95.0, 99.0].into_iter().filter(|p| *p < term.percentile) {
+    // Nothing but the mean says how large a mean is, if not the largest of all values.
+    let asked = term.percentile.unwrap_or(100.0);
+    let is_mean = term.percentile.is_none();
+    let below = [50.0, 75.0, 90.0, 95.0, 99.0].into_iter().filter(|p| *p < asked && !is_mean);
+    for p in below {
         if let Some(low) = find(Statistic::percentile(p)).filter(|low| low.value > term.limit_ms) {
             return (VerdictState::Fail, is_sure(&low, term.limit_ms), Some(low.value));
         }
     }
-    let above = [95.0, 99.0, 99.9].into_iter().filter(|p| *p > term.percentile);
+    let above = [95.0, 99.0, 99.9].into_iter().filter(|p| *p > asked);
     let above = above.map(Statistic::percentile).chain([Statistic::Max]);
     match above.filter_map(find).find(|high| high.value <= term.limit_ms) {
         Some(high) => (VerdictState::Pass, is_sure(&high, term.limit_ms), Some(high.value)),
@@ -184,7 +188,7 @@ fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>
 impl Pooled<'_> {
     /// Whether the percentile of a term is told of too few values.
     pub fn is_thin(&self, term: &SloTerm) -> bool {
-        let statistic = Statistic::percentile(term.percentile);
+        let statistic = term.statistic();
         let told =
             quantities(&term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
         told.is_some_and(|reading| !reading.is_enough)

@@ -366,7 +366,8 @@ fn term(term: &TermVerdict) -> Value {
     let mut object = Object::default();
     object
         .set("metric", term.term.metric.as_str())
-        .set("percentile", term.term.percentile)
+        .set("over", term.term.over())
+        .set_known("percentile", term.term.percentile)
         .set("limit_s", term.term.limit_ms / 1e3)
         .set_known("value_s", term.value_ms.map(|value| value / 1e3))
         .set("n", term.n)

@@ -15,7 +15,7 @@ pub(super) fn terms<'s>(
     metric: &str,
     statistic: Statistic,
 ) -> impl Iterator<Item = &'s SloTerm> {
-    let is_of = move |term: &&SloTerm| Statistic::percentile(term.percentile) == statistic;
+    let is_of = move |term: &&SloTerm| term.statistic() == statistic;
     let metric = metric.to_owned();
     slo.terms.iter().filter(move |term| term.metric == metric).filter(is_of)
 }
@@ -23,9 +23,8 @@ pub(super) fn terms<'s>(
 /// The statistics of a tail, the best first: those that the target speaks of, then P99 and P95.
 pub(super) fn tails(slo: &SloSpec, metric: &str) -> Vec<Statistic> {
     let asked = slo.terms.iter().filter(|term| term.metric == metric);
-    let mut tails: Vec<Statistic> =
-        asked.map(|term| Statistic::percentile(term.percentile)).collect();
-    tails.retain(|statistic| *statistic != Statistic::Median);
+    let mut tails: Vec<Statistic> = asked.map(SloTerm::statistic).collect();
+    tails.retain(|statistic| ![Statistic::Median, Statistic::Mean].contains(statistic));
     tails.extend([99.0, 95.0].map(Statistic::Percentile));
     tails
 }
@@ -49,7 +48,7 @@ pub(super) fn named(name: &str, statistic: Option<Statistic>) -> String {
 
 /// What a limit is called on its line: `limit p99 500 ms`.
 pub(super) fn name(term: &SloTerm) -> String {
-    format!("limit p{} {}", term.percentile, limit(term.limit_ms))
+    format!("limit {} {}", term.over(), limit(term.limit_ms))
 }
 
 /// A limit as a line.

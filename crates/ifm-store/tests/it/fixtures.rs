@@ -134,7 +134,11 @@ fn spec() -> RunSpec {
         },
         slo: SloSpec {
             name: "chat".to_string(),
-            terms: vec![SloTerm { metric: "ttft".to_string(), percentile: 99.0, limit_ms: 500.0 }],
+            terms: vec![SloTerm {
+                metric: "ttft".to_string(),
+                percentile: Some(99.0),
+                limit_ms: 500.0,
+            }],
         },
         keep_text: true,
         cooldown_s: Some(5.0),

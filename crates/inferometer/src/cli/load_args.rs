@@ -132,8 +132,8 @@ pub struct LoadArgs {
     #[arg(help_heading = "Time limits", long, value_parser = seconds, value_name = "SPAN")]
     pub timeout: Option<f64>,
 
-    /// Latency target: terms such as ttft:p99<500ms,itl:p99<50ms, or one of chat, rag, code,
-    /// mlperf-server, mlperf-interactive [default: chat]
+    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or one of chat, rag, code,
+    /// agent, luminal, mlperf-server, mlperf-interactive [default: chat]
     #[arg(help_heading = "Results", long, value_name = "TERMS")]
     pub slo: Option<String>,
 

@@ -72,7 +72,7 @@ fn fails(sentence: Sentence, cell: &Pooled, misses: &[Miss]) -> Sentence {
         sentence = sentence.text(if index == 0 { ": " } else { ", " });
         sentence = match miss {
             Miss::Term(term, Some(ms)) => sentence
-                .text(format!("{} p{} ", term.metric.to_ascii_uppercase(), term.percentile))
+                .text(format!("{} {} ", term.metric.to_ascii_uppercase(), term.over()))
                 .read(*ms, Meant::Ms, !cell.is_thin(term)),
             Miss::Term(term, None) => {
                 sentence.text(format!("{} is not known", term.metric.to_ascii_uppercase()))

@@ -72,7 +72,7 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
         let sentence = super::target(sentence, &target)
             .text(", and ")
             .number(next.load()?.value(), Meant::Load)
-            .text(format!(" would fail: {metric} p{} ", term.percentile))
+            .text(format!(" would fail: {metric} {} ", term.over()))
             .number(*ms, Meant::Ms)
             .text(".");
         Some(Insight::new(RULE.id, Topic::Capacity, Tone::Note, sentence))

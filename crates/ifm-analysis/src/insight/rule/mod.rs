@@ -200,7 +200,7 @@ fn target(mut sentence: Sentence, slo: &SloSpec) -> Sentence {
         let and = if index == 0 { "" } else { " and " };
         let metric = term.metric.to_ascii_uppercase();
         sentence = sentence
-            .text(format!("{and}{metric} p{} ≤ ", term.percentile))
+            .text(format!("{and}{metric} {} ≤ ", term.over()))
             .number(term.limit_ms, Meant::LimitMs);
     }
     sentence

@@ -191,7 +191,7 @@ fn state(fitting: &Fitting) -> String {
 }
 
 fn metric(term: &SloTerm) -> String {
-    format!("{} p{}", term.metric.to_ascii_uppercase(), term.percentile)
+    format!("{} {}", term.metric.to_ascii_uppercase(), term.over())
 }
 
 /// Why a measurement does not fit; a value of too few requests is marked.

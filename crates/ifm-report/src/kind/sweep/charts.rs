@@ -193,7 +193,8 @@ fn latency(
     let terms = || model.manifest.spec.slo.terms.iter().filter(|term| term.metric == metric);
     // A point of a percentile is outside where a term of that one or a higher one fails with it.
     let limit = |p: f64| {
-        let limits = terms().filter(|term| term.percentile >= p).map(|term| term.limit_ms);
+        let limits = terms().filter(|term| term.percentile.is_some_and(|asked| asked >= p));
+        let limits = limits.map(|term| term.limit_ms);
         limits.fold(f64::INFINITY, f64::min)
     };
     let line = |(index, (p, dash)): (usize, (f64, Dash))| Series {
@@ -207,7 +208,7 @@ fn latency(
             .collect(),
         ..Series::default()
     };
-    let mut tails: Vec<f64> = terms().map(|term| term.percentile).collect();
+    let mut tails: Vec<f64> = terms().filter_map(|term| term.percentile).collect();
     tails.retain(|p| *p != 50.0);
     tails.sort_by(f64::total_cmp);
     tails.dedup();

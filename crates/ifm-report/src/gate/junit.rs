@@ -1,7 +1,7 @@
 //! A gate as JUnit XML, which build servers show as tests.
 //!
 //! One test case for each threshold: a failed one is a failure, an undecided one what the caller
-//! says. What is not here: times, which a gate has none of.
+//! says. What is not here: times, which a gate has none of; the attribute is optional.
 
 use super::{found, limit, name, repeat, tally, verdict};
 use crate::comparison::words;
@@ -27,7 +27,7 @@ pub fn gate_junit(result: &GateResult, undecided: Undecided) -> String {
     };
     let count = |state: GateState| result.rows.iter().filter(|row| as_told(row) == state).count();
     let counts = format!(
-        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\" time=\"0\"",
+        "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"0\"",
         result.rows.len(),
         count(GateState::Fail),
         count(GateState::Inconclusive)
@@ -40,7 +40,7 @@ pub fn gate_junit(result: &GateResult, undecided: Undecided) -> String {
     for row in &result.rows {
         let what = format!("{} {}", name(row, result.run.is_inter_event), limit(&row.threshold));
         out.push_str(&format!(
-            "    <testcase classname=\"inferometer.gate\" name=\"{}\" time=\"0\">\n",
+            "    <testcase classname=\"inferometer.gate\" name=\"{}\">\n",
             escape(&what)
         ));
         let text = escape(&format!("{}: {}", found(row), verdict(row)));
@@ -57,7 +57,7 @@ pub fn gate_junit(result: &GateResult, undecided: Undecided) -> String {
     }
     out.push_str(&format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
-        escape(&tally(result))
+        escape(&tally(result, undecided))
     ));
     out
 }
@@ -83,6 +83,8 @@ fn escape(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TerminalStyle;
+    use crate::gate::{gate_markdown, gate_terminal};
     use crate::testing::gated;
 
     #[test]
@@ -105,5 +107,15 @@ mod tests {
         };
         assert_eq!(count(Undecided::Pass), (2, 0));
         assert_eq!(count(Undecided::Fail), (3, 0));
+        for (undecided, words) in [
+            (Undecided::Report, "2 failed, 1 inconclusive, 2 passed"),
+            (Undecided::Pass, "1 inconclusive (counts as passed)"),
+            (Undecided::Fail, "1 inconclusive (counts as failed)"),
+        ] {
+            let plain = TerminalStyle { width: 100, color: false, ascii: false };
+            assert!(gate_junit(&gated(), undecided).contains(words), "{words}");
+            assert!(gate_terminal(&gated(), undecided, &plain).contains(words), "{words}");
+            assert!(gate_markdown(&gated(), undecided).contains(words), "{words}");
+        }
     }
 }

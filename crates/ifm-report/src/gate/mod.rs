@@ -91,12 +91,19 @@ fn verdict(row: &GateRow) -> String {
     }
 }
 
-/// How many came to what: `1 failed, 1 inconclusive, 3 passed`.
-fn tally(result: &GateResult) -> String {
+/// How many came to what: `1 failed, 1 inconclusive, 3 passed`, and what the undecided ones count as
+/// where the caller says it.
+fn tally(result: &GateResult, undecided: Undecided) -> String {
+    let inconclusive = result.count(GateState::Inconclusive);
+    let counts_as = match undecided {
+        _ if inconclusive == 0 => "",
+        Undecided::Report => "",
+        Undecided::Pass => " (counts as passed)",
+        Undecided::Fail => " (counts as failed)",
+    };
     format!(
-        "{} failed, {} inconclusive, {} passed",
+        "{} failed, {inconclusive} inconclusive{counts_as}, {} passed",
         result.count(GateState::Fail),
-        result.count(GateState::Inconclusive),
         result.count(GateState::Pass)
     )
 }
@@ -108,7 +115,7 @@ fn repeat(result: &GateResult) -> Option<String> {
 }
 
 /// The gate for people at a terminal; ends with a line break.
-pub fn gate_terminal(result: &GateResult, style: &TerminalStyle) -> String {
+pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &TerminalStyle) -> String {
     let is_inter_event = result.run.is_inter_event;
     let confidence = percent(result.confidence);
     let heads = ["threshold".to_owned(), format!("value [{confidence}]"), "limit".to_owned()];
@@ -142,7 +149,7 @@ pub fn gate_terminal(result: &GateResult, style: &TerminalStyle) -> String {
         out.push_str(&style.paint(color, &style.text(&verdict(row))));
         out.push('\n');
     }
-    out.push_str(&format!(" {}\n", tally(result)));
+    out.push_str(&format!(" {}\n", tally(result, undecided)));
     if let Some(command) = repeat(result) {
         for line in wrap(&style.text(&format!(" repeat: {command}")), style.width, "   ") {
             out.push_str(&line);
@@ -160,7 +167,7 @@ fn loud(result: &GateResult) -> Vec<ifm_analysis::comparison::Difference> {
 }
 
 /// The gate as Markdown; ends with a line break.
-pub fn gate_markdown(result: &GateResult) -> String {
+pub fn gate_markdown(result: &GateResult, undecided: Undecided) -> String {
     let is_inter_event = result.run.is_inter_event;
     let title = words::side(&result.run.label, &result.run.runs);
     let against = result.baseline.as_ref().map(|side| words::side(&side.label, &side.runs));
@@ -171,7 +178,7 @@ pub fn gate_markdown(result: &GateResult) -> String {
     let confidence = percent(result.confidence);
     out.push_str(&format!(
         "\n\n{}\n\n| threshold | value [{confidence}] | limit | verdict |\n|---|--:|--:|---|\n",
-        tally(result)
+        tally(result, undecided)
     ));
     for row in &result.rows {
         let sign = match row.state {
@@ -263,12 +270,12 @@ mod tests {
 
     #[test]
     fn a_gate_with_all_three_states() {
-        insta::assert_snapshot!(gate_terminal(&gated(), &PLAIN));
+        insta::assert_snapshot!(gate_terminal(&gated(), Undecided::Report, &PLAIN));
     }
 
     #[test]
     fn a_gate_as_markdown() {
-        insta::assert_snapshot!(gate_markdown(&gated()));
+        insta::assert_snapshot!(gate_markdown(&gated(), Undecided::Report));
     }
 
     #[test]

@@ -103,7 +103,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Workload(args) => workload::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Rank(args) => rank::run(&args),
-        Verb::Gate(args) => gate::run(&args),
+        Verb::Gate(args) => gate::run(&args, words),
         Verb::Import(args) => import::run(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Audit(args) => audit::run(&args),

@@ -33,8 +33,8 @@ pub struct SweepArgs {
     repeats: RepeatArgs,
 
     /// Which loads, in GuideLLM's words: sweep measures one user, as many as possible, and then
-    /// rates between what the two reached
-    #[arg(help_heading = "Load", long, value_enum, aliases = ["rate-type", "benchmark-kind"], value_name = "PROFILE", conflicts_with_all = ["concurrency", "rate", "ramp", "steps", "bursts", "replay"])]
+    /// rates between what the two reached; concurrent takes --rate as users
+    #[arg(help_heading = "Load", long, value_enum, aliases = ["rate-type", "benchmark-kind"], value_name = "PROFILE", conflicts_with_all = ["ramp", "steps", "bursts", "replay"])]
     profile: Option<Profile>,
 
     /// Rates between the two ends of --profile sweep
@@ -57,6 +57,44 @@ enum Profile {
     Throughput,
     /// One user, as many as possible, and rates between
     Sweep,
+    /// So many users as --rate says, or --concurrency
+    Concurrent,
+    /// The rates of --rate, at even distances
+    Constant,
+    /// The rates of --rate, at random
+    Poisson,
+}
+
+/// Users and arrivals as the words of a profile mean them.
+///
+/// # Errors
+/// A load beside a profile that has its own, and none beside one that needs it.
+fn meant(args: &SweepArgs) -> Result<(Option<String>, ArrivalArgs), Failure> {
+    let (mut users, mut arrivals) = (args.concurrency.clone(), args.arrivals.clone());
+    let Some(profile) = args.profile else { return Ok((users, arrivals)) };
+    let name = profile.to_possible_value().map(|value| value.get_name().to_owned());
+    let name = name.unwrap_or_default();
+    let refuse = |why: &str| Err(Failure::usage(format!("--profile {name} {why}")));
+    match profile {
+        Profile::Synchronous | Profile::Throughput | Profile::Sweep => {
+            if users.is_some() || arrivals.rate.is_some() {
+                return refuse("has loads of its own: leave --concurrency and --rate out");
+            }
+        }
+        Profile::Concurrent => {
+            if users.is_some() == arrivals.rate.is_some() {
+                return refuse("needs the users, in --concurrency or --rate");
+            }
+            users = users.or_else(|| arrivals.rate.take());
+        }
+        Profile::Constant | Profile::Poisson => {
+            if arrivals.rate.is_none() || users.is_some() || arrivals.arrivals.is_some() {
+                return refuse("needs --rate, and neither --concurrency nor --arrivals");
+            }
+            arrivals.arrivals = Some(name);
+        }
+    }
+    Ok((users, arrivals))
 }
 
 /// Requests in flight of the profile throughput, at most.
@@ -64,24 +102,25 @@ const THROUGHPUT_USERS: u32 = 512;
 
 /// Runs the command.
 pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
-    let list = args.concurrency.as_deref().unwrap_or(DEFAULT_LEVELS);
+    let (concurrency, arrivals) = meant(args)?;
+    let list = concurrency.as_deref().unwrap_or(DEFAULT_LEVELS);
     let users = levels::parse(list)
         .map_err(|error| Failure::usage(format!("--concurrency {list}: {error}")))?;
     if args.profile != Some(Profile::Sweep) {
-        args.arrivals.check_law_is_used()?;
+        arrivals.check_law_is_used()?;
     }
-    let schedules = args.arrivals.schedules(0)?;
+    let schedules = arrivals.schedules(0)?;
     let is_open_loop = !schedules.is_empty();
-    let most = args.arrivals.max_in_flight.min(THROUGHPUT_USERS);
+    let most = arrivals.max_in_flight.min(THROUGHPUT_USERS);
     let levels = match (args.profile, is_open_loop) {
         (Some(Profile::Synchronous), _) => args.ending.levels(&[1])?,
         (Some(Profile::Throughput), _) => args.ending.levels(&[most])?,
         (Some(Profile::Sweep), _) => args.ending.levels(&[1, most])?,
-        (None, true) => args.ending.open_levels(schedules, args.arrivals.max_in_flight)?,
-        (None, false) => args.ending.levels(&users)?,
+        (_, true) => args.ending.open_levels(schedules, arrivals.max_in_flight)?,
+        (_, false) => args.ending.levels(&users)?,
     };
     let finds_its_levels = args.profile == Some(Profile::Sweep)
-        || (args.profile.is_none() && args.concurrency.is_none() && !is_open_loop);
+        || (args.profile.is_none() && concurrency.is_none() && !is_open_loop);
     if args.repeats.repeats() && finds_its_levels {
         return Err(Failure::usage("--repeat needs levels that are known before")
             .hint("name them with --concurrency or --rate"));
@@ -90,7 +129,7 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     let mut job = resolve(&args.load, &levels, words)?;
     args.pacing.set(&mut job.spec);
     if args.profile == Some(Profile::Sweep) {
-        let law = args.arrivals.law()?;
+        let law = arrivals.law()?;
         job.course = Course::Between { points: args.points, law };
     } else if finds_its_levels {
         job.course = Course::UntilPlateau;

@@ -80,6 +80,41 @@ fn guidellms_sweep_measures_both_ends_and_rates_between() {
 }
 
 #[test]
+fn guidellms_other_profiles_mean_users_and_laws() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(2, 1);
+    let url = format!("http://{}", server.address());
+    let sweep = |flags: &[&str]| {
+        let words = ["sweep", &url, "-W", "16/2", "-n", "4", "-w", "0", "--json"];
+        run(folder.path(), &[&words[..], flags].concat())
+    };
+    let asked = |flags: &[&str]| {
+        let output = sweep(flags);
+        assert_eq!(output.status.code(), Some(0), "{flags:?}: {}", stderr(&output));
+        json(&output)["spec"]["levels"].clone()
+    };
+    let levels = asked(&["--profile", "concurrent", "--rate", "1,3"]);
+    assert_eq!((&levels[0]["concurrency"], &levels[1]["concurrency"]), (&1.into(), &3.into()));
+    assert_eq!(levels[0].get("arrivals"), None);
+    for law in ["constant", "poisson"] {
+        let levels = asked(&["--rate-type", law, "--rate", "100,200"]);
+        assert_eq!(levels.as_array().unwrap().len(), 2);
+        assert_eq!(levels[1]["arrivals"]["law"], law, "{levels}");
+    }
+    for flags in [
+        &["--profile", "poisson"][..],
+        &["--profile", "constant", "-c", "2"],
+        &["--profile", "concurrent"],
+        &["--profile", "sweep", "--rate", "3"],
+        &["--profile", "nonsense"],
+    ] {
+        let refused = sweep(flags);
+        assert_eq!(refused.status.code(), Some(2), "{flags:?}");
+        assert!(stderr(&refused).contains("profile"), "{}", stderr(&refused));
+    }
+}
+
+#[test]
 fn levels_are_repeated_forth_and_back() {
     let folder = tempfile::tempdir().unwrap();
     let server = paced(2, 1);

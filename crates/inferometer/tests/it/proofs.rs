@@ -300,6 +300,8 @@ fn a_gate_measures_both_servers_in_turn() {
     assert_eq!((runs("run"), runs("baseline")), (3, 3), "{document}");
     let xml = std::fs::read_to_string(folder.join("gate.xml")).unwrap();
     assert!(xml.contains("failures=\"1\""), "{xml}");
+    // The command that repeats it measures both again.
+    assert!(xml.contains("gate --interleave http") && xml.contains("--repeat 3"), "{xml}");
     // In the order that lets a drift fall on both alike, as ordinary runs.
     let said = stderr(&failed);
     let order: Vec<bool> = said

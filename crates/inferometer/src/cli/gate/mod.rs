@@ -7,6 +7,7 @@ mod interleave;
 use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_side, settings};
 use crate::exit::{Code, Failure};
 use crate::output::check_folder;
+use crate::secrets::mask_command;
 use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
@@ -97,7 +98,7 @@ pub struct GateArgs {
 const REPEATS: u32 = 4;
 
 /// Runs the command.
-pub fn run(args: &GateArgs) -> Result<Code, Failure> {
+pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
     if args.interleave.is_empty() && (args.repeat.is_some() || !args.load.is_empty()) {
         return Err(Failure::usage("--repeat and the flags behind -- belong to --interleave")
             .hint("a stored run is not measured again: inferometer sweep measures one"));
@@ -130,23 +131,27 @@ pub fn run(args: &GateArgs) -> Result<Code, Failure> {
         let named = sides.iter().map(|side| name_runs(&store, &side.label, &side.runs));
         named.collect::<Result<_, _>>()?
     };
-    let result = check(args, &store, &named, &thresholds)?;
+    let mut result = check(args, &store, &named, &thresholds)?;
+    if !args.interleave.is_empty() {
+        // What repeats it measures both sides again.
+        result.run.command = mask_command(words);
+    }
     let inconclusive = args.inconclusive.or(file.inconclusive).unwrap_or(Inconclusive::Report);
+    let undecided = match inconclusive {
+        Inconclusive::Report => Undecided::Report,
+        Inconclusive::Pass => Undecided::Pass,
+        Inconclusive::Fail => Undecided::Fail,
+    };
     args.sides.tell(&Rendered {
-        text: &|style| ifm_report::gate_terminal(&result, style),
+        text: &|style| ifm_report::gate_terminal(&result, undecided, style),
         json: &|| ifm_report::gate_json(&result),
-        markdown: &|| ifm_report::gate_markdown(&result),
+        markdown: &|| ifm_report::gate_markdown(&result, undecided),
     })?;
     if let Some(path) = &args.junit {
-        let undecided = match inconclusive {
-            Inconclusive::Report => Undecided::Report,
-            Inconclusive::Pass => Undecided::Pass,
-            Inconclusive::Fail => Undecided::Fail,
-        };
         write(path, &ifm_report::gate_junit(&result, undecided), false)?;
     }
     if let Some(path) = &summary {
-        write(path, &ifm_report::gate_markdown(&result), true)?;
+        write(path, &ifm_report::gate_markdown(&result, undecided), true)?;
     }
     Ok(code(result.state, inconclusive))
 }

@@ -67,12 +67,14 @@ fn a_known_capacity_is_found_with_fewer_than_half_the_requests_of_a_grid() {
     let users = &report["answers"]["users"];
     assert_eq!((&users["users"], &users["is_searched"]), (&answer["users_inside"], &true.into()));
     assert_eq!(users["next_worse"]["users"], answer["users_outside"], "{users}");
-    let page = folder.path().join("page.md");
-    let words = ["report", "last", "-o", page.to_str().unwrap()];
+    let file = folder.path().join("page.md");
+    let words = ["report", "last", "-o", file.to_str().unwrap()];
     assert_eq!(run(folder.path(), &words).status.code(), Some(0));
-    let page = std::fs::read_to_string(page).unwrap();
+    let printed = stdout(&run(folder.path(), &["report", "last", "--format", "md"]));
     let cost = answer["cost_per_million_output_tokens"].as_f64().unwrap();
-    assert!(page.contains(&format!("${cost:.2}")), "{cost}: {page}");
+    for page in [std::fs::read_to_string(file).unwrap(), printed] {
+        assert!(page.contains(&format!("${cost:.2}")), "{cost}: {page}");
+    }
 }
 
 /// Requests that the embedded engine has answered in full, by its own count.

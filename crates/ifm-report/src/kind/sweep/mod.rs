@@ -46,7 +46,8 @@ fn page(subject: &Subject) -> Page {
 pub(crate) fn run(model: &ReportModel) -> Page {
     let survey = Survey::of_run(&model.manifest, &model.summary);
     let slo = model.manifest.spec.slo.clone();
-    asked(model, &Question { slo, ..Question::new(&survey) })
+    let usd_per_hour = model.manifest.capacity.as_ref().and_then(|found| found.usd_per_hour);
+    asked(model, &Question { slo, usd_per_hour, ..Question::new(&survey) })
 }
 
 /// The page of a run of which something was asked.

@@ -49,6 +49,22 @@ pub(crate) fn count(text: &str) -> Option<u32> {
     most.map(|most| most.saturating_mul(nodes))
 }
 
+/// Whether a text counts no GPU at all: `0xl40s`, `0x L40S`, `l40s:0`, `L40S x0`.
+pub(crate) fn is_zero(text: &str) -> bool {
+    let lower = text.to_lowercase().replace('×', "x");
+    let words: Vec<&str> =
+        lower.split(|c: char| c.is_whitespace() || "(),;/".contains(c)).collect();
+    let is_none = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte == b'0');
+    words.iter().enumerate().any(|(at, word)| {
+        let next = words.get(at + 1).copied().unwrap_or_default();
+        let in_front = word
+            .split_once('x')
+            .is_some_and(|(digits, rest)| is_none(digits) && (names(rest) || rest.is_empty()));
+        let behind = word.strip_prefix('x').or_else(|| Some(word.split_once([':', '*'])?.1));
+        in_front || behind.is_some_and(is_none) || (is_none(word) && (names(next) || next == "x"))
+    })
+}
+
 /// `8x`, `8x h100`, `8xh100`, `8 x`; no `4x80gb`, which is a name of memory.
 fn times(word: &str, next: &str) -> Option<u32> {
     if next == "x" {
@@ -121,6 +137,10 @@ mod tests {
             ("Mixtral on 4x A100", Some(4)),
         ] {
             assert_eq!(count(text), expected, "{text}");
+            assert_eq!(is_zero(text), text == "0xl40s", "{text}");
+        }
+        for text in ["0x L40S", "0 x L40S", "00xL40S", "l40s:0", "l40s*0", "L40S x0", "0 L40S"] {
+            assert!(is_zero(text), "{text}");
         }
     }
 }

@@ -248,12 +248,16 @@ impl Machine {
     ///
     /// # Errors
     /// As for [`Machine::find`], and [`RooflineError::Machine`] for a key or number that is not
-    /// understood.
+    /// understood, and for a count of 0.
     pub fn parse(text: &str) -> Result<Machine, RooflineError> {
+        let wrong = |reason: String| RooflineError::Machine { text: text.to_owned(), reason };
+        let base = text.split(',').next().unwrap_or_default();
+        if crate::count::is_zero(base) {
+            return Err(wrong("no GPU is counted: give 1 or more".to_owned()));
+        }
         if !text.contains('=') {
             return Machine::find(text);
         }
-        let wrong = |reason: String| RooflineError::Machine { text: text.to_owned(), reason };
         let mut pieces =
             text.split(',').map(str::trim).filter(|piece| !piece.is_empty()).peekable();
         let mut machine = match pieces.next_if(|piece| !piece.contains('=')) {

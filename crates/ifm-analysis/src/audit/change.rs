@@ -50,12 +50,23 @@ pub(super) struct Change {
     pub load: Vec<(&'static str, f64)>,
 }
 
-const FASTER: [&str; 2] = ["faster", "quicker"];
-const SLOWER: [&str; 1] = ["slower"];
-const HIGHER: [&str; 5] = ["higher", "greater", "larger", "longer", "more"];
-const LOWER: [&str; 4] = ["lower", "smaller", "shorter", "less"];
-/// Nouns behind a change from one number to another.
-const NOUNS: [&str; 17] = [
+/// Comparatives, and which way each goes.
+pub(super) const COMPARATIVES: [(&str, Direction); 12] = [
+    ("faster", Direction::Faster),
+    ("quicker", Direction::Faster),
+    ("slower", Direction::Slower),
+    ("higher", Direction::Higher),
+    ("greater", Direction::Higher),
+    ("larger", Direction::Higher),
+    ("longer", Direction::Higher),
+    ("more", Direction::Higher),
+    ("lower", Direction::Lower),
+    ("smaller", Direction::Lower),
+    ("shorter", Direction::Lower),
+    ("less", Direction::Lower),
+];
+/// Nouns behind a change from one number to another, where comparatives may stand too.
+const NOUNS: [&str; 12] = [
     "reduction",
     "decrease",
     "drop",
@@ -68,11 +79,6 @@ const NOUNS: [&str; 17] = [
     "speedup",
     "speed-up",
     "slowdown",
-    "faster",
-    "slower",
-    "higher",
-    "lower",
-    "less",
 ];
 /// Words in front of a number that make it a bound or a guess.
 const HEDGES: [&str; 19] = [
@@ -174,7 +180,7 @@ pub(super) fn change(sentence: &str, names: &[Range<usize>]) -> Option<Change> {
     let first = behind.split_whitespace().next().unwrap_or_default();
     let first = first.trim_matches(|c: char| c.is_ascii_punctuation());
     if let Some(ends) = ends {
-        let is_noun = NOUNS.contains(&first);
+        let is_noun = NOUNS.contains(&first) || direction(&COMPARATIVES, first).is_some();
         let before = sentence.get(..number.at.start)?.trim_end_matches(['+', '-', '−']);
         let is_aside = before.ends_with('(') && (behind.starts_with(')') || is_noun);
         let is_by = before.trim_end().ends_with(" by");
@@ -189,15 +195,14 @@ pub(super) fn change(sentence: &str, names: &[Range<usize>]) -> Option<Change> {
             load,
         });
     }
-    let direction = match first {
-        word if FASTER.contains(&word) => Direction::Faster,
-        word if SLOWER.contains(&word) => Direction::Slower,
-        word if HIGHER.contains(&word) => Direction::Higher,
-        word if LOWER.contains(&word) => Direction::Lower,
-        _ => return None,
-    };
+    let direction = direction(&COMPARATIVES, first)?;
     let than = than(sentence, sentence.len() - behind.len())?;
     Some(Change { number, is_percent, direction, than: Some(than), ends: None, load })
+}
+
+/// Which way a word of a list goes; absent for a word that is not in it.
+pub(super) fn direction(words: &[(&str, Direction)], word: &str) -> Option<Direction> {
+    words.iter().find(|(known, _)| *known == word).map(|(_, direction)| *direction)
 }
 
 /// The byte behind the `than` that follows soon, in the same clause.
@@ -339,6 +344,10 @@ mod tests {
             (
                 "speed drops from 90.5 to 11 tok/s (8.2x).",
                 Some((8.2, false, Direction::Unsaid, Some((90.5, 11.0)))),
+            ),
+            (
+                "the ttft rises from 90 ms to 120 ms, 33 % longer.",
+                Some((33.0, true, Direction::Unsaid, Some((90.0, 120.0)))),
             ),
             ("red is up to 23 % faster than blue.", None),
             ("red is about 2x faster than blue.", None),

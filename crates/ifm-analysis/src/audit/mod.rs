@@ -17,6 +17,7 @@ mod streams;
 mod subject;
 #[cfg(test)]
 mod testing;
+mod window;
 
 pub use finding::{Evidence, Finding, Level, Spot};
 pub use own_run::of_run;

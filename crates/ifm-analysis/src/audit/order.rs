@@ -5,7 +5,7 @@
 //! no supposition, no number that is not understood. Not here: whether an order is true
 //! (`stated_order`).
 
-use super::change::{Direction, SUPPOSED, load_of, numbers, than};
+use super::change::{COMPARATIVES, Direction, SUPPOSED, direction, load_of, numbers, than};
 use std::ops::Range;
 
 /// An order that a sentence states.
@@ -21,20 +21,6 @@ pub(super) struct Order {
     pub load: Vec<(&'static str, f64)>,
 }
 
-const COMPARATIVES: [(&str, Direction); 12] = [
-    ("faster", Direction::Faster),
-    ("quicker", Direction::Faster),
-    ("slower", Direction::Slower),
-    ("higher", Direction::Higher),
-    ("greater", Direction::Higher),
-    ("larger", Direction::Higher),
-    ("longer", Direction::Higher),
-    ("more", Direction::Higher),
-    ("lower", Direction::Lower),
-    ("smaller", Direction::Lower),
-    ("shorter", Direction::Lower),
-    ("less", Direction::Lower),
-];
 const SUPERLATIVES: [(&str, Direction); 10] = [
     ("fastest", Direction::Faster),
     ("quickest", Direction::Faster),
@@ -94,12 +80,10 @@ pub(super) fn order(sentence: &str, names: &[Range<usize>]) -> Option<Order> {
     for number in numbers(sentence).iter().filter(|number| !is_name(&number.at)) {
         load.push(load_of(sentence, number)?);
     }
-    let find = |table: &[(&str, Direction)], word: &str| {
-        table.iter().find(|(known, _)| *known == word).map(|(_, direction)| *direction)
-    };
     let mut found = words.iter().filter_map(|(word, at)| {
-        let comparative = find(&COMPARATIVES, word).map(|direction| (direction, true));
-        let any = comparative.or_else(|| find(&SUPERLATIVES, word).map(|found| (found, false)));
+        let comparative = direction(&COMPARATIVES, word).map(|direction| (direction, true));
+        let any =
+            comparative.or_else(|| direction(&SUPERLATIVES, word).map(|found| (found, false)));
         any.map(|(direction, is_comparative)| (direction, at.clone(), is_comparative))
     });
     let ((direction, at, is_comparative), None) = (found.next()?, found.next()) else {

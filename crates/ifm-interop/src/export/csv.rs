@@ -5,7 +5,7 @@
 use super::{Export, Exported};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Factors, Figure, PartKind, Quantity, Row, RowRole, Statistic, StdKind, Unit,
+    Factors, Figure, Part, PartKind, Quantity, Row, RowRole, Statistic, StdKind, Unit,
 };
 use std::collections::BTreeSet;
 
@@ -22,43 +22,91 @@ pub(super) const EXPORT: Export = Export {
 pub(crate) const FIRST: [&str; 2] = ["label", "kind"];
 /// In front of a factor whose name could be that of another column.
 pub(crate) const FACTOR: &str = "factor:";
-/// In front of a figure that no plain name holds: then quantity, statistic and unit as JSON.
+/// In front of a figure that no plain name holds: then its quantity, and statistic and unit in
+/// brackets; or all three as JSON, where these words could mean another.
 pub(crate) const FIGURE: &str = "figure:";
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
-    let rows: Vec<(PartKind, &Row, Factors)> = sheet
-        .parts
-        .iter()
-        .flat_map(|part| {
-            let measured = part.rows.iter().filter(|row| row.role == RowRole::Measured);
-            measured.map(|row| (part.kind, row, row.factors.within(&part.factors)))
-        })
-        .collect();
-    if rows.is_empty() {
-        return Vec::new();
-    }
-    let factors: BTreeSet<&str> =
-        rows.iter().flat_map(|(.., factors)| factors.iter().map(|(name, _)| name)).collect();
-    let mut figures: Vec<String> = Vec::new();
-    for name in rows.iter().flat_map(|(_, row, _)| row.figures.iter().map(head_of_figure)) {
-        if !figures.contains(&name) {
-            figures.push(name);
-        }
-    }
-    let head = FIRST.iter().map(|name| (*name).to_owned());
-    let head = head.chain(factors.iter().map(|name| head_of_factor(name))).chain(figures.clone());
-    let mut lines = vec![line(head)];
-    for (kind, row, set) in &rows {
-        let number = |name: &String| {
-            let figure = row.figures.iter().find(|figure| head_of_figure(figure) == *name);
-            let value = figure.and_then(|figure| figure.value);
-            value.map(|value| value.to_string()).unwrap_or_default()
-        };
-        let cells = [row.label.clone().unwrap_or_default(), word(kind)].into_iter();
-        let factors = factors.iter().map(|name| set.get(name).unwrap_or_default().to_owned());
-        lines.push(line(cells.chain(factors).chain(figures.iter().map(number))));
+    let Some(table) = Table::of(sheet) else { return Vec::new() };
+    let mut lines = vec![line(table.head().into_iter())];
+    for row in &table.rows {
+        let texts = table.texts(row).into_iter().map(Option::unwrap_or_default);
+        let numbers = table.numbers(row).into_iter();
+        let numbers = numbers.map(|value| value.map(|v| v.to_string()).unwrap_or_default());
+        lines.push(line(texts.chain(numbers)));
     }
     vec![Exported { stem: String::new(), ending: "csv", text: lines.join("\n") + "\n" }]
+}
+
+/// A column of a document's table: a cell for each measured row.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Column {
+    /// Labels, kinds and factors.
+    Texts(Vec<Option<String>>),
+    /// Figures.
+    Numbers(Vec<Option<f64>>),
+}
+
+/// The measured rows of a document as columns with their heads, which are those of the CSV.
+pub fn columns(sheet: &Sheet) -> Vec<(String, Column)> {
+    let Some(table) = Table::of(sheet) else { return Vec::new() };
+    let texts: Vec<Vec<Option<String>>> = table.rows.iter().map(|row| table.texts(row)).collect();
+    let numbers: Vec<Vec<Option<f64>>> = table.rows.iter().map(|row| table.numbers(row)).collect();
+    let of_texts = FIRST.len() + table.factors.len();
+    let column = |at: usize| match at.checked_sub(of_texts) {
+        None => Column::Texts(texts.iter().map(|row| row.get(at).cloned().flatten()).collect()),
+        Some(at) => Column::Numbers(numbers.iter().map(|row| *row.get(at)?).collect()),
+    };
+    table.head().into_iter().enumerate().map(|(at, head)| (head, column(at))).collect()
+}
+
+/// The measured rows of a document, and what stands in their table.
+struct Table<'s> {
+    rows: Vec<(PartKind, &'s Row, Factors)>,
+    factors: BTreeSet<String>,
+    /// Heads of the figures' columns.
+    figures: Vec<String>,
+}
+
+impl<'s> Table<'s> {
+    /// The table of a document; absent where nothing was measured in it.
+    fn of(sheet: &'s Sheet) -> Option<Table<'s>> {
+        let measured = |part: &'s Part| {
+            let rows = part.rows.iter().filter(|row| row.role == RowRole::Measured);
+            rows.map(|row| (part.kind, row, row.factors.within(&part.factors)))
+        };
+        let rows: Vec<(PartKind, &Row, Factors)> = sheet.parts.iter().flat_map(measured).collect();
+        let names = rows.iter().flat_map(|(.., set)| set.iter().map(|(name, _)| name.to_owned()));
+        let factors = names.collect();
+        let mut figures: Vec<String> = Vec::new();
+        for name in rows.iter().flat_map(|(_, row, _)| row.figures.iter().map(head_of_figure)) {
+            if !figures.contains(&name) {
+                figures.push(name);
+            }
+        }
+        (!rows.is_empty()).then_some(Table { rows, factors, figures })
+    }
+
+    fn head(&self) -> Vec<String> {
+        let first = FIRST.iter().map(|name| (*name).to_owned());
+        let factors = self.factors.iter().map(|name| head_of_factor(name));
+        first.chain(factors).chain(self.figures.iter().cloned()).collect()
+    }
+
+    /// Label, kind and factors of a row.
+    fn texts(&self, (kind, row, set): &(PartKind, &Row, Factors)) -> Vec<Option<String>> {
+        let factors = self.factors.iter().map(|name| set.get(name).map(str::to_owned));
+        [row.label.clone(), Some(word(kind))].into_iter().chain(factors).collect()
+    }
+
+    /// Figures of a row.
+    fn numbers(&self, (_, row, _): &(PartKind, &Row, Factors)) -> Vec<Option<f64>> {
+        let number = |name: &String| {
+            let mut figures = row.figures.iter();
+            figures.find(|figure| head_of_figure(figure) == *name)?.value
+        };
+        self.figures.iter().map(number).collect()
+    }
 }
 
 fn line(cells: impl Iterator<Item = String>) -> String {
@@ -76,18 +124,51 @@ fn head_of_factor(name: &str) -> String {
 
 /// The head of a figure's column: its plain name where that reads back as the same.
 fn head_of_figure(figure: &Figure) -> String {
-    let name = column(figure);
     let meant = (figure.quantity.clone(), figure.statistic, figure.unit.clone());
-    match figure_of_head(&name).as_ref() == Some(&meant) {
-        true => name,
-        false => format!("{FIGURE}{}", serde_json::to_string(&meant).unwrap_or_default()),
-    }
+    let reads_back = |name: &String| figure_of_head(name).as_ref() == Some(&meant);
+    let plain = Some(column(figure)).filter(reads_back);
+    let bracketed = || Some(format!("{FIGURE}{}", bracketed(figure))).filter(reads_back);
+    plain
+        .or_else(bracketed)
+        .unwrap_or_else(|| format!("{FIGURE}{}", serde_json::to_string(&meant).unwrap_or_default()))
+}
+
+/// A figure in words: `time to connect (mean, ms)`.
+fn bracketed(figure: &Figure) -> String {
+    let quantity = match &figure.quantity {
+        Quantity::Other(name) => name.clone(),
+        known => word(known),
+    };
+    let statistic = match figure.statistic {
+        Statistic::Value => "value".to_owned(),
+        known => word_of_statistic(known).trim_start_matches('_').to_owned(),
+    };
+    let unit = match &figure.unit {
+        Unit::Other(unit) => unit.clone(),
+        known => word(known),
+    };
+    format!("{quantity} ({statistic}, {unit})")
+}
+
+/// What a figure in words is.
+fn of_bracketed(text: &str) -> Option<(Quantity, Statistic, Unit)> {
+    let (quantity, rest) = text.strip_suffix(')')?.rsplit_once(" (")?;
+    let (statistic, unit) = rest.split_once(", ")?;
+    let known = STATISTICS.iter().find(|(word, _)| word.strip_prefix('_') == Some(statistic));
+    let statistic = match (statistic, known) {
+        ("value", _) => Statistic::Value,
+        (_, Some((_, statistic))) => *statistic,
+        (other, None) => Statistic::percentile(other.strip_prefix('p')?.parse().ok()?),
+    };
+    let quantity = named(quantity).unwrap_or_else(|| Quantity::Other(quantity.to_owned()));
+    let unit = named(unit).unwrap_or_else(|| Unit::Other(unit.to_owned()));
+    Some((quantity, statistic, unit))
 }
 
 /// What the column of a figure holds; absent for any other column.
 pub(crate) fn figure_of_head(head: &str) -> Option<(Quantity, Statistic, Unit)> {
-    if let Some(json) = head.strip_prefix(FIGURE) {
-        return serde_json::from_str(json).ok();
+    if let Some(rest) = head.strip_prefix(FIGURE) {
+        return serde_json::from_str(rest).ok().or_else(|| of_bracketed(rest));
     }
     // The longest beginning that is a quantity: `input_tokens` before `input`.
     let ends = head.match_indices('_').map(|(at, _)| at).chain([head.len()]);
@@ -111,16 +192,15 @@ fn statistic_and_unit(rest: &str, quantity: &Quantity) -> Option<(Statistic, Uni
         "" => Some(plain.clone()),
         rest => named::<Unit>(rest.strip_prefix('_')?),
     };
+    if rest == "_count" {
+        return Some((Statistic::Count, Unit::Count));
+    }
     if let Some(unit) = unit(rest) {
         return Some((Statistic::Value, unit));
     }
-    let known = STATISTICS.iter().find_map(|(word, statistic)| {
-        let unit = match statistic {
-            Statistic::Count => Some(Unit::Count).filter(|_| rest == *word),
-            _ => unit(rest.strip_prefix(word)?),
-        };
-        Some((*statistic, unit?))
-    });
+    let mut with_unit = STATISTICS.iter().filter(|(_, statistic)| *statistic != Statistic::Count);
+    let known =
+        with_unit.find_map(|(word, statistic)| Some((*statistic, unit(rest.strip_prefix(word)?)?)));
     known.or_else(|| {
         let digits = rest.strip_prefix("_p")?;
         let end = digits.find('_').unwrap_or(digits.len());
@@ -130,7 +210,8 @@ fn statistic_and_unit(rest: &str, quantity: &Quantity) -> Option<(Statistic, Uni
 }
 
 /// Statistics and their words, longer ones first.
-const STATISTICS: [(&str, Statistic); 10] = [
+const STATISTICS: [(&str, Statistic); 11] = [
+    ("_std_unknown", Statistic::Std(StdKind::Unknown)),
     ("_std_population", Statistic::Std(StdKind::Population)),
     ("_std", Statistic::Std(StdKind::Sample)),
     ("_half_width", Statistic::HalfWidth),
@@ -155,12 +236,8 @@ pub fn column(figure: &Figure) -> String {
         known => word(known),
     };
     let statistic = match figure.statistic {
-        Statistic::Percentile(p) => format!("_p{p}"),
         Statistic::Std(StdKind::Unknown) => "_std".to_owned(),
-        known => {
-            let found = STATISTICS.iter().find(|(_, statistic)| *statistic == known);
-            found.map_or(String::new(), |(word, _)| (*word).to_owned())
-        }
+        known => word_of_statistic(known),
     };
     let unit = match (&figure.unit, figure.statistic) {
         (Unit::Count | Unit::One, _) | (_, Statistic::Count) => String::new(),
@@ -168,6 +245,17 @@ pub fn column(figure: &Figure) -> String {
         (unit, _) => format!("_{}", word(unit)),
     };
     format!("{quantity}{statistic}{unit}")
+}
+
+/// A statistic as it stands in the name of a column, with the `_` in front; empty for a value.
+fn word_of_statistic(statistic: Statistic) -> String {
+    match statistic {
+        Statistic::Percentile(p) => format!("_p{p}"),
+        known => {
+            let found = STATISTICS.iter().find(|(_, statistic)| *statistic == known);
+            found.map_or(String::new(), |(word, _)| (*word).to_owned())
+        }
+    }
 }
 
 /// The stored word of a quantity or unit.
@@ -187,5 +275,53 @@ fn quoted(cell: &str) -> String {
     match cell.contains(['"', ',', '\n', '\r']) {
         true => format!("\"{}\"", cell.replace('"', "\"\"")),
         false => cell,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The head of a figure, and that it means the same figure.
+    fn head(quantity: Quantity, statistic: Statistic, unit: Unit) -> String {
+        let head = head_of_figure(&Figure::new(quantity.clone(), statistic, 1.0, unit.clone()));
+        assert_eq!(figure_of_head(&head), Some((quantity, statistic, unit)), "{head}");
+        head
+    }
+
+    #[test]
+    fn heads_are_words_and_mean_what_they_were_made_of() {
+        let other = |name: &str| Quantity::Other(name.to_owned());
+        let unknown = Statistic::Std(StdKind::Unknown);
+        for (quantity, statistic, unit, expected) in [
+            (Quantity::Ttft, Statistic::Percentile(99.0), Unit::Ms, "ttft_p99_ms"),
+            (Quantity::Ttft, Statistic::Count, Unit::Count, "ttft_count"),
+            (Quantity::ErrorRate, Statistic::Count, Unit::Count, "error_rate_count"),
+            (Quantity::InputTokens, Statistic::Value, Unit::Count, "input_tokens"),
+            (Quantity::Ttft, unknown, Unit::Ms, "figure:ttft (std_unknown, ms)"),
+            (Quantity::ErrorRate, Statistic::Mean, Unit::Count, "figure:error_rate (mean, count)"),
+            (other("time (all)"), Statistic::Mean, Unit::Ms, "figure:time (all) (mean, ms)"),
+            (other("hits"), Statistic::Percentile(99.9), Unit::Count, "figure:hits (p99.9, count)"),
+            (
+                other("speed"),
+                Statistic::Value,
+                Unit::Other("tokens/s, user".to_owned()),
+                "figure:speed (value, tokens/s, user)",
+            ),
+            // Words that would mean another: a name of ours, and a unit of ours.
+            (
+                other("ttft"),
+                Statistic::Mean,
+                Unit::Ms,
+                "figure:[{\"other\":\"ttft\"},\"mean\",\"ms\"]",
+            ),
+        ] {
+            assert_eq!(head(quantity, statistic, unit), expected);
+        }
+        assert_eq!(figure_of_head("ttft_count_ms"), None);
+        assert_eq!(figure_of_head("figure:ttft"), None);
+        // As it was written before.
+        let before = Some((Quantity::Ttft, Statistic::Count, Unit::Count));
+        assert_eq!(figure_of_head("figure:[\"ttft\",\"count\",\"count\"]"), before);
     }
 }

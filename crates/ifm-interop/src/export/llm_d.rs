@@ -47,7 +47,7 @@ fn document(sheet: &Sheet, row: &Row, factors: &Factors) -> Value {
         }
     }
     let count = |quantity| number(value(row, &quantity));
-    json!({
+    without_nulls(json!({
         "version": "0.2",
         "run": {"eid": sheet.source.name, "uid": format!("{}{}", sheet.source.name,
             row.place.pointer.as_deref().unwrap_or_default())},
@@ -75,7 +75,19 @@ fn document(sheet: &Sheet, row: &Row, factors: &Factors) -> Value {
                 },
             },
         },
-    })
+    }))
+}
+
+/// Without the fields that nothing fills, whose place in a report says that they are known.
+fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let filled = fields.into_iter().filter(|(_, field)| !field.is_null());
+            Value::Object(filled.map(|(name, field)| (name, without_nulls(field))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        other => other,
+    }
 }
 
 fn statistics(row: &Row, quantity: &Quantity, units: &str, scale: f64) -> Option<Value> {
@@ -95,4 +107,24 @@ fn statistics(row: &Row, quantity: &Quantity, units: &str, scale: f64) -> Option
         found.insert(name, number(figure.canonical().map(|value| value * scale)));
     }
     found.contains_key("mean").then_some(Value::from(found))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::sheet::{Figure, Part, PartKind, Place, RowRole, Unit};
+
+    #[test]
+    fn what_is_not_known_is_absent() {
+        let mut row = Row::new(RowRole::Measured, Place::line(1));
+        let ok = Figure::new(Quantity::RequestsOk, Statistic::Value, 3.0, Unit::Count);
+        row.figures.push(ok);
+        let part = Part { rows: vec![row], ..Part::new(PartKind::Serving, Place::line(1)) };
+        let sheet = Sheet { parts: vec![part], ..Sheet::default() };
+        let files = write(&sheet);
+        let report: Value = serde_json::from_str(&files[0].text).expect("JSON");
+        let aggregate = &report["results"]["request_performance"]["aggregate"];
+        assert_eq!(aggregate["requests"], json!({"successes": 3}));
+        assert!(!files[0].text.contains("null"), "{}", files[0].text);
+    }
 }

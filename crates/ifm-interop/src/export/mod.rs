@@ -17,7 +17,7 @@ mod llm_d;
 mod sglang;
 mod vllm;
 
-pub use csv::column;
+pub use csv::{Column, column, columns};
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, Row, RowRole};

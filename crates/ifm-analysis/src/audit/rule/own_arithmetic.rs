@@ -1,27 +1,17 @@
-//! The rates of a serving row are its counts over its duration.
+//! The rates of a serving row are its counts over the time that they are over.
 //!
-//! Looked at where it is known that the tool computes its rates so. Others do not: GuideLLM's
-//! duration is a window, AIPerf's reaches to the last answer and its rates do not, and k6 counts
-//! requests that failed.
+//! Looked at where it is known over which time the tool takes its rates ([`window`]): that of
+//! GuideLLM is a window, which has to hold all of the run, and AIPerf's is its phase. k6 counts
+//! requests that failed, and is not looked at.
 
 use super::super::subject::slack;
+use super::super::window::{self, Over, Span};
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, PartKind, Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "own_arithmetic", title: "rates of a row are its counts over its duration", look };
 
-/// Tools whose rates are counts of what succeeded over the duration that they give.
-const TOOLS: [&str; 8] = [
-    "vllm bench serve",
-    "vllm bench serve, Rust client",
-    "sglang.bench_serving",
-    "sglang.bench_serving, Rust client",
-    "TensorRT-LLM benchmark_serving",
-    "genai-bench",
-    "inference-perf",
-    "oha",
-];
 /// Share beyond rounding by which a rate may differ: clocks that are read twice.
 const APART: f64 = 0.01;
 
@@ -38,26 +28,25 @@ fn look(subject: &Subject) -> Looked {
     let mut rows = 0;
     let mut wrong: Vec<(&Cell, Vec<&Figure>, String, [f64; 2])> = Vec::new();
     for cell in subject.cells(RowRole::Measured).filter(|cell| is_judged(cell)) {
-        let Some(duration) = cell.row.figure(&Quantity::Duration, Statistic::Value) else {
-            continue;
-        };
-        let questions = questions(cell);
+        let Some(over) = window::over(cell) else { continue };
+        let questions = questions(cell, &over);
         seen += questions.len();
         rows += usize::from(!questions.is_empty());
-        let differing = questions.iter().filter_map(|question| differs(question, duration));
-        let differing: Vec<_> = differing.collect();
-        let Some((words, numbers)) = differing.first().cloned() else { continue };
-        let figures = questions.iter().filter(|q| differs(q, duration).is_some());
+        let Some(differing) = differing(&questions, &over) else { continue };
+        let Some((_, words, numbers)) = differing.first().cloned() else { continue };
+        let figures: Vec<&Figure> = differing.iter().map(|(question, ..)| question.rate).collect();
         let text = match differing.len() {
             1 => words,
             n => format!("{words}; so are {n} of its {} rates", questions.len()),
         };
-        wrong.push((cell, figures.map(|question| question.rate).collect(), text, numbers));
+        wrong.push((cell, figures, text, numbers));
     }
     if seen == 0 {
         return Looked::Needs(
-            "serving rows with duration, counts and rates of a tool whose rates \
-             are known to be the ones by the other",
+            "serving rows with duration, counts and rates of a tool whose rates are known to be \
+             the ones by the other; of GuideLLM: JSON or YAML of version 0.8 without warm-up, \
+             cool-down and requests that were cut off; of AIPerf: JSON, with the times between \
+             which it ran",
         );
     }
     let Some((cell, _, text, [stated, computed])) = wrong.first() else {
@@ -78,16 +67,26 @@ fn look(subject: &Subject) -> Looked {
 }
 
 fn is_judged(cell: &Cell) -> bool {
-    let tool = cell.measured_by();
     // Requests that failed are in the rate of oha and not in its count.
     let failed = cell.row.value(&Quantity::RequestsFailed, Statistic::Value);
     cell.part.kind == PartKind::Serving
-        && tool.is_some_and(|tool| TOOLS.contains(&tool))
-        && (tool != Some("oha") || failed.is_none_or(|failed| failed == 0.0))
+        && (cell.measured_by() != Some("oha") || failed.is_none_or(|failed| failed == 0.0))
 }
 
-fn questions<'c>(cell: &'c Cell) -> Vec<Question<'c>> {
-    let rate = |quantity: &Quantity| cell.row.figure(quantity, Statistic::Value);
+/// Rates that differ, by the time by which most of them are right.
+fn differing<'q, 'c>(
+    questions: &'q [Question<'c>],
+    over: &Over,
+) -> Option<Vec<(&'q Question<'c>, String, [f64; 2])>> {
+    let by = |span: &Span| -> Vec<_> {
+        let told = questions.iter().map(|question| (question, differs(question, span)));
+        told.filter_map(|(question, told)| told.map(|(words, n)| (question, words, n))).collect()
+    };
+    over.spans.iter().map(by).min_by_key(Vec::len)
+}
+
+fn questions<'c>(cell: &'c Cell, over: &Over) -> Vec<Question<'c>> {
+    let rate = |quantity: &Quantity| cell.row.figure(quantity, over.rate);
     let count = |quantity: &Quantity| {
         [Statistic::Sum, Statistic::Value].into_iter().find_map(|s| cell.row.figure(quantity, s))
     };
@@ -105,10 +104,10 @@ fn questions<'c>(cell: &'c Cell) -> Vec<Question<'c>> {
     asked.into_iter().filter_map(question).collect()
 }
 
-/// What a rate says and what follows from counts and duration, where they differ by more than
+/// What a rate says and what follows from counts and the time, where they differ by more than
 /// rounding.
-fn differs(question: &Question, duration: &Figure) -> Option<(String, [f64; 2])> {
-    let seconds = duration.canonical().filter(|ms| *ms > 0.0)? / 1e3;
+fn differs(question: &Question, span: &Span) -> Option<(String, [f64; 2])> {
+    let seconds = span.seconds;
     let stated = question.rate.canonical()?;
     let mut count = 0.0;
     let mut open = 0.0;
@@ -117,7 +116,7 @@ fn differs(question: &Question, duration: &Figure) -> Option<(String, [f64; 2])>
         open += slack(figure);
     }
     let computed = count / seconds;
-    let share = APART + slack(duration) / 1e3 / seconds;
+    let share = APART + span.slack_s / seconds;
     let allowed = share * computed.abs() + open / seconds + slack(question.rate);
     let words = format!(
         "{count} {} in {seconds:.2} s are {computed:.2} per second, and {stated:.2} are stated as {}",
@@ -167,7 +166,71 @@ mod tests {
     #[test]
     fn tools_that_measure_otherwise_are_not_judged() {
         let mut sheet = document("16.00", "3.00", "24");
-        sheet.parts[0].tool = Some("guidellm".to_owned());
+        sheet.parts[0].tool = Some("k6".to_owned());
         assert_eq!(found("own_arithmetic", &[sheet]), []);
+    }
+
+    /// A row of AIPerf: its phase takes half a second more than what it gives as duration.
+    #[test]
+    fn rates_of_a_phase_are_over_the_phase_or_the_duration() {
+        let document = |requests: &str, output: &str| {
+            let mut sheet = document(requests, "3.00", "24");
+            let row = &mut sheet.parts[0].rows[0];
+            row.figures.retain(|figure| figure.quantity != Quantity::TotalRate);
+            let rate = row.figures.iter_mut().find(|f| f.quantity == Quantity::OutputRate);
+            let rate = rate.unwrap();
+            (rate.value, rate.printed) = (output.parse().ok(), Some(output.to_owned()));
+            for (name, stamp) in
+                [("start_time", "2026-11-20T11:20:34.25"), ("end_time", "2026-11-20T11:20:37.75")]
+            {
+                row.unknown.insert(name.to_owned(), stamp.into());
+            }
+            sheet.parts[0].tool = Some("aiperf".to_owned());
+            sheet
+        };
+        for (requests, output, is_sound) in [
+            ("6.86", "1371.43", true),
+            ("8.00", "1600.00", true),
+            // One over the phase, the other over the duration.
+            ("6.86", "1600.00", false),
+            ("9.20", "1371.43", false),
+        ] {
+            let findings = found("own_arithmetic", &[document(requests, output)]);
+            assert_eq!(findings.is_empty(), is_sound, "{requests} {output}: {findings:?}");
+        }
+        let mut timeless = document("9.20", "1371.43");
+        timeless.parts[0].rows[0].unknown.clear();
+        assert_eq!(found("own_arithmetic", &[timeless]), []);
+    }
+
+    /// A row of GuideLLM, whose rates are distributions over its window.
+    #[test]
+    fn rates_of_a_window_are_judged_where_it_holds_the_whole_run() {
+        let document = |rate: &str, warmup_s: f64, cut_off: f64, version: &str| {
+            let mut sheet = document(rate, "3.00", "24");
+            let row = &mut sheet.parts[0].rows[0];
+            let rates = [Quantity::RequestRate, Quantity::OutputRate, Quantity::TotalRate];
+            for figure in row.figures.iter_mut().filter(|f| rates.contains(&f.quantity)) {
+                figure.statistic = Statistic::Mean;
+            }
+            let (quantity, value) = (Quantity::RequestsIncomplete, Statistic::Value);
+            row.figures.push(Figure::new(quantity, value, cut_off, Unit::Count));
+            row.unknown.insert("warmup_duration".to_owned(), warmup_s.into());
+            row.unknown.insert("cooldown_duration".to_owned(), 0.0.into());
+            sheet.parts[0].tool = Some("guidellm".to_owned());
+            sheet.source.tool_version = Some(version.to_owned());
+            sheet
+        };
+        for (rate, warmup_s, cut_off, version, is_told) in [
+            ("8.00", 0.0, 0.0, "0.8.1", false),
+            ("16.00", 0.0, 0.0, "0.8.1", true),
+            ("16.00", 1.0, 0.0, "0.8.1", false),
+            ("16.00", 0.0, 3.0, "0.8.1", false),
+            ("16.00", 0.0, 0.0, "0.4.0", false),
+        ] {
+            let findings = found("own_arithmetic", &[document(rate, warmup_s, cut_off, version)]);
+            let is_found = !findings.is_empty();
+            assert_eq!(is_found, is_told, "{rate} {warmup_s} {cut_off} {version}: {findings:?}");
+        }
     }
 }

@@ -60,7 +60,8 @@ fn single_requests(subject: &Subject) -> (usize, Vec<Finding>) {
     let mut seen = 0;
     let mut wrong = Vec::new();
     for cell in subject.cells(RowRole::Measured) {
-        for (figure, expected) in requests::recomputed(cell) {
+        let Some(recomputed) = requests::recomputed(subject, cell) else { continue };
+        for (figure, expected) in recomputed.figures {
             seen += 1;
             if !requests::differs(figure, expected) {
                 continue;
@@ -72,7 +73,7 @@ fn single_requests(subject: &Subject) -> (usize, Vec<Finding>) {
                 figure.quantity,
                 statistic(figure.statistic),
                 subject::shown(figure),
-                cell.row.requests.len(),
+                recomputed.requests,
                 of_unit(&format!("{:.4}", expected / factor), figure)
             );
             wrong.push(

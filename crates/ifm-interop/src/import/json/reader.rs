@@ -15,6 +15,8 @@ const WINDOW_BYTES: usize = 1 << 18;
 const WORD_BYTES_MAX: usize = 512;
 /// Bytes of a text that is kept at most; the rest of it is passed over.
 const TEXT_BYTES_MAX: usize = 1 << 20;
+/// Characters that are told of a text where a number belongs.
+const TOLD_CHARACTERS_MAX: usize = 40;
 /// Blanks between a `{` and the name behind it at most.
 const BLANKS_MAX: usize = 64;
 /// How deep values may lie in each other.
@@ -147,8 +149,9 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Takes a number. Absent for `null`, for what is not finite, and for other values.
-    pub fn number(&mut self) -> Result<Option<f64>, Fault> {
+    /// Takes a number. Absent for `null`, for what is not finite, and for other values: `other` is
+    /// told what stands there, if it does not say that nothing is known, as `null` does.
+    pub fn number_or(&mut self, other: impl FnOnce(&str)) -> Result<Option<f64>, Fault> {
         match self.kind()? {
             Kind::Number => {
                 let word = self.word()?;
@@ -160,9 +163,21 @@ impl<'a> Reader<'a> {
             Kind::Text => {
                 let text = self.text()?;
                 let number = text.trim().parse::<f64>().ok();
+                if number.is_none() && !text.trim().is_empty() {
+                    let shown: String = text.chars().take(TOLD_CHARACTERS_MAX).collect();
+                    other(&format!("\"{shown}\""));
+                }
                 Ok(number.filter(|number| number.is_finite()))
             }
-            _ => self.skip().map(|()| None),
+            kind => {
+                match kind {
+                    Kind::Bool => other("true or false"),
+                    Kind::Array => other("a list"),
+                    Kind::Object => other("an object"),
+                    _ => {}
+                }
+                self.skip().map(|()| None)
+            }
         }
     }
 

@@ -19,6 +19,8 @@ pub(crate) struct Details {
     end_to_end: bool,
     errors: bool,
     lost: bool,
+    /// What stands where a number belongs in the array that comes in: the first, and how many others.
+    misplaced: Option<(String, usize)>,
 }
 
 impl Details {
@@ -33,6 +35,7 @@ impl Details {
         if reader.kind()? != Kind::Array {
             return Ok(false);
         }
+        let place = Place { line: Some(reader.line()), pointer: Some(format!("/{field}")) };
         match field {
             "ttfts" => self.numbers(reader, |request, s| request.ttft_ms = Some(s * 1e3))?,
             "latencies" | "e2els" => {
@@ -42,7 +45,11 @@ impl Details {
             "start_times" => self.numbers(reader, |request, s| request.start_s = Some(s))?,
             "input_lens" => self.numbers(reader, |request, n| request.input_tokens = count(n))?,
             "output_lens" => self.numbers(reader, |request, n| request.output_tokens = count(n))?,
-            "itls" => self.each(reader, gaps)?,
+            "itls" => {
+                let mut misplaced = None;
+                self.each(reader, |request, reader| gaps(request, reader, &mut misplaced))?;
+                self.misplaced = misplaced;
+            }
             "errors" => {
                 self.errors = true;
                 self.each(reader, error)?;
@@ -52,6 +59,18 @@ impl Details {
             }
             "generated_texts" => texts(field, reader, remarks)?,
             _ => return Ok(false),
+        }
+        if let Some((first, others)) = self.misplaced.take() {
+            let text = match others {
+                0 => format!("{first} stands where a number belongs: it is not kept"),
+                n => {
+                    let others = if n == 1 { "other" } else { "others" };
+                    format!(
+                        "{first} and {n} {others} stand where numbers belong: they are not kept"
+                    )
+                }
+            };
+            remarks.push(Remark { kind: RemarkKind::Lost, place, text });
         }
         Ok(true)
     }
@@ -105,18 +124,21 @@ impl Details {
         reader: &mut Reader<'_>,
         set: impl Fn(&mut SheetRequest, f64),
     ) -> Result<(), Fault> {
+        let mut misplaced = None;
         self.each(reader, |request, reader| {
-            if let Some(number) = reader.number()? {
+            if let Some(number) = reader.number_or(|other| count_in(&mut misplaced, other))? {
                 set(request, number);
             }
             Ok(())
-        })
+        })?;
+        self.misplaced = misplaced;
+        Ok(())
     }
 
     fn each(
         &mut self,
         reader: &mut Reader<'_>,
-        take: impl Fn(&mut SheetRequest, &mut Reader<'_>) -> Result<(), Fault>,
+        mut take: impl FnMut(&mut SheetRequest, &mut Reader<'_>) -> Result<(), Fault>,
     ) -> Result<(), Fault> {
         let mut at = 0;
         reader.array(|reader| {
@@ -136,13 +158,25 @@ impl Details {
     }
 }
 
-fn gaps(request: &mut SheetRequest, reader: &mut Reader<'_>) -> Result<(), Fault> {
+/// Counts something that stands where a number belongs.
+fn count_in(misplaced: &mut Option<(String, usize)>, other: &str) {
+    match misplaced {
+        Some((_, others)) => *others += 1,
+        None => *misplaced = Some((other.to_owned(), 0)),
+    }
+}
+
+fn gaps(
+    request: &mut SheetRequest,
+    reader: &mut Reader<'_>,
+    misplaced: &mut Option<(String, usize)>,
+) -> Result<(), Fault> {
     if reader.kind()? != Kind::Array {
         return reader.skip();
     }
     let (mut number, mut sum, mut largest) = (0_u32, 0.0, None::<f64>);
     reader.array(|reader| {
-        if let Some(gap) = reader.number()? {
+        if let Some(gap) = reader.number_or(|other| count_in(misplaced, other))? {
             number = number.saturating_add(1);
             sum += gap;
             largest = Some(largest.map_or(gap, |largest| largest.max(gap)));

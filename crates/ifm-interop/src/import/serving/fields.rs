@@ -6,7 +6,7 @@ use super::super::labels;
 use super::details::Details;
 use super::{Dialect, names};
 use ifm_core::sheet::{
-    Factors, Figure, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit,
+    Factors, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, Unit,
 };
 use serde_json::{Map, Value};
 
@@ -38,8 +38,12 @@ impl Fields {
         } else if field == "label" || field == "tag" {
             draft.row.label = reader.setting()?;
         } else if names::figure(field, 0.0).is_some() {
-            let figure = reader.number()?.and_then(|value| names::figure(field, value));
-            draft.row.figures.extend(figure);
+            let place = Place { line: Some(reader.line()), pointer: Some(format!("/{field}")) };
+            let number = reader.number_or(|other| {
+                let text = format!("{other} stands where a number belongs: it is not kept");
+                draft.remarks.push(Remark { kind: RemarkKind::Lost, place, text });
+            })?;
+            draft.row.figures.extend(number.and_then(|value| names::figure(field, value)));
         } else {
             return Ok(false);
         }

@@ -14,13 +14,12 @@ function groupRuns(headings) {
   return runs;
 }
 
-/** Names of groups of columns; without the word that all begin with where it would be cut. */
+/** Names of groups of columns; without the word that all begin with where a name would be cut. */
 function groupNames(runs) {
-  const names = runs.map((run) => run.group);
-  const fits = runs.every((run) => isWhole(run.group, SIZE.text, run.room, 2, 600));
   const first = (name) => name.slice(0, name.indexOf(' ') + 1);
-  const isShared = names.every((name) => first(name) !== '' && first(name) === first(names[0]));
-  return fits || !isShared ? names : names.map((name) => name.slice(first(name).length));
+  const isShared = runs.every((run) => first(run.group) !== '' && first(run.group) === first(runs[0].group));
+  const fits = (run) => isWhole(run.group, SIZE.text, run.room, 2, 600);
+  return runs.map((run) => (fits(run) || !isShared ? run.group : run.group.slice(first(run.group).length)));
 }
 
 /** Where the parts of a heatmap lie. */

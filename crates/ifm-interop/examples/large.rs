@@ -4,7 +4,8 @@
 //! `vllm bench serve --save-detailed` of 1000 MB to a temporary folder, imports it on one thread,
 //! and tells the time that its processor worked and the largest memory that it had. `sglang`
 //! writes lines of `bench_serving`, of 500 requests each; `guidellm` a benchmark whose requests
-//! stand deep inside of it.
+//! stand deep inside of it; `rows` results of vLLM without requests, a line each, of which a sheet
+//! keeps every figure.
 use ifm_interop::Input;
 use std::io::{BufWriter, Write};
 use std::{env, error::Error, fs};
@@ -15,6 +16,8 @@ const TOKENS: usize = 200;
 const REQUESTS_A_LINE: u64 = 500;
 /// Requests of GuideLLM that are as long as one of the others.
 const GAPS_A_RECORD: u64 = 2;
+/// Bytes of a result without requests.
+const ROW_BYTES: u64 = 1_100;
 /// Bytes of a gap, a comma and a blank.
 const GAP_BYTES: u64 = 22;
 
@@ -105,6 +108,23 @@ fn main() -> Result<(), Box<dyn Error>> {
             details(&mut out, requests, &mut gaps)?;
             writeln!(out, ", \"mean_itl_ms\": 10.0}}")?;
         }
+        "rows" => {
+            for _ in 0..megabytes * 1_000_000 / ROW_BYTES {
+                write!(
+                    out,
+                    "{{\"endpoint_type\": \"openai\", \"burstiness\": 1.0, \"completed\": 1"
+                )?;
+                for name in ["duration", "request_throughput", "output_throughput"] {
+                    write!(out, ", \"{name}\": {}", gaps.next())?;
+                }
+                for metric in ["ttft", "tpot", "itl", "e2el"] {
+                    for statistic in ["mean", "median", "std", "p50", "p90", "p99"] {
+                        write!(out, ", \"{statistic}_{metric}_ms\": {}", gaps.next())?;
+                    }
+                }
+                writeln!(out, "}}")?;
+            }
+        }
         "sglang" => {
             for _ in 0..requests.div_ceil(REQUESTS_A_LINE) {
                 write!(
@@ -132,7 +152,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             list(&mut out, "successful", times, |out| guidellm(out, &mut gaps))?;
             writeln!(out, "}}}}]}}")?;
         }
-        other => return Err(format!("{other}: vllm, sglang or guidellm").into()),
+        other => return Err(format!("{other}: vllm, sglang, guidellm or rows").into()),
     }
     out.flush()?;
     drop(out);

@@ -1,7 +1,7 @@
 //! `vllm bench serve` and SGLang's `bench_serving`: the file, the printed block and the server's
 //! own log of one run.
 
-use super::{data, import, import_text};
+use super::{data, import, import_text, one_row};
 use ifm_core::sheet::{
     Definition, PartKind, Quantity, RemarkKind, Row, SheetRequest, Statistic, key,
 };
@@ -363,4 +363,43 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
 
 fn value_of_mean(row: &Row, quantity: Quantity) -> f64 {
     row.value(&quantity, Statistic::Mean).expect("a mean")
+}
+
+#[test]
+fn what_is_no_number_where_one_belongs_is_told_with_its_place() {
+    let text = "{\"endpoint_type\": \"openai\",\n\"burstiness\": 1.0, \"completed\": 3,\n\
+        \"output_throughput\": \"abc\", \"request_throughput\": [1.0],\n\"mean_ttft_ms\": \"5.5\", \
+        \"p99_ttft_ms\": null, \"mean_tpot_ms\": NaN, \"mean_itl_ms\": \"\",\n\
+        \"ttfts\": [0.1, \"x\", true], \"itls\": [[0.1], [\"y\"], []]}";
+    let sheet = import_text("words.json", text).unwrap();
+    let row = &sheet.parts[0].rows[0];
+    assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), Some(5.5), "a number in quotes is one");
+    let told: Vec<(u32, &str, &str)> = sheet
+        .remarks
+        .iter()
+        .filter(|remark| remark.kind == RemarkKind::Lost)
+        .map(|remark| {
+            let place = &remark.place;
+            (place.line.unwrap(), place.pointer.as_deref().unwrap(), remark.text.as_str())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (3, "/output_throughput", "\"abc\" stands where a number belongs: it is not kept"),
+            (3, "/request_throughput", "a list stands where a number belongs: it is not kept"),
+            (5, "/ttfts", "\"x\" and 1 other stand where numbers belong: they are not kept"),
+            (5, "/itls", "\"y\" stands where a number belongs: it is not kept"),
+        ]
+    );
+}
+
+/// A file of a hundred thousand rows would take twice the memory.
+#[test]
+fn a_row_keeps_no_room_that_nothing_fills() {
+    let sheet = import("vllm-serve-0.33/result.json").unwrap();
+    let row = one_row(&sheet);
+    assert!(row.figures.len() > 20 && row.requests.len() == 12);
+    assert_eq!(row.figures.capacity(), row.figures.len());
+    assert_eq!(row.requests.capacity(), row.requests.len());
 }

@@ -207,6 +207,11 @@ impl Records {
         let mut draft = Draft { row, more: Vec::new(), remarks: &mut self.remarks };
         fill(&mut draft);
         let kept = !draft.row.figures.is_empty() || !draft.row.factors.is_empty();
+        // Of a file with very many rows the room that a growing list keeps is half of all memory.
+        for row in std::iter::once(&mut draft.row).chain(&mut draft.more) {
+            row.figures.shrink_to_fit();
+            row.requests.shrink_to_fit();
+        }
         if kept {
             self.rows.push(draft.row);
             self.rows.extend(draft.more);

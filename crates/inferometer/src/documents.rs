@@ -17,7 +17,7 @@ const STANDARD_INPUT: &str = "-";
 
 /// What `export --as parquet` writes.
 pub const PARQUET: Recognised =
-    Recognised { id: "parquet", title: "run of inferometer export --as parquet, Parquet" };
+    Recognised { id: "parquet", title: "inferometer export --as parquet, Parquet" };
 
 /// A file that was looked at.
 #[derive(Debug)]
@@ -75,9 +75,14 @@ fn document(path: &Path, is_named: bool) -> Document {
     let name = path.display().to_string();
     let sheet = match run_in(path) {
         Ok(Some(run)) => Ok(as_sheet(path, &run, Definitions::Ours)),
-        Ok(None) => match File::open(path) {
-            Ok(file) => ifm_interop::read(Input::new(name, file)),
-            Err(error) => Err(ImportError::Unreadable { name, error }),
+        Ok(None) => match sheet_in(path).transpose() {
+            Some(kept) => {
+                kept.map_err(|reason| ImportError::Broken { name, title: PARQUET.title, reason })
+            }
+            None => match File::open(path) {
+                Ok(file) => ifm_interop::read(Input::new(name, file)),
+                Err(error) => Err(ImportError::Unreadable { name, error }),
+            },
         },
         Err(reason) => Err(ImportError::Broken { name, title: PARQUET.title, reason }),
     };
@@ -89,12 +94,27 @@ fn document(path: &Path, is_named: bool) -> Document {
 /// # Errors
 /// Why a file that should hold one cannot be read.
 pub fn run_in(path: &Path) -> Result<Option<RunData>, String> {
-    let mut head = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(4).read_to_end(&mut head));
-    if read.is_err() || !ifm_store::is_parquet(&head) {
+    if !is_parquet(path) {
         return Ok(None);
     }
     ifm_store::read_single_file(path).map_err(|error| error.to_string())
+}
+
+/// The document that a Parquet file holds, as it was imported; absent for any other file.
+///
+/// # Errors
+/// Why a file that should hold one cannot be read.
+fn sheet_in(path: &Path) -> Result<Option<Sheet>, String> {
+    if !is_parquet(path) {
+        return Ok(None);
+    }
+    ifm_store::read_sheet_file(path).map_err(|error| error.to_string())
+}
+
+fn is_parquet(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4).read_to_end(&mut head));
+    read.is_ok() && ifm_store::is_parquet(&head)
 }
 
 /// The run of a file as a document, computed from its events.

@@ -82,8 +82,8 @@ fn into_io(error: ParquetError) -> Result<io::Error, ParquetError> {
     }
 }
 
-/// Settings that both files share.
-fn base_properties(
+/// Settings that all tables share.
+pub(crate) fn base_properties(
     builder: WriterPropertiesBuilder,
     schema_version: &str,
 ) -> Result<WriterPropertiesBuilder, TableError> {

@@ -11,4 +11,5 @@ mod golden;
 mod killed;
 mod labels;
 mod round_trip;
+mod sheet_file;
 mod single_file;

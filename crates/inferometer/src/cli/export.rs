@@ -1,6 +1,6 @@
 //! `inferometer export RUN --as FORMAT`: results in the files of other tools.
 
-use super::runs::{Meant, find, find_either};
+use super::runs::{Meant, find_either};
 use crate::documents::{self, PARQUET};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
@@ -10,8 +10,11 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use ifm_analysis::definitions::{Definitions, sheet};
 use ifm_core::Sheet;
+use ifm_interop::export::{Column, columns};
 use ifm_interop::{EXPORTS, Export, Exported};
-use ifm_store::{REQUESTS_FILE, RunEntry, Store, write_single_file};
+use ifm_store::{
+    REQUESTS_FILE, RunEntry, Store, TableCells, TableColumn, write_sheet_file, write_single_file,
+};
 use std::path::{Path, PathBuf};
 
 /// Flags of `export`.
@@ -50,7 +53,7 @@ fn tools() -> PossibleValuesParser {
 pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
     if args.format == PARQUET.id {
-        return copy_run(args, &store);
+        return as_parquet(args, &store);
     }
     let Some(export) = EXPORTS.iter().find(|export| export.id == args.format) else {
         return Err(Failure::usage(format!("no format {}", args.format)));
@@ -141,18 +144,82 @@ fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> Strin
     format!("{format}{number}{stem}.{}", file.ending)
 }
 
-/// A sealed run as one file.
-fn copy_run(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
+/// A sealed run as one file, or the rows of each document.
+fn as_parquet(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
     let Some(out) = &args.out else {
         return Err(Failure::usage("parquet is no text").hint("name a file for it: -o FILE"));
     };
-    let entry: RunEntry = find(store, &args.subject.to_string_lossy())?;
+    let key = args.subject.to_string_lossy();
+    if !is_document(&args.subject) {
+        return match find_either(store, &key)? {
+            Meant::Run(entry) => copy_run(&entry, out),
+            Meant::Import(import) => put_tables(args, out, &import.sheets),
+        };
+    }
+    if documents::run_in(&args.subject).map_err(Failure::usage)?.is_some() {
+        return Err(Failure::usage(format!("{key} is a run in Parquet already")));
+    }
+    let documents = documents::open(std::slice::from_ref(&args.subject))?;
+    let sheets = documents.into_iter().map(|document| document.sheet);
+    let sheets =
+        sheets.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::usage(error.to_string()))?;
+    put_tables(args, out, &sheets)
+}
+
+fn copy_run(entry: &RunEntry, out: &Path) -> Result<Code, Failure> {
     if !entry.sealed {
         return Err(Failure::usage(format!("{} is not sealed", entry.id))
             .hint(format!("inferometer runs seal {}", entry.id)));
     }
-    let path = if out.is_dir() { out.join(REQUESTS_FILE) } else { out.clone() };
-    write_single_file(&entry, &path).map_err(|error| Failure::files(error.to_string()))?;
+    let path = if out.is_dir() { out.join(REQUESTS_FILE) } else { out.to_owned() };
+    write_single_file(entry, &path).map_err(|error| Failure::files(error.to_string()))?;
     terminal::say(&format!("wrote {}", path.display()));
     Ok(Code::Done)
+}
+
+/// Writes the rows of each document as a table: one file, or several into a folder.
+fn put_tables(args: &ExportArgs, out: &Path, sheets: &[Sheet]) -> Result<Code, Failure> {
+    if args.definitions.is_some() {
+        return Err(Failure::usage("documents of other tools hold no events to compute from")
+            .hint("--definitions is for runs that inferometer measured"));
+    }
+    let tables: Vec<(&Sheet, Vec<TableColumn>)> = sheets
+        .iter()
+        .map(|sheet| (sheet, columns(sheet).into_iter().map(table_column).collect()))
+        .filter(|(_, columns): &(_, Vec<_>)| !columns.is_empty())
+        .collect();
+    if tables.is_empty() {
+        return Err(Failure::usage("nothing to write as parquet: no measured rows"));
+    }
+    let is_one = tables.len() == 1 && !out.is_dir();
+    if !is_one {
+        std::fs::create_dir_all(out).map_err(|error| {
+            Failure::files(format!("cannot make {}: {error}", out.display()))
+                .hint("documents are a file each: name a folder for them, -o DIR")
+        })?;
+    }
+    for (index, (sheet, columns)) in tables.iter().enumerate() {
+        let stem = Path::new(&sheet.source.name).file_stem().unwrap_or_default();
+        let file = Exported {
+            stem: stem.to_string_lossy().into_owned(),
+            ending: PARQUET.id,
+            text: String::new(),
+        };
+        let path = match is_one {
+            true => out.to_owned(),
+            false => out.join(file_name(&args.format, index, tables.len(), &file)),
+        };
+        write_sheet_file(&path, columns, sheet)
+            .map_err(|error| Failure::files(error.to_string()))?;
+        terminal::say(&format!("wrote {}", path.display()));
+    }
+    Ok(Code::Done)
+}
+
+fn table_column((name, column): (String, Column)) -> TableColumn {
+    let cells = match column {
+        Column::Texts(cells) => TableCells::Texts(cells),
+        Column::Numbers(cells) => TableCells::Numbers(cells),
+    };
+    TableColumn { name, cells }
 }

@@ -325,3 +325,54 @@ fn a_run_as_parquet_comes_back_bit_for_bit() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("cut.parquet is damaged"), "{}", stderr(&output));
 }
+
+#[test]
+fn files_of_others_as_parquet_come_back_as_they_were_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../ifm-interop/tests/data/");
+    let rows = |subject: &str| -> Vec<serde_json::Value> {
+        let output = run(folder.path(), &["export", subject, "--as", "jsonl"]);
+        assert_eq!(output.status.code(), Some(0), "{subject}: {}", stderr(&output));
+        stdout(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    for (name, least) in [
+        ("vllm-serve-0.33/result.json", 1),
+        ("guidellm-0.8.1-failures/result.json", 2),
+        ("llama-bench-0c1e570/sweep.md", 20),
+    ] {
+        let file = format!("{data}{name}");
+        let words = ["export", &file, "--as", "parquet", "-o", "out.parquet"];
+        let output = run(folder.path(), &words);
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", stderr(&output));
+        let truth = rows(&file);
+        assert!(truth.len() >= least, "{name}: {} rows", truth.len());
+        assert_eq!(rows("out.parquet"), truth, "{name}");
+    }
+    // An import of several files is a file each.
+    let files =
+        [format!("{data}vllm-serve-0.33/result.json"), format!("{data}oha-1.16.0/result.json")];
+    let words = ["import", &files[0], &files[1], "--name", "two"];
+    assert_eq!(run(folder.path(), &words).status.code(), Some(0));
+    let output = run(folder.path(), &["export", "two", "--as", "parquet", "-o", "tables"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let mut names: Vec<String> = fs::read_dir(folder.path().join("tables"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["parquet-01-result.parquet", "parquet-02-result.parquet"]);
+
+    // A document that was cut on its way, or changed, is told.
+    let bytes = fs::read(folder.path().join("out.parquet")).unwrap();
+    let text = b"inferometer.sheet";
+    let at = bytes.windows(text.len()).position(|window| window == text).unwrap() + 200;
+    let mut changed = bytes.clone();
+    changed[at] ^= 1;
+    for (name, bytes) in [("cut.parquet", &bytes[..bytes.len() / 2]), ("changed.parquet", &changed)]
+    {
+        fs::write(folder.path().join(name), bytes).unwrap();
+        let output = run(folder.path(), &["import", name]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(stderr(&output).contains("is damaged"), "{name}: {}", stderr(&output));
+    }
+}

@@ -18,6 +18,7 @@ mod machines;
 mod matrix;
 mod probe;
 mod proofs;
+mod real_files;
 mod reports;
 mod schemas;
 mod store;

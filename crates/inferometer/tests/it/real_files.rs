@@ -1,0 +1,205 @@
+//! Every file that another tool wrote, audited as it is: what is found in each stands in a list.
+//!
+//! The list is `tests/data/audit/real-files.snap`: a rule that begins to accuse a real file, or no
+//! longer looks at one, changes it. A finding may join the list once it was checked by hand. After a
+//! change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- real_files`.
+
+use ifm_analysis::audit::{Audit, Level, Looked, RuleResult, Subject, audit};
+use ifm_core::Sheet;
+use ifm_interop::{Input, leave_out_repeats};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// What stands beside the files of tools: logs of the server, what a tool was given, and documents
+/// that were made up.
+const BESIDE: [&str; 4] = ["truth.jsonl", "script.js", "README.md", "notes"];
+
+/// Files of other tools in the folder that each of them left behind.
+fn real() -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    let mut folders = BTreeMap::new();
+    gather(&data, &mut folders);
+    folders
+}
+
+fn gather(folder: &Path, folders: &mut BTreeMap<PathBuf, Vec<PathBuf>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if BESIDE.contains(&name.as_str()) {
+            continue;
+        }
+        match path.is_dir() {
+            true => gather(&path, folders),
+            false => folders.entry(folder.to_owned()).or_default().push(path),
+        }
+    }
+    if let Some(files) = folders.get_mut(folder) {
+        files.sort();
+    }
+}
+
+fn read(path: &Path) -> Sheet {
+    let name = path.display().to_string();
+    ifm_interop::read(Input::new(&name, File::open(path).unwrap()))
+        .unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// How many rules looked, and what they found: each rule with its worst level.
+fn told(audit: &Audit) -> String {
+    let looked = |rule: &&RuleResult| matches!(rule.looked, Looked::Found(_));
+    let looked = audit.rules.iter().filter(looked).count();
+    let mut worst: BTreeMap<&str, Level> = BTreeMap::new();
+    for finding in audit.findings() {
+        worst.entry(finding.rule).or_insert(finding.level);
+    }
+    let words = worst.iter().map(|(rule, level)| format!("{rule} {}", level.word()));
+    let words: Vec<String> = words.collect();
+    let found = if words.is_empty() { "nothing found".to_owned() } else { words.join(", ") };
+    format!("{looked} rules looked, {found}")
+}
+
+#[test]
+fn findings_in_files_of_other_tools_are_those_of_the_list() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    let short = |path: &Path| path.strip_prefix(&data).unwrap().display().to_string();
+    let mut lines = Vec::new();
+    let mut files = 0;
+    for (folder, paths) in real() {
+        let mut sheets: Vec<Sheet> = paths.iter().map(|path| read(path)).collect();
+        let alone = |(path, sheet): (&PathBuf, &Sheet)| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let found = audit(&Subject::new(std::slice::from_ref(sheet)));
+            format!("  {name}: {}", told(&found))
+        };
+        let each: Vec<String> = paths.iter().zip(&sheets).map(alone).collect();
+        files += each.len();
+        leave_out_repeats(&mut sheets);
+        lines.push(format!("{}: {}", short(&folder), told(&audit(&Subject::new(&sheets)))));
+        lines.extend(each);
+    }
+    assert!(files >= 40, "only {files} files of other tools: where are they?");
+    insta::with_settings!(
+        {
+            snapshot_path => "../data/audit",
+            prepend_module_to_snapshot => false,
+            omit_expression => true
+        },
+        { insta::assert_snapshot!("real-files", lines.join("\n")); }
+    );
+}
+
+/// A file of a folder, one number of which is spoiled, beside the other files of the folder.
+struct Damage {
+    folder: &'static str,
+    file: &'static str,
+    number: &'static str,
+    rule: &'static str,
+}
+
+const fn damage(
+    folder: &'static str,
+    file: &'static str,
+    number: &'static str,
+    rule: &'static str,
+) -> Damage {
+    Damage { folder, file, number, rule }
+}
+
+const GENAI: &str = "D32_16_text-to-text_num_concurrency_4_time_1s.json";
+const AIPERF: &str = "profile_export_aiperf.json";
+const INFERENCE: &str = "summary_lifecycle_metrics.json";
+const AGAIN: &str = "recomputed";
+const RATES: &str = "own_arithmetic";
+
+const DAMAGES: [Damage; 21] = [
+    damage("vllm-serve-0.33", "result.json", "/p99_ttft_ms", AGAIN),
+    damage("vllm-serve-0.33", "result.json", "/output_throughput", RATES),
+    damage("sglang-serve-0.5.23", "result.jsonl", "/mean_ttft_ms", AGAIN),
+    damage("genai-bench-0.0.5", GENAI, "/aggregated_metrics/stats/ttft/mean", AGAIN),
+    damage("genai-bench-0.0.5", GENAI, "/aggregated_metrics/stats/tpot/p99", AGAIN),
+    damage("genai-bench-0.0.5", GENAI, "/aggregated_metrics/stats/num_input_tokens/mean", AGAIN),
+    damage("genai-bench-0.0.5-failures", GENAI, "/aggregated_metrics/stats/e2e_latency/p90", AGAIN),
+    damage("aiperf-0.13.0", AIPERF, "/request_latency/p99", AGAIN),
+    damage("aiperf-0.13.0", AIPERF, "/time_to_first_token/std", AGAIN),
+    damage("aiperf-0.13.0", AIPERF, "/inter_token_latency/avg", AGAIN),
+    damage("aiperf-0.13.0", AIPERF, "/request_throughput/avg", RATES),
+    damage("aiperf-0.13.0-failures", AIPERF, "/benchmark_duration/avg", AGAIN),
+    damage("aiperf-0.13.0-reasoning", AIPERF, "/output_token_throughput/avg", RATES),
+    damage("inference-perf-0.7.0", INFERENCE, "/successes/latency/request_latency/p90", AGAIN),
+    damage("inference-perf-0.7.0", INFERENCE, "/successes/latency/time_to_first_token/mean", AGAIN),
+    damage("inference-perf-0.7.0", INFERENCE, "/successes/latency/inter_token_latency/mean", AGAIN),
+    damage(
+        "guidellm-0.8.1",
+        "result.json",
+        "/benchmarks/0/metrics/request_latency/successful/percentiles/p95",
+        AGAIN,
+    ),
+    damage(
+        "guidellm-0.8.1",
+        "result.json",
+        "/benchmarks/0/metrics/inter_token_latency_ms/successful/mean",
+        AGAIN,
+    ),
+    damage(
+        "guidellm-0.8.1",
+        "result.json",
+        "/benchmarks/0/metrics/output_tokens_per_second/successful/mean",
+        RATES,
+    ),
+    damage(
+        "guidellm-0.8.1-failures",
+        "result.json",
+        "/benchmarks/1/metrics/time_to_first_token_ms/successful/std_dev",
+        AGAIN,
+    ),
+    damage(
+        "guidellm-0.8.1-failures",
+        "result.json",
+        "/benchmarks/1/metrics/requests_per_second/successful/mean",
+        RATES,
+    ),
+];
+
+/// What one rule finds in the JSON files of a folder.
+fn found(rule: &str, folder: &Path, spoiled: Option<(&str, &str)>) -> Option<Vec<String>> {
+    let mut sheets = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_json = path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl");
+        if !is_json || BESIDE.contains(&name.as_str()) {
+            continue;
+        }
+        let mut text = fs::read_to_string(&path).unwrap();
+        if let Some((_, number)) = spoiled.filter(|(file, _)| *file == name) {
+            // Python writes a word where JSON has no number.
+            let mut document: serde_json::Value =
+                serde_json::from_str(&text.replace("Infinity", "null")).unwrap();
+            let value = document.pointer_mut(number).unwrap_or_else(|| panic!("{number}"));
+            *value = (value.as_f64().unwrap() * 1.3).into();
+            text = document.to_string();
+        }
+        let input = Input::new(path.display().to_string(), text.as_bytes());
+        sheets.push(ifm_interop::read(input).unwrap());
+    }
+    let audit = audit(&Subject::new(&sheets));
+    let result = audit.rules.into_iter().find(|result| result.id == rule).unwrap();
+    match result.looked {
+        Looked::Found(findings) => Some(findings.into_iter().map(|found| found.text).collect()),
+        Looked::Needs(_) => None,
+    }
+}
+
+#[test]
+fn a_number_that_is_changed_in_a_real_file_is_told() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ifm-interop/tests/data");
+    for Damage { folder, file, number, rule } in &DAMAGES {
+        let folder = data.join(folder);
+        let sound = found(rule, &folder, None);
+        assert_eq!(sound, Some(Vec::new()), "{rule} on {}", folder.display());
+        let findings = found(rule, &folder, Some((file, number))).unwrap_or_default();
+        assert_eq!(findings.len(), 1, "{rule} on {number} of {}", folder.display());
+    }
+}

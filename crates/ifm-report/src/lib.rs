@@ -15,6 +15,7 @@ pub mod kind;
 mod markdown;
 mod model;
 pub mod page;
+mod steps;
 mod terminal;
 mod turns;
 mod vllm;

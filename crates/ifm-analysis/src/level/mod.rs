@@ -9,6 +9,7 @@ mod counts;
 mod cumulative;
 mod in_flight;
 mod latency;
+mod steps;
 mod throughput;
 mod tokens;
 mod turns;
@@ -19,6 +20,7 @@ pub use counts::Counts;
 pub use cumulative::LevelCumulative;
 pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
+pub use steps::StepSummary;
 pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
 pub use turns::TurnSummary;
@@ -67,6 +69,8 @@ pub struct LevelSummary {
     pub tokens: TokenFacts,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
+    /// Step by step, where the rate goes up in steps; else empty.
+    pub steps: Vec<StepSummary>,
     /// Whether answers are generated tokens.
     pub generates: bool,
     /// Requests that met every term of the latency target; absent without a target, and where the
@@ -211,6 +215,7 @@ pub(crate) fn summarize_measured(
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
         turns: turns::by_turn(measured, &percentiles),
+        steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),
         first_wave,
         warming,

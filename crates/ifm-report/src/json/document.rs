@@ -5,7 +5,7 @@ use crate::ReportModel;
 use crate::words::DEFINITIONS;
 use ifm_analysis::answer::{Answers, NextWorse, UsersState};
 use ifm_analysis::level::{
-    CountSources, FirstWave, Latencies, Load, TokenFacts, TurnSummary, WindowSummary,
+    CountSources, FirstWave, Latencies, Load, StepSummary, TokenFacts, TurnSummary, WindowSummary,
 };
 use ifm_analysis::repeats::Between;
 use ifm_analysis::slo::{self, TermVerdict, Verdict};
@@ -151,6 +151,7 @@ fn level(level: &LevelSummary) -> Value {
             }),
         )
         .set_known("turns", (!level.turns.is_empty()).then(|| turns(level)))
+        .set_known("steps", (!level.steps.is_empty()).then(|| steps(level)))
         .set_known("energy", level.energy.as_ref().map(energy))
         .set_known("server", level.server.as_ref().map(server))
         .set("verdict", verdict(&level.verdict))
@@ -226,6 +227,28 @@ fn turns(level: &LevelSummary) -> Vec<Value> {
             .take()
     };
     level.turns.iter().map(turn).collect()
+}
+
+fn steps(level: &LevelSummary) -> Vec<Value> {
+    let seconds = |found: &Option<Distribution>| {
+        found.as_ref().map(|distribution| self::distribution(distribution, NS_PER_S))
+    };
+    let step = |step: &StepSummary| {
+        let mut object = Object::default();
+        object
+            .set("req_per_s_asked", step.req_per_s_asked)
+            .set("start_s", step.start_ns as f64 * S)
+            .set("duration_s", step.seconds())
+            .set("due", step.due())
+            .set("sent", step.counts.sent)
+            .set("ok", step.counts.ok)
+            .set("failed", step.counts.failed)
+            .set("req_per_s", step.req_per_s_served)
+            .set_known("ttft_s", seconds(&step.ttft_ns))
+            .set_known("e2e_s", seconds(&step.e2e_ns))
+            .take()
+    };
+    level.steps.iter().map(step).collect()
 }
 
 fn window(summary: &WindowSummary, generates: bool) -> Value {

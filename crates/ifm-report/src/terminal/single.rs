@@ -41,6 +41,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     }
     out.push_str(&latencies(level, style));
     out.push_str(&turns(level, style));
+    out.push_str(&crate::steps::terminal(level, style));
     out
 }
 

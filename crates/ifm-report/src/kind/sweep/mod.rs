@@ -73,6 +73,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.extend(answers.capacity(&insights));
     sections.extend(answers.cost(&insights));
     sections.extend(turns(model));
+    sections.extend(crate::steps::section(model));
     sections.push(details::latencies(model));
     sections.push(details::requests(model));
     sections.extend(details::beside(model));

@@ -72,10 +72,10 @@ pub const PRESETS: [(&str, &str); 7] = [
     ("chat", "ttft:p99<500ms,itl:p99<50ms"),
     ("rag", "ttft:p99<2s,itl:p99<50ms"),
     ("code", "ttft:p99<300ms,itl:p99<30ms"),
-    ("agent", "ttft:p99<1s,e2e:p99<30s"),
-    ("luminal", "itl:mean<70ms"),
     ("mlperf-server", "ttft:p99<2s,tpot:p99<200ms"),
     ("mlperf-interactive", "ttft:p99<450ms,tpot:p99<40ms"),
+    ("agent", "ttft:p99<1s,e2e:p99<30s"),
+    ("luminal", "itl:mean<70ms"),
 ];
 
 /// Reads the name of one of [`PRESETS`], or `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,

@@ -19,8 +19,8 @@ use ifm_core::spec::{SloSpec, SloTerm};
 const THINK_S: [f64; 3] = [0.0, 10.0, 60.0];
 /// Capacity of a server that is left free when servers are counted.
 const SPARE: f64 = 0.2;
-/// Targets in the chart, at most: the presets and one of the user's own.
-const TARGETS_MAX: usize = 8;
+/// Targets in the chart, at most: more bars have no room for their labels. The table has them all.
+const TARGETS_MAX: usize = 6;
 
 impl Answers<'_> {
     /// Capacity by use case and target; absent where nothing can be judged.

@@ -17,6 +17,7 @@ mod schema_tests;
 pub mod series;
 pub mod sheet;
 pub mod spec;
+pub mod words;
 
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;

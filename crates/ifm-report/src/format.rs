@@ -5,6 +5,7 @@
 
 use ifm_analysis::insight::{Meant, Piece, Sentence};
 use ifm_chart::rounded;
+use ifm_core::words::plural;
 
 const NS_PER_MS: f64 = 1e6;
 const BYTES_PER_GB: f64 = 1e9;
@@ -117,6 +118,11 @@ pub(crate) fn with_spread(value: f64, deviation: f64) -> String {
         true => format!("{text} ± <{}", rounded(smallest, places)),
         false => format!("{text} ± {}", rounded(deviation, places)),
     }
+}
+
+/// A number and what there are so many of: `1 user`, `2 users`.
+pub(crate) fn meant_of(value: f64, kind: Meant, noun: &str) -> String {
+    format!("{} {}", meant(value, kind), plural(if value == 1.0 { 1 } else { 2 }, noun))
 }
 
 /// A number in a sentence or chart, with its unit.

@@ -5,6 +5,7 @@
 use crate::format::harmless;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Part, PartKind, Place, Remark, RemarkKind, RowRole};
+use ifm_core::words::counted;
 use std::collections::BTreeMap;
 
 /// What was read from one document.
@@ -63,10 +64,9 @@ fn counts(parts: &[&Part]) -> String {
     ] {
         counts.extend((of(role) > 0).then(|| format!("{} {name}", of(role))));
     }
-    counts.extend((requests > 0).then(|| format!("{requests} requests")));
+    counts.extend((requests > 0).then(|| counted(requests as u64, "request")));
     let blocks = parts.len();
-    let tables = if blocks == 1 { "table" } else { "tables" };
-    format!("{blocks} {tables}: {}", counts.join(", "))
+    format!("{}: {}", counted(blocks as u64, "table"), counts.join(", "))
 }
 
 fn remark(remark: &Remark) -> RemarkText {

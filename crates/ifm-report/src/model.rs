@@ -9,6 +9,7 @@ use ifm_analysis::insight::Meant;
 use ifm_analysis::level::{GapLabel, LevelCumulative, Load, measured_by_level};
 use ifm_analysis::{LevelSummary, RunSummary};
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateStretch};
+use ifm_core::words::plural;
 use ifm_core::{Manifest, RunData};
 
 /// The note of a server that says where its weights come from.
@@ -75,7 +76,7 @@ impl ReportModel {
         }
         parts.push(self.loads());
         let sent: u64 = self.summary.levels.iter().map(|level| level.counts.sent).sum();
-        parts.push(format!("{} requests", count(sent)));
+        parts.push(format!("{} {}", count(sent), plural(sent, "request")));
         parts.extend(self.duration_ns().map(span));
         parts
     }

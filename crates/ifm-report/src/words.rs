@@ -16,6 +16,7 @@ use ifm_analysis::warning::{CheckState, Severity};
 use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, Repeated, ServerCounters, Warning};
 use ifm_core::LevelEnd;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::words::{counted, plural};
 
 /// A first wave that changes the P99 of the TTFT by a smaller factor is not told in figures.
 const FIRST_WAVE_TOLD_MIN: f64 = 1.05;
@@ -159,7 +160,7 @@ fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
         });
         parts.push(format!("first token after {}{}", span(p50), tail.unwrap_or_default()));
     }
-    parts.extend(at.gap_ns_p50.map(|gap| format!("{} {}", at.gap_label.short(), span(gap))));
+    parts.extend(at.gap_ns_p50.map(|gap| gap_words(at.gap_label, gap)));
     if answer.is_changing {
         parts.push("over all rates".to_owned());
     } else if answer.load.is_none() {
@@ -209,6 +210,14 @@ fn over_repeats(figure: Option<&Between>) -> Option<String> {
     })
 }
 
+/// The median gap: `ITL 12.3 ms`. One of 0 is none: most tokens came in one read with others.
+fn gap_words(label: GapLabel, gap_ns: f64) -> String {
+    match gap_ns > 0.0 {
+        true => format!("{} {}", label.short(), span(gap_ns)),
+        false => format!("{} cannot be told: most tokens shared reads", label.short()),
+    }
+}
+
 fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     let mut parts = Vec::new();
     parts.extend(over_repeats(at.output_tok_per_s_between.as_ref()));
@@ -237,7 +246,8 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
 fn trust(answers: &Answers, checks: &[CheckResult]) -> Answer {
     let trust = &answers.trust;
     let noted = checks.iter().filter(|check| is_noted(check)).count() as u32;
-    let mut value = format!("{} checks: {} ✓", trust.checks, trust.passed - noted);
+    let mut value =
+        format!("{}: {} ✓", counted(trust.checks.into(), "check"), trust.passed - noted);
     if noted > 0 {
         value.push_str(&format!(" {noted} ·"));
     }
@@ -445,7 +455,7 @@ pub(crate) fn energy(energy: &LevelEnergy) -> String {
 pub(crate) fn server_account(server: &ServerCounters) -> Option<String> {
     let whole = |value: f64| count(crate::format::whole(value));
     let mut parts = Vec::new();
-    parts.extend(server.requests.map(|requests| format!("{} requests", whole(requests))));
+    parts.extend(server.requests.map(|n| format!("{} {}", whole(n), plural(n as u64, "request"))));
     parts.extend(server.prompt_tokens.map(|tokens| format!("{} prompt tokens", whole(tokens))));
     parts.extend(server.output_tokens.map(|tokens| format!("{} output tokens", whole(tokens))));
     parts.extend(server.cache_share().map(|share| format!("cache hits {}", percent(share))));
@@ -510,6 +520,13 @@ mod tests {
         let found = model.summary.answers.as_ref().expect("a level");
         let [users, ..] = answers(found, &model.summary.checks);
         (first_wave(&model.summary.levels), format!("{}; {}", users.value, users.detail))
+    }
+
+    #[test]
+    fn a_median_gap_of_zero_is_told_as_what_it_is() {
+        assert_eq!(gap_words(GapLabel::InterToken, 12.3e6), "ITL 12.3 ms");
+        let said = gap_words(GapLabel::InterToken, 0.0);
+        assert_eq!(said, "ITL cannot be told: most tokens shared reads");
     }
 
     #[test]

@@ -187,12 +187,11 @@ fn words(
     let mut lines = vec![format!("target  {}", slo::words(&job.spec.slo))];
     for judged in course.judged() {
         lines.push(format!(
-            "  {:>12}  {:<12} {} requests in {} look{}{}",
+            "  {:>12}  {:<12} {} in {}{}",
             load_words(judged.load),
             finding_word(judged.finding),
-            requests(judged),
-            looks(judged),
-            if looks(judged) == 1 { "" } else { "s" },
+            ifm_core::words::counted(requests(judged), "request"),
+            ifm_core::words::counted(looks(judged).into(), "look"),
             failing(judged)
                 .or_else(|| held(judged))
                 .map(|why| format!("  ({why})"))

@@ -16,6 +16,7 @@ use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::spec::ArrivalLaw;
+use ifm_core::words::counted;
 use ifm_core::{
     ClientHealth, LevelEnd, Manifest, Message, Outcome, Phase, Prompt, RequestRecord, Role,
     RunData, RunState,
@@ -385,9 +386,9 @@ impl Session {
         if job.format == Format::Text && !job.quiet {
             let size = sealed.bytes as f64 / 1e3;
             terminal::say(&format!(
-                "\nrun {} saved: {} requests, {size:.0} kB in {}",
+                "\nrun {} saved: {}, {size:.0} kB in {}",
                 run.manifest.run_id,
-                run.requests.len(),
+                counted(run.requests.len() as u64, "request"),
                 folder.display()
             ));
         }
@@ -451,7 +452,7 @@ fn verdict(
     });
     Err(Failure::new(
         Code::Invalid,
-        format!("none of {failed} requests got a complete answer: {why}"),
+        format!("none of {} got a complete answer: {why}", counted(failed, "request")),
     )
     .hint(format!(
         "check the URL, --model and --api; inferometer report {} --format requests tells what \
@@ -569,7 +570,8 @@ fn check_open_files(job: &Job) -> Result<(), Failure> {
     let most = job.spec.levels.iter().map(|level| u64::from(level.concurrency)).max().unwrap_or(0);
     match ifm_sys::host::raise_open_files() {
         Some(limit) if limit < most + SPARE_FILES => Err(Failure::usage(format!(
-            "{most} users need {} open files, and this process may have {limit}",
+            "{} need {} open files, and this process may have {limit}",
+            counted(most, "user"),
             most + SPARE_FILES
         ))
         .hint("raise the limit (ulimit -n), or ask for fewer users")),

@@ -2,6 +2,7 @@
 
 use crate::exit::Code;
 use crate::terminal::{self, say};
+use ifm_core::words::counted;
 use ifm_drive::{Progress, Stop, StopLevel};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
@@ -62,7 +63,10 @@ impl Signals {
 
 fn drain(stop: &Stop, progress: &Progress) {
     let in_flight = progress.in_flight.load(Ordering::Relaxed);
-    say(&format!("\nfinishing {in_flight} requests (up to 5 s), Ctrl-C again to stop now"));
+    say(&format!(
+        "\nfinishing {} (up to 5 s), Ctrl-C again to stop now",
+        counted(in_flight, "request")
+    ));
     stop.raise(StopLevel::Drain);
     let stop = stop.clone();
     std::thread::spawn(move || {

@@ -5,6 +5,7 @@ use crate::request::last_token_or_body_end;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
+use ifm_core::words::counted;
 
 /// A steady window is at least this many median E2E latencies long; a shorter one shows one phase
 /// of the requests, not their mix.
@@ -230,8 +231,8 @@ fn steady_window(
             as u64;
     if completions < STEADY_COMPLETIONS_MIN {
         return Err(format!(
-            "only {completions} answers completed while {what}, fewer than \
-             {STEADY_COMPLETIONS_MIN}"
+            "only {} completed while {what}, fewer than {STEADY_COMPLETIONS_MIN}",
+            counted(completions, "answer")
         ));
     }
     Ok(window)

@@ -2,6 +2,7 @@
 
 use super::{Pooled, Survey};
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
+use ifm_core::words::counted;
 
 /// A setting keeps the speed if it has at least this share of the largest one.
 const KEEPS_MIN: f64 = 0.995;
@@ -161,8 +162,7 @@ fn others(cell: &Pooled) -> Factors {
 fn name(cell: &Pooled) -> String {
     let names = [key::MODEL, key::TEST].into_iter().filter_map(|name| cell.factor(name));
     let load = cell.load().map(|load| match load {
-        crate::level::Load::Users(1) => "1 user".to_owned(),
-        crate::level::Load::Users(users) => format!("{users} users"),
+        crate::level::Load::Users(users) => counted(users.into(), "user"),
         crate::level::Load::ReqPerS(rate) => format!("{rate} req/s"),
     });
     names.chain(load).collect::<Vec<_>>().join(", ")

@@ -24,8 +24,8 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "{} requests were cut off ({}): long answers are missing from the latencies",
-            counts.cancelled,
+            "{} cut off ({}): long answers are missing from the latencies",
+            ifm_core::words::counted(counts.cancelled, "request"),
             percent(share)
         ),
     )
@@ -45,7 +45,7 @@ mod tests {
 
     #[test]
     fn fires_above_a_twentieth() {
-        check("cut_off", |run| cut(run, 7), Severity::Caution, "7 requests were cut off");
+        check("cut_off", |run| cut(run, 7), Severity::Caution, "7 requests cut off");
         let mut run = sound_run();
         cut(&mut run, 6);
         assert_eq!(state(&run, "cut_off"), crate::warning::CheckState::Passed);

@@ -13,6 +13,7 @@ pub use terminal::audit_terminal;
 pub use text::{AuditText, FindingText, audit_text};
 
 use ifm_analysis::audit::{Audit, Finding, Level, Looked, Spot};
+use ifm_core::words::counted;
 
 /// Findings of at least a level.
 fn at_least(audit: &Audit, level: Level) -> Vec<&Finding> {
@@ -25,12 +26,12 @@ fn closing(audit: &Audit) -> String {
     let of = |level: Level| findings.iter().filter(|finding| finding.level == level).count();
     let (proofs, hints) = (of(Level::Proof), of(Level::Hint));
     let looked = audit.rules.iter().filter(|rule| matches!(rule.looked, Looked::Found(_))).count();
-    let s = |n: usize| if n == 1 { "" } else { "s" };
     format!(
-        "{proofs} proof{}, {} strong, {hints} hint{}; {looked} rules looked, {} could not",
-        s(proofs),
+        "{}, {} strong, {}; {} looked, {} could not",
+        counted(proofs as u64, "proof"),
         of(Level::Strong),
-        s(hints),
+        counted(hints as u64, "hint"),
+        counted(looked as u64, "rule"),
         audit.rules.len() - looked
     )
 }

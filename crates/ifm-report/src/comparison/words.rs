@@ -10,6 +10,7 @@ use ifm_analysis::comparison::{
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::stat::Estimate;
+use ifm_core::words::counted;
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
@@ -302,7 +303,11 @@ pub(crate) fn summary(comparison: &Comparison, pair: &Pair) -> Vec<String> {
         .filter(|(known, n)| *n > 0 || matches!(known, Verdict::Better | Verdict::Worse))
         .map(|(known, n)| format!("{n} {}", verdict(known)))
         .collect();
-    lines.push(format!("{name}: {} of {} rows", tally.join(", "), pair.rows.len()));
+    lines.push(format!(
+        "{name}: {} of {}",
+        tally.join(", "),
+        counted(pair.rows.len() as u64, "row")
+    ));
     lines.extend(crossovers(pair));
     lines.extend(pair.apart.iter().map(stands_apart));
     lines.push(basis(comparison, pair));
@@ -368,10 +373,10 @@ fn basis(comparison: &Comparison, pair: &Pair) -> String {
         _ => "from the requests of one run a side: how runs differ is not in them",
     };
     format!(
-        "{} intervals {from}; {} are relevant; chances are corrected for {} rows",
+        "{} intervals {from}; {} are relevant; chances are corrected for {}",
         percent(comparison.confidence),
         percent(comparison.threshold),
-        comparison.tested
+        counted(comparison.tested as u64, "row")
     )
 }
 

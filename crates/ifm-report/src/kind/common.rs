@@ -7,6 +7,7 @@ use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Reading, Survey};
 use ifm_chart::{Axis, Point, Scale, Series};
+use ifm_core::words::counted;
 
 /// Sentences of a summary, at most.
 pub(super) const REMARKS_MAX: usize = 5;
@@ -90,7 +91,7 @@ pub(super) fn trust(audit: &Audit) -> Trust {
         };
         all.push(Check { state, title: rule.title.to_owned(), lines });
     }
-    let mut line = format!("{looked} checks: {silent} ✓");
+    let mut line = format!("{}: {silent} ✓", counted(looked as u64, "check"));
     if hints > 0 {
         line.push_str(&format!(" {hints} ·"));
     }

@@ -153,7 +153,12 @@ fn span_of(flag: &str, text: &str) -> Result<f64, Failure> {
 
 /// `1-50/60s`, `1-50/60s:exp`.
 fn ramp_of(text: &str) -> Result<RateStretch, Failure> {
-    let usage = || Failure::usage(format!("--ramp {text}")).hint("write 1-50/60s, or 1-50/60s:exp");
+    let usage = || {
+        Failure::usage(format!(
+            "--ramp {text}: a ramp goes from one rate to another within a span of time"
+        ))
+        .hint("write 1-50/60s, or 1-50/60s:exp")
+    };
     let (rates, span) = text.split_once('/').ok_or_else(usage)?;
     let (from, to) = rates.split_once('-').ok_or_else(usage)?;
     let (span, curve) = match span.split_once(':') {
@@ -171,7 +176,10 @@ fn ramp_of(text: &str) -> Result<RateStretch, Failure> {
 
 /// `64/5s`.
 fn bursts_of(text: &str) -> Result<(u32, f64), Failure> {
-    let usage = || Failure::usage(format!("--bursts {text}")).hint("write 64/5s");
+    let usage = || {
+        Failure::usage(format!("--bursts {text}: bursts are a number of requests and a span"))
+            .hint("write 64/5s")
+    };
     let (size, span) = text.split_once('/').ok_or_else(usage)?;
     let size = size.trim().parse::<u32>().ok().filter(|size| *size > 0).ok_or_else(usage)?;
     Ok((size, span_of("--bursts", span)?))
@@ -179,7 +187,10 @@ fn bursts_of(text: &str) -> Result<(u32, f64), Failure> {
 
 /// `1,2,4/30s`.
 fn steps_of(text: &str) -> Result<Vec<RateStretch>, Failure> {
-    let usage = || Failure::usage(format!("--steps {text}")).hint("write 1,2,4,8/30s");
+    let usage = || {
+        Failure::usage(format!("--steps {text}: steps are rates and the span of each"))
+            .hint("write 1,2,4,8/30s")
+    };
     let (rates, span) = text.split_once('/').ok_or_else(usage)?;
     let span = span_of("--steps", span)?;
     Ok(rates_of("--steps", rates)?.into_iter().map(|rate| flat(rate, Some(span))).collect())
@@ -246,6 +257,20 @@ mod tests {
         assert_eq!(law("burst:8"), Some(ArrivalLaw::Burst(8)));
         for wrong in ["gamma", "constant:2", "uniform", ""] {
             assert_eq!(law(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_shape_that_cannot_be_read_is_told_the_right_form() {
+        for (ramp, steps, form) in [
+            (Some("5/2s"), None, "1-50/60s"),
+            (Some("5"), None, "1-50/60s"),
+            (None, Some("1,2"), "1,2,4,8/30s"),
+        ] {
+            let failure = args(None, ramp, steps).schedules(0).expect_err("wrong");
+            let said = format!("{failure:?}");
+            let wrong = ramp.or(steps).unwrap_or_default();
+            assert!(said.contains(form) && said.contains(&format!("{wrong}: ")), "{said}");
         }
     }
 

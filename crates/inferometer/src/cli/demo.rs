@@ -9,6 +9,7 @@ use crate::resolve::resolve;
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, Parser};
+use ifm_core::words::counted;
 use std::path::PathBuf;
 
 /// Users at each level.
@@ -93,7 +94,11 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
         .collect();
     let job = resolve(&load, &levels, words)?;
     let seconds = args.duration * levels.len() as f64;
-    terminal::say(&format!("{} levels, about {:.0} s.", levels.len(), seconds * 1.3));
+    terminal::say(&format!(
+        "{}, about {:.0} s.",
+        counted(levels.len() as u64, "level"),
+        seconds * 1.3
+    ));
     let code = execute(job)?;
     terminal::say(&format!("report  {}", args.out.display()));
     terminal::say("next    inferometer sweep http://localhost:8000   (your own server)");

@@ -7,6 +7,7 @@ use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Remark, RemarkKind, SHEET_VERSION};
+use ifm_core::words::counted;
 use ifm_interop::{ColumnMap, ImportError, read_mapped};
 use ifm_report::RemarkText;
 use ifm_store::{Import, Store, new_run_id};
@@ -95,7 +96,11 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
         }
     }
     if sheets.is_empty() {
-        let among = if unknown > 0 { format!(" in {unknown} files") } else { String::new() };
+        let among = if unknown > 0 {
+            format!(" in {}", counted(unknown as u64, "file"))
+        } else {
+            String::new()
+        };
         return Err(Failure::usage(format!("nothing was imported: no known results{among}")).hint(
             "inferometer import --list-formats names what can be read; rows of any other table \
                  come in by --map NAME=COLUMN",
@@ -109,24 +114,19 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     if args.format == ImportFormat::Text {
         let others = match unknown {
             0 => String::new(),
-            unknown => format!(", {} left alone", number(unknown, "other file")),
+            unknown => format!(", {} left alone", counted(unknown as u64, "other file")),
         };
         terminal::say(&format!(
             "{} read, {}, {} skipped{others}",
-            number(files, "file"),
-            number(rows, "row"),
-            number(skipped, "file")
+            counted(files as u64, "file"),
+            counted(rows as u64, "row"),
+            counted(skipped as u64, "file")
         ));
         if let Some(id) = kept {
             terminal::say(&format!("kept as {id}"));
         }
     }
     Ok(if skipped > 0 || is_damaged { Code::Partly } else { Code::Done })
-}
-
-/// `1 file`, `2 files`.
-fn number(n: usize, thing: &str) -> String {
-    format!("{n} {thing}{}", if n == 1 { "" } else { "s" })
 }
 
 /// Reads every named file by the map.

@@ -5,6 +5,8 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::RunState;
+use ifm_core::spec::LoadSpec;
+use ifm_core::words::counted;
 use ifm_report::ReportModel;
 use ifm_store::{Import, RunEntry, Store, StoreError};
 use std::path::PathBuf;
@@ -89,7 +91,11 @@ pub fn run(args: &RunsArgs) -> Result<Code, Failure> {
         Action::Seal { run } => {
             let entry = find(&store, run)?;
             let sealed = store.seal_abandoned(&entry).map_err(|e| Failure::files(e.to_string()))?;
-            terminal::print(&format!("sealed {}: {} requests\n", entry.id, sealed.requests));
+            terminal::print(&format!(
+                "sealed {}: {}\n",
+                entry.id,
+                counted(sealed.requests, "request")
+            ));
             if let Some(loss) = sealed.loss {
                 terminal::warn(&format!(
                     "{} bytes of the journal were cut off",
@@ -198,7 +204,7 @@ fn list(store: &Store) -> Result<Code, Failure> {
         terminal::say(&format!("no runs in {}", store.root().display()));
         return Ok(Code::Done);
     }
-    let mut text = format!("{:<22} {:<9} {:<16} {:<28} users\n", "run", "state", "name", "model");
+    let mut text = format!("{:<22} {:<9} {:<16} {:<28} load\n", "run", "state", "name", "model");
     for entry in entries {
         text.push_str(&row(&entry));
         text.push('\n');
@@ -238,8 +244,7 @@ fn row(entry: &RunEntry) -> String {
         (RunState::Complete, _) => "complete",
         (RunState::Partial, _) => "partial",
     };
-    let users: Vec<String> =
-        manifest.spec.levels.iter().map(|level| level.concurrency.to_string()).collect();
+    let loads: Vec<String> = manifest.spec.levels.iter().map(load_asked).collect();
     let tags = entry.tags().unwrap_or_default();
     let tags: String = tags.iter().map(|tag| format!("  #{}", cut(tag, 40))).collect();
     format!(
@@ -247,6 +252,38 @@ fn row(entry: &RunEntry) -> String {
         entry.id,
         cut(manifest.name.as_deref().unwrap_or("-"), 16),
         cut(&manifest.spec.target.model, 28),
-        users.join(",")
+        loads.join(",")
     )
+}
+
+/// The load of a level in few letters: `8` users, `2.5/s` of an open loop, whose number in flight
+/// is a bound and no load.
+fn load_asked(level: &LoadSpec) -> String {
+    let Some(arrivals) = &level.arrivals else { return level.concurrency.to_string() };
+    match arrivals.mean_req_per_s() {
+        Some(rate) => format!("{}/s", (rate * 100.0).round() / 100.0),
+        None => "trace".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
+
+    #[test]
+    fn an_open_loop_is_listed_by_its_rate_and_not_by_its_bound() {
+        let closed = ifm_analysis::testing::run(&[8], Vec::new()).manifest.spec.levels.remove(0);
+        assert_eq!(load_asked(&closed), "8");
+        let (rate, curve) = (2.5, RateCurve::Linear);
+        let stretch =
+            RateStretch { from_req_per_s: rate, to_req_per_s: rate, curve, seconds: None };
+        let due = |law, stretches| LoadSpec {
+            concurrency: 4096,
+            arrivals: Some(ArrivalSpec { law, stretches, seed: 0 }),
+            ..closed.clone()
+        };
+        assert_eq!(load_asked(&due(ArrivalLaw::Poisson, vec![stretch])), "2.5/s");
+        assert_eq!(load_asked(&due(ArrivalLaw::Replay(1.0), Vec::new())), "trace");
+    }
 }

@@ -4,6 +4,7 @@ use super::workload_args::{WorkloadArgs, open};
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, Subcommand};
+use ifm_core::words::counted;
 use ifm_workload::{DATASETS, LengthCounts, Preview, WorkloadFacts};
 use std::path::PathBuf;
 
@@ -104,12 +105,11 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
         let tokens = |tokens: Option<u32>| tokens.map_or_else(|| "?".to_owned(), |n| n.to_string());
         let dots = if sample.is_cut { " …" } else { "" };
         out.push_str(&format!(
-            "\nitem {}: {} tokens in, {} out, {} turn{}\n  {}{dots}\n",
+            "\nitem {}: {} tokens in, {} out, {}\n  {}{dots}\n",
             sample.id,
             tokens(sample.prompt_tokens),
             tokens(sample.output_tokens),
-            sample.turns,
-            if sample.turns == 1 { "" } else { "s" },
+            counted(sample.turns as u64, "turn"),
             printable(&sample.text)
         ));
     }

@@ -1,6 +1,7 @@
 //! The answer as text, no wider than 80 columns, in ASCII.
 
 use super::{Answer, FormatOrigin, Held, Level};
+use ifm_core::words::counted;
 use ifm_roofline::{Bound, Limit, Setup};
 use std::fmt::Write as _;
 
@@ -40,7 +41,7 @@ pub fn text(answer: &Answer) -> String {
 }
 
 fn users(count: u32) -> String {
-    if count == 1 { "1 user".to_owned() } else { format!("{count} users") }
+    counted(count.into(), "user")
 }
 
 fn head(answer: &Answer) -> String {

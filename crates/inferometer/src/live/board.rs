@@ -12,6 +12,7 @@ use ifm_analysis::tally::{Tally, TokenRatio};
 use ifm_analysis::{Distribution, LevelSummary};
 use ifm_core::RequestRecord;
 use ifm_core::spec::LoadSpec;
+use ifm_core::words::counted;
 use ifm_drive::Progress;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
@@ -217,8 +218,7 @@ impl Board {
 pub fn load_words(load: &LoadSpec) -> String {
     match load.arrivals.as_ref().and_then(|arrivals| arrivals.mean_req_per_s()) {
         Some(rate) => format!("{rate:.4} req/s"),
-        None if load.concurrency == 1 => "1 user".to_owned(),
-        None => format!("{} users", load.concurrency),
+        None => counted(load.concurrency.into(), "user"),
     }
 }
 
@@ -264,7 +264,7 @@ fn row(summary: &LevelSummary) -> Row {
     };
     let load = match (&summary.asked, summary.load()) {
         (Some(asked), _) => load_words(asked),
-        (None, Some(Load::Users(users))) => format!("{users} users"),
+        (None, Some(Load::Users(users))) => counted(users.into(), "user"),
         (None, Some(Load::ReqPerS(rate))) => format!("{rate:.4} req/s"),
         (None, None) => format!("level {}", summary.level + 1),
     };

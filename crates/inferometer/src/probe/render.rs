@@ -1,6 +1,7 @@
 //! A probe's report for people and for programs.
 
 use super::{Finding, Report, Section};
+use ifm_core::words::counted;
 use ifm_report::TerminalStyle;
 use serde_json::{Value, json};
 
@@ -24,7 +25,11 @@ pub fn json(report: &Report) -> Value {
 pub fn text(report: &Report, style: &TerminalStyle) -> String {
     let mut out = String::new();
     let seconds = report.took.as_secs_f64();
-    let head = format!("{} · {} requests in {seconds:.1} s", report.url, report.requests);
+    let head = format!(
+        "{} · {} in {seconds:.1} s",
+        report.url,
+        counted(report.requests.into(), "request")
+    );
     push(&mut out, &head, style);
     let mut section: Option<Section> = None;
     for finding in &report.findings {

@@ -4,6 +4,7 @@
 use super::inquiry::{Heard, TOKENS, Wish, counted};
 use super::{Finding, Grade, Inquiry, Section};
 use ifm_core::spec::Api;
+use ifm_core::words;
 use ifm_core::{CountSource, Prompt};
 use ifm_wire::{Answer, dialect};
 use serde_json::{Value, json};
@@ -240,7 +241,11 @@ fn per_event(heard: &Heard) -> Finding {
         return Finding::unknown(id, "the server does not count its answers");
     };
     let share = f64::from(tokens) / events as f64;
-    let how = format!("{tokens} tokens in {events} events");
+    let how = format!(
+        "{} in {}",
+        words::counted(tokens.into(), "token"),
+        words::counted(events as u64, "event")
+    );
     let finding = match (share - 1.0).abs() <= 0.1 {
         true => Finding::known(id, Grade::Good, share, format!("{share:.2}")),
         false => Finding::known(id, Grade::Note, share, format!("{share:.2}"))

@@ -46,6 +46,7 @@ use crate::matrix::Matrix;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_core::spec::SloSpec;
+use ifm_core::words::counted;
 use std::collections::BTreeMap;
 
 /// Every rule.
@@ -245,8 +246,7 @@ fn measured_at(curve: &Curve, point: &CurvePoint) -> String {
 /// What a point is called in a sentence: `Chatbot, 1 user`.
 fn place_words(curve: &Curve, cell: &crate::survey::Pooled) -> String {
     let load = match cell.load() {
-        Some(Load::Users(1)) => "1 user".to_owned(),
-        Some(Load::Users(users)) => format!("{users} users"),
+        Some(Load::Users(users)) => counted(users.into(), "user"),
         Some(Load::ReqPerS(rate)) => format!("{rate} req/s"),
         None => [Statistic::Mean, Statistic::Median]
             .into_iter()

@@ -2,6 +2,7 @@
 
 use super::{joined, matrix, span};
 use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use ifm_core::words::plural;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "overall_winner",
@@ -20,7 +21,7 @@ fn look(question: &Question) -> Vec<Insight> {
     let (over, ratio) = (&first.over, first.over.ratio);
     let begin = Sentence::new("Over ")
         .number(ratio.configurations as f64, Meant::Count)
-        .text(if ratio.configurations == 1 { " configuration " } else { " configurations " });
+        .text(format!(" {} ", plural(ratio.configurations as u64, "configuration")));
     if over.is_mixed() {
         let text = format!("nothing is faster than {base} throughout: {name} runs from ");
         let sentence = span(begin.text(text), over.members.iter().map(|(_, ratio)| ratio.value));

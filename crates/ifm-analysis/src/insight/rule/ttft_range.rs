@@ -7,6 +7,7 @@ use crate::insight::{
 use crate::level::Load;
 use crate::survey::{Pool, Pooled};
 use ifm_core::sheet::{PartKind, Quantity};
+use ifm_core::words::plural;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "ttft_range",
@@ -60,7 +61,7 @@ fn look(question: &Question) -> Vec<Insight> {
         Some(longest) if longest > worst.1.reading.value => sentence
             .text("; left out: ")
             .number(beside.len() as f64, Meant::Count)
-            .text(if beside.len() == 1 { " level" } else { " levels" })
+            .text(format!(" {}", plural(beside.len() as u64, "level")))
             .text(" without a known load, up to ")
             .number(longest, Meant::Ms),
         _ => sentence,

@@ -12,7 +12,7 @@ mod system;
 use super::answers::Answers;
 use super::common::{sources, summary, trust};
 use super::{Kind, Subject};
-use crate::format::{count, meant, number, percent, plain};
+use crate::format::{meant, meant_of, number, percent, plain};
 use crate::model::load_words;
 use crate::page::{Block, Cell, Head, Page, Section, Table, Tile};
 use data::{CENTER, Data};
@@ -147,7 +147,7 @@ fn conditions(data: &Data, pool: &Pool) -> Vec<String> {
     loads.dedup();
     if let (Some(first), Some(last)) = (loads.first(), loads.last()) {
         conditions.push(match first == last {
-            true => format!("{} users at a time", meant(*first, Meant::Load)),
+            true => format!("{} at a time", meant_of(*first, Meant::Load, "user")),
             false => format!(
                 "{} to {} users at a time",
                 meant(*first, Meant::Load),
@@ -157,7 +157,7 @@ fn conditions(data: &Data, pool: &Pool) -> Vec<String> {
     }
     let (requests, _) = requests(pool);
     if requests > 0.0 {
-        conditions.push(format!("{} requests", meant(requests, Meant::Count)));
+        conditions.push(meant_of(requests, Meant::Count, "request"));
     }
     conditions
 }
@@ -277,7 +277,7 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
     let (sent, failed) = requests(&data.users);
     if sent > 0.0 {
         let share = percent(1.0 - failed / sent);
-        let words = format!("{share} of {} requests", count(sent as u64));
+        let words = format!("{share} of {}", meant_of(sent, Meant::Count, "request"));
         rows.push(("success".to_owned(), words));
     }
     if rows.is_empty() {

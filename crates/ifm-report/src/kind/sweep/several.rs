@@ -15,6 +15,7 @@ use ifm_analysis::survey::{Curve, Pool, Pooled};
 use ifm_chart::{Cartesian, Chart, Plot};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_core::spec::SloSpec;
+use ifm_core::words::counted;
 
 /// The page.
 pub(super) fn page(subject: &Subject) -> Page {
@@ -42,8 +43,8 @@ pub(super) fn page(subject: &Subject) -> Page {
         title,
         facts: sources(survey),
         conditions: vec![format!(
-            "{} points, {} measured apart",
-            pool.cells.iter().map(|cell| cell.points.len()).sum::<usize>(),
+            "{}, {} measured apart",
+            counted(pool.cells.iter().map(|cell| cell.points.len() as u64).sum(), "point"),
             pool.cells.len()
         )],
         tiles: answers.tile().into_iter().chain(tiles(&pool, &by)).collect(),

@@ -150,9 +150,7 @@ pub(crate) fn answers(
     checks: &[CheckResult],
 ) -> Option<Answers> {
     let mut by_load: Vec<(Load, &LevelSummary)> =
-        levels.iter().filter_map(|level| level.load().map(|load| (load, level))).collect();
-    // A rate that changed was held at no value.
-    by_load.retain(|(_, level)| !level.is_changing());
+        levels.iter().filter_map(|level| Some((level.held_load()?, level))).collect();
     // Users and rates cannot be ordered: where both were measured, rates are the answer.
     let is_rate = |load: Load| matches!(load, Load::ReqPerS(_));
     if by_load.iter().any(|(load, _)| is_rate(*load)) {
@@ -293,8 +291,7 @@ fn level_answer(
     levels: &[LevelSummary],
     repeats: &[Repeated],
 ) -> LevelAnswer {
-    // A rate that changed was held at no value.
-    let load = level.load().filter(|_| !level.is_changing());
+    let load = level.held_load();
     let together = repeats.iter().find(|repeated| Some(repeated.load) == load);
     let mean = |between: &Option<Between>| between.map(|between| between.mean);
     let best = best_output(levels);
@@ -369,7 +366,7 @@ fn is_enough(level: &LevelSummary) -> bool {
 /// rates, whole where any of them is.
 fn of_repeats(load: Load, levels: &[LevelSummary]) -> (bool, Option<WindowKind>) {
     let same: Vec<&LevelSummary> =
-        levels.iter().filter(|level| level.load() == Some(load)).collect();
+        levels.iter().filter(|level| level.held_load() == Some(load)).collect();
     let kinds: Option<Vec<WindowKind>> =
         same.iter().map(|level| level.window().map(|window| window.window.kind)).collect();
     let window = kinds.map(|kinds| {
@@ -387,7 +384,7 @@ fn joules_per_output_token(
     let joules =
         |level: &LevelSummary| level.energy.and_then(|energy| energy.joules_per_output_token);
     let Some(load) = load else { return joules(level) };
-    let same = levels.iter().filter(|level| level.load() == Some(load));
+    let same = levels.iter().filter(|level| level.held_load() == Some(load));
     let known: Vec<f64> = same.filter_map(joules).collect();
     (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
 }

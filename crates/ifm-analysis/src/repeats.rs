@@ -120,11 +120,11 @@ fn gap(level: &LevelSummary) -> Option<&Distribution> {
 }
 
 /// The levels of each load, loads in the order in which they first ran. Levels whose rate changed
-/// are left out: they were held at no load.
+/// are left out, since they were held at no load, and those that were measured again.
 pub(crate) fn by_load(levels: &[LevelSummary]) -> Vec<(Load, Vec<&LevelSummary>)> {
     let mut loads: Vec<(Load, Vec<&LevelSummary>)> = Vec::new();
-    for level in levels.iter().filter(|level| !level.is_changing()) {
-        let Some(load) = level.load() else { continue };
+    for level in levels {
+        let Some(load) = level.held_load() else { continue };
         match loads.iter_mut().find(|(known, _)| *known == load) {
             Some((_, levels)) => levels.push(level),
             None => loads.push((load, vec![level])),

@@ -188,6 +188,7 @@ pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
                 end_ns,
                 complete: true,
                 ended_by: Some(LevelEnd::Planned),
+                measured_again: None,
             }
         })
         .collect();

@@ -131,6 +131,10 @@ pub struct LevelInfo {
     /// What ended it; absent in runs before format 1.2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_by: Option<LevelEnd>,
+    /// Index of the level that was measured in place of this one, because this one was worse than a
+    /// larger load; absent for all others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measured_again: Option<u16>,
 }
 
 /// A file of the run folder.

@@ -214,6 +214,7 @@ pub fn drive_level(
         end_ns: end_ns - plan.origin_ns,
         complete: is_whole,
         ended_by: Some(if is_whole { LevelEnd::Planned } else { LevelEnd::Stopped }),
+        measured_again: None,
     });
     Ok(LevelResult { info, evidence, workload_ended: feed.ran_out(), gave_up: decoder.gave_up })
 }

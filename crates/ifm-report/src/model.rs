@@ -167,7 +167,7 @@ impl ReportModel {
     pub(crate) fn is_fitting(&self, level: &LevelSummary) -> bool {
         let answers = self.summary.answers.as_ref();
         let fitting = answers.and_then(|answers| answers.users.load);
-        fitting.is_some() && level.load() == fitting && !level.is_changing()
+        fitting.is_some() && level.held_load() == fitting
     }
 }
 

@@ -341,6 +341,9 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
     if level.complete == Some(false) {
         parts.push("partial".to_owned());
     }
+    if level.measured_again.is_some() {
+        parts.push("measured again".to_owned());
+    }
     parts.join(", ")
 }
 

@@ -3,6 +3,7 @@
 //! Only this crate reads the environment, prints and decides how the program ends.
 #![forbid(unsafe_code)]
 
+mod again;
 mod calibration;
 mod caller;
 mod capacity;

@@ -64,6 +64,8 @@ pub struct Job {
     pub precise: bool,
     /// Which levels are run.
     pub course: Course,
+    /// Whether levels that were worse than a larger load are measured again.
+    pub measures_again: bool,
     /// What goes to standard output.
     pub format: Format,
     /// Report files to write.
@@ -247,6 +249,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         cpus: args.cpus.clone(),
         precise: args.precise,
         course: Course::Planned,
+        measures_again: false,
         format: args.output(),
         out: args.out.clone(),
         store: args.store.clone(),

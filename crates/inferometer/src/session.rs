@@ -1,5 +1,6 @@
 //! A session: the levels of a job one after another, stored as they go, shown as they finish.
 
+use crate::again::Again;
 use crate::cli::load_args::Format;
 use crate::course::{Course, Step};
 use crate::exit::{Code, Failure};
@@ -15,11 +16,11 @@ use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
-use ifm_core::spec::ArrivalLaw;
+use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
 use ifm_core::{
-    ClientHealth, LevelEnd, Manifest, Message, Outcome, Phase, Prompt, RequestRecord, Role,
-    RunData, RunState,
+    ClientHealth, LevelEnd, LevelInfo, Manifest, Message, Outcome, Phase, Prompt, RequestRecord,
+    Role, RunData, RunState,
 };
 use ifm_drive::{
     DriveError, Evidence, LevelPlan, LevelResult, Limits, Loop, Progress, Stop, StopLevel, Target,
@@ -135,6 +136,7 @@ impl Session {
 
     fn follow(&mut self, course: &mut Course, manifest: &mut Manifest) -> Ended {
         let mut index = 0;
+        let mut again = Again::new(self.job.measures_again);
         let mut pacing = Pacing::new(&self.job.spec, ifm_sys::mono_ns());
         pacing.deadline_ns().into_iter().for_each(|end_ns| self.board.ends_by(end_ns));
         while index < self.job.spec.levels.len() {
@@ -175,6 +177,10 @@ impl Session {
                 };
                 info
             }));
+            let is_whole = |info: &LevelInfo| usize::from(info.level) == index && info.complete;
+            if manifest.levels.last().is_some_and(is_whole) {
+                again.ended(index, &mut manifest.levels);
+            }
             if let Err(error) = self.sink.writer.checkpoint_manifest(manifest) {
                 return Ended::Failed(DriveError::Sink(error.to_string()));
             }
@@ -203,23 +209,33 @@ impl Session {
                 self.shown.push(summary);
             }
             index += 1;
-            match course.after(&self.job.spec, &self.shown, &self.sink.records) {
+            let step = match again.has_begun() {
+                true => Step::GoOn,
+                false => course.after(&self.job.spec, &self.shown, &self.sink.records),
+            };
+            match step {
                 Step::GoOn => {}
-                Step::Append(loads) => {
-                    self.job.spec.levels.extend_from_slice(&loads);
-                    manifest.spec.levels.extend(loads);
-                }
+                Step::Append(loads) => self.append(loads, manifest),
                 Step::End => {
                     // The levels that are left out are not part of what was asked any more.
                     self.job.spec.levels.truncate(index);
                     manifest.spec.levels.truncate(index);
                 }
             }
+            if index == self.job.spec.levels.len() {
+                let loads = again.after(&self.job.spec.levels, &self.shown);
+                self.append(loads, manifest);
+            }
         }
         match self.sink.ended_by() {
             Some(LevelEnd::Budget) => self.over_budget(&pacing, index),
             _ => Ended::Planned,
         }
+    }
+
+    fn append(&mut self, loads: Vec<LoadSpec>, manifest: &mut Manifest) {
+        self.job.spec.levels.extend_from_slice(&loads);
+        manifest.spec.levels.extend(loads);
     }
 
     /// The budget is over: the levels from `index` on are left out.
@@ -443,7 +459,11 @@ fn verdict(
     let is_answered =
         |record: &RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
     if run.requests.iter().any(is_answered) {
-        return Ok(Code::Done);
+        return match ifm_analysis::warning::load_missed(summary) {
+            None => Ok(Code::Done),
+            Some(why) => Err(Failure::new(Code::Invalid, format!("the run is no result: {why}"))
+                .hint("a host with less to do, fewer users, or --readers helps; it is stored")),
+        };
     }
     let failed = summary.levels.iter().map(|level| level.counts.sent).sum::<u64>();
     let first = run.requests.iter().find_map(|record| record.error.clone());

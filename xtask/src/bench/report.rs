@@ -112,6 +112,7 @@ fn make(
             end_ns: now_ns,
             complete: true,
             ended_by: None,
+            measured_again: None,
         });
     }
     manifest.levels = infos;

@@ -67,9 +67,11 @@ impl Member {
             })
         };
         let loud = |warning: &&Warning| warning.severity > Severity::Note;
+        // A level that was measured again counts by its second time only.
+        let counting = || summary.levels.iter().filter(|level| level.measured_again.is_none());
         Member {
-            samples: summary.levels.iter().filter_map(sample).collect(),
-            lengths: summary.levels.iter().filter_map(lengths).collect(),
+            samples: counting().filter_map(sample).collect(),
+            lengths: counting().filter_map(lengths).collect(),
             warnings: summary.warnings.iter().filter(loud).cloned().collect(),
             is_inter_event: summary
                 .levels
@@ -107,6 +109,7 @@ fn has_estimates(level: &LevelSummary) -> bool {
 fn fitting(levels: &[LevelSummary]) -> Option<Load> {
     let mut by_load: Vec<(Load, bool)> = levels
         .iter()
+        .filter(|level| level.measured_again.is_none())
         .filter_map(|level| Some((level.load()?, level.verdict.state == VerdictState::Pass)))
         .collect();
     by_load.sort_by(|a, b| order(a.0, b.0));

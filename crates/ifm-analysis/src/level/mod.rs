@@ -49,6 +49,9 @@ pub struct LevelSummary {
     pub complete: Option<bool>,
     /// What ended it; absent where it was not stored.
     pub ended_by: Option<LevelEnd>,
+    /// Index of the level that was measured in place of this one, because this one was worse than a
+    /// larger load. No answer, curve or comparison is taken from a level that was measured again.
+    pub measured_again: Option<u16>,
     /// Requests by how they ended.
     pub counts: Counts,
     /// Requests that began together and are left out of latencies, verdict and steady window;
@@ -119,6 +122,12 @@ impl LevelSummary {
     /// level is no answer to how much fits.
     pub fn is_changing(&self) -> bool {
         Target::of(self.asked.as_ref()) == Target::Changing
+    }
+
+    /// The load that the level stands for: that which was asked for, unless the rate changed while it
+    /// ran, or the load was measured again in place of it.
+    pub fn held_load(&self) -> Option<Load> {
+        self.load().filter(|_| !self.is_changing() && self.measured_again.is_none())
     }
 
     /// Median speed that one user sees, tokens per second, and whether it is an estimate because
@@ -212,6 +221,7 @@ pub(crate) fn summarize_measured(
         level,
         complete: info.map(|info| info.complete),
         ended_by: info.and_then(|info| info.ended_by),
+        measured_again: info.and_then(|info| info.measured_again),
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
         turns: turns::by_turn(measured, &percentiles),

@@ -21,7 +21,9 @@ impl Survey {
             is_own: true,
         };
         let setting = setting(manifest);
-        let points = summary.levels.iter().enumerate().map(|(index, level)| {
+        // A level that was measured again counts by its second time only.
+        let counts = |(_, level): &(usize, &LevelSummary)| level.measured_again.is_none();
+        let points = summary.levels.iter().enumerate().filter(counts).map(|(index, level)| {
             let before = summary.levels.get(..index).unwrap_or_default();
             let found = point(level, lengths(&setting, level), before);
             Point { searched: searched(manifest, level), ..found }
@@ -61,7 +63,8 @@ fn lengths(setting: &Factors, level: &LevelSummary) -> Factors {
 }
 
 fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Point {
-    let same = before.iter().filter(|other| other.load() == level.load()).count();
+    let counts = |other: &&LevelSummary| other.measured_again.is_none();
+    let same = before.iter().filter(counts).filter(|other| other.load() == level.load()).count();
     Point {
         origin: 0,
         part: 0,
@@ -70,8 +73,7 @@ fn point(level: &LevelSummary, setting: Factors, before: &[LevelSummary]) -> Poi
         headings: Vec::new(),
         label: None,
         setting,
-        // A rate that changed was held at no value.
-        load: level.load().filter(|_| !level.is_changing()),
+        load: level.held_load(),
         repeat: Some(same as u32 + 1),
         readings: readings(level),
         verdict: level.verdict.state,

@@ -1,6 +1,7 @@
 //! The client's verdict on itself.
 
 use super::{Check, Context, Finding, Made, Severity, percent};
+use crate::RunSummary;
 use crate::health::SEND_LATENESS_NS_P99_MAX;
 use crate::level::LevelSummary;
 use ifm_core::HealthVerdict;
@@ -20,12 +21,19 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     if health.verdict == HealthVerdict::Suspect && findings.is_empty() {
         findings.push((Severity::Caution, "the client doubts its own times".to_owned()));
     }
-    findings.extend(load_missed(context));
+    findings.extend(late_load(context));
     Some(findings)
 }
 
+/// Why the whole run is no result: the load was not the one that was asked for. Absent where it was.
+pub fn load_missed(summary: &RunSummary) -> Option<&str> {
+    let mut of_client = summary.warnings.iter().filter(|warning| warning.check == CHECK.id);
+    let invalid = of_client.find(|warning| warning.severity == Severity::Invalid)?;
+    Some(&invalid.text)
+}
+
 /// That requests left so late that the load was not the one that was asked for.
-fn load_missed(context: &Context) -> Option<Finding> {
+fn late_load(context: &Context) -> Option<Finding> {
     let late_ns = context.run.manifest.health.as_ref()?.send_lateness?.p99_ns;
     let wait = |level: &LevelSummary| {
         let is_open = level.asked.as_ref()?.arrivals.is_some();

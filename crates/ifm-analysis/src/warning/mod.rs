@@ -26,6 +26,9 @@ mod server_cache;
 mod shared_server;
 mod warm_up;
 
+pub use client::load_missed;
+pub use cold::cold_levels;
+
 use crate::level::{LevelSummary, Load, MeasuredByLevel};
 use ifm_core::{RequestRecord, RunData};
 

@@ -120,6 +120,7 @@ fn level(level: &LevelSummary) -> Value {
         .set_known("req_per_s_asked", rate_of(level.load()))
         .set_known("complete", level.complete)
         .set_known("ended_by", level.ended_by.map(ifm_core::LevelEnd::word))
+        .set_known("measured_again", level.measured_again)
         .set("requests", requests.take())
         .set_known(
             "warming",

@@ -52,6 +52,7 @@ pub fn manifest(run_id: &str) -> Manifest {
             end_ns: 950 * MS,
             complete: true,
             ended_by: Some(LevelEnd::Settled),
+            measured_again: None,
         }],
         prompts_sha256: Some("00".repeat(32)),
         workload: Some(sent_workload()),

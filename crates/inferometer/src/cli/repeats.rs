@@ -26,12 +26,22 @@ pub struct RepeatArgs {
     /// Order of repeated levels
     #[arg(long, value_enum, default_value = "interleaved", value_name = "ORDER")]
     order: Order,
+
+    /// Measure a level again, when all others are over, that was worse than the next larger load:
+    /// something was cold. The second time counts in place of the first
+    #[arg(long)]
+    auto_retry: bool,
 }
 
 impl RepeatArgs {
     /// Whether levels are measured more than once.
     pub fn repeats(&self) -> bool {
         self.repeat > 1
+    }
+
+    /// Whether levels that were worse than a larger load are measured again.
+    pub fn measures_again(&self) -> bool {
+        self.auto_retry
     }
 
     /// The levels with their repeats.

@@ -128,6 +128,7 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
     let levels = args.repeats.spread(&levels, args.load.workload.seed.unwrap_or(0));
     let mut job = resolve(&args.load, &levels, words)?;
     args.pacing.set(&mut job.spec);
+    job.measures_again = args.repeats.measures_again();
     if args.profile == Some(Profile::Sweep) {
         let law = arrivals.law()?;
         job.course = Course::Between { points: args.points, law };

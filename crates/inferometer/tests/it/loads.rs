@@ -1,8 +1,11 @@
 //! Open loops and the search for a capacity, as a user runs them.
 
-use crate::support::{paced, run, stderr, stdout};
+use crate::support::{paced, program, run, stderr, stdout};
 use ifm_truth::paced::{Pace, PacedOptions, run_paced};
 use serde_json::Value;
+use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 fn json(output: &std::process::Output) -> Value {
     serde_json::from_str(&stdout(output))
@@ -129,6 +132,43 @@ fn levels_are_repeated_forth_and_back() {
 }
 
 #[test]
+fn a_level_that_was_cold_is_measured_again_and_counts_once() {
+    let pace = |ttft_ms: u64| Pace {
+        ttft_ns: ttft_ms * 1_000_000,
+        itl_ns: 1_000_000,
+        coalesce: false,
+        burst: 1,
+        usage: true,
+    };
+    // Cold for the 24 requests of one user, warm-up among them.
+    let sweep = |flags: &[&str]| {
+        let folder = tempfile::tempdir().unwrap();
+        let options = PacedOptions::for_benchmarks(pace(90));
+        let server = run_paced(PacedOptions { later: Some((24, pace(20))), ..options }).unwrap();
+        let url = format!("http://{}", server.address());
+        let words = ["sweep", &url, "-W", "16/4", "-c", "1,2", "-n", "23", "-w", "1", "--json"];
+        let lengths = ["--prompt-lengths", "tokenizer"];
+        let output = run(folder.path(), &[&words[..], &lengths, flags].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        json(&output)
+    };
+    let state = |document: &Value| {
+        let checks = document["checks"].as_array().unwrap();
+        checks.iter().find(|check| check["id"] == "cold_level").unwrap()["state"].clone()
+    };
+    let once = sweep(&[]);
+    assert_eq!((once["levels"].as_array().unwrap().len(), state(&once)), (2, "caution".into()));
+    let again = sweep(&["--auto-retry"]);
+    let levels = again["levels"].as_array().unwrap();
+    let users: Vec<_> = levels.iter().map(|l| l["concurrency_asked"].as_u64().unwrap()).collect();
+    assert_eq!(users, [1, 2, 1], "{again}");
+    assert_eq!((&levels[0]["measured_again"], levels[2].get("measured_again")), (&2.into(), None));
+    assert_eq!(state(&again), "passed");
+    assert_eq!(again["run"]["state"], "complete");
+    assert_eq!(again.get("repeats"), None, "the cold one is no repeat");
+}
+
+#[test]
 fn a_trace_is_replayed_at_its_own_times() {
     let folder = tempfile::tempdir().unwrap();
     let server = paced(2, 1);
@@ -139,7 +179,7 @@ fn a_trace_is_replayed_at_its_own_times() {
             format!(r#"{{"timestamp":{ms},"input_length":20,"output_length":2,"hash_ids":[{ms}]}}"#)
         })
         .collect();
-    std::fs::write(folder.path().join("trace.jsonl"), rows.join("\n")).unwrap();
+    fs::write(folder.path().join("trace.jsonl"), rows.join("\n")).unwrap();
     let words =
         ["run", &url, "-W", "mooncake:trace.jsonl?block=32", "--replay=2", "-w", "0", "--json"];
     let output = run(folder.path(), &words);
@@ -204,6 +244,42 @@ fn a_capacity_lies_between_a_load_inside_and_one_outside() {
     let none = search("ttft:p50<10ms");
     assert_eq!((none.get("users_inside"), &none["users_outside"]), (None, &1.into()), "{none}");
     assert!(none["limited_by"].as_str().unwrap().starts_with("TTFT p50"), "{none}");
+}
+
+#[test]
+fn a_run_whose_load_was_not_sent_is_code_6_and_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = paced(20, 1);
+    let url = format!("http://{}", server.address());
+    let words = ["run", &url, "-W", "16/2", "--rate", "100", "-z", "5", "--json"];
+    let mut child = program(folder.path())
+        .args(words)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // The client stands still while some forty requests are due.
+    let pid = child.id().to_string();
+    let signal = |name: &str| {
+        assert!(Command::new("kill").args([name, &pid]).status().unwrap().success());
+    };
+    let is_under_way = || {
+        let runs = fs::read_dir(folder.path().join("runs")).into_iter().flatten().flatten();
+        let mut journals = runs.map(|run| run.path().join("requests.journal"));
+        journals.any(|journal| fs::metadata(journal).is_ok_and(|file| file.len() > 10_000))
+    };
+    while !is_under_way() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before its load");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal("-STOP");
+    std::thread::sleep(Duration::from_millis(400));
+    signal("-CONT");
+    let output = child.wait_with_output().unwrap();
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(6), "{said}");
+    assert!(said.contains("the server did not get the load that was asked for"), "{said}");
+    assert!(run(folder.path(), &["report", "last"]).status.success(), "it is stored");
 }
 
 #[test]

@@ -87,7 +87,7 @@ fn rising(model: &ReportModel) -> Vec<(f64, &LevelSummary)> {
     let levels = || model.summary.levels.iter();
     let has_rates = levels().any(|level| is_rate(&level));
     let mut rising: Vec<(f64, &LevelSummary)> = levels()
-        .filter(|level| is_rate(level) == has_rates)
+        .filter(|level| is_rate(level) == has_rates && level.measured_again.is_none())
         .filter_map(|level| Some((level.load()?.value(), level)))
         .collect();
     rising.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -1,0 +1,51 @@
+//! Levels that are measured again because they were worse than a larger load: mostly the first
+//! one, when something was cold.
+//!
+//! Each once, when all others are over; the second time counts in place of the first. Not here: when
+//! a level is worse (`ifm-analysis`).
+
+use ifm_analysis::LevelSummary;
+use ifm_analysis::warning::cold_levels;
+use ifm_core::LevelInfo;
+use ifm_core::spec::LoadSpec;
+
+/// Which levels are measured again.
+#[derive(Debug, Default)]
+pub struct Again {
+    /// Whether any are to be.
+    is_wanted: bool,
+    /// Levels and those in place of which they are measured, once it is known.
+    places: Option<Vec<(usize, usize)>>,
+}
+
+impl Again {
+    /// Levels that were worse than a larger load, if so wanted.
+    pub fn new(is_wanted: bool) -> Again {
+        Again { is_wanted, places: None }
+    }
+
+    /// Whether the levels that follow are those that are measured again.
+    pub fn has_begun(&self) -> bool {
+        self.places.is_some()
+    }
+
+    /// The levels to append when `levels` are over; none the second time.
+    pub fn after(&mut self, levels: &[LoadSpec], measured: &[LevelSummary]) -> Vec<LoadSpec> {
+        if !self.is_wanted || self.has_begun() {
+            return Vec::new();
+        }
+        let cold: Vec<usize> = cold_levels(measured).into_iter().map(usize::from).collect();
+        let loads = cold.iter().filter_map(|place| levels.get(*place).cloned()).collect();
+        self.places = Some((levels.len()..).zip(cold).collect());
+        loads
+    }
+
+    /// Notes that a level ran to its end, on the one in place of which it was measured.
+    pub fn ended(&self, level: usize, infos: &mut [LevelInfo]) {
+        let places = self.places.iter().flatten();
+        for (_, first) in places.filter(|(second, _)| *second == level) {
+            let first = infos.iter_mut().find(|info| usize::from(info.level) == *first);
+            first.into_iter().for_each(|info| info.measured_again = Some(level as u16));
+        }
+    }
+}

@@ -4,12 +4,13 @@
 //! Only measured levels are answers: nothing is interpolated. What is not here: sentences, which
 //! the reports write.
 
-use crate::level::{GapLabel, LevelSummary, Load, WindowKind};
+use crate::capacity::pooled;
+use crate::level::{GapLabel, LevelSummary, Load, WindowKind, summarize_level};
 use crate::repeats::{Between, Repeated, by_load};
 use crate::slo::{TermVerdict, Verdict, VerdictState};
 use crate::warning::{CheckResult, CheckState};
-use ifm_core::CapacityFound;
 use ifm_core::spec::SloSpec;
+use ifm_core::{CapacityFound, RunData};
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
 
@@ -61,6 +62,8 @@ pub struct UsersAnswer {
     pub is_changing: bool,
     /// The smallest and the largest load that a search looked at and could not settle.
     pub unsettled: Option<(Load, Load)>,
+    /// The ends of a search for which a look after it surely showed the contrary.
+    pub contradicted: Vec<Load>,
     /// Whether it is what a search for the capacity found.
     pub is_searched: bool,
     /// Levels above `next_worse` that are inside the target all the same: the measurement does not
@@ -142,9 +145,28 @@ impl Trust {
     }
 }
 
+/// What a search for the capacity found.
+pub(crate) struct Searched<'a> {
+    found: &'a CapacityFound,
+    /// The looks at the load outside as one level; absent where they are not known.
+    outside: Option<LevelSummary>,
+}
+
+impl<'a> Searched<'a> {
+    /// What the search of a run found; absent where it did not search.
+    pub(crate) fn of(run: &'a RunData) -> Option<Searched<'a>> {
+        let found = run.manifest.capacity.as_ref()?;
+        let outside = found.outside_looks.first().map(|first| {
+            let requests = pooled(&run.manifest.spec, &found.outside_looks, &run.requests);
+            summarize_level(&run.manifest.spec, *first, None, &requests)
+        });
+        Some(Searched { found, outside })
+    }
+}
+
 /// Answers from the levels of one run; absent without a level.
 pub(crate) fn answers(
-    (slo, searched): (&SloSpec, Option<&CapacityFound>),
+    (slo, searched): (&SloSpec, Option<&Searched>),
     levels: &[LevelSummary],
     repeats: &[Repeated],
     checks: &[CheckResult],
@@ -222,23 +244,26 @@ fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
         with_first_wave: fitting.and_then(|(largest, _)| with_first_wave(by_load, *largest)),
         is_changing: false,
         unsettled: None,
+        contradicted: Vec::new(),
         is_searched: false,
         inside_above,
     }
 }
 
 /// What a search found: it judged all looks at a load together, and each until it was sure.
-fn searched_answer(found: &CapacityFound, by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
+fn searched_answer(searched: &Searched, by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
+    let found = searched.found;
     let at = |value: f64| {
         let is_near = move |load: &Load| (load.value() - value).abs() <= 1e-9 * value;
         by_load.iter().filter(move |(load, _)| is_near(load))
     };
     let load = found.inside.and_then(|inside| at(inside).next()).map(|(load, _)| *load);
     let looks = || found.outside.into_iter().flat_map(at);
-    // A look that shows why, where one does.
+    // All looks together, as the search judged them; else one that shows why, where one does.
     let is_outside =
         |(_, level): &&(Load, &LevelSummary)| level.verdict.state == VerdictState::Fail;
-    let outside = looks().find(is_outside);
+    let together = searched.outside.as_ref().and_then(|level| Some((level.load()?, level)));
+    let outside = together.as_ref().or_else(|| looks().find(is_outside));
     let next_worse = match (outside, looks().next()) {
         (Some((load, level)), _) => Some(next_worse(*load, level, &level.verdict)),
         (None, look) => look.map(|(load, _)| NextWorse {
@@ -254,16 +279,19 @@ fn searched_answer(found: &CapacityFound, by_load: &[(Load, &LevelSummary)]) -> 
         (None, Some(_)) if found.is_over && found.unsettled.is_none() => UsersState::None,
         (None, _) => UsersState::Unknown,
     };
+    let contradicted: Vec<Load> =
+        found.contradicted.iter().filter_map(|load| Some(at(*load).next()?.0)).collect();
     UsersAnswer {
         state,
         load,
-        is_sure: state != UsersState::Unknown,
+        is_sure: state != UsersState::Unknown && contradicted.is_empty(),
         next_worse,
         with_first_wave: load.and_then(|largest| with_first_wave(by_load, largest)),
         is_changing: false,
         unsettled: found
             .unsettled
             .and_then(|(lowest, highest)| Some((at(lowest).next()?.0, at(highest).next()?.0))),
+        contradicted,
         is_searched: true,
         inside_above: Vec::new(),
     }
@@ -468,20 +496,34 @@ mod tests {
         let found = CapacityFound {
             inside: Some(3.0),
             outside: Some(8.0),
+            outside_looks: Vec::new(),
             unsettled: Some((4.0, 4.0)),
+            contradicted: Vec::new(),
             is_over: true,
             usd_per_hour: None,
         };
-        let answer = |run: &ifm_core::RunData| crate::summarize(run).answers.expect("levels").users;
+        let answer = |run: &RunData| crate::summarize(run).answers.expect("levels").users;
         assert_eq!(answer(&run).load, Some(Load::Users(3)));
         assert!(!answer(&run).is_searched);
         run.manifest.capacity = Some(found.clone());
         let users = answer(&run);
         assert_eq!((users.state, users.load), (UsersState::Found, Some(Load::Users(3))));
         assert!(users.is_searched && users.is_sure);
+        let contradicted = vec![3.0];
+        run.manifest.capacity = Some(CapacityFound { contradicted, ..found.clone() });
+        assert_eq!(answer(&run).contradicted, [Load::Users(3)]);
+        assert!(!answer(&run).is_sure);
         assert_eq!(users.unsettled, Some((Load::Users(4), Load::Users(4))));
         let worse = users.next_worse.expect("8 fail");
         assert_eq!((worse.load, worse.terms.len()), (Load::Users(8), 1));
+        // Looks that together are outside are told together: (490 + 510) / 2.
+        let slo = &mut run.manifest.spec.slo.terms[0];
+        (slo.percentile, slo.limit_ms) = (None, 495.0);
+        run.manifest.capacity =
+            Some(CapacityFound { outside: Some(4.0), outside_looks: vec![1, 2], ..found.clone() });
+        let worse = answer(&run).next_worse.expect("4 fail");
+        let value = worse.terms[0].value_ms.expect("measured");
+        assert!((value - 500.0).abs() < 0.5 && worse.load == Load::Users(4), "{worse:?}");
         run.manifest.capacity = Some(CapacityFound { inside: None, ..found.clone() });
         assert_eq!(answer(&run).state, UsersState::Unknown);
         run.manifest.capacity = Some(CapacityFound { inside: None, unsettled: None, ..found });

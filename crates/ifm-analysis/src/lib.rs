@@ -77,8 +77,8 @@ pub fn summarize(run: &RunData) -> RunSummary {
     let checks = warning::check(run, &measured, &levels);
     let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
     let repeats = repeats::repeated(&levels);
-    let answers =
-        answer::answers((&spec.slo, run.manifest.capacity.as_ref()), &levels, &repeats, &checks);
+    let searched = answer::Searched::of(run);
+    let answers = answer::answers((&spec.slo, searched.as_ref()), &levels, &repeats, &checks);
     RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
 }
 

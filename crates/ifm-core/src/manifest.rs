@@ -202,8 +202,14 @@ pub struct CapacityFound {
     pub inside: Option<f64>,
     /// The smallest load that was shown to be outside; absent where none was.
     pub outside: Option<f64>,
+    /// Levels that, taken together, showed that it is: its looks, but for one after the search.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub outside_looks: Vec<u16>,
     /// The smallest and the largest load between the two that were looked at and not settled.
     pub unsettled: Option<(f64, f64)>,
+    /// Ends of the search for which a look after it surely showed the contrary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub contradicted: Vec<f64>,
     /// Whether the search came to its end.
     pub is_over: bool,
     /// What an hour of the whole server costs, US dollars; absent where nobody said it.

@@ -105,7 +105,9 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         (_, Some(worse)) => format!("inside {} ({worse})", target(slo)),
         (_, None) => format!("inside {}", target(slo)),
     };
-    if answer.state != UsersState::Unknown && !answer.is_sure {
+    if let Some(words) = contradicted(answer) {
+        detail.push_str(&words);
+    } else if answer.state != UsersState::Unknown && !answer.is_sure {
         detail.push_str("; not settled: too few requests to be sure");
     }
     if let Some((lowest, highest)) = answer.unsettled {
@@ -132,6 +134,18 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
         _ => "How many users?",
     };
     Answer { question, value, unit: "", detail }
+}
+
+/// That a look after the search showed the contrary of it; absent where none did.
+fn contradicted(answer: &UsersAnswer) -> Option<String> {
+    let is_inside = |load: &Load| Some(*load) == answer.load;
+    let each = answer.contradicted.iter().map(|at| {
+        let other = if is_inside(at) { "outside" } else { "inside" };
+        format!("{} was {other}", load(Some(*at)))
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty())
+        .then(|| format!("; when looked at again {}: this does not stand", each.join(", ")))
 }
 
 fn next_worse(worse: &NextWorse, label: GapLabel) -> String {

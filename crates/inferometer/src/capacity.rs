@@ -23,7 +23,16 @@ pub fn found(course: &CapacityCourse) -> CapacityFound {
     CapacityFound {
         inside: known.inside.map(load),
         outside: known.outside.map(load),
+        outside_looks: course
+            .judged()
+            .find(|judged| Some(judged.place) == known.outside)
+            .map_or_else(Vec::new, |judged| judged.levels.clone()),
         unsettled: known.unsettled.map(|(lowest, highest)| (load(lowest), load(highest))),
+        contradicted: course
+            .judged()
+            .filter(|judged| judged.is_contradicted())
+            .map(|judged| judged.load.value())
+            .collect(),
         is_over: bracket.is_some(),
         usd_per_hour: course.worth.price.map(|price| price.per_hour),
     }
@@ -281,7 +290,7 @@ fn words(
 fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> String {
     let place = |place: u32| number(course.axis.load(place));
     let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
-    let looks: u32 = at.map(|judged| judged.looks).sum();
+    let looks: u32 = at.map(Judged::looks).sum();
     if lowest == highest {
         format!("{} lies at the limit: {looks} looks could not settle it", place(lowest))
     } else {
@@ -348,7 +357,7 @@ fn requests(judged: &Judged) -> u64 {
 }
 
 fn looks(judged: &Judged) -> u32 {
-    judged.looks + u32::from(judged.again.is_some())
+    judged.looks() + u32::from(judged.again.is_some())
 }
 
 /// What the checks found that may mislead: the first of each check, and how many more there are.

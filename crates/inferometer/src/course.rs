@@ -5,8 +5,8 @@
 
 use crate::live::view::LevelCount;
 use ifm_analysis::LevelSummary;
-use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search};
-use ifm_analysis::level::{Load, behind_first_wave};
+use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search, pooled};
+use ifm_analysis::level::Load;
 use ifm_analysis::settling::{Certainty, certainty};
 use ifm_analysis::slo::VerdictState;
 use ifm_core::spec::{
@@ -129,8 +129,8 @@ pub struct Judged {
     pub place: u32,
     /// What was asked for.
     pub load: Load,
-    /// Levels of the run that belong to it.
-    pub looks: u32,
+    /// Levels of the run that it was judged by.
+    pub levels: Vec<u16>,
     /// Measured requests that were sent in these looks.
     pub requests: u64,
     /// All looks as one level, without the first waves of all but the first.
@@ -153,6 +153,11 @@ pub struct Again {
 }
 
 impl Judged {
+    /// How often the load was looked at, but for a look after the search.
+    pub fn looks(&self) -> u32 {
+        self.levels.len() as u32
+    }
+
     /// Whether the look after the search surely showed the contrary.
     pub fn is_contradicted(&self) -> bool {
         let Some(again) = &self.again else { return false };
@@ -284,7 +289,7 @@ impl CapacityCourse {
         let busy_s = busy_s.map(|e2e| e2e.mean / 1e9).fold(0.0, f64::max);
         let seconds = self.look.rate_s.max(f64::from(REQUESTS_PER_USER) * busy_s);
         let requests = self.look.requests.max((rate * seconds).ceil() as u32);
-        let looks: u32 = self.judged.values().map(|judged| judged.looks).sum();
+        let looks: u32 = self.judged.values().map(Judged::looks).sum();
         let stretch = RateStretch {
             from_req_per_s: rate,
             to_req_per_s: rate,
@@ -343,7 +348,7 @@ impl CapacityCourse {
         }
         let judged = judge(self.axis, spec, place, &looks_at(self.axis, spec, place), records);
         let is_settled = judged.finding != Finding::Unsettled;
-        let looks = judged.looks;
+        let looks = judged.looks();
         self.judged.insert(place, judged.clone());
         if !is_settled && looks < self.looks_max {
             return Step::Append(vec![self.look_at(place, false)]);
@@ -410,23 +415,6 @@ fn looks_at(axis: Axis, spec: &RunSpec, place: u32) -> Vec<u16> {
     of_place.map(|(level, _)| level as u16).collect()
 }
 
-/// The measured requests of some levels as if they were of the first one. All users began together
-/// in each of them; the judge leaves the first wave out once, so those of the others go here.
-fn pooled(spec: &RunSpec, looks: &[u16], records: &[RequestRecord]) -> Vec<RequestRecord> {
-    let Some(&first) = looks.first() else { return Vec::new() };
-    let of_look = |look: &u16| {
-        let is_of =
-            |record: &&RequestRecord| record.level == *look && record.phase == Phase::Measure;
-        let measured: Vec<&RequestRecord> = records.iter().filter(is_of).collect();
-        match *look == first {
-            true => measured,
-            false => behind_first_wave(spec.levels.get(usize::from(*look)), &measured),
-        }
-    };
-    let of_looks = looks.iter().flat_map(of_look);
-    of_looks.map(|record| RequestRecord { level: first, ..record.clone() }).collect()
-}
-
 /// Some looks at a load as one.
 fn judge(
     axis: Axis,
@@ -458,8 +446,8 @@ fn judge(
             && record.outcome != Outcome::Dropped
     };
     let requests = records.iter().filter(is_sent).count() as u64;
-    let (load, looks) = (axis.load(place), looks.len() as u32);
-    Judged { place, load, looks, requests, summary, finding, again: None }
+    let (load, levels) = (axis.load(place), looks.to_vec());
+    Judged { place, load, levels, requests, summary, finding, again: None }
 }
 
 #[cfg(test)]
@@ -478,7 +466,7 @@ mod tests {
         }
         let run = run(&[4, 4], records);
         let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], &run.requests);
-        assert_eq!((judged.finding, judged.looks, judged.requests), (Finding::Inside, 2, 4000));
+        assert_eq!((judged.finding, judged.looks(), judged.requests), (Finding::Inside, 2, 4000));
         let ttft = judged.summary.latencies.ttft_ns.expect("answers");
         assert_eq!((ttft.n, ttft.max), (3992, 100e6));
     }

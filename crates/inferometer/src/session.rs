@@ -459,7 +459,7 @@ fn verdict(
     let is_answered =
         |record: &RequestRecord| record.phase == Phase::Measure && record.outcome.is_ok();
     if run.requests.iter().any(is_answered) {
-        return match ifm_analysis::warning::load_missed(summary) {
+        return match ifm_analysis::warning::load_missed(run, summary) {
             None => Ok(Code::Done),
             Some(why) => Err(Failure::new(Code::Invalid, format!("the run is no result: {why}"))
                 .hint("a host with less to do, fewer users, or --readers helps; it is stored")),

@@ -5,8 +5,10 @@
 
 mod answer;
 mod change;
+mod looks;
 mod search;
 
 pub use answer::{Economics, People, Price, people, replicas};
 pub use change::{Change, Pace};
+pub use looks::pooled;
 pub use search::{Bracket, Finding, Next, Search, SearchError};

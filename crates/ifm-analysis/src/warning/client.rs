@@ -1,14 +1,14 @@
 //! The client's verdict on itself.
 
-use super::{Check, Context, Finding, Made, Severity, percent};
+use super::{Check, Context, Finding, Made, Severity, ms, percent};
 use crate::RunSummary;
 use crate::health::SEND_LATENESS_NS_P99_MAX;
 use crate::level::LevelSummary;
-use ifm_core::HealthVerdict;
+use ifm_core::{HealthVerdict, RunData};
 
-/// Requests that left later than this share of the shortest median wait, at P99, make another load
-/// of it than the one that was asked for: of the TTFT in an open loop, where the lateness is part
-/// of what is reported from due; of the whole answer in a closed one, where a user idles meanwhile.
+/// Requests that left later than this share of the shortest median wait make another number of it:
+/// of the TTFT in an open loop, where the lateness is part of what is reported from due; of the whole
+/// answer in a closed one, where a user idles meanwhile.
 const LATE_SHARE_MAX: f64 = 0.20;
 
 pub(super) const CHECK: Check =
@@ -21,37 +21,41 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     if health.verdict == HealthVerdict::Suspect && findings.is_empty() {
         findings.push((Severity::Caution, "the client doubts its own times".to_owned()));
     }
-    findings.extend(late_load(context));
+    findings.extend(late_tail(context));
     Some(findings)
 }
 
-/// Why the whole run is no result: the load was not the one that was asked for. Absent where it was.
-pub fn load_missed(summary: &RunSummary) -> Option<&str> {
-    let mut of_client = summary.warnings.iter().filter(|warning| warning.check == CHECK.id);
-    let invalid = of_client.find(|warning| warning.severity == Severity::Invalid)?;
-    Some(&invalid.text)
+/// Why the whole run is no result: half of the requests left so late that the load was another than
+/// the one that was asked for. Absent where that is not so.
+pub fn load_missed(run: &RunData, summary: &RunSummary) -> Option<String> {
+    let late = run.manifest.health.as_ref()?.send_lateness?;
+    lateness(late.p50_ns, "in the median", &summary.levels)
+        .map(|text| format!("{text}: the server did not get the load that was asked for"))
 }
 
-/// That requests left so late that the load was not the one that was asked for.
-fn late_load(context: &Context) -> Option<Finding> {
-    let late_ns = context.run.manifest.health.as_ref()?.send_lateness?.p99_ns;
+/// That requests left so late that the tail of what is measured from due is the client's.
+fn late_tail(context: &Context) -> Option<Finding> {
+    let late = context.run.manifest.health.as_ref()?.send_lateness?;
+    let text = lateness(late.p99_ns, "at P99", context.levels)?;
+    Some((Severity::Invalid, format!("{text}: that much of the tail from due is the client's")))
+}
+
+/// How late requests left, if that is much of the shortest median wait.
+fn lateness(late_ns: u64, at: &str, levels: &[LevelSummary]) -> Option<String> {
     let wait = |level: &LevelSummary| {
         let is_open = level.asked.as_ref()?.arrivals.is_some();
         let latencies = &level.latencies;
         let all = if is_open { &latencies.ttft_ns } else { &latencies.e2e_ns };
         Some((all.as_ref()?.median()?, if is_open { "TTFT" } else { "E2E" }))
     };
-    let waits = context.levels.iter().filter_map(wait);
-    let (shortest_ns, name) = waits.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let (shortest_ns, name) = levels.iter().filter_map(wait).min_by(|a, b| a.0.total_cmp(&b.0))?;
     let share = late_ns as f64 / shortest_ns;
     (late_ns > SEND_LATENESS_NS_P99_MAX && share > LATE_SHARE_MAX).then(|| {
-        let text = format!(
-            "requests left {:.1} ms after they were due at P99, {} of the median {name}: the \
-             server did not get the load that was asked for",
-            late_ns as f64 / 1e6,
+        format!(
+            "requests left {} ms after they were due {at}, {} of the median {name}",
+            ms(late_ns as f64),
             percent(share)
-        );
-        (Severity::Invalid, text)
+        )
     })
 }
 
@@ -64,13 +68,13 @@ mod tests {
 
     #[test]
     fn repeats_the_reasons() {
-        let spoil = |run: &mut ifm_core::RunData| {
+        let spoil = |run: &mut RunData| {
             let health = run.manifest.health.as_mut().expect("a sound run has one");
             health.verdict = HealthVerdict::Suspect;
             health.reasons = vec!["the busiest reading thread was too busy".to_owned()];
         };
         check("client", spoil, Severity::Caution, "too busy");
-        let blame = |run: &mut ifm_core::RunData| {
+        let blame = |run: &mut RunData| {
             run.manifest.health.as_mut().expect("a sound run has one").verdict =
                 HealthVerdict::Suspect;
         };
@@ -78,10 +82,10 @@ mod tests {
     }
 
     #[test]
-    fn a_load_that_was_not_sent_is_no_result() {
+    fn requests_that_left_late_are_no_result() {
         // Answers take 250 ms, their first tokens 100 ms.
         let late = |ms: u64| {
-            move |run: &mut ifm_core::RunData| {
+            move |run: &mut RunData| {
                 let health = run.manifest.health.as_mut().expect("a sound run has one");
                 let lateness = ifm_core::health::SpanQuantiles {
                     n: 120,
@@ -109,6 +113,14 @@ mod tests {
         assert_eq!(state(&run, "client"), CheckState::Invalid);
         late(19)(&mut run);
         assert_eq!(state(&run, "client"), CheckState::Passed);
+        // A late tail is no other load; half of the requests are.
+        let missed = |run: &RunData| load_missed(run, &crate::summarize(run));
+        late(51)(&mut run);
+        assert_eq!(missed(&run), None);
+        let health = run.manifest.health.as_mut().expect("a sound run has one");
+        health.send_lateness.as_mut().expect("set").p50_ns = 21_000_000;
+        let why = missed(&run).expect("21 of 100 ms");
+        assert!(why.contains("21.0 ms after they were due in the median, 21.0 %"), "{why}");
     }
 
     #[test]

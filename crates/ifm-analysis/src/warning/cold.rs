@@ -1,6 +1,6 @@
 //! Levels that are worse than the next larger load: mostly the first one, when something was cold.
 
-use super::{Check, Context, Finding, Made, Severity};
+use super::{Check, Context, Finding, Made, Severity, ms};
 use crate::level::{LevelSummary, Load};
 use crate::stat::Distribution;
 use ifm_core::words::counted;
@@ -64,11 +64,11 @@ fn replaces_another(context: &Context, level: &LevelSummary) -> bool {
 fn measured_again(context: &Context, level: &LevelSummary) -> Option<Finding> {
     let second = level.measured_again?;
     let second = context.levels.iter().find(|other| other.level == second)?;
-    let median = |level: &LevelSummary, pick: Pick| Some(pick(level)?.median()? / 1e6);
+    let median = |level: &LevelSummary, pick: Pick| pick(level)?.median();
     let figures =
         [("TTFT p50", TTFT), ("TPOT p50", TPOT)].into_iter().filter_map(|(name, pick)| {
             let (before, after) = (median(level, pick)?, median(second, pick)?);
-            Some(format!("{name} {before:.1} ms at first, {after:.1} ms then"))
+            Some(format!("{name} {} ms at first, {} ms then", ms(before), ms(after)))
         });
     let figures: Vec<String> = figures.collect();
     let load = words(level.load()?);
@@ -134,11 +134,11 @@ fn compare(name: &str, pair: &Pair, percentile: f64, pick: Pick) -> Option<Strin
     let larger = pair.levels.iter().filter_map(|level| value(level)).max_by(f64::total_cmp)?;
     (smaller > FACTOR_MAX * larger && smaller > NS_MIN).then(|| {
         format!(
-            "{name} of {} ({:.1} ms) is worse than of {} ({:.1} ms)",
+            "{name} of {} ({} ms) is worse than of {} ({} ms)",
             words(pair.load),
-            smaller / 1e6,
+            ms(smaller),
             words(pair.larger),
-            larger / 1e6
+            ms(larger)
         )
     })
 }

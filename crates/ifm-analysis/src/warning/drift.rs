@@ -5,7 +5,7 @@
 //! medians differ by more than a tenth. Behind the window users have nothing more to send, and those
 //! that are still answered get their tokens faster: that is the drain, and no drift.
 
-use super::{AtLevel, Check, Context, Made, Severity, percent};
+use super::{AtLevel, Check, Context, Made, Severity, ms, percent};
 use crate::level::{LevelSummary, Window};
 use crate::request::RequestMetrics;
 use crate::stat::Distribution;
@@ -83,8 +83,7 @@ fn change(
     let change = after / before - 1.0;
     (before > 0.0 && apart && change.abs() > SHARE_MIN).then(|| {
         let sign = if change > 0.0 { "+" } else { "" };
-        let (before, after) = (before / 1e6, after / 1e6);
-        format!("median {name} {before:.1} to {after:.1} ms ({sign}{})", percent(change))
+        format!("median {name} {} to {} ms ({sign}{})", ms(before), ms(after), percent(change))
     })
 }
 

@@ -247,6 +247,19 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
+/// Nanoseconds as milliseconds with at least three digits: `120.4`, `4.70`, `0.312`.
+fn ms(ns: f64) -> String {
+    let ms = ns / 1e6;
+    let decimals = if ms >= 10.0 {
+        1
+    } else if ms >= 1.0 {
+        2
+    } else {
+        3
+    };
+    format!("{ms:.decimals$}")
+}
+
 #[cfg(test)]
 mod testing {
     //! One entry point for the tests of all checks.

@@ -1,12 +1,14 @@
 //! Levels whose first requests were slower than the rest, or faster.
 
-use super::{AtLevel, Check, Context, Made, Severity};
+use super::{AtLevel, Check, Context, Made, Severity, ms};
 use crate::level::{LevelSummary, Warming};
 
 /// With a smaller share of the answers, not even P99 rests on them.
 const SHARE_MAX: f64 = 0.01;
 /// Of fewer answers nobody can tell: ten batches of five.
 const ANSWERS_MIN: u64 = 50;
+
+const NS_PER_MS: f64 = 1e6;
 
 pub(super) const CHECK: Check =
     Check { id: "warm_up", title: "levels began as they went on", run: Made::ByLevel(make) };
@@ -28,10 +30,10 @@ fn begins_together(level: &LevelSummary) -> bool {
 
 fn words(head: &Warming, begins_together: bool) -> String {
     let numbers = format!(
-        "{} (geometric mean) was {:.1} ms, then {:.1} ms ({:.2} times)",
+        "{} (geometric mean) was {} ms, then {} ms ({:.2} times)",
         head.metric,
-        head.head_ms(),
-        head.rest_ms,
+        ms(head.head_ms() * NS_PER_MS),
+        ms(head.rest_ms * NS_PER_MS),
         head.ratio
     );
     let (requests, seconds) = (head.requests, head.seconds);

@@ -458,6 +458,12 @@ fn answers(answers: &Answers) -> Value {
         .set("is_searched", users.is_searched)
         .set_known("unsettled_from", users.unsettled.map(|(from, _)| number_of(from)))
         .set_known("unsettled_to", users.unsettled.map(|(_, to)| number_of(to)))
+        .set_known(
+            "contradicted",
+            (!users.contradicted.is_empty()).then(|| {
+                users.contradicted.iter().map(|load| number_of(*load)).collect::<Vec<_>>()
+            }),
+        )
         .set_known("next_worse", users.next_worse.as_ref().map(next_worse))
         .set(
             "inside_above",

@@ -14,8 +14,11 @@ pub use table::{level_footnote, level_header, level_line};
 use crate::ReportModel;
 use crate::format::{ascii, harmless, spaced};
 use crate::words::{self, Answer};
-use ifm_analysis::Severity;
+use ifm_analysis::{CheckResult, Severity};
 use ifm_core::RunState;
+
+/// Lines of one check that are only worth knowing, at most.
+const NOTES_MAX: usize = 3;
 
 /// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,7 +135,7 @@ pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
         out.push_str(&answer_line(&answer, style));
         out.push('\n');
     }
-    for (severity, told) in words::told(&model.summary.warnings) {
+    for (severity, told) in shortened(&model.summary.checks) {
         let text = format!("     {} {told}", words::sign(severity));
         let color = match severity {
             Severity::Note => Color::Dim,
@@ -145,6 +148,24 @@ pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
         }
     }
     out
+}
+
+/// What the checks found, and of what is only worth knowing the first lines of each check: a search
+/// measures many loads, and what holds for one holds for most.
+fn shortened(checks: &[CheckResult]) -> Vec<words::Told> {
+    let of_check = |check: &CheckResult| {
+        let (notes, mut lines): (Vec<_>, Vec<_>) =
+            words::told(&check.warnings).into_iter().partition(|line| line.0 == Severity::Note);
+        let more = notes.len().saturating_sub(NOTES_MAX);
+        lines.extend(notes.into_iter().take(NOTES_MAX));
+        if let (1.., Some((_, last))) = (more, lines.last_mut()) {
+            last.push_str(&format!(" (and {more} more like it)"));
+        }
+        lines
+    };
+    let mut lines: Vec<words::Told> = checks.iter().flat_map(of_check).collect();
+    lines.sort_by_key(|(severity, _)| std::cmp::Reverse(*severity));
+    lines
 }
 
 fn answer_line(answer: &Answer, style: &TerminalStyle) -> String {
@@ -268,10 +289,24 @@ mod tests {
             load: Some(Load::Users(users)),
             text: text.to_owned(),
         };
-        model.summary.warnings = vec![found(1, "few"), found(2, "none"), found(4, "few")];
-        let text = terminal_answers(&model, &PLAIN);
+        let tell = |model: &mut ReportModel, warnings: Vec<ifm_analysis::Warning>| {
+            model.summary.checks.iter_mut().for_each(|check| check.warnings.clear());
+            model.summary.checks[0].warnings = warnings;
+            terminal_answers(model, &PLAIN)
+        };
+        let text = tell(&mut model, vec![found(1, "few"), found(2, "none"), found(4, "few")]);
         assert!(text.contains("· 1 and 4 users: few\n") && text.contains("· 2 users: none\n"));
         assert_eq!(text.matches("few").count(), 1, "{text}");
+        // Of notes of one check three are enough; what is louder is told whole, and first.
+        let mut all: Vec<_> = (1..=5).map(|users| found(users, &format!("note {users}"))).collect();
+        all.extend((6..=9).map(|users| ifm_analysis::Warning {
+            severity: Severity::Caution,
+            ..found(users, &format!("loud {users}"))
+        }));
+        let text = tell(&mut model, all);
+        assert_eq!((text.matches("note").count(), text.matches("loud").count()), (3, 4), "{text}");
+        assert!(text.contains("3 users: note 3 (and 2 more like it)\n"), "{text}");
+        assert!(text.find("loud 9") < text.find("note 1"), "{text}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use ifm_analysis::gate::{Bound, Threshold};
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 use std::path::Path;
+use toml::Spanned;
 
 /// Largest file that is read, bytes.
 const BYTES_MAX: u64 = 1 << 20;
@@ -24,11 +25,23 @@ pub struct ThresholdsFile {
     max: Limits,
     #[serde(default)]
     min: Limits,
+    /// The file's name and its text, to tell the line of a mistake.
+    #[serde(skip)]
+    source: (String, String),
 }
 
-/// Names and limits in the order of the file.
+/// The limits in the order of the file.
 #[derive(Debug, Default)]
-struct Limits(Vec<(String, String)>);
+struct Limits(Vec<Entry>);
+
+/// One limit.
+#[derive(Debug)]
+struct Entry {
+    name: String,
+    limit: String,
+    /// Where the limit stands in the text, bytes.
+    offset: usize,
+}
 
 /// A limit, with or without quotes.
 #[derive(serde::Deserialize)]
@@ -51,13 +64,14 @@ impl<'de> Deserialize<'de> for Limits {
 
             fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Limits, M::Error> {
                 let mut limits = Vec::new();
-                while let Some((name, limit)) = map.next_entry::<String, Limit>()? {
-                    let text = match limit {
+                while let Some((name, limit)) = map.next_entry::<String, Spanned<Limit>>()? {
+                    let offset = limit.span().start;
+                    let limit = match limit.into_inner() {
                         Limit::Text(text) => text,
                         Limit::Whole(number) => number.to_string(),
                         Limit::Number(number) => number.to_string(),
                     };
-                    limits.push((name, text));
+                    limits.push(Entry { name, limit, offset });
                 }
                 Ok(Limits(limits))
             }
@@ -74,11 +88,22 @@ impl ThresholdsFile {
     pub fn thresholds(&self) -> Result<Vec<Threshold>, Failure> {
         let tables = [(Bound::Max, &self.max), (Bound::Min, &self.min)];
         let all = tables.into_iter().flat_map(|(bound, limits)| {
-            limits.0.iter().map(move |(name, limit)| {
-                Threshold::of(name, limit, bound).map_err(|error| Failure::usage(error.to_string()))
+            limits.0.iter().map(move |entry| {
+                Threshold::of(&entry.name, &entry.limit, bound)
+                    .map_err(|error| self.wrong(entry, &error.to_string()))
             })
         });
         all.collect()
+    }
+}
+
+impl ThresholdsFile {
+    /// A mistake with its file and line.
+    fn wrong(&self, entry: &Entry, error: &str) -> Failure {
+        let (name, text) = &self.source;
+        let before = text.get(..entry.offset).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        Failure::usage(format!("{name}, line {line}: {error}"))
     }
 }
 
@@ -95,11 +120,12 @@ pub fn read(path: &Path) -> Result<ThresholdsFile, Failure> {
         return Err(named(&format!("it has {bytes} bytes, more than {BYTES_MAX}")));
     }
     let text = std::fs::read_to_string(path).map_err(|error| named(&error))?;
-    parse(&text).map_err(|error| named(&error.trim_end()))
+    parse(&path.display().to_string(), &text).map_err(|error| named(&error.trim_end()))
 }
 
-fn parse(text: &str) -> Result<ThresholdsFile, String> {
-    toml::from_str(text).map_err(|error| error.to_string())
+fn parse(name: &str, text: &str) -> Result<ThresholdsFile, String> {
+    let file = toml::from_str::<ThresholdsFile>(text).map_err(|error| error.to_string())?;
+    Ok(ThresholdsFile { source: (name.to_owned(), text.to_owned()), ..file })
 }
 
 #[cfg(test)]
@@ -109,6 +135,7 @@ mod tests {
     #[test]
     fn a_file_is_read_in_its_order() {
         let file = parse(
+            "gate.toml",
             "baseline = \"main\"\ninconclusive = \"fail\"\n[max]\n\"ttft.p50@8\" = \"+5%\"\n\
              \"itl.p99@8\" = 50\n[min]\n\"success\" = 0.99\n",
         )
@@ -120,13 +147,15 @@ mod tests {
         let names: Vec<String> =
             file.thresholds().expect("thresholds").iter().map(ToString::to_string).collect();
         assert_eq!(names, ["ttft.p50@8", "itl.p99@8", "success"]);
-        assert!(parse("").expect("an empty file").thresholds().expect("none").is_empty());
+        assert!(
+            parse("gate.toml", "").expect("an empty file").thresholds().expect("none").is_empty()
+        );
     }
 
     #[test]
     fn what_cannot_be_read_names_its_line() {
         let check = |text: &str, word: &str| {
-            let error = match parse(text).map(|file| file.thresholds()) {
+            let error = match parse("gate.toml", text).map(|file| file.thresholds()) {
                 Err(error) => error,
                 Ok(Err(failure)) => failure.to_string(),
                 Ok(Ok(found)) => panic!("{text}: {found:?}"),
@@ -135,7 +164,8 @@ mod tests {
         };
         check("maximum = 3\n", "line 1");
         check("\n[max]\n\"itl.p99\" = \n", "line 3");
-        check("[max]\n\"speed@8\" = \"5ms\"\n", "unknown metric: speed");
+        check("[max]\n\"speed@8\" = \"5ms\"\n", "gate.toml, line 2: unknown metric: speed");
+        check("[max]\n\"itl.p99@8\" = 50\n\n\"ttft.p50@8\" = \"x\"\n", "gate.toml, line 4: ");
         check("[max]\n\"itl.p99@8\" = \"soon\"\n", "itl.p99@8");
         check("inconclusive = \"maybe\"\n", "maybe");
         check("[max]\nitl = [1]\n", "line 2");

@@ -268,6 +268,11 @@ fn nice(step: f64) -> f64 {
     round.unwrap_or(10.0) * power
 }
 
+/// The unit of an axis whose steps are factors: `ms, log`. In a still picture nothing else says so.
+fn logarithmic_unit(unit: &str) -> String {
+    if unit.is_empty() { "log".to_owned() } else { format!("{unit}, log") }
+}
+
 fn logarithmic(axis: &Axis, needs: Needs<'_>) -> Placed {
     let positive = |value: &&f64| **value > 0.0;
     let measured = ends_of(needs.values.iter().filter(positive).copied());
@@ -278,7 +283,7 @@ fn logarithmic(axis: &Axis, needs: Needs<'_>) -> Placed {
         high: 1.0,
         margin: needs.margin,
         ticks: Vec::new(),
-        title: titled(&axis.name, &axis.unit),
+        title: titled(&axis.name, &logarithmic_unit(&axis.unit)),
     };
     let Some((mut low, mut high)) = given.or(measured) else { return placed };
     if given.is_none() {

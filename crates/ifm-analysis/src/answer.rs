@@ -231,7 +231,10 @@ fn users_answer(by_load: &[(Load, &LevelSummary)]) -> UsersAnswer {
     let inside_above = worse.map_or_else(Vec::new, |worse| {
         let above =
             by_load.iter().filter(|(load, level)| load.value() > worse.0.value() && passes(level));
-        above.map(|(load, _)| *load).collect()
+        let mut above: Vec<Load> = above.map(|(load, _)| *load).collect();
+        // Repeats of a load are one.
+        above.dedup();
+        above
     });
     UsersAnswer {
         state,

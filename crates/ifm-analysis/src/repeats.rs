@@ -40,14 +40,15 @@ impl Between {
             mean: values.iter().sum::<f64>() / f64::from(n),
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
-            interval: estimate.map(|estimate| (estimate.low, estimate.high)),
+            // No rate and no time is below nothing.
+            interval: estimate.map(|estimate| (estimate.low.max(0.0), estimate.high)),
         })
     }
 
     /// Half of the interval over the mean; absent without an interval.
     pub fn relative_half_width(&self) -> Option<f64> {
-        let (low, high) = self.interval?;
-        (self.mean > 0.0).then(|| (high - low) / 2.0 / self.mean)
+        let (_, high) = self.interval?;
+        (self.mean > 0.0).then(|| (high - self.mean) / self.mean)
     }
 }
 

@@ -56,6 +56,8 @@ pub(crate) struct Decoder<'level> {
     reads: Vec<Reads>,
     successes: u64,
     hopeless: u64,
+    /// Error of the last request since the last answer for which there was no server.
+    last_gone: Option<String>,
     report: DecoderReport,
 }
 
@@ -70,6 +72,7 @@ impl<'level> Decoder<'level> {
             reads: vec![Reads::default(); slots],
             successes: 0,
             hopeless: 0,
+            last_gone: None,
             report: DecoderReport::default(),
         }
     }
@@ -106,6 +109,7 @@ impl<'level> Decoder<'level> {
                 self.end_if_enough(sink);
             }
         }
+        self.note_gone();
         self.record_unsent(sink);
         let result = sink.tick();
         self.note_sink(result);
@@ -273,6 +277,19 @@ impl<'level> Decoder<'level> {
         record
     }
 
+    /// Failures in a row after which a server that never answered is none.
+    fn hopeless_limit(&self) -> u64 {
+        HOPELESS_MIN.max(u64::from(self.plan.slots))
+    }
+
+    /// A server that was not there any more when the level ended: there was no time to see it as
+    /// often as in the middle of one.
+    fn note_gone(&mut self) {
+        if self.report.gave_up.is_none() && self.hopeless >= self.hopeless_limit() {
+            self.report.gave_up = self.last_gone.take();
+        }
+    }
+
     fn note_outcome(&mut self, record: &RequestRecord) {
         let progress = &self.shared.progress;
         if record.phase == Phase::Measure {
@@ -284,8 +301,12 @@ impl<'level> Decoder<'level> {
         self.hopeless += u64::from(is_hopeless(record));
         if record.outcome.is_ok() {
             self.hopeless = 0;
+            self.last_gone = None;
         }
-        let limit = HOPELESS_MIN.max(u64::from(self.plan.slots));
+        if let (true, Outcome::TransportError) = (self.hopeless > 0, record.outcome) {
+            self.last_gone.clone_from(&record.error);
+        }
+        let limit = self.hopeless_limit();
         let never_worked = self.successes == 0;
         let gone = record.outcome == Outcome::TransportError && self.hopeless >= 4 * limit;
         if (never_worked && self.hopeless >= limit || gone) && self.report.gave_up.is_none() {

@@ -83,43 +83,23 @@ impl ReportModel {
 
     /// The loads: `closed loop, 1, 2 users`, `open loop, 2, 4 req/s`.
     fn loads(&self) -> String {
-        let spec = &self.manifest.spec;
-        let mut loads: Vec<Option<Load>> =
-            self.summary.levels.iter().map(LevelSummary::load).collect();
-        if loads.is_empty() {
+        let levels = &self.summary.levels;
+        if levels.is_empty() {
             // Stopped before anything was measured: what was asked.
-            loads = spec.levels.iter().map(|level| Some(Load::Users(level.concurrency))).collect();
+            let asked = &self.manifest.spec.levels;
+            let users = asked.iter().map(|level| load(Some(Load::Users(level.concurrency))));
+            let is_open = asked.iter().any(|level| level.arrivals.is_some());
+            return loop_words(is_open, "", &users.collect::<Vec<_>>());
         }
-        let is_open = spec.levels.iter().any(|level| level.arrivals.is_some());
-        let of_level = |index: usize| {
-            let level = self.summary.levels.get(index)?;
-            level.asked.as_ref()?.arrivals.as_ref()
+        let arrivals = |level: &LevelSummary| level.asked.as_ref()?.arrivals.clone();
+        let of_loop = |is_open: bool| {
+            let of = levels.iter().filter(|level| arrivals(level).is_some() == is_open);
+            let numbers: Vec<String> = of.clone().map(level_number).collect();
+            let law = of.clone().find_map(arrivals).map(|arrivals| law_words(arrivals.law));
+            let law = law.map_or_else(String::new, |law| format!("{law}, "));
+            (!numbers.is_empty()).then(|| loop_words(is_open, &law, &numbers))
         };
-        let numbers: Vec<String> = loads
-            .iter()
-            .enumerate()
-            .map(|(index, asked)| match asked {
-                Some(Load::ReqPerS(rate)) => match of_level(index).and_then(changing_rate) {
-                    Some(words) => words,
-                    None => number(*rate),
-                },
-                asked => load(*asked),
-            })
-            .collect();
-        let law = (0..loads.len()).find_map(of_level).map(|arrivals| law_words(arrivals.law));
-        let law = law.map_or_else(String::new, |law| format!("{law}, "));
-        let (kind, unit) = match (is_open, loads.as_slice()) {
-            (true, _) => ("open", "req/s"),
-            (false, [Some(Load::Users(1))]) => ("closed", "user"),
-            (false, _) => ("closed", "users"),
-        };
-        let (distinct, times) = repeated(&numbers);
-        let times = match times {
-            Some(1) => String::new(),
-            Some(times) => format!(", {times} times each"),
-            None => ", some repeated".to_owned(),
-        };
-        format!("{kind} loop, {law}{} {unit}{times}", distinct.join(", "))
+        [of_loop(false), of_loop(true)].into_iter().flatten().collect::<Vec<_>>().join("; ")
     }
 
     /// What the loads are counted in: `users`, or `asked` requests per second.
@@ -169,6 +149,32 @@ impl ReportModel {
         let fitting = answers.and_then(|answers| answers.users.load);
         fitting.is_some() && level.held_load() == fitting
     }
+}
+
+/// The load of a level in few letters: users, a rate, or what a rate went through.
+fn level_number(level: &LevelSummary) -> String {
+    let arrivals = level.asked.as_ref().and_then(|asked| asked.arrivals.as_ref());
+    match (level.load(), arrivals.and_then(changing_rate)) {
+        (Some(Load::ReqPerS(_)), Some(words)) => words,
+        (Some(Load::ReqPerS(rate)), None) => number(rate),
+        (asked, _) => load(asked),
+    }
+}
+
+/// The loads of one kind of loop: `closed loop, 1, 2 users, 3 times each`.
+fn loop_words(is_open: bool, law: &str, numbers: &[String]) -> String {
+    let (kind, unit) = match (is_open, numbers) {
+        (true, _) => ("open", "req/s"),
+        (false, [one]) if one == "1" => ("closed", "user"),
+        (false, _) => ("closed", "users"),
+    };
+    let (distinct, times) = repeated(numbers);
+    let times = match times {
+        Some(1) => String::new(),
+        Some(times) => format!(", {times} times each"),
+        None => ", some repeated".to_owned(),
+    };
+    format!("{kind} loop, {law}{} {unit}{times}", distinct.join(", "))
 }
 
 /// Each load once, and how often each comes; absent where that is not the same for all.

@@ -113,7 +113,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     if let Some((lowest, highest)) = answer.unsettled {
         let lowest_words = load(Some(lowest));
         detail.push_str(&match lowest == highest {
-            true => format!("; {lowest_words} lies at the limit and could not be settled"),
+            true => format!("; {lowest_words} could not be settled"),
             false => format!("; {lowest_words} to {} could not be settled", load(Some(highest))),
         });
     }
@@ -195,8 +195,13 @@ pub(crate) const REPEATS_CAPTION: &str = "Mean over the repeats of a load ± hal
 
 /// A figure over repeats: `302 ±4.1%`.
 pub(crate) fn between(between: &Between, write: impl Fn(f64) -> String) -> String {
-    let half = between.relative_half_width().map(|half| format!(" ±{}", percent(half)));
+    let half = between.relative_half_width().map(|half| format!(" ±{}", half_width(half)));
     format!("{}{}", write(between.mean), half.unwrap_or_default())
+}
+
+/// Half of an interval as a share of its middle; one as wide as the middle says nothing more.
+fn half_width(share: f64) -> String {
+    if share > 1.0 { ">100%".to_owned() } else { percent(share) }
 }
 
 /// How many repeats are inside the target: `yes`, `no`, `2 of 3`, or that nobody knows.
@@ -215,7 +220,7 @@ pub(crate) fn inside(repeated: &Repeated) -> String {
 fn over_repeats(figure: Option<&Between>) -> Option<String> {
     let figure = figure?;
     Some(match figure.relative_half_width() {
-        Some(half) => format!("±{} over {} repeats", percent(half), figure.n),
+        Some(half) => format!("±{} over {} repeats", half_width(half), figure.n),
         None if figure.n > 1 => {
             let (min, max) = (number(figure.min), number(figure.max));
             format!("mean of {} repeats, {min} to {max}", figure.n)

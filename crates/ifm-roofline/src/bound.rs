@@ -124,7 +124,7 @@ impl Verdict {
     /// In words.
     pub fn label(self) -> &'static str {
         match self {
-            Verdict::BelowStrict => "impossible: below the strict limit",
+            Verdict::BelowStrict => "impossible: faster than the strict limit",
             Verdict::BelowBalanced => "not with experts used evenly",
             Verdict::BelowSerial => "suspicious: below the serial limit",
             Verdict::Possible => "possible",

@@ -7,7 +7,7 @@ use crate::course::{Axis, CapacityCourse, Judged};
 use crate::resolve::Job;
 use crate::terminal;
 use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, people, replicas};
-use ifm_analysis::level::Load;
+use ifm_analysis::level::{Load, WindowSummary};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::{LevelSummary, Severity, slo};
@@ -136,22 +136,23 @@ fn stopped(inside: Option<String>, outside: Option<String>) -> String {
 struct Rates {
     output_tok_per_s: f64,
     req_per_s: f64,
+    looks: u32,
 }
 
 impl Rates {
-    /// Over the windows of all looks at a load together. The looks as one level would have one
-    /// window, and the pauses between them in it.
+    /// The mean over all looks at a load, as every report of the run has it. The looks as one level
+    /// would have one window, and the pauses between them in it.
     fn of(load: Load, model: &ReportModel) -> Option<Rates> {
-        let (mut tokens, mut answers, mut seconds) = (0.0, 0.0, 0.0);
-        for level in levels_at(load, model) {
-            let window = level.window()?;
-            let lasted = window.window.seconds();
-            tokens += window.output_tok_per_s * lasted;
-            answers += window.req_per_s * lasted;
-            seconds += lasted;
-        }
-        (seconds > 0.0)
-            .then(|| Rates { output_tok_per_s: tokens / seconds, req_per_s: answers / seconds })
+        let windows: Option<Vec<_>> = levels_at(load, model).map(LevelSummary::window).collect();
+        let windows = windows.filter(|windows| !windows.is_empty())?;
+        let mean = |rate: fn(&WindowSummary) -> f64| {
+            windows.iter().map(|window| rate(window)).sum::<f64>() / windows.len() as f64
+        };
+        Some(Rates {
+            output_tok_per_s: mean(|window| window.output_tok_per_s),
+            req_per_s: mean(|window| window.req_per_s),
+            looks: windows.len() as u32,
+        })
     }
 }
 
@@ -248,10 +249,15 @@ fn words(
     }
     lines.extend(answer.rates.map(|rates| {
         format!(
-            " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour",
+            " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour{}",
             rates.output_tok_per_s,
             rates.req_per_s,
-            rates.output_tok_per_s * 3600.0 / 1e6
+            rates.output_tok_per_s * 3600.0 / 1e6,
+            if rates.looks > 1 {
+                format!(" (mean of {} looks)", rates.looks)
+            } else {
+                String::new()
+            }
         )
     }));
     lines.extend(answer.people.map(|people| {
@@ -286,16 +292,19 @@ fn words(
     lines.join("\n")
 }
 
+/// What settles a load, if it is not exactly at the limit.
+const MORE: &str = "--looks and -n give it more requests";
+
 /// What could not be settled, and how many looks it got.
 fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> String {
     let place = |place: u32| number(course.axis.load(place));
     let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
     let looks: u32 = at.map(Judged::looks).sum();
     if lowest == highest {
-        format!("{} lies at the limit: {looks} looks could not settle it", place(lowest))
+        format!("{} was not settled by {looks} looks: {MORE}", place(lowest))
     } else {
         let (lowest, highest) = (place(lowest), place(highest));
-        format!("{lowest} to {highest} lie at the limit: {looks} looks could not settle them")
+        format!("{lowest} to {highest} were not settled by {looks} looks: {MORE}")
     }
 }
 

@@ -84,6 +84,15 @@ pub struct Job {
     pub ascii: bool,
 }
 
+/// Whether readers may run on these processors.
+fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {
+    let Ok(allowed) = ifm_sys::thread::allowed_cpus() else { return Ok(()) };
+    let Some(absent) = cpus.iter().find(|cpu| !allowed.contains(cpu)) else { return Ok(()) };
+    let known: Vec<String> = allowed.iter().map(usize::to_string).collect();
+    Err(Failure::usage(format!("--cpus {absent}: this process may not run on that processor"))
+        .hint(format!("it may run on {}", known.join(", "))))
+}
+
 /// Resolves the flags; asks the server what it is.
 ///
 /// # Errors
@@ -92,6 +101,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     for path in &args.out {
         crate::output::check_path(path)?;
     }
+    check_cpus(&args.cpus)?;
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let tokenizer = args.workload.tokenizer()?;
     let mut asked = args.workload.request(seed, items_max(levels))?;

@@ -83,7 +83,7 @@ mod tests {
             "-HX-Api-Key: sk-2",
             "--header=x-token:sk-3",
             "-H",
-            "x-id: 7",
+            "x-request-id: 7",
             "-H",
             "X-Custom-Auth: sk-4",
             "--extra-body",
@@ -96,7 +96,7 @@ mod tests {
         .to_vec();
         let text = mask_command(&words).join(" ");
         assert!(!text.contains("sk-"), "{text}");
-        assert!(text.contains("Authorization: ***") && text.contains("x-id: 7"), "{text}");
+        assert!(text.contains("Authorization: ***") && text.contains("x-request-id: 7"), "{text}");
         assert!(text.contains(r#""top_k":1"#) && text.ends_with(r#"{"stop_token_ids": [7]}"#));
     }
 }

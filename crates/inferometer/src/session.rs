@@ -186,12 +186,10 @@ impl Session {
             }
             let summary = self.show_level(manifest, index);
             if let Some(error) = result.gave_up {
-                let of_level = |record: &&RequestRecord| {
-                    usize::from(record.level) == index && record.outcome.is_ok()
-                };
-                return match self.sink.records.iter().find(of_level) {
-                    Some(_) => Ended::Lost(error),
-                    None => Ended::Early(format!("the server refused every request: {error}")),
+                let has_answered = self.sink.records.iter().any(|record| record.outcome.is_ok());
+                return match has_answered {
+                    true => Ended::Lost(error),
+                    false => Ended::Early(format!("the server refused every request: {error}")),
                 };
             }
             if self.stop.level() > StopLevel::Run {
@@ -462,7 +460,9 @@ fn verdict(
         return match ifm_analysis::warning::load_missed(run, summary) {
             None => Ok(Code::Done),
             Some(why) => Err(Failure::new(Code::Invalid, format!("the run is no result: {why}"))
-                .hint("a host with less to do, fewer users, or --readers helps; it is stored")),
+                .hint(
+                    "a host with less to do, a lower load, or --readers helps; the run is stored",
+                )),
         };
     }
     let failed = summary.levels.iter().map(|level| level.counts.sent).sum::<u64>();

@@ -9,7 +9,7 @@ pub enum Finding {
     Inside,
     /// It is outside.
     Outside,
-    /// As many requests as there was time for do not tell: it lies at the limit.
+    /// As many requests as there was time for do not tell: it lies at the limit, or they were too few.
     Unsettled,
 }
 

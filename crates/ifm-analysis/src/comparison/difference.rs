@@ -259,7 +259,11 @@ fn measured_lengths(a: &Side, b: &Side) -> Vec<Difference> {
         side.members.iter().flat_map(|run| run.lengths.iter().copied()).collect()
     };
     let (of_a, of_b) = (lengths(a), lengths(b));
-    for first in &of_a {
+    for (index, first) in of_a.iter().enumerate() {
+        // Repeats of a load have the same lengths.
+        if of_a.iter().take(index).any(|before| is_same(before.load, first.load)) {
+            continue;
+        }
         let Some(second) = of_b.iter().find(|second| is_same(first.load, second.load)) else {
             continue;
         };

@@ -112,7 +112,8 @@ fn fitting(levels: &[LevelSummary]) -> Option<Load> {
         .filter(|level| level.measured_again.is_none())
         .filter_map(|level| Some((level.load()?, level.verdict.state == VerdictState::Pass)))
         .collect();
-    by_load.sort_by(|a, b| order(a.0, b.0));
+    // Of repeats that fail comes first: a load is inside only if each of its repeats is.
+    by_load.sort_by(|a, b| order(a.0, b.0).then(a.1.cmp(&b.1)));
     let inside = by_load.iter().take_while(|(_, passes)| *passes);
     inside.last().map(|(load, _)| *load)
 }

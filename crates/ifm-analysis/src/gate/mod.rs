@@ -10,6 +10,7 @@ pub mod threshold;
 pub use suggestion::{Suggestion, Suggestions, suggest};
 pub use threshold::{Bound, Limit, Threshold, ThresholdError, parse_load};
 
+use crate::Warning;
 use crate::comparison::contrast::{cell, contrast};
 use crate::comparison::difference::differences;
 use crate::comparison::evidence::Evidence;
@@ -101,6 +102,8 @@ pub struct GateResult {
     pub state: GateState,
     /// What run and baseline differ in; empty without a baseline.
     pub differences: Vec<Difference>,
+    /// What the run's own checks found that may mislead, at the loads of the thresholds.
+    pub cautions: Vec<Warning>,
     /// Confidence of the intervals.
     pub confidence: f64,
 }
@@ -183,7 +186,9 @@ pub fn judge(
     } else {
         GateState::Pass
     };
+    let cautions = cautions(run, &rows);
     Ok(GateResult {
+        cautions,
         run: head(run, &of_run),
         baseline: baseline.zip(of_baseline.as_deref()).map(|(side, at)| head(side, at)),
         rows,
@@ -191,6 +196,16 @@ pub fn judge(
         differences: baseline.map(|side| differences(side, run)).unwrap_or_default(),
         confidence: settings.confidence,
     })
+}
+
+/// What the checks of the runs found at the loads of the rows, or of a whole run.
+fn cautions(run: &Side, rows: &[GateRow]) -> Vec<Warning> {
+    let is_about = |warning: &&Warning| {
+        let at =
+            |load| rows.iter().any(|row| row.threshold.load.is_some_and(|at| is_same(at, load)));
+        warning.load.is_none_or(at)
+    };
+    run.members.iter().flat_map(|member| &member.warnings).filter(is_about).cloned().collect()
 }
 
 /// Each threshold at its loads, and the implied ones.

@@ -206,7 +206,9 @@ pub(crate) fn summarize_measured(
     let evaluation = crate::goodput::evaluate(&spec.slo, &sent);
     let good = evaluation.as_ref().map(|evaluation| evaluation.good.as_slice());
     let target = Target::of(asked.as_ref());
-    let warming = Warming::of(&judged.requests);
+    // A rate that goes up changes the times by itself.
+    let is_held = target != Target::Changing;
+    let warming = Warming::of(&judged.requests).filter(|_| is_held);
     let warm_ns = warming.map(|warming| warming.end_ns);
     let bounds = throughput::Bounds { target, steady_from_ns: warm_ns.or(judged.begin_ns()) };
     let windows = throughput::windows(bounds, latencies.e2e_ns.as_ref(), &sent, good);

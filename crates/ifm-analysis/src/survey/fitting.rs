@@ -119,7 +119,23 @@ fn searched(cell: &Pooled, slo: &SloSpec) -> Option<VerdictState> {
     states.all(|state| state == Some(first)).then_some(first)
 }
 
+/// By what was read: every repeat by itself, since a load is inside only if each of them is.
 fn judge_readings(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
+    let each = cell.points.iter().map(|point| judge_one(&Pooled { points: vec![*point] }, slo));
+    let (failed, others): (Vec<_>, Vec<_>) =
+        each.partition(|(state, ..)| *state == VerdictState::Fail);
+    let is_sure = failed.iter().any(|(_, is_sure, _)| *is_sure);
+    let far = |misses: &[Miss]| overshoot(misses).unwrap_or(f64::INFINITY);
+    if let Some((.., misses)) = failed.into_iter().max_by(|a, b| far(&a.2).total_cmp(&far(&b.2))) {
+        return (VerdictState::Fail, is_sure, misses);
+    }
+    match others.iter().find(|(state, ..)| *state == VerdictState::Unknown) {
+        Some(unknown) => unknown.clone(),
+        None => (VerdictState::Pass, others.iter().all(|(_, is_sure, _)| *is_sure), Vec::new()),
+    }
+}
+
+fn judge_one(cell: &Pooled, slo: &SloSpec) -> (VerdictState, bool, Vec<Miss>) {
     let mut misses = Vec::new();
     let mut is_unknown = slo.terms.is_empty();
     let (mut sure_fail, mut sure_pass) = (false, true);
@@ -332,6 +348,25 @@ mod tests {
     }
 
     /// Levels of a published sweep: P99 ITL 32.1 and 67.2 ms, P99 TTFT 300 ms at 128 and 256 users.
+    #[test]
+    fn a_load_is_inside_only_if_each_of_its_repeats_is() {
+        let slo = slo::parse("itl:p99<50ms").expect("a target");
+        let at = |users: u32, repeat: u32, itl: f64| Point {
+            repeat: Some(repeat),
+            ..level(users, &[(Quantity::Itl, Statistic::Percentile(99.0), itl)])
+        };
+        // The mean of 30 and 60 is inside; one of the two is not.
+        let points = vec![at(1, 1, 20.0), at(2, 1, 30.0), at(2, 2, 60.0), at(4, 1, 40.0)];
+        let survey = Survey { points, origins: Vec::new() };
+        let pool = survey.pool(PartKind::Serving);
+        let fittings = pool.fittings(&[], &slo);
+        let [fitting] = fittings.as_slice() else { panic!("{fittings:?}") };
+        assert_eq!((fitting.state, fitting.load()), (UsersState::Found, Some(Load::Users(1))));
+        let (next, misses) = fitting.next.as_ref().expect("2 users");
+        assert_eq!(next.load(), Some(Load::Users(2)));
+        assert!(matches!(&misses[..], [Miss::Term(_, Some(value))] if *value == 60.0));
+    }
+
     #[test]
     fn the_largest_load_inside_and_what_stops_the_next() {
         let p99 = Statistic::Percentile(99.0);

@@ -3,7 +3,7 @@
 use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
-use crate::level::{GapLabel, LevelSummary, WindowSummary};
+use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
 use crate::slo::VerdictState;
 use crate::stat::Distribution;
 use ifm_core::Manifest;
@@ -21,8 +21,13 @@ impl Survey {
             is_own: true,
         };
         let setting = setting(manifest);
-        // A level that was measured again counts by its second time only.
-        let counts = |(_, level): &(usize, &LevelSummary)| level.measured_again.is_none();
+        // A level that was measured again counts by its second time only. Users and rates cannot be
+        // ordered: where both were measured, rates are what is told.
+        let is_rate = |level: &LevelSummary| matches!(level.load(), Some(Load::ReqPerS(_)));
+        let has_rates = summary.levels.iter().any(is_rate);
+        let counts = |(_, level): &(usize, &LevelSummary)| {
+            level.measured_again.is_none() && is_rate(level) == has_rates
+        };
         let points = summary.levels.iter().enumerate().filter(counts).map(|(index, level)| {
             let before = summary.levels.get(..index).unwrap_or_default();
             let found = point(level, lengths(&setting, level), before);

@@ -82,11 +82,14 @@ impl<'a> Pooled<'a> {
         self.first()?.load
     }
 
-    /// Whether it is inside the latency target: where the repeats disagree nobody knows.
+    /// Whether it is inside the latency target: only if each repeat is.
     pub fn verdict(&self) -> VerdictState {
-        let first = self.first().map_or(VerdictState::Unknown, |point| point.verdict);
-        let agree = self.points.iter().all(|point| point.verdict == first);
-        if agree { first } else { VerdictState::Unknown }
+        let any = |state| self.points.iter().any(|point| point.verdict == state);
+        match (any(VerdictState::Fail), any(VerdictState::Unknown)) {
+            (true, _) => VerdictState::Fail,
+            (false, true) => VerdictState::Unknown,
+            (false, false) => VerdictState::Pass,
+        }
     }
 
     /// The value of every repeat that has one, in order.

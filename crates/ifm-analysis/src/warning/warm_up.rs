@@ -14,7 +14,7 @@ pub(super) const CHECK: Check =
     Check { id: "warm_up", title: "levels began as they went on", run: Made::ByLevel(make) };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
-    if level.counts.ok < ANSWERS_MIN {
+    if level.counts.ok < ANSWERS_MIN || level.is_changing() {
         return AtLevel::NotApplicable;
     }
     let Some(head) = level.warming else { return AtLevel::Silent };

@@ -111,3 +111,42 @@ fn what_was_due_by_then_and_found_no_room_is_told_and_what_was_not_is_not() {
     let end_ns = dropped.iter().map(|record| record.end_ns).max();
     assert!(dropped.iter().all(|record| Some(record.due_ns) <= end_ns));
 }
+
+/// Stops the server after so many records.
+struct Killer(Vec<RequestRecord>, usize, Option<Paced>);
+
+impl Sink for Killer {
+    fn record(&mut self, record: RequestRecord) -> Result<(), String> {
+        self.0.push(record);
+        if self.0.len() == self.1 {
+            drop(self.2.take());
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// In the middle of a level it takes 32 failures in a row to believe it.
+#[test]
+fn a_server_that_is_gone_when_the_level_ends_is_told() {
+    let gone = |requests: u32| {
+        let server = server(MS);
+        let plan = LevelPlan { requests: Some(requests), ..plan(server.address()) };
+        let mut sink = Killer(Vec::new(), 5, Some(server));
+        let progress = Arc::new(Progress::default());
+        let mut source = Same(post("/v1/chat/completions"));
+        let result = drive_level(&plan, &mut source, &mut sink, &Stop::default(), &progress)
+            .expect("a level that runs");
+        assert_eq!(sink.0.len(), requests as usize);
+        assert!(sink.0.iter().filter(|record| record.outcome.is_ok()).count() >= 5);
+        let complete = result.info.expect("something was measured").complete;
+        assert_eq!(complete, result.gave_up.is_none());
+        result.gave_up
+    };
+    let error = gone(20).expect("more than eight failures in a row");
+    assert!(error.contains("connect"), "{error}");
+    assert_eq!(gone(9), None, "four failures are no proof");
+}

@@ -10,6 +10,7 @@ use ifm_analysis::comparison::{
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::stat::Estimate;
+use ifm_analysis::{Severity, Warning};
 use ifm_core::words::counted;
 
 const NS_PER_MS: f64 = 1e6;
@@ -219,6 +220,18 @@ fn rounded(share: f64) -> f64 {
     }
     let unit = 10f64.powf(share.log10().floor() - 1.0);
     (share / unit).ceil() * unit
+}
+
+/// What a run's own checks found that may mislead: one line for each, each once.
+pub(crate) fn cautions(warnings: &[Warning]) -> Vec<crate::words::Told> {
+    let mut lines = crate::words::told(warnings);
+    let mut known: Vec<String> = Vec::new();
+    lines.retain(|(severity, text)| {
+        let is_new = *severity > Severity::Note && !known.contains(text);
+        known.push(text.clone());
+        is_new
+    });
+    lines
 }
 
 /// What was looked at, as lines: the same in one line, each other kind in its own.

@@ -17,6 +17,7 @@ use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::model::load_words;
 use crate::terminal::{Color, wrap};
+use ifm_analysis::Severity;
 use ifm_analysis::comparison::{Measure, Unit};
 use ifm_analysis::gate::{Bound, GateResult, GateRow, GateState, Limit, Threshold};
 use serde_json::{Value, json};
@@ -157,6 +158,14 @@ pub fn gate_terminal(result: &GateResult, undecided: Undecided, style: &Terminal
         }
     }
     out.push_str(&differences_terminal(&loud(result), style));
+    for (severity, text) in words::cautions(&result.cautions) {
+        let color = if severity == Severity::Invalid { Color::Red } else { Color::Yellow };
+        let text = style.text(&format!(" {} {text}", crate::words::sign(severity)));
+        for line in wrap(&text, style.width, "   ") {
+            out.push_str(&style.paint(color, &line));
+            out.push('\n');
+        }
+    }
     out
 }
 
@@ -197,6 +206,9 @@ pub fn gate_markdown(result: &GateResult, undecided: Undecided) -> String {
     }
     out.push('\n');
     out.push_str(&differences_markdown(&loud(result)));
+    for (severity, text) in words::cautions(&result.cautions) {
+        out.push_str(&format!("- {} {}\n", crate::words::sign(severity), escape(&text)));
+    }
     if let Some(command) = repeat(result) {
         // A fence longer than any run of backticks inside cannot be closed by the command.
         out.push_str(&format!("\nRepeat:\n\n````\n{}\n````\n", command.replace("````", "'''' ")));
@@ -218,6 +230,10 @@ pub fn gate_json(result: &GateResult) -> String {
             .map_or(Value::Null, |side| json!({"label": side.label, "runs": side.runs})),
         "thresholds": result.rows.iter().map(row_json).collect::<Vec<_>>(),
         "differences": differences_json(&result.differences),
+        "cautions": words::cautions(&result.cautions)
+            .into_iter()
+            .map(|(severity, text)| json!({"severity": severity.word(), "text": text}))
+            .collect::<Vec<_>>(),
     });
     let mut object = document;
     if let Some(fields) = object.as_object_mut().filter(|fields| fields["baseline"].is_null()) {

@@ -1,12 +1,12 @@
 //! The numbers of a page as one CSV: every table and every chart, a line for each number.
 //!
 //! Long rather than wide, so that tables of different shape fit into one file that a program can
-//! read: where it stands, the words of its row, its column, its value with all digits, and how it
-//! is written. Quoting follows RFC 4180.
+//! read: where it stands, the number and the words of its row, its column, its value with all digits,
+//! the unit of that where head and text do not say it, and how it is written. Quoting follows RFC 4180.
 
 use super::{Block, Page, Section, Table};
 
-const HEAD: &str = "section,table,row,column,value,text,note\n";
+const HEAD: &str = "section,table,line,row,column,value,unit,text,note\n";
 
 /// Every number of the page.
 pub fn csv(page: &Page) -> String {
@@ -33,7 +33,7 @@ fn blocks(all: &[Block], section: &Section, out: &mut String) {
 }
 
 fn lines(table: &Table, section: &Section, number: usize, out: &mut String) {
-    for row in &table.rows {
+    for (line, row) in (1..).zip(&table.rows) {
         let is_name = |index: usize, cell: &super::Cell| {
             cell.is_head || table.heads.get(index).is_some_and(|head| head.is_text)
         };
@@ -49,9 +49,11 @@ fn lines(table: &Table, section: &Section, number: usize, out: &mut String) {
             let fields = [
                 section.id.clone(),
                 number.to_string(),
+                i32::to_string(&line),
                 words.join(" | "),
                 head.name.clone(),
                 value.to_string(),
+                cell.unit.unwrap_or_default().to_owned(),
                 cell.text.clone(),
                 cell.note.clone().unwrap_or_default(),
             ];
@@ -80,7 +82,7 @@ mod tests {
     #[test]
     fn a_line_for_each_number() {
         let text = csv(&page());
-        assert_eq!(text, format!("{HEAD}a-chapter,1,one,\"ITL, ms\",41.25,41.2,n=3\n"));
+        assert_eq!(text, format!("{HEAD}a-chapter,1,1,one,\"ITL, ms\",41.25,,41.2,n=3\n"));
     }
 
     #[test]

@@ -49,8 +49,10 @@ impl Head {
 pub struct Cell {
     /// As it is written.
     pub text: String,
-    /// The number with all digits, in the unit of the head or of the text.
+    /// The number with all digits, in `unit`.
     pub value: Option<f64>,
+    /// The unit of the number, where it is not that of the head or of the text.
+    pub unit: Option<&'static str>,
     /// Whether it names its row.
     pub is_head: bool,
     /// Its verdict.
@@ -65,6 +67,12 @@ impl Cell {
     /// Text.
     pub fn text(text: impl Into<String>) -> Cell {
         Cell { text: text.into(), ..Cell::default() }
+    }
+
+    /// With the unit of its number.
+    #[must_use]
+    pub fn in_unit(self, unit: &'static str) -> Cell {
+        Cell { unit: Some(unit), ..self }
     }
 
     /// The name of the row.

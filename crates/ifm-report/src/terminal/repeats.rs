@@ -9,7 +9,7 @@ use ifm_analysis::Repeated;
 use ifm_analysis::repeats::Between;
 
 /// Widths of the loads, of the numbers of repeats, of a figure, and of the last column.
-const WIDTHS: [usize; 4] = [6, 9, 14, 16];
+const WIDTHS: [usize; 4] = [6, 9, 16, 16];
 
 /// A figure: its head, and what it shows. The first ones go last when the terminal is narrow.
 type Figure = (String, fn(&Repeated) -> Option<String>);

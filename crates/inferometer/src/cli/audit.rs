@@ -41,7 +41,7 @@ pub struct AuditArgs {
     #[arg(required_unless_present = "list_rules")]
     subjects: Vec<PathBuf>,
 
-    /// Machine that it was measured on, where documents do not say it, with how many: 8xH100
+    /// Machine that it was measured on, where documents do not say it, with how many: 8xh100-sxm
     #[arg(long, value_name = "NAME", value_parser = machine)]
     gpu: Option<String>,
 

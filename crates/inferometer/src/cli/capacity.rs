@@ -78,7 +78,7 @@ pub struct CapacityArgs {
     #[arg(long, default_value_t = 0.2, value_name = "SHARE")]
     headroom: f64,
 
-    /// Price of one GPU for an hour, in any currency
+    /// Price of one GPU for an hour, US dollars
     #[arg(long, value_name = "MONEY")]
     price: Option<f64>,
 
@@ -98,6 +98,9 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     }
     if args.price.is_some_and(|price| !(price >= 0.0 && price.is_finite())) {
         return Err(Failure::usage("--price is no amount of money"));
+    }
+    if !(args.gpus > 0.0 && args.gpus.is_finite()) {
+        return Err(Failure::usage("--gpus is no number of GPUs: 1, 8, or 0.5 for a part of one"));
     }
     let worth = Worth {
         think_s: args.users_think,

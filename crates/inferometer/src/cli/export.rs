@@ -4,7 +4,7 @@ use super::runs::{Meant, find_either};
 use crate::documents::{self, PARQUET};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
-use crate::subjects::is_document;
+use crate::subjects::{is_document, or_no_file};
 use crate::terminal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -66,7 +66,11 @@ pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
         }
     }
     if files.is_empty() {
-        return Err(Failure::usage(format!("nothing to write as {}", export.title)));
+        let subject = args.subject.display();
+        return Err(Failure::usage(format!(
+            "{subject} holds nothing to write as {}",
+            export.title
+        )));
     }
     put(args, &files)
 }
@@ -84,7 +88,7 @@ fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet
         let sheets = documents.into_iter().map(|document| document.sheet);
         sheets.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::usage(error.to_string()))?
     } else {
-        match find_either(store, &key)? {
+        match find_either(store, &key).map_err(|error| or_no_file(&args.subject, error))? {
             Meant::Import(import) => import.sheets,
             Meant::Run(entry) => {
                 let loaded =
@@ -151,7 +155,7 @@ fn as_parquet(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
     };
     let key = args.subject.to_string_lossy();
     if !is_document(&args.subject) {
-        return match find_either(store, &key)? {
+        return match find_either(store, &key).map_err(|error| or_no_file(&args.subject, error))? {
             Meant::Run(entry) => copy_run(&entry, out),
             Meant::Import(import) => put_tables(args, out, &import.sheets),
         };

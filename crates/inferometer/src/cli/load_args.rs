@@ -100,7 +100,8 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long)]
     pub fresh_connections: bool,
 
-    /// Extra header, "name: value"; may be repeated
+    /// Extra header, "name: value"; may be repeated. Values are not stored, but for a few that are
+    /// known to be no secrets
     #[arg(help_heading = "Server", short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
 

@@ -82,7 +82,7 @@ enum Verb {
     Ui(ui::UiArgs),
     /// List, show, name, tag, seal or remove stored runs
     Runs(runs::RunsArgs),
-    /// Write a stored run as a document: HTML, Markdown, JSON, or vLLM's block
+    /// Write a stored run as a document: HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
     Report(report::ReportArgs),
     /// Print the JSON Schema of a format that this program writes, or list them
     Schema(schema::SchemaArgs),

@@ -38,7 +38,7 @@ pub struct SweepArgs {
     profile: Option<Profile>,
 
     /// Rates between the two ends of --profile sweep
-    #[arg(help_heading = "Load", long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=98), value_name = "N")]
+    #[arg(help_heading = "Load", long, default_value_t = 8, requires = "profile", value_parser = clap::value_parser!(u32).range(1..=98), value_name = "N")]
     points: u32,
 
     #[command(flatten)]

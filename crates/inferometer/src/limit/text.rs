@@ -17,10 +17,12 @@ pub fn text(answer: &Answer) -> String {
     out.push_str(&prefill(answer));
     if let Some(level) = answer.levels.last() {
         let context = answer.request.input + answer.request.output / 2.0;
-        let title = format!(
-            "\nOne step of {}, each looking at {context} tokens (ITL):\n",
-            users(level.users)
-        );
+        let fit = answer.capacity.requests.filter(|fit| *fit < f64::from(level.users));
+        let who = match fit {
+            Some(fit) => format!("the {fit} of {} that fit at once", users(level.users)),
+            None => users(level.users),
+        };
+        let title = format!("\nOne step of {who}, each looking at {context} tokens (ITL):\n");
         out.push_str(&title);
         out.push_str(&parts(&level.step, "ms", 1e3));
         let title = format!(

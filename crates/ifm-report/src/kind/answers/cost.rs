@@ -1,6 +1,6 @@
 //! What comes out of the server, and what a token costs.
 
-use super::super::common::{ends, lines, load_axis};
+use super::super::common::{ends, lines, load_axis, value_axis};
 use super::{Answers, CURVES_MAX, ROWS_MAX, name};
 use crate::format::{meant, number, percent};
 use crate::model::load;
@@ -9,7 +9,7 @@ use crate::words;
 use ifm_analysis::insight::{Insight, Meant, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Fitting, Pooled, Reading, Yield};
-use ifm_chart::{Axis, Cartesian, Chart, Plot, Scale};
+use ifm_chart::{Cartesian, Chart, Plot};
 use ifm_core::sheet::{Quantity, Statistic};
 
 /// The rule that says that later levels may have been cheaper than new prompts are.
@@ -129,12 +129,7 @@ impl<'q> Answers<'q> {
             return None;
         }
         let series = lines(&curves, Meant::Usd);
-        let y = Axis {
-            name: "a million output tokens".to_owned(),
-            unit: "$".to_owned(),
-            scale: Scale::Log10,
-            ..Axis::default()
-        };
+        let y = value_axis("a million output tokens", "$", &series);
         Some(Chart {
             id: "cost".to_owned(),
             title: "What does a million tokens cost?".to_owned(),

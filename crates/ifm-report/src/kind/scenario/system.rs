@@ -207,7 +207,7 @@ pub(super) fn under_load(data: &Data) -> Option<Section> {
                 id: "under-load",
                 title: "How long does the first token take when requests do not wait?",
                 how: Meant::Ms,
-                y: Axis { scale: Scale::Log10, ..value_axis("TTFT", "ms", &series) },
+                y: value_axis("TTFT", "ms", &series),
                 guides: Vec::new(),
             };
             drawn.chart(index, load_axis(some), series)

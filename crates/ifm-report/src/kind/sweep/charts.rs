@@ -3,7 +3,7 @@
 use super::super::limit::{self, Bounded};
 use super::super::target;
 use crate::ReportModel;
-use crate::format::meant;
+use crate::format::{meant, span};
 use crate::model::load;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::insight::{Meant, Question, Topic};
@@ -12,6 +12,7 @@ use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
 use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Plot, Point, Scale, Series, Weight};
 use ifm_core::sheet::PartKind;
+use ifm_core::words::counted;
 
 const NS_PER_MS: f64 = 1e6;
 /// A latency limit is drawn if it is at most so many times the largest value: further away it
@@ -94,6 +95,38 @@ fn rising(model: &ReportModel) -> Vec<(f64, &LevelSummary)> {
     rising
 }
 
+/// Points of the same place as one: the mean of the repeats of a load, with the smallest and the
+/// largest of them, and as good as the worst.
+fn together(points: Vec<Point>, write: impl Fn(f64) -> String) -> Vec<Point> {
+    let mut groups: Vec<Vec<Point>> = Vec::new();
+    for point in points {
+        match groups.last_mut().filter(|group| group.iter().all(|known| known.x == point.x)) {
+            Some(group) => group.push(point),
+            None => groups.push(vec![point]),
+        }
+    }
+    let one = |mut group: Vec<Point>| {
+        let values: Vec<f64> = group.iter().filter_map(|point| point.y).collect();
+        let is_trusted = group.iter().all(|point| point.is_trusted);
+        let label = group.iter().find_map(|point| point.label.clone());
+        let only = group.pop()?;
+        if group.is_empty() || values.is_empty() {
+            return Some(only);
+        }
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        Some(Point {
+            y: Some(mean),
+            low: values.iter().copied().reduce(f64::min),
+            high: values.iter().copied().reduce(f64::max),
+            text: Some(write(mean)),
+            label,
+            is_trusted,
+            ..only
+        })
+    };
+    groups.into_iter().filter_map(one).collect()
+}
+
 fn has_two_loads(levels: &[(f64, &LevelSummary)]) -> bool {
     levels.first().zip(levels.last()).is_some_and(|(first, last)| first.0 < last.0)
 }
@@ -123,6 +156,7 @@ fn output(model: &ReportModel) -> Option<Chart> {
             })
         })
         .collect();
+    let points = together(points, |value| meant(value, Meant::TokPerS));
     if !has_two_loads(&levels) || points.len() < 2 {
         return None;
     }
@@ -142,16 +176,21 @@ fn output(model: &ReportModel) -> Option<Chart> {
 
 /// Output of the server against the speed for one user, a point for each level.
 fn pareto(model: &ReportModel) -> Option<Chart> {
-    let points: Vec<Point> = rising(model)
-        .iter()
-        .filter_map(|(_, level)| {
-            let (speed, _) = level.user_tok_per_s()?;
-            let output = level.output_tok_per_s()?;
+    let levels = rising(model);
+    // Repeats of a load are one point: their mean.
+    let points: Vec<Point> = levels
+        .chunk_by(|a, b| a.0 == b.0)
+        .filter_map(|same| {
+            let mean = |of: &dyn Fn(&LevelSummary) -> Option<f64>| {
+                let values: Vec<f64> = same.iter().filter_map(|(_, level)| of(level)).collect();
+                (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+            };
+            let output = mean(&LevelSummary::output_tok_per_s)?;
             Some(Point {
-                x: speed,
+                x: mean(&|level| Some(level.user_tok_per_s()?.0))?,
                 y: Some(output),
-                label: Some(load(level.load())),
-                is_trusted: is_inside(level),
+                label: Some(load(same.first()?.1.load())),
+                is_trusted: same.iter().all(|(_, level)| is_inside(level)),
                 text: Some(meant(output, Meant::TokPerS)),
                 ..Point::default()
             })
@@ -169,8 +208,8 @@ fn pareto(model: &ReportModel) -> Option<Chart> {
         id: "pareto".to_owned(),
         title: "What does speed for one cost in output?".to_owned(),
         description: format!(
-            "Output of the server against the speed for one user, {} levels. {}",
-            series.first().map_or(0, |series| series.points.len()),
+            "Output of the server against the speed for one user, {}. {}",
+            counted(series.first().map_or(0, |series| series.points.len() as u64), "load"),
             INSIDE
         ),
         plot: Plot::Cartesian(Cartesian {
@@ -202,10 +241,15 @@ fn latency(
         color: u8::try_from(index).unwrap_or(0),
         dash,
         form: Form::Line,
-        points: levels
-            .iter()
-            .filter_map(|(load, level)| Some(point(*load, pick(level)?.percentile(p)?, limit(p))))
-            .collect(),
+        points: together(
+            levels
+                .iter()
+                .filter_map(|(load, level)| {
+                    Some(point(*load, pick(level)?.percentile(p)?, limit(p)))
+                })
+                .collect(),
+            |ms| span(ms * NS_PER_MS),
+        ),
         ..Series::default()
     };
     let mut tails: Vec<f64> = terms().filter_map(|term| term.percentile).collect();

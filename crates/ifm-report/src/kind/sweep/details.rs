@@ -28,11 +28,11 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
             Cell::text(load(level.load())),
             Cell::head(name),
             Cell::number(Some(distribution.n as f64), |_| count(distribution.n)),
-            Cell::number(Some(distribution.mean), span),
-            Cell::number(distribution.std, span),
+            Cell::number(Some(distribution.mean), span).in_unit("ns"),
+            Cell::number(distribution.std, span).in_unit("ns"),
         ];
         cells.extend(PERCENTILES.map(|p| time(Some(distribution), p)));
-        cells.push(Cell::number(Some(distribution.max), span));
+        cells.push(Cell::number(Some(distribution.max), span).in_unit("ns"));
         cells
     };
     let but = words::first_wave(&model.summary.levels)

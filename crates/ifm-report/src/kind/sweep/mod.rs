@@ -397,7 +397,8 @@ pub(super) fn time(distribution: Option<&Distribution>, p: f64) -> Cell {
         None => Cell::text(ABSENT),
         Some((n, percentile)) => {
             let cell =
-                Cell { value: Some(percentile.value), ..Cell::text(marked_span(percentile)) };
+                Cell { value: Some(percentile.value), ..Cell::text(marked_span(percentile)) }
+                    .in_unit("ns");
             match percentile {
                 Percentile { enough: true, .. } => cell,
                 _ => cell.noted(format!("n={n}")),

@@ -1,7 +1,7 @@
 //! The repeats of each load, taken together.
 
 use crate::ReportModel;
-use crate::format::{ABSENT, number, span};
+use crate::format::{ABSENT, count, number, span};
 use crate::model::load;
 use crate::page::{Block, Cell, Head, Section, Table};
 use crate::words;
@@ -32,14 +32,14 @@ fn row(repeated: &Repeated) -> Vec<Cell> {
     let estimate = |speed: f64| format!("{mark}{}", number(speed));
     vec![
         Cell { value: Some(repeated.load.value()), ..Cell::head(load(Some(repeated.load))) },
-        Cell::number(Some(repeated.levels.len() as f64), number),
+        Cell::number(Some(repeated.levels.len() as f64), |_| count(repeated.levels.len() as u64)),
         cell(repeated.req_per_s.as_ref(), number),
         cell(repeated.output_tok_per_s.as_ref(), number),
         cell(repeated.user_tok_per_s.as_ref(), estimate),
-        cell(repeated.ttft_ns_p50.as_ref(), span),
-        cell(repeated.ttft_ns_p99.as_ref(), span),
-        cell(repeated.gap_ns_p50.as_ref(), span),
-        cell(repeated.gap_ns_p99.as_ref(), span),
+        cell(repeated.ttft_ns_p50.as_ref(), span).in_unit("ns"),
+        cell(repeated.ttft_ns_p99.as_ref(), span).in_unit("ns"),
+        cell(repeated.gap_ns_p50.as_ref(), span).in_unit("ns"),
+        cell(repeated.gap_ns_p99.as_ref(), span).in_unit("ns"),
         Cell::text(words::inside(repeated)),
     ]
 }

@@ -120,12 +120,7 @@ fn itl(versus: &Versus) -> Option<Chart> {
 fn ttft(versus: &Versus) -> Option<Chart> {
     let series = measured(versus, &Quantity::Ttft, CENTER, Meant::Ms);
     let description = ends(&series, versus.axis.words());
-    let y = Axis {
-        name: "TTFT".to_owned(),
-        unit: "ms".to_owned(),
-        scale: Scale::Log10,
-        ..Axis::default()
-    };
+    let y = value_axis("TTFT", "ms", &series);
     let x = axis(versus);
     let plot = Cartesian { x, y, series, has_switch: true, ..Cartesian::default() };
     chart("ttft", "How long until the first token?", description, plot)

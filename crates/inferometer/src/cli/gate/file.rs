@@ -44,8 +44,8 @@ struct Entry {
 }
 
 /// A limit, with or without quotes.
-#[derive(serde::Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, serde::Deserialize)]
+#[serde(untagged, expecting = "a limit is a text or a number, such as \"50ms\", \"+5%\" or 0.99")]
 enum Limit {
     Text(String),
     Whole(i64),

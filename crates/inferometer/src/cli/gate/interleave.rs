@@ -75,7 +75,8 @@ fn sweep(url: &str, flags: &[String], store: &Path) -> Result<String, Failure> {
     let output = Command::new(program)
         .args(["sweep", url, "--quiet", "--json", "--store"])
         .arg(store)
-        .args(flags)
+        // They are said already, and nobody would see them.
+        .args(flags.iter().filter(|flag| !["-s", "--quiet", "--json"].contains(&flag.as_str())))
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
         .output()

@@ -21,8 +21,8 @@ pub use delta::{Delta, Shown};
 pub use grid::{GRID_STATISTICS, Grid, GridCell, GridRow, GridWorkload, median_change};
 pub use rule::{
     Configuration, DecodeLimit, EngineLimit, Growth, Place, configurations, decode_limit,
-    efficiency_curves, growth, is_per_gpu, itl_limits, knee_at, setup_of, step_limit, told_by,
-    user_speed_curves,
+    efficiency_curves, growth, is_per_gpu, itl_limits, knee_at, setup_of, step_limit, step_users,
+    told_by, user_speed_curves,
 };
 pub use scheme::{Scheme, Stage};
 pub use sentence::{Meant, Piece, Sentence};

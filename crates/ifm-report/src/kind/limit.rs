@@ -4,7 +4,7 @@
 //! (`ifm-analysis`).
 
 use crate::format::{meant, paragraph};
-use ifm_analysis::insight::{Meant, Question, setup_of, step_limit};
+use ifm_analysis::insight::{Meant, Question, setup_of, step_limit, step_users};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::Pooled;
 use ifm_chart::{Dash, GREY, Mark, Point, Series, Weight};
@@ -23,7 +23,7 @@ pub(super) enum Bounded {
 /// The line of the limit over the loads of these measurements; absent where machine or model is not
 /// known.
 pub(super) fn line(question: &Question, cells: &[Pooled], bounded: Bounded) -> Option<Series> {
-    let mut binds = None;
+    let mut binds: Vec<&str> = Vec::new();
     let mut points: Vec<Point> = Vec::new();
     for cell in cells {
         let Some(Load::Users(users)) = cell.load() else { continue };
@@ -35,20 +35,25 @@ pub(super) fn line(question: &Question, cells: &[Pooled], bounded: Bounded) -> O
                 (ms, format!("at least {}", meant(ms, Meant::Ms)))
             }
             Bounded::Output => {
-                let rate = users / limit.seconds;
+                let rate = step_users(cell).unwrap_or(users) / limit.seconds;
                 (rate, format!("at most {}", meant(rate, Meant::TokPerS)))
             }
         };
-        binds.get_or_insert(limit.binds.label());
+        if !binds.contains(&limit.binds.label()) {
+            binds.push(limit.binds.label());
+        }
         let is_new = points.iter().all(|point| point.x != users);
         if is_new {
             points.push(Point { x: users, y: Some(value), text: Some(text), ..Point::default() });
         }
     }
+    if points.is_empty() {
+        return None;
+    }
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     let side = if bounded == Bounded::Gap { "at least" } else { "at most" };
     Some(Series {
-        name: format!("{side} ({})", binds?),
+        name: format!("{side} ({})", binds.join(", then ")),
         color: GREY,
         dash: Dash::Dotted,
         mark: Mark::None,
@@ -65,7 +70,8 @@ pub(super) fn caption(question: &Question, cells: &[Pooled]) -> Option<String> {
     Some(paragraph(&format!(
         "Grey and dotted: no step can be shorter. A step makes one token for every user, and for that \
          {} × {} reads the weights of {} once and the keys and values (KV cache) that are kept of \
-         each user's context: bytes / (GPUs · {} GB/s), or its arithmetic, if that takes longer. \
+         each context: bytes / (GPUs · {} GB/s), or its arithmetic, if that takes longer. Users are \
+         those in flight, where clearly fewer were than asked for. \
          Bandwidth: {}.",
         setup.gpus(),
         machine.name,

@@ -233,7 +233,7 @@ fn small_twins_at_equal_load() {
             "at ≤ 25 ms \\~5.79 against \\~16.2 (\\~2.80×)",
             // Output at 20: 600 + 200 / 3 = 667; 667 / 500.
             "int8-dynamic gives 2.00× the output at 1 and \\~1.33× at 20 requests in flight on average.",
-            "**How much more at the same ITL?** \\~1.65×",
+            "**How much more load at the same ITL?** \\~1.65×",
             "Output against offered load is not drawn: the document does not say which rates",
             "Only percentiles are stated: each is a point",
             "## Notes of the author",

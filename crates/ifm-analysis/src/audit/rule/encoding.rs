@@ -2,6 +2,7 @@
 
 use super::super::{Finding, Level, Looked, Rule, Spot, Subject};
 use ifm_core::sheet::RemarkKind;
+use ifm_core::words::counted;
 
 pub(super) const RULE: Rule =
     Rule { id: "encoding", title: "characters are those that were written", look };
@@ -21,12 +22,11 @@ fn look(subject: &Subject) -> Looked {
     if spots.is_empty() {
         return Looked::Found(Vec::new());
     }
-    let text = format!(
-        "{} places hold characters that were read in the wrong encoding and written again",
-        spots.len()
-    );
+    let kinds = counted(spots.len() as u64, "kind");
+    let text =
+        format!("{kinds} of damage: characters read in the wrong encoding and written again");
     let finding = Finding::new(RULE.id, Level::Strong, text)
-        .with("places", spots.len() as f64, "")
+        .with("kinds", spots.len() as f64, "")
         .at_all(spots)
         .remedy("write and read the document as UTF-8");
     Looked::Found(vec![finding])
@@ -48,6 +48,6 @@ mod tests {
                 text: "plus-minus".to_owned(),
             });
         };
-        check("encoding", &sound, spoil, Level::Strong, "1 places");
+        check("encoding", &sound, spoil, Level::Strong, "1 kind of damage");
     }
 }

@@ -36,7 +36,7 @@ fn look(subject: &Subject) -> Looked {
                 continue;
             };
             let text = format!(
-                "{}: stands at place {place} of its ranking, and at {new} without the run that was probably measured wrongly",
+                "{}: stands at place {place} of the document's ranking, and at {new} without the run that was probably measured wrongly",
                 cell.name()
             );
             findings.push(
@@ -128,7 +128,7 @@ mod tests {
             &sound,
             spoil,
             Level::Strong,
-            "at place 2 of its ranking, and at 1 without",
+            "at place 2 of the document's ranking, and at 1 without",
         );
     }
 }

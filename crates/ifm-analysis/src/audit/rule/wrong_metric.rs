@@ -54,7 +54,7 @@ fn tell(places: &[Place]) -> Option<Finding> {
         return None;
     }
     let mut text = format!(
-        "the first place of a ranking goes to the fastest decode, while prompts of {} tokens take {:.0} % of \
+        "the first place of the document's ranking goes to the fastest decode, while prompts of {} tokens take {:.0} % of \
          the time of an answer of {} (the median of the ranked)",
         first.cell.factors.get(key::INPUT_TOKENS).unwrap_or("?"),
         share * 100.0,

@@ -34,8 +34,8 @@ fn told(cold: &Cold) -> Option<Insight> {
     let ratio = cold.tail.value / cold.tail_beside.value;
     let reason = match cold.is_before {
         true => {
-            "It came before the heavier one; a server that was not warm yet, prompts that the later \
-             level sent again, or a disturbance would explain it, and nothing here tells which."
+            "It came before the heavier one; something cold, prompts that the later level \
+             sent again, or a disturbance would explain it; the figures do not tell which."
         }
         false => "Something other than the load slowed it.",
     };

@@ -5,7 +5,7 @@ use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topi
 use crate::level::Load;
 use crate::roof;
 use crate::survey::{CurvePoint, Pooled};
-use ifm_core::sheet::{PartKind, key};
+use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_roofline::{Bound, Setup};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -20,14 +20,26 @@ pub fn setup_of(question: &Question, cell: &Pooled) -> Option<Setup> {
     roof::setup(named, cell.setting()?, None, None)?.as_told()
 }
 
-/// The shortest step that gives each of the users there a token, at the mean length of their
-/// contexts: prompt and half the answer. Absent where machine or model is not known.
-pub fn step_limit(question: &Question, cell: &Pooled) -> Option<Bound> {
+/// Users that share a step: those that were asked for, or those that were in flight on average where
+/// that is clearly less. Absent in an open loop.
+pub fn step_users(cell: &Pooled) -> Option<f64> {
     let Load::Users(users) = cell.load()? else { return None };
-    let number = |name: &str| cell.setting()?.number(name).filter(|number| *number >= 1.0);
-    let context =
-        number(key::INPUT_TOKENS).unwrap_or(1.0) + number(key::OUTPUT_TOKENS).unwrap_or(0.0) / 2.0;
-    Some(setup_of(question, cell)?.decode(f64::from(users), context))
+    Some(cell.held_less().unwrap_or(f64::from(users)))
+}
+
+/// The shortest step that gives each of the users there a token, at the mean length of their
+/// contexts: prompt and half the answer, as they were set, else as they were counted, else one token.
+/// Absent where machine or model is not known.
+pub fn step_limit(question: &Question, cell: &Pooled) -> Option<Bound> {
+    let set = |name: &str| cell.setting()?.number(name).filter(|number| *number >= 1.0);
+    let counted = |quantity| {
+        let sum = cell.reading(&quantity, Statistic::Value)?.value;
+        Some(sum / cell.requests_ok()?).filter(|mean| *mean >= 1.0)
+    };
+    let prompt = set(key::INPUT_TOKENS).or_else(|| counted(Quantity::InputTokens));
+    let answer = set(key::OUTPUT_TOKENS).or_else(|| counted(Quantity::OutputTokens));
+    let context = prompt.unwrap_or(1.0) + answer.unwrap_or(0.0) / 2.0;
+    Some(setup_of(question, cell)?.decode(step_users(cell)?, context))
 }
 
 fn look(question: &Question) -> Vec<Insight> {

@@ -36,7 +36,7 @@ pub use efficiency::efficiency_curves;
 pub use engine_limit::{DecodeLimit, EngineLimit, decode_limit};
 pub use equal_latency::itl_limits;
 pub use growth::{Growth, growth};
-pub use headroom::{setup_of, step_limit};
+pub use headroom::{setup_of, step_limit, step_users};
 pub use knee::knee_at;
 pub use pareto::{Configuration, Place, configurations, is_per_gpu};
 

@@ -12,7 +12,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 };
 
 /// Measurements that are told one by one, at most.
-const TOLD_MAX: usize = 3;
+const TOLD_MAX: usize = 5;
 
 /// One measurement with its spread.
 struct Spread {

@@ -271,7 +271,7 @@ const PARAGRAPH_BYTES_MAX: usize = 64 * 1024;
 /// What is told of lines that nothing took.
 fn told(unread: &[u32]) -> Option<Remark> {
     let place = Place::line(*unread.first()?);
-    let text = format!("lines with numbers that nothing here understands: {}", ranges(unread));
+    let text = format!("lines with numbers that became no figure: {}", ranges(unread));
     Some(Remark { kind: RemarkKind::Lost, place, text })
 }
 

@@ -40,7 +40,7 @@ pub(super) fn section(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section
     };
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(commands(grid, rows).into_iter().flatten());
-    Some(Section::new("Not here", blocks))
+    Some(Section::new("What is missing", blocks))
 }
 
 /// What the signs in the titles mean, where they stand there.

@@ -114,7 +114,7 @@ fn an_announced_grid_says_that_nothing_is_there() {
     assert!(page.banners[0].contains("Not one of 12"), "{:?}", page.banners);
     assert!(page.banners[0].contains("6 cells, mean and P99 of each"), "{:?}", page.banners);
     let titles: Vec<&str> = page.sections.iter().map(|section| section.heading.as_str()).collect();
-    assert_eq!(titles, ["Not here"], "no headings without figures");
+    assert_eq!(titles, ["What is missing"], "no headings without figures");
     assert!(page.tiles.is_empty() && page.remarks.is_empty(), "the banner says it");
     let [Block::Table(table), Block::Prose(how), Block::Pre(commands)] =
         page.sections[0].blocks.as_slice()

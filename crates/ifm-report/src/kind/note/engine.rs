@@ -243,29 +243,49 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
     if let Some((model, (rate, ..))) = fastest {
         let slowest = models.iter().rev().find_map(|model| {
             let (rate, ..) = model.speed(&Quantity::DecodeRate)?;
-            Some(format!("; slowest {} {}", plain(&model.name), meant(rate, Meant::TokPerS)))
+            let name = plain(&model.named(&models));
+            Some(format!("; slowest {name} {}", meant(rate, Meant::TokPerS)))
         });
         let other = slowest.filter(|_| models.len() > 1).unwrap_or_default();
         let detail = format!("{}, one sequence{other}", plain(&model.name));
         tiles.push(tile("How fast does it generate?", number(rate), "tok/s", detail));
     }
-    let series = survey.power_series();
+    let survey_series = survey.power_series();
     let is_decode = |series: &&PowerSeries| series.quantity != Quantity::PrefillRate;
-    let shown = series.iter().find(is_decode).or(series.first());
+    let shown = survey_series.iter().find(is_decode).or(survey_series.first());
     if let Some(series) = shown
         && let (Some(keeping), Some(highest)) = (series.keeping(), series.highest())
     {
         let what = if is_decode(&series) { "generation" } else { "prompts" };
         let kept = match keeping.limit_w < highest.limit_w {
-            true => format!("keep the speed of {} for {what}", meant(highest.limit_w, Meant::W)),
+            true => format!("keeps the speed of {} for {what}", meant(highest.limit_w, Meant::W)),
             false => format!("no lower limit keeps the speed for {what}"),
         };
-        let detail =
-            format!("{kept}; most per watt of the limit: {}", best_limits(series, highest.rate));
+        let prompts = beside_prompts(&survey_series, series, keeping.limit_w)
+            .filter(|_| keeping.limit_w < highest.limit_w)
+            .unwrap_or_default();
+        let detail = format!(
+            "{kept}{prompts}; most per watt of the limit: {}",
+            best_limits(series, highest.rate)
+        );
         let value = number(keeping.limit_w);
         tiles.push(tile("Which power limit is enough?", value, "W", detail));
     }
     tiles
+}
+
+/// What prompts lose at a limit that is enough for the generation of the same model.
+fn beside_prompts(all: &[PowerSeries], shown: &PowerSeries, limit_w: f64) -> Option<String> {
+    let model = |series: &PowerSeries| series.name.split(", ").next().map(str::to_owned);
+    let is_beside = |series: &&PowerSeries| {
+        series.quantity == Quantity::PrefillRate
+            && shown.quantity != Quantity::PrefillRate
+            && model(series) == model(shown)
+    };
+    let prompts = all.iter().find(is_beside)?;
+    let (highest, point) =
+        (prompts.highest()?, prompts.points.iter().find(|point| point.limit_w == limit_w)?);
+    Some(format!(" (prompts: {})", change(point.rate / highest.rate - 1.0)))
 }
 
 /// The limits with the most tokens per joule, each with what it costs.

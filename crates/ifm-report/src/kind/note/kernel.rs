@@ -62,7 +62,7 @@ pub(super) fn tile(survey: &Survey) -> Option<Tile> {
     let empty = mask.sparsity.map(|share| format!(", {} of its blocks empty", percent(share)));
     let tokens = mask.tokens().map(|tokens| format!(", over {} tokens", count(tokens)));
     Some(Tile {
-        question: "Which kernel gains most?".to_owned(),
+        question: "Which kernel gains most, forward?".to_owned(),
         who: Some(plain(&first)),
         value: meant(ratio, Meant::Times),
         unit: plain(&last),

@@ -47,6 +47,14 @@ impl Model<'_> {
         own.filter(|own| models.len() > 1 && *own != self.name)
     }
 
+    /// Its name; where the engine does not know the size (`llama ?B`), with the document's own.
+    pub(super) fn named(&self, models: &[Model]) -> String {
+        match self.known_as(models).filter(|_| self.name.contains("?B")) {
+            Some(known) => format!("{known} ({})", self.name),
+            None => self.name.clone(),
+        }
+    }
+
     /// What machine and model allow.
     fn limit(&self, subject: &Subject) -> Option<EngineLimit> {
         let (.., point) = self.speed(&Quantity::DecodeRate)?;

@@ -129,14 +129,11 @@ impl<'q> Data<'q> {
         (charts, caption): (Vec<Chart>, &str),
         topics: &'static [Topic],
     ) -> Option<Section> {
-        let mut blocks = vec![Block::Prose(intro.to_owned())];
         if charts.is_empty() {
-            if !self.is_stated {
-                return None;
-            }
-            blocks.push(Block::Prose("The document states no figure for this.".to_owned()));
-            return Some(Section::new(heading, blocks));
+            let none = || Block::Prose("The document states no figure for this.".to_owned());
+            return self.is_stated.then(|| Section::new(heading, vec![none()]));
         }
+        let mut blocks = vec![Block::Prose(intro.to_owned())];
         let caption = match self.is_stated {
             true => "The points are the figures that the document states; no line joins them.",
             false => caption,

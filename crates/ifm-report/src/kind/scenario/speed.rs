@@ -168,7 +168,7 @@ pub(super) fn efficiency(data: &Data) -> Option<Section> {
     }));
     let drawn = Drawn {
         id: "efficiency",
-        title: "What is left of the speed of one?",
+        title: "How much speed does each user keep?",
         how: Meant::Share,
         y: Axis {
             name: "efficiency".to_owned(),

@@ -57,7 +57,7 @@ fn carried(compared: &Compared, versus: &Versus, (base, other): (&Curve, &Curve)
         meant(limit, Meant::LimitMs)
     );
     let value = format!("{both}{}", meant(after / before, Meant::Times));
-    Some(tile("How much more at the same ITL?", value, detail, after >= before))
+    Some(tile("How much more load at the same ITL?", value, detail, after >= before))
 }
 
 /// How much shorter the ITL is at a place.

@@ -14,6 +14,8 @@ use crate::stat::welch::mean_interval;
 pub const CONFIDENCE: f64 = 0.95;
 /// An interval needs so many repeats: over two it is so wide that it says nothing.
 pub const REPEATS_MIN: u32 = 3;
+/// Above this coefficient of variation the mean of repeats is no result.
+pub const VARIATION_TRUSTED_MAX: f64 = 0.20;
 
 /// One figure over the repeats of a load.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +28,8 @@ pub struct Between {
     pub min: f64,
     /// The largest of them.
     pub max: f64,
+    /// Their standard deviation over the mean; absent for one alone.
+    pub variation: Option<f64>,
     /// The 95 % interval of the mean (Student); absent for fewer than [`REPEATS_MIN`].
     pub interval: Option<(f64, f64)>,
 }
@@ -34,15 +38,25 @@ impl Between {
     /// Of one value for each repeat; absent without a value.
     fn of(values: &[f64]) -> Option<Between> {
         let n = u32::try_from(values.len()).ok().filter(|n| *n > 0)?;
+        let mean = values.iter().sum::<f64>() / f64::from(n);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let variation =
+            (n > 1 && mean > 0.0).then(|| (squares / (f64::from(n) - 1.0)).sqrt() / mean);
         let estimate = if n >= REPEATS_MIN { mean_interval(values, CONFIDENCE) } else { None };
         Some(Between {
             n,
-            mean: values.iter().sum::<f64>() / f64::from(n),
+            mean,
             min: values.iter().copied().fold(f64::INFINITY, f64::min),
             max: values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+            variation,
             // No rate and no time is below nothing.
             interval: estimate.map(|estimate| (estimate.low.max(0.0), estimate.high)),
         })
+    }
+
+    /// Whether the repeats differ so much that their mean is no result.
+    pub fn is_noise(&self) -> bool {
+        self.variation.is_some_and(|share| share > VARIATION_TRUSTED_MAX)
     }
 
     /// Half of the interval over the mean; absent without an interval.

@@ -72,7 +72,7 @@ fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
 pub fn answers(answers: &Answers, checks: &[CheckResult]) -> [Answer; 4] {
     let at = &answers.at;
     [
-        users_answer(&answers.users, &answers.slo, at.gap_label),
+        questioned(users_answer(&answers.users, &answers.slo, at.gap_label), answers, checks),
         one_user(at, &answers.users),
         output(at, answers.knee),
         trust(answers, checks),
@@ -136,6 +136,22 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
     Answer { question, value, unit: "", detail }
 }
 
+/// The answer with what a check says against the level that it rests on: such a level does not show
+/// what it was meant to show.
+fn questioned(mut answer: Answer, answers: &Answers, checks: &[CheckResult]) -> Answer {
+    let Some(at) = answers.users.load else { return answer };
+    let is_against = |warning: &Warning| {
+        warning.severity == Severity::Invalid
+            && (warning.load == Some(at) || warning.level.is_none())
+    };
+    let against = checks.iter().filter(|check| check.warnings.iter().any(is_against));
+    let names: Vec<String> = against.map(|check| check.id.replace('_', " ")).collect();
+    if !names.is_empty() {
+        answer.detail.push_str(&format!("; ✗ {} speaks against it", names.join(", ")));
+    }
+    answer
+}
+
 /// That a look after the search showed the contrary of it; absent where none did.
 fn contradicted(answer: &UsersAnswer) -> Option<String> {
     let is_inside = |load: &Load| Some(*load) == answer.load;
@@ -161,13 +177,17 @@ fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
 }
 
 fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
-    let value = match at.user_tok_per_s {
-        Some(speed) if at.user_speed_is_estimated => format!("~{}", number(speed)),
-        Some(speed) => number(speed),
+    // Where most gaps are none, tokens came in the same reads: their speed is that of the reads.
+    let speed = at.user_tok_per_s.filter(|_| at.gap_ns_p50 != Some(0.0));
+    let value = match speed {
+        Some(speed) => {
+            let mark = if at.user_speed_is_estimated { "~" } else { "" };
+            format!("{mark}{}", of_repeats(speed, at.user_tok_per_s_between.as_ref()))
+        }
         None => "not known".to_owned(),
     };
     let mut parts = Vec::new();
-    parts.extend(over_repeats(at.user_tok_per_s_between.as_ref()));
+    parts.extend(over_repeats(at.user_tok_per_s_between.as_ref().filter(|_| speed.is_some())));
     if let Some(p50) = at.ttft_ns_p50 {
         let tail = at.ttft_ns_p99.map(|(p99, is_enough)| {
             format!(" (p99 {}{})", if is_enough { "" } else { "~" }, span(p99))
@@ -181,9 +201,9 @@ fn one_user(at: &LevelAnswer, answer: &UsersAnswer) -> Answer {
         parts.push(format!("with {}", load_words(at.load)));
     }
     Answer {
-        question: "One user there",
+        question: "Each user there",
         value,
-        unit: if at.user_tok_per_s.is_some() { "tok/s" } else { "" },
+        unit: if speed.is_some() { "tok/s" } else { "" },
         detail: parts.join(" · "),
     }
 }
@@ -215,10 +235,22 @@ pub(crate) fn inside(repeated: &Repeated) -> String {
     }
 }
 
+/// A figure of an answer: of repeats that differ too much the smallest and the largest, since their mean is no
+/// result.
+fn of_repeats(value: f64, between: Option<&Between>) -> String {
+    match between.filter(|between| between.is_noise()) {
+        Some(between) => format!("{} to {}", number(between.min), number(between.max)),
+        None => number(value),
+    }
+}
+
 /// Over how many repeats a figure of an answer is, and how far it may be off; absent where it was
 /// measured once.
 fn over_repeats(figure: Option<&Between>) -> Option<String> {
     let figure = figure?;
+    if figure.is_noise() {
+        return Some(format!("{} repeats that differ too much for a mean", figure.n));
+    }
     Some(match figure.relative_half_width() {
         Some(half) => format!("±{} over {} repeats", half_width(half), figure.n),
         None if figure.n > 1 => {
@@ -240,10 +272,12 @@ fn gap_words(label: GapLabel, gap_ns: f64) -> String {
 fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     let mut parts = Vec::new();
     parts.extend(over_repeats(at.output_tok_per_s_between.as_ref()));
-    parts.extend(at.output_tok_per_hour.map(|rate| format!("= {} tokens/hour", number(rate))));
+    let is_noise = at.output_tok_per_s_between.is_some_and(|between| between.is_noise());
+    let per_hour = at.output_tok_per_hour.filter(|_| !is_noise);
+    parts.extend(per_hour.map(|rate| format!("= {} tokens/hour", number(rate))));
     parts.extend(
         at.share_of_best
-            .filter(|share| *share < 1.0)
+            .filter(|share| *share < 1.0 && !is_noise)
             .map(|share| format!("{} of the best level", percent(share))),
     );
     if at.window == Some(WindowKind::Whole) {
@@ -255,7 +289,10 @@ fn output(at: &LevelAnswer, knee: Option<Load>) -> Answer {
     }));
     Answer {
         question: "Output",
-        value: at.output_tok_per_s.map_or_else(|| "not known".to_owned(), number),
+        value: at.output_tok_per_s.map_or_else(
+            || "not known".to_owned(),
+            |rate| of_repeats(rate, at.output_tok_per_s_between.as_ref()),
+        ),
         unit: if at.output_tok_per_s.is_some() { "tok/s" } else { "" },
         detail: parts.join(", "),
     }
@@ -354,7 +391,7 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
     let failing = failing_names(&level.verdict, level.latencies.gap_label);
     match level.verdict.state {
         VerdictState::Fail => parts.push(format!("{} fail", failing.join(", "))),
-        VerdictState::Pass if is_fitting => parts.push("◀ inside SLO".to_owned()),
+        VerdictState::Pass if is_fitting => parts.push("◀ largest inside SLO".to_owned()),
         VerdictState::Pass | VerdictState::Unknown => {}
     }
     if level.complete == Some(false) {

@@ -6,7 +6,7 @@ use crate::cli::load_args::Format;
 use crate::course::{Axis, CapacityCourse, Judged};
 use crate::resolve::Job;
 use crate::terminal;
-use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, people, replicas};
+use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, busy_s, people, replicas};
 use ifm_analysis::level::{Load, WindowSummary};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
@@ -74,21 +74,25 @@ impl<'a> Answer<'a> {
         let known = known(course);
         let (inside, outside) = (at(known.inside), at(known.outside));
         let worth = course.worth;
-        let busy_s =
-            inside.and_then(|judged| Some(judged.summary.latencies.e2e_ns.as_ref()?.mean / 1e9));
-        let behind = inside.zip(busy_s).zip(worth.think_s);
-        let people = behind.and_then(|((judged, busy), think)| {
-            // A rate keeps so many in flight as come while one is answered (Little's law).
-            let in_flight = match judged.load {
-                Load::Users(users) => f64::from(users),
-                Load::ReqPerS(rate) => rate * busy,
-            };
-            people(in_flight, busy, think)
+        let rates = inside.and_then(|judged| Rates::of(judged.load, model));
+        let people = inside.zip(worth.think_s).and_then(|(judged, think)| {
+            let e2e_s = || Some(judged.summary.latencies.e2e_ns.as_ref()?.mean / 1e9);
+            match judged.load {
+                Load::Users(users) => {
+                    let users = f64::from(users);
+                    let by_rate = rates.and_then(|rates| busy_s(users, rates.req_per_s));
+                    people(users, by_rate.or_else(e2e_s)?, think)
+                }
+                // A rate keeps so many in flight as come while one is answered (Little's law).
+                Load::ReqPerS(rate) => {
+                    let busy = e2e_s()?;
+                    people(rate * busy, busy, think)
+                }
+            }
         });
         let servers = people.zip(worth.target_people).and_then(|(people, target)| {
             replicas(f64::from(target), people.people, worth.headroom)
         });
-        let rates = inside.and_then(|judged| Rates::of(judged.load, model));
         let economics =
             worth.price.zip(rates).and_then(|(price, rates)| price.of(rates.output_tok_per_s));
         let joules_per_token = inside.and_then(|judged| energy(judged.load, model));

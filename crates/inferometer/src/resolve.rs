@@ -93,6 +93,14 @@ fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {
         .hint(format!("it may run on {}", known.join(", "))))
 }
 
+/// Whether there are processors for so many readers: more would wait for each other, and be late.
+fn check_readers(readers: Option<usize>) -> Result<(), Failure> {
+    let most = std::thread::available_parallelism().map_or(usize::MAX, usize::from);
+    let Some(asked) = readers.filter(|asked| *asked == 0 || *asked > most) else { return Ok(()) };
+    Err(Failure::usage(format!("--readers {asked}: this process has {most} processors"))
+        .hint("one reader for 500 users is enough, and no more than there are processors"))
+}
+
 /// Resolves the flags; asks the server what it is.
 ///
 /// # Errors
@@ -102,6 +110,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         crate::output::check_path(path)?;
     }
     check_cpus(&args.cpus)?;
+    check_readers(args.readers)?;
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let tokenizer = args.workload.tokenizer()?;
     let mut asked = args.workload.request(seed, items_max(levels))?;

@@ -27,13 +27,15 @@ const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
 
 const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each rate, answers of 8 \
-    tokens in one event after 20 ms. A run in which the host took more than 0.1 % of this machine's \
-    processors for something else says how the host is, not the client: it is set aside, by that \
-    figure alone and whatever came out, and run again, up to four times as often as there are runs \
-    to be; where too few are left none is set aside. Each row is the run with the median CV or \
-    distance of the others; the smallest and the largest of them stand behind it, and the last \
-    column says how many were set aside and what their CV or distance was. The rate is held against \
-    that of the schedule, whose own rate is random where arrivals are. Lateness is arrival at the server less due time, in the order of both. For \
+    tokens in one event after 20 ms. Each row is the run with the median CV or distance; the \
+    smallest and the largest stand behind it. Calm: the same of those gaps alone that lie in half \
+    seconds in which the host took no tick (10 ms) of this machine's processors for somebody else, \
+    with the share of the time of all runs that this is. A host that stops a guest for a millisecond \
+    stops its client too; half seconds are left out by that counter alone, whatever their gaps are. \
+    The verdict is that of the calm part, of the runs in which it is a second or more. The \
+    rate is held against \
+    that of the schedule, whose own rate is random where arrivals are. Lateness is arrival at the \
+    server less due time, in the order of both. For \
     constant arrivals the coefficient of variation of the gaps; for Poisson arrivals the distance \
     of Kolmogorov and Smirnov between the gaps and the exponential law of the asked rate, beside \
     the limit that one of twenty true samples is beyond, and the same distance of the schedule, \
@@ -47,11 +49,10 @@ const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each r
     as busy as the server did, and how evenly it gets them: what the host itself takes away. \
     Precise is the flag --precise: the readers run before all other threads, and their \
     processor is kept awake.";
-/// Share of the processors' time that the host may take in a run that counts. It counts in ticks of
-/// 10 ms: two of the 2,000 of a run on two processors.
-const STOLEN_MAX: f64 = 0.001;
-/// How many runs are tried for each that is wanted.
-const TRIES: usize = 4;
+/// How often the host's counter is looked at, nanoseconds.
+const LOOK_NS: u64 = 500_000_000;
+/// The calm time that a verdict needs, nanoseconds.
+const CALM_NS: u64 = 1_000_000_000;
 /// Gaps below this are as long as a send, not as the law wants them, seconds.
 const SEND_S: f64 = 30e-6;
 /// How long before a due time the bare timer stops sleeping, as the client does.
@@ -98,8 +99,21 @@ struct Figures {
     decoder_stalls: u64,
     /// Share of all processors' time that the host took; absent where it does not say.
     stolen_share: Option<f64>,
+    /// Gaps in seconds while the host took nothing, in the order of the arrivals.
+    calm_gaps: Vec<f64>,
+    /// How long that was, nanoseconds.
+    calm_ns: u64,
     /// How evenly the bare timer got its due times right after; absent where it was not run.
     timer_cv: Option<f64>,
+}
+
+/// The gaps of a part of a run against their law.
+struct Shape {
+    /// CV, or the distance of all gaps.
+    whole: f64,
+    /// The distance of those above [`SEND_S`], and how many those are.
+    above: (f64, usize),
+    gaps: usize,
 }
 
 impl Figures {
@@ -111,9 +125,19 @@ impl Figures {
         }
     }
 
-    /// Whether the host left the machine alone; so too where it does not say.
-    fn is_undisturbed(&self) -> bool {
-        self.stolen_share.is_none_or(|share| share <= STOLEN_MAX)
+    /// What the law is judged by, of the calm part alone; absent where that is too short.
+    fn while_calm(&self, law: Law, rate: f64) -> Option<Shape> {
+        let gaps = self.calm_gaps.len();
+        if self.calm_ns < CALM_NS || gaps < 3 {
+            return None;
+        }
+        let mut sorted = self.calm_gaps.clone();
+        sorted.sort_by(f64::total_cmp);
+        let whole = match law {
+            Law::Constant => variation(&sorted),
+            Law::Poisson => exponential_distance(&sorted, rate),
+        };
+        Some(Shape { whole, above: distance_above(&sorted, rate), gaps })
     }
 
     /// One run in a line.
@@ -122,13 +146,14 @@ impl Figures {
         let timer = self.timer_cv.map(|cv| format!(", bare timer's CV {cv:.4}"));
         format!(
             "late p99 {p99:.3} ms, largest {largest:.3} ms, {} waits, CV {:.4}, KS {:.4} and {:.4} \
-             of the times{}, stolen {}",
+             of the times{}, stolen {}, calm {:.1} s",
             self.decoder_stalls,
             self.cv,
             self.distance,
             self.distance_times,
             timer.unwrap_or_default(),
-            percent(self.stolen_share)
+            percent(self.stolen_share),
+            self.calm_ns as f64 / NS_PER_S
         )
     }
 }
@@ -161,6 +186,7 @@ fn run(lab: &Lab, manner: Manner, say: &mut dyn FnMut(&str)) -> Result<Vec<Table
         "rate/s",
         "off the schedule's rate",
         "CV of gaps, or KS (limit)",
+        "the same while calm (share of the time)",
         "bare timer, or KS above 30 µs",
         "KS of the times",
         "late p50, ms",
@@ -168,7 +194,7 @@ fn run(lab: &Lab, manner: Manner, say: &mut dyn FnMut(&str)) -> Result<Vec<Table
         "largest",
         "waits for the decoder",
         "CPU share of the client",
-        "runs, set aside",
+        "host took",
     ];
     let mut table = Table::new("Open loop", NOTE, &columns);
     for law in [Law::Constant, Law::Poisson] {
@@ -177,16 +203,13 @@ fn run(lab: &Lab, manner: Manner, say: &mut dyn FnMut(&str)) -> Result<Vec<Table
                 Manner::Plain => format!("{law} {rate}/s"),
                 Manner::Precise => format!("{law} {rate}/s, precise"),
             };
-            let wanted = lab.repeats;
             let mut runs: Vec<Figures> = Vec::new();
-            while runs.iter().filter(|run| run.is_undisturbed()).count() < wanted
-                && runs.len() < wanted * TRIES
-            {
+            for _ in 0..lab.repeats {
                 let figures = measure(lab, law, rate, manner)?;
                 say(&format!("{asked}: {}", figures.line()));
                 runs.push(figures);
             }
-            table.push(row(law, asked, runs, wanted)?);
+            table.push(row(law, asked, f64::from(rate), runs)?);
         }
     }
     Ok(vec![table])
@@ -206,7 +229,9 @@ fn measure(lab: &Lab, law: Law, rate: u32, manner: Manner) -> Result<Figures> {
     }
     let before = CpuTicks::read();
     let start_ns = ifm_sys::mono_ns();
+    let watch = HostWatch::start();
     let loaded = lab.run_with(&server, PACE, &flags)?;
+    let calm = watch.stop()?;
     let wall_ns = ifm_sys::mono_ns() - start_ns;
     let after = CpuTicks::read();
     let health = loaded.run.manifest.health.as_ref().context("the run has no health")?;
@@ -215,7 +240,7 @@ fn measure(lab: &Lab, law: Law, rate: u32, manner: Manner) -> Result<Figures> {
         "the system does not let the client run before others"
     );
     let (log, server_cpu_ns) = server.stop_with_cost()?;
-    let mut figures = figures(&loaded.run, &log, f64::from(rate))?;
+    let mut figures = figures(&loaded.run, &log, &calm, f64::from(rate))?;
     figures.decoder_stalls = health.decoder_stalls;
     figures.cpu_share = loaded.cost.cpu_ns as f64 / NS_PER_S / f64::from(SECONDS);
     figures.stolen_share = before.zip(after).and_then(|(a, b)| b.steal_share_since(a));
@@ -226,7 +251,84 @@ fn measure(lab: &Lab, law: Law, rate: u32, manner: Manner) -> Result<Figures> {
     Ok(figures)
 }
 
-fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
+/// Times between looks at the host's counter in which it stood still, in their order.
+struct Calm(Vec<(u64, u64)>);
+
+impl Calm {
+    /// The gaps in seconds between neighbours of sorted `times` that lie within one stretch, and how long
+    /// the stretches are from the first to the last of the times, nanoseconds.
+    fn gaps(&self, times: &[u64]) -> (Vec<f64>, u64) {
+        let (Some(first), Some(last)) = (times.first(), times.last()) else {
+            return (Vec::new(), 0);
+        };
+        let mut gaps = Vec::new();
+        let mut calm_ns = 0;
+        for (from_ns, to_ns) in &self.0 {
+            calm_ns += to_ns.min(last).saturating_sub(*from_ns.max(first));
+            let from = times.partition_point(|time| time < from_ns);
+            let to = times.partition_point(|time| time <= to_ns);
+            let within = times[from..to.max(from)].windows(2);
+            gaps.extend(within.map(|pair| (pair[1] - pair[0]) as f64 / NS_PER_S));
+        }
+        (gaps, calm_ns)
+    }
+}
+
+/// A thread that looks at the host's counter while a run is on.
+struct HostWatch {
+    is_over: Arc<AtomicBool>,
+    looks: std::thread::JoinHandle<Vec<(u64, Option<u64>)>>,
+}
+
+impl HostWatch {
+    fn start() -> HostWatch {
+        let is_over = Arc::new(AtomicBool::new(false));
+        let over = is_over.clone();
+        let looks = std::thread::spawn(move || {
+            let look = || (ifm_sys::mono_ns(), CpuTicks::read().map(|ticks| ticks.stolen));
+            let mut looks = vec![look()];
+            while !over.load(Ordering::Relaxed) {
+                std::thread::sleep(std::time::Duration::from_nanos(LOOK_NS));
+                looks.push(look());
+            }
+            looks
+        });
+        HostWatch { is_over, looks }
+    }
+
+    /// Ends, with the stretches in which the counter stood still; none where there is no counter.
+    fn stop(self) -> Result<Calm> {
+        self.is_over.store(true, Ordering::Relaxed);
+        let looks =
+            self.looks.join().map_err(|_| anyhow::anyhow!("the watch over the host broke"))?;
+        Ok(calm(&looks))
+    }
+}
+
+/// The stretches between looks (when, ticks taken so far) in which the count stood still.
+fn calm(looks: &[(u64, Option<u64>)]) -> Calm {
+    let mut stretches: Vec<(u64, u64)> = Vec::new();
+    for pair in looks.windows(2) {
+        let [(from_ns, before), (to_ns, after)] = pair else { continue };
+        if before.is_none() || before != after {
+            continue;
+        }
+        match stretches.last_mut().filter(|last| last.1 == *from_ns) {
+            Some(last) => last.1 = *to_ns,
+            None => stretches.push((*from_ns, *to_ns)),
+        }
+    }
+    Calm(stretches)
+}
+
+/// Standard deviation of gaps over their mean.
+fn variation(gaps: &[f64]) -> f64 {
+    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
+    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    variance.sqrt() / mean
+}
+
+fn figures(run: &RunData, log: &[Served], calm: &Calm, rate: f64) -> Result<Figures> {
     let origin_ns = run.manifest.clock.origin_monotonic_ns.context("the run has no origin")?;
     // What the level ended before its turn was never sent.
     let sent = run.requests.iter().filter(|record| record.outcome != ifm_core::Outcome::Dropped);
@@ -254,14 +356,14 @@ fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
     let mut gaps = gaps_of(&arrivals);
     let mut gaps_due = gaps_of(&due);
     gaps_due.sort_by(f64::total_cmp);
-    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
+    let cv = variation(&gaps);
+    let (calm_gaps, calm_ns) = calm.gaps(&arrivals);
     gaps.sort_by(f64::total_cmp);
     Ok(Figures {
         arrivals: arrivals.len(),
         rate_per_s: rate_of(&arrivals),
         rate_error: (rate_of(&arrivals) / rate_of(&due) - 1.0).abs(),
-        cv: variance.sqrt() / mean,
+        cv,
         distance: exponential_distance(&gaps, rate),
         distance_due: exponential_distance(&gaps_due, rate),
         distance_above: distance_above(&gaps, rate),
@@ -270,6 +372,8 @@ fn figures(run: &RunData, log: &[Served], rate: f64) -> Result<Figures> {
         cpu_share: 0.0,
         decoder_stalls: 0,
         stolen_share: None,
+        calm_gaps,
+        calm_ns,
         timer_cv: None,
     })
 }
@@ -364,32 +468,18 @@ fn bare_timer(lab: &Lab, rate: u32, manner: Manner, busy: f64) -> Result<f64> {
     server.join().map_err(|_| anyhow::anyhow!("the bare timer's server broke"))??;
     keeper.join().map_err(|_| anyhow::anyhow!("the bare timer's keeper broke"))??;
     let gaps: Vec<f64> = stamps.windows(2).map(|pair| (pair[1] - pair[0]) as f64).collect();
-    let mean = gaps.iter().sum::<f64>() / gaps.len() as f64;
-    let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / gaps.len() as f64;
-    Ok(variance.sqrt() / mean)
+    Ok(variation(&gaps))
 }
 
-/// The row of the undisturbed run with the median shape, their spread, and what was set aside; of
-/// all runs where fewer than `wanted` were undisturbed.
-fn row(law: Law, asked: String, runs: Vec<Figures>, wanted: usize) -> Result<Vec<String>> {
-    let (mut calm, mut aside): (Vec<_>, Vec<_>) =
-        runs.into_iter().partition(Figures::is_undisturbed);
-    let is_calm = calm.len() >= wanted;
-    if !is_calm {
-        calm.append(&mut aside);
-    }
-    let mut runs = calm;
-    let told = match aside.as_slice() {
-        [] if is_calm => format!("{}, none", runs.len()),
-        [] => {
-            let most = runs.iter().filter_map(|run| run.stolen_share).fold(0.0, f64::max);
-            format!("{}, none, up to {} stolen", runs.len(), percent(Some(most)))
-        }
-        aside => {
-            let shapes = aside.iter().map(|run| format!("{:.2}", run.shape(law)));
-            format!("{}, {}: {}", runs.len(), aside.len(), shapes.collect::<Vec<_>>().join(" "))
-        }
-    };
+/// The row of the run with the median shape, the spread of all, and what they were while the host took
+/// nothing.
+fn row(law: Law, asked: String, rate: f64, mut runs: Vec<Figures>) -> Result<Vec<String>> {
+    let calm_ns: u64 = runs.iter().map(|run| run.calm_ns).sum();
+    let mut calm: Vec<Shape> = runs.iter().filter_map(|run| run.while_calm(law, rate)).collect();
+    calm.sort_by(|a, b| a.whole.total_cmp(&b.whole));
+    let calm_share = calm_ns as f64 / (NS_PER_S * f64::from(SECONDS) * runs.len() as f64);
+    let stolen: Vec<Option<f64>> = runs.iter().map(|run| run.stolen_share).collect();
+    let told = stolen.into_iter().map(percent).collect::<Vec<_>>().join(", ");
     runs.sort_by(|a, b| a.shape(law).total_cmp(&b.shape(law)));
     let figures = runs.get(runs.len() / 2).context("a row needs a run")?;
     let span = |of: &dyn Fn(&Figures) -> f64| {
@@ -411,12 +501,38 @@ fn row(law: Law, asked: String, runs: Vec<Figures>, wanted: usize) -> Result<Vec
     };
     let shape = figures.shape(law);
     let all = span(&|run| run.shape(law));
-    let shape = match law {
-        Law::Constant => verdict(Some(shape), CV_TARGET, &format!("{shape:.4}{all}")),
-        Law::Poisson => verdict(Some(shape), limit, &{
+    let (target, mut whole) = match law {
+        Law::Constant => (CV_TARGET, format!("{shape:.4}{all}")),
+        Law::Poisson => {
             let scheduled = figures.distance_due;
-            format!("KS {shape:.4}{all} ({limit:.4}; the schedule's own {scheduled:.4})")
-        }),
+            (limit, format!("KS {shape:.4}{all} ({limit:.4}; the schedule's own {scheduled:.4})"))
+        }
+    };
+    let share = format!("{:.0} % of the time", calm_share * 100.0);
+    let middle = calm.get(calm.len() / 2);
+    if middle.is_none() {
+        whole = verdict(Some(shape), target, &whole);
+    }
+    let ends = calm.first().zip(calm.last()).filter(|_| calm.len() > 1);
+    let ends = ends
+        .map_or(String::new(), |(first, last)| format!(" [{:.4}, {:.4}]", first.whole, last.whole));
+    let while_calm = match (middle, law) {
+        (None, _) => format!("— ({share})"),
+        (Some(at), Law::Constant) => {
+            verdict(Some(at.whole), CV_TARGET, &format!("{:.4}{ends} ({share})", at.whole))
+        }
+        (Some(at), Law::Poisson) => {
+            let limit = limit_of(at.gaps);
+            let text = format!("KS {:.4}{ends} ({limit:.4}, {share})", at.whole);
+            let (above, gaps_above) = at.above;
+            let limit_above = limit_of(gaps_above);
+            let text_above = format!("{above:.4} ({limit_above:.4})");
+            format!(
+                "{}; above 30 µs {}",
+                verdict(Some(at.whole), limit, &text),
+                verdict(Some(above), limit_above, &text_above)
+            )
+        }
     };
     let times = match law {
         Law::Constant => "—".to_owned(),
@@ -432,7 +548,8 @@ fn row(law: Law, asked: String, runs: Vec<Figures>, wanted: usize) -> Result<Vec
         figures.arrivals.to_string(),
         number(Some(figures.rate_per_s), 2),
         verdict(Some(figures.rate_error), RATE_ERROR_TARGET, &off),
-        shape,
+        whole,
+        while_calm,
         control,
         times,
         number(Some(figures.late_ms[0]), 3),
@@ -446,7 +563,20 @@ fn row(law: Law, asked: String, runs: Vec<Figures>, wanted: usize) -> Result<Vec
 
 #[cfg(test)]
 mod tests {
-    use super::{distance_above, even_distance, exponential_distance};
+    use super::{calm, distance_above, even_distance, exponential_distance, variation};
+
+    #[test]
+    fn gaps_count_where_the_host_took_nothing() {
+        let looks = [(0, Some(5)), (10, Some(5)), (20, Some(5)), (30, Some(6)), (40, Some(6))];
+        let calm_times = calm(&looks);
+        assert_eq!(calm_times.0, [(0, 20), (30, 40)]);
+        // 19 to 31 is no gap of either stretch.
+        let (gaps, calm_ns) = calm_times.gaps(&[2, 11, 19, 31, 33]);
+        let nanos: Vec<u64> = gaps.iter().map(|gap| (gap * 1e9).round() as u64).collect();
+        assert_eq!((nanos, calm_ns), (vec![9, 8, 2], 18 + 3));
+        assert!(calm(&[(0, None), (10, None)]).0.is_empty());
+        assert!((variation(&[1.0, 3.0]) - 0.5).abs() < 1e-12);
+    }
 
     #[test]
     fn the_distance_of_a_sample_from_its_law() {

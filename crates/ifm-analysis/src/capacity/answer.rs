@@ -12,6 +12,13 @@ pub struct People {
     pub people: f64,
 }
 
+/// Seconds that a request has one of `users` who never pause, where `req_per_s` are answered:
+/// `users / rate` (Little's law). The mean E2E of a measurement is a little less than that: the requests
+/// at its end have the server for fewer. Absent for no rate.
+pub fn busy_s(users: f64, req_per_s: f64) -> Option<f64> {
+    (req_per_s > 0.0 && users > 0.0).then(|| users / req_per_s)
+}
+
 /// People whose requests keep `users` in flight, with a mean request of `busy_s` seconds and a
 /// pause of `think_s`. Absent unless the request takes time and the pause is not negative.
 pub fn people(users: f64, busy_s: f64, think_s: f64) -> Option<People> {
@@ -65,6 +72,10 @@ mod tests {
         let found = people(88.0, 6.4, 30.0).unwrap();
         assert!((found.people - 500.5).abs() < 1e-9);
         assert_eq!(people(88.0, 6.4, 0.0).unwrap().people, 88.0);
+        // 88 at 13.75 per second are busy for 6.4 s each: 88 people are waiting, 13.75 · 30 think.
+        assert_eq!(busy_s(88.0, 13.75), Some(6.4));
+        assert!((found.people - (88.0 + 13.75 * 30.0)).abs() < 1e-9);
+        assert_eq!(busy_s(88.0, 0.0), None);
         assert!(people(1.0, 0.0, 1.0).is_none() && people(1.0, 1.0, -1.0).is_none());
     }
 

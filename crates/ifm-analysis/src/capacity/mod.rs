@@ -8,7 +8,7 @@ mod change;
 mod looks;
 mod search;
 
-pub use answer::{Economics, People, Price, people, replicas};
+pub use answer::{Economics, People, Price, busy_s, people, replicas};
 pub use change::{Change, Pace};
 pub use looks::pooled;
 pub use search::{Bracket, Finding, Next, Search, SearchError};

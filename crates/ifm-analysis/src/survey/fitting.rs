@@ -6,6 +6,7 @@
 
 use super::{Pool, Pooled, Reading};
 use crate::answer::UsersState;
+use crate::capacity::{busy_s, people};
 use crate::level::{GapLabel, Load};
 use crate::slo::{ERROR_RATE_MAX, VerdictState};
 use ifm_core::sheet::{Factors, Quantity, Statistic};
@@ -69,28 +70,28 @@ impl Fitting<'_> {
     }
 
     /// People who each wait `think_s` seconds between answer and next request, for whom this load
-    /// is enough: by Little's law each of them is busy for the share E2E / (E2E + think) of the
-    /// time. Absent without a load or a time per request.
+    /// is enough; see [`people`]. Absent without a load or a time per request.
     pub fn people(&self, think_s: f64) -> Option<f64> {
         let cell = self.fits.as_ref()?;
-        let e2e_s = [Statistic::Mean, Statistic::Median, Statistic::Value]
-            .into_iter()
-            .find_map(|statistic| cell.reading(&Quantity::E2e, statistic))
-            .filter(|e2e| e2e.value > 0.0)?
-            .value
-            / 1e3;
-        Some(match cell.load()? {
-            Load::Users(users) => f64::from(users) * (e2e_s + think_s) / e2e_s,
-            Load::ReqPerS(rate) => rate * (e2e_s + think_s),
-        })
+        let one = |quantity: &Quantity| {
+            let statistics = [Statistic::Mean, Statistic::Median, Statistic::Value];
+            let found = statistics.into_iter().find_map(|of| cell.reading(quantity, of))?;
+            Some(found.value).filter(|value| *value > 0.0)
+        };
+        let e2e_s = || Some(one(&Quantity::E2e)? / 1e3);
+        let (in_flight, busy_s) = match cell.load()? {
+            Load::Users(users) => {
+                let users = f64::from(users);
+                let by_rate = one(&Quantity::RequestRate).and_then(|rate| busy_s(users, rate));
+                (users, by_rate.or_else(e2e_s)?)
+            }
+            Load::ReqPerS(rate) => {
+                let busy_s = e2e_s()?;
+                (rate * busy_s, busy_s)
+            }
+        };
+        people(in_flight, busy_s, think_s).map(|found| found.people)
     }
-}
-
-/// Copies of the server for so many people, if each copy is to be loaded with no more than
-/// 1 - `spare` of its capacity.
-pub fn replicas(people: f64, capacity: f64, spare: f64) -> Option<u64> {
-    let each = capacity * (1.0 - spare);
-    (each > 0.0 && people > 0.0).then(|| (people / each).ceil() as u64)
 }
 
 /// A measurement against a target.
@@ -450,8 +451,6 @@ mod tests {
         assert_eq!(fitting.people(0.0), Some(2.0));
         let people = fitting.people(10.0).expect("a time");
         assert!((people - 82.0).abs() < 1e-6, "{people}");
-        assert_eq!(replicas(1000.0, people, 0.2), Some(16));
-        assert_eq!(replicas(1000.0, 0.0, 0.2), None);
         let users = summary.answers.expect("a level").users;
         assert_eq!((users.state, users.is_sure), (fitting.state, fitting.is_sure));
     }

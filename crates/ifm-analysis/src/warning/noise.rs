@@ -2,14 +2,12 @@
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
-use crate::repeats::by_load;
+use crate::repeats::{VARIATION_TRUSTED_MAX, by_load};
 use crate::stat::Distribution;
 
 /// Repeats whose coefficient of variation is above this share do not agree: those of static batches
 /// that people publish have mostly 0.7 to 6 %.
 const CV_MAX: f64 = 0.05;
-/// Above this share their mean is no result.
-const CV_TRUSTED_MAX: f64 = 0.20;
 /// Times below this are the client's and the host's own as much as the server's, nanoseconds.
 const NS_MIN: f64 = 1e6;
 
@@ -46,7 +44,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         repeats.len(),
         words.join(", ")
     );
-    if spreads.iter().any(|(_, share)| *share > CV_TRUSTED_MAX) {
+    if spreads.iter().any(|(_, share)| *share > VARIATION_TRUSTED_MAX) {
         AtLevel::Fires(Severity::Invalid, format!("{differ}; their mean is no result"))
     } else {
         AtLevel::Fires(Severity::Caution, differ)

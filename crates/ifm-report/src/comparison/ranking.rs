@@ -24,6 +24,12 @@ fn rule(ranking: &Ranking) -> String {
     )
 }
 
+/// What a value of a side with several runs is; absent where each has one.
+fn of_runs(ranking: &Ranking) -> Option<&'static str> {
+    let has_runs = |ranked: &Ranked| ranked.cell.is_some_and(|cell| cell.runs > 1);
+    ranking.order.iter().any(has_runs).then_some(words::OF_RUNS)
+}
+
 fn title(ranking: &Ranking) -> String {
     let is_inter_event = ranking.order.iter().any(|ranked| ranked.side.is_inter_event);
     let measure = words::measure(ranking.measure, is_inter_event);
@@ -87,11 +93,11 @@ pub fn ranking_terminal(ranking: &Ranking, style: &TerminalStyle) -> String {
             out.push('\n');
         }
     }
-    for line in
-        crate::terminal::wrap(&style.text(&format!(" · {}", rule(ranking))), style.width, "   ")
-    {
-        out.push_str(&style.paint(Color::Dim, &line));
-        out.push('\n');
+    for line in [rule(ranking)].into_iter().chain(of_runs(ranking).map(str::to_owned)) {
+        for line in crate::terminal::wrap(&style.text(&format!(" · {line}")), style.width, "   ") {
+            out.push_str(&style.paint(Color::Dim, &line));
+            out.push('\n');
+        }
     }
     out
 }
@@ -109,6 +115,7 @@ pub fn ranking_markdown(ranking: &Ranking) -> String {
         out.push_str(&format!("- {} {}\n", words::kind(kind), escape(&line)));
     }
     out.push_str(&format!("- {}\n", escape(&rule(ranking))));
+    out.extend(of_runs(ranking).map(|line| format!("- {line}\n")));
     out
 }
 

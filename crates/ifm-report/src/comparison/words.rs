@@ -151,7 +151,11 @@ pub(crate) fn verdict(verdict: Verdict) -> &'static str {
     }
 }
 
-/// Rows that are inconclusive, by reason: which rows, and the reason.
+/// What a value over several runs is.
+pub(crate) const OF_RUNS: &str = "a value over several runs of a side is their geometric mean";
+
+/// Rows that are inconclusive, by reason: which rows, and the reason; then what a value over several
+/// runs is, where there are any.
 pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
     let mut found: Vec<(String, Vec<&Row>)> = Vec::new();
     for row in &pair.rows {
@@ -170,7 +174,8 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
     let line = |(reason, rows): &(String, Vec<&Row>)| {
         format!("{}: {reason}", places(rows, is_inter_event))
     };
-    found.iter().map(line).collect()
+    let has_runs = pair.rows.iter().flat_map(|row| [row.a, row.b]).flatten().any(|c| c.runs > 1);
+    found.iter().map(line).chain(has_runs.then(|| OF_RUNS.to_owned())).collect()
 }
 
 /// Rows in few words: `TTFT p99 at 1, 4 users; ITL p50 at 4 users`.

@@ -1,18 +1,18 @@
 //! A page as Markdown that reads well on a code host, in a terminal and in a note.
 //!
-//! Charts become links to picture files where the caller writes some, and else the table of what
-//! they would show. Not here: writing those files.
+//! Charts become links to picture files where the caller writes some, and else the sentence that says
+//! what they would show. Not here: writing those files.
 
-use super::{Block, Cell, Figure, Head, Page, Remark, Section, Table, Trust, sign};
+use super::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table, Trust, sign};
 use crate::format::ABSENT;
 use crate::markdown::escape;
 
 /// What stands where a page has a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pictures<'a> {
-    /// The numbers of the chart, folded away.
+    /// What the chart would show, in a sentence.
     None,
-    /// A link to `FOLDER/CHART-ID.svg`, and the numbers.
+    /// A link to `FOLDER/CHART-ID.svg`, with that sentence for those who do not see it.
     In(&'a str),
 }
 
@@ -68,7 +68,18 @@ fn trust(trust: &Trust) -> String {
     for (tone, text) in &trust.loud {
         out.push_str(&format!("- {} {}\n", sign(*tone), escape(text)));
     }
+    if !trust.all.is_empty() {
+        let all: String = trust.all.iter().map(check).collect();
+        out.push_str(&format!("\n<details><summary>All checks</summary>\n\n{all}\n</details>\n"));
+    }
     out
+}
+
+/// A check as a point of a list, and what it found below it.
+fn check(check: &Check) -> String {
+    let lines = check.lines.iter().map(|line| format!("  - {}\n", escape(line)));
+    let head = format!("- {}: {}\n", escape(&check.state), escape(&check.title));
+    std::iter::once(head).chain(lines).collect()
 }
 
 fn remarks(remarks: &[Remark]) -> String {
@@ -115,10 +126,11 @@ pub(super) fn fenced(text: &str) -> String {
 
 fn drawn(figure: &Figure, pictures: Pictures) -> String {
     let mut out = format!("\n**{}**\n", escape(&figure.chart.title));
-    if let Pictures::In(folder) = pictures {
-        let says = escape(&figure.chart.description);
-        out.push_str(&format!("\n![{says}]({folder}/{}.svg)\n", figure.chart.id));
-    }
+    let says = escape(&figure.chart.description);
+    out.push_str(&match pictures {
+        Pictures::In(folder) => format!("\n![{says}]({folder}/{}.svg)\n", figure.chart.id),
+        Pictures::None => format!("\n{says}\n"),
+    });
     if let Some(caption) = &figure.caption {
         out.push_str(&format!("\n*{}*\n", escape(caption)));
     }

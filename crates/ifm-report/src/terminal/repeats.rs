@@ -93,6 +93,42 @@ mod tests {
     }
 
     #[test]
+    fn repeats_that_contradict_each_other_have_no_mean() {
+        let gaps_ms = [10.0, 20.0, 10.0];
+        let requests = (0..3u16).flat_map(|level| {
+            let at = usize::from(level);
+            closed_loop((u32::from(level) * 200, level), (2, 60), 0.0, (100.0, gaps_ms[at], 16))
+        });
+        let model = model(&run(&[2, 2, 2], requests.collect()));
+        let summary = &model.summary;
+        let found = summary.answers.as_ref().expect("levels");
+        let [users, each, output, _] = crate::words::answers(found, &summary.checks);
+        assert!(users.detail.ends_with("; ✗ noise speaks against it"), "{users:?}");
+        // 1 / 10 ms and 1 / 20 ms.
+        assert_eq!(each.value, "50.0 to 100");
+        assert!(each.detail.starts_with("3 repeats that differ too much for a mean"), "{each:?}");
+        assert!(!output.detail.contains("tokens/hour"), "{output:?}");
+    }
+
+    #[test]
+    fn tokens_that_shared_reads_have_no_speed() {
+        // Two of three gaps are none.
+        let mut requests = closed_loop((0, 0), (1, 40), 0.0, (100.0, 10.0, 16));
+        for record in &mut requests {
+            let at_ns = &mut record.events.at_ns;
+            let first_ns = at_ns[0];
+            for (place, at_ns) in at_ns.iter_mut().enumerate() {
+                *at_ns = first_ns + (place as u64 / 3) * 10_000_000;
+            }
+        }
+        let model = model(&run(&[1], requests));
+        let found = model.summary.answers.as_ref().expect("a level");
+        let [_, each, ..] = crate::words::answers(found, &model.summary.checks);
+        assert_eq!((each.value.as_str(), each.unit), ("not known", ""));
+        assert!(each.detail.contains("most tokens shared reads"), "{each:?}");
+    }
+
+    #[test]
     fn pages_and_json_have_them_too() {
         let model = three_and_two();
         let page = crate::markdown(&model);

@@ -79,7 +79,7 @@ pub struct CapacityArgs {
     headroom: f64,
 
     /// Price of one GPU for an hour, US dollars
-    #[arg(long, value_name = "MONEY")]
+    #[arg(long, value_parser = money, value_name = "MONEY")]
     price: Option<f64>,
 
     /// GPUs of the server, for --price
@@ -90,14 +90,20 @@ pub struct CapacityArgs {
     pacing: PacingArgs,
 }
 
+/// Reads an amount of money.
+///
+/// # Errors
+/// A sentence on what is expected.
+pub(super) fn money(text: &str) -> Result<f64, String> {
+    let amount = text.parse::<f64>().ok().filter(|amount| *amount >= 0.0 && amount.is_finite());
+    amount.ok_or_else(|| "expected an amount of money such as 2.5".to_owned())
+}
+
 /// Runs the command.
 pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let (axis, search) = search(args)?;
     if !(0.0..1.0).contains(&args.headroom) {
         return Err(Failure::usage("--headroom is no share from 0 to below 1"));
-    }
-    if args.price.is_some_and(|price| !(price >= 0.0 && price.is_finite())) {
-        return Err(Failure::usage("--price is no amount of money"));
     }
     if !(args.gpus > 0.0 && args.gpus.is_finite()) {
         return Err(Failure::usage("--gpus is no number of GPUs: 1, 8, or 0.5 for a part of one"));

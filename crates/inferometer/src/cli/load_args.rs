@@ -134,7 +134,7 @@ pub struct LoadArgs {
     pub timeout: Option<f64>,
 
     /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or one of chat, rag, code,
-    /// agent, luminal, mlperf-server, mlperf-interactive [default: chat]
+    /// agent, luminal, mlperf-server, mlperf-interactive; a bare number is in ms [default: chat]
     #[arg(help_heading = "Results", long, value_name = "TERMS")]
     pub slo: Option<String>,
 

@@ -53,7 +53,7 @@ pub struct ReportArgs {
     slo: Option<String>,
 
     /// Price of the server, US dollars per hour
-    #[arg(long, value_name = "USD")]
+    #[arg(long, value_parser = super::capacity::money, value_name = "USD")]
     price: Option<f64>,
 
     /// Factor whose values are compared, such as cc or model [default: the one that differs]

@@ -27,7 +27,7 @@ pub struct RunArgs {
     load: LoadArgs,
 
     /// Requests in flight; with --rate the most that may be [default: 1]
-    #[arg(help_heading = "Load", short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_parser = level, value_name = "N")]
+    #[arg(help_heading = "Load", short, long, allow_negative_numbers = true, aliases = ["max-concurrency", "num-concurrent-requests"], value_parser = level, value_name = "N")]
     concurrency: Option<u32>,
 
     #[command(flatten)]

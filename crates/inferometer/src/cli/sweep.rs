@@ -23,7 +23,7 @@ pub struct SweepArgs {
 
     /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1..256, ending early
     /// when two doublings bring less than 5 % or more than 1 % of the requests fail]
-    #[arg(help_heading = "Load", short, long, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
+    #[arg(help_heading = "Load", short, long, allow_negative_numbers = true, aliases = ["max-concurrency", "num-concurrent-requests"], value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
     concurrency: Option<String>,
 
     #[command(flatten)]

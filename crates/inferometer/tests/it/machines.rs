@@ -92,7 +92,7 @@ fn a_small_note_of_a_workstation() {
             "read per token at 1\u{202F}792 GB/s allow at most",
             "hardware table: NVIDIA RTX PRO 6000 Blackwell Workstation Edition, derived from a vendor's",
             // 4 users fail (90 ms), 8 and 16 pass, 32 fail (60 ms): 90 / 50 − 1, 60 / 50 − 1.
-            "**How many users fit?** 16? · inside",
+            "**How many users fit?** 16? · vLLM: inside",
             "32 fails: ITL p99 60.0 ms (+20 %); 4 fails: ITL p99 90.0 ms (+80 %), though it is the \
              lowest load: measure it again",
             "At 4 users the ITL p99 is 90.0 ms, 3.00× as long as at the heavier load of 8 users",
@@ -123,7 +123,7 @@ fn the_published_note_of_a_workstation() {
             // 189.82 / 200 ± 2.81 / 200 and 236.88 / 250 ± 0.21 / 250.
             "200 W and 250 W give the most for their power, a tie within their ±: 0.95 ± 0.014 and \
              0.95 ± 0.001 tok/s per watt of limit against 0.46 at 600 W, for −32 % and −15 % speed.",
-            "**How many users fit?** 128? · inside",
+            "**How many users fit?** 128? · shisa-ai/shisa-v2-unphi4-14b on vLLM: inside",
             // 67.17 / 50 − 1, 84.66 / 50 − 1, 84.66 / 32.06.
             "256 fails: ITL p99 67.2 ms (+34 %); 32 fails: ITL p99 84.7 ms (+69 %)",
             "At 32 users the ITL p99 is 84.7 ms, 2.64× as long as at the heavier load of 64 users (32.1 \

@@ -55,7 +55,7 @@ fn a_cold_first_level_does_not_hide_the_capacity() {
         "32 fails: ITL p99 84.7 ms",
         "though it is the lowest load: measure it again",
         "| at capacity? | 128 | 2\u{202F}553 | 9.19M | $0.20 |",
-        "cheapest inside the target at 128: $0.20 for a million output tokens",
+        "Cheapest inside the target at 128: $0.20 for a million output tokens",
         "| at most output | 512 | 3\u{202F}451 | 12.4M | $0.14 |",
     ] {
         assert!(text.contains(words), "{words}: {text}");

@@ -2,6 +2,7 @@
 
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::RowRole;
+use ifm_core::words::counted;
 
 pub(super) const RULE: Rule =
     Rule { id: "planned_cells", title: "every announced cell holds a figure", look };
@@ -23,7 +24,13 @@ fn look(subject: &Subject) -> Looked {
             "{} figures are announced and not one is given: nothing can be concluded",
             planned.len()
         ),
-        _ => format!("{} announced cells hold no figure, {filled} rows do", planned.len()),
+        _ => format!(
+            "{} {} no figure, {} {}",
+            counted(planned.len() as u64, "announced cell"),
+            if planned.len() == 1 { "holds" } else { "hold" },
+            counted(filled as u64, "row"),
+            if filled == 1 { "does" } else { "do" }
+        ),
     };
     let finding = Finding::new(RULE.id, Level::Proof, text)
         .at_all(planned.iter().map(|cell| cell.spot()))
@@ -49,6 +56,12 @@ mod tests {
             let place = ifm_core::sheet::Place::line(9);
             sheet.parts[0].rows.push(Row::new(RowRole::Planned, place));
         };
-        check("planned_cells", &sound, spoil, Level::Proof, "1 announced cells hold no figure");
+        check(
+            "planned_cells",
+            &sound,
+            spoil,
+            Level::Proof,
+            "1 announced cell holds no figure, 1 row does",
+        );
     }
 }

@@ -34,7 +34,8 @@ fn look(question: &Question) -> Vec<Insight> {
         let name = name_of(&fitting.of);
         let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
         let place = if has_target { "inside the target " } else { "" };
-        let sentence = Sentence::new(format!("{head}cheapest {place}at "))
+        let cheapest = if head.is_empty() { "Cheapest" } else { "cheapest" };
+        let sentence = Sentence::new(format!("{head}{cheapest} {place}at "))
             .number(load.value(), Meant::Load)
             .text(": ")
             .number(usd, Meant::Usd)

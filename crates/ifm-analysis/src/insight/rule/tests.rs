@@ -174,7 +174,7 @@ fn capacity_and_price_are_those_of_measured_loads() {
     );
     assert_eq!(
         texts(&question, "cheapest"),
-        ["cheapest inside the target at 128.00: 0.20 for a million output tokens."]
+        ["Cheapest inside the target at 128.00: 0.20 for a million output tokens."]
     );
     let silent = Question::new(&survey);
     assert_eq!(texts(&silent, "capacity").len() + texts(&silent, "cheapest").len(), 0);

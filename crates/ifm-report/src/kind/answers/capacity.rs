@@ -9,9 +9,10 @@ use crate::model::load_words;
 use crate::page::{Block, Cell, Figure, Head, Remark, Section, Table};
 use crate::words;
 use ifm_analysis::answer::UsersState;
+use ifm_analysis::capacity::replicas;
 use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
-use ifm_analysis::survey::{Fitting, Miss, replicas};
+use ifm_analysis::survey::{Fitting, Miss};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Plot, Point, Scale, Series};
 use ifm_core::spec::{SloSpec, SloTerm};
 
@@ -43,6 +44,12 @@ impl Answers<'_> {
                 .to_owned(),
         )];
         let mut figure = chart(&judged).map(|chart| Figure::new(chart, []));
+        if let (Some(figure), true) = (&mut figure, judged.len() > TARGETS_MAX) {
+            figure.caption = Some(format!(
+                "The first {TARGETS_MAX} of {} targets; the table has all.",
+                judged.len()
+            ));
+        }
         let said: Vec<Remark> =
             about(insights, &[Topic::Capacity]).take(CURVES_MAX).map(Remark::of).collect();
         match &mut figure {
@@ -95,6 +102,14 @@ impl Answers<'_> {
             row
         };
         let rows: Vec<_> = fittings.iter().map(row).collect();
+        if let (true, Some(wanted)) = (rows.is_empty(), self.question.people) {
+            return Some(Block::Prose(format!(
+                "No number of servers is named for {} people: no load was shown to be inside {}, or \
+                 nobody counted how long a request takes.",
+                meant(wanted, Meant::Count),
+                words::target(slo)
+            )));
+        }
         let servers = self.question.people.map_or(String::new(), |people| {
             format!(
                 " Servers for {} people: people / (people of one · {}), rounded up.",
@@ -106,7 +121,7 @@ impl Answers<'_> {
             Block::Table(Table {
                 caption: format!(
                     "People who each think so many seconds between an answer and the next request, inside \
-                     {}: load · (E2E + think time) / E2E.{servers}",
+                     {}: those who wait, and the requests per second there times the seconds.{servers}",
                     words::target(slo)
                 ),
                 heads,

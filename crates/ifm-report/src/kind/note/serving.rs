@@ -17,18 +17,21 @@ const STANDING: [&str; 3] = ["cold_level", "held_load", "same_prompts"];
 /// Blocks that are printed, at most.
 const BLOCKS_MAX: usize = 100;
 
+/// All values of a factor; absent where no level names one.
+fn all(pool: &Pool, name: &str) -> Option<String> {
+    let mut values: Vec<String> = Vec::new();
+    for value in pool.cells.iter().filter_map(|cell| cell.factor(name)) {
+        if !values.contains(&value) {
+            values.push(value);
+        }
+    }
+    (!values.is_empty()).then(|| plain(&values.join(", ")))
+}
+
 /// What was served to whom: model, engine, workload and the mean lengths.
 fn served(pool: &Pool) -> String {
-    let all = |name: &str| {
-        let mut values: Vec<String> = Vec::new();
-        for value in pool.cells.iter().filter_map(|cell| cell.factor(name)) {
-            if !values.contains(&value) {
-                values.push(value);
-            }
-        }
-        (!values.is_empty()).then(|| plain(&values.join(", ")))
-    };
-    let names = [key::MODEL, key::ENGINE, key::WORKLOAD].into_iter().filter_map(all);
+    let factors = [key::MODEL, key::ENGINE, key::WORKLOAD];
+    let names = factors.into_iter().filter_map(|name| all(pool, name));
     let mean = |quantity: &Quantity| {
         let mut means = pool.cells.iter().filter_map(|cell| {
             let tokens = cell.reading(quantity, Statistic::Value)?.value;
@@ -61,7 +64,14 @@ pub(super) fn tile(subject: &Subject) -> Option<Tile> {
     if pool.cells.is_empty() {
         return None;
     }
-    Answers::new(&subject.question, &pool, &by).tile()
+    let mut tile = Answers::new(&subject.question, &pool, &by).tile()?;
+    // Other parts of a note are about other models.
+    let names: Vec<String> =
+        [key::MODEL, key::ENGINE].into_iter().filter_map(|name| all(&pool, name)).collect();
+    if !names.is_empty() {
+        tile.detail = format!("{}: {}", names.join(" on "), tile.detail);
+    }
+    Some(tile)
 }
 
 /// The chapters; none without a level.

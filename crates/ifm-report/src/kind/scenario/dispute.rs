@@ -4,8 +4,10 @@
 //! over that gap is no decode speed. Where such a figure stands, it is marked.
 
 use crate::format::meant;
+use crate::page::{Block, Figure, Section};
 use ifm_analysis::audit::{Audit, Finding, Level};
 use ifm_analysis::insight::Meant;
+use ifm_chart::Plot;
 
 /// The check that finds it, and what it calls its numbers.
 const RULE: &str = "prefill_interference";
@@ -42,6 +44,45 @@ impl Dispute {
     /// Whether a gap is the disputed one, ms.
     pub fn is_gap(&self, ms: f64) -> bool {
         (ms / self.gap_ms - 1.0).abs() < SAME
+    }
+
+    /// Draws its points hollow, in the chart of the speeds, of the gaps and of what is computed from
+    /// them, and says why.
+    pub fn mark(&self, sections: &mut [Section]) {
+        let mut disputed: Vec<(String, f64)> = Vec::new();
+        for block in sections.iter_mut().flat_map(|section| &mut section.blocks) {
+            let Block::Figures(figures) = block else { continue };
+            for figure in figures {
+                self.mark_figure(figure, &mut disputed);
+            }
+        }
+    }
+
+    /// One chart; `disputed` has series and place of the speeds so far, which a share of a speed
+    /// stands at too.
+    fn mark_figure(&self, figure: &mut Figure, disputed: &mut Vec<(String, f64)>) {
+        let Plot::Cartesian(plot) = &mut figure.chart.plot else { return };
+        let mut is_marked = false;
+        for series in &mut plot.series {
+            for point in &mut series.points {
+                let Some(y) = point.y else { continue };
+                let is_disputed = match figure.chart.id.as_str() {
+                    "speed" | "speed-range" => self.is_speed(y),
+                    "itl" => self.is_gap(y),
+                    "efficiency" => disputed.contains(&(series.name.clone(), point.x)),
+                    _ => false,
+                };
+                if is_disputed {
+                    point.is_trusted = false;
+                    is_marked = true;
+                    disputed.push((series.name.clone(), point.x));
+                }
+            }
+        }
+        if is_marked {
+            let before = figure.caption.take().map_or(String::new(), |caption| caption + " ");
+            figure.caption = Some(format!("{before}Hollow: {}.", self.words()));
+        }
     }
 
     /// What is wrong with it, in a few words.

@@ -86,6 +86,9 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
     }
     sections.push(glossary::section(is_stated.then_some(subject.question.survey)));
     sections.retain(|section| !section.blocks.is_empty());
+    if let Some(dispute) = dispute {
+        dispute.mark(&mut sections);
+    }
     Page {
         kind: "scenario",
         title: title(subject, question.survey),

@@ -7,6 +7,7 @@ use crate::page::{Block, Page, Pictures, html, markdown, terminal};
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_analysis::testing::{closed_loop, run};
+use ifm_chart::Plot;
 use ifm_core::sheet::{
     Factors, Figure, Part, PartKind, Place, Quantity, Row, RowRole, Sheet, Source, Statistic, Unit,
     key,
@@ -159,6 +160,21 @@ fn a_speed_that_a_check_disputes_is_marked_wherever_it_stands() {
     let text = markdown(&audited(&with_all_gaps()), Pictures::None);
     let marks = text.matches("⚠ disputed").count();
     assert!(marks >= 3, "tile, summary and table, {marks}: {text}");
+    let page = audited(&with_all_gaps());
+    let blocks = page.sections.iter().flat_map(|section| &section.blocks);
+    let hollow = blocks.filter_map(|block| match block {
+        Block::Figures(figures) => Some(figures),
+        _ => None,
+    });
+    let hollow = hollow.flatten().filter(|figure| match &figure.chart.plot {
+        Plot::Cartesian(plot) => {
+            plot.series.iter().flat_map(|series| &series.points).any(|point| !point.is_trusted)
+        }
+        _ => false,
+    });
+    let ids: Vec<&str> = hollow.map(|figure| figure.chart.id.as_str()).collect();
+    assert!(ids.starts_with(&["speed", "itl", "efficiency"]), "{ids:?}");
+    assert!(text.contains("Hollow: disputed"), "{text}");
     let mut short = with_all_gaps();
     // A gap that reading the context explains.
     for row in &mut short.parts[0].rows {
@@ -234,7 +250,7 @@ fn many_use_cases_and_odd_names_stay_readable() {
     runs.push(model("محادثة \u{202E}<b>", 901, &[(1, 90.0, 5.0), (4, 99.0, 9.0)]));
     let page = page(&runs, &[], |_| {});
     for chart in page.charts() {
-        if let ifm_chart::Plot::Cartesian(plot) = &chart.plot {
+        if let Plot::Cartesian(plot) = &chart.plot {
             let most = if chart.id.starts_with("capacity") { 52 } else { 6 };
             assert!(plot.series.len() <= most, "{}", chart.id);
         }

@@ -127,6 +127,18 @@ fn together(points: Vec<Point>, write: impl Fn(f64) -> String) -> Vec<Point> {
     groups.into_iter().filter_map(one).collect()
 }
 
+/// What hollow points and bands mean, where a chart over the load has any.
+pub(super) fn marks(chart: &Chart) -> Option<String> {
+    let Plot::Cartesian(plot) = &chart.plot else { return None };
+    let has = |is: fn(&Point) -> bool| plot.series.iter().flat_map(|all| &all.points).any(is);
+    let few = "Hollow points are outside the target, or stand on too few values (few).";
+    let hollow = has(|point| !point.is_trusted).then_some(few);
+    let band = "Bands are 95 % intervals; of repeats, from the smallest to the largest.";
+    let band = has(|point| point.low.is_some()).then_some(band);
+    let words: Vec<&str> = hollow.into_iter().chain(band).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
 fn has_two_loads(levels: &[(f64, &LevelSummary)]) -> bool {
     levels.first().zip(levels.last()).is_some_and(|(first, last)| first.0 < last.0)
 }

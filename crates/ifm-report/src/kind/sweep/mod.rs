@@ -311,7 +311,10 @@ fn charts(model: &ReportModel, question: &Question, insights: &[Insight]) -> Sec
     };
     let figures: Vec<Figure> = charts::charts(model, question)
         .into_iter()
-        .map(|(chart, topics, caption)| Figure { caption, ..Figure::new(chart, about(topics)) })
+        .map(|(chart, topics, caption)| {
+            let caption = caption.or_else(|| charts::marks(&chart));
+            Figure { caption, ..Figure::new(chart, about(topics)) }
+        })
         .collect();
     let blocks = if figures.is_empty() { Vec::new() } else { vec![Block::Figures(figures)] };
     Section::new("Against the load", blocks)

@@ -9,9 +9,12 @@ use crate::child::OwnServer;
 use crate::cli::repeats;
 use crate::exit::{Code, Failure};
 use crate::terminal;
+use crate::url::BaseUrl;
 use serde_json::Value;
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The word for the embedded engine; flags of `serve` may follow a colon.
 const ENGINE: &str = "engine";
@@ -36,11 +39,28 @@ impl Server {
         let flags = match word.split_once(':') {
             Some((ENGINE, flags)) => flags,
             None if word == ENGINE => "",
-            _ => return Ok(Server { url: word.to_owned(), _own: None }),
+            _ => {
+                reach(word)?;
+                return Ok(Server { url: word.to_owned(), _own: None });
+            }
         };
         let flags: Vec<&str> = flags.split_whitespace().collect();
         let own = OwnServer::start(&flags)?;
         Ok(Server { url: own.url.clone(), _own: Some(own) })
+    }
+}
+
+/// How long an address may take to answer a connection.
+const REACH: Duration = Duration::from_secs(5);
+
+/// Whether somebody listens at a URL: who does not is better told before the other side is measured.
+fn reach(url: &str) -> Result<(), Failure> {
+    let (base, _) = BaseUrl::parse(url)?;
+    let addresses = base.resolve()?;
+    let mut failures = addresses.iter().map(|to| TcpStream::connect_timeout(to, REACH).err());
+    match failures.by_ref().find(Option::is_none) {
+        Some(None) => Ok(()),
+        _ => Err(Failure::new(Code::Server, format!("nobody answers at {}", base.authority()))),
     }
 }
 

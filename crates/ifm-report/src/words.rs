@@ -331,10 +331,12 @@ pub(crate) type Told = (Severity, String);
 /// Warnings as lines: what the same check found in the same words at several levels is one line,
 /// `1, 2 and 4 users: only 3 complete answers`.
 pub(crate) fn told(warnings: &[Warning]) -> Vec<Told> {
+    // Users and rates are not counted in the same unit.
+    let kind = |warning: &Warning| warning.load.as_ref().map(std::mem::discriminant);
     let same = |a: &Warning, b: &Warning| {
         (a.check, a.severity, &a.text) == (b.check, b.severity, &b.text)
             && a.load.is_some()
-            && b.load.is_some()
+            && kind(a) == kind(b)
     };
     let mut lines = Vec::new();
     for (index, first) in warnings.iter().enumerate() {
@@ -391,7 +393,7 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
     let failing = failing_names(&level.verdict, level.latencies.gap_label);
     match level.verdict.state {
         VerdictState::Fail => parts.push(format!("{} fail", failing.join(", "))),
-        VerdictState::Pass if is_fitting => parts.push("◀ largest inside SLO".to_owned()),
+        VerdictState::Pass if is_fitting => parts.push("◀ largest in SLO".to_owned()),
         VerdictState::Pass | VerdictState::Unknown => {}
     }
     if level.complete == Some(false) {
@@ -602,5 +604,19 @@ mod tests {
         assert!(!answer.contains("begin together"), "{answer}");
         // No slower than the others: nothing but that they are left out.
         assert!(said(80).0.is_some_and(|note| !note.contains("with them")));
+    }
+
+    #[test]
+    fn users_and_rates_stand_in_lines_of_their_own() {
+        let loads = [Load::Users(1), Load::ReqPerS(2.0), Load::Users(8), Load::ReqPerS(4.0)];
+        let warnings = loads.map(|load| Warning {
+            check: "few",
+            severity: Severity::Note,
+            level: Some(0),
+            load: Some(load),
+            text: "few".to_owned(),
+        });
+        let lines: Vec<String> = told(&warnings).into_iter().map(|(_, text)| text).collect();
+        assert_eq!(lines, ["1 and 8 users: few", "2.00/s and 4.00/s: few"]);
     }
 }

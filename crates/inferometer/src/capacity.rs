@@ -141,6 +141,8 @@ struct Rates {
     output_tok_per_s: f64,
     req_per_s: f64,
     looks: u32,
+    /// The smallest and the largest output where the looks differ too much for a mean.
+    output_between: Option<(f64, f64)>,
 }
 
 impl Rates {
@@ -156,16 +158,30 @@ impl Rates {
             output_tok_per_s: mean(|window| window.output_tok_per_s),
             req_per_s: mean(|window| window.req_per_s),
             looks: windows.len() as u32,
+            output_between: model
+                .summary
+                .repeats
+                .iter()
+                .find(|repeated| is_same(repeated.load, load))
+                .and_then(|repeated| repeated.output_tok_per_s)
+                .filter(|between| between.is_noise())
+                .map(|between| (between.min, between.max)),
         })
     }
 }
 
 /// The levels of a run that were looks at a load.
 fn levels_at(load: Load, model: &ReportModel) -> impl Iterator<Item = &LevelSummary> {
-    model.summary.levels.iter().filter(move |level| {
-        let asked = level.load().map_or(f64::NAN, Load::value);
-        (asked - load.value()).abs() <= 1e-9 * load.value()
-    })
+    model
+        .summary
+        .levels
+        .iter()
+        .filter(move |level| level.load().is_some_and(|asked| is_same(asked, load)))
+}
+
+/// Whether a load of a level is one of the search, which counts in steps.
+fn is_same(asked: Load, load: Load) -> bool {
+    (asked.value() - load.value()).abs() <= 1e-9 * load.value()
 }
 
 /// Joules for an output token at a load: the energy of all its levels over their tokens. Absent
@@ -251,19 +267,7 @@ fn words(
     if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {
         lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
     }
-    lines.extend(answer.rates.map(|rates| {
-        format!(
-            " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour{}",
-            rates.output_tok_per_s,
-            rates.req_per_s,
-            rates.output_tok_per_s * 3600.0 / 1e6,
-            if rates.looks > 1 {
-                format!(" (mean of {} looks)", rates.looks)
-            } else {
-                String::new()
-            }
-        )
-    }));
+    lines.extend(answer.rates.map(output_line));
     lines.extend(answer.people.map(|people| {
         format!(
             " ● People        {:.0}: each busy {:.4} s of every {:.4} s",
@@ -278,9 +282,7 @@ fn words(
             course.worth.headroom * 100.0
         )
     }));
-    lines.extend(answer.economics.map(|economics| {
-        format!(" ● Cost          ${:.4} for a million output tokens", economics.per_million_output)
-    }));
+    lines.extend(cost_line(course, answer));
     lines.extend(
         answer
             .per_hour
@@ -294,6 +296,34 @@ fn words(
     }));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What comes out at the load that is inside.
+fn output_line(rates: Rates) -> String {
+    let looks = rates.looks;
+    if let Some((least, most)) = rates.output_between {
+        return format!(
+            " ● Output        {least:.1} to {most:.1} tok/s: {looks} looks that differ too much for a mean"
+        );
+    }
+    format!(
+        " ● Output        {:.1} tok/s, {:.2} req/s, {:.2} M tokens per hour{}",
+        rates.output_tok_per_s,
+        rates.req_per_s,
+        rates.output_tok_per_s * 3600.0 / 1e6,
+        if looks > 1 { format!(" (mean of {looks} looks)") } else { String::new() }
+    )
+}
+
+/// What tokens cost there; absent without a price.
+fn cost_line(course: &CapacityCourse, answer: &Answer<'_>) -> Option<String> {
+    let price = course.worth.price?;
+    let cost = |rate: f64| Some(price.of(rate)?.per_million_output);
+    let words = match answer.rates.and_then(|rates| rates.output_between) {
+        Some((least, most)) => format!("${:.4} to ${:.4}", cost(most)?, cost(least)?),
+        None => format!("${:.4}", answer.economics?.per_million_output),
+    };
+    Some(format!(" ● Cost          {words} for a million output tokens"))
 }
 
 /// What settles a load, if it is not exactly at the limit.

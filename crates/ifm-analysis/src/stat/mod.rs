@@ -26,7 +26,8 @@ pub mod trend;
 pub mod welch;
 
 pub use cumulative::Cumulative;
-pub use distribution::{Distribution, Interval, Percentile};
+pub use distribution::{Distribution, Percentile};
+pub use interval::Interval;
 pub use population::Population;
 pub use quantile::percentile_of_sorted;
 pub use welch::Estimate;

@@ -12,6 +12,7 @@ mod licences;
 mod links;
 mod manifests;
 mod module_docs;
+mod never_run;
 mod placeholders;
 mod private_paths;
 mod registries;
@@ -56,6 +57,7 @@ const CHECKS: &[&Check] = &[
     &length::CHECK,
     &registries::CHECK,
     &placeholders::CHECK,
+    &never_run::CHECK,
     &private_paths::CHECK,
     &links::CHECK,
 ];
@@ -135,6 +137,11 @@ mod tests {
     #[test]
     fn nothing_is_left_unfinished() {
         holds(&placeholders::CHECK);
+    }
+
+    #[test]
+    fn no_test_is_never_run() {
+        holds(&never_run::CHECK);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! What is recorded beside the answers, told by the program.
 
-use crate::support::{paced, run, serve, stderr, stdout};
+use crate::support::{assert_measured, paced, run, serve, stderr, stdout};
 use serde_json::Value;
 
 fn document(words: &[&str], folder: &std::path::Path) -> Value {
     let output = run(folder, words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let text = stdout(&output);
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
@@ -57,7 +57,7 @@ fn a_server_without_a_page_is_measured_all_the_same() {
     let server = paced(5, 1);
     let url = format!("http://{}", server.address());
     let output = run(folder.path(), &["run", &url, "-n", "4", "-W", "random:16/4", "-v"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     assert!(
         stderr(&output).contains("not recorded: the server's counters:"),
         "{}",
@@ -65,7 +65,7 @@ fn a_server_without_a_page_is_measured_all_the_same() {
     );
     let asked = ["run", &url, "-n", "4", "-W", "random:16/4", "--metrics-url", &url];
     let output = run(folder.path(), &asked);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     assert!(stderr(&output).contains("warning: the server's counters:"), "{}", stderr(&output));
     let output = run(folder.path(), &["run", &url, "-n", "4", "--power", "gpus"]);
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));

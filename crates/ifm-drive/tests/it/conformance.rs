@@ -107,7 +107,7 @@ fn play(case: &Case, factor: u64) -> Result<(), String> {
     let path = format!("/case/{}{}", case.name, case.api.path());
     let (records, _) = run(&plan, post(&path));
     let count = case.requests as usize;
-    let exchanges = server.wait_for(case.name, count, Duration::from_secs(60));
+    let exchanges = server.wait_for(case.name, count, Duration::from_secs(600));
     let mut found = Differences::default();
     found.exact("records", records.len(), count);
     for (position, record) in records.iter().enumerate() {

@@ -1,6 +1,6 @@
 //! Load against servers: counts, formats, and the numbers that go with them.
 
-use crate::support::{assert_measured, paced, run, serve, stderr, stdout};
+use crate::support::{assert_measured, paced, run, serve, stdout};
 use serde_json::Value;
 
 fn json(text: &str) -> Value {

@@ -10,6 +10,8 @@ use ifm_core::Manifest;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
 
 const NS_PER_MS: f64 = 1e6;
+/// Speed for one user where nobody counted the tokens.
+pub const USER_RATE_ESTIMATED: &str = "estimated tok/s/user";
 
 impl Survey {
     /// What a run measured, one point for each level.
@@ -117,6 +119,7 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
         (Quantity::Tpot, &latencies.tpot_ns, NS_PER_MS),
         (Quantity::E2e, &latencies.e2e_ns, NS_PER_MS),
         (Quantity::UserRate, &latencies.user_tok_per_s, 1.0),
+        (Quantity::Other(USER_RATE_ESTIMATED.to_owned()), &latencies.user_tok_per_s_estimated, 1.0),
     ] {
         if let Some(distribution) = distribution {
             population(&mut readings, &quantity, distribution, scale);

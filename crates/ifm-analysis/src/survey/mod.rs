@@ -22,6 +22,7 @@ mod stated;
 pub use cold::Cold;
 pub use curve::{Curve, CurvePoint, name_of};
 pub use fitting::{Fitting, Miss, Resumed};
+pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;
 #[cfg(test)]
 pub(crate) use held::tests as held_tests;

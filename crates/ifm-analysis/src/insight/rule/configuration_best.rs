@@ -28,13 +28,11 @@ fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
     let begin = if is_behind { "Of those that can be tested, " } else { "" };
     let first = match names.as_slice() {
         _ if places.len() < 2 => return None,
-        [only] => format!("{begin}{only} is the fastest:"),
-        _ => {
-            let no = if is_behind { "no" } else { "No" };
-            let (count, names) = (names.len(), joined(&names));
-            let first = format!("{begin}{no} difference is shown between the first");
-            format!("{first} {count}: {names}; the largest mean is")
-        }
+        [only] => say!("{}{} is the fastest:"; begin, only),
+        _ => say!(
+            "{}{} difference is shown between the first {}: {}; the largest mean is";
+            begin, if is_behind { "no" } else { "No" }, names.len() as f64 => Count, joined(&names)
+        ),
     };
     let ratio = matrix.speed_up(leader.thing, of).filter(|ratio| ratio.is_shown());
     let against = ratio.zip(matrix.baseline).map(

@@ -1,29 +1,24 @@
-//! The charts of a run: each against the load.
+//! The charts of a run: each against the load, from the points of its survey.
 
+use super::super::common::{ends, largest, lines, load_axis, value_axis};
 use super::super::limit::{self, Bounded};
 use super::super::target;
 use crate::ReportModel;
-use crate::format::{meant, span};
+use crate::format::meant;
 use crate::model::load;
-use ifm_analysis::LevelSummary;
-use ifm_analysis::insight::{Meant, Question, Topic};
-use ifm_analysis::level::Load;
+use ifm_analysis::insight::{Meant, OUTPUT, Question, Topic};
+use ifm_analysis::level::GapLabel;
 use ifm_analysis::slo::VerdictState;
-use ifm_analysis::stat::{Distribution, Percentile};
-use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Plot, Point, Scale, Series, Weight};
-use ifm_core::sheet::PartKind;
+use ifm_analysis::survey::{Curve, CurvePoint, Pool, Pooled, USER_RATE_ESTIMATED};
+use ifm_chart::{Axis, Cartesian, Chart, Dash, Plot, Point, Scale, Series, Weight};
+use ifm_core::sheet::{PartKind, Quantity, Statistic};
 use ifm_core::words::counted;
 
-const NS_PER_MS: f64 = 1e6;
 /// A latency limit is drawn if it is at most so many times the largest value: further away it
 /// would press the curves flat.
 const LIMIT_NEAR: f64 = 1.5;
-/// Values that span more than this factor stand on a logarithmic axis.
-const SPAN_LINEAR_MAX: f64 = 20.0;
-
 /// What a hollow point means where no single limit can be drawn.
 const INSIDE: &str = "Filled points are inside the latency target.";
-
 /// A limit of output further above the largest value than this is told and not drawn: it would
 /// press the curve flat.
 const ABOVE_MAX: f64 = 4.0;
@@ -34,97 +29,39 @@ pub(super) type Shown = (Chart, &'static [Topic], Option<String>);
 /// The charts with the limit of the machine, where machine and model are known; none with fewer
 /// than two different loads.
 pub(super) fn charts(model: &ReportModel, question: &Question) -> Vec<Shown> {
-    let cells = question.survey.pool(PartKind::Serving).cells;
-    let caption = limit::caption(question, &cells);
-    let with_limit = |(mut chart, topics): (Chart, &'static [Topic])| {
-        let line = match chart.id.as_str() {
-            "itl" => limit::line(question, &cells, Bounded::Gap),
-            "output" => limit::line(question, &cells, Bounded::Output),
-            _ => None,
-        };
-        let drawn = line.filter(|line| {
-            let Plot::Cartesian(plot) = &mut chart.plot else { return false };
-            let is_near = chart.id == "itl"
-                || largest(std::slice::from_ref(line)) <= ABOVE_MAX * largest(&plot.series);
-            if is_near {
-                plot.series.push(line.clone());
-            }
-            is_near
-        });
-        let caption = drawn.and(caption.clone());
-        (chart, topics, caption)
-    };
-    drawn(model).into_iter().map(with_limit).collect()
-}
-
-fn largest(series: &[Series]) -> f64 {
-    series.iter().flat_map(|one| &one.points).filter_map(|point| point.y).fold(0.0, f64::max)
-}
-
-fn drawn(model: &ReportModel) -> Vec<(Chart, &'static [Topic])> {
+    let pool = question.survey.pool(PartKind::Serving);
     let label = model.gap_label();
-    let all = [
-        (output(model), [Topic::Throughput, Topic::Scaling].as_slice()),
-        (pareto(model), [Topic::Pareto, Topic::DecodeSpeed].as_slice()),
+    let gap = match label {
+        GapLabel::InterToken => Quantity::Itl,
+        GapLabel::InterEvent => Quantity::Other(label.long().to_owned()),
+    };
+    let ttft = ("ttft", "How long until the first token?", "TTFT");
+    let all: [(Option<Chart>, &'static [Topic]); 4] = [
+        (output(&pool), &[Topic::Throughput, Topic::Scaling]),
+        (pareto(&pool), &[Topic::Pareto, Topic::DecodeSpeed]),
+        (latency(model, &pool, ttft, &Quantity::Ttft), &[Topic::Ttft]),
         (
-            latency(model, "ttft", "How long until the first token?", "TTFT", |level| {
-                level.latencies.ttft_ns.as_ref()
-            }),
-            [Topic::Ttft].as_slice(),
-        ),
-        (
-            latency(model, "itl", "How long between tokens?", label.short(), |level| {
-                level.latencies.gap_ns.as_ref()
-            }),
-            [Topic::Itl].as_slice(),
+            latency(model, &pool, ("itl", "How long between tokens?", label.short()), &gap),
+            &[Topic::Itl],
         ),
     ];
-    all.into_iter().filter_map(|(chart, topics)| Some((chart?, topics))).collect()
-}
-
-/// Levels in rising order of their loads; of users and rates the kind that rates are of, if any.
-fn rising(model: &ReportModel) -> Vec<(f64, &LevelSummary)> {
-    let is_rate = |level: &&LevelSummary| matches!(level.load(), Some(Load::ReqPerS(_)));
-    let levels = || model.summary.levels.iter();
-    let has_rates = levels().any(|level| is_rate(&level));
-    let mut rising: Vec<(f64, &LevelSummary)> = levels()
-        .filter(|level| is_rate(level) == has_rates && level.measured_again.is_none())
-        .filter_map(|level| Some((level.load()?.value(), level)))
-        .collect();
-    rising.sort_by(|a, b| a.0.total_cmp(&b.0));
-    rising
-}
-
-/// Points of the same place as one: the mean of the repeats of a load, with the smallest and the
-/// largest of them, and as good as the worst.
-fn together(points: Vec<Point>, write: impl Fn(f64) -> String) -> Vec<Point> {
-    let mut groups: Vec<Vec<Point>> = Vec::new();
-    for point in points {
-        match groups.last_mut().filter(|group| group.iter().all(|known| known.x == point.x)) {
-            Some(group) => group.push(point),
-            None => groups.push(vec![point]),
-        }
-    }
-    let one = |mut group: Vec<Point>| {
-        let values: Vec<f64> = group.iter().filter_map(|point| point.y).collect();
-        let is_trusted = group.iter().all(|point| point.is_trusted);
-        let label = group.iter().find_map(|point| point.label.clone());
-        let only = group.pop()?;
-        if group.is_empty() || values.is_empty() {
-            return Some(only);
-        }
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        Some(Point {
-            y: Some(mean),
-            low: values.iter().copied().reduce(f64::min),
-            high: values.iter().copied().reduce(f64::max),
-            text: Some(write(mean)),
-            label,
-            is_trusted,
-            ..only
-        })
+    let caption = limit::caption(question, &pool.cells);
+    let bounded = |(chart, topics): (Option<Chart>, _)| {
+        let mut chart = chart?;
+        let bounded = match chart.id.as_str() {
+            "itl" => Some((Bounded::Gap, f64::INFINITY)),
+            "output" => Some((Bounded::Output, ABOVE_MAX)),
+            _ => None,
+        };
+        let line = bounded.and_then(|(bounded, above_max)| {
+            let line = limit::line(question, &pool.cells, bounded)?;
+            let Plot::Cartesian(plot) = &mut chart.plot else { return None };
+            let is_near = largest(std::slice::from_ref(&line)) <= above_max * largest(&plot.series);
+            is_near.then(|| plot.series.push(line))
+        });
+        Some((chart, topics, line.and(caption.clone())))
     };
-    groups.into_iter().filter_map(one).collect()
+    all.into_iter().filter_map(bounded).collect()
 }
 
 /// What hollow points and bands mean, where a chart over the load has any.
@@ -133,136 +70,83 @@ pub(super) fn marks(chart: &Chart) -> Option<String> {
     let has = |is: fn(&Point) -> bool| plot.series.iter().flat_map(|all| &all.points).any(is);
     let few = "Hollow points are outside the target, or stand on too few values (few).";
     let hollow = has(|point| !point.is_trusted).then_some(few);
-    let band = "Bands are 95 % intervals; of repeats, from the smallest to the largest.";
+    let band = "Bands are 95 % intervals; of repeats, that of their mean.";
     let band = has(|point| point.low.is_some()).then_some(band);
     let words: Vec<&str> = hollow.into_iter().chain(band).collect();
     (!words.is_empty()).then(|| words.join(" "))
 }
 
-fn has_two_loads(levels: &[(f64, &LevelSummary)]) -> bool {
-    levels.first().zip(levels.last()).is_some_and(|(first, last)| first.0 < last.0)
+/// A quantity against the load, where two loads have it.
+fn curve<'a>(pool: &Pool<'a>, quantity: &Quantity, statistics: &[Statistic]) -> Option<Curve<'a>> {
+    let reading =
+        |cell: &Pooled| Some((cell.load()?.value(), cell.first_of(quantity, statistics)?));
+    let curve = pool.curves_against(&[], reading).pop()?;
+    (curve.points.first()?.at < curve.points.last()?.at).then_some(curve)
 }
 
-fn load_axis(model: &ReportModel) -> Axis {
-    let is_open = model.load_unit() != "users";
-    let (name, unit) = if is_open { ("requests asked for", "req/s") } else { ("users", "") };
-    Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }
+/// What the loads count.
+fn unit(curves: &[Curve]) -> &'static str {
+    if load_axis(curves).unit.is_empty() { "users" } else { "req/s" }
 }
 
-fn is_inside(level: &LevelSummary) -> bool {
-    level.verdict.state == VerdictState::Pass
+fn is_inside(cell: &Pooled) -> bool {
+    cell.verdict() == VerdictState::Pass
 }
 
-fn output(model: &ReportModel) -> Option<Chart> {
-    let levels = rising(model);
-    let points: Vec<Point> = levels
-        .iter()
-        .filter_map(|(load, level)| {
-            let value = level.output_tok_per_s()?;
-            Some(Point {
-                x: *load,
-                y: Some(value),
-                is_trusted: is_inside(level),
-                text: Some(meant(value, Meant::TokPerS)),
-                ..Point::default()
-            })
-        })
-        .collect();
-    let points = together(points, |value| meant(value, Meant::TokPerS));
-    if !has_two_loads(&levels) || points.len() < 2 {
+fn output(pool: &Pool) -> Option<Chart> {
+    let curves = [curve(pool, &Quantity::OutputRate, OUTPUT)?];
+    let mut series = lines(&curves, Meant::TokPerS);
+    for line in &mut series {
+        line.name = "output".to_owned();
+        for (point, at) in line.points.iter_mut().zip(&curves[0].points) {
+            point.is_trusted = is_inside(&at.cell);
+        }
+    }
+    let description = format!("{} {INSIDE}", ends(&series, unit(&curves)));
+    let plot = Cartesian::new(load_axis(&curves), Axis::new("output", "tok/s"), series);
+    Some(Chart::new("output", "How much comes out?", description, plot))
+}
+
+/// Output of the server against the speed for one user, a point for each load.
+fn pareto(pool: &Pool) -> Option<Chart> {
+    let speed = |cell: &Pooled| {
+        let estimated = || cell.central(&Quantity::Other(USER_RATE_ESTIMATED.to_owned()));
+        cell.central(&Quantity::UserRate).or_else(estimated)
+    };
+    let by_load = pool.curves_against(&[], |cell| Some((cell.load()?.value(), speed(cell)?)));
+    let point = |at: &CurvePoint| {
+        let output = at.cell.first_of(&Quantity::OutputRate, OUTPUT)?.value;
+        let point = Point::at(at.reading.value, output).trusted(is_inside(&at.cell));
+        let label = Some(load(at.cell.load()));
+        Some(Point { label, ..point.told(meant(output, Meant::TokPerS)) })
+    };
+    let points = by_load.iter().flat_map(|curve| &curve.points).filter_map(point);
+    let line = Series::new("output against speed", points);
+    let first = line.points.first()?.x;
+    if line.points.iter().all(|point| point.x == first) {
         return None;
     }
-    let series = vec![Series { name: "output".to_owned(), points, ..Series::default() }];
-    Some(Chart {
-        id: "output".to_owned(),
-        title: "How much comes out?".to_owned(),
-        description: format!("{} {INSIDE}", ends(model, &series)),
-        plot: Plot::Cartesian(Cartesian {
-            x: load_axis(model),
-            y: Axis { name: "output".to_owned(), unit: "tok/s".to_owned(), ..Axis::default() },
-            series,
-            ..Cartesian::default()
-        }),
-    })
+    let description = format!(
+        "Output of the server against the speed for one user, {}. {INSIDE}",
+        counted(line.points.len() as u64, "load")
+    );
+    let [x, y] = ["speed for one user", "output"].map(|name| Axis::new(name, "tok/s"));
+    let plot = Cartesian::new(x, y, vec![line.weighing(Weight::Strong)]);
+    Some(Chart::new("pareto", "What does speed for one cost in output?", description, plot))
 }
 
-/// Output of the server against the speed for one user, a point for each level.
-fn pareto(model: &ReportModel) -> Option<Chart> {
-    let levels = rising(model);
-    // Repeats of a load are one point: their mean.
-    let points: Vec<Point> = levels
-        .chunk_by(|a, b| a.0 == b.0)
-        .filter_map(|same| {
-            let mean = |of: &dyn Fn(&LevelSummary) -> Option<f64>| {
-                let values: Vec<f64> = same.iter().filter_map(|(_, level)| of(level)).collect();
-                (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
-            };
-            let output = mean(&LevelSummary::output_tok_per_s)?;
-            Some(Point {
-                x: mean(&|level| Some(level.user_tok_per_s()?.0))?,
-                y: Some(output),
-                label: Some(load(same.first()?.1.load())),
-                is_trusted: same.iter().all(|(_, level)| is_inside(level)),
-                text: Some(meant(output, Meant::TokPerS)),
-                ..Point::default()
-            })
-        })
-        .collect();
-    let first = points.first()?;
-    if points.iter().all(|point| point.x == first.x) {
-        return None;
-    }
-    let name = "output against speed".to_owned();
-    let series = vec![Series { name, weight: Weight::Strong, points, ..Series::default() }];
-    let axis =
-        |name: &str| Axis { name: name.to_owned(), unit: "tok/s".to_owned(), ..Axis::default() };
-    Some(Chart {
-        id: "pareto".to_owned(),
-        title: "What does speed for one cost in output?".to_owned(),
-        description: format!(
-            "Output of the server against the speed for one user, {}. {}",
-            counted(series.first().map_or(0, |series| series.points.len() as u64), "load"),
-            INSIDE
-        ),
-        plot: Plot::Cartesian(Cartesian {
-            x: axis("speed for one user"),
-            y: axis("output"),
-            series,
-            ..Cartesian::default()
-        }),
-    })
-}
-
+/// The middle and the tails that the target of the run speaks of, else P99.
 fn latency(
     model: &ReportModel,
-    metric: &str,
-    question: &str,
-    name: &str,
-    pick: fn(&LevelSummary) -> Option<&Distribution>,
+    pool: &Pool,
+    (metric, question, name): (&str, &str, &str),
+    quantity: &Quantity,
 ) -> Option<Chart> {
-    let levels = rising(model);
     let terms = || model.manifest.spec.slo.terms.iter().filter(|term| term.metric == metric);
     // A point of a percentile is outside where a term of that one or a higher one fails with it.
     let limit = |p: f64| {
         let limits = terms().filter(|term| term.percentile.is_some_and(|asked| asked >= p));
-        let limits = limits.map(|term| term.limit_ms);
-        limits.fold(f64::INFINITY, f64::min)
-    };
-    let line = |(index, (p, dash)): (usize, (f64, Dash))| Series {
-        name: format!("p{p}"),
-        color: u8::try_from(index).unwrap_or(0),
-        dash,
-        form: Form::Line,
-        points: together(
-            levels
-                .iter()
-                .filter_map(|(load, level)| {
-                    Some(point(*load, pick(level)?.percentile(p)?, limit(p)))
-                })
-                .collect(),
-            |ms| span(ms * NS_PER_MS),
-        ),
-        ..Series::default()
+        limits.map(|term| term.limit_ms).fold(f64::INFINITY, f64::min)
     };
     let mut tails: Vec<f64> = terms().filter_map(|term| term.percentile).collect();
     tails.retain(|p| *p != 50.0);
@@ -271,68 +155,34 @@ fn latency(
     if tails.is_empty() {
         tails.push(99.0);
     }
-    let tails = tails.into_iter().map(|p| (p, Dash::Dashed));
-    let series: Vec<Series> =
-        [(50.0, Dash::Solid)].into_iter().chain(tails).enumerate().map(line).collect();
-    if !has_two_loads(&levels) || series.iter().all(|series| series.points.len() < 2) {
-        return None;
+    let (mut curves, mut series) = (Vec::new(), Vec::new());
+    for (index, p) in [50.0].into_iter().chain(tails).enumerate() {
+        let Some(curve) = curve(pool, quantity, &[Statistic::percentile(p)]) else { continue };
+        for mut line in lines(std::slice::from_ref(&curve), Meant::Ms) {
+            for point in line.points.iter_mut().filter(|point| !point.is_trusted) {
+                point.label = Some("few".to_owned());
+                point.text = point.text.take().map(|text| format!("~{text}"));
+            }
+            for point in &mut line.points {
+                point.is_trusted &= point.y.is_none_or(|ms| ms <= limit(p));
+            }
+            let dash = if index == 0 { Dash::Solid } else { Dash::Dashed };
+            series.push(Series { name: format!("p{p}"), dash, ..line }.of(index));
+        }
+        curves.push(curve);
     }
-    let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
-    let largest = largest(&series);
-    let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-    let is_wide = largest > SPAN_LINEAR_MAX * smallest;
+    let y = value_axis(name, "ms", &series);
+    let (is_wide, largest) = (y.scale == Scale::Log10, largest(&series));
     let near = terms().filter(|term| is_wide || term.limit_ms <= LIMIT_NEAR * largest);
-    let guides = near.map(target::line).collect();
-    Some(Chart {
-        id: metric.to_owned(),
-        title: question.to_owned(),
-        description: format!("{} {}", ends(model, &series), target::HOLLOW),
-        plot: Plot::Cartesian(Cartesian {
-            x: load_axis(model),
-            y: Axis {
-                name: name.to_owned(),
-                unit: "ms".to_owned(),
-                scale: if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: true } },
-                ..Axis::default()
-            },
-            series,
-            guides,
-            has_switch: true,
-            ..Cartesian::default()
-        }),
-    })
-}
-
-fn point(load: f64, percentile: &Percentile, limit_ms: f64) -> Point {
-    let ms = |ns: f64| ns / NS_PER_MS;
-    let interval = percentile.interval;
-    Point {
-        x: load,
-        y: Some(ms(percentile.value)),
-        low: interval.and_then(|interval| interval.low).map(ms),
-        high: interval.and_then(|interval| interval.high).map(ms),
-        label: (!percentile.enough).then(|| "few".to_owned()),
-        is_trusted: percentile.enough && ms(percentile.value) <= limit_ms,
-        text: Some(crate::words::marked_span(percentile)),
-    }
-}
-
-/// The ends of the lines in words.
-fn ends(model: &ReportModel, series: &[Series]) -> String {
-    let unit = model.load_unit();
-    let end = |series: &Series| {
-        let (first, last) = (series.points.first()?, series.points.last()?);
-        let words = |point: &Point| {
-            Some(format!("{} at {}", point.text.as_ref()?, meant(point.x, Meant::Load)))
-        };
-        Some(format!("{}: {}, {} {unit}.", series.name, words(first)?, words(last)?))
-    };
-    let ends: Vec<String> = series.iter().filter_map(end).collect();
-    ends.join(" ")
+    let guides: Vec<_> = near.map(target::line).collect();
+    let description = format!("{} {}", ends(&series, unit(&curves)), target::HOLLOW);
+    let plot = Cartesian::new(load_axis(&curves), y, series).guided(guides).switched();
+    (!plot.series.is_empty()).then(|| Chart::new(metric, question, description, plot))
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::ReportModel;
     use crate::testing::{model, single, sweep};
     use ifm_analysis::insight::Question;
     use ifm_analysis::survey::Survey;
@@ -340,8 +190,12 @@ mod tests {
 
     #[test]
     fn a_sweep_has_four_charts_and_a_single_level_none() {
-        let charts = super::drawn(&model(&sweep()));
-        let ids: Vec<&str> = charts.iter().map(|(chart, _)| chart.id.as_str()).collect();
+        let drawn = |model: &ReportModel| {
+            let survey = Survey::of_run(&model.manifest, &model.summary);
+            super::charts(model, &Question::new(&survey))
+        };
+        let charts = drawn(&model(&sweep()));
+        let ids: Vec<&str> = charts.iter().map(|(chart, ..)| chart.id.as_str()).collect();
         assert_eq!(ids, ["output", "pareto", "ttft", "itl"]);
         let Plot::Cartesian(ttft) = &charts[2].0.plot else { panic!("{:?}", charts[2]) };
         let inside = |index: usize| {
@@ -349,7 +203,7 @@ mod tests {
         };
         assert_eq!(inside(0), [true, true, false]);
         assert!(matches!(&ttft.guides[..], [Guide::Horizontal { at, .. }] if *at == 500.0));
-        assert!(super::drawn(&model(&single())).is_empty());
+        assert!(drawn(&model(&single())).is_empty());
     }
 
     #[test]

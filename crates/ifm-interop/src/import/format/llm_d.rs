@@ -1,4 +1,7 @@
-//! llm-d's benchmark report, version 0.2: YAML, one report for each stage of a load.
+//! llm-d's benchmark report, versions 0.2 and 0.2.1: YAML, one report for each stage of a load.
+//!
+//! Read are the statistics over all requests. Not here: series over time, sessions, the health and
+//! the telemetry of the servers; they are kept as they are, and told.
 
 use super::super::error::ImportError;
 use super::super::statistic::Measure;
@@ -13,7 +16,8 @@ use serde_json::{Map, Value};
 
 pub(super) struct LlmD;
 
-const ABOUT: Recognised = Recognised { id: "llm-d", title: "llm-d benchmark report 0.2, YAML" };
+const ABOUT: Recognised =
+    Recognised { id: "llm-d", title: "llm-d benchmark report 0.2 and 0.2.1, YAML" };
 /// Fields of the outermost level.
 const MARKS: &[&str] = &["results", "scenario", "version", "run"];
 /// Where the figures stand.
@@ -34,6 +38,24 @@ const THROUGHPUT: &[(&str, Quantity)] = &[
 ];
 const LENGTHS: &[(&str, Quantity)] =
     &[("input_length", Quantity::InputTokens), ("output_length", Quantity::OutputTokens)];
+/// What 0.2.1 added, by its own names: rates of pictures, videos and sounds, bytes of a request.
+const MEDIA_RATES: &[&str] = &["image_rate", "video_rate", "audio_rate"];
+const REQUEST_SIZE: &str = "request_size";
+/// The same for each kind of media, below `multimodal`.
+const MEDIA: &[&str] = &["image", "video", "audio"];
+const MEDIA_FIELDS: &[&str] =
+    &["count", "filesize", "pixels", "aspect_ratio", "frames", "duration"];
+/// The load tool of reports that this program wrote.
+const OURS: &str = "inferometer";
+/// Versions whose fields are known.
+const VERSIONS: &[&str] = &["0.2", "0.2.1"];
+/// What a report can hold beside the statistics of its requests.
+const NOT_READ: &[(&str, &str)] = &[
+    ("/results/request_performance/time_series", "series over time"),
+    ("/results/session_performance", "sessions"),
+    ("/results/observability", "telemetry of the servers"),
+    ("/results/component_health", "health of the servers"),
+];
 /// Where settings stand, and the factors that they are.
 const SETTINGS: &[(&str, &str)] = &[
     ("/scenario/load/standardized/concurrency", key::CONCURRENCY),
@@ -125,6 +147,7 @@ fn read(mut report: Value, sheet: &mut Sheet) {
             take(&mut report, &pointer, quantity, &definition, &mut row);
         }
     }
+    media(&mut report, &definition, &mut row);
     if let Some(Value::Object(requests)) = report.pointer_mut(&format!("{AGGREGATE}/requests")) {
         for (field, quantity) in [
             ("total", Quantity::Requests),
@@ -138,6 +161,7 @@ fn read(mut report: Value, sheet: &mut Sheet) {
         }
     }
     zeros(&mut row, &mut sheet.remarks);
+    unread(&report, &mut sheet.remarks);
     let duration = json::word(report.pointer("/run/time/duration"));
     if let Some(seconds) = duration.as_deref().and_then(seconds) {
         let figure = Figure::new(Quantity::Duration, Statistic::Value, seconds, Unit::S);
@@ -164,6 +188,52 @@ fn read(mut report: Value, sheet: &mut Sheet) {
     });
 }
 
+/// What 0.2.1 tells of pictures, videos and sounds.
+fn media(report: &mut Value, definition: &Definition, row: &mut Row) {
+    let other = |name: &str| Quantity::Other(name.to_owned());
+    for rate in MEDIA_RATES {
+        let pointer = format!("{AGGREGATE}/throughput/{rate}");
+        take(report, &pointer, &other(rate), definition, row);
+    }
+    let pointer = format!("{AGGREGATE}/requests/{REQUEST_SIZE}");
+    take(report, &pointer, &other(REQUEST_SIZE), definition, row);
+    for kind in MEDIA {
+        for field in MEDIA_FIELDS {
+            let pointer = format!("{AGGREGATE}/requests/multimodal/{kind}/{field}");
+            take(report, &pointer, &other(&format!("{kind}_{field}")), definition, row);
+        }
+    }
+}
+
+/// Tells what a report holds that no figure does.
+fn unread(report: &Value, remarks: &mut Vec<Remark>) {
+    let mut tell = |kind, pointer: &str, text: String| {
+        remarks.push(Remark { kind, place: Place::pointer(pointer), text });
+    };
+    if let Some(version) =
+        json::word(report.get("version")).filter(|word| !VERSIONS.contains(&word.as_str()))
+    {
+        let known = VERSIONS.join(" and ");
+        let text = format!("version {version}, read by the fields of {known}");
+        tell(RemarkKind::Assumed, "/version", text);
+    }
+    for (pointer, what) in NOT_READ {
+        if report.pointer(pointer).is_some_and(|part| !part.is_null()) {
+            tell(RemarkKind::Lost, pointer, format!("{what}: kept as written, not as figures"));
+        }
+    }
+    for group in ["latency", "throughput", "requests", "requests/multimodal"] {
+        let pointer = format!("{AGGREGATE}/{group}");
+        let fields = report.pointer(&pointer).and_then(Value::as_object);
+        for (name, field) in fields.into_iter().flatten() {
+            if field.get("units").is_some() && field.get("mean").is_some() {
+                let text = format!("{name}: not known here, kept as written");
+                tell(RemarkKind::Lost, &format!("{pointer}/{name}"), text);
+            }
+        }
+    }
+}
+
 fn factors(report: &Value) -> Factors {
     let mut factors = Factors::default();
     for (pointer, factor) in SETTINGS {
@@ -179,7 +249,13 @@ fn factors(report: &Value) -> Factors {
             factors.set(*factor, word);
         }
     }
-    labels::set(report.pointer("/scenario/load/metadata/labels"), &mut factors);
+    // Ours stood in the metadata while the version was 0.2.
+    for labels in ["/scenario/load/metadata/labels", "/scenario/load/native/config/labels"] {
+        if report.pointer("/scenario/load/standardized/tool").and_then(Value::as_str) == Some(OURS)
+        {
+            labels::set(report.pointer(labels), &mut factors);
+        }
+    }
     factors
 }
 
@@ -209,9 +285,13 @@ fn unit(written: &str) -> Unit {
         "ms" | "ms/token" => Unit::Ms,
         "us" => Unit::Us,
         "ns" => Unit::Ns,
-        "count" | "tokens" => Unit::Count,
-        "tokens/s" | "queries/s" | "requests/s" => Unit::PerS,
+        "count" | "tokens" | "pixels" => Unit::Count,
+        "tokens/s" | "queries/s" | "requests/s" | "images/s" | "videos/s" | "audios/s" => {
+            Unit::PerS
+        }
         "percent" => Unit::Percent,
+        "ratio" | "fraction" => Unit::One,
+        "bytes" => Unit::Bytes,
         other => Unit::Other(other.to_owned()),
     }
 }

@@ -12,7 +12,7 @@ mod llama_batched;
 mod llama_bench;
 mod llm_d;
 mod llmperf;
-mod oha;
+pub(super) mod oha;
 mod perf_analyzer;
 pub(crate) mod records;
 mod rows;

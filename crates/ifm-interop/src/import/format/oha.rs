@@ -1,5 +1,6 @@
 //! oha: a load of whole exchanges. It knows no tokens; its first byte is that of the response, not
-//! of an answer. Its `rps` is a rate between neighbours and says nothing of the run.
+//! of an answer. Its `rps` is a rate between neighbours and says nothing of the run. Not here: the
+//! summary that it prints (`block/oha`).
 
 use super::super::error::ImportError;
 use super::super::statistic::{Measure, different};
@@ -16,6 +17,8 @@ pub(super) struct Oha;
 const ABOUT: Recognised = Recognised { id: "oha", title: "oha, JSON" };
 const MARKS: &[&str] =
     &["summary", "latencyPercentiles", "statusCodeDistribution", "requestsPerSec"];
+/// What it means by the time of a request.
+pub(crate) const WHOLE_EXCHANGE: &str = "the whole exchange, to the last byte of the response";
 /// What oha calls requests that its own deadline ended.
 const CUT_OFF: &str = "aborted due to deadline";
 
@@ -48,7 +51,7 @@ impl Format for Oha {
 }
 
 /// What is told of a row without its counts.
-fn missing(row: &Row) -> Remark {
+pub(crate) fn missing(row: &Row) -> Remark {
     Remark {
         kind: RemarkKind::Missing,
         place: row.place.clone(),
@@ -60,8 +63,10 @@ fn missing(row: &Row) -> Remark {
 
 fn row(mut object: Map<String, Value>) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::pointer(""));
-    counts(&object, &mut row);
-    let e2e = || different("the whole exchange, to the last byte of the response");
+    let of = |name: &str| object.get(name).and_then(Value::as_object);
+    let place = Place::pointer("/statusCodeDistribution");
+    counts(of("statusCodeDistribution"), of("errorDistribution"), &place, &mut row);
+    let e2e = || different(WHOLE_EXCHANGE);
     if let Some(Value::Object(summary)) = object.get_mut("summary") {
         for (name, quantity, unit) in [
             ("total", Quantity::Duration, Unit::S),
@@ -98,9 +103,12 @@ fn row(mut object: Map<String, Value>) -> Row {
 
 /// Requests by what became of them: those answered with 2xx succeeded. Where one of the two lists
 /// is not there, what rests on it is not known.
-fn counts(object: &Map<String, Value>, row: &mut Row) {
-    let of = |name: &str| object.get(name).and_then(Value::as_object);
-    let (statuses, errors) = (of("statusCodeDistribution"), of("errorDistribution"));
+pub(crate) fn counts(
+    statuses: Option<&Map<String, Value>>,
+    errors: Option<&Map<String, Value>>,
+    place: &Place,
+    row: &mut Row,
+) {
     let sum = |list: &Map<String, Value>, is_meant: &dyn Fn(&str) -> bool| -> u64 {
         let meant = list.iter().filter(|(name, _)| is_meant(name));
         meant.filter_map(|(_, number)| json::count(Some(number))).sum()
@@ -120,7 +128,7 @@ fn counts(object: &Map<String, Value>, row: &mut Row) {
         let Some(number) = number else { continue };
         let mut figure = Figure::new(quantity, Statistic::Value, number as f64, Unit::Count)
             .defined(Definition::Derivable("sums of its counts by status and error".to_owned()));
-        figure.place = Some(Place::pointer("/statusCodeDistribution"));
+        figure.place = Some(place.clone());
         row.figures.push(figure);
     }
 }

@@ -1,29 +1,36 @@
 //! InferenceX, once InferenceMAX: a processed result per run, or all of them in a list. Times are
 //! in seconds, and rates are those of one GPU.
 
-use super::super::error::ImportError;
 use super::super::statistic::{different, statistic};
-use super::super::{Head, Input, Likeness, Recognised, json, labels, words};
-use super::{Format, records};
-use ifm_core::Sheet;
+use super::super::{json, labels, words};
+use super::{Format, Like, records};
 use ifm_core::sheet::{
     Definition, Figure, PartKind, Quantity, Remark, RemarkKind, Row, Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
-pub(super) struct InferenceX;
-
-const ABOUT: Recognised =
-    Recognised { id: "inferencex", title: "InferenceX (InferenceMAX) aggregate, JSON" };
+pub(super) const FORMAT: Format = Format {
+    id: "inferencex",
+    title: "InferenceX (InferenceMAX) aggregate, JSON",
+    tool: Some("InferenceX"),
+    kind: PartKind::Serving,
+    // Without the number of GPUs our own export has no rate per GPU.
+    like: Like::Json(&[MARKS, &["conc", "isl", "osl", "framework", "precision", "written_by"]]),
+    marks: MARKS,
+    read: |format, input| {
+        records::read_small(format, input, |fields, draft| {
+            row(fields, &mut draft.row, draft.remarks);
+        })
+    },
+};
 const MARKS: &[&str] = &["conc", "isl", "osl", "framework", "precision", "tput_per_gpu"];
-/// Fields that set something, and the factor that they are.
-const SHARED: &[(&str, &str)] = &[
+/// Fields that set something, and the factor that they are; our export writes the same.
+pub(crate) const FIELDS: [(&str, &str); 8] = [
     ("hw", key::GPU),
-    ("device", key::GPU),
+    ("conc", key::CONCURRENCY),
     ("model", key::MODEL),
     ("framework", key::ENGINE),
     ("precision", key::QUANTIZATION),
-    ("conc", key::CONCURRENCY),
     ("isl", key::INPUT_TOKENS),
     ("osl", key::OUTPUT_TOKENS),
     ("tp", key::TENSOR_PARALLEL),
@@ -46,38 +53,11 @@ const SETTINGS: &[&str] = &[
     "recipe_fingerprint",
 ];
 
-impl Format for InferenceX {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        // Without the number of GPUs our own export has no rate per GPU.
-        let (shared, rate) = MARKS.split_at(MARKS.len() - 1);
-        let is_whole = head.has_keys(rate) || head.has_keys(&["written_by"]);
-        match head.is_json() && head.has_keys(shared) && is_whole {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut sheet = records::read_small(input, ABOUT, PartKind::Serving, |fields, draft| {
-            row(fields, &mut draft.row, draft.remarks);
-        })?;
-        sheet.source.tool = Some("InferenceX".to_owned());
-        Ok(sheet)
-    }
-}
-
 fn row(fields: Map<String, Value>, row: &mut Row, remarks: &mut Vec<Remark>) {
     let run = Run::of(&fields);
     for (name, value) in fields {
-        let set = SHARED.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
+        let known = if name == "device" { "hw" } else { name.as_str() };
+        let set = FIELDS.iter().find(|(own, _)| *own == known).map(|(_, factor)| *factor);
         let own = SETTINGS.contains(&name.as_str())
             || name.starts_with("prefill_")
             || name.starts_with("decode_");

@@ -138,3 +138,43 @@ fn parent_of<'a, 'b>(
     let mut names = path.split('/').skip(1);
     Some((names.try_fold(object, |object, name| object.get_mut(name)?.as_object_mut())?, name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::sheet::RowRole;
+    use serde_json::json;
+
+    fn object(value: Value) -> Map<String, Value> {
+        value.as_object().cloned().expect("an object")
+    }
+
+    #[test]
+    fn a_table_takes_what_it_names_and_leaves_the_rest() {
+        let fields = &[
+            ("/load/count", Quantity::Requests, Unit::Count, Means::Same),
+            ("/load/hits", OWN, Unit::Count, Means::Unstated),
+            ("/load/rate", Quantity::RequestRate, Unit::PerS, Means::Same),
+            ("/absent/count", Quantity::RequestsOk, Unit::Count, Means::Same),
+        ];
+        let mut object =
+            object(json!({"load": {"count": 3, "hits": "2.5", "rate": "fast", "later": 1}}));
+        let mut row = Row::new(RowRole::Measured, Place::pointer("/x"));
+        numbers(&mut object, Some("/x"), Statistic::Value, fields, &mut row);
+        let hits = Quantity::Other("hits".to_owned());
+        let found: Vec<_> =
+            row.figures.iter().map(|figure| (figure.quantity.clone(), figure.value)).collect();
+        assert_eq!(found, [(Quantity::Requests, Some(3.0)), (hits, Some(2.5))]);
+        assert_eq!(row.figures[0].place, Some(Place::pointer("/x/load/count")));
+        assert_eq!(json!(object), json!({"load": {"rate": "fast", "later": 1}}));
+    }
+
+    #[test]
+    fn of_several_places_of_a_setting_the_first_that_has_a_word_counts() {
+        let mut factors = Factors::default();
+        let object = object(json!({"new": {"model": null}, "old": [{"model": "m"}], "model": "n"}));
+        let fields = [("/new/model", "model"), ("/old/0/model", "model"), ("/model", "model")];
+        settings(&object, &fields, &mut factors);
+        assert_eq!(factors.get("model"), Some("m"));
+    }
+}

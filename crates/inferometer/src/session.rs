@@ -625,3 +625,6 @@ fn drive_failure(error: &DriveError, folder: &std::path::Path, unsealed: Option<
         ),
     })
 }
+
+#[cfg(test)]
+mod tests;

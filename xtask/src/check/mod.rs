@@ -14,6 +14,7 @@ mod links;
 mod manifests;
 mod module_docs;
 mod modules;
+mod never_run;
 mod placeholders;
 mod private_paths;
 mod registries;
@@ -59,6 +60,7 @@ const CHECKS: &[&Check] = &[
     &length::CHECK,
     &registries::CHECK,
     &placeholders::CHECK,
+    &never_run::CHECK,
     &private_paths::CHECK,
     &links::CHECK,
 ];
@@ -143,6 +145,11 @@ mod tests {
     #[test]
     fn nothing_is_left_unfinished() {
         holds(&placeholders::CHECK);
+    }
+
+    #[test]
+    fn no_test_is_never_run() {
+        holds(&never_run::CHECK);
     }
 
     #[test]

@@ -28,26 +28,17 @@ struct Column {
     scale: f64,
 }
 
+impl Column {
+    const fn rate(head: &'static str, quantity: Quantity) -> Column {
+        Column { head, quantity, unit: "tok/s", scale: 1.0 }
+    }
+}
+
 const COLUMNS: [Column; 4] = [
     Column { head: "Latency (s)", quantity: Quantity::E2e, unit: "s", scale: MS_PER_S },
-    Column {
-        head: "Output Throughput (tok/s)",
-        quantity: Quantity::OutputRate,
-        unit: "tok/s",
-        scale: 1.0,
-    },
-    Column {
-        head: "Overall Throughput (tok/s)",
-        quantity: Quantity::TotalRate,
-        unit: "tok/s",
-        scale: 1.0,
-    },
-    Column {
-        head: "Input Throughput (tok/s)",
-        quantity: Quantity::InputRate,
-        unit: "tok/s",
-        scale: 1.0,
-    },
+    Column::rate("Output Throughput (tok/s)", Quantity::OutputRate),
+    Column::rate("Overall Throughput (tok/s)", Quantity::TotalRate),
+    Column::rate("Input Throughput (tok/s)", Quantity::InputRate),
 ];
 
 /// The sections of all configurations.

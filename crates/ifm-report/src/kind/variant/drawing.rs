@@ -1,25 +1,21 @@
 //! What the charts of a comparison of variants have in common.
 
-use ifm_analysis::insight::Versus;
-use ifm_chart::{Cartesian, Chart, Plot, Series};
+use crate::format::plain;
+use ifm_analysis::insight::{Party, Versus};
+use ifm_chart::{Cartesian, Chart, Point, Series};
 
-pub(super) fn color(index: usize) -> u8 {
-    u8::try_from(index % 8).unwrap_or(0)
-}
-
-pub(super) fn lines(
-    versus: &Versus,
-    curve: impl Fn(&Versus, usize) -> Option<Series>,
+/// The lines of all parties that have two points, the baseline first.
+pub(super) fn lines<'v, 'a: 'v>(
+    versus: &'v Versus<'a>,
+    points: impl Fn(&'v Party<'a>) -> Option<Vec<Point>>,
 ) -> Vec<Series> {
-    let all = (0..versus.others.len() + 1).filter_map(|index| curve(versus, index));
+    let line = |(index, party): (usize, &'v Party<'a>)| {
+        Some(Series::new(plain(&party.name), points(party)?).of(index))
+    };
+    let all = versus.parties().enumerate().filter_map(line);
     all.filter(|series| series.points.len() > 1).collect()
 }
 
 pub(super) fn chart(id: &str, title: &str, description: String, plot: Cartesian) -> Option<Chart> {
-    (!plot.series.is_empty()).then(|| Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        description,
-        plot: Plot::Cartesian(plot),
-    })
+    (!plot.series.is_empty()).then(|| Chart::new(id, title, description, plot))
 }

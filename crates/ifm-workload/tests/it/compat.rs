@@ -8,7 +8,7 @@ use ifm_workload::compat::{
 };
 use sha2::{Digest as _, Sha256};
 
-const GOLDEN: &str = include_str!("golden/draws.txt");
+const GOLDEN: &str = include_str!("../golden/draws.txt");
 const SEEDS: [u64; 4] = [0, 1, 42, (1 << 40) + 7];
 
 fn line<T: ToString>(name: String, numbers: impl IntoIterator<Item = T>) -> String {

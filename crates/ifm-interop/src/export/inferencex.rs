@@ -2,7 +2,7 @@
 
 use super::fields::{factor, metadata, number, set, statistic_name, times, value};
 use super::{Export, Exported, serving, stem};
-use crate::import::VLLM_PER_TOKEN;
+use crate::import::{INFERENCE_X_FIELDS as FIELDS, VLLM_PER_TOKEN};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Quantity, Row, key};
 use serde_json::{Map, Value, json};
@@ -15,18 +15,6 @@ pub(super) const EXPORT: Export = Export {
     holds: "loads of a server",
     lacks: "rates where the number of GPUs is not known, and else all but those of one GPU; numbers of requests and tokens, duration; smallest, largest and lower percentiles of times; deviations of a sample; labels of rows; single requests; definitions, places and printed digits",
 };
-
-/// Fields of the format, and the factors that they hold.
-const FIELDS: [(&str, &str); 8] = [
-    ("hw", key::GPU),
-    ("conc", key::CONCURRENCY),
-    ("model", key::MODEL),
-    ("framework", key::ENGINE),
-    ("precision", key::QUANTIZATION),
-    ("isl", key::INPUT_TOKENS),
-    ("osl", key::OUTPUT_TOKENS),
-    ("tp", key::TENSOR_PARALLEL),
-];
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let file = |(row, factors): (&Row, Factors)| Exported {

@@ -1,13 +1,14 @@
 //! What all readers of files with fields do alike: read the pieces, count the bytes, build the
 //! sheet, and say what could not be read.
 
+use super::Input;
 use super::error::ImportError;
+use super::form::Format;
+use super::json::Word;
 use super::json::pieces::{self, End, Piece};
-use super::{Input, Recognised};
 use ifm_core::Sheet;
-use ifm_core::sheet::{
-    Factors, Part, PartKind, Place, Remark, RemarkKind, Row, SheetRequest, Source,
-};
+use ifm_core::sheet::{Part, Place, Remark, RemarkKind, Row, RowRole, SheetRequest, Source};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::io::{self, BufRead, Read};
 
@@ -15,7 +16,7 @@ use std::io::{self, BufRead, Read};
 const SKIPPED_MAX: usize = 1_000;
 
 /// A file that was gone through.
-pub(crate) struct Gone {
+pub(super) struct Gone {
     pub name: String,
     pub bytes: u64,
     end: End,
@@ -23,7 +24,7 @@ pub(crate) struct Gone {
 
 impl Gone {
     /// The file is of a format and nothing of it could be used.
-    pub fn broken(self, title: &'static str, lacking: &str, remarks: Vec<Remark>) -> ImportError {
+    fn broken(self, title: &'static str, lacking: &str, remarks: Vec<Remark>) -> ImportError {
         let first = remarks.into_iter().find(|remark| remark.kind == RemarkKind::Skipped);
         let reason = match (self.end, first) {
             (End::Early(line, why), _) => format!("line {line}: {why}"),
@@ -40,7 +41,7 @@ impl Gone {
 ///
 /// # Errors
 /// [`ImportError::Unreadable`].
-pub(crate) fn pieces(
+pub(super) fn pieces(
     input: &mut Input<'_>,
     paths: &[&str],
     take: &mut dyn FnMut(Piece<'_>),
@@ -53,7 +54,7 @@ pub(crate) fn pieces(
 ///
 /// # Errors
 /// [`ImportError::Unreadable`].
-pub(crate) fn counted<T>(
+pub(super) fn counted<T>(
     input: &mut Input<'_>,
     read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>,
 ) -> Result<(Gone, T), ImportError> {
@@ -65,37 +66,59 @@ pub(crate) fn counted<T>(
     }
 }
 
-/// A sheet with one part.
-pub(crate) fn sheet(about: Recognised, gone: &Gone, kind: PartKind, rows: Vec<Row>) -> Sheet {
-    let mut remarks = Vec::new();
-    if let End::Early(line, why) = &gone.end {
-        remarks.push(skipped(*line, &format!("the rest of the file: {why}")));
+/// What the pieces of a file become.
+#[derive(Default)]
+pub(super) struct Gathered {
+    pub rows: Vec<Row>,
+    /// What no row holds.
+    pub rest: Map<String, Value>,
+    pub remarks: Vec<Remark>,
+}
+
+impl Gathered {
+    /// The value of a piece; a damaged one is told.
+    pub fn value<T: DeserializeOwned>(&mut self, piece: &Piece<'_>) -> Option<T> {
+        match piece.value() {
+            Ok(value) => Some(value),
+            Err((line, reason)) => {
+                skip(&mut self.remarks, line, &reason);
+                None
+            }
+        }
     }
-    let source = Source {
-        name: gone.name.clone(),
-        format: about.id.to_owned(),
-        bytes: gone.bytes,
-        ..Source::default()
-    };
-    let part = Part {
-        kind,
-        tool: None,
-        headings: Vec::new(),
-        place: Place::line(1),
-        factors: Factors::default(),
-        rows,
-        unknown: Map::new(),
-    };
-    Sheet { source, parts: vec![part], remarks }
+
+    /// The sheet, with one part.
+    ///
+    /// # Errors
+    /// A file without rows: `lacking` says what it lacks.
+    pub fn finish(self, format: &Format, gone: Gone, lacking: &str) -> Result<Sheet, ImportError> {
+        if self.rows.is_empty() {
+            return Err(gone.broken(format.title, lacking, self.remarks));
+        }
+        let mut remarks = Vec::new();
+        if let End::Early(line, why) = &gone.end {
+            remarks.push(skipped(*line, &format!("the rest of the file: {why}")));
+        }
+        remarks.extend(self.remarks);
+        let part =
+            Part { rows: self.rows, unknown: self.rest, ..Part::new(format.kind, Place::line(1)) };
+        Ok(Sheet { source: source(format, gone.name, gone.bytes), parts: vec![part], remarks })
+    }
+}
+
+/// Where the sheet of a file comes from.
+pub(super) fn source(format: &Format, name: String, bytes: u64) -> Source {
+    let (id, tool) = (format.id.to_owned(), format.tool.map(str::to_owned));
+    Source { name, format: id, tool, bytes, ..Source::default() }
 }
 
 /// A remark about something that was not read.
-pub(crate) fn skipped(line: u32, reason: &str) -> Remark {
+pub(super) fn skipped(line: u32, reason: &str) -> Remark {
     Remark { kind: RemarkKind::Skipped, place: Place::line(line), text: reason.to_owned() }
 }
 
 /// Tells what was not read; of very much only the beginning.
-pub(crate) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
+pub(super) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
     match remarks.len() {
         length if length < SKIPPED_MAX => remarks.push(skipped(line, reason)),
         SKIPPED_MAX => remarks.push(skipped(line, "from here on more that is not listed")),
@@ -104,12 +127,20 @@ pub(crate) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
 }
 
 /// A remark about something that stands in the file and in no sheet.
-pub(crate) fn lost(pointer: impl Into<String>, what: &str) -> Remark {
+pub(super) fn lost(pointer: impl Into<String>, what: &str) -> Remark {
     Remark { kind: RemarkKind::Lost, place: Place::pointer(pointer), text: what.to_owned() }
 }
 
+/// What a request failed of, by its code and its message.
+pub(super) fn failure(code: Word, message: Word) -> Option<String> {
+    match (code.0, message.0.filter(|message| !message.is_empty())) {
+        (Some(code), Some(message)) => Some(format!("{code} {message}")),
+        (code, message) => code.or(message),
+    }
+}
+
 /// Counts starts from the first of them.
-pub(crate) fn from_first_start(requests: &mut [SheetRequest]) {
+pub(super) fn from_first_start(requests: &mut [SheetRequest]) {
     let first = requests.iter().filter_map(|request| request.start_s).reduce(f64::min);
     for request in requests {
         request.start_s = request.start_s.zip(first).map(|(start, first)| start - first);
@@ -145,23 +176,43 @@ impl BufRead for Counter<'_> {
 ///
 /// # Errors
 /// A file without one: `lacking` says what it lacks.
-pub(crate) fn summaries(
+pub(super) fn summaries(
+    format: &Format,
     mut input: Input<'_>,
-    about: Recognised,
-    tool: &str,
     lacking: &str,
     row: impl Fn(Map<String, Value>) -> Row,
 ) -> Result<Sheet, ImportError> {
-    let (mut rows, mut remarks) = (Vec::new(), Vec::new());
-    let gone = pieces(&mut input, &[], &mut |piece| match piece.value::<Map<String, Value>>() {
-        Ok(object) => rows.push(row(object)),
-        Err((line, reason)) => skip(&mut remarks, line, &reason),
+    let mut all = Gathered::default();
+    let gone = pieces(&mut input, &[], &mut |piece| {
+        let object = all.value(&piece);
+        all.rows.extend(object.map(&row));
     })?;
-    if rows.is_empty() {
-        return Err(gone.broken(about.title, lacking, remarks));
+    all.finish(format, gone, lacking)
+}
+
+/// Reads a list of single requests into one row, with starts from the first of them; `lost` says
+/// what of them no sheet holds.
+///
+/// # Errors
+/// A file without one.
+pub(super) fn requests<T: DeserializeOwned>(
+    format: &Format,
+    mut input: Input<'_>,
+    lost: Option<&str>,
+    request: impl Fn(T) -> SheetRequest,
+) -> Result<Sheet, ImportError> {
+    let mut all = Gathered::default();
+    all.remarks.extend(lost.map(|what| self::lost("", what)));
+    let mut row = Row::new(RowRole::Measured, Place::pointer(""));
+    let gone = pieces(&mut input, &["/*"], &mut |piece| {
+        // What remains of the array is empty.
+        if piece.cut.is_some() {
+            row.requests.extend(all.value(&piece).map(&request));
+        }
+    })?;
+    from_first_start(&mut row.requests);
+    if !row.requests.is_empty() {
+        all.rows.push(row);
     }
-    let mut sheet = sheet(about, &gone, PartKind::Serving, rows);
-    sheet.source.tool = Some(tool.to_owned());
-    sheet.remarks.extend(remarks);
-    Ok(sheet)
+    all.finish(format, gone, "no request in it")
 }

@@ -9,6 +9,8 @@ mod collect;
 mod decoding;
 mod encoding;
 mod error;
+mod field;
+mod form;
 mod format;
 mod generic;
 mod grid;
@@ -37,6 +39,7 @@ mod words;
 mod yaml;
 
 pub use error::{Guess, ImportError};
+pub(crate) use format::inference_x::FIELDS as INFERENCE_X_FIELDS;
 pub use head::Head;
 pub use input::Input;
 pub(crate) use labels::PREFIX;
@@ -94,7 +97,7 @@ pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     let (head, input) = input.with_head()?;
     let seen = input.seen();
     let mut sheet = match format::of(&head) {
-        Some(format) => format.read(input),
+        Some(format) => (format.read)(format, input),
         None if notes::is_text(&head) => {
             let (name, bytes) = (input.name().to_owned(), input.all()?);
             notes::read(name, &bytes).ok_or_else(|| not_known(&head, Nature::of(&bytes)))

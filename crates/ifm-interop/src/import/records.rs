@@ -2,12 +2,12 @@
 //! comma-separated values, lines. Read in one pass; of a damaged object the fields in front of the
 //! damage are kept, and what could not be read is told with its line.
 
-use super::collect;
 use super::error::ImportError;
+use super::form::Format;
 use super::json::{Fault, Reader};
-use super::{Input, Recognised, lines, separated};
+use super::{Input, collect, lines, separated};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source};
+use ifm_core::sheet::{Part, Place, Remark, RemarkKind, Row, RowRole};
 use serde_json::{Map, Value};
 
 /// Rows of a file at most.
@@ -62,9 +62,8 @@ impl Draft<'_> {
 /// # Errors
 /// [`ImportError::Broken`] when not one row could be read.
 pub(crate) fn read(
+    format: &Format,
     mut input: Input<'_>,
-    about: Recognised,
-    kind: PartKind,
     mut take: impl FnMut(&mut Reader<'_>, &mut Draft<'_>) -> Result<(), Fault>,
 ) -> Result<Sheet, ImportError> {
     let mut records = Records::default();
@@ -90,7 +89,7 @@ pub(crate) fn read(
         result
     });
     end.map_err(|error| ImportError::Unreadable { name: name.clone(), error })?;
-    records.finish(name, about, kind, reader.bytes())
+    records.finish(format, name, reader.bytes())
 }
 
 /// Reads a file of small objects, each given whole with its place.
@@ -98,12 +97,11 @@ pub(crate) fn read(
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_small(
+    format: &Format,
     input: Input<'_>,
-    about: Recognised,
-    kind: PartKind,
     mut take: impl FnMut(Map<String, Value>, &mut Draft<'_>),
 ) -> Result<Sheet, ImportError> {
-    read(input, about, kind, |reader, draft| {
+    read(format, input, |reader, draft| {
         let mut object = Map::new();
         reader.object(|name, reader| {
             match reader.value(UNKNOWN_BYTES_MAX)? {
@@ -123,9 +121,8 @@ pub(crate) fn read_small(
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_csv(
+    format: &Format,
     mut input: Input<'_>,
-    about: Recognised,
-    kind: PartKind,
     mut take: impl FnMut(Vec<(String, String)>, &mut Draft<'_>),
 ) -> Result<Sheet, ImportError> {
     let mut records = Records::default();
@@ -149,7 +146,7 @@ pub(crate) fn read_csv(
         }
         Ok(())
     })?;
-    records.finish(gone.name, about, kind, gone.bytes)
+    records.finish(format, gone.name, gone.bytes)
 }
 
 /// Reads a file line by line. A line that `take` cannot read is told with its reason.
@@ -157,9 +154,8 @@ pub(crate) fn read_csv(
 /// # Errors
 /// As [`read`].
 pub(crate) fn read_lines(
+    format: &Format,
     mut input: Input<'_>,
-    about: Recognised,
-    kind: PartKind,
     mut take: impl FnMut(&str, &mut Draft<'_>) -> Result<(), String>,
 ) -> Result<Sheet, ImportError> {
     let mut records = Records::default();
@@ -180,7 +176,7 @@ pub(crate) fn read_lines(
         }
     });
     let bytes = read.map_err(|error| ImportError::Unreadable { name: name.clone(), error })?;
-    records.finish(name, about, kind, bytes)
+    records.finish(format, name, bytes)
 }
 
 /// Rows and remarks while a file is read.
@@ -223,13 +219,7 @@ impl Records {
         self.remarks.push(Remark { kind: RemarkKind::Skipped, place: Place::line(line), text });
     }
 
-    fn finish(
-        mut self,
-        name: String,
-        about: Recognised,
-        kind: PartKind,
-        bytes: u64,
-    ) -> Result<Sheet, ImportError> {
+    fn finish(mut self, format: &Format, name: String, bytes: u64) -> Result<Sheet, ImportError> {
         if self.rows.is_empty() {
             let skipped = self.remarks.iter().find(|remark| remark.kind == RemarkKind::Skipped);
             let reason = match skipped {
@@ -238,7 +228,7 @@ impl Records {
                 }
                 _ => "no results in it".to_owned(),
             };
-            return Err(ImportError::Broken { name, title: about.title, reason });
+            return Err(ImportError::Broken { name, title: format.title, reason });
         }
         if self.remarks.len() > REMARKS_MAX {
             self.remarks.truncate(REMARKS_MAX);
@@ -248,17 +238,9 @@ impl Records {
             let beyond = self.beyond;
             self.lost(format!("{beyond} rows beyond the first {ROWS_MAX} are not kept"));
         }
-        let part = Part {
-            kind,
-            tool: None,
-            headings: Vec::new(),
-            place: Place::line(1),
-            factors: Factors::default(),
-            rows: self.rows,
-            unknown: Map::new(),
-        };
+        let part = Part { rows: self.rows, ..Part::new(format.kind, Place::line(1)) };
         Ok(Sheet {
-            source: Source { name, format: about.id.to_owned(), bytes, ..Source::default() },
+            source: collect::source(format, name, bytes),
             parts: vec![part],
             remarks: self.remarks,
         })

@@ -186,6 +186,57 @@ fn inference_x_means_other_things_by_its_names() {
     assert_eq!(row.unknown["later_field"][0], 1);
 }
 
+/// A disaggregated run as written before energies per token became those of the whole deployment.
+const DISAGGREGATED: &str = r#"{"conc":64,"device":"gb300","disagg":true,"framework":"dynamo-sglang",
+    "is_multinode":true,"isl":8192,"osl":1024,"precision":"fp8","tput_per_gpu":900.0,
+    "num_prefill_gpu":8,"num_decode_gpu":8,"prefill_tp":4,"decode_avg_power_w":400.0,
+    "avg_power_w":500.0,"joules_per_output_token":32.0,"joules_per_input_token":6.0,
+    "joules_per_total_token":8.889}"#;
+
+#[test]
+fn energy_of_the_decode_gpus_alone_is_not_that_of_a_token() {
+    let sheet = import_text("agg.json", DISAGGREGATED).unwrap();
+    let row = one_row(&sheet);
+    assert_eq!(value(row, Quantity::EnergyPerToken), None);
+    let other = |name: &str| {
+        let named = Quantity::Other(name.to_owned());
+        row.figures.iter().find(|figure| figure.quantity == named).unwrap()
+    };
+    let decode = other("decode_joules_per_output_token");
+    assert_eq!(decode.value, Some(32.0));
+    assert!(matches!(&decode.definition, Definition::Different(what) if what.contains("decode")));
+    assert_eq!(other("prefill_joules_per_input_token").value, Some(6.0));
+    assert_eq!(other("joules_per_total_token").value, Some(8.889));
+    assert_eq!(other("decode_power_per_gpu").value, Some(400.0), "a power is no setting");
+    assert_eq!(
+        (row.factors.get("decode_avg_power_w"), row.factors.get("prefill_tp")),
+        (None, Some("4"))
+    );
+    let told =
+        |word: &str| sheet.remarks.iter().filter(|remark| remark.text.contains(word)).count();
+    assert_eq!((told("joules_per_output_token"), told("joules_per_input_token")), (1, 1));
+
+    // From version 2 on it is the energy of all GPUs, and each role has fields of its own.
+    let now = DISAGGREGATED.replace(
+        "\"joules_per_output_token\":32.0",
+        "\"power_metric_schema_version\":2,\"decode_joules_per_output_token\":32.0,\
+         \"joules_per_output_token\":80.0",
+    );
+    let sheet = import_text("agg.json", &now).unwrap();
+    let row = one_row(&sheet);
+    assert_eq!(value(row, Quantity::EnergyPerToken), Some(80.0));
+    let decode = Quantity::Other("decode_joules_per_output_token".to_owned());
+    assert_eq!(row.value(&decode, Statistic::Value), Some(32.0));
+    assert!(!sheet.remarks.iter().any(|remark| remark.text.contains("joules")));
+
+    // On one node there is one energy.
+    let single = DISAGGREGATED.replace("\"disagg\":true", "\"disagg\":false");
+    assert_eq!(
+        value(one_row(&import_text("agg.json", &single).unwrap()), Quantity::EnergyPerToken),
+        Some(32.0)
+    );
+}
+
 /// After llm-d's published example of a report, shortened.
 const LLM_D: &str = "\
 results:
@@ -201,9 +252,12 @@ results:
         failures: 2
         total: 500
         input_length: {mean: 2262.4, units: count}
+        request_size: {mean: 51234.0, max: 120000.0, units: bytes}
+        multimodal: {image: {filesize: {mean: 40000.0, units: bytes}}, scent: {mean: 1.0, units: count}}
       throughput:
         output_token_rate: {mean: 2262.4, units: tokens/s}
         image_rate: {mean: 24.0, units: images/s}
+  observability: {drop_rate: {mean: 0.02, units: percent}}
 run:
   time: {duration: PT49.5S}
 scenario:
@@ -243,8 +297,23 @@ fn a_report_of_llm_d() {
     ] {
         assert_eq!(row.factors.get(factor), Some(value), "{factor}");
     }
-    let kept = &sheet.parts[0].unknown["results"]["request_performance"]["aggregate"];
-    assert_eq!(kept["throughput"]["image_rate"]["mean"], 24.0);
+    let other = |name: &str, statistic| row.value(&Quantity::Other(name.to_owned()), statistic);
+    assert_eq!(other("image_rate", Statistic::Mean), Some(24.0));
+    assert_eq!(other("request_size", Statistic::Max), Some(120_000.0));
+    assert_eq!(other("image_filesize", Statistic::Mean), Some(40_000.0));
+    let told = |pointer: &str, word: &str| {
+        let at = |remark: &&ifm_core::sheet::Remark| {
+            remark.place.pointer.as_deref() == Some(pointer) && remark.text.contains(word)
+        };
+        sheet.remarks.iter().filter(at).count()
+    };
+    assert_eq!(told("/results/observability", "telemetry of the servers"), 1);
+    let scent = "/results/request_performance/aggregate/requests/multimodal/scent";
+    assert_eq!((told(scent, "not known"), told("/version", "")), (1, 0));
+    let kept = &sheet.parts[0].unknown["results"];
+    assert_eq!(kept["observability"]["drop_rate"]["mean"], 0.02);
+    let later = import_text("br.yaml", &LLM_D.replace("0.2.1", "0.3")).unwrap();
+    assert!(later.remarks.iter().any(|remark| remark.text.contains("version 0.3")));
     let broken = import_text("br.yaml", &LLM_D.replace("  stack:\n  -", "  stack:\n -"));
     assert!(broken.unwrap_err().to_string().contains("line "));
 }

@@ -8,6 +8,7 @@ mod guidellm;
 mod inference_benchmarker;
 mod joining;
 mod llama;
+mod oha;
 mod serving;
 mod sglang_batch;
 mod spans;
@@ -50,4 +51,5 @@ pub(crate) const BLOCKS: &[&dyn Block] = &[
     &sglang_batch::SglangBatch,
     &aiperf::Aiperf,
     &inference_benchmarker::InferenceBenchmarker,
+    &oha::Oha,
 ];

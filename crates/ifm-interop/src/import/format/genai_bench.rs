@@ -5,22 +5,66 @@
 
 use super::super::error::ImportError;
 use super::super::json::{Number, Word};
-use super::super::statistic::{Measure, different};
-use super::super::{Head, Input, Likeness, Recognised, json, words};
-use super::{Format, collect};
+use super::super::{Input, words};
+use super::collect::Gathered;
+use super::field::{self, Field, Means};
+use super::{Format, Like, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, SheetRequest,
-    Statistic, StdKind, Unit, key,
+    PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, SheetRequest, Statistic, StdKind,
+    Unit, key,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(super) struct GenaiBench;
+pub(super) const FORMAT: Format = Format {
+    id: "genai-bench",
+    title: "genai-bench, JSON",
+    tool: Some("genai-bench"),
+    kind: PartKind::Serving,
+    like: Like::Json(&[&["aggregated_metrics"]]),
+    marks: &["aggregated_metrics", "individual_request_metrics", "_time_unit"],
+    read,
+};
 
-const ABOUT: Recognised = Recognised { id: "genai-bench", title: "genai-bench, JSON" };
-const MARKS: &[&str] = &["aggregated_metrics", "individual_request_metrics", "_time_unit"];
-const PATHS: &[&str] = &["/individual_request_metrics/*"];
+const METRICS: &str = "/aggregated_metrics";
+const WHOLE: &[Field] = &[
+    ("/run_duration", Quantity::Duration, Unit::S, Means::Same),
+    ("/mean_output_throughput_tokens_per_s", Quantity::OutputRate, Unit::PerS, Means::Same),
+    ("/mean_input_throughput_tokens_per_s", Quantity::InputRate, Unit::PerS, Means::Same),
+    ("/mean_total_tokens_throughput_tokens_per_s", Quantity::TotalRate, Unit::PerS, Means::Same),
+    ("/requests_per_second", Quantity::RequestRate, Unit::PerS, Means::Same),
+    ("/requests_per_minute", Quantity::RequestRate, Unit::PerMin, Means::Same),
+    ("/num_completed_requests", Quantity::RequestsOk, Unit::Count, Means::Same),
+    ("/num_error_requests", Quantity::RequestsFailed, Unit::Count, Means::Same),
+    ("/num_requests", Quantity::Requests, Unit::Count, Means::Same),
+    ("/error_rate", Quantity::ErrorRate, Unit::One, Means::Same),
+];
+
+/// Distributions over requests; those without a name of ours could be taken for rates of the run.
+fn distributions(time: &Unit) -> [Field; 11] {
+    use Means::{Derivable, Different, Same, Unstated};
+    let other = |name: &str| Quantity::Other(format!("{name} of a request"));
+    let time = || time.clone();
+    [
+        ("/stats/e2e_latency", Quantity::E2e, time(), Different(words::CONNECTS_TO_THE_END)),
+        ("/stats/input_throughput", other("input_throughput"), Unit::PerS, Unstated),
+        ("/stats/num_input_tokens", Quantity::InputTokens, Unit::Count, Same),
+        ("/stats/num_output_tokens", Quantity::OutputTokens, Unit::Count, Same),
+        ("/stats/num_reasoning_tokens", Quantity::ReasoningTokens, Unit::Count, Same),
+        (
+            "/stats/output_inference_speed",
+            Quantity::UserRate,
+            Unit::PerS,
+            Derivable("1000 / its time per output token"),
+        ),
+        ("/stats/output_latency", other("output_latency"), time(), Unstated),
+        ("/stats/output_throughput", other("output_throughput"), Unit::PerS, Unstated),
+        ("/stats/total_tokens", Quantity::TotalTokens, Unit::Count, Same),
+        ("/stats/tpot", Quantity::Tpot, time(), Different(words::TPOT_TO_THE_END)),
+        ("/stats/ttft", Quantity::Ttft, time(), Different(words::CONNECTS_ALWAYS)),
+    ]
+}
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -33,76 +77,35 @@ struct Wire {
     error_message: Word,
 }
 
-impl Format for GenaiBench {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        match head.is_json() && head.has_keys(&["aggregated_metrics"]) {
-            true => Likeness::Sure,
-            false => Likeness::No,
+fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+    let (mut all, mut wires) = (Gathered::default(), Vec::new());
+    let mut object: Option<Map<String, Value>> = None;
+    let paths = ["/individual_request_metrics/*"];
+    let gone = collect::pieces(&mut input, &paths, &mut |piece| match piece.cut {
+        Some(_) => wires.extend(all.value::<Wire>(&piece)),
+        None => {
+            let value = all.value(&piece);
+            object = object.take().or(value);
         }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (mut wires, mut object, mut remarks) = (Vec::new(), None, Vec::new());
-        let gone = collect::pieces(&mut input, PATHS, &mut |piece| match piece.cut {
-            Some(_) => match piece.value::<Wire>() {
-                Ok(wire) => wires.push(wire),
-                Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-            },
-            None => match piece.value::<Map<String, Value>>() {
-                Ok(value) => object = object.take().or(Some(value)),
-                Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-            },
-        })?;
-        let Some(Value::Object(metrics)) =
-            object.as_mut().and_then(|object| object.remove("aggregated_metrics"))
-        else {
-            return Err(gone.broken(ABOUT.title, "no aggregated_metrics in it", remarks));
-        };
-        let object = object.unwrap_or_default();
+    })?;
+    let mut object = object.unwrap_or_default();
+    if let Some(Value::Object(metrics)) = object.remove("aggregated_metrics") {
         let (unit, to_ms) = match object.get("_time_unit").and_then(Value::as_str) {
             Some("ms") => (Unit::Ms, 1.0),
             _ => (Unit::S, 1e3),
         };
-        let mut row = row(metrics, &unit, &mut remarks);
+        let mut row = row(metrics, &unit, &mut all.remarks);
         row.requests = wires.into_iter().map(|wire| request(wire, to_ms)).collect();
         row.unknown.extend(object);
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, vec![row]);
-        sheet.source.tool = Some("genai-bench".to_owned());
-        sheet.remarks.extend(remarks);
-        Ok(sheet)
+        all.rows.push(row);
     }
+    all.finish(format, gone, "no aggregated_metrics in it")
 }
 
 fn row(mut metrics: Map<String, Value>, unit: &Unit, remarks: &mut Vec<Remark>) -> Row {
-    let mut row = Row::new(RowRole::Measured, Place::pointer("/aggregated_metrics"));
+    let mut row = Row::new(RowRole::Measured, Place::pointer(METRICS));
     settings(&mut metrics, &mut row);
-    for (name, quantity, unit) in [
-        ("run_duration", Quantity::Duration, Unit::S),
-        ("mean_output_throughput_tokens_per_s", Quantity::OutputRate, Unit::PerS),
-        ("mean_input_throughput_tokens_per_s", Quantity::InputRate, Unit::PerS),
-        ("mean_total_tokens_throughput_tokens_per_s", Quantity::TotalRate, Unit::PerS),
-        ("requests_per_second", Quantity::RequestRate, Unit::PerS),
-        ("requests_per_minute", Quantity::RequestRate, Unit::PerMin),
-        ("num_completed_requests", Quantity::RequestsOk, Unit::Count),
-        ("num_error_requests", Quantity::RequestsFailed, Unit::Count),
-        ("num_requests", Quantity::Requests, Unit::Count),
-        ("error_rate", Quantity::ErrorRate, Unit::One),
-    ] {
-        let Some(value) = json::number(metrics.get(name)) else { continue };
-        metrics.remove(name);
-        let mut figure =
-            Figure::new(quantity, Statistic::Value, value, unit).defined(Definition::Same);
-        figure.place = Some(Place::pointer(format!("/aggregated_metrics/{name}")));
-        row.figures.push(figure);
-    }
+    field::numbers(&mut metrics, Some(METRICS), Statistic::Value, WHOLE, &mut row);
     let failed = row.value(&Quantity::RequestsFailed, Statistic::Value).unwrap_or(0.0);
     let rate = row.figures.iter_mut().find(|figure| figure.quantity == Quantity::ErrorRate);
     if let Some(rate) = rate.filter(|rate| failed > 0.0 && rate.value == Some(0.0)) {
@@ -114,59 +117,22 @@ fn row(mut metrics: Map<String, Value>, unit: &Unit, remarks: &mut Vec<Remark>) 
             text: format!("0 although {failed} requests failed: the tool always writes 0"),
         });
     }
+    field::spreads(&mut metrics, METRICS, StdKind::Population, &distributions(unit), &mut row);
     if let Some(Value::Object(stats)) = metrics.get_mut("stats") {
-        distributions(stats, unit, &mut row);
         stats.retain(|_, stat| !stat.as_object().is_some_and(Map::is_empty));
     }
     row.unknown = metrics;
     row
 }
 
-fn distributions(stats: &mut Map<String, Value>, time: &Unit, row: &mut Row) {
-    let names: Vec<String> = stats.keys().cloned().collect();
-    for name in names {
-        let Some(Value::Object(stat)) = stats.get_mut(&name) else { continue };
-        let (quantity, unit, definition) = match name.as_str() {
-            "ttft" => (Quantity::Ttft, time.clone(), different(words::CONNECTS_ALWAYS)),
-            "tpot" => (Quantity::Tpot, time.clone(), different(words::TPOT_TO_THE_END)),
-            "e2e_latency" => (Quantity::E2e, time.clone(), different(words::CONNECTS_TO_THE_END)),
-            "output_inference_speed" => (
-                Quantity::UserRate,
-                Unit::PerS,
-                Definition::Derivable("1000 / its time per output token".to_owned()),
-            ),
-            "num_input_tokens" => (Quantity::InputTokens, Unit::Count, Definition::Same),
-            "num_output_tokens" => (Quantity::OutputTokens, Unit::Count, Definition::Same),
-            "num_reasoning_tokens" => (Quantity::ReasoningTokens, Unit::Count, Definition::Same),
-            "total_tokens" => (Quantity::TotalTokens, Unit::Count, Definition::Same),
-            "output_latency" => (other(&name), time.clone(), Definition::Unstated),
-            "input_throughput" | "output_throughput" => {
-                (other(&name), Unit::PerS, Definition::Unstated)
-            }
-            _ => continue,
-        };
-        let definition = &|_| definition.clone();
-        let pointer = format!("/aggregated_metrics/stats/{name}");
-        Measure { quantity, unit, definition, std: StdKind::Population, pointer }
-            .take(stat, &mut row.figures);
-    }
-}
-
-fn other(name: &str) -> Quantity {
-    Quantity::Other(format!("{name} of a request"))
-}
-
 fn settings(metrics: &mut Map<String, Value>, row: &mut Row) {
     let batch = metrics.get("iteration_type").and_then(Value::as_str) == Some("batch_size");
-    for (name, factor) in [
+    let fields = [
         ("num_concurrency", key::CONCURRENCY),
         ("batch_size", if batch { key::BATCH_SIZE } else { "batch_size_of_a_request" }),
         ("scenario", key::WORKLOAD),
-    ] {
-        if let Some(word) = json::word(metrics.remove(name).as_ref()) {
-            row.factors.set(factor, word);
-        }
-    }
+    ];
+    field::take_settings(metrics, &fields, &mut row.factors);
     // `D(32,16)`: always these numbers of tokens.
     let lengths = row.factors.get(key::WORKLOAD).and_then(|scenario| {
         let (input, output) = scenario.strip_prefix("D(")?.strip_suffix(')')?.split_once(',')?;
@@ -179,11 +145,7 @@ fn settings(metrics: &mut Map<String, Value>, row: &mut Row) {
 }
 
 fn request(wire: Wire, to_ms: f64) -> SheetRequest {
-    let message = wire.error_message.0.filter(|message| !message.is_empty());
-    let error = match (wire.error_code.0, message) {
-        (Some(code), Some(message)) => Some(format!("{code} {message}")),
-        (code, message) => code.or(message),
-    };
+    let error = collect::failure(wire.error_code, wire.error_message);
     let ok = |number: Number| number.0.filter(|_| error.is_none());
     SheetRequest {
         ttft_ms: ok(wire.ttft).map(|time| time * to_ms),

@@ -1,80 +1,92 @@
 //! inference-benchmarker: one JSON with a result for each executor, the warm-up among them.
 
 use super::super::error::ImportError;
-use super::super::statistic::{Measure, different};
-use super::super::{Head, Input, Likeness, Recognised, json};
+use super::super::{Input, json};
+use super::collect::Gathered;
+use super::field::{self, Field, Means};
 use super::guidellm::words as strategies;
-use super::{Format, collect};
+use super::{Format, Like, collect, sure};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
-    meaning,
+    Definition, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key, meaning,
 };
 use serde_json::{Map, Value};
 
-pub(super) struct InferenceBenchmarker;
-
-const ABOUT: Recognised =
-    Recognised { id: "inference-benchmarker", title: "inference-benchmarker, JSON" };
-const MARKS: &[&str] = &["results", "config", "executor_type", "token_throughput_secs", "max_vus"];
-
-impl Format for InferenceBenchmarker {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
+pub(super) const FORMAT: Format = Format {
+    id: "inference-benchmarker",
+    title: "inference-benchmarker, JSON",
+    tool: Some("inference-benchmarker"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
         let own = head.has_keys(&["results", "max_vus", "benchmark_kind"])
             || head.text().contains("\"token_throughput_secs\"");
-        match head.is_json() && own {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
+        sure(head.is_json() && own)
+    }),
+    marks: &["results", "config", "executor_type", "token_throughput_secs", "max_vus"],
+    read,
+};
 
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (mut rows, mut remarks) = (Vec::new(), Vec::new());
-        let mut rest = Map::new();
-        let gone = collect::pieces(&mut input, &["/results/*"], &mut |piece| match (
-            piece.value::<Map<String, Value>>(),
-            piece.cut,
-        ) {
-            (Ok(result), Some(_)) => rows.push(row(result, &piece.pointer())),
-            (Ok(object), None) => rest = object,
-            (Err((line, reason)), _) => collect::skip(&mut remarks, line, &reason),
-        })?;
-        if rows.is_empty() {
-            return Err(gone.broken(ABOUT.title, "no result in it", remarks));
-        }
-        settings(&rest, &mut rows);
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
-        sheet.source.tool = Some("inference-benchmarker".to_owned());
-        sheet.remarks.extend(remarks);
-        if let Some(part) = sheet.parts.first_mut() {
-            part.unknown = rest;
-        }
-        Ok(sheet)
-    }
-}
+const SPAN: Means = Means::Different(
+    "from the start of the request that ended first to the end of the last; tokens by the client's \
+     tokenizer",
+);
+const COUNTED: Means = Means::Different("counted by the client's tokenizer, piece by piece");
+const REQUESTS: &[Field] = &[
+    ("/total_requests", Quantity::Requests, Unit::Count, Means::Same),
+    ("/successful_requests", Quantity::RequestsOk, Unit::Count, Means::Same),
+    ("/failed_requests", Quantity::RequestsFailed, Unit::Count, Means::Same),
+];
+const TOKENS: &[Field] = &[
+    ("/total_tokens", Quantity::OutputTokens, Unit::Count, COUNTED),
+    ("/total_tokens_sent", Quantity::InputTokens, Unit::Count, COUNTED),
+];
+const RATES: &[Field] = &[
+    ("/token_throughput_secs", Quantity::OutputRate, Unit::PerS, SPAN),
+    ("/request_rate", Quantity::RequestRate, Unit::PerS, SPAN),
+    ("/duration_ms", Quantity::Duration, Unit::Ms, SPAN),
+];
+const TIMES: &[Field] = &[
+    ("/time_to_first_token_ms", Quantity::Ttft, Unit::Ms, Means::Same),
+    (
+        "/inter_token_latency_ms",
+        Quantity::Itl,
+        Unit::Ms,
+        Means::Different(meaning::ITL_PER_REQUEST),
+    ),
+    (
+        "/e2e_latency_ms",
+        Quantity::E2e,
+        Unit::Ms,
+        Means::Different("to the closing event, not to the last token"),
+    ),
+];
+/// What was set for all executors.
+const SETTINGS: &[(&str, &str)] = &[
+    ("/config/model_name", key::MODEL),
+    ("/config/prompt_options/num_tokens", key::INPUT_TOKENS),
+    ("/config/decode_options/num_tokens", key::OUTPUT_TOKENS),
+];
 
 /// What the tool means by a quantity.
 pub(crate) fn definition(quantity: &Quantity) -> Definition {
-    match quantity {
-        Quantity::Itl => different(meaning::ITL_PER_REQUEST),
-        Quantity::E2e => different("to the closing event, not to the last token"),
-        Quantity::OutputTokens | Quantity::InputTokens => {
-            different("counted by the client's tokenizer, piece by piece")
+    let fields = [TOKENS, RATES, TIMES];
+    let mut fields = fields.iter().flat_map(|fields| fields.iter());
+    fields.find(|(_, own, ..)| own == quantity).map_or(Definition::Same, |field| field.3.into())
+}
+
+fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut all = Gathered::default();
+    let gone = collect::pieces(&mut input, &["/results/*"], &mut |piece| {
+        let Some(object) = all.value(&piece) else { return };
+        match piece.cut {
+            Some(_) => all.rows.push(row(object, &piece.pointer())),
+            None => all.rest = object,
         }
-        Quantity::OutputRate | Quantity::RequestRate | Quantity::Duration => different(
-            "from the start of the request that ended first to the end of the last; tokens by the \
-             client's tokenizer",
-        ),
-        _ => Definition::Same,
+    })?;
+    for row in &mut all.rows {
+        field::settings(&all.rest, SETTINGS, &mut row.factors);
     }
+    all.finish(format, gone, "no result in it")
 }
 
 fn row(mut result: Map<String, Value>, pointer: &str) -> Row {
@@ -90,56 +102,12 @@ fn row(mut result: Map<String, Value>, pointer: &str) -> Row {
     } else if let Some(users) = of("max_vus") {
         row.factors.set(key::CONCURRENCY, users);
     }
-    for (name, quantity, unit, statistic) in [
-        ("total_requests", Quantity::Requests, Unit::Count, Statistic::Value),
-        ("successful_requests", Quantity::RequestsOk, Unit::Count, Statistic::Value),
-        ("failed_requests", Quantity::RequestsFailed, Unit::Count, Statistic::Value),
-        ("total_tokens", Quantity::OutputTokens, Unit::Count, Statistic::Sum),
-        ("total_tokens_sent", Quantity::InputTokens, Unit::Count, Statistic::Sum),
-        ("token_throughput_secs", Quantity::OutputRate, Unit::PerS, Statistic::Value),
-        ("request_rate", Quantity::RequestRate, Unit::PerS, Statistic::Value),
-        ("duration_ms", Quantity::Duration, Unit::Ms, Statistic::Value),
-    ] {
-        let Some(value) = json::number(result.get(name)) else { continue };
-        result.remove(name);
-        let defined = definition(&quantity);
-        let mut figure = Figure::new(quantity, statistic, value, unit).defined(defined);
-        figure.place = Some(Place::pointer(format!("{pointer}/{name}")));
-        row.figures.push(figure);
-    }
-    for (name, quantity) in [
-        ("time_to_first_token_ms", Quantity::Ttft),
-        ("inter_token_latency_ms", Quantity::Itl),
-        ("e2e_latency_ms", Quantity::E2e),
-    ] {
-        let Some(Value::Object(statistics)) = result.get_mut(name) else { continue };
-        let defined = definition(&quantity);
-        let measure = Measure {
-            quantity,
-            unit: Unit::Ms,
-            definition: &|_| defined.clone(),
-            std: StdKind::Unknown,
-            pointer: format!("{pointer}/{name}"),
-        };
-        measure.take(statistics, &mut row.figures);
-        if statistics.is_empty() {
-            result.remove(name);
-        }
-    }
+    let base = Some(pointer);
+    field::numbers(&mut result, base, Statistic::Value, REQUESTS, &mut row);
+    field::numbers(&mut result, base, Statistic::Sum, TOKENS, &mut row);
+    field::numbers(&mut result, base, Statistic::Value, RATES, &mut row);
+    field::spreads(&mut result, pointer, StdKind::Unknown, TIMES, &mut row);
+    field::drop_empty(&mut result, TIMES);
     row.unknown = result;
     row
-}
-
-fn settings(rest: &Map<String, Value>, rows: &mut [Row]) {
-    let Some(config) = rest.get("config") else { return };
-    for (factor, pointer) in [
-        (key::MODEL, "/model_name"),
-        (key::INPUT_TOKENS, "/prompt_options/num_tokens"),
-        (key::OUTPUT_TOKENS, "/decode_options/num_tokens"),
-    ] {
-        let Some(word) = json::word(config.pointer(pointer)) else { continue };
-        for row in rows.iter_mut() {
-            row.factors.set(factor, &word);
-        }
-    }
 }

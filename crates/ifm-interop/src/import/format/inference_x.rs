@@ -1,35 +1,42 @@
 //! InferenceX, once InferenceMAX: a processed result per run, or all of them in a list. Times are
 //! in seconds, and rates are those of one GPU.
 
-use super::super::error::ImportError;
 use super::super::statistic::{different, statistic};
-use super::super::{Head, Input, Likeness, Recognised, json, labels, words};
-use super::{Format, records};
-use ifm_core::Sheet;
+use super::super::{json, labels, words};
+use super::{Format, Like, records};
 use ifm_core::sheet::{
     Definition, Figure, PartKind, Quantity, Remark, RemarkKind, Row, Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
-pub(super) struct InferenceX;
-
-const ABOUT: Recognised =
-    Recognised { id: "inferencex", title: "InferenceX (InferenceMAX) aggregate, JSON" };
+pub(super) const FORMAT: Format = Format {
+    id: "inferencex",
+    title: "InferenceX (InferenceMAX) aggregate, JSON",
+    tool: Some("InferenceX"),
+    kind: PartKind::Serving,
+    // Without the number of GPUs our own export has no rate per GPU.
+    like: Like::Json(&[MARKS, &["conc", "isl", "osl", "framework", "precision", "written_by"]]),
+    marks: MARKS,
+    read: |format, input| {
+        records::read_small(format, input, |fields, draft| {
+            row(fields, &mut draft.row, draft.remarks);
+        })
+    },
+};
 const MARKS: &[&str] = &["conc", "isl", "osl", "framework", "precision", "tput_per_gpu"];
-/// Fields that set something, and the factor that they are.
-const SHARED: &[(&str, &str)] = &[
+/// Fields that set something, and the factor that they are; our export writes the same.
+pub(crate) const FIELDS: [(&str, &str); 8] = [
     ("hw", key::GPU),
-    ("device", key::GPU),
+    ("conc", key::CONCURRENCY),
     ("model", key::MODEL),
     ("framework", key::ENGINE),
     ("precision", key::QUANTIZATION),
-    ("conc", key::CONCURRENCY),
     ("isl", key::INPUT_TOKENS),
     ("osl", key::OUTPUT_TOKENS),
     ("tp", key::TENSOR_PARALLEL),
 ];
 /// Fields that set something, by the names of the tool; so do all that begin with `prefill_` or
-/// `decode_`.
+/// `decode_` and measure nothing.
 const SETTINGS: &[&str] = &[
     "image",
     "infmax_model_prefix",
@@ -46,43 +53,16 @@ const SETTINGS: &[&str] = &[
     "recipe_fingerprint",
 ];
 
-impl Format for InferenceX {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        // Without the number of GPUs our own export has no rate per GPU.
-        let (shared, rate) = MARKS.split_at(MARKS.len() - 1);
-        let is_whole = head.has_keys(rate) || head.has_keys(&["written_by"]);
-        match head.is_json() && head.has_keys(shared) && is_whole {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut sheet = records::read_small(input, ABOUT, PartKind::Serving, |fields, draft| {
-            row(fields, &mut draft.row, draft.remarks);
-        })?;
-        sheet.source.tool = Some("InferenceX".to_owned());
-        Ok(sheet)
-    }
-}
-
 fn row(fields: Map<String, Value>, row: &mut Row, remarks: &mut Vec<Remark>) {
-    let multinode = json::word(fields.get("is_multinode")).is_some_and(|word| word == "true");
+    let run = Run::of(&fields);
     for (name, value) in fields {
-        let set = SHARED.iter().find(|(known, _)| *known == name).map(|(_, factor)| *factor);
+        let known = if name == "device" { "hw" } else { name.as_str() };
+        let set = FIELDS.iter().find(|(own, _)| *own == known).map(|(_, factor)| *factor);
         let own = SETTINGS.contains(&name.as_str())
             || name.starts_with("prefill_")
             || name.starts_with("decode_");
-        let number = json::number(Some(&value));
-        if let Some(factor) = set.or(own.then_some(name.as_str())) {
+        let figure = json::number(Some(&value)).and_then(|value| figure(&name, value, run));
+        if let Some(factor) = set.or(own.then_some(name.as_str())).filter(|_| figure.is_none()) {
             if let Some(word) = json::word(Some(&value)) {
                 row.factors.set(factor, word);
             }
@@ -93,7 +73,18 @@ fn row(fields: Map<String, Value>, row: &mut Row, remarks: &mut Vec<Remark>) {
                 text: "std_intvty: one over the deviation of TPOT measures nothing".to_owned(),
             });
             row.unknown.insert(name, value);
-        } else if let Some(figure) = number.and_then(|value| figure(&name, value, multinode)) {
+        } else if let Some(figure) = figure {
+            if run.energy_by_role && OF_ONE_ROLE.contains(&name.as_str()) {
+                remarks.push(Remark {
+                    kind: RemarkKind::Assumed,
+                    place: row.place.clone(),
+                    text: format!(
+                        "{name}: of {}, as in disaggregated runs without \
+                         power_metric_schema_version",
+                        if name == OF_DECODE { DECODE } else { PREFILL }
+                    ),
+                });
+            }
             row.figures.push(figure);
         } else {
             row.unknown.insert(name, value);
@@ -102,9 +93,36 @@ fn row(fields: Map<String, Value>, row: &mut Row, remarks: &mut Vec<Remark>) {
     labels::take(&mut row.unknown, &mut row.factors);
 }
 
-fn figure(name: &str, value: f64, multinode: bool) -> Option<Figure> {
+/// What decides what the fields of a run mean.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// Rates per GPU are of the GPUs of one role.
+    multinode: bool,
+    /// Energies per token are of the GPUs of one role. They became those of the whole deployment
+    /// when `power_metric_schema_version` 2 came.
+    energy_by_role: bool,
+}
+
+impl Run {
+    fn of(fields: &Map<String, Value>) -> Run {
+        let is = |name: &str| json::word(fields.get(name)).is_some_and(|word| word == "true");
+        let version = json::number(fields.get("power_metric_schema_version"));
+        Run {
+            multinode: is("is_multinode"),
+            energy_by_role: is("disagg") && version.is_none_or(|version| version < 2.0),
+        }
+    }
+}
+
+/// Energies whose meaning depends on the version.
+const OF_ONE_ROLE: &[&str] = &["joules_per_input_token", OF_DECODE];
+const OF_DECODE: &str = "joules_per_output_token";
+const DECODE: &str = "the decode GPUs alone";
+const PREFILL: &str = "the prefill GPUs alone";
+
+fn figure(name: &str, value: f64, run: Run) -> Option<Figure> {
     let (quantity, statistic, unit, definition) =
-        latency(name).or_else(|| whole(name, multinode))?;
+        latency(name).or_else(|| whole(name, run.multinode)).or_else(|| energy(name, run))?;
     Some(Figure::new(quantity, statistic, value, unit).defined(definition))
 }
 
@@ -139,7 +157,6 @@ fn whole(name: &str, multinode: bool) -> Option<Meaning> {
         let definition = Definition::Derivable(format!("of one GPU: times the {gpus} it is all"));
         (quantity, Statistic::Value, Unit::PerS, definition)
     };
-    let energy = |quantity, unit| (quantity, Statistic::Value, unit, Definition::Same);
     let other = |name: &str| Quantity::Other(name.to_owned());
     Some(match name {
         "tput_per_gpu" => rate("total", "GPUs"),
@@ -147,11 +164,38 @@ fn whole(name: &str, multinode: bool) -> Option<Meaning> {
         "input_tput_per_gpu" => rate("input", if multinode { "prefill GPUs" } else { "GPUs" }),
         "avg_total_gpu_power_w" => (Quantity::Power, Statistic::Mean, Unit::W, Definition::Same),
         "avg_power_w" => (other("power_per_gpu"), Statistic::Mean, Unit::W, Definition::Same),
-        "total_gpu_energy_j" => energy(Quantity::Energy, Unit::J),
-        "joules_per_output_token" => energy(Quantity::EnergyPerToken, Unit::J),
-        "joules_per_input_token" | "joules_per_total_token" | "joules_per_successful_query" => {
-            energy(other(name), Unit::J)
-        }
         _ => return None,
     })
+}
+
+/// Energies, in joules, and the power of one role.
+fn energy(name: &str, run: Run) -> Option<Meaning> {
+    let other = |name: &str| Quantity::Other(name.to_owned());
+    let prefill = || different(&format!("of {PREFILL}, over the whole run"));
+    let decode = || different(&format!("of {DECODE}, over the whole run"));
+    let (quantity, definition) = match name {
+        "total_gpu_energy_j" => (Quantity::Energy, Definition::Same),
+        "prefill_gpu_energy_j" => (other(name), prefill()),
+        "decode_gpu_energy_j" => (other(name), decode()),
+        "joules_per_output_token" if run.energy_by_role => {
+            (other("decode_joules_per_output_token"), decode())
+        }
+        "joules_per_input_token" if run.energy_by_role => {
+            (other("prefill_joules_per_input_token"), prefill())
+        }
+        "joules_per_output_token" => (Quantity::EnergyPerToken, Definition::Same),
+        "joules_per_input_token" | "joules_per_total_token" | "joules_per_successful_query" => {
+            (other(name), Definition::Same)
+        }
+        "prefill_joules_per_input_token" => (other(name), prefill()),
+        "decode_joules_per_output_token" => (other(name), decode()),
+        "prefill_avg_power_w" => {
+            return Some((other("prefill_power_per_gpu"), Statistic::Mean, Unit::W, prefill()));
+        }
+        "decode_avg_power_w" => {
+            return Some((other("decode_power_per_gpu"), Statistic::Mean, Unit::W, decode()));
+        }
+        _ => return None,
+    };
+    Some((quantity, Statistic::Value, Unit::J, definition))
 }

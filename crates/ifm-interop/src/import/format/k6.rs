@@ -4,45 +4,38 @@
 //! `http_req_failed` counts what is true: its `passes` are the requests that failed. Times of all
 //! requests have those of the failed ones in them; k6 keeps them apart for those that succeeded.
 
-use super::super::error::ImportError;
+use super::super::json;
 use super::super::statistic::{Measure, different};
-use super::super::{Head, Input, Likeness, Recognised, json};
-use super::{Format, collect};
-use ifm_core::Sheet;
+use super::field::{self, Field, Means};
+use super::{Format, Like, collect};
 use ifm_core::sheet::{
-    Definition, Figure, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
+    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
-pub(super) struct K6;
+pub(super) const FORMAT: Format = Format {
+    id: "k6",
+    title: "k6, summary",
+    tool: Some("k6"),
+    kind: PartKind::Serving,
+    like: Like::Json(&[&["metrics", "http_req_duration"], &["metrics", "http_reqs"]]),
+    marks: &["metrics", "root_group", "http_req_duration", "http_reqs"],
+    read: |format, input| collect::summaries(format, input, "no metrics in it", row),
+};
 
-const ABOUT: Recognised = Recognised { id: "k6", title: "k6, summary" };
-const MARKS: &[&str] = &["metrics", "root_group", "http_req_duration", "http_reqs"];
+const REQUESTS: &[Field] = &[
+    ("/count", Quantity::Requests, Unit::Count, Means::Same),
+    ("/rate", Quantity::RequestRate, Unit::PerS, Means::Same),
+];
+const FAILED: &[Field] = &[
+    ("/passes", Quantity::RequestsFailed, Unit::Count, Means::Same),
+    ("/fails", Quantity::RequestsOk, Unit::Count, Means::Same),
+    ("/value", Quantity::ErrorRate, Unit::One, Means::Same),
+    ("/rate", Quantity::ErrorRate, Unit::One, Means::Same),
+];
 /// The time of requests, and that of those which succeeded.
 const DURATION: &str = "http_req_duration";
 const DURATION_OK: &str = "http_req_duration{expected_response:true}";
-
-impl Format for K6 {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        let own = head.has_keys(&["http_req_duration"]) || head.has_keys(&["http_reqs"]);
-        match head.is_json() && head.has_keys(&["metrics"]) && own {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        collect::summaries(input, ABOUT, "k6", "no metrics in it", row)
-    }
-}
 
 fn row(mut object: Map<String, Value>) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::pointer(""));
@@ -92,41 +85,23 @@ fn e2e(meaning: &str, values: &mut Map<String, Value>, pointer: &str, row: &mut 
 }
 
 fn take(name: &str, is_time: bool, values: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
-    let mut whole = |field: &str, quantity: Quantity, unit: Unit, row: &mut Row| {
-        let Some(value) = json::number(values.get(field)) else { return };
-        values.remove(field);
-        let mut figure = Figure::new(quantity, Statistic::Value, value, unit);
-        figure.definition = Definition::Same;
-        figure.place = Some(Place::pointer(format!("{pointer}/{field}")));
-        row.figures.push(figure);
-    };
     match name {
-        "http_reqs" => {
-            whole("count", Quantity::Requests, Unit::Count, row);
-            whole("rate", Quantity::RequestRate, Unit::PerS, row);
-        }
-        "http_req_failed" => {
-            whole("passes", Quantity::RequestsFailed, Unit::Count, row);
-            whole("fails", Quantity::RequestsOk, Unit::Count, row);
-            whole("value", Quantity::ErrorRate, Unit::One, row);
-            whole("rate", Quantity::ErrorRate, Unit::One, row);
-        }
+        "http_reqs" => field::numbers(values, Some(pointer), Statistic::Value, REQUESTS, row),
+        "http_req_failed" => field::numbers(values, Some(pointer), Statistic::Value, FAILED, row),
         "vus" => {
             if let Some(users) = json::word(values.get("max")) {
                 row.factors.set(key::CONCURRENCY, users);
             }
         }
-        _ => {
+        // Trends have percentiles and a mean; counters and gauges stay as they are.
+        _ if values.contains_key("avg") => {
             let quantity = Quantity::Other(name.to_owned());
-            // Trends have percentiles and a mean; counters and gauges stay as they are.
-            if !values.contains_key("avg") {
-                return;
-            }
             let time = is_time || name.starts_with("http_req_") || name == "iteration_duration";
             let unit = if time { Unit::Ms } else { Unit::Other(String::new()) };
             let definition = &|_| Definition::Unstated;
             let (std, pointer) = (StdKind::Unknown, pointer.to_owned());
             Measure { quantity, unit, definition, std, pointer }.take(values, &mut row.figures);
         }
+        _ => {}
     }
 }

@@ -2,17 +2,22 @@
 
 use super::super::error::ImportError;
 use super::super::llama::bench;
-use super::super::{Head, Input, Likeness, Recognised};
-use super::Format;
+use super::super::{Head, Input};
 use super::records::{self, Draft};
+use super::{Format, Like, sure};
 use ifm_core::Sheet;
 use ifm_core::sheet::PartKind;
 use serde_json::{Map, Value};
 
-pub(super) struct LlamaBench;
-
-const ABOUT: Recognised =
-    Recognised { id: "llama-bench", title: "llama-bench, JSON, JSON Lines, CSV or SQL" };
+pub(super) const FORMAT: Format = Format {
+    id: "llama-bench",
+    title: "llama-bench, JSON, JSON Lines, CSV or SQL",
+    tool: Some(bench::TOOL),
+    kind: PartKind::Engine,
+    like: Like::By(|head| sure(style(head).is_some())),
+    marks: MARKS,
+    read,
+};
 const MARKS: &[&str] = &["build_commit", "model_type", "n_prompt", "n_gen", "avg_ts"];
 
 /// How the fields are written.
@@ -36,45 +41,29 @@ fn style(head: &Head) -> Option<Style> {
     MARKS.iter().all(|mark| columns.contains(mark)).then_some(Style::Csv)
 }
 
-impl Format for LlamaBench {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        style(head).map_or(Likeness::No, |_| Likeness::Sure)
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut version = None;
-        let mut take = |fields: Map<String, Value>, draft: &mut Draft<'_>| {
-            version = version.take().or_else(|| bench::build(&fields));
-            let rows = bench::rows(fields, &draft.row.place);
-            draft.fill(rows);
-        };
-        let (head, input) = input.with_head()?;
-        let kind = PartKind::Engine;
-        let mut sheet = match style(&head) {
-            Some(Style::Csv) => records::read_csv(input, ABOUT, kind, |cells, draft| {
-                let named = cells.into_iter().map(|(name, cell)| (name, Value::String(cell)));
-                take(named.collect(), draft);
-            }),
-            Some(Style::Sql) => records::read_lines(input, ABOUT, kind, |line, draft| {
-                statement(line).map_or(Ok(()), |fields| {
-                    take(fields?, draft);
-                    Ok(())
-                })
-            }),
-            _ => records::read_small(input, ABOUT, kind, take),
-        }?;
-        sheet.source.tool = Some(bench::TOOL.to_owned());
-        sheet.source.tool_version = version;
-        Ok(sheet)
-    }
+fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut version = None;
+    let mut take = |fields: Map<String, Value>, draft: &mut Draft<'_>| {
+        version = version.take().or_else(|| bench::build(&fields));
+        let rows = bench::rows(fields, &draft.row.place);
+        draft.fill(rows);
+    };
+    let (head, input) = input.with_head()?;
+    let mut sheet = match style(&head) {
+        Some(Style::Csv) => records::read_csv(format, input, |cells, draft| {
+            let named = cells.into_iter().map(|(name, cell)| (name, Value::String(cell)));
+            take(named.collect(), draft);
+        }),
+        Some(Style::Sql) => records::read_lines(format, input, |line, draft| {
+            statement(line).map_or(Ok(()), |fields| {
+                take(fields?, draft);
+                Ok(())
+            })
+        }),
+        _ => records::read_small(format, input, take),
+    }?;
+    sheet.source.tool_version = version;
+    Ok(sheet)
 }
 
 /// The fields of `INSERT INTO llama_bench (names) VALUES ('values');`.

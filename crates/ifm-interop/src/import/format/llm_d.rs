@@ -1,39 +1,80 @@
-//! llm-d's benchmark report, version 0.2: YAML, one report for each stage of a load.
+//! llm-d's benchmark report, versions 0.2 and 0.2.1: YAML, one report for each stage of a load.
+//!
+//! Read are the statistics over all requests. Not here: series over time, sessions, the health and
+//! the telemetry of the servers; they are kept as they are, and told.
 
 use super::super::error::ImportError;
 use super::super::statistic::Measure;
-use super::super::{Head, Input, Likeness, Recognised, json, labels, yaml};
-use super::Format;
+use super::super::{Input, json, labels, yaml};
+use super::field::{self, Field, Means};
+use super::{Format, Like, collect, sure};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Source, Statistic, StdKind, Unit, key,
+    Statistic, StdKind, Unit, key,
 };
 use serde_json::{Map, Value};
 
-pub(super) struct LlmD;
+pub(super) const FORMAT: Format = Format {
+    id: "llm-d",
+    title: "llm-d benchmark report 0.2 and 0.2.1, YAML",
+    tool: Some("llm-d benchmark"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
+        let text = head.text();
+        let report = match head.is_json() {
+            true => head.has_keys(&["results", "scenario"]),
+            false => text.starts_with("results:") || text.contains("\nresults:"),
+        };
+        sure(report && text.contains("request_performance"))
+    }),
+    marks: &["results", "scenario", "version", "run"],
+    read,
+};
 
-const ABOUT: Recognised = Recognised { id: "llm-d", title: "llm-d benchmark report 0.2, YAML" };
-/// Fields of the outermost level.
-const MARKS: &[&str] = &["results", "scenario", "version", "run"];
 /// Where the figures stand.
 const AGGREGATE: &str = "/results/request_performance/aggregate";
-/// The statistics of these, and what they measure.
-const LATENCY: &[(&str, Quantity)] = &[
-    ("time_to_first_token", Quantity::Ttft),
-    ("time_per_output_token", Quantity::Tpot),
-    ("inter_token_latency", Quantity::Itl),
-    ("normalized_time_per_output_token", Quantity::NormalizedLatency),
-    ("request_latency", Quantity::E2e),
+/// The times of requests, seen from there, and what they measure.
+const TIMES: &[(&str, Quantity)] = &[
+    ("latency/time_to_first_token", Quantity::Ttft),
+    ("latency/time_per_output_token", Quantity::Tpot),
+    ("latency/inter_token_latency", Quantity::Itl),
+    ("latency/normalized_time_per_output_token", Quantity::NormalizedLatency),
+    ("latency/request_latency", Quantity::E2e),
 ];
-const THROUGHPUT: &[(&str, Quantity)] = &[
-    ("input_token_rate", Quantity::InputRate),
-    ("output_token_rate", Quantity::OutputRate),
-    ("total_token_rate", Quantity::TotalRate),
-    ("request_rate", Quantity::RequestRate),
+/// The other statistics; what 0.2.1 added has no name of ours.
+const OTHERS: &[(&str, Quantity)] = &[
+    ("throughput/input_token_rate", Quantity::InputRate),
+    ("throughput/output_token_rate", Quantity::OutputRate),
+    ("throughput/total_token_rate", Quantity::TotalRate),
+    ("throughput/request_rate", Quantity::RequestRate),
+    ("requests/input_length", Quantity::InputTokens),
+    ("requests/output_length", Quantity::OutputTokens),
+    ("throughput/image_rate", field::OWN),
+    ("throughput/video_rate", field::OWN),
+    ("throughput/audio_rate", field::OWN),
+    ("requests/request_size", field::OWN),
 ];
-const LENGTHS: &[(&str, Quantity)] =
-    &[("input_length", Quantity::InputTokens), ("output_length", Quantity::OutputTokens)];
+const COUNTS: &[Field] = &[
+    ("/requests/total", Quantity::Requests, Unit::Count, Means::Same),
+    ("/requests/failures", Quantity::RequestsFailed, Unit::Count, Means::Same),
+    ("/requests/incomplete", Quantity::RequestsIncomplete, Unit::Count, Means::Same),
+];
+/// Kinds of media, and what 0.2.1 tells of each below `requests/multimodal`.
+const MEDIA: &[&str] = &["image", "video", "audio"];
+const MEDIA_FIELDS: [&str; 6] =
+    ["count", "filesize", "pixels", "aspect_ratio", "frames", "duration"];
+/// The load tool of reports that this program wrote.
+const OURS: &str = "inferometer";
+/// Versions whose fields are known.
+const VERSIONS: &[&str] = &["0.2", "0.2.1"];
+/// What a report can hold beside the statistics of its requests.
+const NOT_READ: &[(&str, &str)] = &[
+    ("/results/request_performance/time_series", "series over time"),
+    ("/results/session_performance", "sessions"),
+    ("/results/observability", "telemetry of the servers"),
+    ("/results/component_health", "health of the servers"),
+];
 /// Where settings stand, and the factors that they are.
 const SETTINGS: &[(&str, &str)] = &[
     ("/scenario/load/standardized/concurrency", key::CONCURRENCY),
@@ -51,93 +92,60 @@ const STACK_SETTINGS: &[(&str, &str)] = &[
     ("/standardized/tool", key::ENGINE),
 ];
 
-impl Format for LlmD {
-    fn about(&self) -> Recognised {
-        ABOUT
+fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
+    let name = input.name().to_owned();
+    let bytes = input.all()?;
+    let broken = |line: u32, reason: String| ImportError::Broken {
+        name: name.clone(),
+        title: format.title,
+        reason: format!("line {line}: {reason}"),
+    };
+    let (text, damage) = yaml::to_json(&String::from_utf8_lossy(&bytes));
+    if let Some((line, reason)) = damage {
+        return Err(broken(line, reason));
     }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        let text = head.text();
-        let report = match head.is_json() {
-            true => head.has_keys(&["results", "scenario"]),
-            false => text.starts_with("results:") || text.contains("\nresults:"),
-        };
-        match report && text.contains("request_performance") {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let name = input.name().to_owned();
-        let bytes = input.all()?;
-        let broken = |line: u32, reason: String| ImportError::Broken {
-            name: name.clone(),
-            title: ABOUT.title,
-            reason: format!("line {line}: {reason}"),
-        };
-        let (text, damage) = yaml::to_json(&String::from_utf8_lossy(&bytes));
-        if let Some((line, reason)) = damage {
-            return Err(broken(line, reason));
-        }
-        let report: Map<String, Value> = serde_json::from_str(&text)
-            .map_err(|error| broken(error.line() as u32, json::reason(&error)))?;
-        let source = Source {
-            name: name.clone(),
-            format: ABOUT.id.to_owned(),
-            bytes: bytes.len() as u64,
-            ..Source::default()
-        };
-        let mut sheet = Sheet { source, ..Sheet::default() };
-        read(Value::Object(report), &mut sheet);
-        match sheet.parts.iter().any(|part| !part.rows.is_empty()) {
-            true => Ok(sheet),
-            false => Err(broken(1, "no results of requests in it".to_owned())),
-        }
+    let report: Map<String, Value> = serde_json::from_str(&text)
+        .map_err(|error| broken(error.line() as u32, json::reason(&error)))?;
+    let mut source = collect::source(format, name.clone(), bytes.len() as u64);
+    source.tool_version = json::word(report.get("version"));
+    let mut remarks = Vec::new();
+    let part = part(format, report, &mut remarks);
+    match part.rows.is_empty() {
+        true => Err(broken(1, "no results of requests in it".to_owned())),
+        false => Ok(Sheet { source, parts: vec![part], remarks }),
     }
 }
 
-fn read(mut report: Value, sheet: &mut Sheet) {
+fn part(format: &Format, report: Map<String, Value>, remarks: &mut Vec<Remark>) -> Part {
     let place = Place { line: Some(1), pointer: Some(AGGREGATE.to_owned()) };
     let mut row = Row::new(RowRole::Measured, place);
     row.factors = factors(&report);
+    let mut report = Value::Object(report);
     let load =
         |field: &str| json::word(report.pointer(&format!("/scenario/load/standardized/{field}")));
-    let tool = load("tool");
-    sheet.source.tool_version = json::word(report.get("version"));
-    sheet.source.tool = Some("llm-d benchmark".to_owned());
-    if let Some(tool) = &tool {
-        let with = load("tool_version").map_or(tool.clone(), |version| format!("{tool} {version}"));
-        row.factors.set("load_tool", with);
-    }
-    let definition = tool.map_or(Definition::Unstated, |tool| {
-        Definition::Different(format!("as {tool} defines it"))
-    });
-    for (group, measures) in
-        [("latency", LATENCY), ("throughput", THROUGHPUT), ("requests", LENGTHS)]
-    {
-        for (field, quantity) in measures {
-            let pointer = format!("{AGGREGATE}/{group}/{field}");
-            take(&mut report, &pointer, quantity, &definition, &mut row);
+    let definition = match load("tool") {
+        Some(tool) => {
+            let version = load("tool_version").map(|version| format!(" {version}"));
+            row.factors.set("load_tool", format!("{tool}{}", version.unwrap_or_default()));
+            Definition::Different(format!("as {tool} defines it"))
         }
+        None => Definition::Unstated,
+    };
+    for (field, quantity) in TIMES.iter().chain(OTHERS) {
+        let name = field.rsplit('/').next().unwrap_or(field);
+        let pointer = format!("{AGGREGATE}/{field}");
+        take(&mut report, &pointer, field::named(quantity, name), &definition, &mut row);
     }
-    if let Some(Value::Object(requests)) = report.pointer_mut(&format!("{AGGREGATE}/requests")) {
-        for (field, quantity) in [
-            ("total", Quantity::Requests),
-            ("failures", Quantity::RequestsFailed),
-            ("incomplete", Quantity::RequestsIncomplete),
-        ] {
-            let Some(value) = json::number(requests.get(field)) else { continue };
-            requests.remove(field);
-            let figure = Figure::new(quantity, Statistic::Value, value, Unit::Count);
-            row.figures.push(figure.defined(Definition::Same));
-        }
+    for (kind, field) in MEDIA.iter().flat_map(|kind| MEDIA_FIELDS.map(|field| (kind, field))) {
+        let pointer = format!("{AGGREGATE}/requests/multimodal/{kind}/{field}");
+        let quantity = Quantity::Other(format!("{kind}_{field}"));
+        take(&mut report, &pointer, quantity, &definition, &mut row);
     }
-    zeros(&mut row, &mut sheet.remarks);
+    if let Some(Value::Object(aggregate)) = report.pointer_mut(AGGREGATE) {
+        field::numbers(aggregate, None, Statistic::Value, COUNTS, &mut row);
+    }
+    zeros(&mut row, remarks);
+    unread(&report, remarks);
     let duration = json::word(report.pointer("/run/time/duration"));
     if let Some(seconds) = duration.as_deref().and_then(seconds) {
         let figure = Figure::new(Quantity::Duration, Statistic::Value, seconds, Unit::S);
@@ -145,62 +153,75 @@ fn read(mut report: Value, sheet: &mut Sheet) {
             "of the whole run, all stages of the load in it".to_owned(),
         )));
     }
-    let rows = match row.figures.is_empty() {
-        true => Vec::new(),
-        false => vec![row],
-    };
-    let unknown = match report {
-        Value::Object(report) => report,
-        _ => Map::new(),
-    };
-    sheet.parts.push(Part {
-        kind: PartKind::Serving,
-        tool: None,
-        headings: Vec::new(),
-        place: Place::line(1),
-        factors: Factors::default(),
-        rows,
-        unknown,
-    });
+    let mut part = Part::new(format.kind, Place::line(1));
+    if let Value::Object(report) = report {
+        part.unknown = report;
+    }
+    part.rows.extend(Some(row).filter(|row| !row.figures.is_empty()));
+    part
 }
 
-fn factors(report: &Value) -> Factors {
+/// Tells what a report holds that no figure does.
+fn unread(report: &Value, remarks: &mut Vec<Remark>) {
+    let mut tell = |kind, pointer: &str, text: String| {
+        remarks.push(Remark { kind, place: Place::pointer(pointer), text });
+    };
+    if let Some(version) =
+        json::word(report.get("version")).filter(|word| !VERSIONS.contains(&word.as_str()))
+    {
+        let known = VERSIONS.join(" and ");
+        let text = format!("version {version}, read by the fields of {known}");
+        tell(RemarkKind::Assumed, "/version", text);
+    }
+    for (pointer, what) in NOT_READ {
+        if report.pointer(pointer).is_some_and(|part| !part.is_null()) {
+            tell(RemarkKind::Lost, pointer, format!("{what}: kept as written, not as figures"));
+        }
+    }
+    for group in ["latency", "throughput", "requests", "requests/multimodal"] {
+        let pointer = format!("{AGGREGATE}/{group}");
+        let fields = report.pointer(&pointer).and_then(Value::as_object);
+        for (name, field) in fields.into_iter().flatten() {
+            if field.get("units").is_some() && field.get("mean").is_some() {
+                let text = format!("{name}: not known here, kept as written");
+                tell(RemarkKind::Lost, &format!("{pointer}/{name}"), text);
+            }
+        }
+    }
+}
+
+fn factors(report: &Map<String, Value>) -> Factors {
     let mut factors = Factors::default();
-    for (pointer, factor) in SETTINGS {
-        if let Some(word) = json::word(report.pointer(pointer)) {
-            factors.set(*factor, word);
+    field::settings(report, SETTINGS, &mut factors);
+    let scenario = report.get("scenario");
+    let of = |pointer: &str| scenario.and_then(|scenario| scenario.pointer(pointer));
+    let stack = of("/stack").and_then(Value::as_array).into_iter().flatten();
+    // The first part that has a setting counts.
+    for part in stack.rev().filter_map(Value::as_object) {
+        field::settings(part, STACK_SETTINGS, &mut factors);
+    }
+    if of("/load/standardized/tool").and_then(Value::as_str) == Some(OURS) {
+        // Ours stood in the metadata while the version was 0.2.
+        for labels in ["/load/metadata/labels", "/load/native/config/labels"] {
+            labels::set(of(labels), &mut factors);
         }
     }
-    let stack = report.pointer("/scenario/stack").and_then(Value::as_array);
-    for (pointer, factor) in STACK_SETTINGS {
-        let words =
-            stack.into_iter().flatten().filter_map(|part| json::word(part.pointer(pointer)));
-        if let Some(word) = words.into_iter().next() {
-            factors.set(*factor, word);
-        }
-    }
-    labels::set(report.pointer("/scenario/load/metadata/labels"), &mut factors);
     factors
 }
 
-/// Moves the statistics at a place into figures.
+/// Moves the statistics at a place into figures, in the unit that stands beside them.
 fn take(
     report: &mut Value,
     pointer: &str,
-    quantity: &Quantity,
+    quantity: Quantity,
     definition: &Definition,
     row: &mut Row,
 ) {
     let Some(Value::Object(statistics)) = report.pointer_mut(pointer) else { return };
-    let written = json::word(statistics.remove("units").as_ref()).unwrap_or_default();
-    let measure = Measure {
-        quantity: quantity.clone(),
-        unit: unit(&written),
-        definition: &|_| definition.clone(),
-        std: StdKind::Unknown,
-        pointer: pointer.to_owned(),
-    };
-    measure.take(statistics, &mut row.figures);
+    let unit = unit(&json::word(statistics.remove("units").as_ref()).unwrap_or_default());
+    let definition = &|_| definition.clone();
+    let (std, pointer) = (StdKind::Unknown, pointer.to_owned());
+    Measure { quantity, unit, definition, std, pointer }.take(statistics, &mut row.figures);
 }
 
 fn unit(written: &str) -> Unit {
@@ -209,16 +230,20 @@ fn unit(written: &str) -> Unit {
         "ms" | "ms/token" => Unit::Ms,
         "us" => Unit::Us,
         "ns" => Unit::Ns,
-        "count" | "tokens" => Unit::Count,
-        "tokens/s" | "queries/s" | "requests/s" => Unit::PerS,
+        "count" | "tokens" | "pixels" => Unit::Count,
+        "tokens/s" | "queries/s" | "requests/s" | "images/s" | "videos/s" | "audios/s" => {
+            Unit::PerS
+        }
         "percent" => Unit::Percent,
+        "ratio" | "fraction" => Unit::One,
+        "bytes" => Unit::Bytes,
         other => Unit::Other(other.to_owned()),
     }
 }
 
 /// Some converters write zeros for times that were not measured.
 fn zeros(row: &mut Row, remarks: &mut Vec<Remark>) {
-    for (field, quantity) in LATENCY {
+    for (field, quantity) in TIMES {
         let mut figures: Vec<_> =
             row.figures.iter_mut().filter(|figure| figure.quantity == *quantity).collect();
         if figures.is_empty() || figures.iter().any(|figure| figure.value != Some(0.0)) {
@@ -227,7 +252,7 @@ fn zeros(row: &mut Row, remarks: &mut Vec<Remark>) {
         figures.iter_mut().for_each(|figure| figure.value = None);
         remarks.push(Remark {
             kind: RemarkKind::Missing,
-            place: Place::pointer(format!("{AGGREGATE}/latency/{field}")),
+            place: Place::pointer(format!("{AGGREGATE}/{field}")),
             text: "nothing was measured, and 0 is written".to_owned(),
         });
     }

@@ -1,12 +1,9 @@
 //! llmperf: a summary of flat names (`results_ttft_s_quantiles_p99`), and the records of single
 //! requests. Seconds throughout; deviations are those of a sample (pandas).
 
-use super::super::error::ImportError;
-use super::super::json::{Number, Word};
+use super::super::json::{self, Number, Word};
 use super::super::statistic::{different, statistic};
-use super::super::{Head, Input, Likeness, Recognised, json};
-use super::{Format, collect};
-use ifm_core::Sheet;
+use super::{Format, Like, collect, field, sure};
 use ifm_core::sheet::{
     Definition, Figure, PartKind, Place, Quantity, Row, RowRole, SheetRequest, Statistic, StdKind,
     Unit, key,
@@ -14,49 +11,38 @@ use ifm_core::sheet::{
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(super) struct Llmperf;
-pub(super) struct LlmperfRequests;
-
-const SUMMARY: Recognised = Recognised { id: "llmperf", title: "llmperf, summary" };
-const REQUESTS: Recognised =
-    Recognised { id: "llmperf-requests", title: "llmperf, single requests" };
-const MARKS: &[&str] =
-    &["results_ttft_s_mean", "results_num_requests_started", "num_concurrent_requests"];
-
-impl Format for Llmperf {
-    fn about(&self) -> Recognised {
-        SUMMARY
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
+pub(super) const SUMMARY: Format = Format {
+    id: "llmperf",
+    title: "llmperf, summary",
+    tool: Some("llmperf"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
         let own = head.keys().iter().any(|key| key.starts_with("results_ttft_s_"));
-        match head.is_json() && own {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
+        sure(head.is_json() && own)
+    }),
+    marks: &["results_ttft_s_mean", "results_num_requests_started", "num_concurrent_requests"],
+    read: |format, input| collect::summaries(format, input, "no summary in it", row),
+};
+pub(super) const REQUESTS: Format = Format {
+    id: "llmperf-requests",
+    title: "llmperf, single requests",
+    like: Like::Json(&[&["ttft_s", "end_to_end_latency_s"]]),
+    marks: &[],
+    read: |format, input| collect::requests(format, input, None, request),
+    ..SUMMARY
+};
 
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        collect::summaries(input, SUMMARY, "llmperf", "no summary in it", row)
-    }
-}
+/// Fields that set something, and the factor that they are.
+const SETTINGS: &[(&str, &str)] = &[
+    ("model", key::MODEL),
+    ("num_concurrent_requests", key::CONCURRENCY),
+    ("mean_input_tokens", key::INPUT_TOKENS),
+    ("mean_output_tokens", key::OUTPUT_TOKENS),
+];
 
 fn row(mut object: Map<String, Value>) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::pointer(""));
-    for (name, factor) in [
-        ("model", key::MODEL),
-        ("num_concurrent_requests", key::CONCURRENCY),
-        ("mean_input_tokens", key::INPUT_TOKENS),
-        ("mean_output_tokens", key::OUTPUT_TOKENS),
-    ] {
-        if let Some(word) = json::word(object.remove(name).as_ref()) {
-            row.factors.set(factor, word);
-        }
-    }
+    field::take_settings(&mut object, SETTINGS, &mut row.factors);
     let names: Vec<String> = object.keys().cloned().collect();
     for name in names {
         let Some(value) = json::number(object.get(&name)) else { continue };
@@ -132,47 +118,8 @@ struct Wire {
     number_output_tokens: Number,
 }
 
-impl Format for LlmperfRequests {
-    fn about(&self) -> Recognised {
-        REQUESTS
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        match head.is_json() && head.has_keys(&["ttft_s", "end_to_end_latency_s"]) {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut row = Row::new(RowRole::Measured, Place::pointer(""));
-        let mut remarks = Vec::new();
-        let gone = collect::pieces(&mut input, &["/*"], &mut |piece| {
-            // What remains of the array is empty.
-            if piece.cut.is_none() {
-                return;
-            }
-            match piece.value::<Wire>() {
-                Ok(wire) => row.requests.push(request(wire)),
-                Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-            }
-        })?;
-        if row.requests.is_empty() {
-            return Err(gone.broken(REQUESTS.title, "no request in it", remarks));
-        }
-        let mut sheet = collect::sheet(REQUESTS, &gone, PartKind::Serving, vec![row]);
-        sheet.source.tool = Some("llmperf".to_owned());
-        sheet.remarks.extend(remarks);
-        Ok(sheet)
-    }
-}
-
 fn request(wire: Wire) -> SheetRequest {
-    let message = wire.error_msg.0.filter(|message| !message.is_empty());
-    let error = match (wire.error_code.0, message) {
-        (Some(code), Some(message)) => Some(format!("{code} {message}")),
-        (code, message) => code.or(message),
-    };
+    let error = collect::failure(wire.error_code, wire.error_msg);
     let ms = |time: Number| time.positive().filter(|_| error.is_none()).map(|time| time * 1e3);
     SheetRequest {
         ttft_ms: ms(wire.ttft_s),

@@ -1,54 +1,48 @@
 //! oha: a load of whole exchanges. It knows no tokens; its first byte is that of the response, not
-//! of an answer. Its `rps` is a rate between neighbours and says nothing of the run.
+//! of an answer. Its `rps` is a rate between neighbours and says nothing of the run. Not here: the
+//! summary that it prints (`block/oha`).
 
 use super::super::error::ImportError;
-use super::super::statistic::{Measure, different};
-use super::super::{Head, Input, Likeness, Recognised, json};
-use super::{Format, collect};
+use super::super::{Input, json};
+use super::field::{self, Field, Means};
+use super::{Format, Like, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic, StdKind, Unit,
+    Definition, Figure, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole, Statistic,
+    StdKind, Unit,
 };
 use serde_json::{Map, Value};
 
-pub(super) struct Oha;
+pub(super) const FORMAT: Format = Format {
+    id: "oha",
+    title: "oha, JSON",
+    tool: Some("oha"),
+    kind: PartKind::Serving,
+    like: Like::Json(&[&["summary", "requestsPerSec", "statusCodeDistribution"]]),
+    marks: &["summary", "latencyPercentiles", "statusCodeDistribution", "requestsPerSec"],
+    read,
+};
 
-const ABOUT: Recognised = Recognised { id: "oha", title: "oha, JSON" };
-const MARKS: &[&str] =
-    &["summary", "latencyPercentiles", "statusCodeDistribution", "requestsPerSec"];
+/// What it means by the time of a request.
+pub(crate) const WHOLE_EXCHANGE: &str = "the whole exchange, to the last byte of the response";
 /// What oha calls requests that its own deadline ended.
 const CUT_OFF: &str = "aborted due to deadline";
+const WHOLE: &[Field] = &[
+    ("/summary/total", Quantity::Duration, Unit::S, Means::Same),
+    ("/summary/requestsPerSec", Quantity::RequestRate, Unit::PerS, Means::Same),
+];
 
-impl Format for Oha {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        let own = head.has_keys(&["summary", "requestsPerSec"])
-            && head.has_keys(&["statusCodeDistribution"]);
-        match head.is_json() && own {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut sheet = collect::summaries(input, ABOUT, "oha", "no summary in it", row)?;
-        let uncounted = |row: &Row| row.figure(&Quantity::Requests, Statistic::Value).is_none();
-        let rows = sheet.parts.iter().flat_map(|part| &part.rows);
-        let without: Vec<Remark> = rows.filter(|row| uncounted(row)).map(missing).collect();
-        sheet.remarks.extend(without);
-        Ok(sheet)
-    }
+fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut sheet = collect::summaries(format, input, "no summary in it", row)?;
+    let uncounted = |row: &&Row| row.figure(&Quantity::Requests, Statistic::Value).is_none();
+    let rows = sheet.parts.iter().flat_map(|part| &part.rows);
+    let without: Vec<Remark> = rows.filter(uncounted).map(missing).collect();
+    sheet.remarks.extend(without);
+    Ok(sheet)
 }
 
 /// What is told of a row without its counts.
-fn missing(row: &Row) -> Remark {
+pub(crate) fn missing(row: &Row) -> Remark {
     Remark {
         kind: RemarkKind::Missing,
         place: row.place.clone(),
@@ -60,47 +54,32 @@ fn missing(row: &Row) -> Remark {
 
 fn row(mut object: Map<String, Value>) -> Row {
     let mut row = Row::new(RowRole::Measured, Place::pointer(""));
-    counts(&object, &mut row);
-    let e2e = || different("the whole exchange, to the last byte of the response");
-    if let Some(Value::Object(summary)) = object.get_mut("summary") {
-        for (name, quantity, unit) in [
-            ("total", Quantity::Duration, Unit::S),
-            ("requestsPerSec", Quantity::RequestRate, Unit::PerS),
-        ] {
-            let Some(value) = json::number(summary.remove(name).as_ref()) else { continue };
-            let mut figure =
-                Figure::new(quantity, Statistic::Value, value, unit).defined(Definition::Same);
-            figure.place = Some(Place::pointer(format!("/summary/{name}")));
-            row.figures.push(figure);
-        }
-    }
+    let of = |name: &str| object.get(name).and_then(Value::as_object);
+    let place = Place::pointer("/statusCodeDistribution");
+    counts(of("statusCodeDistribution"), of("errorDistribution"), &place, &mut row);
+    field::numbers(&mut object, Some(""), Statistic::Value, WHOLE, &mut row);
     let first_byte = || Quantity::Other("time to first byte".to_owned());
-    let to_first = || different("first byte of the response, not its first token");
-    for (pointer, quantity, definition) in [
-        ("/summary", Quantity::E2e, e2e()),
-        ("/latencyPercentiles", Quantity::E2e, e2e()),
-        ("/details/firstByte", first_byte(), to_first()),
-        ("/firstBytePercentiles", first_byte(), to_first()),
-    ] {
-        let names = pointer.split('/').skip(1);
-        let mut found = Some(&mut object);
-        for name in names {
-            found = found.and_then(|object| object.get_mut(name)?.as_object_mut());
-        }
-        let Some(statistics) = found else { continue };
-        let definition = &|_| definition.clone();
-        let (unit, std, pointer) = (Unit::S, StdKind::Unknown, pointer.to_owned());
-        Measure { quantity, unit, definition, std, pointer }.take(statistics, &mut row.figures);
-    }
+    let to_first = Means::Different("first byte of the response, not its first token");
+    let exchange = Means::Different(WHOLE_EXCHANGE);
+    let times = [
+        ("/summary", Quantity::E2e, Unit::S, exchange),
+        ("/latencyPercentiles", Quantity::E2e, Unit::S, exchange),
+        ("/details/firstByte", first_byte(), Unit::S, to_first),
+        ("/firstBytePercentiles", first_byte(), Unit::S, to_first),
+    ];
+    field::spreads(&mut object, "", StdKind::Unknown, &times, &mut row);
     row.unknown = object;
     row
 }
 
 /// Requests by what became of them: those answered with 2xx succeeded. Where one of the two lists
 /// is not there, what rests on it is not known.
-fn counts(object: &Map<String, Value>, row: &mut Row) {
-    let of = |name: &str| object.get(name).and_then(Value::as_object);
-    let (statuses, errors) = (of("statusCodeDistribution"), of("errorDistribution"));
+pub(crate) fn counts(
+    statuses: Option<&Map<String, Value>>,
+    errors: Option<&Map<String, Value>>,
+    place: &Place,
+    row: &mut Row,
+) {
     let sum = |list: &Map<String, Value>, is_meant: &dyn Fn(&str) -> bool| -> u64 {
         let meant = list.iter().filter(|(name, _)| is_meant(name));
         meant.filter_map(|(_, number)| json::count(Some(number))).sum()
@@ -120,7 +99,7 @@ fn counts(object: &Map<String, Value>, row: &mut Row) {
         let Some(number) = number else { continue };
         let mut figure = Figure::new(quantity, Statistic::Value, number as f64, Unit::Count)
             .defined(Definition::Derivable("sums of its counts by status and error".to_owned()));
-        figure.place = Some(Place::pointer("/statusCodeDistribution"));
+        figure.place = Some(place.clone());
         row.figures.push(figure);
     }
 }

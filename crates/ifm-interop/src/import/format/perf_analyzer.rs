@@ -4,18 +4,26 @@
 
 use super::super::error::ImportError;
 use super::super::json::{Number, Word, count};
-use super::super::{Head, Input, Likeness, Recognised, json};
-use super::{Format, collect};
+use super::super::{Input, json};
+use super::collect::Gathered;
+use super::{Format, Like, collect, sure};
 use ifm_core::Sheet;
 use ifm_core::sheet::{PartKind, Place, Row, RowRole, SheetRequest, key};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(super) struct PerfAnalyzer;
-
-const ABOUT: Recognised =
-    Recognised { id: "perf-analyzer", title: "genai-perf, raw records of perf_analyzer" };
-const MARKS: &[&str] = &["experiments", "service_kind", "response_timestamps"];
+pub(super) const FORMAT: Format = Format {
+    id: "perf-analyzer",
+    title: "genai-perf, raw records of perf_analyzer",
+    tool: Some("genai-perf"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
+        let own = head.text().contains("\"response_timestamps\"");
+        sure(head.is_json() && head.has_keys(&["experiments"]) && own)
+    }),
+    marks: &["experiments", "service_kind", "response_timestamps"],
+    read,
+};
 const PATHS: &[&str] = &["/experiments/*", "/experiments/*/requests/*"];
 
 #[derive(Debug, Default, Deserialize)]
@@ -33,55 +41,27 @@ struct Output {
     response: Word,
 }
 
-impl Format for PerfAnalyzer {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        let own = head.text().contains("\"response_timestamps\"");
-        match head.is_json() && head.has_keys(&["experiments"]) && own {
-            true => Likeness::Sure,
-            false => Likeness::No,
+fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+    let (mut all, mut requests) = (Gathered::default(), Vec::new());
+    all.remarks.push(collect::lost("/experiments", "texts of requests are not kept"));
+    let gone = collect::pieces(&mut input, PATHS, &mut |piece| {
+        if piece.cut == Some(1) {
+            return requests.extend(all.value::<Wire>(&piece).map(|wire| request(&wire)));
         }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (mut rows, mut requests, mut remarks) = (Vec::new(), Vec::new(), Vec::new());
-        let mut rest = Map::new();
-        let gone = collect::pieces(&mut input, PATHS, &mut |piece| match piece.cut {
-            Some(1) => match piece.value::<Wire>() {
-                Ok(wire) => requests.push(request(&wire)),
-                Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-            },
-            cut => match piece.value::<Map<String, Value>>() {
-                Ok(experiment) if cut.is_some() => {
-                    let mut row = experiment_row(experiment, &piece.pointer());
-                    row.requests = std::mem::take(&mut requests);
-                    collect::from_first_start(&mut row.requests);
-                    rows.push(row);
-                }
-                Ok(object) => rest = object,
-                Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-            },
-        })?;
-        if rows.is_empty() {
-            return Err(gone.broken(ABOUT.title, "no experiment in it", remarks));
+        let Some(object) = all.value(&piece) else { return };
+        if piece.cut.is_none() {
+            all.rest = object;
+            return;
         }
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
-        sheet.source.tool = Some("genai-perf".to_owned());
-        sheet.source.tool_version = json::word(rest.get("version"));
-        sheet.remarks.push(collect::lost("/experiments", "texts of requests are not kept"));
-        sheet.remarks.extend(remarks);
-        if let Some(part) = sheet.parts.first_mut() {
-            part.unknown = rest;
-        }
-        Ok(sheet)
-    }
+        let mut row = experiment_row(object, &piece.pointer());
+        row.requests = std::mem::take(&mut requests);
+        collect::from_first_start(&mut row.requests);
+        all.rows.push(row);
+    })?;
+    let version = json::word(all.rest.get("version"));
+    let mut sheet = all.finish(format, gone, "no experiment in it")?;
+    sheet.source.tool_version = version;
+    Ok(sheet)
 }
 
 fn experiment_row(mut experiment: Map<String, Value>, pointer: &str) -> Row {

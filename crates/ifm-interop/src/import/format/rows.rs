@@ -3,18 +3,23 @@
 //! A line holds all that is known of a row, so that nothing is lost on the way out and back but the
 //! headings of the document and what held for a part as a whole.
 
+use super::super::Input;
 use super::super::error::ImportError;
-use super::super::{Head, Input, Likeness, Recognised};
-use super::{Format, records};
+use super::{Format, Like, records};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, SheetRequest};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-pub(super) struct Rows;
-
-const ABOUT: Recognised =
-    Recognised { id: "rows", title: "rows of inferometer export --as jsonl, JSON Lines" };
+pub(super) const FORMAT: Format = Format {
+    id: "rows",
+    title: "rows of inferometer export --as jsonl, JSON Lines",
+    tool: None,
+    kind: PartKind::Other,
+    like: Like::Json(&[MARKS]),
+    marks: MARKS,
+    read,
+};
 const MARKS: &[&str] = &["document", "factors", "figures"];
 
 /// A line. Its place is that in this file, not in the document that it once stood in.
@@ -36,42 +41,25 @@ fn other() -> PartKind {
     PartKind::Other
 }
 
-impl Format for Rows {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        match head.is_json() && head.has_keys(MARKS) {
-            true => Likeness::Sure,
-            false => Likeness::No,
+fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut kinds = Vec::new();
+    let sheet = records::read_lines(format, input, |text, draft| {
+        if text.trim().is_empty() {
+            return Ok(());
         }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut kinds = Vec::new();
-        let sheet = records::read_lines(input, ABOUT, PartKind::Other, |text, draft| {
-            if text.trim().is_empty() {
-                return Ok(());
-            }
-            let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
-            if line.figures.is_empty() && line.factors.is_empty() {
-                return Ok(());
-            }
-            kinds.push(line.kind);
-            draft.row.label = line.label;
-            draft.row.factors = line.factors;
-            draft.row.figures = line.figures;
-            draft.row.requests = line.requests;
-            draft.row.unknown = line.unknown;
-            Ok(())
-        })?;
-        Ok(by_kind(sheet, kinds))
-    }
+        let line: Line = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        if line.figures.is_empty() && line.factors.is_empty() {
+            return Ok(());
+        }
+        kinds.push(line.kind);
+        draft.row.label = line.label;
+        draft.row.factors = line.factors;
+        draft.row.figures = line.figures;
+        draft.row.requests = line.requests;
+        draft.row.unknown = line.unknown;
+        Ok(())
+    })?;
+    Ok(by_kind(sheet, kinds))
 }
 
 /// Rows of one part in parts of one kind each: neighbours of a kind stay together.

@@ -1,17 +1,25 @@
 //! `sglang.bench_serving`: JSON Lines, one line for each run. The client in Rust writes the same
 //! and says which protocol it spoke.
 
+use super::super::Input;
 use super::super::error::ImportError;
 use super::super::serving::{Dialect, Fields};
-use super::super::{Head, Input, Likeness, Recognised};
-use super::{Format, records};
+use super::{Format, Like, records, sure};
 use ifm_core::Sheet;
 use ifm_core::sheet::PartKind;
 
-pub(super) struct SglangServe;
-
-const ABOUT: Recognised =
-    Recognised { id: "sglang-serve", title: "SGLang bench_serving, JSON Lines" };
+pub(super) const FORMAT: Format = Format {
+    id: "sglang-serve",
+    title: "SGLang bench_serving, JSON Lines",
+    tool: None,
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
+        let own = OWN.iter().any(|field| head.has_keys(&[field]));
+        sure(head.is_json() && own && head.has_keys(MARKS))
+    }),
+    marks: MARKS,
+    read,
+};
 /// Fields that together only this tool writes.
 const MARKS: &[&str] =
     &["backend", "dataset_name", "request_rate", "completed", "total_output_tokens"];
@@ -19,39 +27,21 @@ const MARKS: &[&str] =
 const OWN: &[&str] =
     &["total_throughput", "total_output_tokens_retokenized", "mean_e2e_latency_ms"];
 
-impl Format for SglangServe {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        let own = OWN.iter().any(|field| head.has_keys(&[field]));
-        match head.is_json() && own && head.has_keys(MARKS) {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut tool = Dialect::Sglang;
-        let mut sheet = records::read(input, ABOUT, PartKind::Serving, |reader, draft| {
-            let mut fields = Fields::default();
-            let end = reader.object(|field, reader| match fields.take(field, reader, draft)? {
-                true => Ok(()),
-                false => draft.keep(field, reader),
-            });
-            tool = match draft.row.unknown.contains_key("protocol") {
-                true => Dialect::SglangRust,
-                false => Dialect::Sglang,
-            };
-            fields.settle(tool, draft);
-            end
-        })?;
-        sheet.source.tool = Some(tool.tool().to_owned());
-        Ok(sheet)
-    }
+fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut tool = Dialect::Sglang;
+    let mut sheet = records::read(format, input, |reader, draft| {
+        let mut fields = Fields::default();
+        let end = reader.object(|field, reader| match fields.take(field, reader, draft)? {
+            true => Ok(()),
+            false => draft.keep(field, reader),
+        });
+        tool = match draft.row.unknown.contains_key("protocol") {
+            true => Dialect::SglangRust,
+            false => Dialect::Sglang,
+        };
+        fields.settle(tool, draft);
+        end
+    })?;
+    sheet.source.tool = Some(tool.tool().to_owned());
+    Ok(sheet)
 }

@@ -3,52 +3,44 @@
 //! Its head says which columns are figures and which factors; a row comes back with the same
 //! numbers, bit for bit. Tables of others need a map (`mapped`).
 
+use super::super::Input;
 use super::super::error::ImportError;
-use super::super::{Head, Input, Likeness, Recognised};
-use super::{Format, records, rows};
+use super::{Format, Like, records, rows, sure};
 use crate::heads::{FACTOR, FIRST, figure_of_head};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, PartKind, Place, Remark, RemarkKind, Row};
 use serde_json::Value;
 
-pub(super) struct Table;
+pub(super) const FORMAT: Format = Format {
+    id: "table",
+    title: "table of inferometer export --as csv, CSV",
+    tool: None,
+    kind: PartKind::Other,
+    like: Like::By(|head| sure(head.text().starts_with(&format!("{},", FIRST.join(","))))),
+    marks: &[],
+    read,
+};
 
-const ABOUT: Recognised =
-    Recognised { id: "table", title: "table of inferometer export --as csv, CSV" };
-
-impl Format for Table {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        match head.text().starts_with(&format!("{},", FIRST.join(","))) {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut kinds = Vec::new();
-        let sheet = records::read_csv(input, ABOUT, PartKind::Other, |fields, draft| {
-            let mut kind = PartKind::Other;
-            for (head, cell) in fields {
-                let (head, cell) = (unquoted(&head), unquoted(&cell));
-                match head {
-                    _ if cell.is_empty() => {}
-                    "label" => draft.row.label = Some(cell.to_owned()),
-                    "kind" => {
-                        kind = serde_json::from_value(Value::from(cell)).unwrap_or(kind);
-                    }
-                    head => draft.remarks.extend(field(head, cell, &mut draft.row)),
+fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut kinds = Vec::new();
+    let sheet = records::read_csv(format, input, |fields, draft| {
+        let mut kind = PartKind::Other;
+        for (head, cell) in fields {
+            let (head, cell) = (unquoted(&head), unquoted(&cell));
+            match head {
+                _ if cell.is_empty() => {}
+                "label" => draft.row.label = Some(cell.to_owned()),
+                "kind" => {
+                    kind = serde_json::from_value(Value::from(cell)).unwrap_or(kind);
                 }
+                head => draft.remarks.extend(field(head, cell, &mut draft.row)),
             }
-            if !draft.row.figures.is_empty() || !draft.row.factors.is_empty() {
-                kinds.push(kind);
-            }
-        })?;
-        Ok(rows::by_kind(sheet, kinds))
-    }
+        }
+        if !draft.row.figures.is_empty() || !draft.row.factors.is_empty() {
+            kinds.push(kind);
+        }
+    })?;
+    Ok(rows::by_kind(sheet, kinds))
 }
 
 /// A figure or a factor; what is no number is told.

@@ -1,53 +1,43 @@
 //! `vllm bench serve --save-result`: one JSON object, several that were appended, or the list of a
 //! sweep. The benchmark of TensorRT-LLM is its child and writes the same.
 
+use super::super::Input;
 use super::super::error::ImportError;
 use super::super::json::{self, Fault, Reader};
 use super::super::serving::{Dialect, Fields};
-use super::super::{Head, Input, Likeness, Recognised};
-use super::Format;
 use super::records::{self, Draft};
+use super::{Format, Like};
 use ifm_core::Sheet;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 
-pub(super) struct VllmServe;
-
-const ABOUT: Recognised = Recognised { id: "vllm-serve", title: "vllm bench serve, JSON" };
-/// Fields that together only this tool and its children write.
+pub(super) const FORMAT: Format = Format {
+    id: "vllm-serve",
+    title: "vllm bench serve, JSON",
+    tool: None,
+    kind: PartKind::Serving,
+    // Fields that together only this tool and its children write; the others where long lists stand
+    // in front of them.
+    like: Like::Json(&[
+        MARKS,
+        &["endpoint_type", "burstiness", "completed"],
+        &["backend", "best_of", "completed"],
+    ]),
+    marks: MARKS,
+    read,
+};
 const MARKS: &[&str] =
     &["total_token_throughput", "request_throughput", "num_prompts", "model_id", "tokenizer_id"];
-/// Fields that mark it where long lists stand in front of the others.
-const MARKS_SORTED: &[&[&str]] =
-    &[&["endpoint_type", "burstiness", "completed"], &["backend", "best_of", "completed"]];
 
-impl Format for VllmServe {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        let like = |marks: &[&str]| head.has_keys(marks);
-        match head.is_json() && (like(MARKS) || MARKS_SORTED.iter().any(|marks| like(marks))) {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut tool = Dialect::Vllm;
-        let mut sheet = records::read(input, ABOUT, PartKind::Serving, |reader, draft| {
-            let mut result = Object::default();
-            let end = reader.object(|field, reader| result.take(field, reader, draft));
-            tool = result.settle(draft);
-            end
-        })?;
-        sheet.source.tool = Some(tool.tool().to_owned());
-        Ok(sheet)
-    }
+fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut tool = Dialect::Vllm;
+    let mut sheet = records::read(format, input, |reader, draft| {
+        let mut result = Object::default();
+        let end = reader.object(|field, reader| result.take(field, reader, draft));
+        tool = result.settle(draft);
+        end
+    })?;
+    sheet.source.tool = Some(tool.tool().to_owned());
+    Ok(sheet)
 }
 
 /// One result while its fields come in.

@@ -1,5 +1,7 @@
 //! Names of fields and printed labels, and what they measure.
 
+use super::super::field::{OWN, named};
+use super::super::statistic::statistic;
 use ifm_core::sheet::{Figure, Quantity, Statistic, StdKind, Unit, key};
 
 /// Fields that set something, and the factor that they are.
@@ -34,115 +36,106 @@ pub(crate) fn setting_label(label: &str) -> Option<&'static str> {
     SETTING_LABELS.iter().find(|(name, _)| *name == label).map(|(_, factor)| *factor)
 }
 
+/// Times of requests: their names in `p99_ttft_ms` and in `P99 TTFT (ms)`.
+const TIMES: &[(&[&str], &[&str], Quantity)] = &[
+    (&["ttft"], &["TTFT"], Quantity::Ttft),
+    (&["tpot"], &["TPOT"], Quantity::Tpot),
+    (&["itl"], &["ITL"], Quantity::Itl),
+    (&["e2el", "e2e_latency"], &["E2EL", "E2E Latency"], Quantity::E2e),
+    (&["client_queue_time"], &["Client Queue Time"], Quantity::ClientQueue),
+    (&["e2el_including_client_queue"], &["E2EL incl. Client Queue"], OWN),
+];
+
+/// Counts, rates and times of the whole run: their fields, and their printed labels in small
+/// letters, which changed over the years.
+const WHOLE: &[(&[&str], &[&str], Quantity, Unit)] = &[
+    (&["duration"], &["benchmark duration (s)"], Quantity::Duration, Unit::S),
+    (&[], &["total requests"], Quantity::Requests, Unit::Count),
+    (&["completed"], &["successful requests"], Quantity::RequestsOk, Unit::Count),
+    (&["failed", "failed_requests"], &["failed requests"], Quantity::RequestsFailed, Unit::Count),
+    (&["total_input_tokens"], &["total input tokens"], Quantity::InputTokens, Unit::Count),
+    (&["total_output_tokens"], &["total generated tokens"], Quantity::OutputTokens, Unit::Count),
+    (&[], &["total cached tokens"], Quantity::CachedTokens, Unit::Count),
+    (&["request_throughput"], &["request throughput (req/s)"], Quantity::RequestRate, Unit::PerS),
+    (
+        // Older files have the colon of the printed label in the name.
+        &["request_goodput", "request_goodput:"],
+        &["request goodput (req/s)"],
+        Quantity::Goodput,
+        Unit::PerS,
+    ),
+    (&["input_throughput"], &["input token throughput (tok/s)"], Quantity::InputRate, Unit::PerS),
+    (
+        &["output_throughput"],
+        &["output token throughput (tok/s)"],
+        Quantity::OutputRate,
+        Unit::PerS,
+    ),
+    (
+        &["total_token_throughput", "total_throughput"],
+        &["total token throughput (tok/s)"],
+        Quantity::TotalRate,
+        Unit::PerS,
+    ),
+    (
+        &["max_output_tokens_per_s"],
+        &["peak output token throughput (tok/s)"],
+        Quantity::PeakOutputRate,
+        Unit::PerS,
+    ),
+    (&["user_throughput"], &["user throughput (tok/s)"], Quantity::UserRate, Unit::PerS),
+    (
+        &["max_concurrent_requests"],
+        &["peak concurrent requests"],
+        Quantity::PeakInFlight,
+        Unit::Count,
+    ),
+    (&["concurrency"], &["concurrency"], Quantity::InFlight, Unit::Count),
+    (
+        &["accept_length", "spec_decode_acceptance_length"],
+        &["accept length", "acceptance length"],
+        Quantity::AcceptLength,
+        Unit::Count,
+    ),
+    (&["slo_attainment"], &[], Quantity::Attainment, Unit::One),
+    (&[], &["slo attainment (%)"], Quantity::Attainment, Unit::Percent),
+    (&[], &["total energy (j)"], Quantity::Energy, Unit::J),
+    (&[], &["total gpu power (w)"], Quantity::Power, Unit::W),
+];
+
+type Meaning = (Quantity, Statistic, Unit);
+
 /// The figure of a field, if its name is that of one.
 pub(crate) fn figure(field: &str, value: f64) -> Option<Figure> {
-    let (quantity, statistic, unit) = latency(field).or_else(|| whole(field))?;
+    let time = || time(field.strip_suffix("_ms")?.split_once('_')?, |(fields, ..)| fields);
+    let (quantity, statistic, unit) =
+        time().or_else(|| whole(|(fields, ..)| fields.contains(&field)))?;
     Some(Figure::new(quantity, statistic, value, unit))
 }
 
 /// What a printed label measures.
-pub(crate) fn label(label: &str) -> Option<(Quantity, Statistic, Unit)> {
-    printed_latency(label).or_else(|| {
-        let (quantity, unit) = printed_whole(&label.to_ascii_lowercase())?;
-        Some((quantity, Statistic::Value, unit))
-    })
-}
-
-/// `p99_ttft_ms`.
-fn latency(field: &str) -> Option<(Quantity, Statistic, Unit)> {
-    let (statistic, rest) = field.strip_suffix("_ms")?.split_once('_')?;
-    let quantity = match rest {
-        "ttft" => Quantity::Ttft,
-        "tpot" => Quantity::Tpot,
-        "itl" => Quantity::Itl,
-        "e2el" | "e2e_latency" => Quantity::E2e,
-        "client_queue_time" => Quantity::ClientQueue,
-        "e2el_including_client_queue" => Quantity::Other(rest.to_owned()),
-        _ => return None,
+pub(crate) fn label(label: &str) -> Option<Meaning> {
+    let printed = || {
+        let (word, rest) = label.strip_suffix(" (ms)")?.split_once(' ')?;
+        time((word, rest.strip_prefix("Dev ").unwrap_or(rest)), |(_, labels, _)| labels)
     };
-    Some((quantity, statistic_of(statistic)?, Unit::Ms))
+    let small = label.to_ascii_lowercase();
+    printed().or_else(|| whole(|(_, labels, ..)| labels.contains(&small.as_str())))
 }
 
-/// `P99 TTFT (ms)`.
-fn printed_latency(label: &str) -> Option<(Quantity, Statistic, Unit)> {
-    let (statistic, rest) = label.strip_suffix(" (ms)")?.split_once(' ')?;
-    let quantity = match rest.strip_prefix("Dev ").unwrap_or(rest) {
-        "TTFT" => Quantity::Ttft,
-        "TPOT" => Quantity::Tpot,
-        "ITL" => Quantity::Itl,
-        "E2EL" | "E2E Latency" => Quantity::E2e,
-        "Client Queue Time" => Quantity::ClientQueue,
-        "E2EL incl. Client Queue" => Quantity::Other("e2el_including_client_queue".to_owned()),
-        _ => return None,
-    };
-    Some((quantity, statistic_of(&statistic.to_ascii_lowercase())?, Unit::Ms))
+/// A statistic of a time. All of these tools use numpy, whose deviation is that of a population.
+fn time(
+    (word, name): (&str, &str),
+    names: impl Fn(&'static (&[&str], &[&str], Quantity)) -> &'static [&'static str],
+) -> Option<Meaning> {
+    let row = TIMES.iter().find(|row| names(row).contains(&name))?;
+    let own = row.0.first().copied().unwrap_or_default();
+    Some((named(&row.2, own), statistic(word, StdKind::Population)?, Unit::Ms))
 }
 
-/// All of these tools use numpy, whose deviation is that of a population.
-fn statistic_of(word: &str) -> Option<Statistic> {
-    Some(match word {
-        "mean" => Statistic::Mean,
-        "median" => Statistic::Median,
-        "std" => Statistic::Std(StdKind::Population),
-        "min" => Statistic::Min,
-        "max" => Statistic::Max,
-        _ => {
-            let percent: f64 = word.strip_prefix('p')?.parse().ok()?;
-            return (0.0..=100.0).contains(&percent).then(|| Statistic::percentile(percent));
-        }
-    })
-}
-
-/// A count, a rate or a time of the whole run.
-fn whole(field: &str) -> Option<(Quantity, Statistic, Unit)> {
-    let (quantity, unit) = match field {
-        "duration" => (Quantity::Duration, Unit::S),
-        "completed" => (Quantity::RequestsOk, Unit::Count),
-        "failed" | "failed_requests" => (Quantity::RequestsFailed, Unit::Count),
-        "total_input_tokens" => (Quantity::InputTokens, Unit::Count),
-        "total_output_tokens" => (Quantity::OutputTokens, Unit::Count),
-        "request_throughput" => (Quantity::RequestRate, Unit::PerS),
-        // Older files have the colon of the printed label in the name.
-        "request_goodput" | "request_goodput:" => (Quantity::Goodput, Unit::PerS),
-        "input_throughput" => (Quantity::InputRate, Unit::PerS),
-        "output_throughput" => (Quantity::OutputRate, Unit::PerS),
-        "total_token_throughput" | "total_throughput" => (Quantity::TotalRate, Unit::PerS),
-        "max_output_tokens_per_s" => (Quantity::PeakOutputRate, Unit::PerS),
-        "max_concurrent_requests" => (Quantity::PeakInFlight, Unit::Count),
-        "concurrency" => (Quantity::InFlight, Unit::Count),
-        "accept_length" | "spec_decode_acceptance_length" => (Quantity::AcceptLength, Unit::Count),
-        "slo_attainment" => (Quantity::Attainment, Unit::One),
-        "user_throughput" => (Quantity::UserRate, Unit::PerS),
-        _ => return None,
-    };
-    Some((quantity, Statistic::Value, unit))
-}
-
-/// A printed count, rate or time of the whole run, in small letters: they changed over the years.
-fn printed_whole(label: &str) -> Option<(Quantity, Unit)> {
-    Some(match label {
-        "total requests" => (Quantity::Requests, Unit::Count),
-        "successful requests" => (Quantity::RequestsOk, Unit::Count),
-        "failed requests" => (Quantity::RequestsFailed, Unit::Count),
-        "benchmark duration (s)" => (Quantity::Duration, Unit::S),
-        "total input tokens" => (Quantity::InputTokens, Unit::Count),
-        "total generated tokens" => (Quantity::OutputTokens, Unit::Count),
-        "request throughput (req/s)" => (Quantity::RequestRate, Unit::PerS),
-        "request goodput (req/s)" => (Quantity::Goodput, Unit::PerS),
-        "slo attainment (%)" => (Quantity::Attainment, Unit::Percent),
-        "input token throughput (tok/s)" => (Quantity::InputRate, Unit::PerS),
-        "output token throughput (tok/s)" => (Quantity::OutputRate, Unit::PerS),
-        "total token throughput (tok/s)" => (Quantity::TotalRate, Unit::PerS),
-        "user throughput (tok/s)" => (Quantity::UserRate, Unit::PerS),
-        "peak output token throughput (tok/s)" => (Quantity::PeakOutputRate, Unit::PerS),
-        "peak concurrent requests" => (Quantity::PeakInFlight, Unit::Count),
-        "concurrency" => (Quantity::InFlight, Unit::Count),
-        "accept length" | "acceptance length" => (Quantity::AcceptLength, Unit::Count),
-        "total cached tokens" => (Quantity::CachedTokens, Unit::Count),
-        "total energy (j)" => (Quantity::Energy, Unit::J),
-        "total gpu power (w)" => (Quantity::Power, Unit::W),
-        _ => return None,
-    })
+fn whole(is_meant: impl Fn(&&(&[&str], &[&str], Quantity, Unit)) -> bool) -> Option<Meaning> {
+    let (.., quantity, unit) = WHOLE.iter().find(is_meant)?;
+    Some((quantity.clone(), Statistic::Value, unit.clone()))
 }
 
 #[cfg(test)]

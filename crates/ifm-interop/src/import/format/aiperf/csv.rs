@@ -3,8 +3,9 @@
 
 use super::super::super::error::ImportError;
 use super::super::super::statistic::{self, Measure};
-use super::super::super::{Head, Input, Likeness, Recognised, measure, separated};
-use super::super::{Format, collect};
+use super::super::super::{Input, measure, separated};
+use super::super::collect::Gathered;
+use super::super::{Format, Like, collect, sure};
 use super::words;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
@@ -13,46 +14,33 @@ use ifm_core::sheet::{
 use serde_json::Value;
 use std::io;
 
-pub(in super::super) struct AiperfCsv;
-
-const ABOUT: Recognised = Recognised { id: "aiperf-csv", title: "AIPerf or genai-perf, CSV" };
-
-impl Format for AiperfCsv {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
+pub(in super::super) const FORMAT: Format = Format {
+    id: "aiperf-csv",
+    title: "AIPerf or genai-perf, CSV",
+    tool: Some("aiperf"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
         let text = head.text();
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("");
-        match first.starts_with("Metric,avg") || first.starts_with("Metric,Value") {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
+        sure(first.starts_with("Metric,avg") || first.starts_with("Metric,Value"))
+    }),
+    marks: &[],
+    read,
+};
 
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (gone, read) = collect::counted(&mut input, blocks)?;
-        if read.row.figures.is_empty() {
-            return Err(gone.broken(ABOUT.title, "no metric below its header", read.remarks));
-        }
-        let genai_perf = !read.keyed.iter().any(|name| name == "std");
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, vec![read.row]);
-        let tool = if genai_perf { "genai-perf" } else { "aiperf" };
-        sheet.source.tool = Some(tool.to_owned());
-        sheet.remarks.extend(read.remarks);
-        if let Some(first) = read.gpus.first() {
-            let place = first.place.clone();
-            let part = sheet.parts.first().cloned();
-            sheet.parts.extend(part.map(|part| Part {
-                kind: PartKind::Other,
-                place,
-                rows: read.gpus,
-                ..part
-            }));
-        }
-        Ok(sheet)
+fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+    let (gone, Blocks { row, gpus, remarks, keyed }) = collect::counted(&mut input, blocks)?;
+    let rows = Some(row).filter(|row| !row.figures.is_empty()).into_iter().collect();
+    let all = Gathered { rows, remarks, ..Gathered::default() };
+    let mut sheet = all.finish(format, gone, "no metric below its header")?;
+    if !keyed.iter().any(|name| name == "std") {
+        sheet.source.tool = Some("genai-perf".to_owned());
     }
+    if let Some(first) = gpus.first() {
+        let place = first.place.clone();
+        sheet.parts.push(Part { rows: gpus, ..Part::new(PartKind::Other, place) });
+    }
+    Ok(sheet)
 }
 
 /// What the blocks hold.

@@ -9,26 +9,22 @@ pub(crate) mod words;
 
 use super::super::error::ImportError;
 use super::super::statistic::Measure;
-use super::super::{Head, Input, Likeness, Recognised, json, labels, measure};
-use super::{Format, collect};
+use super::super::{Input, Likeness, json, labels, measure};
+use super::collect::Gathered;
+use super::{Format, Like, collect, field};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
+    Definition, Factors, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit,
+    key,
 };
 use serde_json::{Map, Value};
 
-pub(super) struct Aiperf;
-
-const ABOUT: Recognised = Recognised { id: "aiperf", title: "AIPerf or genai-perf, JSON" };
-const MARKS: &[&str] =
-    &["request_throughput", "request_latency", "input_config", "aiperf_version", "records"];
-
-impl Format for Aiperf {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
+pub(super) const FORMAT: Format = Format {
+    id: "aiperf",
+    title: "AIPerf or genai-perf, JSON",
+    tool: Some("genai-perf"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
         let named = head.has_keys(&["aiperf_version"]);
         let metrics = head.has_keys(&["request_throughput"]) || head.has_keys(&["request_latency"]);
         let settings = head.has_keys(&["input_config"]);
@@ -37,40 +33,69 @@ impl Format for Aiperf {
             true if head.text().contains("\"unit\"") => Likeness::Some,
             _ => Likeness::No,
         }
-    }
+    }),
+    marks: &["request_throughput", "request_latency", "input_config", "aiperf_version", "records"],
+    read,
+};
 
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
+/// What was set, by the names of the present and of former versions.
+const SETTINGS: &[(&str, &str)] = &[
+    ("/models/items/0/name", key::MODEL),
+    ("/endpoint/model_names/0", key::MODEL),
+    ("/model_names/0", key::MODEL),
+    ("/model/0", key::MODEL),
+    ("/loadgen/concurrency", key::CONCURRENCY),
+    ("/perf_analyzer/stimulus/concurrency", key::CONCURRENCY),
+    ("/concurrency", key::CONCURRENCY),
+    ("/loadgen/request_rate", key::RATE),
+    ("/perf_analyzer/stimulus/request_rate", key::RATE),
+    ("/loadgen/request_count", key::REQUESTS),
+    ("/request_count", key::REQUESTS),
+    ("/datasets/0/prompts/isl/mean", key::INPUT_TOKENS),
+    ("/input/prompt/input_tokens/mean", key::INPUT_TOKENS),
+    ("/input/synthetic_tokens/mean", key::INPUT_TOKENS),
+    ("/datasets/0/prompts/osl/mean", key::OUTPUT_TOKENS),
+    ("/input/prompt/output_tokens/mean", key::OUTPUT_TOKENS),
+    ("/input/output_tokens/mean", key::OUTPUT_TOKENS),
+    ("/datasets/0/type", key::WORKLOAD),
+];
+/// The same of the last phase, which counts.
+const OF_PHASE: &[(&str, &str)] = &[
+    ("/concurrency", key::CONCURRENCY),
+    ("/rate", key::RATE),
+    ("/request_rate", key::RATE),
+    ("/type", key::STRATEGY),
+    ("/requests", key::REQUESTS),
+];
 
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (mut object, mut remarks) = (None, Vec::new());
-        let gone = collect::pieces(&mut input, &[], &mut |piece| match piece
-            .value::<Map<String, Value>>()
-        {
-            Ok(value) => object = object.take().or(Some(value)),
-            Err((line, reason)) => collect::skip(&mut remarks, line, &reason),
-        })?;
-        let Some(mut object) = object else {
-            return Err(gone.broken(ABOUT.title, "no metrics in it", remarks));
-        };
-        let version = json::word(object.get("aiperf_version"));
-        let mut row = Row::new(RowRole::Measured, Place::pointer(""));
-        settings(&object, &mut row);
-        if let Some(Value::Object(mut records)) = object.remove("records") {
-            metrics(&mut records, "/records", &mut row);
-            object.extend(records);
-        }
-        metrics(&mut object, "", &mut row);
-        failures(&object, &mut row);
-        row.unknown = object;
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, vec![row]);
-        let tool = if version.is_some() { "aiperf" } else { "genai-perf" };
-        sheet.source.tool = Some(tool.to_owned());
-        sheet.source.tool_version = version;
-        sheet.remarks.extend(remarks);
-        Ok(sheet)
+fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut all = Gathered::default();
+    let mut object: Option<Map<String, Value>> = None;
+    let gone = collect::pieces(&mut input, &[], &mut |piece| {
+        let value = all.value(&piece);
+        object = object.take().or(value);
+    })?;
+    let version = object.as_ref().and_then(|object| json::word(object.get("aiperf_version")));
+    all.rows.extend(object.map(row));
+    let mut sheet = all.finish(format, gone, "no metrics in it")?;
+    if version.is_some() {
+        sheet.source.tool = Some("aiperf".to_owned());
     }
+    sheet.source.tool_version = version;
+    Ok(sheet)
+}
+
+fn row(mut object: Map<String, Value>) -> Row {
+    let mut row = Row::new(RowRole::Measured, Place::pointer(""));
+    settings(&object, &mut row);
+    if let Some(Value::Object(mut records)) = object.remove("records") {
+        metrics(&mut records, "/records", &mut row);
+        object.extend(records);
+    }
+    metrics(&mut object, "", &mut row);
+    failures(&object, &mut row);
+    row.unknown = object;
+    row
 }
 
 /// Moves every metric of an object into figures.
@@ -119,66 +144,17 @@ fn failures(object: &Map<String, Value>, row: &mut Row) {
     row.figures.push(figure);
 }
 
-/// What was set, by the names of the present and of former versions.
 fn settings(object: &Map<String, Value>, row: &mut Row) {
-    let Some(config) = object.get("input_config") else { return };
-    let first =
-        |pointers: &[&str]| pointers.iter().find_map(|pointer| json::word(config.pointer(pointer)));
+    let Some(Value::Object(config)) = object.get("input_config") else { return };
+    let mut set = Factors::default();
+    field::settings(config, SETTINGS, &mut set);
     let phases = config.get("phases").and_then(Value::as_array);
-    let phase = phases.and_then(|phases| phases.last());
-    let of_phase = |name: &str| json::word(phase.and_then(|phase| phase.get(name)));
-    for (factor, word) in [
-        (
-            key::MODEL,
-            first(&[
-                "/models/items/0/name",
-                "/endpoint/model_names/0",
-                "/model_names/0",
-                "/model/0",
-            ]),
-        ),
-        (
-            key::CONCURRENCY,
-            of_phase("concurrency").or_else(|| {
-                first(&[
-                    "/loadgen/concurrency",
-                    "/perf_analyzer/stimulus/concurrency",
-                    "/concurrency",
-                ])
-            }),
-        ),
-        (
-            key::RATE,
-            of_phase("rate").or_else(|| of_phase("request_rate")).or_else(|| {
-                first(&["/loadgen/request_rate", "/perf_analyzer/stimulus/request_rate"])
-            }),
-        ),
-        (key::STRATEGY, of_phase("type")),
-        (
-            key::REQUESTS,
-            of_phase("requests").or_else(|| first(&["/loadgen/request_count", "/request_count"])),
-        ),
-        (
-            key::INPUT_TOKENS,
-            first(&[
-                "/datasets/0/prompts/isl/mean",
-                "/input/prompt/input_tokens/mean",
-                "/input/synthetic_tokens/mean",
-            ]),
-        ),
-        (
-            key::OUTPUT_TOKENS,
-            first(&[
-                "/datasets/0/prompts/osl/mean",
-                "/input/prompt/output_tokens/mean",
-                "/input/output_tokens/mean",
-            ]),
-        ),
-        (key::WORKLOAD, first(&["/datasets/0/type"])),
-    ] {
-        if let Some(word) = word {
-            row.factors.set(factor, super::guidellm::words::whole(&word));
-        }
+    let phase = phases.and_then(|phases| phases.last()).and_then(Value::as_object);
+    if let Some(phase) = phase {
+        field::settings(phase, OF_PHASE, &mut set);
+    }
+    for (factor, word) in set.iter() {
+        row.factors.set(factor, super::guidellm::words::whole(word));
     }
     labels::set(config.get("labels"), &mut row.factors);
 }

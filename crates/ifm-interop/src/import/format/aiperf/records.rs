@@ -3,19 +3,24 @@
 
 use super::super::super::error::ImportError;
 use super::super::super::json::{self, Number, Word};
-use super::super::super::measure;
-use super::super::super::{Head, Input, Likeness, Recognised};
-use super::super::{Format, collect};
+use super::super::super::{Input, measure};
+use super::super::collect::Gathered;
+use super::super::{Format, Like, collect};
 use ifm_core::Sheet;
 use ifm_core::sheet::{PartKind, Place, Row, RowRole, SheetRequest};
 use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-pub(in super::super) struct AiperfRecords;
-
-const ABOUT: Recognised = Recognised { id: "aiperf-records", title: "AIPerf, single requests" };
-const MARKS: &[&str] = &["metadata", "metrics", "benchmark_phase", "request_start_ns"];
+pub(in super::super) const FORMAT: Format = Format {
+    id: "aiperf-records",
+    title: "AIPerf, single requests",
+    tool: Some("aiperf"),
+    kind: PartKind::Serving,
+    like: Like::Json(&[&["metadata", "metrics", "request_start_ns"]]),
+    marks: &["metadata", "metrics", "benchmark_phase", "request_start_ns"],
+    read,
+};
 
 #[derive(Debug, Deserialize)]
 struct Wire {
@@ -80,45 +85,22 @@ impl Metric {
     }
 }
 
-impl Format for AiperfRecords {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        match head.is_json() && head.has_keys(&["metadata", "metrics", "request_start_ns"]) {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn marks(&self) -> &'static [&'static str] {
-        MARKS
-    }
-
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let mut phases: BTreeMap<String, Phase> = BTreeMap::new();
-        let mut remarks = Vec::new();
-        let (gone, ()) = collect::counted(&mut input, |reader| {
-            json::lines::read::<Wire>(reader, |line, wire| match wire {
-                Ok(wire) => {
-                    let phase = wire.metadata.benchmark_phase.0.clone().unwrap_or_default();
-                    phases.entry(phase).or_insert_with(|| Phase::begin(line)).take(wire);
-                }
-                Err(reason) => collect::skip(&mut remarks, line, &reason),
-            })
-        })?;
-        if phases.is_empty() {
-            return Err(gone.broken(ABOUT.title, "no request in it", remarks));
-        }
-        let mut rows: Vec<Row> = phases.into_iter().map(|(name, phase)| phase.row(name)).collect();
-        rows.sort_by_key(|row| row.place.line);
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
-        sheet.source.tool = Some("aiperf".to_owned());
-        sheet.remarks.push(collect::lost("", "metrics of the exchange are not kept per request"));
-        sheet.remarks.extend(remarks);
-        Ok(sheet)
-    }
+fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+    let mut phases: BTreeMap<String, Phase> = BTreeMap::new();
+    let mut all = Gathered::default();
+    all.remarks.push(collect::lost("", "metrics of the exchange are not kept per request"));
+    let (gone, ()) = collect::counted(&mut input, |reader| {
+        json::lines::read::<Wire>(reader, |line, wire| match wire {
+            Ok(wire) => {
+                let phase = wire.metadata.benchmark_phase.0.clone().unwrap_or_default();
+                phases.entry(phase).or_insert_with(|| Phase::begin(line)).take(wire);
+            }
+            Err(reason) => collect::skip(&mut all.remarks, line, &reason),
+        })
+    })?;
+    all.rows = phases.into_iter().map(|(name, phase)| phase.row(name)).collect();
+    all.rows.sort_by_key(|row| row.place.line);
+    all.finish(format, gone, "no request in it")
 }
 
 /// The requests of a phase.

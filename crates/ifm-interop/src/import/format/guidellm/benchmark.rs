@@ -1,8 +1,8 @@
 //! One benchmark of a GuideLLM file as a row.
 
-use super::super::super::json;
-use super::super::super::labels;
 use super::super::super::statistic::Measure;
+use super::super::super::{json, labels};
+use super::super::field::{self, Field, Means};
 use super::words;
 use ifm_core::sheet::{
     Definition, Figure, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, Unit, key,
@@ -18,7 +18,8 @@ pub(super) fn row(
     let mut row = Row::new(RowRole::Measured, Place::pointer(pointer));
     settings(&benchmark, &mut row);
     if let Some(Value::Object(metrics)) = benchmark.get_mut("metrics") {
-        counts(metrics, pointer, &mut row);
+        let base = format!("{pointer}/metrics");
+        field::numbers(metrics, Some(&base), Statistic::Value, COUNTS, &mut row);
         let names: Vec<String> = metrics.keys().cloned().collect();
         for name in names {
             distribution(&name, metrics, pointer, &mut row);
@@ -47,24 +48,12 @@ fn is_empty(value: &Value) -> bool {
 }
 
 /// Numbers of requests by what became of them.
-fn counts(metrics: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
-    let Some(Value::Object(totals)) = metrics.get_mut("request_totals") else { return };
-    for (name, quantity) in [
-        ("total", Quantity::Requests),
-        ("successful", Quantity::RequestsOk),
-        ("errored", Quantity::RequestsFailed),
-        ("incomplete", Quantity::RequestsIncomplete),
-    ] {
-        let Some(number) = totals.remove(name).as_ref().and_then(|value| json::number(Some(value)))
-        else {
-            continue;
-        };
-        let mut figure =
-            Figure::new(quantity, Statistic::Value, number, Unit::Count).defined(Definition::Same);
-        figure.place = Some(Place::pointer(format!("{pointer}/metrics/request_totals/{name}")));
-        row.figures.push(figure);
-    }
-}
+const COUNTS: &[Field] = &[
+    ("/request_totals/total", Quantity::Requests, Unit::Count, Means::Same),
+    ("/request_totals/successful", Quantity::RequestsOk, Unit::Count, Means::Same),
+    ("/request_totals/errored", Quantity::RequestsFailed, Unit::Count, Means::Same),
+    ("/request_totals/incomplete", Quantity::RequestsIncomplete, Unit::Count, Means::Same),
+];
 
 /// The statistics of a metric over the requests that succeeded.
 fn distribution(name: &str, metrics: &mut Map<String, Value>, pointer: &str, row: &mut Row) {

@@ -3,20 +3,32 @@
 
 use super::super::super::error::ImportError;
 use super::super::super::statistic::{Measure, statistic};
-use super::super::super::{Head, Input, Likeness, Recognised, json, separated};
-use super::super::{Format, collect};
+use super::super::super::{Input, json, separated};
+use super::super::collect::Gathered;
+use super::super::{Format, Like, collect, sure};
 use super::{benchmark, words};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
-    Definition, Figure, PartKind, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, Unit,
-    key,
+    Definition, Figure, PartKind, Place, Quantity, Remark, Row, RowRole, Statistic, StdKind, key,
 };
 use serde_json::{Map, Value};
 use std::io;
 
-pub(in super::super) struct GuidellmCsv;
-
-const ABOUT: Recognised = Recognised { id: "guidellm-csv", title: "GuideLLM, CSV" };
+pub(in super::super) const FORMAT: Format = Format {
+    id: "guidellm-csv",
+    title: "GuideLLM, CSV",
+    tool: Some("guidellm"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| {
+        let text = head.text();
+        let mut lines = text.lines();
+        let (first, second) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+        let groups = first.contains("Run Info,") && first.contains("Benchmark,");
+        sure(groups && second.contains("Strategy"))
+    }),
+    marks: &[],
+    read,
+};
 
 /// Rows of names above the benchmarks.
 const HEADER_ROWS: usize = 3;
@@ -35,40 +47,15 @@ const PERCENTILES: [Statistic; 11] = [
     Statistic::Max,
 ];
 
-impl Format for GuidellmCsv {
-    fn about(&self) -> Recognised {
-        ABOUT
-    }
-
-    fn likeness(&self, head: &Head) -> Likeness {
-        let text = head.text();
-        let mut lines = text.lines();
-        let (first, second) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
-        let groups = first.contains("Run Info,") && first.contains("Benchmark,");
-        match groups && second.contains("Strategy") {
-            true => Likeness::Sure,
-            false => Likeness::No,
-        }
-    }
-
-    fn read(&self, mut input: Input<'_>) -> Result<Sheet, ImportError> {
-        let (gone, (rows, remarks)) = collect::counted(&mut input, rows)?;
-        if rows.is_empty() {
-            return Err(gone.broken(
-                ABOUT.title,
-                "no benchmark below its three header rows",
-                remarks,
-            ));
-        }
-        let mut sheet = collect::sheet(ABOUT, &gone, PartKind::Serving, rows);
-        sheet.source.tool = Some("guidellm".to_owned());
-        sheet.source.tool_version = sheet.parts.first().and_then(|part| {
-            let metadata = part.rows.first()?.unknown.get("Runtime Info / Metadata")?;
-            json::word(metadata.get("guidellm_version"))
-        });
-        sheet.remarks.extend(remarks);
-        Ok(sheet)
-    }
+fn read(format: &Format, mut input: Input<'_>) -> Result<Sheet, ImportError> {
+    let (gone, (rows, remarks)) = collect::counted(&mut input, rows)?;
+    let all = Gathered { rows, remarks, ..Gathered::default() };
+    let mut sheet = all.finish(format, gone, "no benchmark below its three header rows")?;
+    sheet.source.tool_version = sheet.parts.first().and_then(|part| {
+        let metadata = part.rows.first()?.unknown.get("Runtime Info / Metadata")?;
+        json::word(metadata.get("guidellm_version"))
+    });
+    Ok(sheet)
 }
 
 /// The three names of a column.
@@ -139,7 +126,7 @@ fn row(columns: &[Column], cells: &[String], line: u32, remarks: &mut Vec<Remark
 
 /// The figures of a cell, if its column is known.
 fn figures(column: &Column, cell: &str) -> Option<Vec<Figure>> {
-    let (quantity, unit) = quantity(column)?;
+    let (quantity, unit) = words::column(&column.group, &column.metric)?;
     let defined = quantity.clone();
     let definition = |statistic| match defined {
         Quantity::Duration => {
@@ -163,31 +150,6 @@ fn figures(column: &Column, cell: &str) -> Option<Vec<Figure>> {
         name => statistic(name, std)?,
     };
     Some(vec![measure.figure(statistic, cell.parse().ok()?)])
-}
-
-fn quantity(column: &Column) -> Option<(Quantity, Unit)> {
-    let metric = column.metric.as_str();
-    Some(match (column.group.as_str(), metric.strip_prefix("Successful ").unwrap_or(metric)) {
-        ("Timings", "Duration") => (Quantity::Duration, Unit::S),
-        ("Request Counts", "Successful") => (Quantity::RequestsOk, Unit::Count),
-        ("Request Counts", "Incomplete") => (Quantity::RequestsIncomplete, Unit::Count),
-        ("Request Counts", "Errored") => (Quantity::RequestsFailed, Unit::Count),
-        ("Request Counts", "Total") => (Quantity::Requests, Unit::Count),
-        ("Request Latency", "Sec") => (Quantity::E2e, Unit::S),
-        ("Time to First Token", "ms") => (Quantity::Ttft, Unit::Ms),
-        ("Time to First Output Token", "ms") => (Quantity::Ttfot, Unit::Ms),
-        ("Time per Output Token", "ms") => (Quantity::Tpot, Unit::Ms),
-        ("Inter Token Latency", "ms") => (Quantity::Itl, Unit::Ms),
-        ("Server Throughput", "Requests/Sec") => (Quantity::RequestRate, Unit::PerS),
-        ("Server Throughput", "Concurrency") => (Quantity::InFlight, Unit::Count),
-        ("Token Metrics", "Input Tokens") => (Quantity::InputTokens, Unit::Count),
-        ("Token Metrics", "Output Tokens") => (Quantity::OutputTokens, Unit::Count),
-        ("Token Metrics", "Total Tokens") => (Quantity::TotalTokens, Unit::Count),
-        ("Token Throughput", "Input Tokens/Sec") => (Quantity::InputRate, Unit::PerS),
-        ("Token Throughput", "Output Tokens/Sec") => (Quantity::OutputRate, Unit::PerS),
-        ("Token Throughput", "Total Tokens/Sec") => (Quantity::TotalRate, Unit::PerS),
-        _ => return None,
-    })
 }
 
 /// What was set, from the columns that hold it.

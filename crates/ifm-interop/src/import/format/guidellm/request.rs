@@ -2,7 +2,7 @@
 
 use super::super::super::json::pieces::Piece;
 use super::super::super::json::{Number, Word};
-use super::super::collect;
+use super::super::collect::{self, Gathered};
 use ifm_core::sheet::{Remark, Row, SheetRequest};
 use serde::Deserialize;
 
@@ -48,14 +48,11 @@ struct Timings {
 
 impl Requests {
     /// Takes a request of `/benchmarks/i/requests/STATUS/k`.
-    pub fn take(&mut self, piece: &Piece<'_>, remarks: &mut Vec<Remark>) {
+    pub fn take(&mut self, piece: &Piece<'_>, all: &mut Gathered) {
         let status = piece.path.get(3).map(String::as_str).unwrap_or_default();
-        match piece.value::<Wire>() {
-            Ok(wire) => {
-                self.texts |= wire.output.0.as_deref().is_some_and(|text| !text.is_empty());
-                self.requests.push(request(wire, status));
-            }
-            Err((line, reason)) => collect::skip(remarks, line, &reason),
+        if let Some(wire) = all.value::<Wire>(piece) {
+            self.texts |= wire.output.0.as_deref().is_some_and(|text| !text.is_empty());
+            self.requests.push(request(wire, status));
         }
     }
 

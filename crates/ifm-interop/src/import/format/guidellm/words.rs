@@ -10,27 +10,65 @@ use ifm_core::sheet::{
     Definition, Factors, Figure, Quantity, Remark, RemarkKind, Row, Statistic, Unit, key, meaning,
 };
 
+/// Its metrics: their names in JSON, and the group and name of their columns in CSV.
+const METRICS: &[(&str, &str, &str, Quantity, Unit)] = &[
+    ("request_latency", "Request Latency", "Sec", Quantity::E2e, Unit::S),
+    ("time_to_first_token_ms", "Time to First Token", "ms", Quantity::Ttft, Unit::Ms),
+    (
+        "time_to_first_output_token_ms",
+        "Time to First Output Token",
+        "ms",
+        Quantity::Ttfot,
+        Unit::Ms,
+    ),
+    ("time_per_output_token_ms", "Time per Output Token", "ms", Quantity::Tpot, Unit::Ms),
+    ("inter_token_latency_ms", "Inter Token Latency", "ms", Quantity::Itl, Unit::Ms),
+    ("request_dispatch_delay", "", "", Quantity::ClientQueue, Unit::S),
+    ("requests_per_second", "Server Throughput", "Requests/Sec", Quantity::RequestRate, Unit::PerS),
+    ("request_concurrency", "Server Throughput", "Concurrency", Quantity::InFlight, Unit::Count),
+    ("prompt_token_count", "Token Metrics", "Input Tokens", Quantity::InputTokens, Unit::Count),
+    ("output_token_count", "Token Metrics", "Output Tokens", Quantity::OutputTokens, Unit::Count),
+    ("total_token_count", "Token Metrics", "Total Tokens", Quantity::TotalTokens, Unit::Count),
+    (
+        "prompt_tokens_per_second",
+        "Token Throughput",
+        "Input Tokens/Sec",
+        Quantity::InputRate,
+        Unit::PerS,
+    ),
+    (
+        "output_tokens_per_second",
+        "Token Throughput",
+        "Output Tokens/Sec",
+        Quantity::OutputRate,
+        Unit::PerS,
+    ),
+    ("tokens_per_second", "Token Throughput", "Total Tokens/Sec", Quantity::TotalRate, Unit::PerS),
+    ("request_goodput", "", "", Quantity::Goodput, Unit::PerS),
+    ("slo_attainment", "", "", Quantity::Attainment, Unit::One),
+    // In JSON these do not stand among the metrics.
+    ("", "Timings", "Duration", Quantity::Duration, Unit::S),
+    ("", "Request Counts", "Successful", Quantity::RequestsOk, Unit::Count),
+    ("", "Request Counts", "Incomplete", Quantity::RequestsIncomplete, Unit::Count),
+    ("", "Request Counts", "Errored", Quantity::RequestsFailed, Unit::Count),
+    ("", "Request Counts", "Total", Quantity::Requests, Unit::Count),
+];
+
 /// What a metric of the JSON file measures.
 pub(super) fn metric(name: &str) -> Option<(Quantity, Unit)> {
-    Some(match name {
-        "request_latency" => (Quantity::E2e, Unit::S),
-        "time_to_first_token_ms" => (Quantity::Ttft, Unit::Ms),
-        "time_to_first_output_token_ms" => (Quantity::Ttfot, Unit::Ms),
-        "time_per_output_token_ms" => (Quantity::Tpot, Unit::Ms),
-        "inter_token_latency_ms" => (Quantity::Itl, Unit::Ms),
-        "request_dispatch_delay" => (Quantity::ClientQueue, Unit::S),
-        "requests_per_second" => (Quantity::RequestRate, Unit::PerS),
-        "request_concurrency" => (Quantity::InFlight, Unit::Count),
-        "prompt_token_count" => (Quantity::InputTokens, Unit::Count),
-        "output_token_count" => (Quantity::OutputTokens, Unit::Count),
-        "total_token_count" => (Quantity::TotalTokens, Unit::Count),
-        "prompt_tokens_per_second" => (Quantity::InputRate, Unit::PerS),
-        "output_tokens_per_second" => (Quantity::OutputRate, Unit::PerS),
-        "tokens_per_second" => (Quantity::TotalRate, Unit::PerS),
-        "request_goodput" => (Quantity::Goodput, Unit::PerS),
-        "slo_attainment" => (Quantity::Attainment, Unit::One),
-        _ => return None,
-    })
+    measured(|(json, ..)| !name.is_empty() && *json == name)
+}
+
+/// What a column of the CSV file measures.
+pub(super) fn column(group: &str, metric: &str) -> Option<(Quantity, Unit)> {
+    let metric = metric.strip_prefix("Successful ").unwrap_or(metric);
+    measured(|(_, own, name, ..)| !group.is_empty() && (*own, *name) == (group, metric))
+}
+
+fn measured(
+    is_meant: impl Fn(&&(&str, &str, &str, Quantity, Unit)) -> bool,
+) -> Option<(Quantity, Unit)> {
+    METRICS.iter().find(is_meant).map(|(.., quantity, unit)| (quantity.clone(), unit.clone()))
 }
 
 /// Latencies of which a zero says that there was nothing to measure.

@@ -40,8 +40,11 @@ impl Held<'_> {
         let is_short = !self.is_measured && self.per_user < REQUESTS_PER_USER;
         let is_below = self.product < self.in_flight;
         let allowed = if is_short { STRONG } else { 1.0 / (1.0 - TOLERANCE) };
-        // With few requests for each user only a level that was not held is told.
-        if self.off() <= allowed + 1e-9 || (is_short && !is_below) {
+        // With few requests for each user only a level that was not held is told, and not where
+        // some failed: they were in flight as well, and the rate leaves them out.
+        let failed = self.cell.row.value(&Quantity::RequestsFailed, Statistic::Value);
+        let is_open = is_short && (!is_below || failed.is_some_and(|failed| failed > 0.0));
+        if self.off() <= allowed + 1e-9 || is_open {
             return None;
         }
         // With fewer requests than users the limit may stand for none.
@@ -217,6 +220,11 @@ mod tests {
         check("littles_law", &sound, far, Level::Strong, "166 of 256");
         let ramp = |sheet: &mut ifm_core::Sheet| *sheet = document(512, "53.93");
         check("littles_law", &sound, ramp, Level::Strong, "2.0 requests for each user");
+        // Those that failed were in flight as well.
+        let mut failed = document(512, "53.93");
+        let figure = (Quantity::RequestsFailed, Statistic::Value, "200", Unit::Count);
+        failed.parts[0].rows[0].figures.extend(row(7, &[figure]).figures);
+        assert_eq!(found("littles_law", &[failed]), []);
         // What holds by one of the two is not told.
         assert_eq!(found("littles_law", &[document(256, "75.00")]), []);
         // A limit that no run could reach is none.

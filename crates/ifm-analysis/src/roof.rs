@@ -3,12 +3,14 @@
 //! Not here: the arithmetic of limits (`ifm-roofline`), and what is held against them.
 
 use ifm_core::sheet::{Factors, key};
-use ifm_roofline::{Machine, Model, Precision, Setup, WeightFormat};
+use ifm_roofline::{Machine, Model, Precision, RooflineError, Setup, WeightFormat};
 
 /// GPUs of a whole node: more seldom share a model, and what they cannot do none can.
 pub(crate) const NODE: u32 = 8;
 /// Settings beside tensor parallelism that spread a model over more GPUs.
 const SPREAD: [&str; 2] = ["pipeline_parallel", "data_parallel"];
+/// How far a size in a model's name may be from its number of parameters: a 7B has 6.74 or 7.6.
+const SIZE_APART: f64 = 0.10;
 
 /// What runs.
 pub(crate) struct Known {
@@ -29,6 +31,9 @@ pub(crate) struct Known {
     pub all: Option<Setup>,
     /// Whether it is said how many GPUs there are, and not only how many share a copy.
     pub has_all: bool,
+    /// Whether the measurement has a name for the model that says nothing, such as that of a server,
+    /// and the user says which it is.
+    pub is_renamed: bool,
 }
 
 impl Known {
@@ -57,24 +62,19 @@ pub(crate) fn words(setup: &Setup) -> String {
     )
 }
 
-/// From the machine and model that the user names, else from the factors; `parameters` and
-/// `weight_bytes` where a document prints them. Absent where one of them is not known.
+/// From the factors, else from the machine and model that the user names: what is given by hand is
+/// for measurements that do not say it, never for those of another machine or model.
+/// `parameters` and `weight_bytes` where a document prints them. Absent where machine or model is
+/// not known.
 pub(crate) fn setup(
     (gpu, model_name): (Option<&str>, Option<&str>),
     factors: &Factors,
     parameters: Option<f64>,
     weight_bytes: Option<f64>,
 ) -> Option<Known> {
-    let machine = match gpu {
-        Some(gpu) => Machine::parse(gpu).ok()?,
-        None => Machine::find(factors.get(key::GPU)?).ok()?,
-    };
-    let named = factors.get(key::MODEL).unwrap_or_default();
-    let model = match (model_name, parameters) {
-        (Some(model), _) => Model::find(model).ok()?,
-        (None, Some(count)) => Model::find_with_parameters(named, count).ok()?,
-        (None, None) => Model::find(named).ok()?,
-    };
+    let (machine, gpu) = machine(gpu, factors.get(key::GPU).unwrap_or_default().trim())?;
+    let named = factors.get(key::MODEL).unwrap_or_default().trim();
+    let (model, model_name, is_renamed) = model(model_name, named, parameters)?;
     let stated = factors.get(key::QUANTIZATION);
     let format = stated
         .and_then(|name| WeightFormat::find(name).ok())
@@ -115,7 +115,69 @@ pub(crate) fn setup(
         open,
         all: apart(gpus.there.unwrap_or(fewest.max(first).max(NODE))),
         has_all: gpus.there.is_some(),
+        is_renamed,
     })
+}
+
+/// The machine of a measurement that names `own`, and what the user gives where it counts.
+fn machine<'g>(given: Option<&'g str>, own: &str) -> Option<(Machine, Option<&'g str>)> {
+    let Some(text) = given else { return Some((Machine::find(own).ok()?, None)) };
+    let by_hand = Machine::parse(text).ok()?;
+    let is_meant = own.is_empty()
+        || match Machine::find(own) {
+            Ok(own) if own.id != by_hand.id => return Some((own, None)),
+            Ok(_) => true,
+            Err(RooflineError::Ambiguous { candidates, .. }) => candidates.contains(&by_hand.id),
+            // Figures describe what the table does not hold.
+            Err(_) => text.contains('='),
+        };
+    is_meant.then_some((by_hand, given))
+}
+
+/// The model of a measurement that names `own`, what the user gives where it counts, and whether
+/// it stands for a name that says nothing.
+fn model<'g>(
+    given: Option<&'g str>,
+    own: &str,
+    parameters: Option<f64>,
+) -> Option<(Model, Option<&'g str>, bool)> {
+    let find = |name: &str| match parameters {
+        Some(count) => Model::find_with_parameters(name, count),
+        None => Model::find(name),
+    };
+    let Some(text) = given else { return Some((find(own).ok()?, None, false)) };
+    let by_hand = Model::find(text).ok()?;
+    let is_of = |size: f64| (by_hand.parameters() / size - 1.0).abs() <= SIZE_APART;
+    let (is_meant, is_renamed) = match find(own) {
+        _ if own.is_empty() && parameters.is_none() => (true, false),
+        Ok(own) if own.id != by_hand.id => return Some((own, None, false)),
+        Ok(_) => (true, false),
+        Err(RooflineError::Ambiguous { candidates, .. }) => {
+            (candidates.contains(&by_hand.id), false)
+        }
+        Err(_) if parameters.is_some() => (parameters.is_some_and(is_of), true),
+        Err(_) => (sizes(own).first().is_none_or(|size| is_of(size * 1e9)), true),
+    };
+    is_meant.then_some((by_hand, given, is_renamed))
+}
+
+/// Sizes that a model's name states, in billions of parameters: 7 of "llama 7B", 30 and 3 of
+/// "Qwen3-30B-A3B".
+pub(crate) fn sizes(name: &str) -> Vec<f64> {
+    let words = name.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    let words = words.flat_map(|word| match word.matches('.').count() {
+        // "30B.A3B" is two words, "3.5B" is one.
+        1 if !word.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_digit())) => {
+            word.split('.').collect::<Vec<_>>()
+        }
+        _ => vec![word],
+    });
+    let size = |word: &str| -> Option<f64> {
+        let word = word.trim_start_matches(['a', 'A', 'e', 'E']);
+        let number = word.strip_suffix(['b', 'B'])?;
+        number.parse().ok().filter(|size: &f64| *size > 0.0)
+    };
+    words.filter_map(size).collect()
 }
 
 /// How many GPUs there are, as far as it is said.
@@ -181,6 +243,50 @@ mod tests {
         let alone = none.with(key::TENSOR_PARALLEL, 4).with("pipeline_parallel", 2);
         assert_eq!(of(known(None, alone)), (4.0, vec![4.0, 8.0], true));
         assert!(known(None, four).is_certain);
+    }
+
+    #[test]
+    fn what_is_given_by_hand_is_for_what_names_no_other() {
+        let of = |gpu: &str, model: &str, own_gpu: &str, own_model: &str, count: Option<f64>| {
+            let factors = Factors::default().with(key::GPU, own_gpu).with(key::MODEL, own_model);
+            let known = setup((Some(gpu), Some(model)), &factors, count, None)?;
+            let setup = &known.setup;
+            Some(format!("{} {} {}", setup.machine().id, setup.model().id, known.is_renamed))
+        };
+        let eight = Some("l40s llama-3.1-8b false".to_owned());
+        let with = |model: &str| of("l40s", "llama-3.1-8b", "", model, None);
+        assert_eq!(with(""), eight);
+        assert_eq!(with("Llama-3.1-8B-Instruct"), eight);
+        // Another model is itself, whatever is given; one that nobody knows is no other's.
+        assert_eq!(with("Qwen3-4B"), Some("l40s qwen3-4b false".to_owned()));
+        assert_eq!(with("acme-70b"), None);
+        assert_eq!(with("my-server"), Some("l40s llama-3.1-8b true".to_owned()));
+        assert_eq!(
+            of("l40s", "llama-3.1-8b", "", "llama ?B", Some(405.85e9)).as_deref(),
+            Some("l40s llama-3.1-405b false")
+        );
+        assert_eq!(of("l40s", "llama-3.1-8b", "", "acme ?B", Some(33.0e9)), None);
+        // So it is with machines.
+        let on = |gpu: &str, own: &str| of(gpu, "llama-3.1-8b", own, "", None);
+        assert_eq!(on("l40s", "NVIDIA L4"), Some("l4 llama-3.1-8b false".to_owned()));
+        assert_eq!(on("h100-sxm", "H100"), Some("h100-sxm llama-3.1-8b false".to_owned()));
+        assert_eq!(on("l40s", "H100"), None);
+        assert_eq!(on("l40s", "Acme Z9"), None);
+        assert_eq!(on("bw=900,bf16=300", "Acme Z9"), Some("custom llama-3.1-8b false".to_owned()));
+    }
+
+    #[test]
+    fn sizes_are_read_from_names() {
+        for (name, expect) in [
+            ("llama 7B Q4_0", vec![7.0]),
+            ("qwen3moe 30B.A3B Q4_K - Medium", vec![30.0, 3.0]),
+            ("Qwen3-30B-A3B", vec![30.0, 3.0]),
+            ("qwen2 1.5B", vec![1.5]),
+            ("llama ?B IQ2_XXS - 2.0625 bpw", vec![]),
+            ("int8-w8a8", vec![]),
+        ] {
+            assert_eq!(sizes(name), expect, "{name}");
+        }
     }
 
     #[test]

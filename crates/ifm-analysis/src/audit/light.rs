@@ -1,12 +1,12 @@
 //! Rows beside the limit of their machine and model.
 //!
-//! What runs is taken from the factors of a row, or from the user where they say nothing that is
-//! known. Not here: the arithmetic of limits (`ifm-roofline`).
+//! What runs is taken from the factors of a row, or from the user where they say nothing. Not here: the arithmetic of limits (`ifm-roofline`).
 
+use super::burst::bursts;
 use super::{Cell, Subject};
 use crate::roof::{self, Known};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
-use ifm_roofline::{Bound, Setup, Share, Verdict};
+use ifm_roofline::{Bound, Question, Setup, Share, Verdict};
 use std::cmp::Ordering;
 
 /// A measured figure beside its limit.
@@ -62,6 +62,7 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
     let alone = bounds(cell, &known.setup);
     let told = alone.into_iter().enumerate().filter_map(|(at, (quantity, bound, seconds))| {
         let is_rate = is_rate(&quantity);
+        let is_burst = prompts(&bound) > 1.0;
         let is_counted = if is_rate { known.has_all } else { known.is_counted };
         // The most that any number of GPUs that may have run allows; copies answer together.
         let meant = by_setup.iter().filter(|(_, is_all, _)| *is_all == is_rate);
@@ -72,7 +73,7 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
         let (setup, most, share) = open.min_by(|a, b| mildest(&a.2, &b.2))?;
         let ground = match (is_counted, known.has_format) {
             _ if quantity == Quantity::TotalRate => Ground::Uncached,
-            (true, true) => Ground::Stated,
+            (true, true) if !known.is_renamed && !is_burst => Ground::Stated,
             _ => Ground::Assumed,
         };
         let fewest = bound.share(seconds)?;
@@ -86,7 +87,7 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
         let is_light = !known.has_format && share.of_strict <= OF_FORMATS;
         let ground = if is_light { ground.min(Ground::Format) } else { ground };
         // Nothing is said of the parts of a rate: how they overlap is not known.
-        let is_meant = !is_rate || share.verdict == Verdict::BelowStrict;
+        let is_meant = !(is_rate || is_burst) || share.verdict == Verdict::BelowStrict;
         let share = if is_meant { share } else { Share { verdict: Verdict::Possible, ..share } };
         let words = match (is_counted, is_open) {
             (true, _) => roof::words(setup),
@@ -103,7 +104,8 @@ fn of_cell<'s>(subject: &'s Subject<'s>, cell: &'s Cell<'s>) -> Vec<Lit<'s>> {
             (false, false) => format!("{} (their number is not stated)", roof::words(setup)),
         };
         let of_format = if known.has_format { "" } else { ", its number format assumed," };
-        Some(Lit { cell, quantity, bound, share, setup: words + of_format, ground })
+        let of_name = if known.is_renamed { ", taken to be what the row names," } else { "" };
+        Some(Lit { cell, quantity, bound, share, setup: words + of_name + of_format, ground })
     });
     told.collect()
 }
@@ -114,6 +116,14 @@ const OF_FORMATS: f64 = 4.0;
 /// Whether a quantity is a rate of a served load.
 pub(super) fn is_rate(quantity: &Quantity) -> bool {
     matches!(quantity, Quantity::OutputRate | Quantity::TotalRate)
+}
+
+/// Prompts that a limit computes together.
+pub(super) fn prompts(bound: &Bound) -> f64 {
+    match bound.question {
+        Question::Prefill { prompts, .. } => prompts,
+        _ => 1.0,
+    }
 }
 
 /// Which of two limits accuses less.
@@ -152,6 +162,10 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
     if let (Some(input), Some(first)) = (input, seconds(&Quantity::Ttft, &middle)) {
         found.push((Quantity::Ttft, setup.prefill(1.0, input), first));
     }
+    found.extend(bursts(cell).into_iter().map(|burst| {
+        let bound = setup.prefill(burst.prompts / OF_LENGTHS, burst.tokens);
+        (Quantity::Ttft, bound, burst.within_s)
+    }));
     let rate = |quantity: &Quantity| cell.central(quantity)?.canonical().filter(|r| *r > 0.0);
     if cell.part.kind == PartKind::Serving {
         // Prompts may be cached and their keys be shared: only the steps that make tokens are sure.
@@ -185,6 +199,8 @@ fn bounds(cell: &Cell, setup: &Setup) -> Vec<(Quantity, Bound, f64)> {
     found
 }
 
+/// How many times the mean length of those in a burst the mean of all prompts may be.
+const OF_LENGTHS: f64 = 1.5;
 /// Prompts of a step, and tokens of each, with which reading weights costs next to nothing.
 const MANY_PROMPTS: f64 = 256.0;
 /// Requests in flight where nothing bounds them: weights are read for all of them together.
@@ -203,10 +219,12 @@ fn most_in_flight(cell: &Cell) -> f64 {
     seen.filter_map(|figure| figure.canonical()).fold(limit, f64::max)
 }
 
-/// What runs where a row was measured, as far as it is known.
+/// What runs where a row was measured, as far as it is known. A name that says nothing is the model
+/// that the user gives only where there is no other name.
 pub(super) fn setup_of(subject: &Subject, cell: &Cell) -> Option<Known> {
     let value = |quantity: &Quantity| cell.row.value(quantity, Statistic::Value);
     let size = Quantity::Other("model_size".to_owned());
     let named = (subject.gpu(), subject.model());
-    roof::setup(named, &cell.factors, value(&Quantity::Parameters), value(&size))
+    let known = roof::setup(named, &cell.factors, value(&Quantity::Parameters), value(&size))?;
+    (!known.is_renamed || subject.has_one_model()).then_some(known)
 }

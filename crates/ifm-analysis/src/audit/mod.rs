@@ -5,6 +5,7 @@
 //! look. Not here: reading documents (`ifm-interop`), and the checks of our own runs, which stand
 //! in [`crate::warning`].
 
+mod burst;
 mod change;
 mod finding;
 mod light;

@@ -4,7 +4,7 @@
 //! speed is the inverse of the gap, and efficiency the gap of a stream by itself over that among
 //! others. Not here: what follows from them.
 
-use super::subject::slack;
+use super::subject::{LOAD, slack};
 use super::{Cell, Subject};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, PartKind, Quantity, RowRole, Statistic, key};
@@ -13,8 +13,6 @@ const MS_PER_S: f64 = 1e3;
 /// Factors that tell one workload from another.
 const WORKLOAD: [&str; 4] =
     [key::WORKLOAD, key::INPUT_TOKENS, key::OUTPUT_TOKENS, key::DEPTH_TOKENS];
-/// Factors of the load, and of the order of measuring.
-const LOAD: [&str; 5] = [key::CONCURRENCY, key::RATE, key::REQUESTS, key::REPEAT, key::STRATEGY];
 
 /// A number that was rounded: the true one lies between.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -48,8 +48,8 @@ impl<'a> Subject<'a> {
         Subject { sheets, cells, gpu: None, model: None }
     }
 
-    /// On this machine and with this model, whatever the documents say: names or figures as
-    /// `ifm-roofline` reads them. What is not given is taken from the documents.
+    /// On this machine and with this model where the documents name none: names or figures as
+    /// `ifm-roofline` reads them. Rows of another machine or model stay rows of that.
     #[must_use]
     pub fn measured_with(mut self, gpu: Option<String>, model: Option<String>) -> Subject<'a> {
         (self.gpu, self.model) = (gpu, model);
@@ -64,6 +64,33 @@ impl<'a> Subject<'a> {
     /// The model that the user names.
     pub fn model(&self) -> Option<&str> {
         self.model.as_deref()
+    }
+
+    /// Whether all rows that name a model name the same one.
+    pub fn has_one_model(&self) -> bool {
+        let mut names = self.cells.iter().filter_map(|cell| cell.factors.get(key::MODEL));
+        let first = names.next();
+        names.all(|name| Some(name) == first)
+    }
+
+    /// Measured rows that differ in nothing but their load: the levels of a sweep, of one document.
+    /// Groups of one are left out.
+    pub(super) fn sweeps(&self) -> Vec<Vec<&Cell<'a>>> {
+        let mut sweeps: Vec<(Factors, Vec<&Cell<'a>>)> = Vec::new();
+        for cell in self.cells(RowRole::Measured) {
+            let setting = cell.factors.without(&LOAD);
+            let is_of = |(known, cells): &&mut (Factors, Vec<&Cell<'a>>)| {
+                let of = |first: &&&Cell| {
+                    std::ptr::eq(first.sheet, cell.sheet) && first.part.kind == cell.part.kind
+                };
+                *known == setting && cells.first().as_ref().is_some_and(of)
+            };
+            match sweeps.iter_mut().find(is_of) {
+                Some((_, cells)) => cells.push(cell),
+                None => sweeps.push((setting, vec![cell])),
+            }
+        }
+        sweeps.into_iter().map(|(_, cells)| cells).filter(|cells| cells.len() > 1).collect()
     }
 
     /// The documents.
@@ -125,6 +152,11 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// Factors of the load, and of the order of measuring.
+pub(super) const LOAD: [&str; 5] =
+    [key::CONCURRENCY, key::RATE, key::REQUESTS, key::REPEAT, key::STRATEGY];
+/// Words for a concurrency without a limit.
+const UNLIMITED: [&str; 5] = ["max", "inf", "none", "None", "unlimited"];
 /// Factors that a reader would name a row by.
 const NAMING: [&str; 11] = [
     key::MODEL,
@@ -176,11 +208,7 @@ impl Cell<'_> {
 
     /// The factors but for the number of the repeat.
     pub fn setting(&self) -> Factors {
-        let mut setting = Factors::default();
-        for (name, value) in self.factors.iter().filter(|(name, _)| *name != key::REPEAT) {
-            setting.set(name, value);
-        }
-        setting
+        self.factors.without(&[key::REPEAT])
     }
 
     /// The central figure of a quantity: the value, the mean or the median, in this order.
@@ -188,6 +216,41 @@ impl Cell<'_> {
         [Statistic::Value, Statistic::Mean, Statistic::Median]
             .into_iter()
             .find_map(|statistic| self.row.figure(quantity, statistic))
+    }
+
+    /// Requests that succeeded; those that were asked for where the row does not say it.
+    pub fn requests(&self) -> Option<f64> {
+        let ok = self.row.value(&Quantity::RequestsOk, Statistic::Value);
+        ok.or_else(|| self.factors.number(key::REQUESTS)).filter(|requests| *requests >= 1.0)
+    }
+
+    /// All tokens of a kind of the row.
+    pub(super) fn tokens(&self, quantity: &Quantity) -> Option<f64> {
+        let sum = [Statistic::Sum, Statistic::Value].into_iter();
+        sum.filter_map(|statistic| self.row.value(quantity, statistic)).next()
+    }
+
+    /// Mean number of tokens of a kind in a request.
+    pub(super) fn mean_tokens(&self, quantity: &Quantity) -> Option<f64> {
+        let mean = self.row.value(quantity, Statistic::Mean);
+        mean.or_else(|| {
+            let ok = self.row.value(&Quantity::RequestsOk, Statistic::Value)?;
+            Some(self.tokens(quantity)? / ok).filter(|mean| mean.is_finite())
+        })
+    }
+
+    /// The limit on requests in flight of a closed loop.
+    pub(super) fn users(&self) -> Option<f64> {
+        let is_closed = self.factors.get(key::RATE).is_none_or(|rate| rate == "inf");
+        self.factors.number(key::CONCURRENCY).filter(|users| is_closed && *users >= 1.0)
+    }
+
+    /// Requests that may be in flight where all begin at once: without a limit, any number.
+    pub(super) fn users_at_once(&self) -> Option<f64> {
+        let is_closed = self.factors.get(key::RATE).is_none_or(|rate| rate == "inf");
+        let limit = self.factors.get(key::CONCURRENCY);
+        let is_open = limit.is_none_or(|limit| UNLIMITED.contains(&limit));
+        self.users().or((is_closed && is_open).then_some(f64::INFINITY))
     }
 
     /// A name for sentences: the label, else the factors that a reader would name it by. A label

@@ -79,6 +79,13 @@ impl Factors {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }
 
+    /// All but those of these names.
+    #[must_use]
+    pub fn without(&self, names: &[&str]) -> Factors {
+        let kept = self.0.iter().filter(|(name, _)| !names.contains(&name.as_str()));
+        Factors(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -103,6 +110,7 @@ mod tests {
         let all = Factors::default().with("model", "c").within(&outer);
         assert_eq!(all.iter().collect::<Vec<_>>(), [("gpu", "b"), ("model", "c")]);
         assert_eq!(all.number("gpu"), None);
+        assert_eq!(all.without(&["gpu"]), Factors::default().with("model", "c"));
         assert_eq!(Factors::default().with("rate", " 2.5 ").number("rate"), Some(2.5));
         assert_eq!(Factors::default().with("rate", "inf").number("rate"), None);
     }

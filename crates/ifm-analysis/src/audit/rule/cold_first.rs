@@ -1,7 +1,7 @@
 //! What was measured before the server was warm stands out in the tail.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Factors, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 pub(super) const RULE: Rule =
     Rule { id: "cold_first", title: "tails hold no first, cold requests", look };
@@ -63,28 +63,10 @@ fn tail(cell: &Cell, quantity: &Quantity) -> Option<(f64, f64)> {
 
 /// Levels whose tail is longer than that of the next heavier one, and pairs that were compared.
 fn breaks(subject: &Subject) -> (Vec<Finding>, usize) {
-    let mut sweeps: Vec<(Factors, Vec<(f64, &Cell)>)> = Vec::new();
-    for cell in subject.cells(RowRole::Measured) {
-        let Some(load) = cell.factors.number(key::CONCURRENCY) else { continue };
-        let mut setting = Factors::default();
-        for (name, value) in cell
-            .setting()
-            .iter()
-            .filter(|(name, _)| ![key::CONCURRENCY, key::REQUESTS].contains(name))
-        {
-            setting.set(name, value);
-        }
-        let is_of = |(known, cells): &&mut (Factors, Vec<(f64, &Cell)>)| {
-            *known == setting
-                && cells.first().is_some_and(|(_, first)| std::ptr::eq(first.sheet, cell.sheet))
-        };
-        match sweeps.iter_mut().find(is_of) {
-            Some((_, cells)) => cells.push((load, cell)),
-            None => sweeps.push((setting, vec![(load, cell)])),
-        }
-    }
     let (mut findings, mut compared) = (Vec::new(), 0);
-    for (_, cells) in &mut sweeps {
+    for sweep in subject.sweeps() {
+        let levels = sweep.into_iter().filter_map(|cell| Some((cell.users()?, cell)));
+        let mut cells: Vec<(f64, &Cell)> = levels.collect();
         cells.sort_by(|a, b| a.0.total_cmp(&b.0));
         for pair in cells.windows(2) {
             let [(load, lighter), (more, heavier)] = pair else { continue };

@@ -1,7 +1,8 @@
 //! Nothing is faster than its bytes and operations at the peak of the machine.
 
-use super::super::light::{Ground, Lit, is_rate, lit};
+use super::super::light::{Ground, Lit, is_rate, lit, prompts};
 use super::super::{Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::Quantity;
 use ifm_roofline::Verdict;
 
 pub(super) const RULE: Rule =
@@ -37,9 +38,15 @@ pub(super) fn told(
         true => format!("{:.0} tokens per second", worst.bound.tokens / seconds),
         false => format!("{:.3} ms", seconds * 1e3),
     };
+    let of_burst = match (&worst.quantity, prompts(&worst.bound)) {
+        (Quantity::Ttft, prompts) if prompts > 1.0 => {
+            format!("{prompts:.0} or more prompts that begin together, ")
+        }
+        _ => String::new(),
+    };
     let text = format!(
         "{} of {} figures are faster than the {limit} limit of their machine, such as {} by {:.2} times: \
-         the {} of {} says {}, {kind} says {} ({}){}",
+         the {} of {of_burst}{} says {}, {kind} says {} ({}){}",
         below.len(),
         lit.len(),
         worst.setup,
@@ -74,7 +81,7 @@ mod tests {
     use ifm_core::Sheet;
     use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit, key};
 
-    use super::super::super::Level;
+    use super::super::super::{Level, Subject};
 
     /// 8 B parameters at 16 bits on an L40S: 4096 tokens need 4096 x 2 x 8.0e9 operations, 0.18 s
     /// at 362e12 per second, and a step 16 GB / 864 GB per second, 17.4 ms.
@@ -102,6 +109,64 @@ mod tests {
         check("faster_than_light", &document("400.0", "25.0"), spoil, Level::Proof, "the TTFT of");
         let spoil = |sheet: &mut Sheet| *sheet = document("400.0", "9.0");
         check("faster_than_light", &document("400.0", "25.0"), spoil, Level::Proof, "the TPOT of");
+    }
+
+    /// 64 users who begin together: of 400 requests 4 at most took longer than the P99, so that 60
+    /// or more of the 64 first prompts were computed in that time. 40 of 1024 tokens need 1.8 s.
+    #[test]
+    fn prompts_of_a_burst_that_come_from_a_cache_are_too_fast() {
+        let document = |p99: &str, tool: &str| {
+            let (count, value) = (Unit::Count, Statistic::Value);
+            let figures = [
+                (Quantity::RequestsOk, value, "400", count.clone()),
+                (Quantity::InputTokens, value, "409600", count),
+                (Quantity::Ttft, Statistic::Percentile(99.0), p99, Unit::Ms),
+            ];
+            let mut sheet = document("400.0", "25.0");
+            let row = &mut sheet.parts[0].rows[0];
+            row.figures = super::super::super::testing::row(3, &figures).figures;
+            row.factors.set(key::CONCURRENCY, 64);
+            sheet.parts[0].tool = Some(tool.to_owned());
+            sheet
+        };
+        let vllm = "vllm bench serve";
+        let spoil = |sheet: &mut Sheet| *sheet = document("900", vllm);
+        let sound = document("4000", vllm);
+        check("faster_than_light", &sound, spoil, Level::Strong, "40 or more prompts");
+        // Users of other tools may begin one after the other.
+        assert_eq!(found("faster_than_light", &[document("900", "genai-bench")]), []);
+    }
+
+    #[test]
+    fn a_model_given_by_hand_is_for_rows_that_name_none() {
+        let proof = |name: &str, given: &str| {
+            let mut sheet = document("400.0", "9.0");
+            sheet.parts[0].rows[0].factors.set(key::MODEL, name);
+            let sheets = [sheet];
+            let subject = Subject::new(&sheets).measured_with(None, Some(given.to_owned()));
+            let audit = super::super::super::audit(&subject);
+            audit.findings().iter().find(|it| it.rule == "faster_than_light").map(|it| it.level)
+        };
+        assert_eq!(proof("", "llama-3.1-8b"), Some(Level::Proof));
+        assert_eq!(proof("Llama-3.1-8B-Instruct", "llama-3.1-8b"), Some(Level::Proof));
+        // 0.6 B parameters are read in 1.4 ms.
+        assert_eq!(proof("Qwen3-0.6B", "llama-3.1-8b"), None);
+        assert_eq!(proof("acme-1b", "llama-3.1-8b"), None);
+        // A server's own name for it may be that model.
+        assert_eq!(proof("my-server", "llama-3.1-8b"), Some(Level::Strong));
+    }
+
+    #[test]
+    fn a_name_that_says_nothing_is_not_every_model_of_a_document() {
+        let mut sheet = document("400.0", "9.0");
+        sheet.parts[0].rows[0].factors.set(key::MODEL, "red");
+        let mut other = sheet.parts[0].rows[0].clone();
+        other.factors.set(key::MODEL, "blue");
+        sheet.parts[0].rows.push(other);
+        let sheets = [sheet];
+        let given = Some("llama-3.1-8b".to_owned());
+        let audit = super::super::super::audit(&Subject::new(&sheets).measured_with(None, given));
+        assert!(audit.findings().iter().all(|finding| finding.rule != "faster_than_light"));
     }
 
     /// 32 tokens in a step of 17.4 ms are 1800 per second; prompts are read at 24000 per second.

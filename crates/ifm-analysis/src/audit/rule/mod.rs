@@ -1,5 +1,7 @@
 //! The rules, one file each, in the order in which an audit lists them.
 
+mod answer_lengths;
+mod asked_rate;
 mod bandwidth_claim;
 mod cold_first;
 mod duplicate_label;
@@ -7,17 +9,20 @@ mod encoding;
 mod faster_than_light;
 mod flop_counts;
 mod implied_definition;
+mod label_facts;
 mod label_order;
 mod little;
 mod mixed_concurrency;
 mod near_light;
 mod no_queue_claim;
 mod not_measured;
+mod one_population;
 mod ordered_percentiles;
 mod own_arithmetic;
 mod percentile_samples;
 mod planned;
 mod prefill_interference;
+mod prompt_burst;
 mod rank_outlier;
 mod rank_tie;
 mod recomputed;
@@ -50,11 +55,15 @@ pub(super) const RULES: &[&Rule] = &[
     &stated_order::RULE,
     &token_sum::RULE,
     &own_arithmetic::RULE,
+    &one_population::RULE,
     &ordered_percentiles::RULE,
     &little::RULE,
+    &asked_rate::RULE,
     &mixed_concurrency::RULE,
     &implied_definition::RULE,
     &two_notions::RULE,
+    &answer_lengths::RULE,
+    &label_facts::RULE,
     &duplicate_label::RULE,
     &label_order::RULE,
     &planned::RULE,
@@ -70,6 +79,7 @@ pub(super) const RULES: &[&Rule] = &[
     &tool_bias::RULE,
     &faster_than_light::RULE,
     &near_light::RULE,
+    &prompt_burst::RULE,
     &bandwidth_claim::RULE,
     &prefill_interference::RULE,
     &no_queue_claim::RULE,

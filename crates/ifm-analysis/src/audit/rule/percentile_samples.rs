@@ -2,7 +2,7 @@
 
 use super::super::{Finding, Level, Looked, Rule, Subject};
 use crate::stat::quantile::{is_enough, needed_for};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "percentile_samples", title: "percentiles rest on enough requests", look };
@@ -11,11 +11,7 @@ fn look(subject: &Subject) -> Looked {
     let mut seen = 0;
     let mut thin: Vec<(f64, u64, super::super::Spot)> = Vec::new();
     for cell in subject.cells(RowRole::Measured) {
-        let counted = cell
-            .row
-            .value(&Quantity::RequestsOk, Statistic::Value)
-            .or_else(|| cell.factors.number(key::REQUESTS));
-        let Some(requests) = counted.filter(|requests| *requests >= 1.0) else { continue };
+        let Some(requests) = cell.requests() else { continue };
         for figure in &cell.row.figures {
             // One value per request; gaps are many more.
             let per_request =

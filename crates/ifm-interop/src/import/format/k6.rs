@@ -10,6 +10,7 @@ use super::field::{self, Field, Means};
 use super::{Format, Like, collect};
 use ifm_core::sheet::{
     Definition, Figure, PartKind, Place, Quantity, Row, RowRole, Statistic, StdKind, Unit, key,
+    meaning,
 };
 use serde_json::{Map, Value};
 
@@ -61,8 +62,8 @@ fn row(mut object: Map<String, Value>) -> Row {
             let pointer = format!("/metrics/{name}{}", if nested { "/values" } else { "" });
             let Some(values) = values else { continue };
             match name.as_str() {
-                DURATION_OK => e2e(OF_OK, values, &pointer, &mut row),
-                DURATION if !has_ok => e2e(OF_ALL, values, &pointer, &mut row),
+                DURATION_OK => e2e(ONLY_OK, values, &pointer, &mut row),
+                DURATION if !has_ok => e2e(meaning::WITH_FAILED, values, &pointer, &mut row),
                 name => take(name, is_time, values, &pointer, &mut row),
             }
         }
@@ -71,14 +72,13 @@ fn row(mut object: Map<String, Value>) -> Row {
     row
 }
 
-/// What the time of a request is, by the requests that it is of.
-const OF_OK: &str = "sending, waiting and receiving of the whole response, without connection \
-    set-up; only requests that succeeded";
-const OF_ALL: &str = "sending, waiting and receiving of the whole response, without connection \
-    set-up; requests that failed are in it";
+/// What the time of a request is; of which requests stands behind it.
+const WHOLE: &str = "sending, waiting and receiving of the whole response, without connection \
+    set-up";
+const ONLY_OK: &str = "only requests that succeeded";
 
-fn e2e(meaning: &str, values: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
-    let definition = &|_| different(meaning);
+fn e2e(of: &str, values: &mut Map<String, Value>, pointer: &str, row: &mut Row) {
+    let definition = &|_| different(&format!("{WHOLE}; {of}"));
     let (quantity, unit, std) = (Quantity::E2e, Unit::Ms, StdKind::Unknown);
     let pointer = pointer.to_owned();
     Measure { quantity, unit, definition, std, pointer }.take(values, &mut row.figures);

@@ -31,6 +31,7 @@ pub struct Setup {
 
 /// What fits into memory. Bytes are those of one GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capacity {
     /// Memory, where it is known.
     pub memory_bytes: Option<f64>,

@@ -18,6 +18,7 @@ pub mod page;
 #[cfg(feature = "schema")]
 mod schema;
 mod steps;
+mod style;
 mod terminal;
 mod turns;
 mod vllm;
@@ -53,9 +54,9 @@ pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, g
 pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{RequestLine, ResultDocument, SCHEMA_VERSION, json, request_line};
 pub use model::{ReportModel, load_unit};
+pub use style::TerminalStyle;
 pub use terminal::{
-    TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,
-    terminal_repeats,
+    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_repeats,
 };
 pub use vllm::vllm;
 pub use words::{Answer, answers, findings};

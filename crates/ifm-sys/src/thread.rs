@@ -77,11 +77,6 @@ fn set_policy(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The processor that the calling thread is on.
-pub fn current_cpu() -> usize {
-    rustix::thread::sched_getcpu()
-}
-
 /// What the kernel accounts for the calling thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadUsage {

@@ -2,9 +2,9 @@
 //!
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
-use crate::cli::load_args::Format;
 use crate::course::{Axis, CapacityCourse, Judged};
-use crate::resolve::Job;
+use crate::job::Job;
+use crate::output::Format;
 use crate::terminal;
 use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, busy_s, people, replicas};
 use ifm_analysis::level::{Load, WindowSummary};

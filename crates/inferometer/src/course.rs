@@ -3,7 +3,6 @@
 //! A course only ever appends a level or ends. Not here: running a level (`session`), judging one
 //! (`ifm-analysis`).
 
-use crate::live::view::LevelCount;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search, pooled};
 use ifm_analysis::level::Load;
@@ -36,6 +35,18 @@ pub enum Course {
     },
     /// Those that a search for the capacity asks for, one after another.
     Capacity(Box<CapacityCourse>),
+}
+
+/// How many levels there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LevelCount {
+    /// So many.
+    Exactly(usize),
+    /// So many, or fewer if more load brings nothing.
+    AtMost(usize),
+    /// What is measured decides.
+    #[default]
+    Open,
 }
 
 /// What follows a level.

@@ -2,9 +2,9 @@
 //!
 //! Not here: what is done with them.
 
-use crate::cli::runs::{Meant, find_either, load};
 use crate::documents;
 use crate::exit::Failure;
+use crate::stored::{Meant, find_either, load};
 use crate::terminal;
 use ifm_core::Sheet;
 use ifm_interop::ImportError;

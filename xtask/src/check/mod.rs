@@ -7,11 +7,13 @@
 //! Not here: style and types, which rustfmt, clippy and rustc see better.
 
 mod edges;
+mod imports;
 mod length;
 mod licences;
 mod links;
 mod manifests;
 mod module_docs;
+mod modules;
 mod placeholders;
 mod private_paths;
 mod registries;
@@ -49,6 +51,7 @@ impl Finding {
 /// Every check, in the order in which it is printed. To add one, add its file and a line.
 const CHECKS: &[&Check] = &[
     &edges::CHECK,
+    &modules::CHECK,
     &manifests::CHECK,
     &licences::CHECK,
     &unsafe_code::CHECK,
@@ -100,6 +103,11 @@ mod tests {
     #[test]
     fn edges_are_those_of_the_architecture_page() {
         holds(&edges::CHECK);
+    }
+
+    #[test]
+    fn modules_import_each_other_in_one_direction() {
+        holds(&modules::CHECK);
     }
 
     #[test]

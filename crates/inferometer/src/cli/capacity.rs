@@ -1,14 +1,14 @@
 //! `inferometer capacity URL`: the largest number of users, or rate, inside a latency target.
 
 use super::arrival_args::ArrivalArgs;
-use super::duration::seconds;
 use super::levels::level;
 use super::load_args::LoadArgs;
 use super::pacing_args::PacingArgs;
+use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Worth};
+use crate::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
-use crate::resolve::resolve;
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 use ifm_analysis::capacity::{Price, Search};

@@ -48,7 +48,12 @@ const SCHEMAS: &[Published] = &[
         ["run", "sweep", "demo", "runs show", "report"],
         ifm_report::ResultDocument
     ),
-    published!("report", "report of several runs, of files, or of a kind", ["report"]),
+    published!(
+        "report",
+        "report of several runs, of files, or of a kind",
+        ["report"],
+        ifm_report::page::PageDocument
+    ),
     published!("request", "one line of --json=requests", [], ifm_report::RequestLine),
     published!("comparison", "compare", ["compare"]),
     published!("ranking", "rank", ["rank"]),
@@ -142,6 +147,7 @@ mod tests {
         match name {
             "manifest" => "Manifest of an inferometer run",
             "result" => "Result of a run, a sweep or a demo",
+            "report" => "Report",
             "request" => "One request of a run",
             "audit" => "Audit",
             "probe" => "Probe of a server",

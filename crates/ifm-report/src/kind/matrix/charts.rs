@@ -1,7 +1,7 @@
 //! Charts of a matrix: ratios as colours, ratios against the size, and every repeat as a dot.
 
 use super::super::common::LINES_MAX;
-use super::configuration::{measure_unit, unit};
+use super::measure::{measure_unit, unit};
 use crate::format::{meant, plain};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::matrix::{Configuration, Matrix, Place, Ratio};

@@ -1,6 +1,7 @@
 //! The charts of a comparison of variants.
 
 use super::super::common::{ends, point, value_axis};
+use super::drawing::{chart, color, lines};
 use super::offered;
 use super::tables::mark;
 use crate::format::{meant, number, plain};
@@ -9,15 +10,11 @@ use ifm_analysis::insight::{
 };
 use ifm_analysis::survey::{Curve, Reading};
 use ifm_chart::{
-    Along, Axis, Cartesian, Chart, Form, Guide, Note, Plot, Point, Scale, Series, Tone, Weight,
+    Along, Axis, Cartesian, Chart, Form, Guide, Note, Point, Scale, Series, Tone, Weight,
 };
 use ifm_core::sheet::{Quantity, Statistic};
 
 const MS_PER_S: f64 = 1e3;
-
-pub(super) fn color(index: usize) -> u8 {
-    u8::try_from(index % 8).unwrap_or(0)
-}
 
 fn axis(versus: &Versus) -> Axis {
     let (name, unit) = match versus.axis {
@@ -26,14 +23,6 @@ fn axis(versus: &Versus) -> Axis {
         LoadAxis::Rate => ("requests asked for", "req/s"),
     };
     Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }
-}
-
-pub(super) fn lines(
-    versus: &Versus,
-    curve: impl Fn(&Versus, usize) -> Option<Series>,
-) -> Vec<Series> {
-    let all = (0..versus.others.len() + 1).filter_map(|index| curve(versus, index));
-    all.filter(|series| series.points.len() > 1).collect()
 }
 
 /// ITL, TTFT and output against the load, and output against speed, with what each is about.
@@ -66,15 +55,6 @@ fn measured(
             points,
             ..Series::default()
         })
-    })
-}
-
-pub(super) fn chart(id: &str, title: &str, description: String, plot: Cartesian) -> Option<Chart> {
-    (!plot.series.is_empty()).then(|| Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        description,
-        plot: Plot::Cartesian(plot),
     })
 }
 

@@ -5,6 +5,7 @@
 //! here: the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
 
 mod charts;
+mod drawing;
 mod offered;
 mod pipe;
 mod shares;

@@ -1,7 +1,7 @@
 //! What comes out against what was asked for: where the server keeps up, both are the same.
 
 use super::super::common::{ends, point};
-use super::charts::{chart, color, lines};
+use super::drawing::{chart, color, lines};
 use crate::format::{count, meant, plain};
 use ifm_analysis::insight::{Meant, OUTPUT, Party, Versus};
 use ifm_analysis::level::Load;

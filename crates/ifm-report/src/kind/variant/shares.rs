@@ -2,7 +2,7 @@
 
 use super::super::Subject;
 use super::super::cumulative::{Of, figures};
-use super::charts::color;
+use super::drawing::color;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
 use ifm_analysis::insight::{CENTER, Meant, Party, Question, Versus, is_burst, itl_limits};

@@ -1,8 +1,8 @@
-//! Writes the JSON Schemas that follow from the types of `ifm-core` again.
+//! Writes the JSON Schemas of all documents again, as they follow from the types.
 //!
-//! They are derived in the tests of that crate, so that nothing which is shipped holds the code of
-//! the derivation; this runs those tests in the mode in which they write. Not here: schemas of
-//! documents that are put together by hand, which are written by hand.
+//! They are derived in the tests of the program, so that nothing which is shipped holds the code of
+//! the derivation; this runs those tests in the mode in which they write. Not here: which documents
+//! there are (`crates/inferometer/src/cli/schema.rs`).
 
 use anyhow::{Context as _, Result, ensure};
 use std::process::{Command, ExitCode};
@@ -14,7 +14,7 @@ use std::process::{Command, ExitCode};
 pub fn run(arguments: &[String]) -> Result<ExitCode> {
     ensure!(arguments.is_empty(), "schema takes no arguments");
     let status = Command::new(env!("CARGO"))
-        .args(["test", "--quiet", "-p", "ifm-core", "--lib", "schema"])
+        .args(["test", "--quiet", "-p", "inferometer", "--bin", "inferometer", "schemas_are"])
         .env("IFM_SCHEMA", "write")
         .status()
         .context("cargo cannot be run")?;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Whether the client's own part in the numbers is small enough to ignore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HealthVerdict {
     /// The client kept up.
@@ -15,7 +15,7 @@ pub enum HealthVerdict {
 
 /// Quantiles of a population of nanosecond values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SpanQuantiles {
     /// Number of values.
     pub n: u64,
@@ -29,7 +29,7 @@ pub struct SpanQuantiles {
 
 /// Evidence about the client, over one run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientHealth {
     /// The verdict over all that follows.
     pub verdict: HealthVerdict,

@@ -12,8 +12,8 @@ pub mod outcome;
 pub mod prompt;
 pub mod record;
 pub mod run;
-#[cfg(test)]
-mod schema_tests;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod series;
 pub mod sheet;
 pub mod spec;
@@ -21,7 +21,7 @@ pub mod words;
 
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
-pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, RunState};
+pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, RunState, ToolInfo};
 pub use outcome::{Outcome, TimeoutKind};
 pub use prompt::{Message, Prompt, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};

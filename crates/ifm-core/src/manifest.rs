@@ -12,7 +12,7 @@ pub const SCHEMA_VERSION: &str = "1.2";
 
 /// Whether the run is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RunState {
     /// Being written, or cut off while it was: the rows are in the journal.
@@ -25,7 +25,7 @@ pub enum RunState {
 
 /// The machine that the client ran on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostInfo {
     /// Operating system and kernel release.
     pub os: String,
@@ -43,7 +43,7 @@ pub struct HostInfo {
 
 /// What the server said about itself. Every field is absent where it did not tell.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerInfo {
     /// The `Server` header.
     pub server_header: Option<String>,
@@ -61,7 +61,7 @@ pub struct ServerInfo {
 
 /// How the clocks of the run relate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockInfo {
     /// Name of the monotonic clock.
     pub source: String,
@@ -78,7 +78,7 @@ pub struct ClockInfo {
 
 /// What ended a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LevelEnd {
     /// The number of requests, the duration, or the end of the workload or schedule.
@@ -116,7 +116,7 @@ impl LevelEnd {
 
 /// When one level ran.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LevelInfo {
     /// Index into the levels of the spec.
     pub level: u16,
@@ -139,7 +139,7 @@ pub struct LevelInfo {
 
 /// A file of the run folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FileInfo {
     /// Name within the folder.
     pub name: String,
@@ -151,7 +151,7 @@ pub struct FileInfo {
 
 /// Who turns messages into the text that the model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TemplatePlace {
     /// The server, with the model's chat template: its tokens come on top of the prompt's.
@@ -162,7 +162,7 @@ pub enum TemplatePlace {
 
 /// What was sent, as it turned out. Two results compare only if this is alike.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SentWorkload {
     /// What the workload says of itself: its files with their SHA-256, rows kept and left out by
     /// reason, rules, laws of lengths, seeds. See the page on the run format.
@@ -185,7 +185,7 @@ pub struct SentWorkload {
 
 /// Name and version of the program that wrote the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolInfo {
     /// `inferometer`.
     pub name: String,
@@ -196,7 +196,7 @@ pub struct ToolInfo {
 /// What a search for the capacity ended with. Loads are users, or requests per second where levels
 /// have arrivals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapacityFound {
     /// The largest load that was shown to be inside the latency target; absent where none was.
     pub inside: Option<f64>,
@@ -218,7 +218,7 @@ pub struct CapacityFound {
 
 /// The head of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Manifest {
     /// Version of the format, [`SCHEMA_VERSION`] when written by this build.
     pub schema_version: String,

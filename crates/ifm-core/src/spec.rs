@@ -112,7 +112,7 @@ impl<'de> Deserialize<'de> for Api {
 
 /// The server under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetSpec {
     /// Base URL including the API prefix: `http://127.0.0.1:8000/v1`. Holds no user or password.
     pub base_url: String,
@@ -136,7 +136,7 @@ pub struct TargetSpec {
 
 /// What is sent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadSpec {
     /// Kind of workload: `random`, `sharegpt`.
     pub kind: String,
@@ -167,7 +167,7 @@ pub struct WorkloadSpec {
 
 /// Who counts the tokens of a prompt that is to have a given length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LengthCounter {
     /// The tokenizer of the run: the text is exact, and what the server's chat template adds comes
@@ -180,7 +180,7 @@ pub enum LengthCounter {
 
 /// How prompt lengths came about.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptLengths {
     /// Who counted.
     pub counted_by: LengthCounter,
@@ -192,7 +192,7 @@ pub struct PromptLengths {
 /// The server's count of prompt tokens against that of the run's tokenizer, found out by requests
 /// before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Calibration {
     /// Tokens that the server adds to each prompt: its chat template, and marks of begin and end.
     pub template_tokens: u32,
@@ -207,7 +207,7 @@ pub struct Calibration {
 
 /// How the requests of an open loop are spaced, at a rate of one per unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalLaw {
     /// All gaps alike; the first request goes at once.
@@ -225,7 +225,7 @@ pub enum ArrivalLaw {
 
 /// How the rate goes from its start to its end within a stretch.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RateCurve {
     /// By the same amount each second.
@@ -237,7 +237,7 @@ pub enum RateCurve {
 
 /// A stretch of time with a rate of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateStretch {
     /// Requests per second at its start, above 0.
     pub from_req_per_s: f64,
@@ -252,7 +252,7 @@ pub struct RateStretch {
 
 /// When requests of an open loop are due: nothing waits for an answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ArrivalSpec {
     /// How they are spaced.
     pub law: ArrivalLaw,
@@ -300,7 +300,7 @@ impl RateStretch {
 /// When the requests of one level are sent. Without arrivals it is a closed loop: a slot sends its
 /// next request when the former ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadSpec {
     /// Requests in flight; with arrivals, at most.
     pub concurrency: u32,
@@ -323,7 +323,7 @@ pub struct LoadSpec {
 
 /// What ends a level before its number of requests or its duration: enough evidence.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EarlyEnd {
     /// Half the width of the 95 % intervals of the mean gap and of the median TTFT, as a share of
     /// the value, at or below which the level is settled; absent where that does not end it.
@@ -339,7 +339,7 @@ pub struct EarlyEnd {
 
 /// Time limits of one request, seconds; absent means none.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LimitSpec {
     /// TCP and TLS handshake.
     pub connect_s: Option<f64>,
@@ -353,7 +353,7 @@ pub struct LimitSpec {
 
 /// A latency target that a level can pass or fail. Bounds are on percentiles over ok requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SloSpec {
     /// Name of a preset, or `custom`.
     pub name: String,
@@ -363,7 +363,7 @@ pub struct SloSpec {
 
 /// One bound of an SLO.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SloTerm {
     /// Metric id: `ttft`, `itl`, `tpot`, `e2e`.
     pub metric: String,
@@ -388,7 +388,7 @@ impl SloTerm {
 
 /// Everything that was asked, resolved.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSpec {
     /// The server.
     pub target: TargetSpec,

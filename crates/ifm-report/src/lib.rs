@@ -15,6 +15,8 @@ pub mod kind;
 mod markdown;
 mod model;
 pub mod page;
+#[cfg(feature = "schema")]
+mod schema;
 mod steps;
 mod style;
 mod terminal;
@@ -40,7 +42,9 @@ pub fn markdown(model: &ReportModel) -> String {
     page::markdown(&run_page(model), page::Pictures::None)
 }
 
-pub use audit::{AuditText, FindingText, audit_json, audit_markdown, audit_terminal, audit_text};
+pub use audit::{
+    AuditDocument, AuditText, FindingText, audit_json, audit_markdown, audit_terminal, audit_text,
+};
 pub use comparison::{
     CellText, ComparisonText, RowText, SideText, comparison_json, comparison_markdown,
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
@@ -48,7 +52,7 @@ pub use comparison::{
 pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use imported::{ImportedText, RemarkText, imported};
-pub use json::{SCHEMA_VERSION, json, request_line};
+pub use json::{RequestLine, ResultDocument, SCHEMA_VERSION, json, request_line};
 pub use model::{ReportModel, load_unit};
 pub use style::TerminalStyle;
 pub use terminal::{

@@ -15,6 +15,7 @@ use serde::Serialize;
 
 /// What was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Question {
     /// One step that gives each of `batch` sequences a token, or those of them that memory holds.
@@ -53,6 +54,7 @@ pub enum Question {
 
 /// What stands in the way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Binding {
     /// Bytes from memory.
@@ -79,6 +81,7 @@ impl Binding {
 
 /// A shortest time.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Limit {
     /// Seconds.
     pub seconds: f64,
@@ -88,6 +91,7 @@ pub struct Limit {
 
 /// The shortest times for one question, with the terms that they are made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bound {
     /// What was asked.
     pub question: Question,
@@ -108,6 +112,7 @@ pub struct Bound {
 
 /// Where a measured time lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// Below the strict bound: an input is wrong, for certain.
@@ -135,6 +140,7 @@ impl Verdict {
 /// A measured time beside the bound. Shares are limit over measured: 1 is the limit itself, more
 /// cannot be.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// The measured time, seconds.
     pub measured_s: f64,

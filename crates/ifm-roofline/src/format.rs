@@ -12,6 +12,7 @@ use serde::Serialize;
 
 /// Which arithmetic the products of a format may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Arithmetic {
     /// 16 bits with 32-bit accumulation.
@@ -52,6 +53,7 @@ fn max(left: Option<f64>, right: Option<f64>) -> Option<f64> {
 
 /// A wider kind that some layers get.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Wider {
     /// Bits per weight there.
     pub bits: f64,
@@ -61,6 +63,7 @@ pub struct Wider {
 
 /// Which layers get the wider kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum WiderLayers {
     /// First eighth, last eighth, and every third between: llama.cpp's rule for "M" mixtures.
@@ -85,6 +88,7 @@ impl WiderLayers {
 
 /// How weights are stored.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightFormat {
     /// Short name.
     pub id: &'static str,
@@ -280,6 +284,7 @@ fn nearest(asked: &str) -> Vec<String> {
 
 /// How keys and values are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KvFormat {
     /// Short name.
     pub id: &'static str,
@@ -332,6 +337,7 @@ impl KvFormat {
 
 /// How a model is stored and computed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Precision {
     /// Weights.
     pub weights: WeightFormat,

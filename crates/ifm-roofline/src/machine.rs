@@ -13,6 +13,7 @@ use std::sync::LazyLock;
 
 /// How well a row is founded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Confidence {
     /// The vendor's own sheet.
     A,
@@ -38,6 +39,7 @@ impl Confidence {
 
 /// One accelerator. Rates are dense, in units of 1e12 operations a second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// Short name, unique in the table.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// How a layer looks at earlier tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Attention {
     /// Heads that share keys and values in groups (all alike when `kv_heads` is `heads`).
@@ -58,6 +59,7 @@ pub enum Attention {
 
 /// What a layer does with each token alone. All matrices come in threes: gate, up, down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FeedForward {
     /// One network.
@@ -86,6 +88,7 @@ pub enum FeedForward {
 
 /// Layers of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Block {
     /// How many layers.
     pub layers: u64,
@@ -99,6 +102,7 @@ pub struct Block {
 
 /// A decoder-only language model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Model {
     /// Short name, unique in the table.
     pub id: String,

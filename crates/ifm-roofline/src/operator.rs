@@ -21,6 +21,7 @@ const STATE_BYTES: f64 = 4.0;
 /// One part of a step, or the same part of many steps together. Bytes, operations and seconds are
 /// those of one GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Operator {
     /// What it is.
     pub name: &'static str,

@@ -14,6 +14,7 @@ use serde::Serialize;
 
 /// What fits into memory. Bytes are those of one GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Capacity {
     /// Memory, where it is known.
     pub memory_bytes: Option<f64>,

@@ -19,10 +19,12 @@ const IMPORT_BYTES_MAX: u64 = 1 << 30;
 
 /// Documents that were imported together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Import {
-    /// Version of the format: [`SHEET_VERSION`].
+    /// Version of the format.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = SHEET_VERSION)))]
     pub sheet_version: u32,
-    /// Identity, as of a run: see [`crate::new_run_id`].
+    /// Identity: UTC time of the import and a random part, as that of a run.
     pub id: String,
     /// Name that the user gave.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -15,6 +15,7 @@ const BAD_ROWS_TOLD: usize = 20;
 /// What a workload is. Everything that decides which prompts are sent stands here or in
 /// the request that made it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadFacts {
     /// The data set's kind, such as `random` or `sharegpt`.
     pub kind: String,
@@ -72,6 +73,7 @@ pub struct WorkloadFacts {
 
 /// A file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceFile {
     /// Its name, without the folder.
     pub name: String,
@@ -83,6 +85,7 @@ pub struct SourceFile {
 
 /// What became of the rows of a data set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RowCounts {
     /// Rows that were looked at.
     pub read: u64,
@@ -128,6 +131,7 @@ impl RowCounts {
 
 /// Why a rule left a row out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum DropReason {
     /// The conversation has fewer than two turns.

@@ -26,16 +26,20 @@ const BEGINNINGS_MAX: usize = 1 << 23;
 
 /// The first items of a workload, looked at.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Preview {
     /// Items that were made.
     pub items: u32,
     /// The first ones.
     pub samples: Vec<Sample>,
     /// Tokens that each turn adds; empty where nobody counted.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
     pub prompt_lengths: LengthCounts,
     /// Tokens that each turn asks for.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
     pub output_lengths: LengthCounts,
     /// Turns of each item.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
     pub turns: LengthCounts,
     /// Different first prompts among the items; equal to `items` when no prompt comes
     /// twice.
@@ -52,6 +56,7 @@ pub struct Preview {
 
 /// One item, shortened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sample {
     /// Its number.
     pub id: u32,

@@ -71,6 +71,7 @@ impl WorkloadRequest {
 
 /// What follows the last item of a data set that ends.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum AfterLast {
     /// Nothing: asking for more is an error.

@@ -39,7 +39,6 @@ mod terminal;
 mod testing;
 mod url;
 
-use clap::Parser;
 use clap::error::ErrorKind;
 use exit::Code;
 use std::process::ExitCode;
@@ -48,18 +47,26 @@ fn main() -> ExitCode {
     // A reader that goes away (`| head`) ends the printing, not the program with a panic.
     let words: Vec<String> =
         std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    if let Some(help) = cli::aliases::help(&words) {
+        terminal::print(&help);
+        return Code::Done.into();
+    }
     let rewritten = cli::aliases::rewrite(words.clone());
     for warning in &rewritten.warnings {
         terminal::warn(warning);
     }
-    let parsed = match cli::Cli::try_parse_from(&rewritten.words) {
+    let parsed = match cli::parse(&rewritten.words) {
         Ok(parsed) => parsed,
         Err(error) => {
             let is_question =
                 matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            // What cannot be printed cannot be mended by printing more.
-            let _ = error.print();
-            return if is_question { Code::Done } else { Code::Usage }.into();
+            if is_question {
+                // What cannot be printed cannot be mended by printing more.
+                let _ = error.print();
+                return Code::Done.into();
+            }
+            terminal::say(cli::explained(error, &words).trim_end());
+            return Code::Usage.into();
         }
     };
     let ended = std::panic::catch_unwind(|| cli::dispatch(parsed, &words));

@@ -13,7 +13,17 @@ use ifm_store::{Import, RunEntry, Store};
 /// None or several are meant.
 pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
     store.find(key).map_err(|error| {
-        Failure::usage(error.to_string()).hint("inferometer runs list shows what there is")
+        let is_empty = store.list().is_ok_and(|runs| runs.is_empty());
+        match key == "last" && is_empty {
+            true => Failure::usage(format!("there is no run in {} yet", store.root().display()))
+                .hint(
+                    "measure one: inferometer run http://127.0.0.1:8000; reports and audits also \
+                     take files of other tools: inferometer report results.json",
+                ),
+            false => {
+                Failure::usage(error.to_string()).hint("inferometer runs list shows what there is")
+            }
+        }
     })
 }
 

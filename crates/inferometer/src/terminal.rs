@@ -64,6 +64,13 @@ pub fn print(text: &str) -> bool {
     write_out(text)
 }
 
+/// Prints one JSON document, indented.
+pub fn print_document(document: &impl serde::Serialize) {
+    // The keys of every document are text and its numbers always serialize.
+    let text = serde_json::to_string_pretty(document).unwrap_or_default();
+    print(&format!("{text}\n"));
+}
+
 fn write_out(text: &str) -> bool {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

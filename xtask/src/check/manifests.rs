@@ -1,32 +1,31 @@
-//! Packages are named as their folders, are not published, and only the binary has a version.
+//! Packages are named as their folders, are not published, and all have the version of the program.
 
 use super::{Check, Finding, Workspace, workspace::Package};
 
 pub const CHECK: Check = Check {
     id: "manifests",
-    rule: "folder is crate name; nothing is published; version 0.0.0 for all but inferometer",
+    rule: "folder is crate name; nothing is published; all have the version of inferometer",
     find,
 };
 
-/// The one package that has a version of its own.
+/// The package that people run.
 const PRODUCT: &str = "inferometer";
-/// The version of the others.
-const NO_VERSION: &str = "0.0.0";
 
 fn find(workspace: &Workspace) -> Vec<Finding> {
-    workspace.packages.iter().flat_map(find_in).collect()
+    let product = workspace.packages.iter().find(|package| package.name == PRODUCT);
+    let version = product.map_or("", |product| product.version.as_str());
+    workspace.packages.iter().flat_map(|package| find_in(package, version)).collect()
 }
 
-fn find_in(package: &Package) -> Vec<Finding> {
+fn find_in(package: &Package, version: &str) -> Vec<Finding> {
     let folder = package.folder.rsplit('/').next().unwrap_or_default();
-    let is_product = package.name == PRODUCT;
     let rules = [
         (folder == package.name, format!("folder '{folder}' holds the crate '{}'", package.name)),
         (package.is_private, "lacks publish = false".to_owned()),
         (
-            is_product != (package.version == NO_VERSION),
+            package.version == version,
             format!(
-                "version {}: only {PRODUCT} has one, others have {NO_VERSION}",
+                "version {}, where {PRODUCT} has {version}: write version.workspace = true",
                 package.version
             ),
         ),
@@ -43,18 +42,16 @@ mod tests {
     #[test]
     fn every_rule_can_be_broken() {
         let sound = package("a", &[]);
-        assert_eq!(find_in(&sound), []);
-        let product = Package { version: "0.3.0".to_owned(), ..package(PRODUCT, &[]) };
-        assert_eq!(find_in(&product), []);
+        let version = sound.version.clone();
+        assert_eq!(find_in(&sound, &version), []);
 
         let spoilt = [
             Package { folder: "crates/b".to_owned(), ..sound.clone() },
             Package { is_private: false, ..sound.clone() },
-            Package { version: "0.1.0".to_owned(), ..sound.clone() },
-            package(PRODUCT, &[]),
+            Package { version: format!("{version}.1"), ..sound.clone() },
         ];
         for package in spoilt {
-            assert_eq!(find_in(&package).len(), 1, "{package:?}");
+            assert_eq!(find_in(&package, &version).len(), 1, "{package:?}");
         }
     }
 }

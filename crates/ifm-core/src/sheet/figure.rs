@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// Which of a population's numbers a figure is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Statistic {
     /// The one value there is: a count, a rate over a whole run.
@@ -40,7 +40,7 @@ impl Statistic {
 
 /// By what a sum of squares was divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StdKind {
     /// One less than the number of values.
@@ -53,7 +53,7 @@ pub enum StdKind {
 
 /// How the producing tool's definition of a figure relates to ours of the same name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Definition {
     /// The same.
@@ -69,7 +69,7 @@ pub enum Definition {
 
 /// One number.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// What it measures.
     pub quantity: Quantity,

@@ -1,53 +1,102 @@
 //! An audit for programs: one JSON document.
 
-use crate::json::{Object, SCHEMA_VERSION};
-use ifm_analysis::audit::{Audit, Finding, Level, Looked, RuleResult, Spot};
-use serde_json::{Value, json};
+use crate::json::{SCHEMA_VERSION, objects, text};
+use ifm_analysis::audit::{Audit, Evidence, Finding, Level, Looked, RuleResult, Spot};
+use serde::Serialize;
 
 /// The audit as one JSON document; ends with a line break.
 pub fn audit_json(audit: &Audit) -> String {
-    let mut document = Object::default();
-    document
-        .set("schema_version", SCHEMA_VERSION)
-        .set("kind", "audit")
-        .set_known("level", audit.level().map(Level::word))
-        .set("findings", audit.findings().into_iter().map(finding).collect::<Vec<_>>())
-        .set("rules", audit.rules.iter().map(rule).collect::<Vec<_>>());
-    format!("{:#}\n", document.take())
+    text(&AuditDocument::from(audit))
 }
 
-fn finding(finding: &Finding) -> Value {
-    let evidence = finding.evidence.iter().map(
-        |evidence| json!({"name": evidence.name, "value": evidence.value, "unit": evidence.unit}),
-    );
-    Object::default()
-        .set("rule", finding.rule)
-        .set("level", finding.level.word())
-        .set("text", finding.text.as_str())
-        .set("evidence", evidence.collect::<Vec<_>>())
-        .set("spots", finding.spots.iter().map(spot).collect::<Vec<_>>())
-        .set("spots_more", finding.spots_more)
-        .set_known("remedy", finding.remedy.as_deref())
-        .take()
+/// A number behind a finding.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+struct AuditEvidence {
+    /// What it is.
+    name: String,
+    /// In the unit beside it; null for a number that JSON cannot write.
+    #[cfg_attr(feature = "schema", schemars(extend("type" = ["number", "null"])))]
+    value: f64,
+    /// Unit; empty for a ratio or a count.
+    unit: String,
 }
 
-fn spot(spot: &Spot) -> Value {
-    Object::default()
-        .set("document", spot.document.as_str())
-        .set_known("line", spot.place.line)
-        .set_known("pointer", spot.place.pointer.as_deref())
-        .take()
+impl From<&Evidence> for AuditEvidence {
+    fn from(Evidence { name, value, unit }: &Evidence) -> AuditEvidence {
+        AuditEvidence { name: name.clone(), value: *value, unit: unit.clone() }
+    }
 }
 
-fn rule(rule: &RuleResult) -> Value {
-    let (findings, needs) = match &rule.looked {
-        Looked::Found(findings) => (Some(findings.len()), None),
-        Looked::Needs(needs) => (None, Some(*needs)),
-    };
-    Object::default()
-        .set("id", rule.id)
-        .set("title", rule.title)
-        .set_known("findings", findings)
-        .set_known("needs", needs)
-        .take()
+objects! {
+    /// What `audit --json` writes.
+    AuditDocument of audit: &Audit {
+        /// Version of the document. Major versions are not compatible.
+        #[cfg_attr(feature = "schema", schemars(extend("pattern" = "^1[.]")))]
+        schema_version: &'static str = SCHEMA_VERSION,
+        /// What the document is.
+        #[cfg_attr(feature = "schema", schemars(extend("const" = "audit")))]
+        kind: &'static str = "audit",
+        /// Level of the gravest finding; absent without one.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[cfg_attr(feature = "schema", schemars(extend("enum" = ["proof", "strong", "hint"])))]
+        level: Option<&'static str> = audit.level().map(Level::word),
+        /// What was found, the gravest first.
+        findings: Vec<AuditFinding> =
+            audit.findings().into_iter().map(AuditFinding::from).collect(),
+        /// Every rule.
+        rules: Vec<AuditRule> = audit.rules.iter().map(AuditRule::from).collect(),
+    }
+
+    /// Something that cannot be right, is noise, or does not follow.
+    AuditFinding of finding: &Finding {
+        /// Id of the rule.
+        rule: &'static str = finding.rule,
+        /// How sure: arithmetic or physics, statistics, or a hint.
+        #[cfg_attr(feature = "schema", schemars(extend("enum" = ["proof", "strong", "hint"])))]
+        level: &'static str = finding.level.word(),
+        /// In words.
+        text: String = finding.text.clone(),
+        /// The numbers behind it.
+        evidence: Vec<AuditEvidence> = finding.evidence.iter().map(AuditEvidence::from).collect(),
+        /// Where it stands.
+        spots: Vec<AuditSpot> = finding.spots.iter().map(AuditSpot::from).collect(),
+        /// Further places, not listed.
+        spots_more: usize = finding.spots_more,
+        /// What to do.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        remedy: Option<String> = finding.remedy.clone(),
+    }
+
+    /// Where something stands.
+    AuditSpot of spot: &Spot {
+        /// File or run.
+        document: String = spot.document.clone(),
+        /// Line, from 1.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        line: Option<u32> = spot.place.line,
+        /// JSON pointer, column or cell.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pointer: Option<String> = spot.place.pointer.clone(),
+    }
+
+    /// A rule.
+    AuditRule of rule: &RuleResult {
+        /// Id.
+        id: &'static str = rule.id,
+        /// What it looks at.
+        title: &'static str = rule.title,
+        /// Findings; absent where the rule has no data to look at.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        findings: Option<usize> = match &rule.looked {
+            Looked::Found(findings) => Some(findings.len()),
+            Looked::Needs(_) => None,
+        },
+        /// What it lacks.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        needs: Option<&'static str> = match &rule.looked {
+            Looked::Found(_) => None,
+            Looked::Needs(needs) => Some(*needs),
+        },
+    }
 }

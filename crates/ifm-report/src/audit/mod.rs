@@ -7,7 +7,7 @@ mod markdown;
 mod terminal;
 mod text;
 
-pub use json::audit_json;
+pub use json::{AuditDocument, audit_json};
 pub use markdown::audit_markdown;
 pub use terminal::audit_terminal;
 pub use text::{AuditText, FindingText, audit_text};

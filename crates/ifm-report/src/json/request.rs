@@ -1,9 +1,8 @@
 //! One request as one line of JSON.
 
-use super::Object;
+use super::{known, objects};
 use ifm_analysis::RequestMetrics;
 use ifm_core::{Counted, RequestRecord};
-use serde_json::Value;
 
 const NS_PER_MS: f64 = 1e6;
 
@@ -11,94 +10,161 @@ fn ms(ns: u64) -> f64 {
     ns as f64 / NS_PER_MS
 }
 
+fn ms_exact(ns: f64) -> f64 {
+    ns / NS_PER_MS
+}
+
 /// One request with its durations in milliseconds and its stamps in nanoseconds since the run's
 /// origin; no line break. Where the number of output tokens is only the number of events,
 /// `output_tokens` and `tpot_ms` are left out and `output_tokens_estimated` and
 /// `tpot_ms_estimated` stand for them.
 pub fn request_line(record: &RequestRecord) -> String {
-    let mut line = Object::default();
-    line.set("seq", record.seq)
-        .set("level", record.level)
-        .set("phase", record.phase.word())
-        .set("slot", record.slot)
-        .set("item", record.item)
-        .set_known("session", record.session)
-        .set_known("turn", record.turn)
-        .set("outcome", record.outcome.word())
-        .set_known("http_status", record.http_status)
-        .set_known("retry_after_s", record.retry_after_s)
-        .set_known("error", record.error.as_deref())
-        .set_known("finish_reason", record.finish_reason.as_deref())
-        .set("streamed", record.streamed);
-    durations(&mut line, record);
-    tokens(&mut line, record);
-    line.set("stamps", stamps(record))
-        .set("reads", record.reads)
-        .set("stamped_reads", record.stamped_reads)
-        .set_known("reader_lag_ms_max", record.reader_lag_ns_max.map(ms))
-        .set("wire_bytes", record.wire_bytes)
-        .set("sent_bytes", record.sent_bytes)
-        .set_known("text", record.text.as_deref());
-    line.take().to_string()
-}
-
-fn durations(line: &mut Object, record: &RequestRecord) {
     let metrics = RequestMetrics::derive(record);
     let is_open_loop = record.due_ns != record.start_ns;
-    line.set_known("ttft_ms", metrics.ttft_ns.map(ms))
-        .set_known("ttft_ms_from_due", metrics.ttft_ns_from_due.filter(|_| is_open_loop).map(ms))
-        .set_known("ttfat_ms", metrics.ttfat_ns.map(ms))
-        .set_known("e2e_ms", metrics.e2e_ns.map(ms))
-        .set_known("e2e_ms_from_due", metrics.e2e_ns_from_due.filter(|_| is_open_loop).map(ms))
-        .set_known("stream_end_ms", metrics.stream_end_ns.map(ms))
-        .set_known("upload_ms", metrics.upload_ns.map(ms))
-        .set_known("connect_ms", record.connect_ns.map(ms))
-        .set_known("tls_ms", record.tls_ns.map(ms))
-        .set_known("tpot_ms", metrics.tpot_ns.map(|ns| ns / NS_PER_MS))
-        .set_known("tpot_ms_estimated", metrics.tpot_ns_estimated.map(|ns| ns / NS_PER_MS))
-        .set_known(
-            "tpot_ms_after_first_event",
-            metrics.tpot_ns_after_first_event.map(|ns| ns / NS_PER_MS),
-        )
-        .set_known("user_tok_per_s", metrics.user_tok_per_s());
+    known(&RequestLine::from((record, &metrics, is_open_loop))).to_string()
 }
 
-fn tokens(line: &mut Object, record: &RequestRecord) {
-    let counted = |line: &mut Object, name: &str, counted: Option<Counted>| {
-        if let Some(counted) = counted {
-            let suffix = if counted.from.is_estimate() { "_estimated" } else { "" };
-            line.set(&format!("{name}{suffix}"), counted.tokens);
-            line.set(&format!("{name}_from"), counted.from.word());
-        }
-    };
-    counted(line, "output_tokens", record.output_tokens);
-    counted(line, "prompt_tokens", record.prompt_tokens);
-    line.set_known("output_tokens_asked", record.output_tokens_asked)
-        .set_known("prompt_tokens_asked", record.prompt_tokens_asked)
-        .set_known("first_event_tokens", record.first_event_tokens)
-        .set_known("reasoning_tokens", record.reasoning_tokens)
-        .set_known("cached_tokens", record.cached_tokens)
-        .set_known("accepted_draft_tokens", record.accepted_draft_tokens)
-        .set_known("rejected_draft_tokens", record.rejected_draft_tokens)
-        .set("choices", record.choices)
-        .set("events", record.events.len())
-        .set("co_arrived_events", record.co_arrived_events);
+/// A count that somebody made.
+fn exact(counted: Option<Counted>) -> Option<u32> {
+    counted.filter(|counted| !counted.from.is_estimate()).map(|counted| counted.tokens)
 }
 
-fn stamps(record: &RequestRecord) -> Value {
-    let mut stamps = Object::default();
-    stamps
-        .set("due_ns", record.due_ns)
-        .set("start_ns", record.start_ns)
-        .set_known("sent_ns", record.sent_ns)
-        .set_known("head_ns", record.head_ns)
-        .set_known("first_event_ns", record.first_event_ns)
-        .set_known("first_token_ns", record.first_token_ns())
-        .set_known("first_answer_ns", record.first_answer_ns)
-        .set_known("last_token_ns", record.last_token_ns())
-        .set_known("stream_end_ns", record.stream_end_ns)
-        .set("end_ns", record.end_ns)
-        .take()
+/// A count of events that stands for tokens.
+fn estimated(counted: Option<Counted>) -> Option<u32> {
+    counted.filter(|counted| counted.from.is_estimate()).map(|counted| counted.tokens)
+}
+
+fn from(counted: Option<Counted>) -> Option<&'static str> {
+    counted.map(|counted| counted.from.word())
+}
+
+objects! {
+    /// One line of `--json=requests` and `report --format requests`. What is not known is left out;
+    /// it is never 0.
+    RequestLine of given: (&RequestRecord, &RequestMetrics, bool) {
+        /// Order of the start, over the run.
+        seq: u32 = given.0.seq,
+        /// Index of the level.
+        level: u16 = given.0.level,
+        /// Warm-up or measurement.
+        phase: &'static str = given.0.phase.word(),
+        /// User or connection.
+        slot: u32 = given.0.slot,
+        /// Prompt of the workload.
+        item: u32 = given.0.item,
+        /// Conversation.
+        session: Option<u32> = given.0.session,
+        /// Turn of the conversation.
+        turn: Option<u16> = given.0.turn,
+        /// How it ended: `ok`, or a kind of failure.
+        outcome: &'static str = given.0.outcome.word(),
+        /// HTTP status.
+        http_status: Option<u16> = given.0.http_status,
+        /// Pause that the server asked for, seconds.
+        retry_after_s: Option<u32> = given.0.retry_after_s,
+        /// Why it failed.
+        error: Option<String> = given.0.error.clone(),
+        /// Why the answer ended, by the server.
+        finish_reason: Option<String> = given.0.finish_reason.clone(),
+        /// Whether the answer was streamed.
+        streamed: bool = given.0.streamed,
+        /// Time to first token, milliseconds.
+        ttft_ms: Option<f64> = given.1.ttft_ns.map(ms),
+        /// Time to first token from when it was due, milliseconds.
+        ttft_ms_from_due: Option<f64> = given.1.ttft_ns_from_due.filter(|_| given.2).map(ms),
+        /// Time to the first token that is not reasoning, milliseconds.
+        ttfat_ms: Option<f64> = given.1.ttfat_ns.map(ms),
+        /// Start to last token, milliseconds.
+        e2e_ms: Option<f64> = given.1.e2e_ns.map(ms),
+        /// Due to last token, milliseconds.
+        e2e_ms_from_due: Option<f64> = given.1.e2e_ns_from_due.filter(|_| given.2).map(ms),
+        /// Start to end of the stream, milliseconds.
+        stream_end_ms: Option<f64> = given.1.stream_end_ns.map(ms),
+        /// Time to send the request, milliseconds.
+        upload_ms: Option<f64> = given.1.upload_ns.map(ms),
+        /// Time to connect, milliseconds.
+        connect_ms: Option<f64> = given.0.connect_ns.map(ms),
+        /// Time of the TLS handshake, milliseconds.
+        tls_ms: Option<f64> = given.0.tls_ns.map(ms),
+        /// Time per output token after the first, milliseconds.
+        tpot_ms: Option<f64> = given.1.tpot_ns.map(ms_exact),
+        /// The same where events stand for tokens, milliseconds.
+        tpot_ms_estimated: Option<f64> = given.1.tpot_ns_estimated.map(ms_exact),
+        /// The same, the first event's tokens left out, milliseconds.
+        tpot_ms_after_first_event: Option<f64> = given.1.tpot_ns_after_first_event.map(ms_exact),
+        /// Decode speed, tokens per second.
+        user_tok_per_s: Option<f64> = given.1.user_tok_per_s(),
+        /// Output tokens.
+        output_tokens: Option<u32> = exact(given.0.output_tokens),
+        /// Output tokens where events stand for them.
+        output_tokens_estimated: Option<u32> = estimated(given.0.output_tokens),
+        /// Who counted the output tokens.
+        output_tokens_from: Option<&'static str> = from(given.0.output_tokens),
+        /// Prompt tokens.
+        prompt_tokens: Option<u32> = exact(given.0.prompt_tokens),
+        /// Prompt tokens where events stand for them.
+        prompt_tokens_estimated: Option<u32> = estimated(given.0.prompt_tokens),
+        /// Who counted the prompt tokens.
+        prompt_tokens_from: Option<&'static str> = from(given.0.prompt_tokens),
+        /// Output tokens asked for.
+        output_tokens_asked: Option<u32> = given.0.output_tokens_asked,
+        /// Prompt tokens asked for.
+        prompt_tokens_asked: Option<u32> = given.0.prompt_tokens_asked,
+        /// Tokens of the first event.
+        first_event_tokens: Option<u32> = given.0.first_event_tokens,
+        /// Reasoning tokens.
+        reasoning_tokens: Option<u32> = given.0.reasoning_tokens,
+        /// Prompt tokens from a cache.
+        cached_tokens: Option<u32> = given.0.cached_tokens,
+        /// Draft tokens accepted.
+        accepted_draft_tokens: Option<u32> = given.0.accepted_draft_tokens,
+        /// Draft tokens rejected.
+        rejected_draft_tokens: Option<u32> = given.0.rejected_draft_tokens,
+        /// Answers to the one prompt.
+        choices: u16 = given.0.choices,
+        /// Events with tokens.
+        events: usize = given.0.events.len(),
+        /// Events that shared their read with another.
+        co_arrived_events: u32 = given.0.co_arrived_events,
+        /// Times.
+        stamps: Stamps = given.0.into(),
+        /// Reads.
+        reads: u32 = given.0.reads,
+        /// Reads with a stamp of the kernel.
+        stamped_reads: u32 = given.0.stamped_reads,
+        /// Longest delay from the kernel's stamp to the read, milliseconds.
+        reader_lag_ms_max: Option<f64> = given.0.reader_lag_ns_max.map(ms),
+        /// Bytes received.
+        wire_bytes: u64 = given.0.wire_bytes,
+        /// Bytes sent.
+        sent_bytes: u64 = given.0.sent_bytes,
+        /// The answer, where it was kept.
+        text: Option<String> = given.0.text.clone(),
+    }
+
+    /// Times, nanoseconds since the run's origin.
+    Stamps of record: &RequestRecord {
+        /// When it was due.
+        due_ns: u64 = record.due_ns,
+        /// Start.
+        start_ns: u64 = record.start_ns,
+        /// Last byte sent.
+        sent_ns: Option<u64> = record.sent_ns,
+        /// Head of the answer.
+        head_ns: Option<u64> = record.head_ns,
+        /// First event.
+        first_event_ns: Option<u64> = record.first_event_ns,
+        /// First token.
+        first_token_ns: Option<u64> = record.first_token_ns(),
+        /// First token that is not reasoning.
+        first_answer_ns: Option<u64> = record.first_answer_ns,
+        /// Last token.
+        last_token_ns: Option<u64> = record.last_token_ns(),
+        /// End of the stream.
+        stream_end_ns: Option<u64> = record.stream_end_ns,
+        /// End.
+        end_ns: u64 = record.end_ns,
+    }
 }
 
 #[cfg(test)]
@@ -106,6 +172,7 @@ mod tests {
     use super::*;
     use ifm_analysis::testing::{failed, request};
     use ifm_core::CountSource;
+    use serde_json::Value;
 
     fn parsed(record: &RequestRecord) -> Value {
         let line = request_line(record);

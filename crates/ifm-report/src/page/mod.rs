@@ -14,7 +14,7 @@ mod terminal;
 
 pub use csv::csv;
 pub use html::html;
-pub use json::json;
+pub use json::{PageDocument, json};
 pub use markdown::{Pictures, markdown};
 pub use notes::Notes;
 pub use table::{Cell, Column, Columns, Head, Table};

@@ -1,5 +1,6 @@
 //! `inferometer audit FILE|RUN…`: what in results cannot be right, is noise, or does not follow.
 
+use super::list::{Entry, List};
 use super::runs::{Meant, find_either, load};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
@@ -57,6 +58,10 @@ pub struct AuditArgs {
     #[arg(short, long, value_enum, default_value = "text")]
     format: AuditFormat,
 
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
     /// List the rules for documents
     #[arg(long)]
     list_rules: bool,
@@ -77,9 +82,8 @@ pub struct AuditArgs {
 /// Runs the command.
 pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
     if args.list_rules {
-        for (id, title) in rules() {
-            terminal::print(&format!("{id:<22} {title}\n"));
-        }
+        let is_json = args.format() == AuditFormat::Json;
+        List::new("rules", rules().map(|(id, title)| Entry::new(id, title))).tell(is_json);
         return Ok(Code::Done);
     }
     let store = Store::at(store_root(args.store.as_ref()));
@@ -117,7 +121,7 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         AtLeast::Strong => Level::Strong,
         AtLeast::Proof => Level::Proof,
     };
-    terminal::print(&match args.format {
+    terminal::print(&match args.format() {
         AuditFormat::Text => {
             let style = terminal::style(args.no_color, args.ascii);
             ifm_report::audit_terminal(&found, level, &style)
@@ -130,6 +134,13 @@ pub fn run(args: &AuditArgs) -> Result<Code, Failure> {
         Some(Level::Strong) => Code::Doubtful,
         Some(Level::Hint) | None => Code::Done,
     })
+}
+
+impl AuditArgs {
+    /// The output format, `--json` folded in.
+    fn format(&self) -> AuditFormat {
+        if self.json { AuditFormat::Json } else { self.format }
+    }
 }
 
 /// A name of a machine that is known.

@@ -1,7 +1,7 @@
 //! `inferometer demo`: the embedded engine, measured.
 
 use super::levels;
-use super::load_args::LoadArgs;
+use super::load_args::{JsonKind, LoadArgs};
 use super::resolve::resolve;
 use crate::child::OwnServer;
 use crate::exit::{Code, Failure};
@@ -37,6 +37,10 @@ pub struct DemoArgs {
     /// Seconds of sending at each level
     #[arg(short = 'z', long, default_value_t = LEVEL_S, value_name = "SECONDS")]
     duration: f64,
+
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
 
     /// Folder of stored runs [default: .inferometer/runs]
     #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
@@ -81,6 +85,7 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     load.name = Some("demo".to_owned());
     load.out = vec![args.out.clone()];
     load.store.clone_from(&args.store);
+    load.json = args.json.then_some(JsonKind::Document);
     load.tui = args.tui;
     load.no_color = args.no_color;
     load.ascii = args.ascii;

@@ -1,5 +1,6 @@
 //! `inferometer import FILE…`: results of other tools, read, told and kept.
 
+use super::list::{Entry, List};
 use crate::documents::{Document, PARQUET, input, open};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
@@ -11,7 +12,7 @@ use ifm_core::words::counted;
 use ifm_interop::{ColumnMap, ImportError, read_mapped};
 use ifm_report::RemarkText;
 use ifm_store::{Import, Store, new_run_id};
-use serde_json::json;
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Remarks of one document that are told; `--verbose` tells all.
@@ -45,6 +46,10 @@ pub struct ImportArgs {
     #[arg(short, long, value_enum, default_value = "text")]
     format: ImportFormat,
 
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
     /// Only read and tell: keep nothing in the store
     #[arg(long)]
     dry_run: bool,
@@ -62,12 +67,30 @@ pub struct ImportArgs {
     store: Option<PathBuf>,
 }
 
+/// What `import --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Imported<'a> {
+    /// What kind of document this is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_import")))]
+    kind: &'static str,
+    /// The import.
+    import: &'a Import,
+}
+
+impl ImportArgs {
+    /// Whether people read the output.
+    fn is_text(&self) -> bool {
+        !self.json && self.format == ImportFormat::Text
+    }
+}
+
 /// Runs the command.
 pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     if args.list_formats {
-        for format in ifm_interop::formats().chain([PARQUET]) {
-            terminal::print(&format!("{:<26} {}\n", format.id, format.title));
-        }
+        let formats = ifm_interop::formats().chain([PARQUET]);
+        List::new("formats", formats.map(|format| Entry::new(format.id, format.title)))
+            .tell(!args.is_text());
         return Ok(Code::Done);
     }
     let mut sheets = match &args.map {
@@ -80,7 +103,7 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     for document in documents {
         match document {
             Document { sheet: Ok(sheet), .. } => {
-                if args.format == ImportFormat::Text {
+                if args.is_text() {
                     terminal::print(&told(&sheet, args.verbose));
                 }
                 sheets.push(sheet);
@@ -111,7 +134,7 @@ pub fn run(args: &ImportArgs) -> Result<Code, Failure> {
     let files = sheets.len();
     let is_damaged = sheets.iter().any(is_damaged);
     let kept = keep(args, sheets)?;
-    if args.format == ImportFormat::Text {
+    if args.is_text() {
         let others = match unknown {
             0 => String::new(),
             unknown => format!(", {} left alone", counted(unknown as u64, "other file")),
@@ -135,7 +158,7 @@ fn by_map(args: &ImportArgs, map: &str) -> Result<Vec<Sheet>, Failure> {
     let read = |path: &PathBuf| {
         let input = input(path)?;
         let sheet = read_mapped(input, &map).map_err(|error| Failure::usage(error.to_string()))?;
-        if args.format == ImportFormat::Text {
+        if args.is_text() {
             terminal::print(&told(&sheet, args.verbose));
         }
         Ok(sheet)
@@ -156,9 +179,8 @@ fn keep(args: &ImportArgs, sheets: Vec<Sheet>) -> Result<Option<String>, Failure
         let store = Store::at(store_root(args.store.as_ref()));
         store.keep_import(&import).map_err(|error| Failure::files(error.to_string()))?;
     }
-    if args.format == ImportFormat::Json {
-        let document = json!({"kind": "inferometer_import", "import": import});
-        terminal::print(&format!("{document:#}\n"));
+    if !args.is_text() {
+        terminal::print_document(&Imported { kind: "inferometer_import", import: &import });
     }
     Ok((!args.dry_run).then_some(import.id))
 }

@@ -2,7 +2,7 @@
 
 use super::levels;
 use crate::exit::{Code, Failure};
-use crate::limit::{self, Answer, FormatOrigin, Measured, Request};
+use crate::limit::{self, Answer, FormatOrigin, LimitDocument, LimitList, Measured, Request};
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_roofline::{KvFormat, Machine, Model, Precision, RooflineError, Setup, WeightFormat};
@@ -69,18 +69,20 @@ pub struct LimitArgs {
     #[arg(long)]
     list: bool,
 
-    /// How to print
-    #[arg(long, value_enum, default_value_t = LimitFormat::Text)]
+    /// What goes to standard output
+    #[arg(short, long, value_enum, default_value = "text")]
     format: LimitFormat,
 
     /// The same as --format json
-    #[arg(long)]
+    #[arg(long, conflicts_with = "format")]
     json: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum LimitFormat {
+    /// For people
     Text,
+    /// One JSON document
     Json,
 }
 
@@ -118,8 +120,10 @@ pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
         .map_err(|error| Failure::usage(format!("--concurrency {}: {error}", args.concurrency)))?;
     let is_json = args.json || args.format == LimitFormat::Json;
     if args.list {
-        let text = if is_json { limit::list_json() } else { limit::list_text() };
-        terminal::print(&text);
+        match is_json {
+            true => terminal::print_document(&LimitList::new()),
+            false => _ = terminal::print(&limit::list_text()),
+        }
         return Ok(Code::Done);
     }
     let machine = Machine::parse(args.gpu.as_deref().unwrap_or_default()).map_err(unknown)?;
@@ -131,7 +135,10 @@ pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
     let setup = Setup::new(machine, model, precision, gpus).map_err(unknown)?;
     let request = Request { input: args.prompt as f64, output: args.output as f64 };
     let answer = Answer::new(setup, origin, request, &users, &args.measured);
-    terminal::print(&if is_json { limit::json(&answer) } else { limit::text(&answer) });
+    match is_json {
+        true => terminal::print_document(&LimitDocument::from(&answer)),
+        false => _ = terminal::print(&limit::text(&answer)),
+    }
     Ok(Code::Done)
 }
 

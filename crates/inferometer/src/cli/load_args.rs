@@ -34,6 +34,17 @@ pub enum JsonKind {
     Requests,
 }
 
+impl JsonKind {
+    /// The output format, `--json` folded in.
+    pub fn or(json: Option<JsonKind>, format: Format) -> Format {
+        match json {
+            Some(JsonKind::Document) => Format::Json,
+            Some(JsonKind::Requests) => Format::Requests,
+            None => format,
+        }
+    }
+}
+
 /// The server, what to send, and where results go.
 #[derive(Debug, Clone, Args)]
 pub struct LoadArgs {
@@ -196,11 +207,7 @@ pub struct LoadArgs {
 impl LoadArgs {
     /// The output format, `--json` folded in.
     pub fn output(&self) -> Format {
-        match self.json {
-            Some(JsonKind::Document) => Format::Json,
-            Some(JsonKind::Requests) => Format::Requests,
-            None => self.format,
-        }
+        JsonKind::or(self.json, self.format)
     }
 }
 

@@ -13,7 +13,9 @@ pub mod gate;
 pub mod import;
 pub mod levels;
 pub mod limit;
+mod list;
 pub mod load_args;
+mod mistakes;
 pub mod pacing_args;
 pub mod probe;
 pub mod rank;
@@ -21,9 +23,11 @@ mod repeats;
 pub mod report;
 pub mod resolve;
 pub mod run;
+mod run_list;
 pub mod runs;
 pub mod schema;
 pub mod serve;
+mod short_help;
 mod sides;
 pub mod sweep;
 mod telemetry_args;
@@ -32,7 +36,7 @@ pub mod workload;
 pub mod workload_args;
 
 use crate::exit::{Code, Failure};
-use clap::{Parser, Subcommand};
+use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// Benchmark LLM servers and believe the numbers.
 ///
@@ -47,46 +51,61 @@ pub struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Measure the embedded engine: needs nothing (this is also what no command does)
+    /// Measure the embedded engine: needs nothing (also: no command at all)
     Demo(demo::DemoArgs),
     /// Measure a server at one load
     #[command(after_help = run::SHAPES)]
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),
-    /// Search the largest load inside a latency target
+    /// Find the highest load that meets a latency target
     Capacity(capacity::CapacityArgs),
-    /// Tell what a server is and can do, in some seconds
+    /// Identify a server and its features, in a few seconds
     Probe(probe::ProbeArgs),
-    /// Offer the embedded engine as an OpenAI-compatible server
+    /// Run the embedded engine as an OpenAI-compatible server
     Serve(serve::ServeArgs),
     /// Show what a workload would send, or list workloads; sends nothing
     Workload(workload::WorkloadCommand),
-    /// Hold stored runs against a baseline: what differs, and how sure that is
+    /// Compare results with a baseline: what differs, and how sure that is
     Compare(compare::CompareArgs),
-    /// Put stored runs in order of a metric, with shared ranks where no difference is shown
+    /// Rank results by a metric; those without a proven difference share a rank
     Rank(rank::RankArgs),
-    /// Hold a stored run against thresholds; the exit code says whether it passes
+    /// Check a result against thresholds; the exit code says whether it passes
     Gate(gate::GateArgs),
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),
     /// Write results in the files of other tools, by their definitions
     Export(export::ExportArgs),
-    /// Tell what in results cannot be right, is noise, or does not follow
+    /// Check results for errors, noise and unsupported claims
     Audit(audit::AuditArgs),
-    /// Put any client through streams with a known answer, and count what it gets right
+    /// Test a client against streams with known answers
     Conform(conform::ConformArgs),
-    /// Tell what a machine and a model can do at most, by bandwidth and arithmetic alone
+    /// Compute what a machine and a model can reach at most
     Limit(limit::LimitArgs),
-    /// Show the run store as a web page of this machine: list, compare, watch, import
+    /// Show the run store as a local web page: list, compare, watch, import
     Ui(ui::UiArgs),
-    /// List, show, name, tag, seal or remove stored runs
+    /// List stored runs (also: show, rename, tag, seal, rm)
     Runs(runs::RunsArgs),
-    /// Write a stored run as a document: HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
+    /// Write results as a document: HTML, Markdown, JSON, CSV, SVG, PNG, or vLLM's block
     Report(report::ReportArgs),
     /// Print the JSON Schema of a format that this program writes, or list them
     Schema(schema::SchemaArgs),
 }
+
+/// The command line as it is parsed and as its help shows it.
+pub fn command() -> Command {
+    short_help::apply(Cli::command())
+}
+
+/// Reads the words of a command line, program name first.
+///
+/// # Errors
+/// What cannot be understood, and the questions for help and version.
+pub fn parse(words: &[String]) -> Result<Cli, clap::Error> {
+    Cli::from_arg_matches(&command().try_get_matches_from(words)?)
+}
+
+pub use mistakes::explained;
 
 /// Runs the command that the words ask for.
 ///
@@ -113,5 +132,117 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// Lines of a terminal of usual height, less its prompt.
+    const SCREEN_LINES: usize = 45;
+
+    /// Commands that print no results: what they write is a file, a server or a sentence.
+    const WITHOUT_DOCUMENT: [&str; 7] =
+        ["export", "runs rename", "runs rm", "runs seal", "runs tag", "serve", "ui"];
+
+    /// Every command with its words, commands of commands among them.
+    fn commands() -> Vec<(String, Command)> {
+        fn below(path: &str, command: &Command, all: &mut Vec<(String, Command)>) {
+            for sub in command.get_subcommands().filter(|sub| sub.get_name() != "help") {
+                let path = format!("{path} {}", sub.get_name()).trim().to_owned();
+                below(&path, sub, all);
+                all.push((path, sub.clone()));
+            }
+        }
+        let mut all = Vec::new();
+        let mut program = command().term_width(100);
+        program.build();
+        below("", &program, &mut all);
+        all.push((String::new(), program));
+        all
+    }
+
+    fn has(command: &Command, long: &str) -> bool {
+        command.get_arguments().any(|arg| arg.get_long() == Some(long))
+    }
+
+    #[test]
+    fn short_help_fits_on_a_screen() {
+        for (path, mut command) in commands() {
+            let help = command.render_help().to_string();
+            let lines = help.lines().count();
+            assert!(lines <= SCREEN_LINES, "{path} -h has {lines} lines:\n{help}");
+            let widest = help.lines().map(|line| line.chars().count()).max();
+            assert!(widest <= Some(100), "{path} -h is too wide:\n{help}");
+        }
+    }
+
+    #[test]
+    fn the_flags_of_every_day_are_flags() {
+        for (name, shown) in short_help::EVERYDAY {
+            let (_, command) = commands().into_iter().find(|(path, _)| path == name).expect(name);
+            for id in *shown {
+                let arg = command.get_arguments().find(|arg| arg.get_id() == *id);
+                assert!(arg.is_some_and(|arg| !arg.is_hide_set()), "{name}: {id}");
+            }
+        }
+    }
+
+    #[test]
+    fn examples_are_command_lines() {
+        for (name, examples) in short_help::EXAMPLES {
+            for example in *examples {
+                let line = example.split(" < ").next().expect("a command");
+                let words = line.split_whitespace().map(|word| word.trim_matches('\''));
+                let words: Vec<String> =
+                    ["inferometer"].into_iter().chain(words).map(str::to_owned).collect();
+                assert_eq!(words[1], *name);
+                assert!(parse(&words).is_ok(), "{example}: {}", parse(&words).unwrap_err());
+            }
+        }
+    }
+
+    #[test]
+    fn json_means_the_same_everywhere_and_has_a_schema() {
+        let described = schema::described();
+        let mut with_json = BTreeSet::new();
+        for (path, command) in commands() {
+            // A group of commands prints nothing itself, but for `runs`.
+            let is_group = command.has_subcommands() && !has(&command, "json");
+            if is_group || WITHOUT_DOCUMENT.contains(&path.as_str()) {
+                assert!(!has(&command, "json"), "{path}");
+                continue;
+            }
+            let json = command.get_arguments().find(|arg| arg.get_long() == Some("json"));
+            let json = json.unwrap_or_else(|| panic!("{path} has no --json"));
+            let help = json.get_help().expect("help").to_string();
+            assert!(
+                help.contains("JSON document on standard output")
+                    || help.starts_with("The same as --format json"),
+                "{path} --json: {help}"
+            );
+            with_json.insert(path);
+        }
+        for path in &with_json {
+            assert!(described.contains(path.as_str()), "{path} --json has no schema");
+        }
+        for path in described {
+            let command = path.split(" --").next().expect("a command");
+            assert!(with_json.contains(command), "the schema of {path}");
+        }
+    }
+
+    #[test]
+    fn words_that_begin_a_list_are_enough() {
+        let parsed = |line: &str| {
+            let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            parse(&words)
+        };
+        assert!(parsed("inferometer runs").is_ok());
+        assert!(parsed("inferometer runs --json").is_ok());
+        assert!(parsed("inferometer").is_ok());
+        assert!(parsed("inferometer nothing").is_err());
     }
 }

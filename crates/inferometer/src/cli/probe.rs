@@ -5,7 +5,7 @@ use super::workload_args::open_tokenizer;
 use crate::caller::{Caller, Endpoint};
 use crate::duration::seconds;
 use crate::exit::{Code, Failure};
-use crate::probe::{Inquiry, Report};
+use crate::probe::{Inquiry, ProbeDocument, Report};
 use crate::url::BaseUrl;
 use crate::{probe, server, terminal};
 use clap::Args;
@@ -44,7 +44,7 @@ pub struct ProbeArgs {
     #[arg(long)]
     insecure: bool,
 
-    /// One JSON document
+    /// One JSON document on standard output
     #[arg(long)]
     json: bool,
 
@@ -98,10 +98,10 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
         has_answers: inquiry.api.is_some(),
     };
     let style = terminal::style(args.no_color, args.ascii);
-    terminal::print(&match args.json {
-        true => format!("{:#}\n", probe::json(&report)),
-        false => probe::text(&report, &style),
-    });
+    match args.json {
+        true => terminal::print_document(&ProbeDocument::from(&report)),
+        false => _ = terminal::print(&probe::text(&report, &style)),
+    }
     match report.has_answers {
         true => Ok(Code::Done),
         false => {

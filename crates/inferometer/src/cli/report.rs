@@ -1,5 +1,6 @@
 //! `inferometer report RUN|FILE…`: results as a document.
 
+use super::load_args::JsonKind;
 use super::runs::find;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
@@ -39,6 +40,10 @@ pub struct ReportArgs {
     /// What goes to standard output when no file is named
     #[arg(short, long, value_enum, default_value = "text")]
     format: Format,
+
+    /// The same as --format json; --json=requests for one line per finished request
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
+    json: Option<JsonKind>,
 
     /// Title of the report [default: what was measured]
     #[arg(long)]
@@ -116,7 +121,9 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         output::check_path(path)?;
     }
     let store = Store::at(store_root(args.store.as_ref()));
-    if args.format == Format::Requests && args.out.is_empty() {
+    let format = JsonKind::or(args.json, args.format);
+    let is_printed = args.out.is_empty() || args.json.is_some();
+    if format == Format::Requests && is_printed {
         return requests(&store, &args.subjects);
     }
     args.check_names()?;
@@ -126,9 +133,9 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         for path in &args.out {
             say(&output::write_file(only, path)?);
         }
-        if args.out.is_empty() {
+        if is_printed {
             let style = terminal::style(args.no_color, args.ascii);
-            terminal::print(&output::text(only, args.format, &style));
+            terminal::print(&output::text(only, format, &style));
         }
         return Ok(Code::Done);
     }
@@ -136,9 +143,9 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     for path in &args.out {
         say(&output::write_page(&page, path)?);
     }
-    if args.out.is_empty() {
+    if is_printed {
         let style = terminal::style(args.no_color, args.ascii);
-        terminal::print(&match args.format {
+        terminal::print(&match format {
             Format::Text => page::terminal(&page, &style),
             Format::Json => page::json(&page),
             Format::Md => page::markdown(&page, Pictures::None),

@@ -1,7 +1,9 @@
 //! `inferometer schema`: the JSON Schemas of what this program writes.
 //!
-//! The files of `docs/reference/schema` are part of the binary. Not here: how they come about.
+//! The files of `docs/reference/schema` are part of the binary. They follow from the types of the
+//! documents: the tests derive them, compare, and write them for `cargo xtask schema`.
 
+use super::list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::Args;
@@ -12,37 +14,78 @@ struct Published {
     name: &'static str,
     /// Which documents it describes.
     about: &'static str,
+    /// Commands that write such a document with `--json`; with a flag, only with that flag too.
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests compare it with the commands"))]
+    commands: &'static [&'static str],
     text: &'static str,
+    /// Derives it; absent for one that is kept by hand.
+    #[cfg(test)]
+    derive: Option<fn(&str) -> serde_json::Value>,
 }
 
 macro_rules! published {
-    ($name:literal, $about:literal) => {
+    ($name:literal, $about:literal, $commands:expr $(, $document:ty)?) => {
         Published {
             name: $name,
             about: $about,
+            commands: &$commands,
             text: include_str!(concat!("../../../../docs/reference/schema/", $name, ".json")),
+            #[cfg(test)]
+            derive: published!(@derive $($document)?),
         }
     };
+    (@derive) => { None };
+    (@derive $document:ty) => { Some(tests::derived::<$document>) };
 }
 
-/// Every schema, in the order of the list. To add one, add its file and a line.
+/// Every schema, in the order of the list. To add one, add a line and an empty file, which
+/// `cargo xtask schema` fills.
 const SCHEMAS: &[Published] = &[
-    published!("manifest", "manifest.json of a stored run"),
-    published!("result", "run, sweep, demo, report --format json of one run"),
-    published!("report", "report --format json of several runs, of files, or of a kind"),
-    published!("request", "one line of --json=requests"),
-    published!("comparison", "compare --json"),
-    published!("ranking", "rank --json"),
-    published!("gate", "gate --json"),
-    published!("audit", "audit --format json"),
-    published!("capacity", "capacity --json"),
-    published!("probe", "probe --json"),
-    published!("conformance", "conform --format json"),
-    published!("workload-preview", "workload preview --json"),
-    published!("limit", "limit --json"),
-    published!("imported", "import --format json"),
-    published!("import", "import.json of a stored import"),
-    published!("sheet", "one document of an import: results as they stood in a file"),
+    published!("manifest", "manifest.json of a stored run", [], ifm_core::Manifest),
+    published!(
+        "result",
+        "run, sweep, demo, runs show, report of one run",
+        ["run", "sweep", "demo", "runs show", "report"],
+        ifm_report::ResultDocument
+    ),
+    published!(
+        "report",
+        "report of several runs, of files, or of a kind",
+        ["report"],
+        ifm_report::page::PageDocument
+    ),
+    published!("request", "one line of --json=requests", [], ifm_report::RequestLine),
+    published!("comparison", "compare", ["compare"]),
+    published!("ranking", "rank", ["rank"]),
+    published!("gate", "gate", ["gate"]),
+    published!("audit", "audit", ["audit"], ifm_report::AuditDocument),
+    published!("capacity", "capacity", ["capacity"]),
+    published!("probe", "probe", ["probe"], crate::probe::ProbeDocument),
+    published!(
+        "conformance",
+        "conform",
+        ["conform"],
+        super::conform::document::ConformanceDocument
+    ),
+    published!(
+        "workload-preview",
+        "workload preview",
+        ["workload preview"],
+        super::workload::PreviewDocument
+    ),
+    published!("workload-list", "workload list", ["workload list"], super::workload::WorkloadList),
+    published!("limit", "limit", ["limit"], crate::limit::LimitDocument),
+    published!("limit-list", "limit --list", ["limit --list"], crate::limit::LimitList),
+    published!("runs", "runs, runs list", ["runs", "runs list"], super::run_list::RunList),
+    published!(
+        "list",
+        "audit --list-rules, import --list-formats, conform --list, schema",
+        ["audit --list-rules", "import --list-formats", "conform --list", "schema"],
+        List
+    ),
+    published!("imported", "import", ["import"], super::import::Imported),
+    published!("import", "import.json of a stored import", [], ifm_store::Import),
+    published!("sheet", "one document of an import: results as in a file", [], ifm_core::Sheet),
 ];
 
 /// Flags of `schema`.
@@ -51,6 +94,10 @@ pub struct SchemaArgs {
     /// Name of the schema [default: list all]
     #[arg(value_name = "NAME")]
     name: Option<String>,
+
+    /// The list as one JSON document on standard output; a schema always is one
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
@@ -58,20 +105,101 @@ pub struct SchemaArgs {
 /// # Errors
 /// A name that no schema has.
 pub fn run(args: &SchemaArgs) -> Result<Code, Failure> {
-    match &args.name {
-        None => terminal::print(&list()),
-        Some(name) => match SCHEMAS.iter().find(|schema| schema.name == name) {
-            Some(schema) => terminal::print(schema.text),
-            None => {
-                return Err(Failure::usage(format!("no schema {name}"))
-                    .hint("inferometer schema lists them"));
-            }
-        },
+    let Some(name) = &args.name else {
+        let entries = SCHEMAS.iter().map(|schema| Entry::new(schema.name, schema.about));
+        List::new("schemas", entries).tell(args.json);
+        return Ok(Code::Done);
+    };
+    match SCHEMAS.iter().find(|schema| schema.name == name) {
+        Some(schema) => terminal::print(schema.text),
+        None => {
+            return Err(
+                Failure::usage(format!("no schema {name}")).hint("inferometer schema lists them")
+            );
+        }
     };
     Ok(Code::Done)
 }
 
-fn list() -> String {
-    let line = |schema: &Published| format!("{:<18}{}\n", schema.name, schema.about);
-    SCHEMAS.iter().map(line).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use schemars::JsonSchema;
+    use schemars::generate::SchemaSettings;
+    use serde_json::{Value, json};
+    use std::collections::BTreeSet;
+    use std::path::PathBuf;
+
+    /// Set to `write`, the tests write the files instead of comparing them.
+    const UPDATE: &str = "IFM_SCHEMA";
+
+    /// The schema of a type as it is published.
+    pub(super) fn derived<T: JsonSchema>(name: &str) -> Value {
+        let generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+        let mut schema = generator.into_root_schema_for::<T>().to_value();
+        schema["$id"] = json!(format!("urn:inferometer:schema:{name}"));
+        schema["title"] = json!(title(name));
+        sorted(schema)
+    }
+
+    /// What a document is, in words: no schema has another title than before.
+    fn title(name: &str) -> &str {
+        match name {
+            "manifest" => "Manifest of an inferometer run",
+            "result" => "Result of a run, a sweep or a demo",
+            "report" => "Report",
+            "request" => "One request of a run",
+            "audit" => "Audit",
+            "probe" => "Probe of a server",
+            "conformance" => "Conformance of a client",
+            "workload-preview" => "Preview of a workload",
+            "workload-list" => "Workloads and data sets",
+            "limit" => "Limit of a machine and a model",
+            "limit-list" => "Machines, models and number formats",
+            "runs" => "Runs and imports of a store",
+            "list" => "List of what a command knows",
+            "imported" => "Import as `import --json` has it",
+            "import" => "Import kept by inferometer",
+            "sheet" => "Sheet: results as they stood in a file",
+            other => panic!("{other} needs a title"),
+        }
+    }
+
+    /// With the fields of each object by name, whatever the JSON library was built with.
+    fn sorted(value: Value) -> Value {
+        match value {
+            Value::Object(map) => {
+                let mut fields: Vec<(String, Value)> = map.into_iter().collect();
+                fields.sort_by(|a, b| a.0.cmp(&b.0));
+                fields.into_iter().map(|(name, value)| (name, sorted(value))).collect()
+            }
+            Value::Array(list) => list.into_iter().map(sorted).collect(),
+            value => value,
+        }
+    }
+
+    #[test]
+    fn schemas_are_what_the_types_say() {
+        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/schema");
+        let mut wrong = Vec::new();
+        for Published { name, derive, .. } in SCHEMAS {
+            let Some(derive) = derive else { continue };
+            let path = folder.join(format!("{name}.json"));
+            let text = format!("{:#}\n", derive(name));
+            if std::env::var(UPDATE).as_deref() == Ok("write") {
+                std::fs::write(&path, text).unwrap();
+            } else if std::fs::read_to_string(&path).unwrap_or_default() != text {
+                wrong.push(name);
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong:?} are not what the types say: run `cargo xtask schema`");
+    }
+
+    /// Commands whose `--json` has a schema, with the flag that it needs beside the command.
+    pub(in crate::cli) fn described() -> BTreeSet<&'static str> {
+        SCHEMAS.iter().flat_map(|schema| schema.commands.iter().copied()).collect()
+    }
 }
+
+#[cfg(test)]
+pub(super) use tests::described;

@@ -6,6 +6,7 @@ use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::words::counted;
 use ifm_workload::{DATASETS, LengthCounts, Preview, WorkloadFacts};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// Bars of a histogram.
@@ -37,7 +38,7 @@ struct PreviewArgs {
     #[arg(short = 'n', long, default_value_t = 1000, value_name = "N")]
     items: u32,
 
-    /// One JSON document
+    /// One JSON document on standard output
     #[arg(long)]
     json: bool,
 
@@ -46,11 +47,77 @@ struct PreviewArgs {
     ascii: bool,
 }
 
+/// What `workload preview --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PreviewDocument<'a> {
+    /// What the document is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_workload_preview")))]
+    kind: &'static str,
+    /// What the workload says of itself.
+    facts: &'a WorkloadFacts,
+    /// What counted the tokens.
+    tokenizer: TokenizerName<'a>,
+    /// What would be sent.
+    preview: &'a Preview,
+}
+
+/// A tokenizer.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct TokenizerName<'a> {
+    /// Name.
+    name: &'a str,
+    /// SHA-256 of its file.
+    sha256: &'a str,
+}
+
+/// What `workload list --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WorkloadList {
+    /// What the document is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_workload_list")))]
+    kind: &'static str,
+    /// Workloads with a name.
+    presets: Vec<ListedPreset>,
+    /// Kinds of data sets.
+    datasets: Vec<ListedDataset>,
+}
+
+/// A workload with a name.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ListedPreset {
+    /// Name.
+    name: String,
+    /// What it stands for, in one line.
+    summary: String,
+    /// The workload behind the name.
+    workload: String,
+}
+
+/// A kind of data set.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct ListedDataset {
+    /// The name before the colon.
+    name: &'static str,
+    /// How to write it.
+    usage: &'static str,
+    /// What it is.
+    summary: &'static str,
+}
+
 #[derive(Debug, Args)]
 struct ListArgs {
     /// Folder of workload presets of your own
     #[arg(long, value_name = "DIR", env = "INFEROMETER_PRESETS")]
     presets: Option<PathBuf>,
+
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
 }
 
 /// Runs the command.
@@ -64,6 +131,24 @@ pub fn run(args: &WorkloadCommand) -> Result<Code, Failure> {
 fn list(args: &ListArgs) -> Result<Code, Failure> {
     let presets = ifm_workload::presets(args.presets.as_deref())
         .map_err(|error| Failure::usage(error.to_string()))?;
+    if args.json {
+        let datasets = DATASETS.iter().map(|kind| ListedDataset {
+            name: kind.name,
+            usage: kind.usage,
+            summary: kind.summary,
+        });
+        let presets = presets.into_iter().map(|preset| ListedPreset {
+            name: preset.name,
+            summary: preset.summary,
+            workload: preset.workload,
+        });
+        terminal::print_document(&WorkloadList {
+            kind: "inferometer_workload_list",
+            presets: presets.collect(),
+            datasets: datasets.collect(),
+        });
+        return Ok(Code::Done);
+    }
     let mut out = String::from("Presets:\n");
     let width = presets.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
     for preset in &presets {
@@ -88,13 +173,12 @@ fn preview(args: &PreviewArgs) -> Result<Code, Failure> {
     let preview = ifm_workload::preview(&*opened.dataset, args.items)
         .map_err(|error| Failure::usage(error.to_string()))?;
     if args.json {
-        let document = serde_json::json!({
-            "kind": "inferometer_workload_preview",
-            "facts": opened.facts,
-            "tokenizer": {"name": tokenizer.name(), "sha256": tokenizer.sha256()},
-            "preview": preview,
+        terminal::print_document(&PreviewDocument {
+            kind: "inferometer_workload_preview",
+            facts: &opened.facts,
+            tokenizer: TokenizerName { name: tokenizer.name(), sha256: tokenizer.sha256() },
+            preview: &preview,
         });
-        terminal::print(&format!("{document:#}\n"));
         return Ok(Code::Done);
     }
     let mut out = facts(&opened.facts, tokenizer.name());
@@ -175,7 +259,7 @@ fn histogram(name: &str, lengths: &LengthCounts, ascii: bool) -> String {
     let (Some(min), Some(max), Some(mean)) =
         (lengths.min_tokens(), lengths.max_tokens(), lengths.mean_tokens())
     else {
-        return format!("\n{name}: nobody counted\n");
+        return format!("\n{name}: not counted\n");
     };
     let mut out = format!("\n{name}: mean {mean:.1}, {min} to {max}\n");
     if min == max {

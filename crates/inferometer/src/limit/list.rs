@@ -1,8 +1,8 @@
-//! The tables of machines and models, for people and for programs.
+//! The tables of machines and models, for people.
 
 use ifm_roofline::{Machine, Model, WeightFormat};
 
-/// Both tables as text.
+/// Both tables.
 pub fn list_text() -> String {
     let mut out = String::from("Machines (dense rates, 1e12 a second):\n");
     out.push_str(&format!(
@@ -45,25 +45,4 @@ pub fn list_text() -> String {
         "\nconf: A the vendor's or publisher's own, B derived from it, C a secondary source\n",
     );
     out
-}
-
-/// Both tables as one JSON document.
-pub fn list_json() -> String {
-    let models: Vec<serde_json::Value> = Model::all()
-        .map(|model| {
-            serde_json::json!({
-                "model": model,
-                "parameters": model.parameters(),
-                "active_parameters": model.active_parameters(),
-            })
-        })
-        .collect();
-    let document = serde_json::json!({
-        "kind": "inferometer_limit_list",
-        "version": super::json::VERSION,
-        "machines": Machine::all(),
-        "models": models,
-        "formats": WeightFormat::all().collect::<Vec<_>>(),
-    });
-    format!("{document:#}\n")
 }

@@ -7,21 +7,26 @@ mod list;
 mod measured;
 mod text;
 
-pub use json::json;
-pub use list::{list_json, list_text};
+pub use json::{LimitDocument, LimitList};
+pub use list::list_text;
 pub use measured::{Held, Measured};
 pub use text::text;
 
 use ifm_roofline::{Bound, Capacity, Setup};
+use serde::Serialize;
 
-/// Who says which format the weights have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Where the format of the weights comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub enum FormatOrigin {
     /// A flag.
+    #[serde(rename = "flag")]
     Asked,
     /// The model's name.
+    #[serde(rename = "name")]
     Name,
     /// The table or the configuration: the model is published so.
+    #[serde(rename = "published")]
     Published,
 }
 

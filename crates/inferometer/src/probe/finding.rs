@@ -1,9 +1,12 @@
 //! One thing that a probe found out: what, how, and what it means for a measurement.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 /// Where in the report it stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Section {
     /// What the server is.
     Server,
@@ -31,7 +34,9 @@ impl Section {
 }
 
 /// What it means for a measurement, in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
 pub enum Grade {
     /// As a measurement wants it.
     Good,
@@ -44,16 +49,6 @@ pub enum Grade {
 }
 
 impl Grade {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Grade::Good => "good",
-            Grade::Note => "note",
-            Grade::Caution => "caution",
-            Grade::Unknown => "unknown",
-        }
-    }
-
     /// Its sign, one column wide.
     pub fn sign(self, is_ascii: bool) -> char {
         match (self, is_ascii) {
@@ -69,7 +64,8 @@ impl Grade {
 }
 
 /// One thing that was found out, or could not be.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Finding {
     /// Stable id.
     pub id: &'static str,
@@ -129,18 +125,5 @@ impl Finding {
     pub fn means(mut self, means: impl Into<String>) -> Finding {
         self.means = means.into();
         self
-    }
-
-    /// For programs.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "id": self.id,
-            "section": self.section.title(),
-            "grade": self.grade.word(),
-            "value": self.value,
-            "text": self.text,
-            "how": self.how,
-            "means": self.means,
-        })
     }
 }

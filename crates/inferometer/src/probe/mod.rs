@@ -25,7 +25,7 @@ mod tests;
 
 pub use finding::{Finding, Grade, Section};
 pub use inquiry::Inquiry;
-pub use render::{json, text};
+pub use render::{ProbeDocument, text};
 
 use std::time::Duration;
 

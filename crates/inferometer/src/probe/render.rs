@@ -3,22 +3,44 @@
 use super::{Finding, Report, Section};
 use ifm_core::words::counted;
 use ifm_report::TerminalStyle;
-use serde_json::{Value, json};
+use serde::Serialize;
 
 /// Version of the JSON document. Major versions are not compatible.
 const SCHEMA_VERSION: &str = "1.0";
 /// Columns of sign and name.
 const NAME_COLUMNS: usize = 21;
 
-/// One JSON document.
-pub fn json(report: &Report) -> Value {
-    json!({
-        "schema_version": SCHEMA_VERSION,
-        "url": report.url,
-        "requests": report.requests,
-        "seconds": report.took.as_secs_f64(),
-        "findings": report.findings.iter().map(Finding::to_json).collect::<Vec<_>>(),
-    })
+/// What `probe --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ProbeDocument<'a> {
+    /// Version of the document. Major versions are not compatible.
+    #[cfg_attr(test, schemars(extend("pattern" = "^1[.]")))]
+    schema_version: &'static str,
+    /// What the document is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_probe")))]
+    kind: &'static str,
+    /// Address.
+    url: &'a str,
+    /// Requests that it took.
+    requests: u32,
+    /// Time that it took, seconds.
+    seconds: f64,
+    /// The answers.
+    findings: &'a [Finding],
+}
+
+impl<'a> From<&'a Report> for ProbeDocument<'a> {
+    fn from(report: &'a Report) -> ProbeDocument<'a> {
+        ProbeDocument {
+            schema_version: SCHEMA_VERSION,
+            kind: "inferometer_probe",
+            url: &report.url,
+            requests: report.requests,
+            seconds: report.took.as_secs_f64(),
+            findings: &report.findings,
+        }
+    }
 }
 
 /// A table for the terminal.

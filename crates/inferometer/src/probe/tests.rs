@@ -23,7 +23,7 @@ fn findings(endpoint: Endpoint, limit_s: f64) -> (Map<String, Value>, u32) {
         (Duration::from_secs_f64(limit_s), Instant::now()),
     );
     let (findings, inquiry) = probe(inquiry);
-    let entry = |finding: &Finding| (finding.id.to_owned(), finding.to_json());
+    let entry = |finding: &Finding| (finding.id.to_owned(), json!(finding));
     let found: Map<String, Value> = findings.iter().map(entry).collect();
     assert_eq!(found.len(), findings.len(), "every id is there once");
     assert!(findings.is_sorted_by_key(|finding| finding.section));

@@ -65,6 +65,9 @@ fn mistakes_on_the_command_line_are_code_2() {
     check(&["run", "http://127.0.0.1:1", "--api-key-env", "NO_SUCH_KEY"], 2, &["NO_SUCH_KEY"]);
     check(&["sweep", "http://127.0.0.1:1", "-c", "8..1"], 2, &["downwards"]);
     check(&["runs", "show", "nothing"], 2, &["no run matches"]);
+    check(&["report"], 2, &["there is no run in", "inferometer report results.json"]);
+    check(&["audit"], 2, &["audit needs", "Examples:", "inferometer audit results.json"]);
+    check(&["runs", "rm", "nothing", "--json"], 2, &["--json"]);
 }
 
 #[test]

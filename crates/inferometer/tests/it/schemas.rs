@@ -96,7 +96,17 @@ fn results_and_what_is_made_of_them_follow_their_schemas() {
     let limits = ["--max", "ttft.p99=+10%", "--min", "out_tok_s=1", "--json"];
     let words = [&["gate", "b", "--baseline", "c"][..], &limits].concat();
     check(folder, "gate", &document(folder, &words));
-    check(folder, "audit", &document(folder, &["audit", "b", "--format", "json"]));
+    check(folder, "audit", &document(folder, &["audit", "b", "--json"]));
+    check(folder, "runs", &document(folder, &["runs", "--json"]));
+    let list = document(folder, &["runs", "list", "--json"]);
+    assert!(list["runs"].as_array().unwrap().iter().any(|run| run["name"] == "rate"), "{list}");
+    check(folder, "result", &document(folder, &["runs", "show", "b", "--json"]));
+    check(folder, "result", &document(folder, &["report", "b", "--json"]));
+    let lines = stdout(&run(folder, &["report", "b", "--json=requests"]));
+    assert!(lines.lines().count() >= 12, "{lines}");
+    let words = ["report", "b", "-o", "b.md", "--json"];
+    check(folder, "result", &document(folder, &words));
+    assert!(folder.join("b.md").is_file());
     let slo = ["--slo", "ttft:p99<2s", "--max-users", "2", "-n", "20", "-W", "16/4"];
     let words = [&["capacity", &url][..], &slo, &["--quiet", "--json"]].concat();
     check(folder, "capacity", &document(folder, &words));
@@ -114,19 +124,84 @@ fn documents_without_a_run_follow_their_schemas() {
     let folder = folder.path();
     let words = ["workload", "preview", "-W", "16/4", "-n", "20", "--json"];
     check(folder, "workload-preview", &document(folder, &words));
-    let words = ["conform", "--case", "baseline", "--format", "json"];
+    check(folder, "workload-list", &document(folder, &["workload", "list", "--json"]));
+    let lists: [(&[&str], &str); 4] = [
+        (&["audit", "--list-rules"], "rules"),
+        (&["import", "--list-formats"], "formats"),
+        (&["conform", "--list"], "cases"),
+        (&["schema"], "schemas"),
+    ];
+    for (words, of) in lists {
+        let list = document(folder, &[words, &["--json"]].concat());
+        check(folder, "list", &list);
+        assert_eq!(list["of"], of);
+        let text = stdout(&run(folder, words));
+        assert_eq!(list["entries"].as_array().unwrap().len(), text.lines().count(), "{text}");
+    }
+    check(folder, "limit-list", &document(folder, &["limit", "--list", "--json"]));
+    let words = ["conform", "--case", "baseline", "--json"];
     check(folder, "conformance", &document(folder, &words));
     let words = ["limit", "--gpu", "l40s", "-m", "llama-3.1-8b", "--measured", "itl=22.2ms@1"];
     check(folder, "limit", &document(folder, &[&words[..], &["--json"]].concat()));
 
     let note = "# Model A on L40S\n\n| concurrency | TTFT p99 (ms) |\n|---|---|\n| 1 | 20.5 |\n";
     fs::write(folder.join("note.md"), note).unwrap();
-    let imported = document(folder, &["import", "note.md", "--format", "json", "--name", "n"]);
+    let imported = document(folder, &["import", "note.md", "--json", "--name", "n"]);
     check(folder, "imported", &imported);
     check(folder, "sheet", &imported["import"]["sheets"][0]);
     let stored = fs::read_dir(folder.join("runs")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(stored.join("import.json")).unwrap();
     check(folder, "import", &serde_json::from_str(&text).unwrap());
+}
+
+/// Holds a document against one that an earlier version wrote: every field is still there, of the
+/// same kind, and every number is the same. Words may change, and fields may come.
+fn keeps(before: &Value, now: &Value, place: &str) {
+    match (before, now) {
+        (Value::Object(before), Value::Object(now)) => {
+            for (name, before) in before {
+                let place = format!("{place}/{name}");
+                keeps(before, now.get(name).unwrap_or_else(|| panic!("{place} is gone")), &place);
+            }
+        }
+        (Value::Array(before), Value::Array(now)) => {
+            assert_eq!(before.len(), now.len(), "{place}");
+            for (index, (before, now)) in before.iter().zip(now).enumerate() {
+                keeps(before, now, &format!("{place}/{index}"));
+            }
+        }
+        (Value::Number(before), Value::Number(now)) => {
+            assert_eq!(before.as_f64(), now.as_f64(), "{place}");
+        }
+        _ => assert_eq!(
+            std::mem::discriminant(before),
+            std::mem::discriminant(now),
+            "{place}: {before} and {now}"
+        ),
+    }
+}
+
+#[test]
+fn documents_keep_their_names_and_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let stored = here.join("../ifm-store/tests/golden/v1.2");
+    let stored = stored.to_str().unwrap();
+    let limit = ["limit", "--gpu", "bw=864,bf16=362,mem=45", "-m", "llama-3.1-8b", "-c", "1,8"];
+    let limit = [&limit[..], &["--measured", "itl=22.2ms@1", "--json"]].concat();
+    let documents: [(&str, &[&str]); 4] = [
+        ("result", &["report", stored, "--json"]),
+        ("request", &["report", stored, "--json=requests"]),
+        ("limit", &limit),
+        ("workload-preview", &["workload", "preview", "-W", "16/4", "-n", "3", "--json"]),
+    ];
+    for (name, words) in documents {
+        let before = here.join(format!("tests/data/documents/{name}.json"));
+        let before = serde_json::from_str(&fs::read_to_string(before).unwrap()).unwrap();
+        let text = stdout(&run(folder.path(), words));
+        let first = serde_json::Deserializer::from_str(&text).into_iter::<Value>().next();
+        keeps(&before, &first.unwrap().unwrap(), name);
+    }
 }
 
 #[test]

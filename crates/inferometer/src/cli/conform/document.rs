@@ -1,46 +1,117 @@
 //! The results as one JSON document.
 
-use crate::conformance::{Trial, Tried, Verdict};
-use serde_json::{Value, json};
+use crate::conformance::{Check, Trial, Tried, Verdict};
+use serde::Serialize;
 
-/// All cases and what came of them.
-pub fn document(trial: &Trial, tried: &[Tried]) -> Value {
-    let with = |is: &dyn Fn(Verdict) -> bool| tried.iter().filter(|t| is(t.verdict)).count();
-    let not_applicable = with(&|verdict| matches!(verdict, Verdict::NotApplicable(_)));
-    let mut document = json!({
-        "kind": "conformance",
-        "command": trial.command,
-        "tolerance_ms": trial.tolerance_ms,
-        "runs": trial.runs,
-        "right": with(&|verdict| verdict == Verdict::Right),
-        "of": tried.len() - not_applicable,
-        "not_applicable": not_applicable,
-        "cases": tried.iter().map(case).collect::<Vec<_>>(),
-    });
-    if let Some(command) = &trial.completions_command {
-        document["completions_command"] = json!(command);
-    }
-    document
+/// What `conform --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ConformanceDocument<'a> {
+    /// What the document is.
+    #[cfg_attr(test, schemars(extend("const" = "conformance")))]
+    kind: &'static str,
+    /// The client, as a command for the shell.
+    command: &'a str,
+    /// The client for completions, where that takes another command.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    completions_command: Option<&'a str>,
+    /// What a time may be off, milliseconds.
+    tolerance_ms: f64,
+    /// Most runs for a case; the majority decides.
+    runs: usize,
+    /// Cases that it got right.
+    right: usize,
+    /// Cases that apply to the client.
+    of: usize,
+    /// Cases that the command cannot ask for.
+    not_applicable: usize,
+    /// Every case.
+    cases: Vec<CaseResult<'a>>,
 }
 
-fn case(tried: &Tried) -> Value {
-    let checks = tried.example().map_or(&[][..], |attempt| &attempt.checks);
-    let number = |check: &crate::conformance::Check| json!({"what": check.what, "said": check.said, "truth": check.truth()});
-    let wrong: Vec<_> = checks.iter().filter(|check| !check.is_right).map(number).collect();
-    let mut case = json!({
-        "case": tried.case.name,
-        "class": tried.case.class.word(),
-        "verdict": tried.verdict.word(),
-        "wrong": wrong,
-        "checked": checks.iter().map(number).collect::<Vec<_>>(),
-        "runs": tried.attempts.len(),
-        "right_runs": tried.right_runs(),
-    });
-    if let Verdict::NotApplicable(reason) = tried.verdict {
-        case["reason"] = json!(reason);
+/// A stream with a known answer.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CaseResult<'a> {
+    /// Name.
+    case: &'static str,
+    /// Class.
+    class: &'static str,
+    /// What the client made of it.
+    #[cfg_attr(
+        test,
+        schemars(extend("enum" = ["right", "wrong", "silent", "unended", "not_applicable"]))
+    )]
+    verdict: &'static str,
+    /// Why the case does not apply.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'static str>,
+    /// Mistakes.
+    wrong: Vec<Number>,
+    /// Every number that was compared with the truth, right or wrong.
+    checked: Vec<Number>,
+    /// Runs of the client for this case; 0 where it does not apply.
+    runs: usize,
+    /// Runs in which it was right.
+    right_runs: usize,
+    /// Format and file that the numbers were read from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    read_from: Option<&'a str>,
+}
+
+/// A number that the client says, and the truth.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Number {
+    /// Which number.
+    what: &'static str,
+    /// What the client says; null if nothing.
+    said: Option<f64>,
+    /// What is true, by our definition.
+    truth: Option<f64>,
+}
+
+impl<'a> ConformanceDocument<'a> {
+    /// All cases and what came of them.
+    pub fn new(trial: &'a Trial, tried: &'a [Tried]) -> ConformanceDocument<'a> {
+        let with = |is: &dyn Fn(Verdict) -> bool| tried.iter().filter(|t| is(t.verdict)).count();
+        let not_applicable = with(&|verdict| matches!(verdict, Verdict::NotApplicable(_)));
+        ConformanceDocument {
+            kind: "conformance",
+            command: &trial.command,
+            completions_command: trial.completions_command.as_deref(),
+            tolerance_ms: trial.tolerance_ms,
+            runs: trial.runs,
+            right: with(&|verdict| verdict == Verdict::Right),
+            of: tried.len() - not_applicable,
+            not_applicable,
+            cases: tried.iter().map(CaseResult::from).collect(),
+        }
     }
-    if let Some(source) = tried.example().and_then(|attempt| attempt.source.as_ref()) {
-        case["read_from"] = json!(source);
+}
+
+impl<'a> From<&'a Tried> for CaseResult<'a> {
+    fn from(tried: &'a Tried) -> CaseResult<'a> {
+        let checks = tried.example().map_or(&[][..], |attempt| &attempt.checks);
+        CaseResult {
+            case: tried.case.name,
+            class: tried.case.class.word(),
+            verdict: tried.verdict.word(),
+            reason: match tried.verdict {
+                Verdict::NotApplicable(reason) => Some(reason),
+                _ => None,
+            },
+            wrong: checks.iter().filter(|check| !check.is_right).map(Number::from).collect(),
+            checked: checks.iter().map(Number::from).collect(),
+            runs: tried.attempts.len(),
+            right_runs: tried.right_runs(),
+            read_from: tried.example().and_then(|attempt| attempt.source.as_deref()),
+        }
     }
-    case
+}
+
+impl From<&Check> for Number {
+    fn from(check: &Check) -> Number {
+        Number { what: check.what, said: check.said, truth: check.truth() }
+    }
 }

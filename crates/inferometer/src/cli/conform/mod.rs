@@ -1,13 +1,15 @@
 //! `inferometer conform`: any client through the suite of streams with a known answer.
 
 mod details;
-mod document;
+pub mod document;
 mod score;
 
+use super::list::{Entry, List};
 use crate::conformance::{Trial, Verdict, run as try_client};
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, ValueEnum};
+use document::ConformanceDocument;
 use ifm_truth::Case;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -72,6 +74,10 @@ pub struct ConformArgs {
     #[arg(short, long, value_enum, default_value = "text")]
     format: ConformFormat,
 
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+
     /// List the cases and run nothing; with --case, what the server sends
     #[arg(long)]
     list: bool,
@@ -86,14 +92,15 @@ fn odd(text: &str) -> Result<usize, String> {
 pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
     let cases = chosen(args)?;
     let is_detailed = !args.cases.is_empty();
+    let is_text = !args.json && args.format == ConformFormat::Text;
     if args.list {
-        for case in &cases {
-            terminal::print(&if is_detailed { details::case(case) } else { listed(case) });
+        match is_detailed && is_text {
+            true => cases.iter().for_each(|case| _ = terminal::print(&details::case(case))),
+            false => List::new("cases", cases.iter().map(listed)).tell(!is_text),
         }
         return Ok(Code::Done);
     }
     let trial = trial(args)?;
-    let is_text = args.format == ConformFormat::Text;
     let again = details::again(args);
     let tried = try_client(&trial, cases, |tried| {
         if !is_text {
@@ -110,10 +117,10 @@ pub fn run(args: &ConformArgs) -> Result<Code, Failure> {
         let _ = std::fs::remove_dir_all(&trial.folder);
     }
     let tried = tried?;
-    terminal::print(&match args.format {
-        ConformFormat::Text => score::score(&tried),
-        ConformFormat::Json => format!("{:#}\n", document::document(&trial, &tried)),
-    });
+    match is_text {
+        true => _ = terminal::print(&score::score(&tried)),
+        false => terminal::print_document(&ConformanceDocument::new(&trial, &tried)),
+    }
     let is_wrong = |verdict| !matches!(verdict, Verdict::Right | Verdict::NotApplicable(_));
     let some_wrong = tried.iter().any(|tried| is_wrong(tried.verdict));
     if is_text && some_wrong && !is_detailed {
@@ -175,6 +182,6 @@ fn own_command() -> Result<String, Failure> {
     ))
 }
 
-fn listed(case: &Case) -> String {
-    format!("{:<9} {:<30} {}\n", case.class.word(), case.name, case.what)
+fn listed(case: &Case) -> Entry {
+    Entry { group: Some(case.class.word()), ..Entry::new(case.name, case.what) }
 }

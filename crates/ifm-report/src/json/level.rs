@@ -1,0 +1,393 @@
+//! One load as an object: windows, latencies, tokens, turns, steps, energy, the server's counters.
+
+use super::load::{Between, Distribution, Verdict, between, plain, rate_of, seconds, users_of};
+use super::objects;
+use ifm_analysis::level::{self, CountSources, GapLabel};
+use ifm_analysis::telemetry::{self, tokens_per_kwh};
+use ifm_analysis::{LevelSummary, Repeated, goodput};
+use ifm_core::LevelEnd;
+use std::collections::BTreeMap;
+
+/// Seconds in a nanosecond.
+const S: f64 = 1e-9;
+
+/// Requests by who counted their tokens.
+fn sources(sources: &CountSources) -> BTreeMap<&'static str, u64> {
+    let known = sources.by_source.iter().map(|(source, requests)| (source.word(), *requests));
+    known.chain((sources.unknown > 0).then_some(("unknown", sources.unknown))).collect()
+}
+
+objects! {
+    /// One load.
+    Level of level: &LevelSummary {
+        /// Index into the levels of the spec.
+        level: u16 = level.level,
+        /// Requests in flight that were asked for.
+        concurrency_asked: Option<u32> = level.concurrency_asked(),
+        /// Requests per second that were asked for.
+        req_per_s_asked: Option<f64> = rate_of(level.load()),
+        /// Whether it ran to its end.
+        complete: Option<bool> = level.complete,
+        /// What ended it.
+        ended_by: Option<LevelEnd> = level.ended_by,
+        /// Index of the level that was measured in place of this one, because this one was worse
+        /// than a larger load; no answer is taken from it.
+        measured_again: Option<u16> = level.measured_again,
+        /// Requests that were sent in the measured phase, by how they ended.
+        requests: Requests = (&level.counts).into(),
+        /// The start of the level was not warm.
+        warming: Option<Warming> = level.warming.as_ref().map(Warming::from),
+        /// The first request of every user, all of which begin together: left out of latency and
+        /// verdict.
+        first_wave: Option<FirstWave> = level.first_wave.as_deref().map(FirstWave::from),
+        /// Without first wave, warm-up and drain.
+        steady: Option<Window> =
+            level.steady.as_ref().map(|steady| Window::from((steady, level.generates))),
+        /// Why there is no steady window.
+        steady_absent_because: Option<String> = level.steady_absent_because.clone(),
+        /// From the first to the last request.
+        whole: Option<Window> =
+            level.whole.as_ref().map(|whole| Window::from((whole, level.generates))),
+        /// Latencies of the complete answers after the first wave.
+        latency: Latencies = (&level.latencies).into(),
+        /// Tokens of the complete answers.
+        tokens: Tokens = (&level.tokens).into(),
+        /// Answers inside the target.
+        goodput: Option<Goodput> = level.goodput.as_ref().map(Goodput::from),
+        /// By turn of the conversation.
+        turns: Option<Vec<Turn>> =
+            (!level.turns.is_empty()).then(|| level.turns.iter().map(Turn::from).collect()),
+        /// By step of the rate, where it goes up in steps.
+        steps: Option<Vec<Step>> =
+            (!level.steps.is_empty()).then(|| level.steps.iter().map(Step::from).collect()),
+        /// Energy of the level.
+        energy: Option<Energy> = level.energy.as_ref().map(Energy::from),
+        /// The server's own counters, warm-up and other clients included.
+        server: Option<Server> = level.server.as_ref().map(Server::from),
+        /// The latency target, compared with this level.
+        verdict: Verdict = (&level.verdict).into(),
+    }
+
+    /// Requests that were sent in the measured phase, by how they ended.
+    Requests of counts: &level::Counts {
+        /// Sent.
+        sent: u64 = counts.sent,
+        /// Complete answers.
+        ok: u64 = counts.ok,
+        /// Failed.
+        failed: u64 = counts.failed,
+        /// Cut off by the end of the level.
+        cancelled: u64 = counts.cancelled,
+        /// Due and never sent, for the limit in flight was reached.
+        dropped: u64 = counts.dropped,
+        /// Share of failures among those that ended.
+        error_rate: Option<f64> = counts.error_rate(),
+        /// Requests by outcome.
+        outcomes: BTreeMap<&'static str, u64> =
+            counts.outcomes.iter().map(|(outcome, count)| (outcome.word(), *count)).collect(),
+        /// Answers by HTTP status.
+        http_statuses: BTreeMap<String, u64> =
+            counts.statuses.iter().map(|(status, count)| (status.to_string(), *count)).collect(),
+        /// Longest pause that the server asked for, seconds.
+        retry_after_s_max: Option<u32> = counts.retry_after_s_max,
+    }
+
+    /// The start of the level was not warm.
+    Warming of head: &level::Warming {
+        /// Requests of it.
+        requests: u64 = head.requests,
+        /// Time of it, seconds.
+        seconds: f64 = head.seconds,
+        /// What shows it.
+        metric: &'static str = head.metric,
+        /// The start compared with the rest.
+        ratio: f64 = head.ratio,
+    }
+
+    /// What is left out of latencies and verdict, and both with it.
+    FirstWave of wave: &level::FirstWave {
+        /// Requests of it.
+        requests: u64 = wave.requests,
+        /// Latencies of all complete answers, these among them.
+        latency_with: Latencies = (&wave.latencies_with).into(),
+        /// The latency target, compared with all of them.
+        verdict_with: Verdict = (&wave.verdict_with).into(),
+    }
+
+    /// Answers inside the target.
+    Goodput of goodput: &goodput::Goodput {
+        /// Inside.
+        good: u64 = goodput.good,
+        /// Sent.
+        sent: u64 = goodput.sent,
+        /// Share inside.
+        attainment: Option<f64> = goodput.attainment(),
+    }
+
+    /// Energy of the level.
+    Energy of energy: &telemetry::LevelEnergy {
+        /// What drew it.
+        of: &'static str = energy.of.word(),
+        /// Devices.
+        devices: u32 = energy.devices,
+        /// How it was measured.
+        method: &'static str = energy.method.word(),
+        /// Over which stretch.
+        window: &'static str = energy.window.word(),
+        /// Duration, seconds.
+        duration_s: f64 = energy.seconds,
+        /// Energy, joules.
+        energy_j: f64 = energy.joules,
+        /// Mean power, watts.
+        power_w_mean: f64 = energy.watts_mean,
+        /// Largest power, watts.
+        power_w_peak: Option<f64> = energy.watts_peak,
+        /// Joules per output token.
+        energy_j_per_output_token: Option<f64> = energy.joules_per_output_token,
+        /// Joules per complete answer.
+        energy_j_per_request: Option<f64> = energy.joules_per_request,
+        /// Output tokens per kilowatt-hour.
+        output_tokens_per_kwh: Option<f64> = energy.joules_per_output_token.map(tokens_per_kwh),
+    }
+
+    /// The server's own counters, warm-up and other clients included.
+    Server of server: &telemetry::ServerCounters {
+        /// Where they were read.
+        source: String = server.source.clone(),
+        /// First reading, seconds since the run's origin.
+        start_s: f64 = server.span_ns.0 as f64 * S,
+        /// Last reading, seconds since the run's origin.
+        end_s: f64 = server.span_ns.1 as f64 * S,
+        /// Requests.
+        requests: Option<f64> = server.requests,
+        /// Prompt tokens.
+        prompt_tokens: Option<f64> = server.prompt_tokens,
+        /// Output tokens.
+        output_tokens: Option<f64> = server.output_tokens,
+        /// Tokens looked up in the prefix cache.
+        cache_queries: Option<f64> = server.cache_queries,
+        /// Of these, found.
+        cache_hits: Option<f64> = server.cache_hits,
+        /// Share that was found, 0 to 1.
+        cache_hit_share: Option<f64> = server.cache_share(),
+        /// Requests put off in favour of others.
+        preemptions: Option<f64> = server.preemptions,
+        /// Most requests running.
+        running_max: Option<f64> = server.running_max,
+        /// Most requests waiting.
+        waiting_max: Option<f64> = server.waiting_max,
+        /// Largest share of the KV cache in use, 0 to 1.
+        kv_cache_share_max: Option<f64> = server.kv_share_max,
+        /// Whether a counter fell: the server started anew.
+        began_anew: bool = server.began_anew,
+    }
+
+    /// One turn of the conversations.
+    Turn of turn: &level::TurnSummary {
+        /// Number of the turn.
+        turn: u16 = turn.turn,
+        /// Whether later turns are in it too.
+        and_later: bool = turn.and_later,
+        /// Requests.
+        sent: u64 = turn.sent,
+        /// Complete answers.
+        ok: u64 = turn.ok,
+        /// Prompt tokens, mean.
+        prompt_mean: Option<f64> = turn.prompt_mean,
+        /// Output tokens, mean.
+        output_mean: Option<f64> = turn.output_mean,
+        /// Share of the prompt from a cache.
+        cached_share: Option<f64> = turn.cached_share,
+        /// Time to first token, seconds.
+        ttft_s: Option<Distribution> = seconds(&turn.ttft_ns),
+        /// Gaps between events, seconds.
+        gap_s: Option<Distribution> = seconds(&turn.gap_ns),
+        /// Start to last token, seconds.
+        e2e_s: Option<Distribution> = seconds(&turn.e2e_ns),
+    }
+
+    /// One step of a rate that goes up in steps.
+    Step of step: &level::StepSummary {
+        /// Requests per second that were asked for.
+        req_per_s_asked: f64 = step.req_per_s_asked,
+        /// When it began, seconds since the run's origin.
+        start_s: f64 = step.start_ns as f64 * S,
+        /// How long it lasted, seconds; less than was asked where the level was ended in it.
+        duration_s: f64 = step.seconds(),
+        /// Requests that were due in it.
+        due: u64 = step.due(),
+        /// Requests that were due in it and sent.
+        sent: u64 = step.counts.sent,
+        /// Complete answers to them.
+        ok: u64 = step.counts.ok,
+        /// Those of them that failed.
+        failed: u64 = step.counts.failed,
+        /// Complete answers that ended while it lasted, of whatever step, per second.
+        req_per_s: f64 = step.req_per_s_served,
+        /// Due time to first token of the requests that were due in it, seconds.
+        ttft_s: Option<Distribution> = seconds(&step.ttft_ns),
+        /// Due time to last token of the requests that were due in it, seconds.
+        e2e_s: Option<Distribution> = seconds(&step.e2e_ns),
+    }
+
+    /// A stretch of time and what was done in it.
+    Window of given: (&level::WindowSummary, bool) {
+        /// Start, seconds since the run's origin.
+        start_s: f64 = given.0.window.start_ns as f64 * S,
+        /// End, seconds since the run's origin.
+        end_s: f64 = given.0.window.end_ns as f64 * S,
+        /// Duration, seconds.
+        duration_s: f64 = given.0.window.seconds(),
+        /// Complete answers that ended in it.
+        ok: u64 = given.0.ok,
+        /// Complete answers per second.
+        req_per_s: f64 = given.0.req_per_s,
+        /// Answers per second inside the latency target.
+        good_req_per_s: Option<f64> = given.0.good_req_per_s,
+        /// Output tokens per second; absent where nothing is generated.
+        output_tok_per_s: Option<f64> = given.1.then_some(given.0.output_tok_per_s),
+        /// Prompt and output tokens per second.
+        total_tok_per_s: Option<f64> = given.0.total_tok_per_s,
+        /// Output tokens.
+        output_tokens: f64 = given.0.output_tokens,
+        /// Of these, of answers that did not end well.
+        output_tokens_incomplete: f64 = given.0.output_tokens_incomplete,
+        /// Of these, counted as events.
+        output_tokens_estimated: f64 = given.0.output_tokens_estimated,
+        /// Prompt tokens of the answers.
+        prompt_tokens: Option<u64> = given.0.prompt_tokens,
+        /// Requests in flight.
+        concurrency: Concurrency = given.0.concurrency.into(),
+    }
+
+    /// Requests in flight over a stretch of time.
+    Concurrency of concurrency: level::Concurrency {
+        /// Mean over time.
+        mean: f64 = concurrency.mean,
+        /// Median over time.
+        p50: u32 = concurrency.p50,
+        /// 95th percentile over time.
+        p95: u32 = concurrency.p95,
+        /// Most.
+        max: u32 = concurrency.max,
+    }
+
+    /// Latencies of complete answers.
+    Latencies of latencies: &level::Latencies {
+        /// Time to first token, seconds.
+        ttft_s: Option<Distribution> = seconds(&latencies.ttft_ns),
+        /// Time to first token from when the request was due, seconds; open loop only.
+        ttft_s_from_due: Option<Distribution> = seconds(&latencies.ttft_ns_from_due),
+        /// Time to the first token that is not reasoning, seconds.
+        ttfat_s: Option<Distribution> = seconds(&latencies.ttfat_ns),
+        /// Start to last token, seconds.
+        e2e_s: Option<Distribution> = seconds(&latencies.e2e_ns),
+        /// Due to last token, seconds; open loop only.
+        e2e_s_from_due: Option<Distribution> = seconds(&latencies.e2e_ns_from_due),
+        /// Start to end of the stream, seconds.
+        stream_end_s: Option<Distribution> = seconds(&latencies.stream_end_ns),
+        /// Time to send the request, seconds.
+        upload_s: Option<Distribution> = seconds(&latencies.upload_ns),
+        /// Time per output token after the first, seconds, one value per request.
+        tpot_s: Option<Distribution> = seconds(&latencies.tpot_ns),
+        /// The same where events stand for tokens.
+        tpot_s_estimated: Option<Distribution> = seconds(&latencies.tpot_ns_estimated),
+        /// The same, with the tokens of the first event left out.
+        tpot_s_after_first_event: Option<Distribution> =
+            seconds(&latencies.tpot_ns_after_first_event),
+        /// Decode speed that one user sees, tokens per second.
+        user_tok_per_s: Option<Distribution> = plain(&latencies.user_tok_per_s),
+        /// The same where events stand for tokens.
+        user_tok_per_s_estimated: Option<Distribution> = plain(&latencies.user_tok_per_s_estimated),
+        /// Gaps between events, each of one token, seconds.
+        itl_s: Option<Distribution> =
+            seconds(&latencies.gap_ns).filter(|_| latencies.gap_label == GapLabel::InterToken),
+        /// Gaps between events that are not known to be tokens, seconds.
+        inter_event_s: Option<Distribution> =
+            seconds(&latencies.gap_ns).filter(|_| latencies.gap_label != GapLabel::InterToken),
+        /// Gaps shared out among their tokens, seconds.
+        itl_s_per_token: Option<Distribution> = seconds(&latencies.gap_ns_per_token),
+        /// Share of events with more than one token.
+        several_token_event_share: Option<f64> = latencies.several_token_event_share,
+    }
+
+    /// Tokens of the complete answers.
+    Tokens of facts: &level::TokenFacts {
+        /// Output tokens asked for, mean.
+        output_asked_mean: Option<f64> = facts.output_asked_mean,
+        /// Output tokens, mean.
+        output_mean: Option<f64> = facts.output_mean,
+        /// Output tokens.
+        output_total: Option<u64> = facts.output_total,
+        /// Requests by who counted their output tokens.
+        output_counted_by: BTreeMap<&'static str, u64> = sources(&facts.output_from),
+        /// Prompt tokens asked for, mean.
+        prompt_asked_mean: Option<f64> = facts.prompt_asked_mean,
+        /// Tokens that the server adds to a prompt.
+        prompt_added: Option<u32> = facts.prompt_added,
+        /// Prompt tokens, mean.
+        prompt_mean: Option<f64> = facts.prompt_mean,
+        /// Prompt tokens.
+        prompt_total: Option<u64> = facts.prompt_total,
+        /// Requests by who counted their prompt tokens.
+        prompt_counted_by: BTreeMap<&'static str, u64> = sources(&facts.prompt_from),
+        /// Prompt tokens from a cache.
+        cached_total: Option<u64> = facts.cached_total,
+        /// Share of the prompt tokens that came from a cache.
+        cached_share: Option<f64> = facts.cached_share,
+        /// Reasoning tokens.
+        reasoning_total: Option<u64> = facts.reasoning_total,
+        /// Draft tokens accepted.
+        accepted_draft_total: Option<u64> = facts.accepted_draft_total,
+        /// Draft tokens rejected.
+        rejected_draft_total: Option<u64> = facts.rejected_draft_total,
+        /// Events with tokens.
+        events: u64 = facts.events,
+        /// Events that shared their read, and so their stamp, with another.
+        co_arrived_events: u64 = facts.co_arrived_events,
+        /// Events and tokens, where they disagree.
+        disagreement: Option<Disagreement> = facts.disagreement.as_ref().map(Disagreement::from),
+    }
+
+    /// Events and tokens, where they disagree.
+    Disagreement of both: &level::CountDisagreement {
+        /// Events.
+        events: u64 = both.events,
+        /// Tokens.
+        tokens: u64 = both.tokens,
+        /// Difference as a share.
+        share: f64 = both.share(),
+    }
+
+    /// The repeats of one load, taken together.
+    Repeats of repeated: &Repeated {
+        /// Users.
+        users: Option<u32> = users_of(Some(repeated.load)),
+        /// Requests per second asked for.
+        req_per_s_asked: Option<f64> = rate_of(Some(repeated.load)),
+        /// Indices of the levels.
+        levels: Vec<u16> = repeated.levels.clone(),
+        /// How many of them are inside the target.
+        inside: u32 = repeated.inside,
+        /// How many of them are outside.
+        outside: u32 = repeated.outside,
+        /// Requests per second.
+        req_per_s: Option<Between> = between(&repeated.req_per_s, 1.0),
+        /// Output tokens per second.
+        output_tok_per_s: Option<Between> = between(&repeated.output_tok_per_s, 1.0),
+        /// Median decode speed of a user, tokens per second.
+        user_tok_per_s_p50: Option<Between> =
+            between(&repeated.user_tok_per_s, 1.0).filter(|_| !repeated.user_speed_is_estimated),
+        /// The same where events stand for tokens.
+        user_tok_per_s_p50_estimated: Option<Between> =
+            between(&repeated.user_tok_per_s, 1.0).filter(|_| repeated.user_speed_is_estimated),
+        /// Median time to first token, seconds.
+        ttft_s_p50: Option<Between> = between(&repeated.ttft_ns_p50, S),
+        /// 99th percentile of it, seconds.
+        ttft_s_p99: Option<Between> = between(&repeated.ttft_ns_p99, S),
+        /// Median gap between events, seconds.
+        gap_s_p50: Option<Between> = between(&repeated.gap_ns_p50, S),
+        /// 99th percentile of it, seconds.
+        gap_s_p99: Option<Between> = between(&repeated.gap_ns_p99, S),
+    }
+}

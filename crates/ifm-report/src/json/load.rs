@@ -1,0 +1,171 @@
+//! What many objects have: distributions, figures over repeats, loads and terms of a target.
+
+use super::objects;
+use ifm_analysis::level::Load;
+use ifm_analysis::repeats;
+use ifm_analysis::slo::{self, VerdictState};
+use ifm_analysis::stat;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Nanoseconds in a second.
+pub(super) const NS_PER_S: f64 = 1e9;
+
+/// A load as a number without its unit.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub(super) enum LoadNumber {
+    Users(u32),
+    ReqPerS(f64),
+}
+
+/// A load as a number without its unit.
+pub(super) fn number_of(load: Load) -> LoadNumber {
+    match load {
+        Load::Users(users) => LoadNumber::Users(users),
+        Load::ReqPerS(rate) => LoadNumber::ReqPerS(rate),
+    }
+}
+
+/// Users of a load of users.
+pub(super) fn users_of(load: Option<Load>) -> Option<u32> {
+    match load? {
+        Load::Users(users) => Some(users),
+        Load::ReqPerS(_) => None,
+    }
+}
+
+/// Requests per second of a load that is a rate.
+pub(super) fn rate_of(load: Option<Load>) -> Option<f64> {
+    match load? {
+        Load::ReqPerS(rate) => Some(rate),
+        Load::Users(_) => None,
+    }
+}
+
+/// Whether the target is kept.
+#[derive(Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub(super) enum State {
+    Pass,
+    Fail,
+    Unknown,
+}
+
+impl From<VerdictState> for State {
+    fn from(state: VerdictState) -> State {
+        match state {
+            VerdictState::Pass => State::Pass,
+            VerdictState::Fail => State::Fail,
+            VerdictState::Unknown => State::Unknown,
+        }
+    }
+}
+
+/// A distribution of nanoseconds in seconds.
+pub(super) fn seconds(found: &Option<stat::Distribution>) -> Option<Distribution> {
+    found.as_ref().map(|found| Distribution::from((found, NS_PER_S)))
+}
+
+/// A distribution in its own unit.
+pub(super) fn plain(found: &Option<stat::Distribution>) -> Option<Distribution> {
+    found.as_ref().map(|found| Distribution::from((found, 1.0)))
+}
+
+/// A figure over repeats, times `scale`.
+pub(super) fn between(figure: &Option<repeats::Between>, scale: f64) -> Option<Between> {
+    figure.as_ref().map(|figure| Between::from((figure, scale)))
+}
+
+/// `p99`.
+fn name(percentile: &stat::distribution::Percentile) -> String {
+    format!("p{}", percentile.p)
+}
+
+// Dividing, so that seconds come out exactly where nanoseconds allow.
+objects! {
+    /// A population of values in the unit that the name of the field tells.
+    #[cfg_attr(feature = "schema", schemars(transform = crate::schema::percentiles_are_fields))]
+    Distribution of given: (&stat::Distribution, f64) {
+        /// Values.
+        n: u64 = given.0.n,
+        /// Arithmetic mean.
+        mean: f64 = given.0.mean / given.1,
+        /// Sample standard deviation (n - 1); absent for one value.
+        std: Option<f64> = given.0.std.map(|std| std / given.1),
+        /// Smallest.
+        min: f64 = given.0.min / given.1,
+        /// Largest.
+        max: f64 = given.0.max / given.1,
+        /// Percentiles, by linear interpolation between order statistics: `p50`, `p99`.
+        #[serde(flatten)]
+        percentiles: BTreeMap<String, f64> =
+            given.0.percentiles.iter().map(|found| (name(found), found.value / given.1)).collect(),
+        /// Intervals of percentiles, 95 %, by order statistics; an end is absent where the values
+        /// are too few for it.
+        ci95: BTreeMap<String, Ends> = given.0.percentiles.iter()
+            .filter_map(|found| Some((name(found), Ends::from((found.interval?, given.1)))))
+            .collect(),
+        /// Percentiles with fewer than ten values expected beyond them.
+        thin: Vec<String> =
+            given.0.percentiles.iter().filter(|found| !found.enough).map(name).collect(),
+    }
+
+    /// Ends of an interval.
+    Ends of given: (stat::Interval, f64) {
+        /// Lower end.
+        low: Option<f64> = given.0.low.map(|low| low / given.1),
+        /// Upper end.
+        high: Option<f64> = given.0.high.map(|high| high / given.1),
+    }
+
+    /// A figure over the repeats of a load.
+    Between of given: (&repeats::Between, f64) {
+        /// Repeats that have the figure.
+        n: u32 = given.0.n,
+        /// Mean of the repeats.
+        mean: f64 = given.0.mean * given.1,
+        /// Smallest of the repeats.
+        min: f64 = given.0.min * given.1,
+        /// Largest of the repeats.
+        max: f64 = given.0.max * given.1,
+        /// Lower bound of the 95 % interval of the mean; absent for fewer than three repeats.
+        low: Option<f64> = given.0.interval.map(|(low, _)| low * given.1),
+        /// Upper bound of it.
+        high: Option<f64> = given.0.interval.map(|(_, high)| high * given.1),
+    }
+
+    /// The latency target, compared with what was measured.
+    Verdict of verdict: &slo::Verdict {
+        /// Whether the target is kept.
+        state: State = verdict.state.into(),
+        /// Whether every interval lies on one side of its bound.
+        is_sure: bool = verdict.is_sure,
+        /// Whether more failed than any target allows.
+        too_many_errors: bool = verdict.too_many_errors,
+        /// Its terms.
+        terms: Vec<Term> = verdict.terms.iter().map(Term::from).collect(),
+    }
+
+    /// One term of a latency target, compared with what was measured.
+    Term of term: &slo::TermVerdict {
+        /// Metric: `ttft`, `itl`, `tpot`, `e2e`.
+        metric: String = term.term.metric.clone(),
+        /// What of the metric is bounded: `p99`, or `mean`.
+        over: String = term.term.over(),
+        /// Percentile, above 0 and at most 100; absent for the mean.
+        percentile: Option<f64> = term.term.percentile,
+        /// Upper bound, seconds.
+        limit_s: f64 = term.term.limit_ms / 1e3,
+        /// Measured percentile or mean, seconds; absent where nothing was measured.
+        value_s: Option<f64> = term.value_ms.map(|value| value / 1e3),
+        /// Values.
+        n: u64 = term.n,
+        /// Whether the term is kept.
+        state: State = term.state.into(),
+        /// Whether the interval of the percentile or mean lies on one side of the bound.
+        is_sure: bool = term.is_sure,
+    }
+}

@@ -1,0 +1,60 @@
+//! What `--list…` flags print: an id and a title a line, or the same as one JSON document.
+//!
+//! Not here: lists with columns of their own (`runs`, `limit --list`, `workload list`).
+
+use crate::terminal;
+use serde::Serialize;
+
+/// What `audit --list-rules`, `import --list-formats`, `conform --list` and `schema` write with
+/// `--json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct List {
+    /// What the document is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_list")))]
+    kind: &'static str,
+    /// What is listed: `rules`, `formats`, `cases`, `schemas`.
+    of: &'static str,
+    /// The entries.
+    entries: Vec<Entry>,
+}
+
+/// One thing of a list.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Entry {
+    /// What it belongs to, such as the class of a case.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<&'static str>,
+    /// How it is named on the command line.
+    pub id: &'static str,
+    /// What it is.
+    pub title: String,
+}
+
+impl List {
+    /// A list of such entries.
+    pub fn new(of: &'static str, entries: impl Iterator<Item = Entry>) -> List {
+        List { kind: "inferometer_list", of, entries: entries.collect() }
+    }
+
+    /// Prints it.
+    pub fn tell(&self, is_json: bool) {
+        if is_json {
+            return terminal::print_document(self);
+        }
+        let width = self.entries.iter().map(|entry| entry.id.len()).max().unwrap_or(0);
+        let line = |Entry { group, id, title }: &Entry| match group {
+            Some(group) => format!("{group:<9} {id:<width$} {title}\n"),
+            None => format!("{id:<width$} {title}\n"),
+        };
+        terminal::print(&self.entries.iter().map(line).collect::<String>());
+    }
+}
+
+impl Entry {
+    /// An entry of no group.
+    pub fn new(id: &'static str, title: impl Into<String>) -> Entry {
+        Entry { group: None, id, title: title.into() }
+    }
+}

@@ -1,0 +1,214 @@
+//! A command line that cannot be understood: what was meant, and what a command takes.
+//!
+//! Not here: flags of other tools that work as they are, which are aliases of ours (`aliases` for
+//! whole commands).
+
+use super::{aliases, short_help};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command, Error};
+
+/// Flags as other tools spell them, and as inferometer does.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("--api-base", "--base-url"),
+    ("--api-key", "--api-key-env"),
+    ("--api-url", "--base-url"),
+    ("--batch-size", "--concurrency"),
+    ("--clients", "--concurrency"),
+    ("--concurrent", "--concurrency"),
+    ("--connections", "--concurrency"),
+    ("--data-path", "--workload"),
+    ("--dataset", "--workload"),
+    ("--dataset-file", "--workload"),
+    ("--endpoint-url", "--base-url"),
+    ("--input-length", "--input-len"),
+    ("--input-tokens", "--input-len"),
+    ("--max-duration", "--duration"),
+    ("--max-new-tokens", "--output-len"),
+    ("--max-num-completed-requests", "--requests"),
+    ("--max-requests-per-run", "--requests"),
+    ("--max-time-per-run", "--duration"),
+    ("--max-tokens", "--output-len"),
+    ("--mean-input-tokens", "--input-len"),
+    ("--mean-output-tokens", "--output-len"),
+    ("--model-id", "--model"),
+    ("--model-name", "--model"),
+    ("--num-clients", "--concurrency"),
+    ("--num-requests", "--requests"),
+    ("--num-users", "--concurrency"),
+    ("--number", "--requests"),
+    ("--output-dir", "--out"),
+    ("--output-file", "--out"),
+    ("--output-format", "--format"),
+    ("--output-length", "--output-len"),
+    ("--output-path", "--out"),
+    ("--output-tokens", "--output-len"),
+    ("--output-tokens-mean", "--output-len"),
+    ("--parallel", "--concurrency"),
+    ("--prompt-file", "--workload"),
+    ("--prompt-len", "--input-len"),
+    ("--prompt-tokens", "--input-len"),
+    ("--qps", "--rate"),
+    ("--requests-per-second", "--rate"),
+    ("--rps", "--rate"),
+    ("--run-time", "--duration"),
+    ("--seconds", "--duration"),
+    ("--server-url", "--base-url"),
+    ("--slos", "--slo"),
+    ("--synthetic-input-tokens-mean", "--input-len"),
+    ("--text-input-length", "--input-len"),
+    ("--total-requests", "--requests"),
+    ("--users", "--concurrency"),
+    ("--vus", "--concurrency"),
+    ("--warmup-requests", "--warmup"),
+];
+
+/// The failure in words, with the flag that was meant and what the command takes.
+pub fn explained(mut error: Error, words: &[String]) -> String {
+    let mut command = super::command();
+    command.build();
+    let command = meant(&command, words);
+    match error.kind() {
+        ErrorKind::UnknownArgument => {
+            if let Some(ours) = spelled(&error, command) {
+                let ours = ContextValue::String(ours.to_owned());
+                error.insert(ContextKind::SuggestedArg, ours);
+                // The usage that comes along is made for another suggestion.
+                let usage = ContextValue::StyledStr(command.clone().render_usage());
+                error.insert(ContextKind::Usage, usage);
+            }
+            if !aliases::is_bench_serve(words) {
+                return error.render().to_string();
+            }
+            error.remove(ContextKind::Suggested);
+            error.remove(ContextKind::Usage);
+            format!("{}\n{}", error.render(), aliases::flags())
+        }
+        ErrorKind::MissingRequiredArgument => needs(&error, command),
+        _ => error.render().to_string(),
+    }
+}
+
+/// The command that the words name.
+fn meant<'a>(mut command: &'a Command, words: &[String]) -> &'a Command {
+    let words =
+        if aliases::is_bench_serve(words) { &["".to_owned(), "run".to_owned()] } else { words };
+    for word in words.iter().skip(1) {
+        match command.find_subcommand(word) {
+            Some(sub) => command = sub,
+            None => break,
+        }
+    }
+    command
+}
+
+/// Our flag for one that another tool has, if the command has it.
+fn spelled(error: &Error, command: &Command) -> Option<&'static str> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidArg) else { return None };
+    let typed = typed.split('=').next()?;
+    let (_, ours) = SPELLINGS.iter().find(|(theirs, _)| *theirs == typed)?;
+    let is_ours = |arg: &Arg| {
+        let aliases = arg.get_all_aliases().unwrap_or_default();
+        arg.get_long().into_iter().chain(aliases).any(|name| *ours == format!("--{name}"))
+    };
+    command.get_arguments().any(is_ours).then_some(ours)
+}
+
+/// What a command needs and does not have, in its own words, with examples.
+fn needs(error: &Error, command: &Command) -> String {
+    let missing = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::Strings(missing)) => missing.as_slice(),
+        _ => return error.render().to_string(),
+    };
+    // What is optional by itself stands in square brackets there, and in pointed ones here.
+    let named = |arg: &Arg| arg.to_string().replace('[', "<").replace(']', ">");
+    let is_missing = |arg: &&Arg| missing.contains(&named(arg));
+    let lines: Vec<String> = command
+        .get_arguments()
+        .filter(is_missing)
+        .map(|arg| format!("  {}  {}\n", named(arg), arg.get_help().cloned().unwrap_or_default()))
+        .collect();
+    if lines.is_empty() {
+        return error.render().to_string();
+    }
+    let path = command.get_bin_name().unwrap_or("inferometer").to_owned();
+    let name = command.get_name();
+    let examples = short_help::examples(name).map(|text| format!("\n{text}")).unwrap_or_default();
+    format!(
+        "error: {name} needs:\n{}{examples}\nFor more information: {path} --help\n",
+        lines.concat()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> String {
+        let words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+        let error = super::super::parse(&words).expect_err(text);
+        explained(error, &words)
+    }
+
+    #[test]
+    fn a_wrong_flag_gets_the_one_that_was_meant() {
+        for (typed, meant) in [
+            ("run http://h --users 8", "--concurrency"),
+            ("run http://h --num-requests 8", "--requests"),
+            ("run http://h --qps=8", "--rate"),
+            ("sweep http://h --input-tokens 8", "--input-len"),
+            ("sweep http://h --max-tokens 8", "--output-len"),
+            ("capacity http://h --dataset x", "--workload"),
+            ("run http://h --output-path x.json", "--out"),
+            ("run http://h --api-key x", "--api-key-env"),
+            // Near enough for clap alone.
+            ("run http://h --concurency 8", "--concurrency"),
+            ("audit x --formt json", "--format"),
+            ("report --formats json", "--format"),
+        ] {
+            let told = told(&format!("inferometer {typed}"));
+            let tip = told.lines().find(|line| line.contains("tip:")).unwrap_or_default();
+            assert!(tip.contains(&format!("'{meant}'")), "{typed}: {told}");
+        }
+        assert!(!told("inferometer audit x --users 8").contains("--concurrency"));
+    }
+
+    #[test]
+    fn every_spelling_is_foreign_and_means_a_flag_of_ours() {
+        let run = super::super::command();
+        let run = run.find_subcommand("run").expect("run");
+        let names: Vec<String> = run
+            .get_arguments()
+            .flat_map(|arg| {
+                let aliases = arg.get_all_aliases().unwrap_or_default();
+                arg.get_long().into_iter().chain(aliases).map(|name| format!("--{name}"))
+            })
+            .collect();
+        assert!(SPELLINGS.is_sorted(), "in the order of the alphabet");
+        for (theirs, ours) in SPELLINGS {
+            assert!(!names.iter().any(|name| name == theirs), "{theirs} is taken already");
+            assert!(names.iter().any(|name| name == ours), "run has no {ours}");
+        }
+    }
+
+    #[test]
+    fn a_command_without_its_arguments_says_what_it_takes() {
+        for command in ["import", "audit", "compare", "rank", "export"] {
+            let told = told(&format!("inferometer {command}"));
+            assert!(told.starts_with(&format!("error: {command} needs:\n")), "{told}");
+            assert!(told.contains(&format!("  inferometer {command} ")), "{told}");
+            assert!(told.lines().count() <= 12, "{told}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_flag_of_bench_serve_gets_those_that_are_taken() {
+        let told = told("inferometer run --hf-split train");
+        assert!(!told.contains("--num-prompts"), "{told}");
+        let words: Vec<String> =
+            ["inferometer", "bench", "serve", "--hf-split", "x"].map(str::to_owned).to_vec();
+        let error =
+            super::super::parse(&aliases::rewrite(words.clone()).words).expect_err("unknown");
+        let told = explained(error, &words);
+        assert!(told.contains("--hf-split") && told.contains("--num-prompts"), "{told}");
+    }
+}

@@ -1,0 +1,200 @@
+//! The list of the store: a row of each run and import, as text and as JSON.
+
+use crate::exit::Failure;
+use ifm_core::RunState;
+use ifm_core::spec::LoadSpec;
+use ifm_store::{RunEntry, Store};
+use serde::Serialize;
+
+/// What `runs list --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RunList {
+    /// What the document is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_runs")))]
+    kind: &'static str,
+    /// Runs, newest first, then imports.
+    runs: Vec<Row>,
+}
+
+/// A run or an import.
+#[derive(Default, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Row {
+    /// Identity.
+    id: String,
+    /// What it is or is doing.
+    state: State,
+    /// Name that the user gave.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
+    /// Start, UTC, RFC 3339.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    created_utc: Option<String>,
+    /// Model that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<String>,
+    /// Loads that were asked for: `8` users, `2.5/s` of an open loop, `trace`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    loads: Vec<String>,
+    /// Names of the files of an import.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    files: Vec<String>,
+    /// Tags.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tags: Vec<String>,
+    /// Why it cannot be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+}
+
+/// What a run is or is doing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// A run that was sealed after all of its levels.
+    Complete,
+    /// A run that was sealed after it was cut short.
+    Partial,
+    /// A run that goes on.
+    Running,
+    /// A run that was cut off and is not sealed.
+    Unsealed,
+    /// Documents of other tools.
+    Imported,
+    /// It cannot be read.
+    #[default]
+    Broken,
+}
+
+impl State {
+    fn word(self) -> &'static str {
+        match self {
+            State::Complete => "complete",
+            State::Partial => "partial",
+            State::Running => "running",
+            State::Unsealed => "unsealed",
+            State::Imported => "imported",
+            State::Broken => "broken",
+        }
+    }
+}
+
+impl RunList {
+    /// Everything in a store.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub fn of(store: &Store) -> Result<RunList, Failure> {
+        let unreadable = |error: ifm_store::StoreError| Failure::files(error.to_string());
+        let mut runs: Vec<Row> =
+            store.list().map_err(unreadable)?.iter().map(Row::of_run).collect();
+        let imports = store.import_ids().map_err(unreadable)?;
+        runs.extend(imports.iter().map(|id| Row::of_import(store, id)));
+        Ok(RunList { kind: "inferometer_runs", runs })
+    }
+
+    /// Whether the store is empty.
+    pub fn is_empty(&self) -> bool {
+        self.runs.is_empty()
+    }
+
+    /// The list for people.
+    pub fn text(&self) -> String {
+        let head = format!("{:<22} {:<9} {:<16} {:<28} load\n", "run", "state", "name", "model");
+        head + &self.runs.iter().map(Row::line).collect::<String>()
+    }
+}
+
+impl Row {
+    fn of_run(entry: &RunEntry) -> Row {
+        let id = entry.id.clone();
+        let manifest = match &entry.manifest {
+            Ok(manifest) => manifest,
+            Err(error) => return Row { id, error: Some(error.to_string()), ..Row::default() },
+        };
+        let state = match (manifest.state, entry.is_live()) {
+            (RunState::Open, Ok(true)) => State::Running,
+            (RunState::Open, _) => State::Unsealed,
+            (RunState::Complete, _) => State::Complete,
+            (RunState::Partial, _) => State::Partial,
+        };
+        Row {
+            id,
+            state,
+            name: manifest.name.clone(),
+            created_utc: Some(manifest.created_utc.clone()),
+            model: Some(manifest.spec.target.model.clone()),
+            loads: manifest.spec.levels.iter().map(load_asked).collect(),
+            tags: entry.tags().unwrap_or_default(),
+            ..Row::default()
+        }
+    }
+
+    fn of_import(store: &Store, id: &str) -> Row {
+        let row = Row { id: id.to_owned(), ..Row::default() };
+        match store.import(id) {
+            Ok(import) => Row {
+                state: State::Imported,
+                name: import.name,
+                tags: store.import_tags(id).unwrap_or_default(),
+                files: import.sheets.into_iter().map(|sheet| sheet.source.name).collect(),
+                ..row
+            },
+            Err(error) => Row { error: Some(error.to_string()), ..row },
+        }
+    }
+
+    /// The row for people.
+    fn line(&self) -> String {
+        let head = format!("{:<22} {:<9}", self.id, self.state.word());
+        if let Some(error) = &self.error {
+            return format!("{head} {error}\n");
+        }
+        let head = format!("{head} {:<16}", cut(self.name.as_deref().unwrap_or("-"), 16));
+        let tags: String = self.tags.iter().map(|tag| format!("  #{}", cut(tag, 40))).collect();
+        if self.state == State::Imported {
+            return format!("{head} {}{tags}\n", cut(&self.files.join(", "), 60));
+        }
+        let model = cut(self.model.as_deref().unwrap_or("-"), 28);
+        format!("{head} {model:<28} {}{tags}\n", self.loads.join(","))
+    }
+}
+
+/// Names come from users and servers: nothing that could steer a terminal gets through.
+fn cut(text: &str, width: usize) -> String {
+    text.chars().filter(|c| !c.is_control()).take(width).collect()
+}
+
+/// The load of a level in few letters: `8` users, `2.5/s` of an open loop, whose number in flight
+/// is a bound and no load.
+fn load_asked(level: &LoadSpec) -> String {
+    let Some(arrivals) = &level.arrivals else { return level.concurrency.to_string() };
+    match arrivals.mean_req_per_s() {
+        Some(rate) => format!("{}/s", (rate * 100.0).round() / 100.0),
+        None => "trace".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
+
+    #[test]
+    fn an_open_loop_is_listed_by_its_rate_and_not_by_its_bound() {
+        let closed = ifm_analysis::testing::run(&[8], Vec::new()).manifest.spec.levels.remove(0);
+        assert_eq!(load_asked(&closed), "8");
+        let (rate, curve) = (2.5, RateCurve::Linear);
+        let stretch =
+            RateStretch { from_req_per_s: rate, to_req_per_s: rate, curve, seconds: None };
+        let due = |law, stretches| LoadSpec {
+            concurrency: 4096,
+            arrivals: Some(ArrivalSpec { law, stretches, seed: 0 }),
+            ..closed.clone()
+        };
+        assert_eq!(load_asked(&due(ArrivalLaw::Poisson, vec![stretch])), "2.5/s");
+        assert_eq!(load_asked(&due(ArrivalLaw::Replay(1.0), Vec::new())), "trace");
+    }
+}

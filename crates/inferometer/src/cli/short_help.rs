@@ -1,0 +1,123 @@
+//! What `-h` shows of a command: the flags of every day on one screen, and examples.
+//!
+//! `--help` is the long form and shows all. Not here: the flags, which stand with their commands.
+
+use clap::Command;
+
+/// The arguments that `-h` shows of commands that have more than a screen of them.
+pub const EVERYDAY: &[(&str, &[&str])] = &[
+    (
+        "run",
+        &[
+            "url",
+            "model",
+            "workload",
+            "concurrency",
+            "rate",
+            "requests",
+            "duration",
+            "slo",
+            "name",
+            "out",
+            "json",
+        ],
+    ),
+    (
+        "sweep",
+        &[
+            "url",
+            "model",
+            "workload",
+            "concurrency",
+            "rate",
+            "requests",
+            "duration",
+            "repeat",
+            "slo",
+            "name",
+            "out",
+            "json",
+        ],
+    ),
+    (
+        "capacity",
+        &[
+            "url",
+            "model",
+            "workload",
+            "by",
+            "slo",
+            "max_users",
+            "max_rate",
+            "precision",
+            "requests",
+            "users_think",
+            "target_users",
+            "price",
+            "name",
+            "out",
+            "json",
+        ],
+    ),
+    (
+        "gate",
+        &[
+            "run",
+            "load",
+            "baseline",
+            "interleave",
+            "thresholds",
+            "max",
+            "min",
+            "inconclusive",
+            "junit",
+            "init",
+            "json",
+        ],
+    ),
+];
+
+/// Examples of each command, without the program's name.
+pub const EXAMPLES: &[(&str, &[&str])] = &[
+    ("sweep", &["sweep http://127.0.0.1:8000 -c 1,8,32 -W 1024/256 --slo 'ttft:p99<500ms'"]),
+    ("capacity", &["capacity http://127.0.0.1:8000 --slo 'ttft:p99<500ms,itl:p99<50ms'"]),
+    ("probe", &["probe http://127.0.0.1:8000"]),
+    ("compare", &["compare before after", "compare a1,a2,a3 b1,b2,b3 --json"]),
+    ("rank", &["rank base int8 fp8 --metric ttft.p99"]),
+    ("gate", &["gate last --baseline main --max ttft.p99=+5% --min out_tok_s=-3%"]),
+    ("import", &["import results.json", "import results/ --name monday", "import - < console.txt"]),
+    ("export", &["export last --as vllm -o result.json"]),
+    ("audit", &["audit results.json", "audit results/ --gpu l40s --json", "audit last"]),
+    ("limit", &["limit --gpu l40s -m llama-3.1-8b --measured itl=22.2ms@1"]),
+    ("report", &["report last -o report.html", "report results/ --format md"]),
+];
+
+/// Examples of a command, as lines.
+pub fn examples(name: &str) -> Option<String> {
+    let (_, examples) = EXAMPLES.iter().find(|(command, _)| *command == name)?;
+    let line = |example: &&str| format!("  inferometer {example}\n");
+    Some(format!("Examples:\n{}", examples.iter().map(line).collect::<String>()))
+}
+
+/// Hides what is rarely needed from `-h`, and adds the examples.
+pub fn apply(mut command: Command) -> Command {
+    for (name, shown) in EVERYDAY {
+        command = command.mut_subcommand(name, |sub| {
+            sub.mut_args(|arg| {
+                let is_shown = shown.contains(&arg.get_id().as_str());
+                // A flag that is hidden everywhere stays so.
+                let is_hidden = arg.is_hide_set();
+                arg.hide_short_help(!is_shown || is_hidden)
+            })
+        });
+    }
+    for (name, _) in EXAMPLES {
+        command = command.mut_subcommand(name, |sub| match examples(name) {
+            Some(text) if sub.get_after_help().is_none() => {
+                sub.after_help(text.trim_end().to_owned())
+            }
+            _ => sub,
+        });
+    }
+    command
+}

@@ -15,6 +15,7 @@ pub mod import;
 pub mod levels;
 pub mod limit;
 pub mod load_args;
+mod measured;
 pub mod pacing_args;
 pub mod probe;
 pub mod rank;
@@ -54,7 +55,7 @@ enum Verb {
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),
-    /// Search the largest load inside a latency target
+    /// Find the highest load that meets a latency target: on a server, or in results
     Capacity(capacity::CapacityArgs),
     /// Tell what a server is and can do, in some seconds
     Probe(probe::ProbeArgs),
@@ -62,11 +63,11 @@ enum Verb {
     Serve(serve::ServeArgs),
     /// Show what a workload would send, or list workloads; sends nothing
     Workload(workload::WorkloadCommand),
-    /// Hold stored runs against a baseline: what differs, and how sure that is
+    /// Compare results with a baseline: what differs, and how sure that is
     Compare(compare::CompareArgs),
-    /// Put stored runs in order of a metric, with shared ranks where no difference is shown
+    /// Rank results by a metric, with shared ranks where no difference is shown
     Rank(rank::RankArgs),
-    /// Hold a stored run against thresholds; the exit code says whether it passes
+    /// Check a result against thresholds; the exit code says whether it passes
     Gate(gate::GateArgs),
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),

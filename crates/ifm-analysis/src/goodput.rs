@@ -5,7 +5,7 @@
 //! token has no gap and no TPOT, so such a term cannot be broken on it. A request that did not
 //! complete is not good. What is not here: percentiles over requests.
 
-use crate::level::Counts;
+use crate::measured::Counts;
 use crate::request::{RequestMetrics, each_gap, each_sequence};
 use crate::stat::quantile::percentile_is_at_most;
 use ifm_core::RequestRecord;

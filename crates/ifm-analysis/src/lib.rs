@@ -17,6 +17,7 @@ pub mod health;
 pub mod insight;
 pub mod level;
 pub mod matrix;
+mod measured;
 pub mod repeats;
 pub mod request;
 mod roof;
@@ -69,7 +70,8 @@ pub fn summarize(run: &RunData) -> RunSummary {
         .map(|(level, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
             let mut summary = level::summarize_measured(spec, *level, info, requests);
-            summary.energy = LevelEnergy::of(&summary, &run.series);
+            let energy = |rates| LevelEnergy::of(rates, summary.generates, &run.series);
+            summary.energy = summary.window().and_then(energy);
             summary.server = server_account(run, *level);
             summary
         })

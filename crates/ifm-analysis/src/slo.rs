@@ -4,7 +4,7 @@
 //! percentile over its complete answers, and if at most 1 % of its requests failed. What is not
 //! here: goodput, which asks the terms of single requests, and answers over several levels.
 
-use crate::level::{Counts, Latencies};
+use crate::measured::{Counts, Latencies};
 use crate::stat::quantile::is_enough;
 use crate::stat::special::student_upper_quantile;
 use crate::stat::{Distribution, Interval, Percentile};

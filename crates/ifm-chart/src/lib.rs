@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod build;
 mod description;
 mod drawing;
 mod engine;

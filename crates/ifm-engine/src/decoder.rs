@@ -22,7 +22,7 @@ use crate::{
     attention::{Span, attend},
     kv::{HeadPlace, KvCache},
     linear::{Input, Linear, Matrix, Projected, Projection},
-    load::LoadError,
+    load_error::LoadError,
     rope::Rotation,
     shape::ModelShape,
     simd::{Gate, Normalize, add},

@@ -7,7 +7,7 @@ use crate::{
     decoder::{Decoder, Row},
     kv::{KvCache, KvPool},
     linear::Matrix,
-    load::LoadError,
+    load_error::LoadError,
     quantization::Quantization,
     random::RandomStream,
     sample::most_likely,

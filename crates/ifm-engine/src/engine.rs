@@ -14,9 +14,10 @@ use std::{
 use tokio::sync::mpsc;
 
 use crate::{
+    info::ModelInfo,
     kv::{TILE_TOKENS, tiles_for},
-    load::LoadError,
-    model::{Model, ModelInfo, ModelSource},
+    load_error::LoadError,
+    model::{Model, ModelSource},
     parallel::threads_in_effect,
     request::{Event, GenerateRequest, SubmitError},
     scheduler::{Command, Limits, Scheduler},

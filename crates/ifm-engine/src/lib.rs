@@ -30,9 +30,11 @@ mod decoder_tests;
 #[cfg(test)]
 mod end_tests;
 mod engine;
+mod info;
 mod kv;
 mod linear;
 mod load;
+mod load_error;
 mod measure;
 mod model;
 mod parallel;
@@ -50,10 +52,11 @@ mod weights;
 
 pub use decoder::ComputeError;
 pub use engine::{Engine, EngineError, EngineHandle, EngineInfo, EngineOptions, EventReceiver};
+pub use info::ModelInfo;
 pub use kv::KvExhausted;
-pub use load::LoadError;
+pub use load_error::LoadError;
 pub use measure::{MeasureError, StaticBatch, StaticTiming};
-pub use model::{Model, ModelInfo, ModelSource};
+pub use model::{Model, ModelSource};
 pub use parallel::{
     restart_with_threads, suggested_threads, thread_environment, threads_in_effect,
 };

@@ -14,7 +14,7 @@ use candle_core::{
     quantized::{GgmlDType, QTensor, k_quants::matmul},
 };
 
-use crate::{load::LoadError, weights::tensor_from_bytes};
+use crate::{load_error::LoadError, weights::tensor_from_bytes};
 
 /// Rows of activations up to which products with floats are taken as dot products:
 /// the general product first rearranges the weights, which costs more than a few rows

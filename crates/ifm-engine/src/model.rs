@@ -1,6 +1,6 @@
-//! A loaded model: where it comes from, what it is, and its tokenizer.
+//! A loaded model: where it comes from, and its tokenizer.
 //!
-//! Not here: requests (`engine`), the arithmetic (`decoder`).
+//! Not here: what it is (`info`), requests (`engine`), the arithmetic (`decoder`).
 
 use std::{path::PathBuf, time::Instant};
 
@@ -8,12 +8,12 @@ use ifm_tokenizer::Tokenizer;
 
 use crate::{
     decoder::{Decoder, Row},
+    info::{ModelInfo, describe},
     kv::{KvCache, KvPool},
-    load::{LoadError, LoadedParts, choose_context},
-    parallel::threads_in_effect,
-    quantization::{Quantization, dtype_name},
-    shape::{ModelShape, Preset},
-    simd::instruction_set,
+    load::{LoadedParts, choose_context},
+    load_error::LoadError,
+    quantization::Quantization,
+    shape::Preset,
     weights::RandomWeights,
 };
 
@@ -43,41 +43,6 @@ pub enum ModelSource {
         /// How the weights are stored in memory; `None` keeps floats, as `f32`.
         quantization: Option<Quantization>,
     },
-}
-
-/// What a model is, for records and reports.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ModelInfo {
-    /// A name for requests: the preset's, the file's or the folder's.
-    pub name: String,
-    /// The family, such as `llama`.
-    pub architecture: String,
-    /// Number of parameters, a tied head counted once.
-    pub parameters: u64,
-    /// The dimensions, with the context that was asked for.
-    pub shape: ModelShape,
-    /// How most weights are stored in the source, such as `q8_0`.
-    pub stored_dtype: String,
-    /// What products compute in, such as `int8 x q8_0` or `f32`.
-    pub compute_dtype: String,
-    /// How keys and values are stored.
-    pub kv_dtype: String,
-    /// The instruction set of this crate's own loops; candle's kernels choose for
-    /// themselves, by the same processor.
-    pub instruction_set: String,
-    /// Threads that compute.
-    pub threads: usize,
-    /// The seed, when the weights are random and the text therefore noise.
-    pub random_seed: Option<u64>,
-    /// Tokens that end an answer.
-    pub eos_ids: Vec<u32>,
-    /// The token put before a prompt, if the model wants one.
-    pub bos_id: Option<u32>,
-    /// Whether a prompt's prefix can be answered from memory. Never: every prompt is
-    /// computed, so equal prompts take equal time.
-    pub prefix_cache: bool,
-    /// Time from the start of loading until the first pass was done, nanoseconds.
-    pub load_ns: u64,
 }
 
 /// A model in memory, ready to compute.
@@ -139,32 +104,6 @@ fn load_preset(
     info.random_seed = Some(seed);
     info.eos_ids = tokenizer.eos_id().into_iter().collect();
     Ok(LoadedParts { info, decoder, tokenizer })
-}
-
-/// What the decoder itself knows.
-pub(crate) fn describe(decoder: &Decoder, name: &str, architecture: &str) -> ModelInfo {
-    let shape = decoder.shape().clone();
-    let (stored, blocks) = decoder.dtypes();
-    ModelInfo {
-        name: name.to_owned(),
-        architecture: architecture.to_owned(),
-        parameters: shape.parameters(),
-        shape,
-        stored_dtype: dtype_name(stored).to_owned(),
-        compute_dtype: if blocks {
-            format!("int8 activations x {} weights", dtype_name(stored))
-        } else {
-            "f32".to_owned()
-        },
-        kv_dtype: "f32".to_owned(),
-        instruction_set: instruction_set(decoder.arch()).to_owned(),
-        threads: threads_in_effect(),
-        random_seed: None,
-        eos_ids: Vec::new(),
-        bos_id: None,
-        prefix_cache: false,
-        load_ns: 0,
-    }
 }
 
 /// One pass over one token and one over several: the first use of a kernel arranges

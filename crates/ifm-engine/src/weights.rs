@@ -13,7 +13,7 @@ use candle_core::{
 };
 
 use crate::{
-    load::LoadError,
+    load_error::LoadError,
     quantization::Quantization,
     random::{RandomStream, random_tensor},
     shape::ModelShape,

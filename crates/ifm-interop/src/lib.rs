@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod export;
+mod heads;
 pub mod import;
 
 pub use export::{EXPORTS, Export, ExportError, Exported};

@@ -17,6 +17,7 @@ mod markdown;
 mod model;
 pub mod page;
 mod steps;
+mod style;
 mod terminal;
 mod turns;
 mod vllm;
@@ -51,9 +52,9 @@ pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, g
 pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{SCHEMA_VERSION, json, request_line};
 pub use model::{ReportModel, load_unit};
+pub use style::TerminalStyle;
 pub use terminal::{
-    TerminalStyle, level_footnote, level_header, level_line, terminal, terminal_answers,
-    terminal_repeats,
+    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_repeats,
 };
 pub use vllm::vllm;
 pub use words::{Answer, answers, findings};

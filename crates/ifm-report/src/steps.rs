@@ -6,7 +6,7 @@ use crate::TerminalStyle;
 use crate::format::{ABSENT, count, number};
 use crate::model::ReportModel;
 use crate::page::{Block, Cell, Head, Section, Table};
-use crate::terminal::Color;
+use crate::style::Color;
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::StepSummary;

@@ -31,7 +31,9 @@ mod error;
 mod format;
 mod machine;
 mod model;
+mod models;
 mod operator;
+mod question;
 mod setup;
 mod weights;
 mod words;
@@ -43,4 +45,5 @@ pub use format::{Arithmetic, KvFormat, Precision, WeightFormat, Wider, WiderLaye
 pub use machine::{Confidence, Machine};
 pub use model::{Attention, Block, FeedForward, Model};
 pub use operator::Operator;
-pub use setup::{Capacity, Setup};
+pub use question::Capacity;
+pub use setup::Setup;

@@ -1,7 +1,7 @@
 //! The parts of a step: what each reads, computes and sends on one GPU, and how long that takes at
 //! the machine's peaks.
 //!
-//! Not here: how parts add up to a bound (`bound`), which steps a question asks for (`setup`).
+//! Not here: how parts add up to a bound (`bound`), which steps a question asks for (`question`).
 
 use crate::format::Arithmetic;
 use crate::model::{Attention, Block};

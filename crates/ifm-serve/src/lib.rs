@@ -23,6 +23,7 @@ mod frames;
 mod generate;
 mod metrics;
 mod params;
+mod router;
 mod server;
 mod stream;
 mod template;

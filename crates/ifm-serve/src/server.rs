@@ -3,7 +3,7 @@
 //! One thread serves all connections: an event costs a few microseconds, and the cores
 //! are better used by the engine and by the client that measures it.
 //!
-//! Not here: paths and answers (`app`).
+//! Not here: paths and answers (`router`).
 
 use std::{
     net::SocketAddr,
@@ -16,7 +16,7 @@ use axum::serve::ListenerExt as _;
 use ifm_engine::EngineHandle;
 use tokio::{net::TcpListener, sync::watch};
 
-use crate::app::{App, router};
+use crate::{app::App, router::router};
 
 /// How a server listens and what it answers.
 #[derive(Debug, Clone)]

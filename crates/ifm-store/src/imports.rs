@@ -2,19 +2,17 @@
 //!
 //! An import is a folder `<store>/<id>/` with one file, written as a whole.
 
+use crate::IMPORT_FILE;
 use crate::disk::{RealFiles, replace_file};
 use crate::error::{FindError, StoreError};
 use crate::run_id::{check_run_id, matches_run_id};
-use crate::store::Store;
+use crate::store::{Store, is_import};
 use ifm_core::Sheet;
 use ifm_core::sheet::SHEET_VERSION;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
-
-/// Name of the one file of an import.
-pub const IMPORT_FILE: &str = "import.json";
 
 /// Largest import that is read, bytes.
 const IMPORT_BYTES_MAX: u64 = 1 << 30;
@@ -33,11 +31,6 @@ pub struct Import {
     pub tool_version: String,
     /// The documents.
     pub sheets: Vec<Sheet>,
-}
-
-/// Whether a folder of the store is an import and no run.
-pub(crate) fn is_import(folder: &Path) -> bool {
-    folder.join(IMPORT_FILE).is_file()
 }
 
 /// Writes the one file of an import in the place of any that is there.

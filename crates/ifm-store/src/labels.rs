@@ -8,8 +8,9 @@
 
 use crate::disk::{RealFiles, replace_file, sync_parent};
 use crate::error::StoreError;
-use crate::imports::{is_import, write_import};
-use crate::store::{RunEntry, Store};
+use crate::imports::write_import;
+use crate::run_entry::RunEntry;
+use crate::store::{Store, is_import};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::{self, Read};

@@ -23,6 +23,7 @@ mod journal;
 mod labels;
 mod load;
 mod manifest_file;
+mod run_entry;
 mod run_id;
 mod run_writer;
 mod seal;
@@ -32,16 +33,17 @@ mod store;
 mod table;
 
 pub use error::{FindError, StoreError};
-pub use imports::{IMPORT_FILE, Import};
+pub use imports::Import;
 pub use journal::{JournalLoss, RunFollower};
 pub use labels::{NAME_LENGTH_MAX, TAG_LENGTH_MAX, TAGS_FILE, TAGS_MAX, check_tags};
 pub use load::{LoadedRun, RequestBatches};
+pub use run_entry::RunEntry;
 pub use run_id::new_run_id;
 pub use run_writer::RunWriter;
 pub use seal::SealedRun;
 pub use sheet_file::{TableCells, TableColumn, read_sheet_file, write_sheet_file};
 pub use single_file::{is_parquet, read_single_file, write_single_file};
-pub use store::{RunEntry, Store};
+pub use store::Store;
 pub use table::column_names;
 
 /// Name of the head of a run within its folder.
@@ -52,3 +54,5 @@ pub const JOURNAL_FILE: &str = "requests.journal";
 pub const REQUESTS_FILE: &str = "requests.parquet";
 /// Name of the file with one row per sampled quantity in a sealed run; absent if none was sampled.
 pub const SERIES_FILE: &str = "series.parquet";
+/// Name of the one file of an import.
+pub const IMPORT_FILE: &str = "import.json";

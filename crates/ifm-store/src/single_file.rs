@@ -10,7 +10,7 @@ use crate::disk::{SummedWriter, discard};
 use crate::error::StoreError;
 use crate::load::open_checked;
 use crate::manifest_file::{parse_manifest, read_manifest};
-use crate::store::RunEntry;
+use crate::run_entry::RunEntry;
 use crate::table::{GROUP_REQUESTS, RequestTable, TableError};
 use ifm_core::{Manifest, RequestRecord, RunData};
 use parquet::errors::ParquetError;

@@ -1,17 +1,17 @@
 //! The folder of all runs: making, listing, finding, opening, sealing and removing them.
 
-use crate::disk::{LockOutcome, RealFiles, discard, lock_exclusive, lock_shared, sync_parent};
+use crate::disk::{LockOutcome, RealFiles, discard, lock_exclusive, sync_parent};
 use crate::error::{FindError, StoreError};
-use crate::imports::is_import;
 use crate::load::{LoadedRun, RequestBatches, load_run, open_batches};
 use crate::manifest_file::{is_sealed, read_manifest, write_manifest};
+use crate::run_entry::RunEntry;
 use crate::run_id::matches_run_id;
 use crate::run_writer::RunWriter;
 use crate::seal::{SealedRun, seal_folder};
-use crate::{JOURNAL_FILE, MANIFEST_FILE};
+use crate::{IMPORT_FILE, JOURNAL_FILE, MANIFEST_FILE};
 use ifm_core::Manifest;
 use ifm_core::manifest::RunState;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,45 +26,9 @@ pub struct Store {
     root: PathBuf,
 }
 
-/// One run of a store, as far as its head tells.
-#[derive(Debug)]
-pub struct RunEntry {
-    /// Name of the folder, which is the run's id.
-    pub id: String,
-    /// The folder.
-    pub path: PathBuf,
-    /// The manifest, or why it cannot be read.
-    pub manifest: Result<Manifest, StoreError>,
-    /// Whether the rows are in their final files. False also where the manifest cannot be read.
-    pub sealed: bool,
-}
-
-impl RunEntry {
-    /// Reads the head of the run in a folder, one of [`Store::run_folders`].
-    pub fn at(path: PathBuf) -> RunEntry {
-        let id = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let manifest = read_manifest(&path);
-        let sealed = manifest.as_ref().is_ok_and(is_sealed);
-        RunEntry { id, path, manifest, sealed }
-    }
-
-    /// Whether a process is writing the run at this moment.
-    ///
-    /// # Errors
-    /// [`StoreError::LocksUnsupported`] where the file system cannot tell, or the disk's.
-    pub fn is_live(&self) -> Result<bool, StoreError> {
-        let path = self.path.join(JOURNAL_FILE);
-        let file = match File::open(&path) {
-            Ok(file) => file,
-            Err(source) if source.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(source) => return Err(StoreError::io("open", &path, source)),
-        };
-        match lock_shared(&file, &path)? {
-            LockOutcome::Held => Ok(false),
-            LockOutcome::Busy => Ok(true),
-            LockOutcome::Unsupported => Err(StoreError::LocksUnsupported { path }),
-        }
-    }
+/// Whether a folder of the store is an import and no run.
+pub(crate) fn is_import(folder: &Path) -> bool {
+    folder.join(IMPORT_FILE).is_file()
 }
 
 impl Store {

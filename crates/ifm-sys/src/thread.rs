@@ -77,11 +77,6 @@ fn set_policy(policy: libc::c_int, priority: libc::c_int) -> io::Result<()> {
     if refused == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The processor that the calling thread is on.
-pub fn current_cpu() -> usize {
-    rustix::thread::sched_getcpu()
-}
-
 /// What the kernel accounts for the calling thread.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ThreadUsage {
@@ -158,28 +153,25 @@ mod tests {
         .unwrap();
     }
 
+    /// Policy and priority of the calling thread.
+    fn scheduling() -> (i32, i32) {
+        // SAFETY: both read the calling thread's settings, into a value of theirs.
+        unsafe {
+            let mut set: libc::sched_param = std::mem::zeroed();
+            assert_eq!(libc::sched_getparam(0, &mut set), 0);
+            (libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK, set.sched_priority)
+        }
+    }
+
+    /// What it leaves to others is a matter of the host: the benchmark `runs-last` says how much.
     #[test]
-    fn a_thread_that_runs_last_leaves_the_processor_to_others() {
-        // Both on one processor: what the idle one counts is what the other leaves.
-        let cpu = allowed_cpus().unwrap()[0];
-        let over = std::sync::atomic::AtomicBool::new(false);
-        let spent = |set: fn() -> io::Result<()>| {
-            pin_to(&[cpu]).unwrap();
-            set().unwrap();
-            let before_ns = crate::clock::thread_cpu_ns();
-            while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                std::hint::spin_loop();
-            }
-            crate::clock::thread_cpu_ns() - before_ns
-        };
-        let (last_ns, plain_ns) = std::thread::scope(|scope| {
-            let last = scope.spawn(|| spent(run_last));
-            let plain = scope.spawn(|| spent(|| Ok(())));
-            std::thread::sleep(std::time::Duration::from_millis(300));
-            over.store(true, std::sync::atomic::Ordering::Relaxed);
-            (last.join().unwrap(), plain.join().unwrap())
-        });
-        assert!(last_ns * 5 < plain_ns, "{last_ns} {plain_ns}");
+    fn a_thread_that_runs_last_is_idle_to_the_scheduler() {
+        std::thread::spawn(|| {
+            run_last().unwrap();
+            assert_eq!(scheduling(), (libc::SCHED_IDLE, 0));
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]
@@ -187,16 +179,7 @@ mod tests {
         for (run, priority) in [(run_first as fn() -> io::Result<()>, FIRST), (run_second, SECOND)]
         {
             std::thread::spawn(move || match run() {
-                Ok(()) => {
-                    // SAFETY: both read the calling thread's settings, into a value of theirs.
-                    let (policy, set) = unsafe {
-                        let mut set: libc::sched_param = std::mem::zeroed();
-                        assert_eq!(libc::sched_getparam(0, &mut set), 0);
-                        (libc::sched_getscheduler(0), set.sched_priority)
-                    };
-                    assert_eq!(policy & !libc::SCHED_RESET_ON_FORK, libc::SCHED_FIFO);
-                    assert_eq!(set, priority);
-                }
+                Ok(()) => assert_eq!(scheduling(), (libc::SCHED_FIFO, priority)),
                 Err(error) => assert_eq!(error.kind(), io::ErrorKind::PermissionDenied),
             })
             .join()

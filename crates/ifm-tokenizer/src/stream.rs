@@ -29,6 +29,13 @@ enum State {
     Window { ids: Vec<u32>, settled: usize },
 }
 
+impl Tokenizer {
+    /// Starts to decode one sequence token by token.
+    pub fn stream(&self) -> StreamDecoder {
+        StreamDecoder::new(self.clone())
+    }
+}
+
 impl StreamDecoder {
     pub(crate) fn new(tokenizer: Tokenizer) -> Self {
         let state = if tokenizer.byte_table().is_some() {

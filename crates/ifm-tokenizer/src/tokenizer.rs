@@ -8,7 +8,7 @@ use tokenizers::{OffsetReferential, OffsetType, PreTokenizer as _};
 
 use crate::{
     bytes::ByteTable, embedded, error::TokenizerError, sentencepiece::SentencePiece, sha256_hex,
-    special::Bounds, stream::StreamDecoder,
+    special::Bounds,
 };
 
 /// Turns text into token ids and back.
@@ -117,11 +117,6 @@ impl Tokenizer {
             // Their bytes are always known.
             Inner::Pieces(_) => Ok(String::new()),
         }
-    }
-
-    /// Starts to decode one sequence token by token.
-    pub fn stream(&self) -> StreamDecoder {
-        StreamDecoder::new(self.clone())
     }
 
     /// Byte ranges of the pieces that the model sees one by one.

@@ -21,8 +21,10 @@ pub mod payload;
 pub mod request;
 pub mod script;
 pub mod scripted;
+mod slower;
 pub mod truth;
 
 pub use case::{Action, Case, Class, Limits, Step};
 pub use command::{CommandError, main_from_args};
+pub use slower::slower_and_slower;
 pub use truth::{Api, Truth};

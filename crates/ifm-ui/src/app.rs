@@ -1,21 +1,14 @@
-//! What all requests share, and which path leads where.
+//! What all requests share.
 //!
-//! Not here: what stands on the pages (`page`), who may ask (`guard`).
+//! Not here: which path leads where (`router`), what stands on the pages (`page`), who may ask
+//! (`guard`).
 
-use crate::assets;
 use crate::catalogue::Catalogue;
 use crate::digest::Digests;
-use crate::download;
 use crate::failure::Failure;
-use crate::guard::{Guard, guard};
-use crate::importing;
+use crate::guard::Guard;
 use crate::live::Watches;
-use crate::page::{change, compare, document, list, removed, run};
-use axum::Router;
-use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
-use axum::middleware;
-use axum::routing::{get, post};
 use ifm_store::{Import, RunEntry, Store};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::Semaphore;
@@ -98,39 +91,4 @@ pub(crate) async fn aside<T: Send + 'static>(
         let sentence = "this is a bug of inferometer: its terminal says more";
         Err(Failure::new(StatusCode::INTERNAL_SERVER_ERROR, sentence))
     })
-}
-
-/// Which path leads where.
-pub(crate) fn router(app: Arc<App>) -> Router {
-    let import = post(importing::import).layer(DefaultBodyLimit::max(importing::BODY_BYTES_MAX));
-    Router::new()
-        .route("/", get(list::show))
-        .route("/runs/{id}", get(run::report))
-        .route("/runs/{id}/audit", get(run::audit))
-        .route("/runs/{id}/files", get(run::files))
-        .route("/runs/{id}/live", get(run::live))
-        .route("/runs/{id}/digest", get(list::digest))
-        .route("/runs/{id}/page", get(download::page))
-        .route("/runs/{id}/download/{format}", get(download::run))
-        .route("/runs/{id}/seal", post(change::seal))
-        .route("/imports/{id}", get(document::show))
-        .route("/imports/{id}/report", get(document::report))
-        .route("/imports/{id}/page", get(download::import_page))
-        .route("/imports/{id}/download/{format}", get(download::import))
-        .route("/compare", get(compare::show))
-        .route("/removed", get(removed::show))
-        .route("/import", import.get(document::choose))
-        .route("/label", post(change::label))
-        .route("/tag", post(change::tag))
-        .route("/remove", post(change::remove))
-        .route("/restore", post(change::restore))
-        .route("/erase", post(change::erase))
-        .route("/assets/{name}", get(assets::asset))
-        .fallback(async || Failure::not_found("nothing is at this address"))
-        .method_not_allowed_fallback(async || {
-            let status = StatusCode::METHOD_NOT_ALLOWED;
-            Failure::new(status, "this address is not asked in this way: nothing was changed")
-        })
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard))
-        .with_state(app)
 }

@@ -1,14 +1,11 @@
 //! Why a request is not answered with what it asked for, in a sentence for the user.
 //!
-//! A failure becomes a whole page, a line for the script, or, for whoever has no session, a bare
+//! A failure becomes a whole page (`page::failed`), a line for the script, or, for whoever has no session, a bare
 //! line that tells nothing of the store.
 
-use crate::app::App;
-use crate::page;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use ifm_store::StoreError;
-use maud::html;
 
 /// A sentence and a status.
 #[derive(Debug, Clone)]
@@ -39,15 +36,14 @@ impl Failure {
         (self.status, kind, self.sentence).into_response()
     }
 
-    /// As a page.
-    pub(crate) fn page(self, app: &App) -> Response {
-        let title = self.status.canonical_reason().unwrap_or("Not possible");
-        let body = html! {
-            h1 { (title) }
-            p class="lead" role="alert" { (self.sentence) "." }
-            p { a href="/" { "Back to the runs" } }
-        };
-        (self.status, page::page(app, title, page::Place::Elsewhere, body)).into_response()
+    /// Why the request is not answered, as HTTP says it.
+    pub(crate) fn status(&self) -> StatusCode {
+        self.status
+    }
+
+    /// Why the request is not answered, without a period.
+    pub(crate) fn sentence(&self) -> &str {
+        &self.sentence
     }
 }
 

@@ -1,8 +1,7 @@
 //! Fields of queries and forms, some of which come several times.
 
-use crate::app::App;
 use crate::failure::Failure;
-use crate::guard::{CSRF_FIELD, CSRF_HEADER};
+use crate::guard::{CSRF_FIELD, CSRF_HEADER, Guard};
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, StatusCode};
 
@@ -29,7 +28,7 @@ impl Fields {
     /// # Errors
     /// It is too large, or not ours.
     pub(crate) async fn of_change(
-        app: &App,
+        guard: &Guard,
         headers: &HeaderMap,
         body: Body,
     ) -> Result<Fields, Failure> {
@@ -39,7 +38,7 @@ impl Fields {
         })?;
         let fields = Fields::parse(&bytes);
         let header = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
-        app.guard.check_csrf(header.or_else(|| fields.get(CSRF_FIELD)))?;
+        guard.check_csrf(header.or_else(|| fields.get(CSRF_FIELD)))?;
         Ok(fields)
     }
 

@@ -12,15 +12,11 @@
 //! cookie dies with the program, and the documentation says so.
 
 use crate::failure::Failure;
-use axum::extract::{Request, State};
+use axum::extract::Request;
 use axum::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use axum::http::{Method, StatusCode};
-use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use std::net::SocketAddr;
-use std::sync::Arc;
-
-use crate::app::App;
 
 /// Bytes of each secret.
 const SECRET_BYTES: usize = 32;
@@ -133,26 +129,8 @@ impl Guard {
     }
 }
 
-/// Looks at every request before anything else does, and at every answer after everything else.
-pub(crate) async fn guard(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
-    let is_fragment = request.headers().contains_key("hx-request");
-    let answered = match admit(&app.guard, &request) {
-        Ok(None) => next.run(request).await,
-        Ok(Some(answer)) => answer,
-        // Not marked to become a page: whoever has no session is told a line and no more.
-        Err(failure) => failure.line(),
-    };
-    let mut answer = match answered.extensions().get::<Failure>() {
-        Some(failure) if is_fragment => failure.clone().line(),
-        Some(failure) => failure.clone().page(&app),
-        None => answered,
-    };
-    seal(answer.headers_mut());
-    answer
-}
-
 /// Lets a request in, answers it with a session, or refuses it.
-fn admit(guard: &Guard, request: &Request) -> Result<Option<Response>, Failure> {
+pub(crate) fn admit(guard: &Guard, request: &Request) -> Result<Option<Response>, Failure> {
     let refuse = |status, sentence: &str| Err(Failure::new(status, sentence));
     let target = request.uri().path_and_query().map_or(0, |target| target.as_str().len());
     if target > TARGET_BYTES_MAX {
@@ -186,7 +164,7 @@ fn admit(guard: &Guard, request: &Request) -> Result<Option<Response>, Failure> 
 }
 
 /// What every answer tells the browser. A report in its frame has a policy of its own.
-fn seal(headers: &mut HeaderMap) {
+pub(crate) fn seal(headers: &mut HeaderMap) {
     for (name, value) in [
         (header::CONTENT_SECURITY_POLICY, POLICY),
         (header::X_FRAME_OPTIONS, "DENY"),

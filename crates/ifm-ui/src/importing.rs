@@ -3,16 +3,14 @@
 //! A file goes to its reader in pieces as it arrives and is never held as a whole. Not here: what
 //! is said about what was read (`page::document`).
 
-use crate::app::App;
+use crate::app::{App, aside};
 use crate::failure::Failure;
-use crate::guard::{CSRF_FIELD, CSRF_HEADER};
-use crate::page::document;
+use crate::guard::CSRF_FIELD;
 use crate::time;
 use axum::body::Bytes;
+use axum::extract::Multipart;
 use axum::extract::multipart::{Field, MultipartError};
-use axum::extract::{Multipart, State};
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::Response;
+use axum::http::StatusCode;
 use ifm_core::Sheet;
 use ifm_core::sheet::SHEET_VERSION;
 use ifm_interop::{ImportError, Input, read};
@@ -46,27 +44,8 @@ pub(crate) struct Imported {
     pub(crate) refused: Vec<Refused>,
 }
 
-/// Reads the files of a form and keeps what was read, as `inferometer import` does.
-pub(crate) async fn import(
-    State(app): State<Arc<App>>,
-    headers: HeaderMap,
-    form: Multipart,
-) -> Result<Response, Failure> {
-    let header = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
-    let is_ours = header.is_some();
-    if is_ours {
-        app.guard.check_csrf(header)?;
-    }
-    let Ok(_turn) = app.importers.try_acquire() else {
-        let sentence = "other files are being read: try again when they are done";
-        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, sentence));
-    };
-    let imported = gather(&app, form, is_ours).await?;
-    let is_fragment = headers.contains_key("hx-request");
-    crate::app::aside(&app, move |app| Ok(document::imported(app, &imported, is_fragment))).await
-}
-
-async fn gather(
+/// Reads and keeps the files of a form; `is_ours` where a header said so already.
+pub(crate) async fn gather(
     app: &Arc<App>,
     mut form: Multipart,
     mut is_ours: bool,
@@ -111,7 +90,7 @@ async fn gather(
     if sheets.is_empty() {
         return Ok(Imported { kept: None, refused });
     }
-    let kept = crate::app::aside(app, move |app| keep(app, name, sheets)).await?;
+    let kept = aside(app, move |app| keep(app, name, sheets)).await?;
     Ok(Imported { kept: Some(kept), refused })
 }
 

@@ -23,6 +23,7 @@ mod importing;
 mod live;
 mod page;
 mod report;
+mod router;
 mod server;
 mod time;
 

@@ -1,9 +1,10 @@
 //! The listening socket, the thread behind it, and the end of both.
 //!
-//! Not here: who may ask (`guard`), paths and answers (`app`).
+//! Not here: who may ask (`guard`), paths and answers (`router`).
 
-use crate::app::{App, router};
+use crate::app::App;
 use crate::guard::Guard;
+use crate::router::router;
 use ifm_store::Store;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;

@@ -4,6 +4,7 @@
 //! splitting them. What it never sees: sockets, clocks, threads. Stamps enter as arguments.
 #![forbid(unsafe_code)]
 
+mod ask;
 pub mod dialect;
 pub mod exchange;
 pub mod http1;

@@ -1,9 +1,8 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
+pub use crate::ask::{Ask, RequestError, TemplateSpec};
 use crate::dialect::body::{put, put_field, put_name};
 use crate::dialect::{self, Dialect, Framing, LengthField};
-use ifm_core::Prompt;
-use ifm_core::spec::Api;
 use serde_json::{Map, Value};
 
 /// Names of headers whose values are no secrets: those of HTTP itself that describe what is sent and
@@ -37,65 +36,6 @@ pub fn is_secret_field(name: &str) -> bool {
         .iter()
         .any(|word| name.contains(word))
         || ["key", "access_token", "auth_token"].iter().any(|end| name.ends_with(end))
-}
-
-/// What cannot become a request.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum RequestError {
-    /// A header name or value holds characters that HTTP does not allow.
-    #[error("header \"{0}\" holds characters that HTTP does not allow")]
-    BadHeader(String),
-    /// The extra body fields hold the prompt's own field.
-    #[error("the extra body may not set \"{0}\": the workload writes it")]
-    PromptField(&'static str),
-    /// The API does not take this kind of prompt.
-    #[error("the API \"{api}\" takes no {kind} as a prompt: it takes {takes}")]
-    Prompt {
-        /// Word of the API.
-        api: &'static str,
-        /// What the prompt is.
-        kind: &'static str,
-        /// What the API takes.
-        takes: &'static str,
-    },
-}
-
-/// What one request asks.
-#[derive(Debug, Clone, Copy)]
-pub struct Ask<'ask> {
-    /// The prompt.
-    pub prompt: &'ask Prompt,
-    /// Tokens to generate at most; absent leaves it to the server.
-    pub output_tokens: Option<u32>,
-    /// Fields of the body that this request alone has: they win over those of the template, and
-    /// null removes a field.
-    pub fields: Option<&'ask Map<String, Value>>,
-}
-
-/// Everything that is the same for each request of a level.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TemplateSpec<'spec> {
-    /// Which API.
-    pub api: Api,
-    /// Value of the `Host` header.
-    pub host: &'spec str,
-    /// Path of the endpoint: `/v1/chat/completions`.
-    pub path: &'spec str,
-    /// Model name.
-    pub model: &'spec str,
-    /// Value of the `Authorization` header, if any.
-    pub authorization: Option<&'spec str>,
-    /// More headers.
-    pub headers: &'spec [(String, String)],
-    /// Whether to ask for a stream.
-    pub stream: bool,
-    /// Whether to tell the server to ignore its end-of-text token.
-    pub ignore_eos: bool,
-    /// Sampling temperature, if it is to be sent.
-    pub temperature: Option<f64>,
-    /// Fields merged into the body last: they win, and null removes a field.
-    pub extra_body: &'spec Map<String, Value>,
 }
 
 /// A request with gaps: the prompt, the number of output tokens, and fields of its own.
@@ -339,6 +279,8 @@ fn is_field_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ifm_core::Prompt;
+    use ifm_core::spec::Api;
 
     fn body(spec: &TemplateSpec<'_>, prompt: &str) -> (String, Value) {
         let mut out = Vec::new();

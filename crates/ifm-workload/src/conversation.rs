@@ -12,7 +12,7 @@ use ifm_tokenizer::{Tokenizer, TokenizerError};
 use serde_json::{Map, Value};
 
 use crate::{
-    dataset::Turn,
+    item::Turn,
     request::Answers,
     rng::Draws,
     select::{message_tokens, prompt_tokens},

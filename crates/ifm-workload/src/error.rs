@@ -1,10 +1,12 @@
 //! What can go wrong before a prompt is sent.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ifm_tokenizer::TokenizerError;
 
-use crate::lengths::TOKENS_MAX;
+/// The longest prompt and the longest output, in tokens: bounds the memory of an
+/// item to some twenty megabytes.
+pub const TOKENS_MAX: u32 = 1 << 22;
 
 /// Why a workload cannot be made.
 #[derive(Debug, thiserror::Error)]
@@ -117,4 +119,9 @@ pub enum WorkloadError {
     /// The tokenizer failed.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
+}
+
+/// A file's name without its folder.
+pub(crate) fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }

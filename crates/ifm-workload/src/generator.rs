@@ -6,11 +6,9 @@ use ifm_tokenizer::Tokenizer;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    dataset::{
-        Dataset, WorkItem,
-        random::{RandomPrompts, RandomSpec},
-    },
+    dataset::random::{RandomPrompts, RandomSpec},
     error::WorkloadError,
+    item::{Dataset, WorkItem},
     lengths::LengthCounts,
 };
 

@@ -8,9 +8,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{
     compat::PythonRandom,
-    dataset::{Dataset, Turn, WorkItem},
     error::WorkloadError,
     facts::WorkloadFacts,
+    item::{Dataset, Turn, WorkItem},
     request::AfterLast,
 };
 

@@ -1,29 +1,20 @@
 //! From the name of a workload to its items.
 //!
-//! Not here: what each data set makes of it (`dataset`).
-
-use std::path::{Path, PathBuf};
+//! Not here: what a data set has at hand for it (`opening`), and what it makes of it (`dataset`).
 
 use ifm_tokenizer::Tokenizer;
 
 use crate::{
-    dataset::{DATASETS, Dataset, DatasetKind, random},
+    dataset::{DATASETS, DatasetKind, random},
     error::WorkloadError,
-    facts::{RowCounts, WorkloadFacts},
-    hub::{self, HubSet},
-    lengths::{LengthPair, Lengths},
-    list::{ItemList, Stored},
+    facts::WorkloadFacts,
+    item::Dataset,
+    lengths::LengthPair,
+    opening::Opening,
     options::Options,
     preset::{self, Preset},
-    prompt::PromptMaker,
     request::{AfterLast, OnBadRow, WorkloadRequest},
-    rng::Rng,
-    source::{self, Columns, Rows},
 };
-
-/// Items that are taken from files where nobody asks for a number: more than a run sends,
-/// and few enough to be counted at its start.
-const ITEMS_MAX: u32 = 100_000;
 
 /// A workload, ready to make items, and what it is.
 pub struct OpenedWorkload {
@@ -165,158 +156,5 @@ fn choice(name: &str, given: &str, words: &str) -> WorkloadError {
     WorkloadError::Shape {
         text: format!("{name}={given}"),
         reason: format!("'{name}' is one of {words}"),
-    }
-}
-
-/// What a data set has at hand while it is opened.
-pub(crate) struct Opening<'request> {
-    /// What was asked, options of all data sets included.
-    pub request: &'request WorkloadRequest,
-    /// Counts tokens.
-    pub tokenizer: &'request Tokenizer,
-    /// What stands after the colon.
-    pub body: String,
-    /// What stands after the question mark.
-    pub options: Options,
-    /// What is found out.
-    pub facts: WorkloadFacts,
-}
-
-impl Opening<'_> {
-    /// The seed of a choice, with a rule's own default.
-    pub(crate) fn selection_seed(&mut self, default: u64) -> u64 {
-        let seed = self.request.selection_seed.unwrap_or(default);
-        self.facts.selection_seed = Some(seed);
-        seed
-    }
-
-    /// Makes prompts of words.
-    ///
-    /// # Errors
-    /// What the tokenizer says.
-    pub(crate) fn prompts(&self, rng: &Rng) -> Result<PromptMaker, WorkloadError> {
-        PromptMaker::new(self.tokenizer, rng, self.request.scale)
-    }
-
-    /// How many items are taken from files at most.
-    pub(crate) fn wanted(&self) -> usize {
-        self.request.items_max.unwrap_or(ITEMS_MAX) as usize
-    }
-
-    /// Notes that there may be more rows than were taken, where nobody asked for so many.
-    pub(crate) fn tell_bound(&mut self, items: usize) {
-        if self.request.items_max.is_none() && items >= ITEMS_MAX as usize {
-            self.rule(format!("the first {ITEMS_MAX} items; ask for a number to have more"));
-        }
-    }
-
-    /// Notes a rule that makes the workload.
-    pub(crate) fn rule(&mut self, rule: impl Into<String>) {
-        self.facts.rules.push(rule.into());
-    }
-
-    /// The lengths to ask for, where the user gave them.
-    pub(crate) fn output_override(&mut self) -> Option<Lengths> {
-        let lengths = self.request.output_tokens.clone();
-        self.facts.output_tokens = lengths.as_ref().map(Lengths::to_string);
-        lengths
-    }
-
-    /// A name, unless a preset gave one.
-    pub(crate) fn name(&mut self, name: impl FnOnce() -> String) {
-        if self.facts.preset.is_none() {
-            self.facts.name = name();
-        }
-    }
-
-    /// The files that the name stands for: a path, a folder, `hub:OWNER/NAME`, or with
-    /// nothing after the colon the data set's own home on the hub.
-    ///
-    /// # Errors
-    /// [`WorkloadError::Hub`], [`WorkloadError::Read`], [`WorkloadError::File`], and
-    /// [`WorkloadError::Shape`] where a file has to be named.
-    pub(crate) fn files(&mut self, home: Option<&HubSet>) -> Result<Vec<PathBuf>, WorkloadError> {
-        let hub = &self.request.hub;
-        let files = match (self.body.strip_prefix("hub:"), home) {
-            (Some(name), _) => {
-                let slash = name.match_indices('/').nth(1).map(|(place, _)| place);
-                let (repository, file) = match slash {
-                    Some(place) => (name.get(..place), name.get(place + 1..)),
-                    None => (Some(name), None),
-                };
-                let repository = repository.unwrap_or(name);
-                let known = home.filter(|set| set.repository == repository);
-                hub::find(
-                    hub,
-                    &self.facts.kind,
-                    repository,
-                    file.or(known.and_then(|set| set.file)),
-                )?
-            }
-            (None, Some(home)) if self.body.is_empty() => {
-                hub::find(hub, &self.facts.kind, home.repository, home.file)?
-            }
-            (None, None) if self.body.is_empty() => {
-                let kind = &self.facts.kind;
-                return Err(WorkloadError::Shape {
-                    text: kind.clone(),
-                    reason: format!("name the file, as in {kind}:PATH"),
-                });
-            }
-            (None, _) => source::files_at(Path::new(&self.body))?,
-        };
-        self.facts.files = source::describe(&files)?;
-        let first = self.facts.files.first().map(|file| file.name.clone()).unwrap_or_default();
-        let kind = self.facts.kind.clone();
-        self.name(|| format!("{kind}:{first}"));
-        Ok(files)
-    }
-
-    /// The rows of the files that the name stands for, with the columns that must be there.
-    ///
-    /// # Errors
-    /// As [`Opening::files`].
-    pub(crate) fn rows(
-        &mut self,
-        home: Option<&HubSet>,
-        needed: &[&[&str]],
-    ) -> Result<Rows, WorkloadError> {
-        let mut columns = Columns::new(&self.request.columns)?;
-        for any_of in needed {
-            columns = columns.need(any_of);
-        }
-        Ok(Rows::new(self.files(home)?, columns, self.request.on_bad_row))
-    }
-
-    /// A data set of these items.
-    ///
-    /// # Errors
-    /// [`WorkloadError::NoRows`] when there is none.
-    pub(crate) fn list(
-        &mut self,
-        items: Vec<Stored>,
-        mut counts: RowCounts,
-    ) -> Result<Box<dyn Dataset>, WorkloadError> {
-        counts.kept = items.len() as u64;
-        let told = counts.dropped.values().sum::<u64>() + counts.bad + counts.kept;
-        counts.unused = counts.read.saturating_sub(told);
-        if items.is_empty() {
-            let file = self.facts.files.first().map(|file| file.name.clone());
-            return Err(WorkloadError::NoRows {
-                file: file.unwrap_or_default(),
-                read: counts.read,
-                reasons: counts.reasons(),
-            });
-        }
-        self.tell_bound(items.len());
-        let request = self.request;
-        let seed = self.facts.selection_seed.unwrap_or(0);
-        let list = ItemList::new(items, request.after_last, request.items_max, seed)?;
-        if request.after_last == AfterLast::VllmOversample {
-            self.rule("after the last item, vLLM's random.choice");
-        }
-        self.facts.rows = Some(counts);
-        list.describe(&mut self.facts);
-        Ok(Box::new(list))
     }
 }

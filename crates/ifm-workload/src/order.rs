@@ -7,10 +7,10 @@
 
 use crate::{
     compat::{NumpyGenerator, PythonRandom},
-    dataset::Dataset,
     error::WorkloadError,
     facts::DropReason,
-    open::Opening,
+    item::Dataset,
+    opening::Opening,
     select::{BATCH_ROWS, Candidate, Limits, Selector},
     source::{Columns, Row, Rows},
 };

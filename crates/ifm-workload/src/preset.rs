@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde::Deserialize;
 
-use crate::error::WorkloadError;
+use crate::error::{WorkloadError, file_name};
 
 /// Presets in a user's folder at most.
 const PRESETS_MAX: usize = 1000;
@@ -94,7 +94,7 @@ fn load_folder(folder: &Path) -> Result<Vec<Preset>, WorkloadError> {
     files.sort();
     files.truncate(PRESETS_MAX);
     let presets = files.iter().map(|path| {
-        let name = crate::source::file_name(path);
+        let name = file_name(path);
         let read_error = |source| WorkloadError::Read { path: path.clone(), source };
         if fs::metadata(path).map_err(read_error)?.len() > PRESET_BYTES_MAX {
             let reason = "it is larger than 1 MiB".to_owned();

@@ -9,8 +9,8 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    dataset::{Dataset, WorkItem},
     error::WorkloadError,
+    item::{Dataset, WorkItem},
     lengths::LengthCounts,
 };
 

@@ -53,11 +53,6 @@ impl LengthScale {
     pub fn inner_tokens(&self, asked: u32) -> u32 {
         rounded(asked, self.made, self.counted)
     }
-
-    /// Tokens that are counted, on the whole, for a prompt of so many tokens of text.
-    pub fn counted_tokens(&self, text_tokens: u32) -> u32 {
-        self.template_tokens.saturating_add(rounded(text_tokens, self.counted, self.made))
-    }
 }
 
 /// `value * numerator / denominator`, to the nearest.
@@ -108,10 +103,8 @@ mod tests {
     fn lengths_are_scaled_to_the_nearest_token() {
         let scale = LengthScale::new(10, 1300, 1000).unwrap();
         assert_eq!(scale.text_tokens(140), 100);
-        assert_eq!(scale.counted_tokens(100), 140);
         assert_eq!((scale.inner_tokens(13), scale.inner_tokens(14)), (10, 11));
         assert_eq!((scale.text_tokens(3), scale.text_tokens(0)), (1, 1));
-        assert_eq!(scale.counted_tokens(u32::MAX), u32::MAX);
         assert_eq!(LengthScale::EXACT.text_tokens(77), 77);
         assert_eq!((LengthScale::new(0, 0, 1), LengthScale::new(0, 1, 0)), (None, None));
     }

@@ -10,12 +10,12 @@ use ifm_tokenizer::{Tokenizer, TokenizerError};
 
 use crate::{
     count::map_parallel,
-    dataset::WorkItem,
     error::WorkloadError,
     facts::{DropReason, RowCounts},
+    item::WorkItem,
     lengths::Lengths,
     list::{PROMPT_BYTES_MAX, Stored},
-    open::Opening,
+    opening::Opening,
     rng::{Rng, Stream},
 };
 

@@ -2,7 +2,7 @@
 //!
 //! Not here: reading a trace's rows (`dataset`).
 
-use crate::{error::WorkloadError, facts::RowCounts, open::Opening, request::AfterLast};
+use crate::{error::WorkloadError, facts::RowCounts, opening::Opening, request::AfterLast};
 
 /// Turns a trace's time stamps into nanoseconds since its first request.
 pub(crate) struct Clock {

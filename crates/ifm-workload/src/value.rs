@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::lengths::TOKENS_MAX;
+use crate::error::TOKENS_MAX;
 
 /// A text.
 pub(crate) fn text(value: &Value) -> Option<&str> {

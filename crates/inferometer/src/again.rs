@@ -49,3 +49,28 @@ impl Again {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ifm_analysis::testing::{closed_loop, run};
+
+    #[test]
+    fn a_level_that_was_cold_follows_once_and_counts_in_place_of_the_first() {
+        // One user waited longer than two: its level was cold.
+        let mut records = closed_loop((0, 0), (1, 30), 0.0, (90.0, 1.0, 4));
+        records.extend(closed_loop((30, 1), (2, 30), 10_000.0, (20.0, 1.0, 4)));
+        let run = run(&[1, 2], records);
+        let levels = run.manifest.spec.levels.clone();
+        let measured = ifm_analysis::summarize(&run).levels;
+        assert_eq!(Again::new(false).after(&levels, &measured), []);
+        let mut again = Again::new(true);
+        assert_eq!(again.after(&levels, &measured), levels[..1]);
+        let mut infos = run.manifest.levels.clone();
+        again.ended(1, &mut infos);
+        assert!(infos.iter().all(|info| info.measured_again.is_none()), "it is another level");
+        again.ended(2, &mut infos);
+        assert_eq!((infos[0].measured_again, infos[1].measured_again), (Some(2), None));
+        assert_eq!(again.after(&levels, &measured), [], "once");
+    }
+}

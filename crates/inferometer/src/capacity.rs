@@ -2,9 +2,9 @@
 //!
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
-use crate::cli::load_args::Format;
 use crate::course::{Axis, CapacityCourse, Judged};
-use crate::resolve::Job;
+use crate::job::Job;
+use crate::output::Format;
 use crate::terminal;
 use ifm_analysis::capacity::{Bracket, Economics, Finding, Pace, People, busy_s, people, replicas};
 use ifm_analysis::level::{Load, WindowSummary};
@@ -594,5 +594,29 @@ mod tests {
             let words = stopped(inside, outside);
             assert!(words.starts_with(expect), "{words}");
         }
+    }
+
+    #[test]
+    fn a_second_look_that_contradicts_is_told() {
+        use crate::course::tests::{paced, slows_down, two_users};
+        let course = two_users(slows_down, 6);
+        let told = disagreements(&course).join("\n");
+        for words in [
+            "2 users: inside in the search, outside when looked at again",
+            "the server's speed changed between two looks at 2 users",
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
+        let lines = second_looks(&course).join("\n");
+        assert!(lines.starts_with(" ● Second look   2 users: inside in the search"), "{lines}");
+        let two = load(course.judged().last().expect("two users"));
+        assert_eq!((&two["looks"], &two["requests"]), (&2.into(), &40.into()), "{two}");
+        assert_eq!(two["again"]["finding"], "outside", "{two}");
+        assert_eq!(two["again"]["change"]["is_shown"], true, "{two}");
+
+        let same = two_users(|_| paced(4.0), 6);
+        assert_eq!(disagreements(&same), [""; 0]);
+        assert_eq!(second_looks(&same), [" ● Second look   as before, at 2 users"]);
+        assert_eq!(second_looks(&two_users(|_| paced(4.0), 1)), [""; 0]);
     }
 }

@@ -3,7 +3,6 @@
 //! A course only ever appends a level or ends. Not here: running a level (`session`), judging one
 //! (`ifm-analysis`).
 
-use crate::live::view::LevelCount;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search, pooled};
 use ifm_analysis::level::Load;
@@ -36,6 +35,18 @@ pub enum Course {
     },
     /// Those that a search for the capacity asks for, one after another.
     Capacity(Box<CapacityCourse>),
+}
+
+/// How many levels there are.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum LevelCount {
+    /// So many.
+    Exactly(usize),
+    /// So many, or fewer if more load brings nothing.
+    AtMost(usize),
+    /// What is measured decides.
+    #[default]
+    Open,
 }
 
 /// What follows a level.
@@ -451,23 +462,4 @@ fn judge(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use ifm_analysis::testing::{closed_loop, run};
-
-    /// Two looks at four users, in each of which the first requests wait 900 ms for each other and
-    /// the others 100 ms; the target is 500 ms.
-    #[test]
-    fn no_look_is_judged_by_its_first_wave() {
-        let mut records = closed_loop((0, 0), (4, 500), 0.0, (100.0, 10.0, 11));
-        records.extend(closed_loop((2000, 1), (4, 500), 200_000.0, (100.0, 10.0, 11)));
-        for record in records.iter_mut().filter(|record| record.seq % 2000 < 4) {
-            record.events.at_ns[0] = record.start_ns + 900_000_000;
-        }
-        let run = run(&[4, 4], records);
-        let judged = judge(Axis::Users, &run.manifest.spec, 4, &[0, 1], &run.requests);
-        assert_eq!((judged.finding, judged.looks(), judged.requests), (Finding::Inside, 2, 4000));
-        let ttft = judged.summary.latencies.ttft_ns.expect("answers");
-        assert_eq!((ttft.n, ttft.max), (3992, 100e6));
-    }
-}
+pub(crate) mod tests;

@@ -1,10 +1,25 @@
 //! Reports as files and as text.
 
-use crate::cli::load_args::Format;
 use crate::exit::Failure;
+use clap::ValueEnum;
 use ifm_report::page::{self, Page, Pictures};
 use ifm_report::{ReportModel, TerminalStyle};
 use std::path::{Path, PathBuf};
+
+/// What goes to standard output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// A table and the answers
+    Text,
+    /// One JSON document
+    Json,
+    /// One line of JSON per finished request
+    Requests,
+    /// The block that `vllm bench serve` prints, from our numbers
+    Vllm,
+    /// Markdown
+    Md,
+}
 
 /// The files that were written; pictures beside a Markdown file are not named.
 pub type Written = Vec<PathBuf>;

@@ -1,13 +1,13 @@
 //! A session: the levels of a job one after another, stored as they go, shown as they finish.
 
 use crate::again::Again;
-use crate::cli::load_args::Format;
-use crate::course::{Course, Step};
+use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
-use crate::live::{self, Board, Live, Manner, RunFacts, view::LevelCount};
+use crate::job::Job;
+use crate::live::{self, Board, Live, Manner, RunFacts};
 use crate::monitor::Monitor;
+use crate::output::Format;
 use crate::pacing::Pacing;
-use crate::resolve::Job;
 use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::source::Source;
@@ -625,3 +625,6 @@ fn drive_failure(error: &DriveError, folder: &std::path::Path, unsealed: Option<
         ),
     })
 }
+
+#[cfg(test)]
+mod tests;

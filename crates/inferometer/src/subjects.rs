@@ -3,9 +3,9 @@
 //! One way from a word of the user to what it names, for reports, audits, comparisons, gates and
 //! exports alike. Not here: what is done with them.
 
-use crate::cli::runs::{Meant, find_either, load};
 use crate::documents;
 use crate::exit::Failure;
+use crate::stored::{Meant, find_either, load};
 use crate::terminal;
 use ifm_analysis::definitions::Definitions;
 use ifm_core::{RunData, Sheet};

@@ -280,15 +280,46 @@ impl Lab {
     ///
     /// # Errors
     /// When the search fails, or says something else than JSON.
-    pub fn search(&self, server: &Server, pace: &str, flags: &[String]) -> Result<Value> {
-        let url = format!("http://{}/pace/{pace}/v1", server.address);
+    pub fn search(&self, url: &str, flags: &[String]) -> Result<Value> {
+        let mut words = vec!["capacity".to_owned(), url.to_owned()];
+        words.extend_from_slice(flags);
+        self.json(words)
+    }
+
+    /// What the client says as JSON, with a store of its own.
+    ///
+    /// # Errors
+    /// When it fails, or says something else.
+    pub fn json(&self, mut words: Vec<String>) -> Result<Value> {
         let store = TempDir::new_in(self.folder.path()).context("no folder can be made")?;
         let store = store.path().display().to_string();
-        let words = ["capacity", &url, "--json", "--store", &store, "--prompt-lengths=tokenizer"];
-        let mut arguments = words.map(str::to_owned).to_vec();
-        arguments.extend_from_slice(flags);
-        let (text, _) = run_on(self.client_cpu, &self.client, &arguments)?;
-        serde_json::from_str(text.trim()).context("the search said something else")
+        let flags = ["--json", "--store", &store, "--prompt-lengths=tokenizer"];
+        words.extend(flags.map(str::to_owned));
+        let (text, _) = run_on(self.client_cpu, &self.client, &words)?;
+        serde_json::from_str(text.trim()).context("the client said something else")
+    }
+
+    /// Starts the embedded engine with room for so many requests at once; the process and its base
+    /// URL. It ends when its standard input is closed.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn engine(&self, slots: u32) -> Result<(Child, String)> {
+        let slots = slots.to_string();
+        let mut child = Command::new(&self.client)
+            .args(["serve", "--preset", "nano", "--port", "0", "--until-stdin-closes"])
+            .args(["--threads", "1", "--max-batch", &slots])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .context("cannot start the embedded engine")?;
+        let mut line = String::new();
+        if let Some(stdout) = child.stdout.take() {
+            BufReader::new(stdout).read_line(&mut line).context("the engine cannot be read")?;
+        }
+        let url = line.trim().strip_prefix("listening on ").context("the engine did not start")?;
+        Ok((child, url.to_owned()))
     }
 
     /// Runs the simplest client with the same load.

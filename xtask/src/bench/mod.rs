@@ -20,6 +20,7 @@ mod memory;
 mod open_loop;
 mod pair;
 mod report;
+mod runs_last;
 mod start_up;
 mod statistics;
 mod table;
@@ -76,6 +77,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "capacity",
         what: "the search for the capacity against queues whose capacity is known",
         run: capacity::run,
+    },
+    Benchmark {
+        name: "runs-last",
+        what: "what a thread that runs last leaves of a processor to others",
+        run: runs_last::run,
     },
     Benchmark {
         name: "report",

@@ -7,11 +7,14 @@
 //! Not here: style and types, which rustfmt, clippy and rustc see better.
 
 mod edges;
+mod imports;
 mod length;
 mod licences;
 mod links;
 mod manifests;
 mod module_docs;
+mod modules;
+mod never_run;
 mod placeholders;
 mod private_paths;
 mod registries;
@@ -49,6 +52,7 @@ impl Finding {
 /// Every check, in the order in which it is printed. To add one, add its file and a line.
 const CHECKS: &[&Check] = &[
     &edges::CHECK,
+    &modules::CHECK,
     &manifests::CHECK,
     &licences::CHECK,
     &unsafe_code::CHECK,
@@ -56,6 +60,7 @@ const CHECKS: &[&Check] = &[
     &length::CHECK,
     &registries::CHECK,
     &placeholders::CHECK,
+    &never_run::CHECK,
     &private_paths::CHECK,
     &links::CHECK,
 ];
@@ -103,6 +108,11 @@ mod tests {
     }
 
     #[test]
+    fn modules_import_each_other_in_one_direction() {
+        holds(&modules::CHECK);
+    }
+
+    #[test]
     fn manifests_follow_the_house_rules() {
         holds(&manifests::CHECK);
     }
@@ -135,6 +145,11 @@ mod tests {
     #[test]
     fn nothing_is_left_unfinished() {
         holds(&placeholders::CHECK);
+    }
+
+    #[test]
+    fn no_test_is_never_run() {
+        holds(&never_run::CHECK);
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! Nothing is left unfinished: no placeholder code, no test that is switched off.
 //!
 //! A process that a test starts may live in the test binary as an ignored test. Its reason says
-//! so: `#[ignore = "not a test: …"]`.
+//! so: `#[ignore = "not a test: …"]`. A test that reads documents that are not part of this repository
+//! is ignored where a build script does not find them (`cfg_attr`).
 
 use super::{Check, Finding, Workspace, source::code_only};
 

@@ -47,7 +47,7 @@ const REGISTRIES: &[Registry] = &[
         folder: "crates/ifm-interop/src/import/format",
         file: "crates/ifm-interop/src/import/format/mod.rs",
         item: "const FORMATS",
-        shared: &["collect", "records", "serve_keys"],
+        shared: &[],
     },
     Registry {
         folder: "crates/ifm-interop/src/import/block",
@@ -77,7 +77,7 @@ const REGISTRIES: &[Registry] = &[
         folder: "xtask/src/check",
         file: "xtask/src/check/mod.rs",
         item: "const CHECKS",
-        shared: &["source", "workspace"],
+        shared: &["imports", "source", "workspace"],
     },
 ];
 

@@ -76,11 +76,6 @@ impl Delta {
         let (low, high) = (bounds.map(|b| b.0), bounds.map(|b| b.1));
         Some(Delta { base, other, change, low, high, shown: shown(change, bounds) })
     }
-
-    /// Baseline over other: how many times shorter a time is.
-    pub fn times_shorter(&self) -> f64 {
-        1.0 / (1.0 + self.change)
-    }
 }
 
 fn by_repeats(base: &[f64], other: &[f64]) -> Option<(f64, f64)> {

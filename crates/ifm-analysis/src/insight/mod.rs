@@ -25,7 +25,7 @@ pub use rule::{
     told_by, user_speed_curves,
 };
 pub use scheme::{Scheme, Stage};
-pub use sentence::{Meant, Piece, Sentence};
+pub use sentence::{Meant, Piece, Sentence, holes};
 pub use versus::{CENTER, LoadAxis, OUTPUT, Party, Versus, is_burst};
 
 use crate::audit::Spot;

@@ -80,36 +80,40 @@ pub enum Piece {
 pub struct Sentence(Vec<Piece>);
 
 impl Sentence {
-    /// Begins with words.
-    pub fn new(text: impl Into<String>) -> Sentence {
-        Sentence(vec![Piece::Text(text.into())])
+    /// One number; one that was read between two measured ones says so with `~`.
+    pub fn number(value: f64, meant: Meant, is_measured: bool) -> Sentence {
+        let mark = (!is_measured).then(|| Piece::Text("~".to_owned()));
+        Sentence(mark.into_iter().chain([Piece::Number(value, meant)]).collect())
     }
 
-    /// Goes on with words.
-    #[must_use]
-    pub fn text(mut self, text: impl Into<String>) -> Sentence {
-        self.0.push(Piece::Text(text.into()));
-        self
+    /// Parts with words between them, others between the last two.
+    pub fn list(parts: impl IntoIterator<Item = Sentence>, between: &str, last: &str) -> Sentence {
+        let parts: Vec<Sentence> = parts.into_iter().collect();
+        let count = parts.len();
+        let mut pieces = Vec::new();
+        for (index, part) in parts.into_iter().enumerate() {
+            if index > 0 {
+                let words = if index + 1 == count { last } else { between };
+                pieces.push(Piece::Text(words.to_owned()));
+            }
+            pieces.extend(part.0);
+        }
+        Sentence(pieces)
     }
 
-    /// Goes on with a number.
-    #[must_use]
-    pub fn number(mut self, value: f64, meant: Meant) -> Sentence {
-        self.0.push(Piece::Number(value, meant));
-        self
-    }
-
-    /// Goes on with a number that was read between two measured ones, and says so with `~`.
-    #[must_use]
-    pub fn read(self, value: f64, meant: Meant, is_measured: bool) -> Sentence {
-        if is_measured { self } else { self.text("~") }.number(value, meant)
-    }
-
-    /// Goes on with another sentence.
-    #[must_use]
-    pub fn then(mut self, other: Sentence) -> Sentence {
-        self.0.extend(other.0);
-        self
+    /// Words, with a part for every `{}` in them.
+    pub fn filled<const PARTS: usize>(words: &str, parts: [Sentence; PARTS]) -> Sentence {
+        let mut pieces = Vec::new();
+        let mut parts = parts.into_iter();
+        for (index, text) in words.split("{}").enumerate() {
+            if index > 0 {
+                pieces.extend(parts.next().unwrap_or_default().0);
+            }
+            if !text.is_empty() {
+                pieces.push(Piece::Text(text.to_owned()));
+            }
+        }
+        Sentence(pieces)
     }
 
     /// The pieces in order.
@@ -123,5 +127,74 @@ impl Sentence {
             Piece::Number(value, meant) => Some((*value, *meant)),
             Piece::Text(_) => None,
         })
+    }
+}
+
+impl From<&Sentence> for Sentence {
+    fn from(part: &Sentence) -> Sentence {
+        part.clone()
+    }
+}
+
+impl<T: std::fmt::Display + ?Sized> From<&T> for Sentence {
+    /// Words.
+    fn from(words: &T) -> Sentence {
+        Sentence(vec![Piece::Text(words.to_string())])
+    }
+}
+
+/// How many parts a sentence has room for.
+pub const fn holes(words: &str) -> usize {
+    let words = words.as_bytes();
+    let (mut at, mut holes) = (1, 0);
+    while at < words.len() {
+        if words[at - 1] == b'{' && words[at] == b'}' {
+            holes += 1;
+        }
+        at += 1;
+    }
+    holes
+}
+
+/// A sentence, as `format!` would write it: for every `{}` words, a sentence, or a number with how it
+/// is meant, `limit => Ms`; one that was perhaps read between two measured ones is
+/// `limit => Ms if is_measured`. What does not fill the sentence does not compile.
+#[macro_export]
+macro_rules! say {
+    (@ $value:expr) => { $crate::insight::Sentence::from(&$value) };
+    (@ $value:expr, $meant:ident) => { $crate::say!(@ $value, $meant, true) };
+    (@ $value:expr, $meant:ident, $is_measured:expr) => {
+        $crate::insight::Sentence::number($value, $crate::insight::Meant::$meant, $is_measured)
+    };
+    ($words:literal $(; $($value:expr $(=> $meant:ident $(if $is_measured:expr)?)?),+)?) => {{
+        const PARTS: usize = $crate::insight::holes($words);
+        let parts: [$crate::insight::Sentence; PARTS] =
+            [$($($crate::say!(@ $value $(, $meant $(, $is_measured)?)?)),+)?];
+        $crate::insight::Sentence::filled($words, parts)
+    }};
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_has_words_and_numbers_in_their_places() {
+        let inner = say!("at {}"; 4.0 => Load);
+        let sentence = say!("{} takes {} {}."; "it", 7.5 => Ms if false, inner);
+        let text = |text: &str| Piece::Text(text.to_owned());
+        let number = Piece::Number;
+        let expected = [
+            text("it"),
+            text(" takes "),
+            text("~"),
+            number(7.5, Meant::Ms),
+            text(" "),
+            text("at "),
+            number(4.0, Meant::Load),
+            text("."),
+        ];
+        assert_eq!(sentence.pieces(), expected);
+        assert_eq!(say!("so").pieces(), [text("so")]);
     }
 }

@@ -5,38 +5,29 @@
 //! sent; throughputs count the tokens that arrived, on whatever request. What is not here:
 //! comparisons between levels.
 
-mod counts;
 mod cumulative;
-mod in_flight;
-mod latency;
 mod steps;
-mod throughput;
-mod tokens;
-mod turns;
-mod warming;
 mod wave;
 
-pub use counts::Counts;
+pub use crate::measured::{
+    Concurrency, CountDisagreement, CountSources, Counts, GapLabel, Latencies, Provenance,
+    TokenFacts, TurnSummary, Warming, Window, WindowKind, WindowSummary,
+};
 pub use cumulative::LevelCumulative;
-pub use in_flight::Concurrency;
-pub use latency::{GapLabel, Latencies};
 pub use steps::StepSummary;
-pub use throughput::{Window, WindowKind, WindowSummary};
-pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
-pub use turns::TurnSummary;
-pub use warming::Warming;
 pub use wave::FirstWave;
 pub(crate) use wave::Judged;
 pub use wave::behind_first_wave;
 
 use crate::goodput::Goodput;
+use crate::measured::throughput::{self, Target};
+use crate::measured::turns;
 use crate::slo::{self, Verdict};
 use crate::stat::distribution::DEFAULT_PERCENTILES;
 use crate::telemetry::{LevelEnergy, ServerCounters};
 use ifm_core::spec::{LoadSpec, RunSpec};
 use ifm_core::{LevelEnd, LevelInfo, Outcome, Phase, RequestRecord};
 use std::collections::BTreeMap;
-use throughput::Target;
 
 /// The summary of one level.
 #[derive(Debug, Clone, PartialEq)]

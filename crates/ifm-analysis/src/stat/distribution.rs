@@ -1,20 +1,11 @@
 //! The summary of one population.
 
-use super::interval;
+use super::interval::{self, Interval};
 use super::population::{self, Population};
 use super::quantile::{is_enough, percentile_of_sorted, position};
 
 /// The percentiles that every summary gives, 0 to 100. Those that a latency target names are added.
 pub const DEFAULT_PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
-
-/// Bounds of a percentile with 95 % confidence. A bound that so few values cannot give is absent.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Interval {
-    /// Lower bound.
-    pub low: Option<f64>,
-    /// Upper bound.
-    pub high: Option<f64>,
-}
 
 /// One percentile of a population, in the unit of the population.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -4,7 +4,6 @@
 //! the true quantile is binomial, whatever the distribution of the values. The values must be
 //! independent, which requests of one level are to a good degree and pooled gaps are not.
 
-use super::distribution::Interval;
 use super::special::normal_upper_quantile;
 use super::welch::tail;
 
@@ -12,6 +11,15 @@ use super::welch::tail;
 pub(crate) const TAIL: f64 = 0.025;
 /// Above this number of values, the binomial is taken as normal: its error is below one rank.
 const EXACT_N_MAX: u64 = 2_000;
+
+/// Bounds of a percentile with 95 % confidence. A bound that so few values cannot give is absent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower bound.
+    pub low: Option<f64>,
+    /// Upper bound.
+    pub high: Option<f64>,
+}
 
 /// The values that bound percentile `p` (0 to 100) of a law from which `sorted` (in rising order)
 /// was drawn. A bound that so few values cannot give is absent. Assumes independent values. None

@@ -1,4 +1,4 @@
-//! Statistics: percentiles, mean, spread, intervals of one population; tests and effects of two;
+//! Statistics: percentiles, mean, spread, intervals of one population; tests of two;
 //! repeats, drift and fit.
 //!
 //! Pure functions of values, and of a seed where values are drawn again. What is not here: what
@@ -8,10 +8,7 @@ pub mod blocks;
 pub mod bootstrap;
 pub mod cumulative;
 pub mod distribution;
-pub mod effect;
 pub mod interval;
-pub mod kolmogorov;
-pub mod mann_whitney;
 pub mod multiple;
 pub mod outlier;
 pub mod population;
@@ -26,7 +23,8 @@ pub mod trend;
 pub mod welch;
 
 pub use cumulative::Cumulative;
-pub use distribution::{Distribution, Interval, Percentile};
+pub use distribution::{Distribution, Percentile};
+pub use interval::Interval;
 pub use population::Population;
 pub use quantile::percentile_of_sorted;
 pub use welch::Estimate;

@@ -2,43 +2,8 @@
 //!
 //! An outlier is told, never taken away: a run that was slow was slow. What is not here: why.
 
-use super::quantile::percentile_of_sorted;
 use super::special::student_two_sided;
 use super::welch::Moments;
-
-/// Above this size, a modified z-score calls for a look. Source: Iglewicz and Hoaglin (1993).
-pub const MODIFIED_Z_MAX: f64 = 3.5;
-/// What a median of absolute deviations is multiplied with to be a standard deviation, inverted.
-const MEDIAN_DEVIATION_PER_STD: f64 = 0.674_489_750_196_081_7;
-/// What a mean of absolute deviations is multiplied with to be a standard deviation.
-const STD_PER_MEAN_DEVIATION: f64 = 1.253_314_137_315_500_3;
-
-/// How far each value is from the median, in standard deviations that outliers cannot stretch:
-/// `0.6745 · (x - median) / MAD`, with the median of the absolute deviations MAD; where that is 0,
-/// `(x - median) / (1.2533 · mean absolute deviation)`.
-///
-/// Source: Iglewicz and Hoaglin, "How to Detect and Handle Outliers" (1993). Assumes roughly normal
-/// values but for the outliers; below five values it finds little. None for fewer than three
-/// values, a value that is no number, and values that are all the same.
-pub fn modified_z(values: &[f64]) -> Option<Vec<f64>> {
-    if values.len() < 3 || values.iter().any(|value| !value.is_finite()) {
-        return None;
-    }
-    let median_of = |values: &mut Vec<f64>| {
-        values.sort_unstable_by(f64::total_cmp);
-        percentile_of_sorted(values, 50.0)
-    };
-    let median = median_of(&mut values.to_vec())?;
-    let mut deviations: Vec<f64> = values.iter().map(|value| (value - median).abs()).collect();
-    let mean = deviations.iter().sum::<f64>() / deviations.len() as f64;
-    let middle = median_of(&mut deviations)?;
-    let spread = if middle > 0.0 {
-        middle / MEDIAN_DEVIATION_PER_STD
-    } else {
-        mean * STD_PER_MEAN_DEVIATION
-    };
-    (spread > 0.0).then(|| values.iter().map(|value| (value - median) / spread).collect())
-}
 
 /// The value that stands furthest from the mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -81,22 +46,6 @@ pub fn grubbs(values: &[f64]) -> Option<Grubbs> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_modified_z_by_hand() {
-        // Median 10, deviations 2, 1, 0, 1, 20: their median is 1.
-        let found = modified_z(&[8.0, 9.0, 10.0, 11.0, 30.0]).expect("values");
-        let expect = [-2.0, -1.0, 0.0, 1.0, 20.0].map(|d| d * MEDIAN_DEVIATION_PER_STD);
-        for (got, expect) in found.iter().zip(expect) {
-            assert!((got - expect).abs() < 1e-12, "{found:?}");
-        }
-        // Most values the same: the mean deviation stands in, 4 / 5.
-        let found = modified_z(&[10.0, 10.0, 10.0, 10.0, 14.0]).expect("values");
-        assert!((found[4] - 4.0 / (1.253_314_137_315_500_3 * 0.8)).abs() < 1e-12, "{found:?}");
-        assert_eq!(modified_z(&[1.0, 2.0]), None);
-        assert_eq!(modified_z(&[3.0; 4]), None);
-        assert_eq!(modified_z(&[1.0, 2.0, f64::INFINITY]), None);
-    }
 
     // The eight values of the NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.5.17.1. G by
     // numpy 2.4.6: abs(v - v.mean()).max() / v.std(ddof=1). The chance by scipy 1.17.1: t = sqrt(n*(n-2)*G**2/((n-1)**2-n*G**2));

@@ -121,6 +121,11 @@ impl<'a> Pooled<'a> {
         })
     }
 
+    /// The first of these statistics that it has.
+    pub fn first_of(&self, quantity: &Quantity, statistics: &[Statistic]) -> Option<Reading> {
+        statistics.iter().find_map(|statistic| self.reading(quantity, *statistic))
+    }
+
     /// The central reading of a quantity: the value, the median or the mean, in this order.
     pub fn central(&self, quantity: &Quantity) -> Option<Reading> {
         [Statistic::Value, Statistic::Median, Statistic::Mean]

@@ -5,7 +5,7 @@
 //! difference is taken where there is one; else power is integrated over its samples.
 
 use super::{of, sampled};
-use crate::level::{LevelSummary, WindowKind};
+use crate::measured::{WindowKind, WindowSummary};
 use ifm_core::Series;
 use ifm_core::series::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
@@ -100,9 +100,13 @@ struct Drawn {
 }
 
 impl LevelEnergy {
-    /// The energy of a level; absent where it is not known of every device.
-    pub(crate) fn of(level: &LevelSummary, series: &[Series]) -> Option<LevelEnergy> {
-        let rates = level.window()?;
+    /// The energy over the window of these rates, of tokens where the level generates some; absent
+    /// where it is not known of every device.
+    pub(crate) fn of(
+        rates: &WindowSummary,
+        generates: bool,
+        series: &[Series],
+    ) -> Option<LevelEnergy> {
         let window = rates.window;
         let seconds = window.seconds();
         let span = (window.start_ns, window.end_ns);
@@ -116,7 +120,7 @@ impl LevelEnergy {
         }?;
         // No device that works draws nothing: a sensor that says so is none.
         let joules = Some(drawn.joules).filter(|joules| joules.is_finite() && *joules > 0.0)?;
-        let tokens = Some(rates.output_tokens).filter(|tokens| level.generates && *tokens > 0.0);
+        let tokens = Some(rates.output_tokens).filter(|tokens| generates && *tokens > 0.0);
         Some(LevelEnergy {
             of: drawn.of,
             method: drawn.method,

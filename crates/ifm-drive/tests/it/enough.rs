@@ -6,6 +6,7 @@ use ifm_drive::{
     LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop, drive_level,
 };
 use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
+use ifm_truth::slower_and_slower;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -47,43 +48,56 @@ fn drive(plan: &LevelPlan, source: &mut dyn RequestSource) -> Vec<RequestRecord>
 
 #[test]
 fn what_is_in_flight_finishes_and_nothing_new_is_sent() {
-    let server = server(20 * MS);
-    let plan = LevelPlan { slots: 4, requests: Some(10_000), ..plan(server.address()) };
-    let records = drive(&plan, &mut Same(post("/v1/chat/completions")));
-    // The fifth answer ends it; each of four slots may have begun another one by then.
-    assert!((5..=20).contains(&records.len()), "{}", records.len());
-    assert!(records.iter().all(|record| record.outcome.is_ok()), "none is cut off");
+    slower_and_slower(|factor| {
+        let server = server(20 * factor * MS);
+        let plan = LevelPlan { slots: 4, requests: Some(10_000), ..plan(server.address()) };
+        let records = drive(&plan, &mut Same(post("/v1/chat/completions")));
+        assert!(records.iter().all(|record| record.outcome.is_ok()), "none is cut off");
+        // The fifth answer ends it; each of four slots may have begun another one by then.
+        match records.len() {
+            5..=20 => Ok(()),
+            many => Err(format!("{many} requests")),
+        }
+    })
+    .unwrap();
 }
 
 /// With two slots and three requests to warm up, one slot is done an answer before the other.
 #[test]
 fn a_slot_that_waits_for_the_warm_up_of_others_is_not_late() {
-    const ANSWER_NS: u64 = 400 * MS;
-    let server = server(ANSWER_NS);
-    let plan =
-        LevelPlan { slots: 2, warmup_requests: 3, requests: Some(4), ..plan(server.address()) };
-    let (records, result) = run(&plan, post("/v1/chat/completions"));
-    assert_eq!(records.len(), 7, "warm-up included");
-    let late_ns = result.evidence.send_lateness.quantiles().expect("requests").max_ns;
-    assert!(late_ns < ANSWER_NS / 2, "{late_ns}");
+    slower_and_slower(|factor| {
+        let answer_ns = 40 * factor * MS;
+        let server = server(answer_ns);
+        let plan =
+            LevelPlan { slots: 2, warmup_requests: 3, requests: Some(4), ..plan(server.address()) };
+        let (records, result) = run(&plan, post("/v1/chat/completions"));
+        assert_eq!(records.len(), 7, "warm-up included");
+        let late_ns = result.evidence.send_lateness.quantiles().expect("requests").max_ns;
+        if late_ns < answer_ns / 2 { Ok(()) } else { Err(format!("late by {late_ns} ns")) }
+    })
+    .unwrap();
 }
 
-/// Requests 5 ms apart, for ever.
-struct Endless(u32, Vec<u8>);
+/// Requests at a distance, for ever.
+struct Endless {
+    next: u32,
+    gap_ns: u64,
+    request: Vec<u8>,
+}
 
 impl RequestSource for Endless {
     fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         buffer.clear();
-        buffer.extend_from_slice(&self.1);
+        buffer.extend_from_slice(&self.request);
         Ok(self.skip().map_or(Offer::End, Offer::Request))
     }
 
     fn skip(&mut self) -> Option<RequestMeta> {
-        let item = self.0;
-        self.0 += 1;
+        let item = self.next;
+        self.next += 1;
         Some(RequestMeta {
             item,
-            due_ns: Some(u64::from(item) * 5 * MS),
+            due_ns: Some(u64::from(item) * self.gap_ns),
             turn: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
@@ -94,22 +108,27 @@ impl RequestSource for Endless {
 
 #[test]
 fn what_was_due_by_then_and_found_no_room_is_told_and_what_was_not_is_not() {
-    // One slot and answers of 40 ms: of what is due in the 200 ms of five answers most waits.
-    let server = server(40 * MS);
-    let plan = LevelPlan { arrivals: Loop::Open, requests: None, ..plan(server.address()) };
-    let records = drive(&plan, &mut Endless(0, post("/v1/chat/completions")));
-    let ok = records.iter().filter(|record| record.outcome.is_ok()).count();
-    let dropped: Vec<_> =
-        records.iter().filter(|record| record.outcome == Outcome::Dropped).collect();
-    assert_eq!(ok + dropped.len(), records.len());
-    assert!((5..=6).contains(&ok), "{ok}");
-    assert!(dropped.len() >= 30, "{}", dropped.len());
-    // Everything that was due is accounted for, and no more: the schedule has no end.
-    let mut items: Vec<u32> = records.iter().map(|record| record.item).collect();
-    items.sort_unstable();
-    assert!(items.iter().enumerate().all(|(place, item)| place == *item as usize), "{items:?}");
-    let end_ns = dropped.iter().map(|record| record.end_ns).max();
-    assert!(dropped.iter().all(|record| Some(record.due_ns) <= end_ns));
+    slower_and_slower(|factor| {
+        // One slot, and eight requests due for each answer: of what is due within five answers most
+        // waits.
+        let server = server(40 * factor * MS);
+        let plan = LevelPlan { arrivals: Loop::Open, requests: None, ..plan(server.address()) };
+        let request = post("/v1/chat/completions");
+        let records = drive(&plan, &mut Endless { next: 0, gap_ns: 5 * factor * MS, request });
+        let ok = records.iter().filter(|record| record.outcome.is_ok()).count();
+        let dropped: Vec<_> =
+            records.iter().filter(|record| record.outcome == Outcome::Dropped).collect();
+        assert_eq!(ok + dropped.len(), records.len());
+        assert!(dropped.len() >= 30, "{}", dropped.len());
+        // Everything that was due is accounted for, and no more: the schedule has no end.
+        let mut items: Vec<u32> = records.iter().map(|record| record.item).collect();
+        items.sort_unstable();
+        assert!(items.iter().enumerate().all(|(place, item)| place == *item as usize), "{items:?}");
+        let end_ns = dropped.iter().map(|record| record.end_ns).max();
+        assert!(dropped.iter().all(|record| Some(record.due_ns) <= end_ns));
+        if (5..=6).contains(&ok) { Ok(()) } else { Err(format!("{ok} answers")) }
+    })
+    .unwrap();
 }
 
 /// Stops the server after so many records.
@@ -132,8 +151,8 @@ impl Sink for Killer {
 /// In the middle of a level it takes 32 failures in a row to believe it.
 #[test]
 fn a_server_that_is_gone_when_the_level_ends_is_told() {
-    let gone = |requests: u32| {
-        let server = server(MS);
+    let gone = |requests: u32, factor: u64| {
+        let server = server(factor * MS);
         let plan = LevelPlan { requests: Some(requests), ..plan(server.address()) };
         let mut sink = Killer(Vec::new(), 5, Some(server));
         let progress = Arc::new(Progress::default());
@@ -146,7 +165,9 @@ fn a_server_that_is_gone_when_the_level_ends_is_told() {
         assert_eq!(complete, result.gave_up.is_none());
         result.gave_up
     };
-    let error = gone(20).expect("more than eight failures in a row");
+    // By how many answers the server outlives the fifth one is the host's affair.
+    let is_gone = |factor| gone(20, factor).ok_or("it was not gone".to_owned());
+    let error = slower_and_slower(is_gone).unwrap();
     assert!(error.contains("connect"), "{error}");
-    assert_eq!(gone(9), None, "four failures are no proof");
+    assert_eq!(gone(9, 1), None, "four failures are no proof");
 }

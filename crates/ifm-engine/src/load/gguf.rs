@@ -25,7 +25,7 @@ use ifm_tokenizer::Tokenizer;
 use super::{LoadError, LoadedParts, choose_context, rope_scaling};
 use crate::{
     decoder::Decoder,
-    model::describe,
+    info::describe,
     shape::ModelShape,
     weights::{LayerTensor, TensorName, WeightSource, tensor_from_bytes},
 };

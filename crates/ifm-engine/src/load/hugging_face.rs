@@ -16,7 +16,7 @@ use serde_json::Value;
 use super::{LoadError, LoadedParts, choose_context, rope_scaling, safetensors::Checkpoint};
 use crate::{
     decoder::Decoder,
-    model::describe,
+    info::describe,
     quantization::Quantization,
     shape::ModelShape,
     weights::{TensorName, WeightSource},

@@ -9,11 +9,9 @@ mod safetensors;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
-
 use ifm_tokenizer::Tokenizer;
 
-use crate::{decoder::Decoder, model::ModelInfo};
+use crate::{decoder::Decoder, info::ModelInfo, load_error::LoadError};
 
 /// The context when none is asked for, tokens, if the model is made for more: tables
 /// for the million tokens that some models are made for would take longer than
@@ -30,66 +28,4 @@ pub(crate) struct LoadedParts {
     pub(crate) info: ModelInfo,
     pub(crate) decoder: Decoder,
     pub(crate) tokenizer: Tokenizer,
-}
-
-/// Why a model could not be loaded.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LoadError {
-    /// A file or folder cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// Which one.
-        path: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// A file is damaged, cut short, or not what its name says.
-    #[error("cannot understand {}: {reason}", path.display())]
-    Damaged {
-        /// Which one.
-        path: PathBuf,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// A model that this engine cannot run.
-    #[error("not supported: {what}")]
-    Unsupported {
-        /// What is not supported, and what is.
-        what: String,
-    },
-    /// A tensor that the architecture needs is not there.
-    #[error("tensor {tensor} is missing; hint: the download may be incomplete")]
-    MissingTensor {
-        /// Its name.
-        tensor: String,
-    },
-    /// A tensor has other dimensions than the configuration says.
-    #[error("tensor {tensor} has the dimensions {got:?} instead of {expected:?}")]
-    TensorShape {
-        /// Its name.
-        tensor: String,
-        /// What the file has.
-        got: Vec<usize>,
-        /// What the configuration asks for.
-        expected: Vec<usize>,
-    },
-    /// The dimensions of the configuration make no sense.
-    #[error("impossible dimensions: {reason}")]
-    Dimensions {
-        /// What is wrong with them.
-        reason: String,
-    },
-    /// candle refused a tensor.
-    #[error("cannot make a tensor: {0}")]
-    Tensor(#[from] candle_core::Error),
-    /// The tokenizer cannot be read.
-    #[error(transparent)]
-    Tokenizer(#[from] ifm_tokenizer::TokenizerError),
-    /// The first pass through the model failed.
-    #[error("the model was read, but its first pass failed: {reason}")]
-    FirstPass {
-        /// What failed.
-        reason: String,
-    },
 }

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 use crate::{
     decoder::Row,
     kv::{KvCache, KvPool},
-    load::LoadError,
+    load_error::LoadError,
     model::{Model, ModelSource},
     quantization::Quantization,
     shape::{ModelShape, Preset},

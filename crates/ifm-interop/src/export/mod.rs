@@ -7,7 +7,7 @@
 //! room for that.
 
 mod aiperf;
-pub(crate) mod csv;
+mod csv;
 mod fields;
 mod guidellm;
 mod inferencex;
@@ -17,7 +17,8 @@ mod llm_d;
 mod sglang;
 mod vllm;
 
-pub use csv::{Column, column, columns};
+pub use crate::heads::column;
+pub use csv::{Column, columns};
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, Row, RowRole};

@@ -1,8 +1,6 @@
 //! Why a file could not be imported, and what would help.
 
-use super::head::Head;
 use super::nature::Nature;
-use super::{format, mapped};
 use thiserror::Error;
 
 /// What came closest to a file that is not known.
@@ -73,16 +71,5 @@ impl ImportError {
             format!("its columns: {all}; a map says what they are, as --map \"ttft_ms={first}\"")
         });
         guesses.iter().map(line).chain(by_map).collect()
-    }
-
-    /// Nothing in the file is known.
-    pub(crate) fn not_known(head: &Head, nature: Nature) -> ImportError {
-        // Of what is no text or no JSON, columns would be chance.
-        let columns = match nature {
-            Nature::Other => mapped::columns(head),
-            _ => Vec::new(),
-        };
-        let name = head.name().to_owned();
-        ImportError::NotKnown { name, nature, guesses: format::guesses(head), columns }
     }
 }

@@ -5,6 +5,7 @@
 //! any text may then hold such blocks, among headings and prose.
 
 mod block;
+mod collect;
 mod decoding;
 mod encoding;
 mod error;
@@ -24,6 +25,7 @@ mod measure;
 mod nature;
 mod notes;
 mod outline;
+mod records;
 mod repeats;
 mod separated;
 mod serving;
@@ -95,11 +97,21 @@ pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
         Some(format) => format.read(input),
         None if notes::is_text(&head) => {
             let (name, bytes) = (input.name().to_owned(), input.all()?);
-            notes::read(name, &bytes)
-                .ok_or_else(|| ImportError::not_known(&head, Nature::of(&bytes)))
+            notes::read(name, &bytes).ok_or_else(|| not_known(&head, Nature::of(&bytes)))
         }
-        None => Err(ImportError::not_known(&head, Nature::of(head.bytes()))),
+        None => Err(not_known(&head, Nature::of(head.bytes()))),
     }?;
     seen.get().tell(&mut sheet);
     Ok(sheet)
+}
+
+/// Nothing in the file is known.
+fn not_known(head: &Head, nature: Nature) -> ImportError {
+    // Of what is no text or no JSON, columns would be chance.
+    let columns = match nature {
+        Nature::Other => mapped::columns(head),
+        _ => Vec::new(),
+    };
+    let name = head.name().to_owned();
+    ImportError::NotKnown { name, nature, guesses: format::guesses(head), columns }
 }

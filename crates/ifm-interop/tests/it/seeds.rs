@@ -1,34 +1,24 @@
 //! Published reports recomputed from the rows that were imported from them.
 //!
-//! The reports are no part of this repository: they are read from the folder that `IFM_SEEDS`
-//! names, or from `../shared/seeds` beside the workspace; where there is none the tests say so and
-//! pass. A printed figure recomputes where the rows give its digits, or where the digits that the
+//! The reports are no part of this repository: where they are not at hand these tests are ignored
+//! (`build.rs` says where they are looked for). A printed figure recomputes where the rows give its digits, or where the digits that the
 //! rows themselves were rounded to leave no more than that open.
-#![expect(
-    clippy::print_stdout,
-    reason = "what recomputes is told, and a test that is skipped says so"
-)]
+#![expect(clippy::print_stdout, reason = "what recomputes is told")]
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, Part, PartKind, Quantity, RemarkKind, Row, RowRole, Statistic};
 use ifm_interop::Input;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 
-/// The report whose file name begins so, imported; `None` where the reports are not there.
-fn seed(number: &str) -> Option<Sheet> {
-    let beside = || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
-    let folder = std::env::var_os("IFM_SEEDS").map_or_else(beside, PathBuf::from);
-    let files = std::fs::read_dir(&folder).into_iter().flatten().filter_map(Result::ok);
+/// The report whose file name begins so, imported.
+fn seed(number: &str) -> Sheet {
+    let folder = option_env!("IFM_DOCUMENTS").expect("documents: see build.rs");
+    let files = std::fs::read_dir(folder).expect("the folder").filter_map(Result::ok);
     let path = files
         .map(|file| file.path())
         .find(|path| path.file_name().is_some_and(|n| n.to_string_lossy().starts_with(number)));
-    let Some(path) = path else {
-        println!("skipped: no report {number} in {}: set IFM_SEEDS", folder.display());
-        return None;
-    };
-    let file = std::fs::File::open(&path).expect("the report");
-    Some(ifm_interop::read(Input::new(number, file)).expect("a sheet"))
+    let file = std::fs::File::open(path.expect("the report")).expect("the report");
+    ifm_interop::read(Input::new(number, file)).expect("a sheet")
 }
 
 /// How many printed figures recompute, and how.
@@ -140,8 +130,9 @@ fn hold_summary(tally: &mut Tally, row: &Row, runs: &[&Row]) {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn every_digit_of_a_matrix_of_runs() {
-    let Some(sheet) = seed("002") else { return };
+    let sheet = seed("002");
     let (runs, doubled) = runs(&sheet);
     assert_eq!((runs.len(), runs.values().map(Vec::len).sum::<usize>()), (49, 147));
     let (mut tables, mut blocks, mut ranking) = Default::default();
@@ -206,8 +197,9 @@ fn ends<'a>(sheet: &'a Sheet, model: &'a str) -> (&'a Row, &'a Row) {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn every_figure_of_the_conclusions_about_a_variant() {
-    let Some(sheet) = seed("003") else { return };
+    let sheet = seed("003");
     let mut tally = Tally::default();
     let mut cut = Vec::new();
     for part in sheet.parts.iter().filter(|part| part.kind == PartKind::Conclusion) {
@@ -322,8 +314,9 @@ fn hold_serving(tally: &mut Tally, row: &Row) {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn every_derived_figure_of_a_workstation_note() {
-    let Some(sheet) = seed("004") else { return };
+    let sheet = seed("004");
     let (mut rates, mut masks, mut serving) =
         (Tally::default(), Tally::default(), Tally::default());
     for part in &sheet.parts {

@@ -1,9 +1,10 @@
 //! What the kinds share: the audit as a trust strip, axes and series, names of things.
 
-use crate::format::meant;
-use crate::page::{Check, Remark, Tile, Trust};
+use super::Subject;
+use crate::format::{meant, plain};
+use crate::page::{Check, Page, Remark, Tile, Trust};
 use ifm_analysis::audit::{Audit, Finding, Level, Looked};
-use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
+use ifm_analysis::insight::{Bands, Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Reading, Survey};
 use ifm_chart::{Axis, Point, Scale, Series};
@@ -45,12 +46,59 @@ pub(super) fn summary(insights: &[Insight]) -> Vec<Remark> {
     answers.iter().copied().chain(others).take(REMARKS_MAX).map(Remark::of).collect()
 }
 
+/// What every kind's page begins with: its title, the documents, the checks and the most important
+/// sentences. Without a title the things of this factor name it.
+pub(super) fn page(
+    subject: &Subject,
+    (kind, survey): (&'static str, &Survey),
+    insights: &[Insight],
+    (factor, nothing): (&str, &str),
+) -> Page {
+    let names = survey.values(factor);
+    let title = match (subject.title, names.as_slice()) {
+        (Some(title), _) => plain(title),
+        (None, [only]) => plain(only),
+        (None, []) => nothing.to_owned(),
+        (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
+    };
+    let (facts, remarks) = (sources(survey), summary(insights));
+    Page { kind, title, facts, trust: subject.audit.map(trust), remarks, ..Page::default() }
+}
+
+/// A page that says why there is nothing to compare.
+pub(super) fn nothing(subject: &Subject, kind: &'static str, why: &str) -> Page {
+    let page = page(subject, (kind, subject.question.survey), &[], ("", "Measurements"));
+    Page { banners: vec![why.to_owned()], ..page }
+}
+
+/// Where words such as instant or noisy are from.
+pub(super) fn bounds() -> String {
+    format!("words such as instant or noisy: bounds of version {}", Bands::get().version)
+}
+
+/// The id of one of several charts of the same kind.
+pub(super) fn numbered(id: &str, index: usize) -> String {
+    if index == 0 { id.to_owned() } else { format!("{id}-{}", index + 1) }
+}
+
+/// The largest value of a chart; 0 without one.
+pub(super) fn largest(series: &[Series]) -> f64 {
+    series.iter().flat_map(|one| &one.points).filter_map(|point| point.y).fold(0.0, f64::max)
+}
+
 /// Insights about these topics, in their order.
 pub(super) fn about<'a>(
     insights: &'a [Insight],
     topics: &'a [Topic],
 ) -> impl Iterator<Item = &'a Insight> {
     insights.iter().filter(|insight| topics.contains(&insight.topic))
+}
+
+/// Adds how many checks found something, by sign.
+pub(super) fn tally(line: &mut String, counts: [(u32, char); 3]) {
+    for (count, sign) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        line.push_str(&format!(" {count} {sign}"));
+    }
 }
 
 /// The audit of documents as the checks of a page: what is loud, and every rule.
@@ -60,47 +108,27 @@ pub(super) fn trust(audit: &Audit) -> Trust {
         Level::Strong => Tone::Warn,
         Level::Proof => Tone::Bad,
     };
-    let (mut looked, mut silent, mut hints, mut strong, mut proof) = (0, 0, 0, 0, 0);
+    let (mut looked, mut silent, mut hints, mut strong, mut proof) = (0_u32, 0, 0, 0, 0);
     let mut all = Vec::new();
     for rule in &audit.rules {
         let (state, lines) = match &rule.looked {
             Looked::Needs(what) => (format!("– not applicable, needs {what}"), Vec::new()),
             Looked::Found(findings) => {
                 looked += 1;
-                let level = findings.iter().map(|finding| finding.level).max();
-                let state = match level {
-                    None => {
-                        silent += 1;
-                        "✓ passed"
-                    }
-                    Some(Level::Hint) => {
-                        hints += 1;
-                        "· hint"
-                    }
-                    Some(Level::Strong) => {
-                        strong += 1;
-                        "⚠ caution"
-                    }
-                    Some(Level::Proof) => {
-                        proof += 1;
-                        "✗ cannot be right"
-                    }
+                let (count, state) = match findings.iter().map(|finding| finding.level).max() {
+                    None => (&mut silent, "✓ passed"),
+                    Some(Level::Hint) => (&mut hints, "· hint"),
+                    Some(Level::Strong) => (&mut strong, "⚠ caution"),
+                    Some(Level::Proof) => (&mut proof, "✗ cannot be right"),
                 };
+                *count += 1;
                 (state.to_owned(), findings.iter().map(|found| found.text.clone()).collect())
             }
         };
         all.push(Check { state, title: rule.title.to_owned(), lines });
     }
-    let mut line = format!("{}: {silent} ✓", counted(looked as u64, "check"));
-    if hints > 0 {
-        line.push_str(&format!(" {hints} ·"));
-    }
-    if strong > 0 {
-        line.push_str(&format!(" {strong} ⚠"));
-    }
-    if proof > 0 {
-        line.push_str(&format!(" {proof} ✗"));
-    }
+    let mut line = format!("{}: {silent} ✓", counted(u64::from(looked), "check"));
+    tally(&mut line, [(hints, '·'), (strong, '⚠'), (proof, '✗')]);
     let loud = audit
         .findings()
         .into_iter()
@@ -149,44 +177,32 @@ pub(super) fn load_axis(curves: &[Curve]) -> Axis {
     let mut loads = curves.iter().flat_map(|curve| &curve.points).map(|point| point.cell.load());
     let is_open = loads.any(|load| matches!(load, Some(Load::ReqPerS(_))));
     let (name, unit) = if is_open { ("requests asked for", "req/s") } else { ("users", "") };
-    Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }
+    Axis::new(name, unit).scaled(Scale::Log2)
 }
 
 /// An axis for these series: logarithmic where the values span much, else from zero.
 pub(super) fn value_axis(name: &str, unit: &str, series: &[Series]) -> Axis {
     let values = || series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
-    let largest = values().fold(0.0, f64::max);
     let smallest = values().filter(|value| *value > 0.0).fold(f64::INFINITY, f64::min);
-    let is_wide = largest > SPAN_LINEAR_MAX * smallest && values().all(|value| value > 0.0);
-    Axis {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        scale: if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: true } },
-        ..Axis::default()
-    }
+    let is_wide = largest(series) > SPAN_LINEAR_MAX * smallest && values().all(|value| value > 0.0);
+    let scale = if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: true } };
+    Axis::new(name, unit).scaled(scale)
 }
 
 /// A reading as a point of a chart.
 pub(super) fn point(x: f64, reading: &Reading, how: Meant) -> Point {
-    Point {
-        x,
-        y: Some(reading.value),
-        low: reading.low,
-        high: reading.high,
-        label: None,
-        is_trusted: reading.is_enough,
-        text: Some(meant(reading.value, how)),
-    }
+    Point::at(x, reading.value)
+        .between(reading.low, reading.high)
+        .trusted(reading.is_enough)
+        .told(meant(reading.value, how))
 }
 
 /// Curves as lines, each with a colour of its own.
 pub(super) fn lines(curves: &[Curve], how: Meant) -> Vec<Series> {
-    let line = |(index, curve): (usize, &Curve)| Series {
-        name: curve.name(),
-        color: u8::try_from(index % 8).unwrap_or(0),
-        points: curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect(),
-        ..Series::default()
+    let points = |curve: &Curve| -> Vec<Point> {
+        curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect()
     };
+    let line = |(index, curve): (usize, &Curve)| Series::new(curve.name(), points(curve)).of(index);
     curves.iter().enumerate().map(line).collect()
 }
 
@@ -218,7 +234,7 @@ pub(super) fn sources(survey: &Survey) -> Vec<String> {
             let version = origin.tool_version.as_deref().unwrap_or("");
             format!(" ({})", format!("{tool} {version}").trim())
         });
-        words.push(crate::format::plain(&format!("{}{}", origin.name, tool.unwrap_or_default())));
+        words.push(plain(&format!("{}{}", origin.name, tool.unwrap_or_default())));
     }
     const SHOWN_MAX: usize = 4;
     let more = words.len().saturating_sub(SHOWN_MAX);

@@ -3,12 +3,11 @@
 //! Of runs of ours from every request. Documents give a few percentiles: those are points and are
 //! not joined, since nobody knows what lies between them.
 
-use super::common::point;
 use super::target;
 use crate::ReportModel;
 use crate::format::{meant, percent, span};
 use crate::page::Figure;
-use ifm_analysis::insight::{Insight, Meant};
+use ifm_analysis::insight::Meant;
 use ifm_analysis::stat::Cumulative;
 use ifm_analysis::survey::{Pooled, Reading};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mark, Plot, Point, Scale, Series, Tone};
@@ -41,8 +40,8 @@ const TOLD: [f64; 2] = [50.0, 95.0];
 pub(super) struct Of<'c> {
     /// Its name in the chart.
     pub name: String,
-    /// Its colour.
-    pub color: u8,
+    /// The number of the thing, which has a colour.
+    pub thing: usize,
     /// The measurement.
     pub cell: &'c Pooled<'c>,
 }
@@ -67,14 +66,9 @@ fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) 
         }
         drawn.is_partial |= !is_own;
         drawn.words.push(format!("{}: {}.", of.name, said(latency, of.cell, is_own)));
-        drawn.series.push(Series {
-            name: of.name.clone(),
-            color: of.color,
-            form: if is_own { Form::Step } else { Form::Dots },
-            mark: if is_own { Mark::None } else { Mark::Circle },
-            points,
-            ..Series::default()
-        });
+        let (form, mark) =
+            if is_own { (Form::Step, Mark::None) } else { (Form::Dots, Mark::Circle) };
+        drawn.series.push(Series { mark, ..Series::new(&of.name, points).form(form).of(of.thing) });
     }
     let (id, title, name) = match latency {
         Latency::Ttft => ("ttft-shares", "How many have their first token by when?", "TTFT"),
@@ -83,24 +77,11 @@ fn chart((runs, slo): (&[ReportModel], &SloSpec), latency: Latency, all: &[Of]) 
         }
         Latency::Gap => ("itl-shares", "How many get their tokens how fast?", "time per token"),
     };
-    (!drawn.series.is_empty()).then(|| Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        description: description(&drawn),
-        plot: Plot::Cartesian(Cartesian {
-            x: time_axis(name, &drawn.series),
-            y: Axis {
-                name: "requests that are as fast".to_owned(),
-                unit: "%".to_owned(),
-                scale: Scale::Linear { from_zero: true },
-                range: Some((0.0, PERCENT)),
-                ..Axis::default()
-            },
-            guides: guides(slo, latency),
-            series: drawn.series,
-            ..Cartesian::default()
-        }),
-    })
+    let y = Axis::new("requests that are as fast", "%");
+    let y = Axis { range: Some((0.0, PERCENT)), ..y };
+    let (x, text) = (time_axis(name, &drawn.series), description(&drawn));
+    let plot = Cartesian::new(x, y, drawn.series).guided(guides(slo, latency));
+    (!plot.series.is_empty()).then(|| Chart::new(id, title, text, plot))
 }
 
 fn description(drawn: &Drawn) -> String {
@@ -163,12 +144,8 @@ fn time_axis(name: &str, series: &[Series]) -> Axis {
     let times = || series.iter().flat_map(|series| &series.points).map(|point| point.x);
     let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(0.0, f64::max));
     let is_wide = low > 0.0 && high > SPAN_LINEAR_MAX * low;
-    Axis {
-        name: name.to_owned(),
-        unit: "ms".to_owned(),
-        scale: if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: false } },
-        ..Axis::default()
-    }
+    let scale = if is_wide { Scale::Log10 } else { Scale::Linear { from_zero: false } };
+    Axis::new(name, "ms").scaled(scale)
 }
 
 /// The requests of a level of a run of ours.
@@ -186,11 +163,9 @@ fn of_run(runs: &[ReportModel], latency: Latency, cell: &Pooled) -> Option<Vec<P
 /// A distribution of nanoseconds as a staircase that begins at 0 %.
 fn steps(found: &Cumulative) -> Option<Vec<Point>> {
     let (first, _) = found.steps.first()?;
-    let step = |ns: f64, share: f64| Point {
-        x: ns / NS_PER_MS,
-        y: Some(share * PERCENT),
-        text: Some(format!("{} within {}", percent(share), span(ns))),
-        ..Point::default()
+    let step = |ns: f64, share: f64| {
+        let text = format!("{} within {}", percent(share), span(ns));
+        Point::at(ns / NS_PER_MS, share * PERCENT).told(text)
     };
     let rising = found.steps.iter().map(|(ns, share)| step(*ns, *share));
     Some(std::iter::once(step(*first, 0.0)).chain(rising).collect())
@@ -201,24 +176,22 @@ fn stated(latency: Latency, cell: &Pooled) -> Vec<Point> {
     let quantity = quantity(latency, false);
     let place = |p: f64| {
         let found: Reading = cell.reading(&quantity, Statistic::percentile(p))?;
-        let text = Some(format!("p{p} {}", meant(found.value, Meant::Ms)));
-        let at =
-            point(found.value, &Reading { value: p, low: None, high: None, ..found }, Meant::Plain);
-        Some(Point { text, label: Some(format!("p{p}")), ..at })
+        let text = format!("p{p} {}", meant(found.value, Meant::Ms));
+        let at = Point::at(found.value, p).trusted(found.is_enough).told(text);
+        Some(Point { label: Some(format!("p{p}")), ..at })
     };
     PERCENTILES.into_iter().filter_map(place).collect()
 }
 
 /// The figures of both latencies; none where nobody knows how they are distributed.
 pub(super) fn figures(of: (&[ReportModel], &SloSpec), all: &[Of]) -> Vec<Figure> {
-    let none: [&Insight; 0] = [];
     let has_repeats = all.iter().any(|of| of.cell.points.len() > 1);
     [Latency::Ttft, Latency::Gap]
         .into_iter()
         .filter_map(|latency| chart(of, latency, all))
         .map(|chart| {
             let under = caption(&chart, has_repeats);
-            Figure::new(chart, none).captioned(under)
+            Figure::alone(chart).captioned(under)
         })
         .collect()
 }

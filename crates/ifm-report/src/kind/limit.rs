@@ -7,7 +7,7 @@ use crate::format::{meant, paragraph};
 use ifm_analysis::insight::{Meant, Question, setup_of, step_limit, step_users};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::Pooled;
-use ifm_chart::{Dash, GREY, Mark, Point, Series, Weight};
+use ifm_chart::{Dash, Point, Series, Weight};
 
 const MS_PER_S: f64 = 1e3;
 
@@ -44,7 +44,7 @@ pub(super) fn line(question: &Question, cells: &[Pooled], bounded: Bounded) -> O
         }
         let is_new = points.iter().all(|point| point.x != users);
         if is_new {
-            points.push(Point { x: users, y: Some(value), text: Some(text), ..Point::default() });
+            points.push(Point::at(users, value).told(text));
         }
     }
     if points.is_empty() {
@@ -52,15 +52,8 @@ pub(super) fn line(question: &Question, cells: &[Pooled], bounded: Bounded) -> O
     }
     points.sort_by(|a, b| a.x.total_cmp(&b.x));
     let side = if bounded == Bounded::Gap { "at least" } else { "at most" };
-    Some(Series {
-        name: format!("{side} ({})", binds.join(", then ")),
-        color: GREY,
-        dash: Dash::Dotted,
-        mark: Mark::None,
-        weight: Weight::Faint,
-        points,
-        ..Series::default()
-    })
+    let line = Series::reference(format!("{side} ({})", binds.join(", then ")), points);
+    Some(Series { dash: Dash::Dotted, weight: Weight::Faint, ..line })
 }
 
 /// The formula of the line, for what it was computed and where the figures of the machine are from.

@@ -5,7 +5,7 @@
 
 use super::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table, Trust, sign};
 use crate::format::ABSENT;
-use crate::markdown::escape;
+use crate::markdown::{escape, fenced};
 
 /// What stands where a page has a chart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,15 +115,6 @@ fn piece(block: &Block, pictures: Pictures) -> String {
     }
 }
 
-/// A fence longer than any run of backticks inside cannot be closed by the text.
-pub(super) fn fenced(text: &str) -> String {
-    let mut fence = "```".to_owned();
-    while text.contains(&fence) {
-        fence.push('`');
-    }
-    format!("\n{fence}text\n{}\n{fence}\n", text.trim_end_matches('\n'))
-}
-
 fn drawn(figure: &Figure, pictures: Pictures) -> String {
     let mut out = format!("\n**{}**\n", escape(&figure.chart.title));
     let says = escape(&figure.chart.description);
@@ -178,11 +169,6 @@ mod tests {
     #[test]
     fn a_page() {
         insta::assert_snapshot!(markdown(&page(), Pictures::In("charts")));
-    }
-
-    #[test]
-    fn a_fence_cannot_be_closed_by_its_text() {
-        assert_eq!(fenced("a\n```\nb\n"), "\n````text\na\n```\nb\n````\n");
     }
 
     #[test]

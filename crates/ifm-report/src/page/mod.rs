@@ -17,7 +17,7 @@ pub use html::html;
 pub use json::json;
 pub use markdown::{Pictures, markdown};
 pub use notes::Notes;
-pub use table::{Cell, Head, Table};
+pub use table::{Cell, Column, Columns, Head, Table};
 pub use terminal::terminal;
 
 use crate::format::sentence;
@@ -74,6 +74,38 @@ pub struct Tile {
 }
 
 impl Tile {
+    /// An answer: how much of what, and under which condition.
+    pub fn new(
+        question: impl Into<String>,
+        value: impl Into<String>,
+        unit: impl Into<String>,
+        detail: impl Into<String>,
+    ) -> Tile {
+        let (question, value) = (question.into(), value.into());
+        Tile { question, value, unit: unit.into(), detail: detail.into(), ..Tile::default() }
+    }
+
+    /// Whose answer it is.
+    #[must_use]
+    pub fn by(mut self, who: Option<String>) -> Tile {
+        self.who = who;
+        self
+    }
+
+    /// With its verdict.
+    #[must_use]
+    pub fn toned(mut self, tone: Option<Tone>) -> Tile {
+        self.tone = tone;
+        self
+    }
+
+    /// What it rests on.
+    #[must_use]
+    pub fn on(mut self, topic: Topic) -> Tile {
+        self.topic = Some(topic);
+        self
+    }
+
     /// Struck out where a check says so; the first reason stands.
     #[must_use]
     pub(crate) fn struck(mut self, because: Option<&str>) -> Tile {
@@ -223,6 +255,11 @@ impl Figure {
         const REMARKS_MAX: usize = 3;
         let remarks = insights.into_iter().take(REMARKS_MAX).map(Remark::of).collect();
         Figure { chart, caption: None, remarks }
+    }
+
+    /// A chart that no sentence is about.
+    pub fn alone(chart: Chart) -> Figure {
+        Figure { chart, caption: None, remarks: Vec::new() }
     }
 
     /// With a caption.

@@ -2,6 +2,7 @@
 
 use crate::format::ABSENT;
 use ifm_analysis::insight::Tone;
+use std::borrow::Borrow;
 
 /// A table.
 #[derive(Debug, Clone, Default)]
@@ -103,7 +104,120 @@ impl Cell {
     }
 }
 
+/// A column: its head, and how its cell of a row is read.
+pub struct Column<'a, R> {
+    head: Head,
+    read: Box<dyn Fn(&R) -> Cell + 'a>,
+    is_shown: bool,
+}
+
+impl<'a, R> Column<'a, R> {
+    /// A column of these cells.
+    pub fn new(head: Head, read: impl Fn(&R) -> Cell + 'a) -> Column<'a, R> {
+        Column { head, read: Box::new(read), is_shown: true }
+    }
+}
+
+/// The columns of a table as data: each is its heading and how it is read from a row.
+pub struct Columns<'a, R>(Vec<Column<'a, R>>);
+
+impl<R> Default for Columns<'_, R> {
+    fn default() -> Self {
+        Columns(Vec::new())
+    }
+}
+
+impl<'a, R> Columns<'a, R> {
+    /// And this one.
+    #[must_use]
+    pub fn push(mut self, column: Column<'a, R>) -> Self {
+        self.0.push(column);
+        self
+    }
+
+    /// And all of these.
+    #[must_use]
+    pub fn all(mut self, columns: impl IntoIterator<Item = Column<'a, R>>) -> Self {
+        self.0.extend(columns);
+        self
+    }
+
+    /// Cells of any kind.
+    #[must_use]
+    pub fn cell(self, head: Head, read: impl Fn(&R) -> Cell + 'a) -> Self {
+        self.push(Column::new(head, read))
+    }
+
+    /// The names of the rows.
+    #[must_use]
+    pub fn name(self, head: &str, read: impl Fn(&R) -> String + 'a) -> Self {
+        self.cell(Head::text(head), move |row| Cell::head(read(row)))
+    }
+
+    /// Text.
+    #[must_use]
+    pub fn text(self, head: impl Into<String>, read: impl Fn(&R) -> String + 'a) -> Self {
+        self.cell(Head::text(head), move |row| Cell::text(read(row)))
+    }
+
+    /// Numbers, and how they are written.
+    #[must_use]
+    pub fn number(
+        self,
+        head: impl Into<String>,
+        read: impl Fn(&R) -> Option<f64> + 'a,
+        write: impl Fn(f64) -> String + 'a,
+    ) -> Self {
+        self.cell(Head::number(head), move |row| Cell::number(read(row), &write))
+    }
+
+    /// The last one is left out where that is not so.
+    #[must_use]
+    pub fn when(mut self, is_shown: bool) -> Self {
+        self.0.iter_mut().last().into_iter().for_each(|last| last.is_shown = is_shown);
+        self
+    }
+
+    /// The last one with its name in full.
+    #[must_use]
+    pub fn explained(mut self, long: &str) -> Self {
+        let last = self.0.iter_mut().last().into_iter();
+        last.for_each(|last| last.head.explained = Some(long.to_owned()));
+        self
+    }
+
+    /// The table of these rows.
+    pub fn table(
+        self,
+        caption: impl Into<String>,
+        rows: impl IntoIterator<Item = impl Borrow<R>>,
+    ) -> Table {
+        let columns = self.0.into_iter().filter(|column| column.is_shown);
+        let (heads, reads): (Vec<Head>, Vec<_>) =
+            columns.map(|column| (column.head, column.read)).unzip();
+        let row = |row: &R| reads.iter().map(|read| read(row)).collect();
+        let rows = rows.into_iter().map(|of| row(of.borrow())).collect();
+        Table { caption: caption.into(), heads, rows }
+    }
+}
+
 impl Table {
+    /// A table of these columns, a row for each.
+    pub fn of<'a, R>(
+        caption: impl Into<String>,
+        columns: impl IntoIterator<Item = Column<'a, R>>,
+        rows: impl IntoIterator<Item = impl Borrow<R>>,
+    ) -> Table {
+        let columns = columns.into_iter();
+        let (heads, reads): (Vec<Head>, Vec<_>) = columns
+            .filter(|column| column.is_shown)
+            .map(|column| (column.head, column.read))
+            .unzip();
+        let rows = rows.into_iter();
+        let rows = rows.map(|row| reads.iter().map(|read| read(row.borrow())).collect()).collect();
+        Table { caption: caption.into(), heads, rows }
+    }
+
     /// Leaves out columns in which nothing is known.
     pub fn drop_empty_columns(&mut self) {
         let is_known = |column: usize| {

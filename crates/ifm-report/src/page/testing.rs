@@ -1,16 +1,13 @@
 //! A page with one of everything.
 
 use super::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table, Tile, Trust};
-use ifm_analysis::insight::{Insight, Meant, Sentence, Tone, Topic};
+use ifm_analysis::insight::{Insight, Tone, Topic};
+use ifm_analysis::say;
 use ifm_chart::{Axis, Cartesian, Chart, Plot, Point, Scale, Series};
 
 /// One insight: 2.35 times and 41 ms.
 fn insight(tone: Tone) -> Insight {
-    let sentence = Sentence::new("ITL grows ")
-        .number(34.5 / 14.7, Meant::Times)
-        .text(", to ")
-        .number(41.25, Meant::Ms)
-        .text(".");
+    let sentence = say!("ITL grows {}, to {}."; 34.5 / 14.7 => Times, 41.25 => Ms);
     Insight::new("growth", Topic::Itl, tone, sentence)
 }
 

@@ -11,7 +11,7 @@ use super::{FRAME_HEAD_BYTES, HEADER_BYTES, PAYLOAD_BYTES_MAX};
 use crate::JOURNAL_FILE;
 use crate::disk::COPY_BYTES;
 use crate::error::StoreError;
-use crate::store::RunEntry;
+use crate::run_entry::RunEntry;
 use ifm_core::RequestRecord;
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};

@@ -9,7 +9,6 @@
 mod past;
 
 use crate::failure::Failure;
-use crate::time;
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::tally::{Percentiles, Tally};
 use ifm_core::spec::LoadSpec;
@@ -255,18 +254,6 @@ fn load_words(load: &LoadSpec) -> String {
         None if load.concurrency == 1 => "1 user".to_owned(),
         None => format!("{} users", load.concurrency),
     }
-}
-
-/// Looks at a run that goes on.
-///
-/// # Errors
-/// Its journal cannot be read.
-pub(crate) fn look(app: &crate::app::App, entry: &RunEntry) -> Result<View, Failure> {
-    let manifest = entry.manifest.as_ref().map_err(|error| Failure::bad(error.to_string()))?;
-    let watch = app.watches().watch(entry)?;
-    let mut watch = watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    watch.look()?;
-    Ok(watch.view(manifest, time::now_unix_ns()))
 }
 
 #[cfg(test)]

@@ -48,7 +48,7 @@ pub(crate) async fn label(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let fields = Fields::of_change(&app, &headers, body).await?;
+    let fields = Fields::of_change(&app.guard, &headers, body).await?;
     aside(&app, move |app| {
         let items = chosen(app, &fields)?;
         let [item] = items.as_slice() else {
@@ -79,7 +79,7 @@ pub(crate) async fn tag(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let fields = Fields::of_change(&app, &headers, body).await?;
+    let fields = Fields::of_change(&app.guard, &headers, body).await?;
     aside(&app, move |app| {
         let tag = fields.get("tag").ok_or_else(|| Failure::bad("no tag was written"))?.to_owned();
         let mut changes = Vec::new();
@@ -102,7 +102,7 @@ pub(crate) async fn remove(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let fields = Fields::of_change(&app, &headers, body).await?;
+    let fields = Fields::of_change(&app.guard, &headers, body).await?;
     aside(&app, move |app| {
         let items = chosen(app, &fields)?;
         if fields.get("sure") != Some("yes") {
@@ -123,7 +123,7 @@ pub(crate) async fn restore(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let fields = Fields::of_change(&app, &headers, body).await?;
+    let fields = Fields::of_change(&app.guard, &headers, body).await?;
     aside(&app, move |app| {
         app.store.restore(fields.get("id").unwrap_or_default())?;
         Ok(go("/removed"))
@@ -137,7 +137,7 @@ pub(crate) async fn erase(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    let fields = Fields::of_change(&app, &headers, body).await?;
+    let fields = Fields::of_change(&app.guard, &headers, body).await?;
     aside(&app, move |app| {
         app.store.erase(fields.get("id").unwrap_or_default())?;
         Ok(go("/removed"))
@@ -152,7 +152,7 @@ pub(crate) async fn seal(
     headers: HeaderMap,
     body: Body,
 ) -> Result<Response, Failure> {
-    Fields::of_change(&app, &headers, body).await?;
+    Fields::of_change(&app.guard, &headers, body).await?;
     aside(&app, move |app| {
         let entry = app.run(&id)?;
         app.store.seal_abandoned(&entry)?;

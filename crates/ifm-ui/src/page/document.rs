@@ -5,9 +5,10 @@ use crate::app::{App, aside};
 use crate::catalogue::import_item;
 use crate::download::IMPORT_FORMATS;
 use crate::failure::Failure;
-use crate::importing::{BODY_BYTES_MAX, Imported, Refused};
-use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use crate::guard::CSRF_HEADER;
+use crate::importing::{BODY_BYTES_MAX, Imported, Refused, gather};
+use axum::extract::{Multipart, Path, State};
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use ifm_analysis::audit::{Subject, audit};
 use ifm_core::Sheet;
@@ -34,6 +35,26 @@ pub(crate) async fn choose(State(app): State<Arc<App>>) -> Response {
         details { summary { "What can be read (" (formats.len()) " formats)" } ul class="calm" { @for title in &formats { li { (title) } } } }
     };
     page(&app, "Import", Place::Import, body).into_response()
+}
+
+/// Reads the files of a form and keeps what was read, as `inferometer import` does.
+pub(crate) async fn import(
+    State(app): State<Arc<App>>,
+    headers: HeaderMap,
+    form: Multipart,
+) -> Result<Response, Failure> {
+    let header = headers.get(CSRF_HEADER).and_then(|value| value.to_str().ok());
+    let is_ours = header.is_some();
+    if is_ours {
+        app.guard.check_csrf(header)?;
+    }
+    let Ok(_turn) = app.importers.try_acquire() else {
+        let sentence = "other files are being read: try again when they are done";
+        return Err(Failure::new(StatusCode::SERVICE_UNAVAILABLE, sentence));
+    };
+    let done = gather(&app, form, is_ours).await?;
+    let is_fragment = headers.contains_key("hx-request");
+    aside(&app, move |app| Ok(imported(app, &done, is_fragment))).await
 }
 
 /// The form by which files come in.

@@ -14,7 +14,9 @@ pub(crate) mod run;
 
 use crate::app::App;
 use crate::catalogue::{Item, State};
+use crate::failure::Failure;
 use crate::guard::CSRF_FIELD;
+use axum::response::{IntoResponse as _, Response};
 use maud::{DOCTYPE, Markup, html};
 
 /// Settings of htmx that our policy needs: no code from strings, no styles of its own, nothing kept
@@ -73,6 +75,17 @@ pub(crate) fn page(app: &App, title: &str, place: Place, body: Markup) -> Markup
             }
         }
     }
+}
+
+/// The page that says why a request is not answered.
+pub(crate) fn failed(app: &App, failure: &Failure) -> Response {
+    let title = failure.status().canonical_reason().unwrap_or("Not possible");
+    let body = html! {
+        h1 { (title) }
+        p class="lead" role="alert" { (failure.sentence()) "." }
+        p { a href="/" { "Back to the runs" } }
+    };
+    (failure.status(), page(app, title, Place::Elsewhere, body)).into_response()
 }
 
 /// The secret that allows a form of ours to change something.

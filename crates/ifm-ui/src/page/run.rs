@@ -5,7 +5,8 @@ use crate::app::{App, aside};
 use crate::catalogue::{Item, State as Standing, encoded, run_item, state};
 use crate::download::RUN_FORMATS;
 use crate::failure::Failure;
-use crate::live::look;
+use crate::live::View;
+use crate::time;
 use axum::extract::{Path, State};
 use axum::http::{HeaderName, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -177,4 +178,16 @@ fn folder(entry: &RunEntry) -> Vec<(String, u64)> {
         .collect();
     found.sort();
     found
+}
+
+/// Looks at a run that goes on.
+///
+/// # Errors
+/// Its journal cannot be read.
+fn look(app: &App, entry: &RunEntry) -> Result<View, Failure> {
+    let manifest = entry.manifest.as_ref().map_err(|error| Failure::bad(error.to_string()))?;
+    let watch = app.watches().watch(entry)?;
+    let mut watch = watch.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    watch.look()?;
+    Ok(watch.view(manifest, time::now_unix_ns()))
 }

@@ -1,7 +1,7 @@
 //! Writing a body: fields one after another into an object that is open.
 
 use super::Dialect;
-use crate::request::{Ask, RequestError};
+use crate::ask::{Ask, RequestError};
 use ifm_core::{Prompt, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value};

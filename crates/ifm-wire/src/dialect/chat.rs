@@ -5,7 +5,7 @@
 
 use super::body::{put_field, put_list, put_name, put_object, put_user_message, refusal};
 use super::{Base, ChunkFacts, Dialect, End, Endpoint, LengthField, Memory, openai};
-use crate::request::{Ask, RequestError, TemplateSpec};
+use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
 use ifm_core::{Message, Prompt, ToolCall};
 use serde_json::{Map, Value};

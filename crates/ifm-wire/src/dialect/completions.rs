@@ -4,7 +4,7 @@
 
 use super::body::{put_field, refusal};
 use super::{Base, ChunkFacts, Dialect, End, Endpoint, LengthField, Memory, openai};
-use crate::request::{Ask, RequestError, TemplateSpec};
+use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
 use ifm_core::spec::Api;
 use serde_json::{Map, Value};

@@ -8,7 +8,7 @@
 use super::body::{put_field, refusal};
 use super::json;
 use super::{Base, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage};
-use crate::request::{Ask, RequestError, TemplateSpec};
+use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
 use ifm_core::spec::Api;
 use serde::Deserialize;

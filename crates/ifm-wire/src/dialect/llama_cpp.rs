@@ -10,7 +10,7 @@ use super::text::Text;
 use super::{
     Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
 };
-use crate::request::{Ask, RequestError, TemplateSpec};
+use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
 use ifm_core::spec::Api;
 use serde::Deserialize;

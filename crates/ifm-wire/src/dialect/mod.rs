@@ -32,7 +32,7 @@ pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
 pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, Usage};
 
-use crate::request::{Ask, RequestError, TemplateSpec};
+use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
 use serde_json::{Map, Value};
 use std::fmt;

@@ -14,7 +14,7 @@ use super::text::Text;
 use super::{
     Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, LengthField, Memory, Usage,
 };
-use crate::request::{Ask, RequestError, TemplateSpec};
+use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
 use ifm_core::{Message, Prompt, ToolCall};
 use serde::Deserialize;

@@ -6,7 +6,7 @@
 use super::json::{self, Presence, Word};
 use super::text::{Content, Text};
 use super::{ChoiceFacts, ChunkFacts, LengthField, Usage};
-use crate::request::TemplateSpec;
+use crate::ask::TemplateSpec;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Value};

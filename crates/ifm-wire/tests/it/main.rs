@@ -5,6 +5,7 @@
 //! Each test tries the same cases in every run. `IFM_CASES=100000` tries that many, new ones
 //! each time.
 
+mod allocation;
 mod bodies;
 mod hyper;
 mod quick;

@@ -2,9 +2,7 @@
 //!
 //! The algorithms are those of CPython 3.2 to 3.13, of which the draws did not change.
 //!
-//! Not here: weighted choices, and seeds that are no whole number.
-
-use std::{collections::HashSet, f64::consts::TAU};
+//! Not here: weighted choices, samples without replacement, other laws, and seeds that are no whole number.
 
 use super::mt19937::Mt19937;
 
@@ -12,7 +10,6 @@ use super::mt19937::Mt19937;
 #[derive(Clone)]
 pub struct PythonRandom {
     generator: Mt19937,
-    gauss_next: Option<f64>,
 }
 
 impl PythonRandom {
@@ -21,7 +18,7 @@ impl PythonRandom {
         let (low, high) = (seed as u32, (seed >> 32) as u32);
         let key = [low, high];
         let words = if high == 0 { 1 } else { 2 };
-        Self { generator: Mt19937::from_key(&key[..words]), gauss_next: None }
+        Self { generator: Mt19937::from_key(&key[..words]) }
     }
 
     /// As `getrandbits(bits)`, for at most 64 bits.
@@ -87,54 +84,4 @@ impl PythonRandom {
         let index = (0..count).map(|_| (self.random() * len).floor() as usize);
         index.filter_map(|index| list.get(index)).collect()
     }
-
-    /// As `sample(range(population), k=count)`; at most the whole population.
-    pub fn sample_indices(&mut self, population: u32, count: u32) -> Vec<u32> {
-        let count = count.min(population);
-        if population <= pool_max(count) {
-            let mut pool = (0..population).collect::<Vec<_>>();
-            return (0..count)
-                .map(|taken| {
-                    let left = (population - taken) as usize;
-                    pool.swap_remove(self.below(left as u64) as usize)
-                })
-                .collect();
-        }
-        let mut seen = HashSet::new();
-        let mut taken = Vec::with_capacity(count as usize);
-        while taken.len() < count as usize {
-            let index = self.below(u64::from(population)) as u32;
-            if seen.insert(index) {
-                taken.push(index);
-            }
-        }
-        taken
-    }
-
-    /// As `gauss(mean, stdev)`. Python asks the platform's C library for the
-    /// logarithm, sine and cosine, so the last bit may differ from one platform to
-    /// the next; here they are the same everywhere.
-    pub fn gauss(&mut self, mean: f64, stdev: f64) -> f64 {
-        let normal = self.gauss_next.take().unwrap_or_else(|| {
-            let angle = self.random() * TAU;
-            let radius = (-2.0 * libm::log(1.0 - self.random())).sqrt();
-            self.gauss_next = Some(libm::sin(angle) * radius);
-            libm::cos(angle) * radius
-        });
-        mean + normal * stdev
-    }
-}
-
-/// The population up to which `sample` draws from a pool: `21`, and for more than
-/// five `4 ** ceil(log(3 * count, 4))` more.
-fn pool_max(count: u32) -> u32 {
-    let mut set_size = 21_u64;
-    if count > 5 {
-        let mut power = 1_u64;
-        while power < u64::from(count) * 3 {
-            power *= 4;
-        }
-        set_size += power;
-    }
-    u32::try_from(set_size).unwrap_or(u32::MAX)
 }

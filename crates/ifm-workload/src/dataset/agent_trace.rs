@@ -20,7 +20,7 @@ use crate::{
     error::WorkloadError,
     facts::DropReason,
     list::Stored,
-    open::Opening,
+    opening::Opening,
     request::Answers,
     rng::{Draws, Rng},
     select::prompt_tokens,

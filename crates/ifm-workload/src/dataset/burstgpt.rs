@@ -13,7 +13,7 @@ use crate::{
     error::WorkloadError,
     facts::{DropReason, RowCounts},
     lengths::Lengths,
-    open::Opening,
+    opening::Opening,
     prompt::{Prefix, PromptMaker},
     request::AfterLast,
     rng::{Rng, Stream},

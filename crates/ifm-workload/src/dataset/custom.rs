@@ -12,7 +12,7 @@ use super::{Dataset, DatasetKind};
 use crate::{
     conversation::read_messages,
     error::WorkloadError,
-    open::Opening,
+    opening::Opening,
     order::{self, Step},
     select::{Candidate, Limits, Output},
     source::{Columns, Row, kind},

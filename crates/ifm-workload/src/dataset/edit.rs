@@ -9,7 +9,7 @@ use crate::{
     error::WorkloadError,
     facts::DropReason,
     hub::HubSet,
-    open::Opening,
+    opening::Opening,
     order::{self, Step},
     select::{Candidate, Limits, Output},
     source::{Columns, Row},

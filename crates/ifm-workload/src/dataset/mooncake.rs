@@ -14,7 +14,7 @@ use crate::{
     error::WorkloadError,
     facts::DropReason,
     lengths::Lengths,
-    open::Opening,
+    opening::Opening,
     prompt::PromptMaker,
     request::AfterLast,
     rng::{Rng, Stream},

@@ -9,7 +9,7 @@ use crate::{
     count::HuggingFace,
     error::WorkloadError,
     hub::HubSet,
-    open::Opening,
+    opening::Opening,
     order::{self, Step},
     select::{Candidate, Limits, Output},
     source::{Columns, Row},

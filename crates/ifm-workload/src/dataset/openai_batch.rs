@@ -16,7 +16,7 @@ use crate::{
     conversation::read_messages,
     error::WorkloadError,
     facts::DropReason,
-    open::Opening,
+    opening::Opening,
     order::{self, Step},
     select::{Candidate, Limits, Output},
     source::{Row, kind},

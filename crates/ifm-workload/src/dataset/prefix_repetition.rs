@@ -13,7 +13,7 @@ use crate::{
     compat::PythonRandom,
     error::WorkloadError,
     lengths::{LengthPair, Lengths},
-    open::Opening,
+    opening::Opening,
     prompt::{Prefix, PromptMaker},
     rng::{Rng, Stream},
 };

@@ -11,7 +11,7 @@ use crate::{
     count::HuggingFace,
     error::WorkloadError,
     lengths::{GENAI_BENCH, LengthPair, LengthRange, Lengths, RangeRatio},
-    open::Opening,
+    opening::Opening,
     prompt::{Prefix, PromptMaker},
     request::AfterLast,
     rng::{Rng, Stream},

@@ -16,7 +16,7 @@ use crate::{
     count::HuggingFace,
     error::WorkloadError,
     lengths::{LengthPair, Lengths},
-    open::Opening,
+    opening::Opening,
     request::AfterLast,
     rng::{Rng, Stream},
 };

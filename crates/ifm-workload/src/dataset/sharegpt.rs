@@ -15,7 +15,7 @@ use crate::{
     error::WorkloadError,
     facts::DropReason,
     hub::HubSet,
-    open::Opening,
+    opening::Opening,
     select::{BATCH_ROWS, Candidate, Limits, Output, Selector},
     source::Row,
 };

@@ -12,7 +12,7 @@ use crate::{
     error::WorkloadError,
     facts::DropReason,
     list::Stored,
-    open::Opening,
+    opening::Opening,
     request::Answers,
     rng::Rng,
     source::{Columns, Row},

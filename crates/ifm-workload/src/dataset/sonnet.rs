@@ -13,9 +13,9 @@ use ifm_tokenizer::{Tokenizer, TokenizerError};
 
 use super::{Dataset, DatasetKind, WorkItem};
 use crate::{
-    error::WorkloadError,
+    error::{WorkloadError, file_name},
     lengths::{LengthPair, Lengths},
-    open::Opening,
+    opening::Opening,
     rng::{Draws, Rng, Stream},
     scale::LengthScale,
     source,
@@ -114,7 +114,7 @@ fn facts_have_file(opening: &Opening<'_>) -> bool {
 
 fn read(opening: &mut Opening<'_>, path: &Path) -> Result<String, WorkloadError> {
     let read_error = |source| WorkloadError::Read { path: path.to_owned(), source };
-    let file = source::file_name(path);
+    let file = file_name(path);
     if std::fs::metadata(path).map_err(read_error)?.len() > TEXT_BYTES_MAX {
         let reason = "is a text of more than 256 MiB; take a part of it".to_owned();
         return Err(WorkloadError::File { file, reason });

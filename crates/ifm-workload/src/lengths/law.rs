@@ -9,7 +9,10 @@
 use std::{collections::BTreeMap, f64::consts::TAU, fmt, path::Path, str::FromStr, sync::Arc};
 
 use super::{LengthRange, TOKENS_MAX};
-use crate::{error::WorkloadError, rng::Draws};
+use crate::{
+    error::{WorkloadError, file_name},
+    rng::Draws,
+};
 
 /// Different lengths of a histogram at most.
 const BINS_MAX: usize = 1 << 20;
@@ -157,7 +160,7 @@ impl Lengths {
     /// # Errors
     /// [`WorkloadError::Read`], and [`WorkloadError::BadRow`] that names the line.
     pub fn histogram_file(path: &Path) -> Result<Self, WorkloadError> {
-        let name = crate::source::file_name(path);
+        let name = file_name(path);
         let text = std::fs::read_to_string(path)
             .map_err(|source| WorkloadError::Read { path: path.to_owned(), source })?;
         let mut bins = Vec::new();

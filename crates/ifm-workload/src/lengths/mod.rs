@@ -15,11 +15,10 @@ pub use ratio::RangeRatio;
 
 use std::{fmt, str::FromStr};
 
-use crate::{error::WorkloadError, rng::Draws};
-
-/// The longest prompt and the longest output, in tokens: bounds the memory of an
-/// item to some twenty megabytes.
-pub const TOKENS_MAX: u32 = 1 << 22;
+use crate::{
+    error::{TOKENS_MAX, WorkloadError},
+    rng::Draws,
+};
 
 /// A number of tokens, drawn uniformly from both bounds and all between.
 ///

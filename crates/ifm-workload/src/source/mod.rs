@@ -25,7 +25,7 @@ pub(crate) use columns::Columns;
 pub(crate) use json::kind;
 
 use crate::{
-    error::WorkloadError,
+    error::{WorkloadError, file_name},
     facts::{DropReason, RowCounts, SourceFile},
     request::OnBadRow,
 };
@@ -173,11 +173,6 @@ fn open_file(path: &Path, columns: &Columns) -> Result<Box<dyn RowFile>, Workloa
         }
         _ => Ok(Box::new(json::JsonRows::open(name, path, read()?)?)),
     }
-}
-
-/// A file's name without its folder.
-pub(crate) fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
 /// The files that a path stands for: itself, or all files of rows in a folder, by name.

@@ -1,4 +1,4 @@
-"""Writes selections.txt: what vLLM and SGLang choose from a file that tests/selections.rs makes too.
+"""Writes selections.txt: what vLLM and SGLang choose from a file that tests/it/selections.rs makes too.
 
 python3 -m venv v && v/bin/pip install numpy==2.4.6 pandas==3.1.1 transformers==5.23.0 \
     datasets==5.2.0 pybase64 soundfile

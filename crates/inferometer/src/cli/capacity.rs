@@ -2,15 +2,15 @@
 //! stored runs and files of other tools, between which of their loads it lies.
 
 use super::arrival_args::ArrivalArgs;
-use super::duration::seconds;
 use super::levels::level;
 use super::load_args::LoadArgs;
 use super::measured;
 use super::pacing_args::PacingArgs;
+use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Worth};
+use crate::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
-use crate::resolve::resolve;
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 use ifm_analysis::capacity::{Price, Search};

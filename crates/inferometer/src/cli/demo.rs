@@ -2,10 +2,10 @@
 
 use super::levels;
 use super::load_args::LoadArgs;
+use super::resolve::resolve;
 use crate::child::OwnServer;
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
-use crate::resolve::resolve;
 use crate::session::execute;
 use crate::terminal;
 use clap::{Args, Parser};

@@ -1,6 +1,6 @@
 //! The flags that say how long a level lasts.
 
-use super::duration::seconds;
+use crate::duration::seconds;
 use crate::exit::Failure;
 use crate::levels::{Ending, LevelRequest};
 use clap::Args;

@@ -1,9 +1,10 @@
 //! The flags that every command that drives load understands.
 
-use super::duration::seconds;
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
+use crate::duration::seconds;
 use crate::lengths::LengthsWord;
+use crate::output::Format;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ifm_core::spec::Api;
@@ -22,21 +23,6 @@ fn api_words() -> impl TypedValueParser<Value = Api> {
     });
     PossibleValuesParser::new(words)
         .try_map(|word| Api::from_word(&word.replace('-', "_")).ok_or("no such API"))
-}
-
-/// What goes to standard output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    /// A table and the answers
-    Text,
-    /// One JSON document
-    Json,
-    /// One line of JSON per finished request
-    Requests,
-    /// The block that `vllm bench serve` prints, from our numbers
-    Vllm,
-    /// Markdown
-    Md,
 }
 
 /// What `--json` may say.

@@ -3,8 +3,9 @@
 //! Nothing is sent. Not here: the search on a server (`capacity`), and the judging
 //! ([`ifm_analysis::survey`]).
 
-use super::load_args::{Format, LoadArgs};
+use super::load_args::LoadArgs;
 use crate::exit::{Code, Failure};
+use crate::output::Format;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
 use crate::terminal;

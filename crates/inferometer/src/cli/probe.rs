@@ -1,12 +1,13 @@
 //! `inferometer probe URL`: what a server is and can do.
 
-use super::duration::seconds;
+use super::resolve;
 use super::workload_args::open_tokenizer;
 use crate::caller::{Caller, Endpoint};
+use crate::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::probe::{Inquiry, Report};
 use crate::url::BaseUrl;
-use crate::{probe, resolve, server, terminal};
+use crate::{probe, server, terminal};
 use clap::Args;
 use ifm_drive::TlsTarget;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! `inferometer report RUN|FILE…`: results as a document.
 
-use super::load_args::Format;
 use super::runs::find;
 use crate::exit::{Code, Failure};
+use crate::output::Format;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
 use crate::{notes, output, terminal};

@@ -4,8 +4,8 @@ use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
 use super::levels::level;
 use super::load_args::LoadArgs;
+use super::resolve::resolve;
 use crate::exit::{Code, Failure};
-use crate::resolve::resolve;
 use crate::session::execute;
 use clap::Args;
 

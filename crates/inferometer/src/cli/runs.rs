@@ -2,13 +2,13 @@
 
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
+pub use crate::stored::{Meant, find, find_either, load};
 use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::RunState;
 use ifm_core::spec::LoadSpec;
 use ifm_core::words::counted;
-use ifm_report::ReportModel;
-use ifm_store::{Import, RunEntry, Store, StoreError};
+use ifm_store::{RunEntry, Store, StoreError};
 use std::path::PathBuf;
 
 /// Flags of `runs`.
@@ -144,57 +144,6 @@ fn refused(error: StoreError) -> Failure {
         StoreError::BadName { .. } | StoreError::BadTag { .. } => Failure::usage(error.to_string()),
         _ => Failure::files(error.to_string()),
     }
-}
-
-/// Finds a run by what the user calls it.
-///
-/// # Errors
-/// None or several are meant.
-pub fn find(store: &Store, key: &str) -> Result<RunEntry, Failure> {
-    store.find(key).map_err(|error| {
-        Failure::usage(error.to_string()).hint("inferometer runs list shows what there is")
-    })
-}
-
-/// What a word of the user means.
-#[derive(Debug)]
-pub enum Meant {
-    /// A run of ours.
-    Run(Box<RunEntry>),
-    /// Documents of others.
-    Import(Import),
-}
-
-/// Finds a run or an import by what the user calls it: a whole id or a name before a part of one,
-/// and a run before an import.
-///
-/// # Errors
-/// None or several are meant.
-pub fn find_either(store: &Store, key: &str) -> Result<Meant, Failure> {
-    let kept = store.named_import(key).map_err(|error| Failure::files(error.to_string()))?;
-    if let Some(import) = kept {
-        return Ok(Meant::Import(import));
-    }
-    match find(store, key) {
-        Ok(run) => Ok(Meant::Run(Box::new(run))),
-        Err(failure) => store.find_import(key).map(Meant::Import).map_err(|_| failure),
-    }
-}
-
-/// Loads a run, sealed or not, and computes what its reports show.
-///
-/// # Errors
-/// It cannot be read.
-pub fn load(store: &Store, entry: &RunEntry) -> Result<ReportModel, Failure> {
-    let loaded = store.open(entry).map_err(|error| Failure::files(error.to_string()))?;
-    if let Some(loss) = &loaded.loss {
-        terminal::warn(&format!(
-            "the journal of {} ends in {} bytes that hold no whole request",
-            entry.id, loss.bytes_dropped
-        ));
-    }
-    let summary = ifm_analysis::summarize(&loaded.data);
-    Ok(ReportModel::new(&loaded.data, summary))
 }
 
 fn list(store: &Store) -> Result<Code, Failure> {

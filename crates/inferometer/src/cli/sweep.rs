@@ -6,9 +6,9 @@ use super::levels;
 use super::load_args::LoadArgs;
 use super::pacing_args::PacingArgs;
 use super::repeats::RepeatArgs;
+use super::resolve::resolve;
 use crate::course::Course;
 use crate::exit::{Code, Failure};
-use crate::resolve::resolve;
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 

@@ -1,7 +1,7 @@
 //! The flags that say what is recorded beside the answers: the server's counters, power.
 
 use crate::exit::Failure;
-use crate::telemetry::{MetricsAsk, PowerAsk, TelemetryAsk};
+use crate::job::{MetricsAsk, PowerAsk, TelemetryAsk};
 use clap::Args;
 use http::Uri;
 

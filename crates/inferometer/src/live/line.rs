@@ -1,8 +1,9 @@
 //! The progress line: one line of what matters, cut to the width of the terminal by leaving out
 //! whole parts, the least important first.
 
-use super::view::{LevelCount, LevelView, Speed, Stage, View};
+use super::view::{LevelView, Speed, Stage, View};
 use super::words;
+use crate::course::LevelCount;
 
 /// Cells of the bar.
 const BAR_CELLS: usize = 12;

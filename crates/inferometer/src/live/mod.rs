@@ -22,8 +22,8 @@ mod words;
 pub use board::{Board, load_words};
 pub use view::RunFacts;
 
-use crate::cli::load_args::Format;
-use crate::resolve::Job;
+use crate::job::Job;
+use crate::output::Format;
 use crate::terminal;
 use screen::Screen;
 use std::io::IsTerminal;

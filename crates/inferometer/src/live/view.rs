@@ -4,6 +4,7 @@
 //! they look like (`line`, `draw`).
 
 use super::words;
+use crate::course::LevelCount;
 use ifm_analysis::level::GapLabel;
 use ifm_analysis::slo::VerdictState;
 pub use ifm_analysis::tally::Percentiles;
@@ -73,18 +74,6 @@ pub enum Stage {
     Finishing,
     /// Over.
     Ended,
-}
-
-/// How many levels there are.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum LevelCount {
-    /// So many.
-    Exactly(usize),
-    /// So many, or fewer if more load brings nothing.
-    AtMost(usize),
-    /// What is measured decides.
-    #[default]
-    Open,
 }
 
 /// What is known of a level.

@@ -4,25 +4,11 @@
 //! request and our having the answer. Each answer bounds the difference of the clocks; several,
 //! written at different parts of a second, bound it more closely.
 
+use super::noted::SECOND_NS;
 use super::{Finding, Grade, Inquiry, Section};
-use crate::caller::Reply;
-use jiff::fmt::rfc2822::DateTimeParser;
 
-/// Nanoseconds of a second.
-const SECOND_NS: i64 = 1_000_000_000;
-/// Servers write the date of a cached second: that much later than it says.
-const STALE_NS: i64 = SECOND_NS / 2;
 /// Difference that is worth a word, nanoseconds.
 const NOTED_NS: i64 = 2 * SECOND_NS;
-
-/// What one answer says: the server's clock less ours is at least and at most, nanoseconds.
-pub fn bounds(reply: &Reply) -> Option<(i64, i64)> {
-    let date = DateTimeParser::new().parse_timestamp(&reply.header("date")?).ok()?;
-    let date_ns = i64::try_from(date.as_nanosecond()).ok()?;
-    let offset_ns = ifm_sys::ClockPair::sample().offset_ns;
-    let wall = |mono_ns: u64| i64::try_from(mono_ns).ok().map(|ns| ns + offset_ns);
-    Some((date_ns - wall(reply.end_ns)?, date_ns + SECOND_NS + STALE_NS - wall(reply.start_ns)?))
-}
 
 /// All bounds together; where they contradict each other, the first alone.
 fn together(bounds: &[(i64, i64)]) -> Option<(i64, i64)> {

@@ -1,7 +1,7 @@
 //! What all questions of a probe share: the server, the time that is left, and what earlier
 //! questions learned.
 
-use super::lengths::Length;
+use super::noted::{self, Length};
 use crate::caller::{Caller, Reply};
 use ifm_core::manifest::ServerInfo;
 use ifm_core::spec::Api;
@@ -223,7 +223,7 @@ impl Inquiry {
         if reply.status().is_none() {
             return Err(reply.fault());
         }
-        if let Some(bounds) = super::clock::bounds(&reply) {
+        if let Some(bounds) = noted::bounds(&reply) {
             self.clock_bounds.push(bounds);
         }
         Ok(reply)

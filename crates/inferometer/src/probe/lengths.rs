@@ -1,18 +1,8 @@
 //! Whether answers keep to the length that was asked for: over all answers of the probe.
 
+use super::noted::Length;
 use super::{Finding, Grade, Inquiry, Section};
 use serde_json::Value;
-
-/// What one answer had.
-#[derive(Debug, Clone)]
-pub struct Length {
-    /// Tokens asked for.
-    pub asked: u32,
-    /// Tokens as the server counted them.
-    pub counted: u32,
-    /// Its finish reason.
-    pub finish_reason: Option<String>,
-}
 
 /// Looks at what came so far.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {

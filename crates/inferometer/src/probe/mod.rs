@@ -13,6 +13,7 @@ mod finding;
 mod identity;
 mod inquiry;
 mod lengths;
+mod noted;
 mod prompts;
 mod render;
 mod seed;

@@ -5,6 +5,7 @@ use crate::caller::{Caller, Endpoint};
 use crate::testing::{Asked, Said, server};
 use ifm_core::manifest::ServerInfo;
 use ifm_tokenizer::Tokenizer;
+use ifm_truth::slower_and_slower;
 use serde_json::{Map, Value, json};
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -110,7 +111,7 @@ fn honest(asked: &Asked, seen: &Mutex<HashSet<String>>) -> Said {
 #[test]
 fn what_a_server_keeps_is_found_out() {
     let seen = Mutex::new(HashSet::new());
-    let (found, calls) = findings(server(move |asked| honest(asked, &seen)), 60.0);
+    let (found, calls) = findings(server(move |asked| honest(asked, &seen)), 6000.0);
     for id in ["ignore_eos", "min_tokens", "max_tokens", "seed", "stop", "token_ids", "keep_alive"]
     {
         assert_eq!(value(&found, id), true, "{}", found[id]);
@@ -147,7 +148,7 @@ fn liar(asked: &Asked) -> Said {
 
 #[test]
 fn what_a_server_does_not_keep_is_not_believed() {
-    let (found, _) = findings(server(liar), 60.0);
+    let (found, _) = findings(server(liar), 6000.0);
     assert_eq!(value(&found, "ignore_eos"), false);
     assert!(found["ignore_eos"]["how"].as_str().unwrap().contains("unknown field"), "{found:?}");
     assert_eq!(value(&found, "streaming"), false);
@@ -163,15 +164,22 @@ fn what_a_server_does_not_keep_is_not_believed() {
 
 #[test]
 fn a_server_that_hangs_is_told_and_not_waited_for() {
-    let hanging = server(|asked| match asked.method.as_str() {
-        "GET" => Said::Json(200, json!({"data": []})),
-        _ => Said::Silence,
-    });
-    let (found, calls) = findings(hanging, 0.6);
+    let (found, calls) = slower_and_slower(|factor| {
+        let hanging = server(|asked| match asked.method.as_str() {
+            "GET" => Said::Json(200, json!({"data": []})),
+            _ => Said::Silence,
+        });
+        let (found, calls) = findings(hanging, 0.6 * factor as f64);
+        // On a busy host the little that is answered may come too late as well.
+        match value(&found, "keep_alive") == &json!(true) {
+            true => Ok((found, calls)),
+            false => Err(found["keep_alive"].to_string()),
+        }
+    })
+    .unwrap();
     assert_eq!(value(&found, "answers"), false);
     let how = found["answers"]["how"].as_str().unwrap();
-    assert!(how.contains("no answer within 0.2 s"), "{how}");
+    assert!(how.contains("no answer within "), "{how}");
     assert!(found["tokenizer"]["how"].as_str().unwrap().contains("no API answered"));
-    assert_eq!(value(&found, "keep_alive"), true);
     assert!(calls <= 6, "four for the line, two that were left without an answer: {calls}");
 }

@@ -7,8 +7,8 @@
 
 mod sources;
 
-use crate::cli::load_args::Format;
-use crate::resolve::Job;
+use crate::job::Job;
+use crate::output::Format;
 use crate::terminal::{say, warn};
 use ifm_core::Series;
 use ifm_telemetry::Recorder;
@@ -21,43 +21,6 @@ use std::time::Duration;
 const PERIOD: Duration = Duration::from_secs(1);
 /// Steps by which the thread gives way to the load.
 const NICE_STEPS: i32 = 10;
-
-/// What to record.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TelemetryAsk {
-    /// The server's counters.
-    pub metrics: MetricsAsk,
-    /// Power.
-    pub power: PowerAsk,
-    /// Whether to say what is not there.
-    pub verbose: bool,
-}
-
-/// Where the server's counters are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MetricsAsk {
-    /// Not to be read.
-    Off,
-    /// At the usual place, if something that is known stands there.
-    Tried,
-    /// At this URL.
-    At(String),
-}
-
-/// Whose power is the server's.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PowerAsk {
-    /// Nobody's.
-    Off,
-    /// That of this host's devices, if the server is on loopback.
-    IfLoopback,
-    /// That of this host's devices, or of these of its GPUs.
-    Local(Option<Vec<u32>>),
-    /// That of the GPUs on the page of a DCGM exporter.
-    Exporter(String),
-    /// This many watts, as the user says.
-    Stated(f64),
-}
 
 /// Recording.
 pub struct Telemetry {

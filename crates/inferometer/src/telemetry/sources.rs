@@ -1,7 +1,6 @@
 //! Everything that can be recorded for a run: found once, read again and again.
 
-use super::{MetricsAsk, PowerAsk};
-use crate::resolve::Job;
+use crate::job::{Job, MetricsAsk, PowerAsk};
 use crate::server::PageReader;
 use ifm_core::series::Quantity;
 use ifm_telemetry::drm::Cards;

@@ -1,8 +1,8 @@
 //! Audits of whole documents: what is found in them, and that nothing is found in sound ones.
 
-use crate::support::{run, stderr, stdout};
+use crate::support::{published, run, stderr, stdout};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Notes of an engine at two power limits, with a ratio in prose. `fast` is the decode speed of the
 /// second row, tokens per second.
@@ -81,39 +81,18 @@ fn a_machine_that_is_not_known_is_refused() {
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
 }
 
-/// The documents of others that are audited whole: found by their first three characters in the
-/// folder that `IFM_SEEDS` names, or in `shared/seeds` beside the repository.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn published() -> Vec<(String, PathBuf)> {
-    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
-    let seeds = std::env::var_os("IFM_SEEDS").map_or(beside, PathBuf::from);
-    let mut found: Vec<(String, PathBuf)> = fs::read_dir(&seeds)
-        .into_iter()
-        .flatten()
-        .filter_map(|entry| {
-            let path = entry.ok()?.path();
-            let number = path.file_name()?.to_string_lossy().get(..3)?.to_owned();
-            PUBLISHED.contains(&&*number).then_some((number, path))
-        })
-        .collect();
-    found.sort();
-    if found.is_empty() {
-        eprintln!("skipped: no documents in {}: set IFM_SEEDS", seeds.display());
-    }
-    found
-}
-
 const PUBLISHED: [&str; 5] = ["000", "001", "002", "003", "004"];
 
 /// How each finding behind these goldens was checked by hand stands in `tests/data/audit/README.md`.
 /// After a change that is meant: `INSTA_UPDATE=always cargo test -p inferometer --test it -- audit`,
 /// then check what is new.
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn published_documents_show_their_faults() {
     let folder = tempfile::tempdir().unwrap();
-    for (number, path) in published() {
+    for number in PUBLISHED {
         let name = format!("{number}.txt");
-        fs::copy(&path, folder.path().join(&name)).unwrap();
+        fs::copy(published(number), folder.path().join(&name)).unwrap();
         let output = run(folder.path(), &["audit", &name, "--format", "markdown"]);
         assert!(matches!(output.status.code(), Some(8 | 9)), "{name}: {}", stderr(&output));
         insta::with_settings!(

@@ -2,6 +2,7 @@
 //! not.
 
 use crate::support::{run, stderr, stdout};
+use ifm_truth::slower_and_slower;
 use std::path::Path;
 
 /// Cases of several classes that are over soon, as flags.
@@ -34,7 +35,8 @@ fn document(folder: &Path, words: &[&str]) -> serde_json::Value {
 #[test]
 fn this_client_is_right_and_its_json_says_so() {
     let folder = tempfile::tempdir().unwrap();
-    let words = [&["conform", "--format", "json", "--tolerance-ms", "500"][..], &CASES].concat();
+    // How right its times are, the tests of the client itself say.
+    let words = [&["conform", "--format", "json", "--tolerance-ms", "60000"][..], &CASES].concat();
     let output = run(folder.path(), &words);
     let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
     assert_eq!(document["right"], document["of"], "{document:#}");
@@ -79,10 +81,17 @@ fn a_slow_start_is_no_failure_and_a_client_that_hangs_after_its_request_is_one()
         "'{client}' run {{base}} --model mock -c 1 -n {{requests}} -w 0 -W 16/16 \
          --store {{out}}/runs --quiet"
     );
-    let limits = ["--case", "baseline", "--tolerance-ms", "500", "--time-limit"];
-    let slow = format!("sleep 8; {ask}");
-    let slow = document(folder.path(), &[&["--cmd", &slow][..], &limits, &["7s"]].concat());
-    assert_eq!(slow["cases"][0]["verdict"], "right", "{slow:#}");
+    let limits = ["--case", "baseline", "--tolerance-ms", "60000", "--time-limit"];
+    slower_and_slower(|factor| {
+        let slow = format!("sleep {}; {ask}", 2 * factor);
+        let limit = format!("{}ms", 1500 * factor);
+        let slow = document(folder.path(), &[&["--cmd", &slow][..], &limits, &[&limit]].concat());
+        match &slow["cases"][0]["verdict"] {
+            verdict if verdict == "right" => Ok(()),
+            _ => Err(slow.to_string()),
+        }
+    })
+    .unwrap();
     let hangs = format!("{ask}; sleep 60");
     let hangs = document(folder.path(), &[&["--cmd", &hangs][..], &limits, &["1s"]].concat());
     assert_eq!(hangs["cases"][0]["verdict"], "unended", "{hangs:#}");

@@ -1,12 +1,12 @@
 //! The first thing that a newcomer does.
 
-use crate::support::{run, stderr, stdout};
+use crate::support::{assert_measured, run, stderr, stdout};
 
 #[test]
 fn the_demo_needs_nothing_and_says_that_its_weights_are_random() {
     let folder = tempfile::tempdir().unwrap();
     let output = run(folder.path(), &["demo", "--preset", "nano", "-z", "0.5", "-o", "d.html"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let text = stdout(&output);
     let rows = text.lines().filter(|line| line.contains('%') && line.contains(" ms")).count();
     assert!(rows >= 4, "{text}");

@@ -1,6 +1,6 @@
 //! Results of other tools: imported, listed, refused.
 
-use crate::support::{run, stderr, stdout};
+use crate::support::{run, stderr, stdout, store};
 use std::fs;
 
 /// A result of vLLM's client with these mean times to first token.
@@ -110,12 +110,7 @@ fn figure(row: &serde_json::Value, quantity: &str, statistic: &str) -> f64 {
 #[test]
 fn a_run_goes_out_by_the_definitions_of_a_tool_and_comes_back_the_same() {
     let folder = tempfile::tempdir().unwrap();
-    let server = crate::support::paced(5, 2);
-    let url = format!("http://{}", server.address());
-    let words = ["sweep", &url, "-c", "1,2", "-n", "12", "-W", "16/4", "--quiet"];
-    let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-
+    store(folder.path(), "sweep", &[1, 2], (5.0, 2.0));
     let text = stdout(&run(folder.path(), &["export", "last", "--as", "vllm"]));
     let lines: Vec<serde_json::Value> =
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
@@ -131,7 +126,7 @@ fn a_run_goes_out_by_the_definitions_of_a_tool_and_comes_back_the_same() {
             figure(row, "output_rate", "value"),
             line["output_throughput"].as_f64().unwrap()
         );
-        assert_eq!(row["requests"].as_array().unwrap().len(), 12);
+        assert_eq!(row["requests"].as_array().unwrap().len(), 80);
     }
     // The printed block of the same run, by the same definitions, rounds the same numbers.
     let block = stdout(&run(folder.path(), &["report", "last", "--format", "vllm"]));
@@ -151,9 +146,7 @@ fn a_run_goes_out_by_the_definitions_of_a_tool_and_comes_back_the_same() {
 #[test]
 fn every_format_writes_a_run_or_says_why_not() {
     let folder = tempfile::tempdir().unwrap();
-    let server = crate::support::paced(5, 2);
-    let url = format!("http://{}", server.address());
-    run(folder.path(), &["sweep", &url, "-c", "1,2", "-n", "8", "-W", "16/4", "--quiet"]);
+    store(folder.path(), "sweep", &[1, 2], (5.0, 2.0));
     for (format, files) in [
         ("vllm", 1),
         ("sglang", 1),
@@ -234,9 +227,7 @@ fn in_ms(figure: &serde_json::Value) -> Option<f64> {
 #[test]
 fn what_goes_out_in_a_format_comes_back_with_the_same_figures_and_factors() {
     let folder = tempfile::tempdir().unwrap();
-    let server = crate::support::paced(5, 2);
-    let url = format!("http://{}", server.address());
-    run(folder.path(), &["sweep", &url, "-c", "2,3", "-n", "12", "-W", "16/4", "--quiet"]);
+    store(folder.path(), "sweep", &[2, 3], (5.0, 2.0));
     for (format, definitions, figures, factors) in [
         ("vllm", "vllm", 30, &["concurrency", "requests", "model"][..]),
         ("sglang", "sglang", 30, &["concurrency", "requests", "model"]),
@@ -284,9 +275,7 @@ fn what_goes_out_in_a_format_comes_back_with_the_same_figures_and_factors() {
 #[test]
 fn a_run_as_parquet_comes_back_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
-    let server = crate::support::paced(5, 2);
-    let url = format!("http://{}", server.address());
-    run(folder.path(), &["sweep", &url, "-c", "1,3", "-n", "10", "-W", "16/4", "--quiet"]);
+    store(folder.path(), "sweep", &[1, 3], (5.0, 2.0));
     let written = run(folder.path(), &["export", "last", "--as", "parquet", "-o", "run.parquet"]);
     assert_eq!(written.status.code(), Some(0), "{}", stderr(&written));
     let rows = |subject: &str, definitions: &str| -> Vec<serde_json::Value> {
@@ -302,7 +291,7 @@ fn a_run_as_parquet_comes_back_bit_for_bit() {
     };
     let truth = rows("last", "inferometer");
     assert_eq!(truth.len(), 2);
-    assert_eq!(truth[1]["requests"].as_array().unwrap().len(), 10);
+    assert_eq!(truth[1]["requests"].as_array().unwrap().len(), 78);
     assert_eq!(rows("run.parquet", "inferometer"), truth);
     // The events are in the file: other definitions compute from them, too.
     assert_eq!(rows("run.parquet", "vllm"), rows("last", "vllm"));

@@ -1,6 +1,7 @@
 //! Levels that end before their planned end: by evidence, or by a budget.
 
-use crate::support::{paced, run, stderr, stdout};
+use crate::support::{assert_measured, paced, run, stderr, stdout};
+use ifm_truth::slower_and_slower;
 use serde_json::Value;
 use std::path::Path;
 
@@ -8,9 +9,10 @@ use std::path::Path;
 fn measured(folder: &Path, command: &str, flags: &[&str]) -> (Value, String) {
     let server = paced(5, 1);
     let url = format!("http://{}", server.address());
-    let words = [&[command, &url, "-W", "16/2", "--json"], flags].concat();
+    let fixed = [command, &url, "-W", "16/2", "--prompt-lengths", "tokenizer", "--json"];
+    let words = [&fixed, flags].concat();
     let output = run(folder, &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let document = serde_json::from_str(&stdout(&output)).unwrap();
     (document, stderr(&output))
 }
@@ -48,16 +50,25 @@ fn a_look_ends_once_the_target_is_surely_missed() {
         .iter()
         .map(|load| load["requests"].as_u64().unwrap())
         .sum();
-    assert!((50..1_000).contains(&sent), "{sent} of 100000");
+    assert!((50..50_000).contains(&sent), "{sent} of 100000");
 }
 
 #[test]
 fn a_budget_leaves_levels_out_and_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let flags = ["-c", "1,2", "-z", "1", "--budget", "1500ms", "--cooldown", "10ms"];
-    let (document, said) = measured(folder.path(), "sweep", &flags);
+    // Room for one level and most of another: a host that stands still in between ends the first at
+    // the budget.
+    let (document, said) = slower_and_slower(|factor| {
+        let folder = tempfile::tempdir().unwrap();
+        let [lasts, budget] = [300 * factor, 570 * factor].map(|ms| format!("{ms}ms"));
+        let flags = ["-c", "1,2", "-z", &lasts, "--budget", &budget, "--cooldown", "10ms"];
+        let (document, said) = measured(folder.path(), "sweep", &flags);
+        match levels(&document)[0]["ended_by"].as_str() {
+            Some("planned") => Ok((document, said)),
+            end => Err(format!("ended by {end:?}")),
+        }
+    })
+    .unwrap();
     assert_eq!(levels(&document).len(), 1);
-    assert_eq!(levels(&document)[0]["ended_by"], "planned");
     assert_eq!(document["run"]["state"], "partial");
     assert!(said.contains("left out: 2 users"), "{said}");
 }

@@ -1,6 +1,6 @@
 //! Prompts as long as asked, by whoever is to count them.
 
-use crate::support::{paced, run, serve, stderr, stdout};
+use crate::support::{assert_measured, paced, run, serve, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use std::path::Path;
 fn measure(folder: &Path, url: &str, words: &[&str]) -> (Vec<u64>, Value, String) {
     let fixed = ["run", url, "-n", "4", "-w", "0", "--json=requests"];
     let output = run(folder, &[&fixed, words].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let line = |text: &str| serde_json::from_str::<Value>(text).unwrap();
     let counted =
         stdout(&output).lines().map(|text| line(text)["prompt_tokens"].as_u64().unwrap()).collect();

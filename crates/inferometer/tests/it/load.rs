@@ -1,6 +1,6 @@
 //! Load against servers: counts, formats, and the numbers that go with them.
 
-use crate::support::{paced, run, serve, stderr, stdout};
+use crate::support::{assert_measured, paced, run, serve, stdout};
 use serde_json::Value;
 
 fn json(text: &str) -> Value {
@@ -14,7 +14,7 @@ fn one_load_point_counts_every_request_and_token() {
     let url = format!("http://{}", server.address());
     let words = ["run", &url, "-c", "4", "-n", "20", "-W", "32/16", "-w", "4", "--json"];
     let output = run(folder.path(), &[&words[..], &["--prompt-lengths", "tokenizer"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let document = json(&stdout(&output));
     assert!(document["schema_version"].is_string());
     let level = &document["levels"][0];
@@ -32,7 +32,7 @@ fn a_line_for_each_request_says_who_counted() {
     let url = format!("http://{}", server.address());
     let words = ["run", &url, "-c", "2", "-n", "6", "-W", "32/8", "-w", "0", "--json=requests"];
     let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let lines: Vec<Value> = stdout(&output).lines().map(json).collect();
     assert_eq!(lines.len(), 6);
     for line in &lines {
@@ -52,7 +52,7 @@ fn a_sweep_prints_a_row_per_level_and_answers() {
     let url = format!("http://{}", server.address());
     let words = ["sweep", &url, "-c", "1,2", "-n", "8", "-W", "32/8", "-o", "r.html", "-o", "r.md"];
     let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let text = stdout(&output);
     assert!(text.contains("How many users?") && text.contains("TTFT p50"), "{text}");
     let rows = text.lines().filter(|line| line.contains("100%")).count();
@@ -92,7 +92,7 @@ fn a_pasted_vllm_command_runs_and_prints_its_block() {
         "--save-result",
     ];
     let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let text = stdout(&output);
     assert!(text.contains("============ Serving Benchmark Result ============"), "{text}");
     let line = text.lines().find(|line| line.starts_with("Successful requests:")).unwrap();
@@ -124,7 +124,7 @@ fn the_embedded_engine_answers_on_both_apis_streamed_and_not() {
                 words.push("--no-stream");
             }
             let output = run(folder.path(), &words);
-            assert_eq!(output.status.code(), Some(0), "{api} {stream}: {}", stderr(&output));
+            assert_measured(&output);
             let lines: Vec<Value> = stdout(&output).lines().map(json).collect();
             assert_eq!(lines.len(), 4);
             for line in &lines {
@@ -149,7 +149,7 @@ fn prompts_of_a_run_are_all_different_and_the_same_for_the_same_seed() {
         let url = format!("http://{}", server.address());
         let words = ["sweep", &url, "-c", "1,2", "-n", "5", "-W", "32/2", "--json"];
         let output = run(folder.path(), &[&words, seed].concat());
-        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_measured(&output);
         let runs = folder.path().join("runs");
         let entry = std::fs::read_dir(runs).unwrap().next().unwrap().unwrap();
         let manifest = std::fs::read_to_string(entry.path().join("manifest.json")).unwrap();

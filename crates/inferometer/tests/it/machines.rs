@@ -111,8 +111,9 @@ fn a_small_note_of_a_workstation() {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn the_published_note_of_a_workstation() {
-    let Some(path) = published("004") else { return };
+    let path = published("004");
     let folder = tempfile::tempdir().unwrap();
     let path = path.to_string_lossy();
     let target = ["--slo", "itl:p99<50ms,ttft:p99<500ms", "--price", "1.80"];
@@ -245,8 +246,9 @@ fn small_twins_at_equal_load() {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn the_published_twins_at_equal_load() {
-    let Some(path) = published("003") else { return };
+    let path = published("003");
     let folder = tempfile::tempdir().unwrap();
     let text = report(folder.path(), &[&path.to_string_lossy(), "--kind", "variant"]);
     assert_holds(

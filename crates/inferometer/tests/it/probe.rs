@@ -14,7 +14,7 @@ fn findings(text: &str) -> Vec<Value> {
 fn the_embedded_engine_is_found_out() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, url) = serve(folder.path(), &[]);
-    let output = run(folder.path(), &["probe", &url, "--json", "--limit", "60s"]);
+    let output = run(folder.path(), &["probe", &url, "--json", "--limit", "600s"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let findings = findings(&stdout(&output));
     let of = |id: &str| {
@@ -34,7 +34,7 @@ fn the_embedded_engine_is_found_out() {
         assert!(!finding["text"].as_str().unwrap().is_empty(), "{finding}");
         assert_eq!(finding["grade"] == "unknown", finding["value"].is_null(), "{finding}");
     }
-    let table = run(folder.path(), &["probe", &url, "--limit", "60s", "--ascii"]);
+    let table = run(folder.path(), &["probe", &url, "--limit", "600s", "--ascii"]);
     let table = stdout(&table);
     assert!(table.is_ascii() && table.contains("+ software") && table.contains("prefix cache"));
 }

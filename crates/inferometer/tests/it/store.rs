@@ -1,6 +1,6 @@
 //! What is kept when a run ends in another way than planned.
 
-use crate::support::{Running, paced, program, run, stderr, stdout};
+use crate::support::{Running, assert_measured, paced, program, run, stderr, stdout};
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
@@ -82,7 +82,7 @@ fn a_stored_run_is_written_again_in_every_format() {
     let server = paced(5, 1);
     let url = format!("http://{}", server.address());
     let first = run(folder.path(), &["run", &url, "-n", "5", "-W", "16/4", "--json"]);
-    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    assert_measured(&first);
     let again = run(folder.path(), &["report", "last", "--format", "json"]);
     assert_eq!(stdout(&again), stdout(&first), "a stored run gives the same numbers");
     for format in ["text", "vllm", "md"] {

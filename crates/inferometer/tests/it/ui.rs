@@ -1,6 +1,6 @@
 //! The page over the store as a command, and the names and tags that it shares with `runs`.
 
-use crate::support::{Running, paced, program, run, stderr, stdout};
+use crate::support::{Running, program, run, stderr, stdout, store};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Command, Stdio};
@@ -42,10 +42,7 @@ fn the_page_is_served_until_ctrl_c_and_to_this_machine_alone() {
 #[test]
 fn runs_get_names_and_tags() {
     let folder = tempfile::tempdir().unwrap();
-    let server = paced(5, 1);
-    let url = format!("http://{}", server.address());
-    let measured = run(folder.path(), &["run", &url, "-n", "5", "-W", "16/4"]);
-    assert_eq!(measured.status.code(), Some(0), "{}", stderr(&measured));
+    store(folder.path(), "made up", &[1], (5.0, 1.0));
     let done = |words: &[&str]| {
         let output = run(folder.path(), words);
         assert_eq!(output.status.code(), Some(0), "{words:?} {}", stderr(&output));

@@ -1,6 +1,6 @@
 //! Workloads from files and by name, as a user runs them.
 
-use crate::support::{paced, run, serve, stderr, stdout};
+use crate::support::{assert_measured, paced, run, serve, stderr, stdout};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn conversations_go_on_with_the_servers_answers() {
     let words =
         ["run", &url, "-W", "sharegpt-chat:talks.json", "-c", "2", "--sessions", "3", "-w", "0"];
     let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let document = document(folder.path());
     assert_eq!(document["run"]["state"], "complete");
     let workload = &document["run"]["workload"];
@@ -56,7 +56,7 @@ fn a_data_set_that_ends_ends_the_run_and_says_so() {
     let url = format!("http://{}", server.address());
     let words = ["run", &url, "-W", "sharegpt:talks.json", "-n", "9", "-w", "1"];
     let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     assert!(stderr(&output).contains("no more prompts"), "{}", stderr(&output));
     let stored = document(folder.path());
     assert_eq!(
@@ -65,7 +65,7 @@ fn a_data_set_that_ends_ends_the_run_and_says_so() {
     );
     assert_eq!(stored["run"]["workload"]["facts"]["rows"]["kept"], 5);
     let again = run(folder.path(), &[&words[..], &["--repeat-prompts"]].concat());
-    assert_eq!(again.status.code(), Some(0), "{}", stderr(&again));
+    assert_measured(&again);
     let stored = document(folder.path());
     assert_eq!(stored["levels"][0]["requests"]["ok"], 9);
     let workload = &stored["run"]["workload"];
@@ -81,7 +81,7 @@ fn token_ids_are_counted_to_the_token_and_only_sent_where_they_can_be() {
     let (_server, url) = serve(folder.path(), &[]);
     let words = ["run", &url, "-W", "random-ids:70/4", "-n", "6", "-w", "0"];
     let output = run(folder.path(), &[&words[..], &["--api", "completions"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_measured(&output);
     let tokens = &document(folder.path())["levels"][0]["tokens"];
     assert_eq!(
         (&tokens["prompt_mean"], &tokens["prompt_asked_mean"]),
@@ -102,7 +102,7 @@ fn other_tools_flags_name_the_same_workload() {
         let words =
             ["bench", "serve", "--base-url", &url, "--num-prompts", "4", "--model", "truth-model"];
         let output = run(folder.path(), &[&words[..], flags].concat());
-        assert_eq!(output.status.code(), Some(0), "{flags:?}: {}", stderr(&output));
+        assert_measured(&output);
         let document = document(folder.path());
         (document["spec"]["workload"]["text"].clone(), document["spec"]["workload"]["kind"].clone())
     };

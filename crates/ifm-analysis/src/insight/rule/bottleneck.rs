@@ -3,7 +3,8 @@
 
 use super::context_penalty::extremes;
 use super::{CENTER, curves, efficiency_curves, told_by};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::{Curve, Pool};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
@@ -60,51 +61,31 @@ fn context(efficiencies: &[Curve]) -> Option<Insight> {
     if at.at <= 1.0 || of_long > CONTEXT_SHARE_MAX * of_short {
         return None;
     }
-    let sentence = Sentence::new(
+    let sentence = say!(
         "traffic of keys and values, or prompts that are read between the steps, likely limits \
-         long contexts: at ",
-    )
-    .number(at.at, Meant::Load)
-    .text(" users efficiency is ")
-    .number(of_long, Meant::Share)
-    .text(" with ")
-    .number(long_tokens, Meant::Count)
-    .text(" tokens and ")
-    .number(of_short, Meant::Share)
-    .text(" with ")
-    .number(short_tokens, Meant::Count)
-    .text(".");
+         long contexts: at {} users efficiency is {} with {} tokens and {} with {}.";
+        at.at => Load, of_long => Share, long_tokens => Count, of_short => Share,
+        short_tokens => Count
+    );
     Some(Insight::new(RULE.id, Topic::Scaling, Tone::Note, sentence).hypothesis())
 }
 
 fn prefill(ttft: &Growth, itl: &Growth) -> Insight {
-    let sentence =
-        Sentence::new(format!("{}reading prompts likely limits: TTFT grows ", ttft.head()))
-            .number(ttft.ratio, Meant::Times)
-            .text(" from ")
-            .number(ttft.loads.0, Meant::Load)
-            .text(" to ")
-            .number(ttft.loads.1, Meant::Load)
-            .text(", ITL only ")
-            .number(itl.ratio, Meant::Times)
-            .text(".");
+    let sentence = say!(
+        "{}reading prompts likely limits: TTFT grows {} from {} to {}, ITL only {}.";
+        ttft.head(), ttft.ratio => Times, ttft.loads.0 => Load, ttft.loads.1 => Load,
+        itl.ratio => Times
+    );
     Insight::new(RULE.id, Topic::Ttft, Tone::Note, sentence).hypothesis()
 }
 
 fn outside(ttft: &Growth, output: &Growth) -> Insight {
-    let head = format!(
-        "{}something before the engine, a limit of rate or the client, likely ",
-        ttft.head()
+    let sentence = say!(
+        "{}something before the engine, a limit of rate or the client, likely limits: from {} to {} \
+         output grows only {} while TTFT grows only {}.";
+        ttft.head(), ttft.loads.0 => Load, ttft.loads.1 => Load, output.ratio => Times,
+        ttft.ratio => Times
     );
-    let sentence = Sentence::new(format!("{head}limits: from "))
-        .number(ttft.loads.0, Meant::Load)
-        .text(" to ")
-        .number(ttft.loads.1, Meant::Load)
-        .text(" output grows only ")
-        .number(output.ratio, Meant::Times)
-        .text(" while TTFT grows only ")
-        .number(ttft.ratio, Meant::Times)
-        .text(".");
     Insight::new(RULE.id, Topic::Throughput, Tone::Note, sentence).hypothesis()
 }
 

@@ -1,7 +1,8 @@
 //! At which load inside the target a token costs least.
 
-use super::told_by;
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use super::{headed, told_by};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::{Pooled, name_of};
 use ifm_core::sheet::PartKind;
 
@@ -31,15 +32,11 @@ fn look(question: &Question) -> Vec<Insight> {
             pool.cells.iter().filter(is_inside).filter_map(|cell| Some((cost(cell)?, cell)));
         let Some((usd, cell)) = costs.min_by(|a, b| a.0.total_cmp(&b.0)) else { continue };
         let Some(load) = cell.load() else { continue };
-        let name = name_of(&fitting.of);
-        let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
         let place = if has_target { "inside the target " } else { "" };
-        let cheapest = if head.is_empty() { "Cheapest" } else { "cheapest" };
-        let sentence = Sentence::new(format!("{head}{cheapest} {place}at "))
-            .number(load.value(), Meant::Load)
-            .text(": ")
-            .number(usd, Meant::Usd)
-            .text(" for a million output tokens.");
+        let sentence = say!(
+            "{} {}at {}: {} for a million output tokens.";
+            headed(&name_of(&fitting.of), "cheapest"), place, load.value() => Load, usd => Usd
+        );
         found.push(Insight::new(RULE.id, Topic::Cost, Tone::Note, sentence));
     }
     found

@@ -2,7 +2,8 @@
 
 use super::{at_load, told_by};
 use crate::answer::UsersState;
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::slo;
 use crate::survey::{Cold, Fitting, Miss, Pool};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
@@ -39,16 +40,12 @@ fn told(cold: &Cold) -> Option<Insight> {
         }
         false => "Something other than the load slowed it.",
     };
-    let sentence = at_load(Sentence::new("At "), cold.cell.load()?)
-        .text(format!(" the {name} is "))
-        .number(cold.tail.value, Meant::Ms)
-        .text(", ")
-        .number(ratio, Meant::Times)
-        .text(" as long as at the heavier load of ");
-    let sentence = at_load(sentence, cold.beside.load()?)
-        .text(" (")
-        .number(cold.tail_beside.value, Meant::Ms)
-        .text(format!("); a lighter load should not be slower. {reason} Measure it again."));
+    let sentence = say!(
+        "At {} the {} is {}, {} as long as at the heavier load of {} ({}); a lighter load should \
+         not be slower. {} Measure it again.";
+        at_load(cold.cell.load()?), name, cold.tail.value => Ms, ratio => Times,
+        at_load(cold.beside.load()?), cold.tail_beside.value => Ms, reason
+    );
     Some(Insight::new(RULE.id, Topic::Itl, Tone::Warn, sentence).weighing(ratio.ln()))
 }
 
@@ -65,16 +62,11 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
         let fits = fitting.load().filter(|_| fitting.state == UsersState::Found)?.value();
         let (next, misses) = fitting.next.as_ref()?;
         let Some(Miss::Term(term, Some(ms))) = misses.first() else { return None };
-        let metric = term.metric.to_ascii_uppercase();
-        let sentence = Sentence::new("Without the level that stands out, ")
-            .number(fits, Meant::Load)
-            .text(" would fit inside ");
-        let sentence = super::target(sentence, &target)
-            .text(", and ")
-            .number(next.load()?.value(), Meant::Load)
-            .text(format!(" would fail: {metric} {} ", term.over()))
-            .number(*ms, Meant::Ms)
-            .text(".");
+        let sentence = say!(
+            "Without the level that stands out, {} would fit inside {}, and {} would fail: {} {} {}.";
+            fits => Load, super::target(&target), next.load()?.value() => Load,
+            term.metric.to_ascii_uppercase(), term.over(), *ms => Ms
+        );
         Some(Insight::new(RULE.id, Topic::Capacity, Tone::Note, sentence))
     };
     pool.fittings(names, &target).iter().filter_map(tell).collect()

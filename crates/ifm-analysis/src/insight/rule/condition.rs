@@ -1,10 +1,12 @@
 //! What a condition costs: by model, by load, by length, in the tail, and where nobody knows.
 
 use crate::insight::grid::{Grid, median_change};
-use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Shown, Tone, Topic};
+use crate::insight::{Bands, Insight, InsightRule, Question, Sentence, Shown, Tone, Topic};
 use crate::level::Load;
+use crate::say;
 use crate::stat::rank_correlation::spearman;
 use ifm_core::sheet::Statistic;
+use ifm_core::words::plural;
 
 /// From this rank correlation on there is a trend.
 const TREND_MIN: f64 = 0.7;
@@ -54,31 +56,22 @@ fn by_model(question: &Question) -> Vec<Insight> {
         let of_model = || deltas.iter().filter(|(cell, _)| cell.model == index);
         let own: Vec<f64> = of_model().map(|(_, delta)| delta.change).collect();
         let Some((median, _)) = median_change(&own) else { continue };
+        let pairs = plural(own.len() as u64, "pair");
         if of_model().all(|(_, delta)| delta.shown == Shown::No) {
-            let sentence = Sentence::new(format!(
-                "{model}: no cost of {} is shown in end-to-end latency (means of ",
-                grid.other
-            ))
-            .number(own.len() as f64, Meant::Count)
-            .text(if own.len() == 1 {
-                " pair of cells)."
-            } else {
-                " pairs of cells)."
-            });
+            let sentence = say!(
+                "{}: no cost of {} is shown in end-to-end latency (means of {} {} of cells).";
+                model, grid.other, own.len() as f64 => Count, pairs
+            );
             let insight = Insight::new(MODEL.id, Topic::Condition, Tone::Note, sentence);
             found.push(insight.of(model));
             continue;
         }
         let tone = if band.is_poor(median) { Tone::Warn } else { Tone::Note };
-        let sentence = Sentence::new(format!("{model}: {} costs ", grid.other))
-            .number(median, Meant::Change)
-            .text(format!(" of end-to-end latency ({}; median of ", word(median)))
-            .number(own.len() as f64, Meant::Count)
-            .text(if own.len() == 1 {
-                " pair of cells, means)."
-            } else {
-                " pairs of cells, means)."
-            });
+        let sentence = say!(
+            "{}: {} costs {} of end-to-end latency ({}; median of {} {} of cells, means).";
+            model, grid.other, median => Change, word(median), own.len() as f64 => Count,
+            pairs
+        );
         let insight = Insight::new(MODEL.id, Topic::Condition, tone, sentence).of(model);
         found.push(insight.weighing(median));
     }
@@ -109,12 +102,10 @@ fn trends(question: &Question) -> Vec<Insight> {
         let rho = spearman(&pairs).filter(|_| pairs.len() >= CELLS_MIN);
         let Some(rho) = rho.filter(|rho| rho.abs() > TREND_MIN) else { continue };
         let way = if rho > 0.0 { "rises" } else { "falls" };
-        let sentence =
-            Sentence::new(format!("The cost of {} {way} with {what} (Spearman ρ ", grid.other))
-                .number(rho, Meant::Plain)
-                .text(", ")
-                .number(pairs.len() as f64, Meant::Count)
-                .text(" pairs of cells).");
+        let sentence = say!(
+            "The cost of {} {} with {} (Spearman ρ {}, {} pairs of cells).";
+            grid.other, way, what, rho => Plain, pairs.len() as f64 => Count
+        );
         found.push(Insight::new(TREND.id, Topic::Condition, Tone::Note, sentence).weighing(rho));
     }
     found
@@ -140,17 +131,15 @@ fn tail(question: &Question) -> Vec<Insight> {
     if is_small || is_alike {
         return Vec::new();
     }
-    let sentence = Sentence::new(format!("{}: P99 of end-to-end latency changes by ", grid.other))
-        .number(p99, Meant::Change)
-        .text(", the mean by ")
-        .number(mean, Meant::Change)
-        .text(" (medians over ")
-        .number(both.len() as f64, Meant::Count)
-        .text(" pairs of cells)");
-    let sentence = match mean > 0.0 && ratio > 0.0 {
-        true => sentence.text(": ").number(ratio, Meant::Times).text(" as much."),
-        false => sentence.text("."),
+    let times = match mean > 0.0 && ratio > 0.0 {
+        true => say!(": {} as much"; ratio => Times),
+        false => Sentence::default(),
     };
+    let sentence = say!(
+        "{}: P99 of end-to-end latency changes by {}, the mean by {} (medians over {} pairs of \
+         cells){}.";
+        grid.other, p99 => Change, mean => Change, both.len() as f64 => Count, times
+    );
     let tone = if p99 > mean { Tone::Warn } else { Tone::Note };
     vec![Insight::new(TAIL.id, Topic::Condition, tone, sentence).weighing(p99 - mean)]
 }
@@ -161,11 +150,10 @@ fn ties(question: &Question) -> Vec<Insight> {
     if all == 0 {
         return Vec::new();
     }
-    let sentence = Sentence::new(format!("{}: no difference shown in ", grid.other))
-        .number(ties as f64, Meant::Count)
-        .text(" of ")
-        .number(all as f64, Meant::Count)
-        .text(" measured pairs of cells (mean end-to-end latency).");
+    let sentence = say!(
+        "{}: no difference shown in {} of {} measured pairs of cells (mean end-to-end latency).";
+        grid.other, ties as f64 => Count, all as f64 => Count
+    );
     vec![Insight::new(TIE.id, Topic::Condition, Tone::Note, sentence)]
 }
 
@@ -176,12 +164,11 @@ fn missing(question: &Question) -> Vec<Insight> {
         return Vec::new();
     }
     let tone = if missing == wanted { Tone::Bad } else { Tone::Warn };
-    let sentence = Sentence::new("")
-        .number(missing as f64, Meant::Count)
-        .text(" of ")
-        .number(wanted as f64, Meant::Count)
-        .text(" figures of the grid are missing")
-        .text(if missing == wanted { ": nothing can be concluded." } else { "." });
+    let sentence = say!(
+        "{} of {} figures of the grid are missing{}";
+        missing as f64 => Count, wanted as f64 => Count,
+        if missing == wanted { ": nothing can be concluded." } else { "." }
+    );
     let insight = Insight::new(MISSING.id, Topic::Condition, tone, sentence);
     vec![insight.weighing(missing as f64 / wanted as f64)]
 }

@@ -1,8 +1,9 @@
 //! Who is first in a configuration of a matrix, and with whom the place is shared.
 
 use super::{joined, matrix, measure_word, measured};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::matrix::Matrix;
+use crate::say;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "configuration_best",
@@ -25,26 +26,25 @@ fn best(matrix: &Matrix, of: usize) -> Option<Insight> {
     // A mean above that of the leader belongs to repeats that contradict each other or are too few.
     let is_behind = places.first().is_some_and(|place| place.group != Ok(1));
     let begin = if is_behind { "Of those that can be tested, " } else { "" };
-    let sentence = match names.as_slice() {
+    let first = match names.as_slice() {
         _ if places.len() < 2 => return None,
-        [only] => Sentence::new(format!("{begin}{only} is the fastest: ")),
+        [only] => format!("{begin}{only} is the fastest:"),
         _ => {
             let no = if is_behind { "no" } else { "No" };
-            Sentence::new(format!("{begin}{no} difference is shown between the first "))
-                .number(names.len() as f64, Meant::Count)
-                .text(format!(": {}; the largest mean is ", joined(&names)))
+            let (count, names) = (names.len(), joined(&names));
+            let first = format!("{begin}{no} difference is shown between the first");
+            format!("{first} {count}: {names}; the largest mean is")
         }
     };
-    let sentence = sentence.number(leader.sample.mean, how);
-    let sentence = sentence.text(format!(" {}", measure_word(&configuration.measure)));
     let ratio = matrix.speed_up(leader.thing, of).filter(|ratio| ratio.is_shown());
-    let sentence = match (ratio, matrix.baseline) {
-        (Some(ratio), Some(baseline)) => sentence
-            .text(", ")
-            .number(ratio.value, Meant::Times)
-            .text(format!(" that of {}.", matrix.thing(baseline))),
-        _ => sentence.text("."),
-    };
+    let against = ratio.zip(matrix.baseline).map(
+        |(ratio, baseline)| say!(", {} that of {}"; ratio.value => Times, matrix.thing(baseline)),
+    );
+    let sentence = say!(
+        "{} {} {}{}.";
+        first, Sentence::number(leader.sample.mean, how, true),
+        measure_word(&configuration.measure), against.unwrap_or_default()
+    );
     let weight = ratio.map_or(0.0, |ratio| ratio.value.ln());
     let insight = Insight::new(RULE.id, Topic::Ranking, Tone::Note, sentence);
     Some(insight.weighing(weight).of(configuration.name()))

@@ -2,7 +2,8 @@
 
 use super::speed_spread::shared_load;
 use super::{told_by, user_speed_curves};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::Curve;
 use ifm_core::sheet::PartKind;
 
@@ -43,25 +44,17 @@ fn look(question: &Question) -> Vec<Insight> {
     if loss < RATIO_MIN {
         return Vec::new();
     }
-    let mut sentence = Sentence::new("")
-        .number(long_tokens, Meant::Count)
-        .text(" tokens of context cost ")
-        .number(loss, Meant::Times)
-        .text(" speed against ")
-        .number(short_tokens, Meant::Count)
-        .text(" at ")
-        .number(high, Meant::Load);
+    let mut sentence = say!(
+        "{} tokens of context cost {} speed against {} at {}";
+        long_tokens => Count, loss => Times, short_tokens => Count, high => Load
+    );
     let low = shared_load(&pair, |a, b| a < b).filter(|low| *low < high);
     if let Some((low, alone)) = low.and_then(|at| Some((at, ratio(at)?))) {
-        sentence = sentence
-            .text("; at ")
-            .number(low, Meant::Load)
-            .text(" it is ")
-            .number(alone, Meant::Times);
+        sentence = say!("{}; at {} it is {}"; sentence, low => Load, alone => Times);
         if loss - 1.0 >= SHARING_MIN * (alone - 1.0).max(0.0) {
-            sentence = sentence.text(": the loss comes from sharing, not from length alone");
+            sentence = say!("{}: the loss comes from sharing, not from length alone"; sentence);
         }
     }
-    let insight = Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, sentence.text("."));
+    let insight = Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, say!("{}."; sentence));
     vec![insight.weighing(loss - 1.0)]
 }

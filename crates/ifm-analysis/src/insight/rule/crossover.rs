@@ -1,8 +1,9 @@
 //! Things that are faster than the baseline in some configurations and slower in others.
 
 use super::{joined, matrix, span};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::matrix::{Matrix, Ratio};
+use crate::say;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "crossover",
@@ -67,18 +68,18 @@ fn tell(matrix: &Matrix, group: &[Crossing]) -> Option<Insight> {
             .collect()
     };
     let (faster, slower) = (ratios(|of| &of.faster), ratios(|of| &of.slower));
-    let sentence = Sentence::new(format!("{} {is} faster than {base} at ", joined(&names)));
-    let sentence = places(matrix, sentence, &first.faster).text(" (");
-    let sentence = span(sentence, faster).text(") and slower at ");
-    let sentence = places(matrix, sentence, &first.slower).text(" (");
-    let sentence = span(sentence, slower.iter().copied()).text(").");
+    let sentence = say!(
+        "{} {} faster than {} at {} ({}) and slower at {} ({}).";
+        joined(&names), is, base, places(matrix, &first.faster), span(faster),
+        places(matrix, &first.slower), span(slower.iter().copied())
+    );
     let weight = slower.iter().map(|ratio| -ratio.ln()).fold(0.0, f64::max);
     Some(Insight::new(RULE.id, Topic::Ranking, Tone::Warn, sentence).weighing(weight))
 }
 
 /// Configurations by their size, with their lengths where the size has others too:
 /// `batch 1 (128→64, 256→512) and 8`.
-fn places(matrix: &Matrix, mut sentence: Sentence, of: &[(usize, Ratio)]) -> Sentence {
+fn places(matrix: &Matrix, of: &[(usize, Ratio)]) -> Sentence {
     let mut sizes: Vec<(Option<f64>, Vec<usize>)> = Vec::new();
     for (configuration, _) in of {
         let batch = matrix.configurations.get(*configuration).and_then(|of| of.batch);
@@ -96,26 +97,20 @@ fn places(matrix: &Matrix, mut sentence: Sentence, of: &[(usize, Ratio)]) -> Sen
     };
     let shown = sizes.len().min(SIZES_MAX);
     let more = sizes.len() - shown;
-    for (index, (batch, members)) in sizes.iter().take(shown).enumerate() {
-        sentence = match index {
-            0 => sentence,
-            _ if index + 1 == shown && more == 0 => sentence.text(" and "),
-            _ => sentence.text(", "),
-        };
+    let size = |(index, (batch, members)): (usize, &(Option<f64>, Vec<usize>))| {
         let name = |of: &usize| Some(matrix.configurations.get(*of)?.short_name());
-        let names: Vec<String> = members.iter().filter_map(name).collect();
-        let Some(batch) = batch else {
-            sentence = sentence.text(names.join(", "));
-            continue;
-        };
+        let names = members.iter().filter_map(name).collect::<Vec<_>>().join(", ");
+        let Some(batch) = *batch else { return say!("{}"; names) };
         let unit = if index == 0 { format!("{unit} ") } else { String::new() };
-        sentence = sentence.text(unit).number(*batch, Meant::Load);
-        if matrix.at_batch(*batch).len() > members.len() {
-            sentence = sentence.text(format!(" ({})", names.join(", ")));
+        match matrix.at_batch(batch).len() > members.len() {
+            true => say!("{}{} ({})"; unit, batch => Load, names),
+            false => say!("{}{}"; unit, batch => Load),
         }
-    }
+    };
+    let last = if more == 0 { " and " } else { ", " };
+    let sizes = Sentence::list(sizes.iter().take(shown).enumerate().map(size), ", ", last);
     match more {
-        0 => sentence,
-        _ => sentence.text(" and ").number(more as f64, Meant::Count).text(" more"),
+        0 => sizes,
+        _ => say!("{} and {} more"; sizes, more as f64 => Count),
     }
 }

@@ -1,8 +1,9 @@
 //! What sharing costs: the speed of one of many over that of a single one.
 
-use super::{told_by, user_speed_curves};
-use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use super::{headed, told_by, user_speed_curves};
+use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
 use crate::level::Load;
+use crate::say;
 use crate::survey::{Curve, Pool, Pooled, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
@@ -54,13 +55,11 @@ fn look(question: &Question) -> Vec<Insight> {
         let Some(last) = curve.points.last().filter(|last| last.at > 1.0) else { continue };
         let share = last.reading.value;
         let tone = if band.is_poor(share) { Tone::Warn } else { Tone::Note };
-        let name = curve.name();
-        let sentence =
-            Sentence::new(if name.is_empty() { "At ".to_owned() } else { format!("{name}: at ") })
-                .number(last.at, Meant::Load)
-                .text(" users each gets ")
-                .number(share, Meant::Share)
-                .text(format!(" of the speed of a single one ({}).", band.word(share)));
+        let sentence = say!(
+            "{} {} users each gets {} of the speed of a single one ({}).";
+            headed(&curve.name(), "at"),
+            last.at => Load, share => Share, band.word(share)
+        );
         found.push(Insight::new(RULE.id, Topic::Scaling, tone, sentence).weighing(1.0 - share));
     }
     found

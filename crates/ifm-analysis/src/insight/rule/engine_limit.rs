@@ -1,7 +1,8 @@
 //! Generation of an engine as a share of what the memory of its machine allows.
 
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::roof;
+use crate::say;
 use crate::survey::Point;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_roofline::Binding;
@@ -90,22 +91,13 @@ fn look(question: &Question) -> Vec<Insight> {
         false => (Tone::Note, ""),
     };
     let model = point.factor(key::MODEL).unwrap_or_else(|| "The model".to_owned());
-    let mut sentence = Sentence::new(format!("{model} comes nearest to its limit: "));
-    if let Some(bytes) = limit.bytes_per_token {
-        sentence = sentence
-            .number(bytes, Meant::Bytes)
-            .text(" read per token at ")
-            .number(limit.bytes_per_s, Meant::BytesPerS)
-            .text(" ");
-    }
-    let sentence = sentence
-        .text("allow at most ")
-        .number(limit.tok_per_s, Meant::TokPerS)
-        .text("; ")
-        .number(rate, Meant::TokPerS)
-        .text(" is ")
-        .number(share, Meant::Share)
-        .text(format!("{end} (hardware table: {}).", limit.machine));
+    let read = limit.bytes_per_token.map(
+        |bytes| say!("{} read per token at {} "; bytes => Bytes, limit.bytes_per_s => BytesPerS),
+    );
+    let sentence = say!(
+        "{} comes nearest to its limit: {}allow at most {}; {} is {}{} (hardware table: {}).";
+        model, read.unwrap_or_default(), limit.tok_per_s => TokPerS, rate => TokPerS, share => Share, end, limit.machine
+    );
     vec![Insight::new(RULE.id, Topic::DecodeSpeed, tone, sentence).weighing(share)]
 }
 

@@ -1,7 +1,8 @@
 //! How many requests in flight both stand at the same ITL.
 
 use crate::insight::versus::{CENTER, OUTPUT, Versus};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::Curve;
 use ifm_core::sheet::Quantity;
 
@@ -60,26 +61,19 @@ fn look(question: &Question) -> Vec<Insight> {
             let all: Vec<(f64, f64, f64)> = limits.iter().rev().filter_map(carried).collect();
             let Some((limit, before, after)) = all.first().copied() else { continue };
             let scene = versus.scene.as_ref().map(|scene| format!("{scene}: ")).unwrap_or_default();
-            let mut sentence = Sentence::new(format!("{scene}At median ITL ≤ "))
-                .number(limit, Meant::LimitMs)
-                .text(format!(": {} ", versus.base.short_as_base()))
-                .read(before, Meant::Load, exact(limit).0)
-                .text(format!(", {} ", party.short))
-                .read(after, Meant::Load, exact(limit).1)
-                .text(format!("{} (", versus.counted(after)))
-                .read(after / before, Meant::Times, exact(limit) == (true, true))
-                .text(")");
+            let mut sentence = say!(
+                "{}At median ITL ≤ {}: {} {}, {} {}{} ({})";
+                scene, limit => LimitMs, versus.base.short_as_base(),
+                before => Load if exact(limit).0, party.short, after => Load if exact(limit).1,
+                versus.counted(after), after / before => Times if exact(limit) == (true, true)
+            );
             if let Some((limit, before, after)) = all.last().copied().filter(|_| all.len() > 1) {
-                sentence = sentence
-                    .text("; at ≤ ")
-                    .number(limit, Meant::LimitMs)
-                    .text(" ")
-                    .read(before, Meant::Load, exact(limit).0)
-                    .text(" against ")
-                    .read(after, Meant::Load, exact(limit).1)
-                    .text(" (")
-                    .read(after / before, Meant::Times, exact(limit) == (true, true))
-                    .text(")");
+                sentence = say!(
+                    "{}; at ≤ {} {} against {} ({})";
+                    sentence, limit => LimitMs, before => Load if exact(limit).0,
+                    after => Load if exact(limit).1,
+                    after / before => Times if exact(limit) == (true, true)
+                );
             }
             let [of_base, of_other] =
                 [&versus.base, party].map(|side| versus.curve(side, &Quantity::OutputRate, OUTPUT));
@@ -90,19 +84,14 @@ fn look(question: &Question) -> Vec<Insight> {
                     exact(limit).0 && of_base.at(before).is_some(),
                     exact(limit).1 && of_other.at(after).is_some(),
                 ];
-                sentence = sentence
-                    .text("; output at ≤ ")
-                    .number(limit, Meant::LimitMs)
-                    .text(" ")
-                    .read(from, Meant::TokPerS, is_exact[0])
-                    .text(" against ")
-                    .read(to, Meant::TokPerS, is_exact[1])
-                    .text(" (")
-                    .read(to / from, Meant::Times, is_exact == [true, true])
-                    .text(")");
+                sentence = say!(
+                    "{}; output at ≤ {} {} against {} ({})";
+                    sentence, limit => LimitMs, from => TokPerS if is_exact[0],
+                    to => TokPerS if is_exact[1], to / from => Times if is_exact == [true, true]
+                );
             }
             let tone = if after >= before { Tone::Good } else { Tone::Warn };
-            let insight = Insight::new(RULE.id, Topic::Capacity, tone, sentence.text("."));
+            let insight = Insight::new(RULE.id, Topic::Capacity, tone, say!("{}."; sentence));
             found.push(insight.weighing((after / before).ln()));
         }
     }

@@ -1,7 +1,8 @@
 //! Up to which load each curve keeps its words of quality.
 
 use super::{CENTER, curves, subject, told_by};
-use crate::insight::{Band, Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Band, Bands, Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::say;
 use crate::survey::{Curve, CurvePoint};
 use ifm_core::sheet::{PartKind, Quantity};
 
@@ -42,42 +43,32 @@ fn crossing(curve: &Curve, name: &str, topic: Topic, band: &Band) -> Option<Insi
     if curve.points.len() < 2 || !leaves_good {
         return None;
     }
-    let stays = |sentence: Sentence, word: &str, bound: Option<f64>, at: f64| {
-        let sentence = sentence.text(word);
-        let sentence = match bound {
-            Some(bound) => sentence.text(" (below ").number(bound, Meant::Ms).text(")"),
-            None => sentence,
-        };
-        sentence.text(" up to ").number(at, Meant::Load)
+    let stays = |word: &str, bound: Option<f64>, at: f64| match bound {
+        Some(bound) => say!("{} (below {}) up to {}"; word, bound => Ms, at => Load),
+        None => say!("{} up to {}"; word, at => Load),
     };
-    let mut sentence = Sentence::new(format!("{} stays ", subject(curve, name)));
-    match (good, fair) {
+    let stays = match (good, fair) {
         (Some(good), fair) => {
-            sentence = stays(sentence, good_word, good_bound, good.at);
-            if let Some(fair) = fair.filter(|fair| fair.at > good.at) {
-                sentence = stays(sentence.text(", "), fair_word, fair_bound, fair.at);
-            }
+            let further = fair.filter(|fair| fair.at > good.at);
+            let further = further.map(|fair| stays(fair_word, fair_bound, fair.at));
+            let all = [stays(good_word, good_bound, good.at)].into_iter().chain(further);
+            Sentence::list(all, ", ", ", ")
         }
-        (None, Some(fair)) if fair.at < end.at => {
-            sentence = stays(sentence, fair_word, fair_bound, fair.at);
-        }
+        (None, Some(fair)) if fair.at < end.at => stays(fair_word, fair_bound, fair.at),
         _ => return None,
-    }
+    };
+    let mut sentence = say!("{} stays {}"; subject(curve, name), stays);
     let reached = fair.or(good)?.at;
     let next = curve.points.iter().find(|point| point.at > reached);
     let mut tone = Tone::Note;
     if let Some(next) = next {
-        tone = if band.is_poor(next.reading.value) { Tone::Warn } else { tone };
-        sentence = sentence
-            .text("; at ")
-            .number(next.at, Meant::Load)
-            .text(" it is ")
-            .number(next.reading.value, Meant::Ms)
-            .text(if band.is_poor(next.reading.value) {
-                format!(" ({poor_word})")
-            } else {
-                String::new()
-            });
+        let is_poor = band.is_poor(next.reading.value);
+        tone = if is_poor { Tone::Warn } else { tone };
+        let word = if is_poor { format!(" ({poor_word})") } else { String::new() };
+        sentence = say!(
+            "{}; at {} it is {}{}";
+            sentence, next.at => Load, next.reading.value => Ms, word
+        );
     }
-    Some(Insight::new(RULE.id, topic, tone, sentence.text(".")))
+    Some(Insight::new(RULE.id, topic, tone, say!("{}."; sentence)))
 }

@@ -1,7 +1,8 @@
 //! How much the ITL grows with the load, for each of the things compared, with both loads.
 
 use crate::insight::versus::{CENTER, Versus};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::say;
 use crate::survey::Curve;
 use ifm_core::sheet::Quantity;
 
@@ -39,18 +40,12 @@ pub fn growth(curve: &Curve, end: Option<f64>) -> Option<Growth> {
     (to.0 > from.0 && from.1 > 0.0).then_some(Growth { from, to })
 }
 
-fn words(sentence: Sentence, name: &str, growth: &Growth) -> Sentence {
-    sentence
-        .number(growth.ratio(), Meant::Times)
-        .text(format!(" for {name} ("))
-        .number(growth.from.1, Meant::Ms)
-        .text(" → ")
-        .number(growth.to.1, Meant::Ms)
-        .text(", load ")
-        .number(growth.from.0, Meant::Load)
-        .text(" → ")
-        .number(growth.to.0, Meant::Load)
-        .text(")")
+fn words(name: &str, growth: &Growth) -> Sentence {
+    say!(
+        "{} for {} ({} → {}, load {} → {})";
+        growth.ratio() => Times, name, growth.from.1 => Ms, growth.to.1 => Ms,
+        growth.from.0 => Load, growth.to.0 => Load
+    )
 }
 
 fn look(question: &Question) -> Vec<Insight> {
@@ -62,25 +57,24 @@ fn look(question: &Question) -> Vec<Insight> {
             let other = versus.curve(party, &Quantity::Itl, CENTER);
             let Some(its) = growth(&other, None) else { continue };
             let scene = versus.scene.as_ref().map(|scene| format!("{scene}: ")).unwrap_or_default();
-            let start = Sentence::new(format!("{scene}ITL grows "));
-            let mut sentence = words(start, &party.short, &its).text(" and ");
-            sentence = words(sentence, versus.base.short_as_base(), &own);
+            let mut sentence = say!(
+                "{}ITL grows {} and {}";
+                scene, words(&party.short, &its), words(versus.base.short_as_base(), &own)
+            );
             let end = own.to.0.min(its.to.0);
             let equal = growth(&base, Some(end)).zip(growth(&other, Some(end)));
             if let Some((before, after)) = equal.filter(|_| own.to.0 != its.to.0) {
-                sentence = sentence
-                    .text("; up to ")
-                    .number(end, Meant::Load)
-                    .text(format!("{} for both ", versus.counted(end)))
-                    .read(after.ratio(), Meant::Times, other.at(end).is_some())
-                    .text(" and ")
-                    .read(before.ratio(), Meant::Times, base.at(end).is_some());
+                sentence = say!(
+                    "{}; up to {}{} for both {} and {}";
+                    sentence, end => Load, versus.counted(end),
+                    after.ratio() => Times if other.at(end).is_some(),
+                    before.ratio() => Times if base.at(end).is_some()
+                );
             }
             if its.to.1 < own.to.1 && its.to.0 >= own.to.0 {
-                sentence =
-                    sentence.text(format!("; {} is still lower at its highest load", party.short));
+                sentence = say!("{}; {} is still lower at its highest load"; sentence, party.short);
             }
-            let insight = Insight::new(RULE.id, Topic::Variant, Tone::Note, sentence.text("."));
+            let insight = Insight::new(RULE.id, Topic::Variant, Tone::Note, say!("{}."; sentence));
             found.push(insight.weighing((its.ratio() / own.ratio()).ln()));
         }
     }

@@ -1,9 +1,10 @@
 //! How near decoding comes to what the machine can do at most.
 
 use super::{told_by, user_speed_curves};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::level::Load;
 use crate::roof;
+use crate::say;
 use crate::survey::{CurvePoint, Pooled};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_roofline::{Bound, Setup};
@@ -55,21 +56,16 @@ fn insight(question: &Question, name: &str, point: &CurvePoint) -> Option<Insigh
     let share = point.reading.value / limit;
     let binds = bound.strict.binds.label();
     let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
-    let (tone, end) = match share > 1.0 {
-        true => (Tone::Bad, ". Nothing can be faster: an input is wrong."),
-        false => (Tone::Note, "."),
+    let (tone, reach, end) = match share > 1.0 {
+        true => {
+            let end = ". Nothing can be faster: an input is wrong.";
+            (Tone::Bad, say!("is {}"; share => Times), end)
+        }
+        false => (Tone::Note, say!("reaches {}"; share => Share), "."),
     };
-    let reach = match share > 1.0 {
-        true => Sentence::new(format!("{head}decode is ")).number(share, Meant::Times),
-        false => Sentence::new(format!("{head}decode reaches ")).number(share, Meant::Share),
-    };
-    let sentence = reach
-        .text(format!(" of the {binds} limit at "))
-        .number(point.at, Meant::Load)
-        .text(": ")
-        .number(point.reading.value, Meant::TokPerS)
-        .text(" of at most ")
-        .number(limit, Meant::TokPerS)
-        .text(end);
+    let sentence = say!(
+        "{}decode {} of the {} limit at {}: {} of at most {}{}";
+        head, reach, binds, point.at => Load, point.reading.value => TokPerS, limit => TokPerS, end
+    );
     Some(Insight::new(RULE.id, Topic::DecodeSpeed, tone, sentence))
 }

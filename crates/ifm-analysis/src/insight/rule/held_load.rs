@@ -1,7 +1,8 @@
 //! Levels whose limit on requests in flight was not reached on average.
 
 use super::{at_load, told_by};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::say;
 use crate::survey::{Pooled, name_of};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
@@ -37,30 +38,25 @@ fn is_derived(cell: &Pooled) -> bool {
 
 fn told(name: &str, held: &[(&Pooled, f64)]) -> Option<Insight> {
     let (last, _) = held.last()?;
-    let head = if name.is_empty() { String::new() } else { format!("{name}: ") };
-    let mut sentence =
-        Sentence::new(format!("{head}A load is the client's limit here. On average "));
     let named = held.get(held.len().saturating_sub(NAMED_MAX)..).unwrap_or_default();
-    for (index, (cell, mean)) in named.iter().enumerate() {
-        sentence = sentence.text(match index {
-            0 => "",
-            index if index + 1 == named.len() => " and ",
-            _ => ", ",
-        });
-        sentence = sentence.number(*mean, Meant::Plain).text(" were in flight at ");
-        sentence = at_load(sentence, cell.load()?);
-    }
-    sentence = sentence.text(" (Little's law)");
+    let words = |(cell, mean): &(&Pooled, f64)| {
+        Some(say!("{} were in flight at {}"; *mean => Plain, at_load(cell.load()?)))
+    };
+    let named: Option<Vec<Sentence>> = named.iter().map(words).collect();
+    let mut sentence = say!(
+        "{}A load is the client's limit here. On average {} (Little's law)";
+        if name.is_empty() { String::new() } else { format!("{name}: ") },
+        Sentence::list(named?, ", ", " and ")
+    );
     let waves = last.requests_ok().zip(last.load()).map(|(all, load)| (all, all / load.value()));
     if let Some((all, waves)) = waves {
-        sentence = sentence
-            .text(": ")
-            .number(all, Meant::Count)
-            .text(" requests are ")
-            .number(waves, Meant::Plain)
-            .text(" for each user at the highest of these, so ramp and drain are much of it");
+        sentence = say!(
+            "{}: {} requests are {} for each user at the highest of these, so ramp and drain are \
+             much of it";
+            sentence, all => Count, waves => Plain
+        );
     }
-    let insight = Insight::new(RULE.id, Topic::Capacity, Tone::Warn, sentence.text("."));
+    let insight = Insight::new(RULE.id, Topic::Capacity, Tone::Warn, say!("{}."; sentence));
     Some(insight)
 }
 

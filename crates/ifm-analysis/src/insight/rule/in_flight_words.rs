@@ -1,7 +1,8 @@
 //! What "so many concurrent requests" means: held by a rate, or thrown in at once.
 
 use crate::insight::versus::{Party, Versus, is_burst};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::say;
 use ifm_core::sheet::{Quantity, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -22,11 +23,10 @@ fn largest(party: &Party, of_bursts: bool) -> Option<(f64, Option<f64>)> {
 }
 
 /// `median 34, mean 28.5`
-fn told(sentence: Sentence, (median, mean): (f64, Option<f64>)) -> Sentence {
-    let sentence = sentence.text("median ").number(median, Meant::Load);
+fn told((median, mean): (f64, Option<f64>)) -> Sentence {
     match mean {
-        Some(mean) => sentence.text(", mean ").number(mean, Meant::Load),
-        None => sentence,
+        Some(mean) => say!("median {}, mean {}"; median => Load, mean => Load),
+        None => say!("median {}"; median => Load),
     }
 }
 
@@ -38,14 +38,12 @@ fn look(question: &Question) -> Vec<Insight> {
             let held = largest(base, false).zip(largest(party, false));
             let bursts = largest(base, true).zip(largest(party, true));
             let (Some(held), Some(bursts)) = (held, bursts) else { continue };
-            let (base_name, other_name) = (base.short_as_base(), &party.short);
-            let sentence = Sentence::new("Most requests in flight in the highest rate step: ");
-            let sentence = told(sentence, held.0).text(format!(" ({base_name}) and "));
-            let sentence =
-                told(sentence, held.1).text(format!(" ({other_name}); with all requests at once "));
-            let sentence = told(sentence, bursts.0).text(" and ");
-            let sentence =
-                told(sentence, bursts.1).text("; neither is the most that the server can hold.");
+            let sentence = say!(
+                "Most requests in flight in the highest rate step: {} ({}) and {} ({}); with all \
+                 requests at once {} and {}; neither is the most that the server can hold.";
+                told(held.0), base.short_as_base(), told(held.1), party.short, told(bursts.0),
+                told(bursts.1)
+            );
             found.push(Insight::new(RULE.id, Topic::Variant, Tone::Warn, sentence));
         }
     }

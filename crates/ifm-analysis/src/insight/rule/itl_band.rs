@@ -1,7 +1,8 @@
 //! Which words of quality the gaps between tokens deserve.
 
 use super::{CENTER, curves, measured_at, told_by};
-use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::{Curve, CurvePoint};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
@@ -29,16 +30,12 @@ fn look(question: &Question) -> Vec<Insight> {
         return Vec::new();
     }
     let tone = if band.is_poor(value(&worst)) { Tone::Warn } else { Tone::Note };
-    let sentence = Sentence::new("Best ITL ")
-        .number(value(&best), Meant::Ms)
-        .text(format!(" ({}) is {}; worst ", measured_at(best.0, best.1), band.word(value(&best))))
-        .number(value(&worst), Meant::Ms)
-        .text(format!(" ({}", measured_at(worst.0, worst.1)));
-    let sentence = match mean_beside(worst.1) {
-        None => sentence,
-        Some(mean) => sentence.text("; mean ").number(mean, Meant::Ms),
-    };
-    let sentence = sentence.text(format!(") is {}.", band.word(value(&worst))));
+    let mean = mean_beside(worst.1).map(|mean| say!("; mean {}"; mean => Ms)).unwrap_or_default();
+    let sentence = say!(
+        "Best ITL {} ({}) is {}; worst {} ({}{}) is {}.";
+        value(&best) => Ms, measured_at(best.0, best.1), band.word(value(&best)),
+        value(&worst) => Ms, measured_at(worst.0, worst.1), mean, band.word(value(&worst))
+    );
     vec![Insight::new(RULE.id, Topic::Itl, tone, sentence)]
 }
 

@@ -1,6 +1,7 @@
 //! Which kernel is the fastest under each mask, and what an empty mask is worth.
 
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::say;
 use crate::survey::KernelMask;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -30,23 +31,15 @@ fn fastest(mask: &KernelMask, direction: &str) -> Option<Insight> {
     let times = mask.ranked(direction);
     let [(first, ms), others @ ..] = times.as_slice() else { return None };
     let (_, slowest) = others.last()?;
-    let mut sentence = Sentence::new(&mask.name);
-    if let Some(share) = mask.sparsity {
-        sentence = sentence.text(" (").number(share, Meant::Share).text(" of the blocks empty)");
-    }
-    sentence = sentence
-        .text(format!(": {first} is the fastest that computes this mask ("))
-        .number(*ms, Meant::Ms)
-        .text(")");
-    for (index, (name, other)) in others.iter().enumerate() {
-        sentence = sentence
-            .text(if index == 0 { ": " } else { " and " })
-            .number(other / ms, Meant::Times)
-            .text(format!(" as fast as {name} ("))
-            .number(*other, Meant::Ms)
-            .text(")");
-    }
-    let sentence = sentence.text(format!(", {direction}."));
+    let empty = mask.sparsity.map(|share| say!(" ({} of the blocks empty)"; share => Share));
+    let behind = others.iter().map(
+        |(name, other)| say!("{} as fast as {} ({})"; other / ms => Times, name, *other => Ms),
+    );
+    let sentence = say!(
+        "{}{}: {} is the fastest that computes this mask ({}): {}, {}.";
+        mask.name, empty.unwrap_or_default(), first, *ms => Ms,
+        Sentence::list(behind, " and ", " and "), direction
+    );
     let insight = Insight::new(RULE.id, Topic::Kernel, Tone::Note, sentence);
     let weight = if direction == FORWARD { 1.0 } else { BACKWARD_WEIGHT };
     Some(insight.weighing(weight * (slowest / ms).ln()).of(mask.name.clone()))
@@ -87,22 +80,12 @@ fn lead_at(masks: Vec<&KernelMask>) -> Option<Insight> {
     if after < LEAD_MIN * before {
         return None;
     }
-    let sentence = Sentence::new(format!("{first} gains from empty blocks: "))
-        .number(before, Meant::Times)
-        .text(format!(" as fast as {name} with "))
-        .number(from, Meant::Share)
-        .text(format!(" of them empty ({}), ", least.name))
-        .number(after, Meant::Times)
-        .text(" with ")
-        .number(to, Meant::Share)
-        .text(format!(" ({})", most.name));
-    let sentence = match most.tokens() {
-        Some(tokens) => {
-            sentence.text(", both over ").number(tokens as f64, Meant::Count).text(" tokens")
-        }
-        None => sentence,
-    };
-    let sentence = sentence.text(".");
+    let over = most.tokens().map(|tokens| say!(", both over {} tokens"; tokens as f64 => Count));
+    let sentence = say!(
+        "{} gains from empty blocks: {} as fast as {} with {} of them empty ({}), {} with {} ({}){}.";
+        first, before => Times, name, from => Share, least.name, after => Times, to => Share,
+        most.name, over.unwrap_or_default()
+    );
     Some(Insight::new(RULE.id, Topic::Kernel, Tone::Good, sentence).weighing(after.ln()))
 }
 

@@ -1,7 +1,8 @@
 //! Where more load stops to bring more output.
 
-use super::{CENTER, curves, told_by};
-use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use super::{CENTER, curves, headed, told_by};
+use crate::insight::{Bands, Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::say;
 use crate::survey::{Curve, CurvePoint, Pooled, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
@@ -50,23 +51,12 @@ fn middle(cell: &Pooled, quantity: &Quantity) -> Option<Reading> {
 
 /// Beside a median that has no neighbours: where the mean lies. A median between two heaps of values
 /// jumps from one to the other, and its change says little.
-fn spread(sentence: Sentence, cell: &Pooled, quantity: &Quantity, middle: &Reading) -> Sentence {
-    let mean = cell.reading(quantity, Statistic::Mean);
-    let ends = cell.reading(quantity, Statistic::Min).zip(cell.reading(quantity, Statistic::Max));
-    let (Some(mean), Some((min, max)), Statistic::Median) = (mean, ends, middle.statistic) else {
-        return sentence;
-    };
-    if (mean.value / middle.value - 1.0).abs() < UNEVEN {
-        return sentence;
-    }
-    sentence
-        .text(" (unevenly spread: mean ")
-        .number(mean.value, Meant::Ms)
-        .text(", ")
-        .number(min.value, Meant::Ms)
-        .text(" to ")
-        .number(max.value, Meant::Ms)
-        .text(")")
+fn spread(cell: &Pooled, quantity: &Quantity, middle: &Reading) -> Option<Sentence> {
+    let of = |statistic| Some(cell.reading(quantity, statistic)?.value);
+    let (mean, min, max) = (of(Statistic::Mean)?, of(Statistic::Min)?, of(Statistic::Max)?);
+    let is_uneven = (mean / middle.value - 1.0).abs() >= UNEVEN;
+    (is_uneven && middle.statistic == Statistic::Median)
+        .then(|| say!(" (unevenly spread: mean {}, {} to {})"; mean => Ms, min => Ms, max => Ms))
 }
 
 fn look(question: &Question) -> Vec<Insight> {
@@ -77,18 +67,10 @@ fn look(question: &Question) -> Vec<Insight> {
     let mut found = Vec::new();
     for curve in &output {
         let Some(Step { low, high, gain, word }) = past(curve) else { continue };
-        let name = curve.name();
-        let mut sentence = Sentence::new(if name.is_empty() {
-            format!("Output {word} beyond ")
-        } else {
-            format!("{name}: output {word} beyond ")
-        })
-        .number(low.at, Meant::Load)
-        .text(": going to ")
-        .number(high.at, Meant::Load)
-        .text(" brings ")
-        .number(gain, Meant::Change)
-        .text(" output");
+        let mut sentence = say!(
+            "{} {} beyond {}: going to {} brings {} output";
+            headed(&curve.name(), "output"), word, low.at => Load, high.at => Load, gain => Change
+        );
         for (quantity, word) in [(Quantity::Tpot, "TPOT"), (Quantity::Ttft, "TTFT")] {
             let pair = middle(&low.cell, &quantity).zip(middle(&high.cell, &quantity));
             let is_alike = |(before, after): &(Reading, Reading)| {
@@ -100,13 +82,13 @@ fn look(question: &Question) -> Vec<Insight> {
                 Statistic::Mean => "mean ",
                 _ => "",
             };
-            sentence = sentence
-                .text(", ")
-                .number(after.value / before.value - 1.0, Meant::Change)
-                .text(format!(" {of}{word}"));
-            sentence = spread(sentence, &high.cell, &quantity, &after);
+            sentence = say!(
+                "{}, {} {}{}{}";
+                sentence, after.value / before.value - 1.0 => Change, of, word,
+                spread(&high.cell, &quantity, &after).unwrap_or_default()
+            );
         }
-        let insight = Insight::new(RULE.id, Topic::Throughput, Tone::Note, sentence.text("."));
+        let insight = Insight::new(RULE.id, Topic::Throughput, Tone::Note, say!("{}."; sentence));
         found.push(insight.weighing(1.0 - gain));
     }
     found

@@ -1,8 +1,9 @@
 //! Where two measures of the same runs say contrary things.
 
 use super::{joined, matrix, measure_word, span};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
 use crate::matrix::{Contrary, Matrix};
+use crate::say;
 use ifm_core::sheet::Quantity;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -47,42 +48,38 @@ fn tell(matrix: &Matrix, of: usize, group: &[Contrary]) -> Option<Insight> {
         false => ("slower", "faster"),
     };
     let measure = measure_word(&configuration.measure);
-    let mut sentence = Sentence::new(format!("At {}, ", configuration.name())).text(format!(
-        "{} {is} {word} than {} by {measure}, the measure of the ranking (",
-        joined(&names),
-        matrix.thing(matrix.baseline?),
-    ));
-    sentence = span(sentence, group.iter().map(|contrary| contrary.ranked.value))
-        .text(format!("), and {contrary_word} by "));
     let mut weight: f64 = 0.0;
-    for (index, (measure, _)) in first.others.iter().enumerate() {
+    let others = first.others.iter().enumerate().map(|(index, (measure, _))| {
         let ratios = group.iter().filter_map(|contrary| contrary.others.get(index));
         let ratios: Vec<f64> = ratios.map(|(_, ratio)| ratio.value).collect();
         weight = ratios.iter().map(|ratio| ratio.ln().abs()).fold(weight, f64::max);
-        let link = if index == 0 { "" } else { " and " };
-        sentence = sentence.text(format!("{link}{} (", measure_word(measure)));
-        sentence = span(sentence, ratios).text(")");
-    }
-    let sentence = why(sentence.text("."), group);
+        say!("{} ({})"; measure_word(measure), span(ratios))
+    });
+    let others = Sentence::list(others.collect::<Vec<_>>(), " and ", " and ");
+    let sentence = say!(
+        "At {}, {} {} {} than {} by {}, the measure of the ranking ({}), and {} by {}.{}";
+        configuration.name(), joined(&names), is, word, matrix.thing(matrix.baseline?), measure,
+        span(group.iter().map(|contrary| contrary.ranked.value)), contrary_word, others, why(group)
+    );
     let insight = Insight::new(RULE.id, Topic::Ranking, Tone::Warn, sentence);
     Some(insight.weighing(weight).of(configuration.name()))
 }
 
 /// What the output rate leaves out, where that is one of the measures.
-fn why(sentence: Sentence, group: &[Contrary]) -> Sentence {
+fn why(group: &[Contrary]) -> Sentence {
     let shares = || group.iter().filter_map(|contrary| contrary.output_share);
     let (low, high) = (shares().fold(1.0, f64::min), shares().fold(0.0, f64::max));
     if shares().count() < group.len() {
-        return sentence;
+        return Sentence::default();
     }
-    let sentence = sentence.text(" At that output throughput the tokens take ");
-    let sentence = match high - low < SHARE_ALIKE {
-        true => sentence.number(high, Meant::Share),
-        false => sentence.number(low, Meant::Share).text(" to ").number(high, Meant::Share),
+    let shares = match high - low < SHARE_ALIKE {
+        true => say!("{}"; high => Share),
+        false => say!("{} to {}"; low => Share, high => Share),
     };
-    sentence.text(
-        " of the latency: the rest, most likely the time to first token, counts in latency and \
-         overall throughput alone.",
+    say!(
+        " At that output throughput the tokens take {} of the latency: the rest, most likely the \
+         time to first token, counts in latency and overall throughput alone.";
+        shares
     )
 }
 

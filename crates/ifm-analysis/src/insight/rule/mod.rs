@@ -43,9 +43,10 @@ pub use pareto::{Configuration, Place, configurations, is_per_gpu};
 use super::{InsightRule, Meant, Question, Sentence};
 use crate::level::Load;
 use crate::matrix::Matrix;
+use crate::say;
 use crate::survey::{Curve, CurvePoint, Pool, Reading};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
-use ifm_core::spec::SloSpec;
+use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_core::words::counted;
 use std::collections::BTreeMap;
 
@@ -175,15 +176,14 @@ fn measure_word(measure: &Quantity) -> String {
 }
 
 /// The smallest and the largest of ratios; two that read the same are one.
-fn span(sentence: Sentence, ratios: impl IntoIterator<Item = f64>) -> Sentence {
+fn span(ratios: impl IntoIterator<Item = f64>) -> Sentence {
     const WRITTEN: f64 = 100.0;
     let (low, high) = ratios
         .into_iter()
         .fold((f64::INFINITY, 0.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
-    let sentence = sentence.number(low, Meant::Times);
     match (low * WRITTEN).round() < (high * WRITTEN).round() {
-        true => sentence.text(" to ").number(high, Meant::Times),
-        false => sentence,
+        true => say!("{} to {}"; low => Times, high => Times),
+        false => say!("{}"; low => Times),
     }
 }
 
@@ -196,23 +196,29 @@ fn measured(measure: &Quantity) -> Meant {
 }
 
 /// A latency target in words: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
-fn target(mut sentence: Sentence, slo: &SloSpec) -> Sentence {
-    for (index, term) in slo.terms.iter().enumerate() {
-        let and = if index == 0 { "" } else { " and " };
+fn target(slo: &SloSpec) -> Sentence {
+    let words = |term: &SloTerm| {
         let metric = term.metric.to_ascii_uppercase();
-        sentence = sentence
-            .text(format!("{and}{metric} {} ≤ ", term.over()))
-            .number(term.limit_ms, Meant::LimitMs);
-    }
-    sentence
+        say!("{} {} ≤ {}"; metric, term.over(), term.limit_ms => LimitMs)
+    };
+    Sentence::list(slo.terms.iter().map(words), " and ", " and ")
 }
 
 /// A load in a sentence: `128 users`, `2.5 req/s`.
-fn at_load(sentence: Sentence, load: Load) -> Sentence {
+fn at_load(load: Load) -> Sentence {
     match load {
-        Load::Users(1) => sentence.number(1.0, Meant::Load).text(" user"),
-        Load::Users(users) => sentence.number(f64::from(users), Meant::Load).text(" users"),
-        Load::ReqPerS(rate) => sentence.number(rate, Meant::ReqPerS),
+        Load::Users(1) => say!("{} user"; 1.0 => Load),
+        Load::Users(users) => say!("{} users"; f64::from(users) => Load),
+        Load::ReqPerS(rate) => say!("{}"; rate => ReqPerS),
+    }
+}
+
+/// What a sentence begins with: the name of what it is about, or, where that has none, a capital.
+fn headed(name: &str, words: &str) -> String {
+    let mut letters = words.chars();
+    match (name, letters.next()) {
+        ("", Some(first)) => format!("{}{}", first.to_uppercase(), letters.as_str()),
+        _ => format!("{name}: {words}"),
     }
 }
 

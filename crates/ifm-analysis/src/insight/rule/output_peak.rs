@@ -1,7 +1,8 @@
 //! Output that is highest at a load in the middle and falls behind it.
 
 use super::{curves, told_by};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::Curve;
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
@@ -30,17 +31,11 @@ fn told(curve: &Curve) -> Option<Insight> {
     }
     let name = curve.name();
     let head = if name.is_empty() { "Output".to_owned() } else { format!("{name}: output") };
-    let sentence = Sentence::new(format!("{head} is highest at "))
-        .number(peak.at, Meant::Load)
-        .text(" (")
-        .number(peak.reading.value, Meant::TokPerS)
-        .text("); at the highest load, ")
-        .number(last.at, Meant::Load)
-        .text(", it is ")
-        .number(-fall, Meant::Change)
-        .text(" from there (")
-        .number(last.reading.value, Meant::TokPerS)
-        .text(").");
+    let sentence = say!(
+        "{} is highest at {} ({}); at the highest load, {}, it is {} from there ({}).";
+        head, peak.at => Load, peak.reading.value => TokPerS, last.at => Load, -fall => Change,
+        last.reading.value => TokPerS
+    );
     let insight = Insight::new(RULE.id, Topic::Throughput, Tone::Warn, sentence);
     Some(insight.weighing(1.0 + fall))
 }

@@ -1,7 +1,8 @@
 //! Who is first over all configurations of a matrix.
 
 use super::{joined, matrix, span};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use ifm_core::words::plural;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -19,41 +20,36 @@ fn look(question: &Question) -> Vec<Insight> {
     let base = matrix.thing(baseline);
     let name = matrix.thing(first.thing);
     let (over, ratio) = (&first.over, first.over.ratio);
-    let begin = Sentence::new("Over ")
-        .number(ratio.configurations as f64, Meant::Count)
-        .text(format!(" {} ", plural(ratio.configurations as u64, "configuration")));
+    let all = plural(ratio.configurations as u64, "configuration");
+    let begin = say!("Over {} {}"; ratio.configurations as f64 => Count, all);
     if over.is_mixed() {
-        let text = format!("nothing is faster than {base} throughout: {name} runs from ");
-        let sentence = span(begin.text(text), over.members.iter().map(|(_, ratio)| ratio.value));
-        let sentence = sentence.text(format!(" {base}, by configuration."));
+        let sentence = say!(
+            "{} nothing is faster than {} throughout: {} runs from {} {}, by configuration.";
+            begin, base, name, span(over.members.iter().map(|(_, ratio)| ratio.value)), base
+        );
         return vec![Insight::new(RULE.id, Topic::Summary, Tone::Note, sentence)];
     }
-    let (tone, mut sentence) = match over.is_faster() {
-        true => (Tone::Good, begin.text(format!("{name} is first: "))),
-        false => (
-            Tone::Note,
-            begin.text(format!("nothing is shown to be faster than {base}; {name} has ")),
-        ),
+    let (tone, lead) = match over.is_faster() {
+        true => (Tone::Good, format!("{name} is first:")),
+        false => (Tone::Note, format!("nothing is shown to be faster than {base}; {name} has")),
     };
-    sentence = sentence.number(ratio.value, Meant::Times).text(format!(" {base}"));
-    if let Some((low, high)) = ratio.interval {
-        sentence = sentence
-            .text(" (")
-            .number(low, Meant::Times)
-            .text(" to ")
-            .number(high, Meant::Times)
-            .text(" with 95 % confidence)");
-    }
+    let interval = ratio
+        .interval
+        .map(|(low, high)| say!(" ({} to {} with 95 % confidence)"; low => Times, high => Times));
     let ties: Vec<&str> = overall
         .iter()
         .skip(1)
         .filter(|other| other.ties_first)
         .map(|other| matrix.thing(other.thing))
         .collect();
-    sentence = match ties.as_slice() {
-        [] => sentence.text("."),
-        ties => sentence.text(format!("; no difference is shown to {}.", joined(ties))),
+    let ties = match ties.as_slice() {
+        [] => String::new(),
+        ties => format!("; no difference is shown to {}", joined(ties)),
     };
+    let sentence = say!(
+        "{} {} {} {}{}{}.";
+        begin, lead, ratio.value => Times, base, interval.unwrap_or_default(), ties
+    );
     let insight = Insight::new(RULE.id, Topic::Summary, tone, sentence);
     vec![insight.weighing(ratio.value.ln())]
 }

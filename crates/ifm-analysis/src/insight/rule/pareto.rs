@@ -1,7 +1,8 @@
 //! Which configurations give the most output for each speed.
 
 use super::{told_by, user_speed_curves};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::{Curve, Pool, Pooled};
 use ifm_core::sheet::{PartKind, Quantity, key};
 
@@ -100,11 +101,10 @@ fn sentence(all: &[Configuration], workload: &[Option<String>]) -> Option<Insigh
         return None;
     }
     let kept = same.iter().filter(|one| one.frontier(all).contains(&true)).count();
-    let mut sentence = Sentence::new("")
-        .number(kept as f64, Meant::Count)
-        .text(" of ")
-        .number(same.len() as f64, Meant::Count)
-        .text(" configurations are on the frontier of output against speed");
+    let mut sentence = say!(
+        "{} of {} configurations are on the frontier of output against speed";
+        kept as f64 => Count, same.len() as f64 => Count
+    );
     let dominated: Vec<String> = same
         .iter()
         .filter_map(|one| {
@@ -116,12 +116,12 @@ fn sentence(all: &[Configuration], workload: &[Option<String>]) -> Option<Insigh
         .collect();
     let named = dominated.iter().take(NAMED_MAX).cloned().collect::<Vec<_>>().join(", ");
     if !named.is_empty() {
-        sentence = sentence.text(format!("; {named}"));
+        sentence = say!("{}; {}"; sentence, named);
     }
     if dominated.len() > NAMED_MAX {
         let more = (dominated.len() - NAMED_MAX) as f64;
-        sentence = sentence.text(", and ").number(more, Meant::Count).text(" more are");
+        sentence = say!("{}, and {} more are"; sentence, more => Count);
     }
     let workload = workload.iter().flatten().next().cloned().unwrap_or_default();
-    Some(Insight::new(RULE.id, Topic::Pareto, Tone::Note, sentence.text(".")).of(workload))
+    Some(Insight::new(RULE.id, Topic::Pareto, Tone::Note, say!("{}."; sentence)).of(workload))
 }

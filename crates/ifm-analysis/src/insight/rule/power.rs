@@ -1,6 +1,7 @@
 //! What a lower power limit costs and saves.
 
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::say;
 use crate::survey::{PowerPoint, PowerSeries};
 use ifm_core::sheet::Quantity;
 
@@ -29,15 +30,11 @@ fn keeping(series: &PowerSeries) -> Option<Insight> {
         return None;
     }
     let saved = 1.0 - keeping.limit_w / highest.limit_w;
-    let sentence = Sentence::new(format!("{}: ", series.name))
-        .number(keeping.limit_w, Meant::W)
-        .text(" keeps ")
-        .number((keeping.rate / highest.rate).min(1.0), Meant::Share)
-        .text(" of the speed at ")
-        .number(highest.limit_w, Meant::W)
-        .text(" (")
-        .number(keeping.rate, Meant::TokPerS)
-        .text(").");
+    let sentence = say!(
+        "{}: {} keeps {} of the speed at {} ({}).";
+        series.name, keeping.limit_w => W, (keeping.rate / highest.rate).min(1.0) => Share,
+        highest.limit_w => W, keeping.rate => TokPerS
+    );
     Some(Insight::new("power", Topic::Power, Tone::Good, sentence).weighing(saved))
 }
 
@@ -52,48 +49,27 @@ fn saving(series: &PowerSeries) -> Option<Insight> {
         true => " tokens per measured joule",
         false => " tok/s per watt of limit",
     };
-    let mut sentence = Sentence::new(format!("{}: ", series.name));
-    sentence = listed(sentence, &best, |sentence, point| sentence.number(point.limit_w, Meant::W));
-    sentence = sentence.text(match best.len() {
-        1 => " gives the most for its power: ",
-        _ => " give the most for their power, a tie within their ±: ",
-    });
-    sentence = listed(sentence, &best, |sentence, point| {
-        let sentence = sentence.number(point.per_joule, Meant::Plain);
-        match point.per_joule_std() {
-            Some(std) => sentence.text(" ± ").number(std, Meant::Plain),
-            None => sentence,
-        }
-    });
-    sentence = sentence
-        .text(format!("{unit} against "))
-        .number(highest.per_joule, Meant::Plain)
-        .text(" at ")
-        .number(highest.limit_w, Meant::W)
-        .text(", for ");
-    sentence = listed(sentence, &best, |sentence, point| {
-        sentence.number(point.rate / highest.rate - 1.0, Meant::Change)
-    });
+    // `a`, `a and b`, `a, b and c`.
+    let listed = |each: &dyn Fn(&PowerPoint) -> Sentence| {
+        Sentence::list(best.iter().map(|point| each(point)), ", ", " and ")
+    };
+    let give = match best.len() {
+        1 => "gives the most for its power",
+        _ => "give the most for their power, a tie within their ±",
+    };
+    let sentence = say!(
+        "{}: {} {}: {}{} against {} at {}, for {} speed.";
+        series.name, listed(&|point| say!("{}"; point.limit_w => W)), give,
+        listed(&|point| match point.per_joule_std() {
+            Some(std) => say!("{} ± {}"; point.per_joule => Plain, std => Plain),
+            None => say!("{}"; point.per_joule => Plain),
+        }),
+        unit, highest.per_joule => Plain, highest.limit_w => W,
+        listed(&|point| say!("{}"; point.rate / highest.rate - 1.0 => Change))
+    );
     let gain = (first.per_joule.max(last.per_joule) / highest.per_joule).ln();
-    let insight = Insight::new("power", Topic::Power, Tone::Note, sentence.text(" speed."));
+    let insight = Insight::new("power", Topic::Power, Tone::Note, sentence);
     Some(insight.weighing(gain))
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn listed(
-    mut sentence: Sentence,
-    points: &[&PowerPoint],
-    each: impl Fn(Sentence, &PowerPoint) -> Sentence,
-) -> Sentence {
-    for (index, point) in points.iter().enumerate() {
-        sentence = match index {
-            0 => sentence,
-            _ if index + 1 == points.len() => sentence.text(" and "),
-            _ => sentence.text(", "),
-        };
-        sentence = each(sentence, point);
-    }
-    sentence
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use super::{matrix, measure_word, measured};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::matrix::{Cell, TRUSTED_CV_MAX};
+use crate::say;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -40,15 +41,11 @@ fn look(question: &Question) -> Vec<Insight> {
     let told = wild.min(TOLD_MAX);
     let mut found: Vec<Insight> = all.iter().take(told).map(tell).collect();
     if let (Some(least), Some(most), true) = (all.last(), all.get(told), all.len() > told) {
-        let sentence = Sentence::new(if told > 0 { "Another " } else { "" })
-            .number((all.len() - told) as f64, Meant::Count)
-            .text(" of ")
-            .number(count as f64, Meant::Count)
-            .text(" measurements spread by ")
-            .number(least.cv(), Meant::Share)
-            .text(" to ")
-            .number(most.cv(), Meant::Share)
-            .text(" of their mean over their repeats.");
+        let sentence = say!(
+            "{}{} of {} measurements spread by {} to {} of their mean over their repeats.";
+            if told > 0 { "Another " } else { "" }, (all.len() - told) as f64 => Count,
+            count as f64 => Count, least.cv() => Share, most.cv() => Share
+        );
         let tone = if wild > told { Tone::Warn } else { Tone::Note };
         found.push(Insight::new(RULE.id, Topic::Summary, tone, sentence).weighing(least.cv()));
     }
@@ -56,13 +53,11 @@ fn look(question: &Question) -> Vec<Insight> {
 }
 
 fn tell(spread: &Spread) -> Insight {
-    let sentence = Sentence::new(format!("{}: repeats spread by ", spread.name))
-        .number(spread.cv(), Meant::Share)
-        .text(" of their mean (")
-        .number(spread.mean, spread.how)
-        .text(" ± ")
-        .number(spread.std, spread.how)
-        .text("), so this mean says little.");
+    let sentence = say!(
+        "{}: repeats spread by {} of their mean ({} ± {}), so this mean says little.";
+        spread.name, spread.cv() => Share, Sentence::number(spread.mean, spread.how, true),
+        Sentence::number(spread.std, spread.how, true)
+    );
     let insight = Insight::new(RULE.id, spread.topic, Tone::Warn, sentence).weighing(spread.cv());
     match &spread.of {
         Some(of) => insight.of(of.clone()),

@@ -1,7 +1,8 @@
 //! Levels that sent the same prompts, which a server with a prefix cache knows from the level before.
 
 use super::told_by;
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::Pooled;
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
@@ -53,17 +54,12 @@ fn sent(cell: &Pooled) -> Option<(f64, f64)> {
 }
 
 fn told((tokens, requests): (f64, f64), levels: usize) -> Insight {
-    let sentence = Sentence::new("")
-        .number(levels as f64, Meant::Count)
-        .text(" levels sent ")
-        .number(tokens, Meant::Count)
-        .text(" prompt tokens each, in ")
-        .number(requests, Meant::Count)
-        .text(
-            " requests of differing lengths: most likely the same prompts. A server with a prefix \
-             cache knows them from the level before; what later levels seem to carry and to cost is \
-             then too good.",
-        );
+    let sentence = say!(
+        "{} levels sent {} prompt tokens each, in {} requests of differing lengths: most likely \
+         the same prompts. A server with a prefix cache knows them from the level before; what \
+         later levels seem to carry and to cost is then too good.";
+        levels as f64 => Count, tokens => Count, requests => Count
+    );
     Insight::new(RULE.id, Topic::Capacity, Tone::Warn, sentence)
 }
 

@@ -3,7 +3,8 @@
 use super::growth::growth;
 use crate::insight::scheme::Scheme;
 use crate::insight::versus::{CENTER, Versus};
-use crate::insight::{Insight, InsightRule, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use ifm_core::sheet::{Quantity, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -30,7 +31,7 @@ fn look(question: &Question) -> Vec<Insight> {
                 scheme.if_faster.as_ref().filter(|_| is_faster),
             ];
             for reason in reasons.into_iter().flatten() {
-                let sentence = Sentence::new(reason.clone());
+                let sentence = say!("{}"; reason);
                 let insight = Insight::new(RULE.id, Topic::Variant, Tone::Note, sentence);
                 found.push(insight.hypothesis().of(&party.name));
             }

@@ -1,7 +1,8 @@
 //! How fast one user is served, best and worst.
 
 use super::{place_words, told_by, user_speed_curves};
-use crate::insight::{Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use ifm_core::sheet::PartKind;
 
 pub(super) const RULE: InsightRule = InsightRule {
@@ -22,10 +23,10 @@ fn look(question: &Question) -> Vec<Insight> {
     if best.1.reading.value <= worst.1.reading.value {
         return Vec::new();
     }
-    let sentence = Sentence::new("Decode speed for one user runs from ")
-        .number(best.1.reading.value, Meant::TokPerS)
-        .text(format!(" ({}) down to ", place_words(best.0, &best.1.cell)))
-        .number(worst.1.reading.value, Meant::TokPerS)
-        .text(format!(" ({}).", place_words(worst.0, &worst.1.cell)));
+    let sentence = say!(
+        "Decode speed for one user runs from {} ({}) down to {} ({}).";
+        best.1.reading.value => TokPerS, place_words(best.0, &best.1.cell),
+        worst.1.reading.value => TokPerS, place_words(worst.0, &worst.1.cell)
+    );
     vec![Insight::new(RULE.id, Topic::DecodeSpeed, Tone::Note, sentence)]
 }

@@ -1,7 +1,8 @@
 //! How far apart the scenarios are at the highest load that they share.
 
 use super::{told_by, user_speed_curves};
-use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
+use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic};
+use crate::say;
 use crate::survey::Curve;
 use ifm_core::sheet::PartKind;
 
@@ -40,14 +41,10 @@ fn look(question: &Question) -> Vec<Insight> {
     let ratio = best.1 / worst.1;
     let band = &Bands::get().speed_spread;
     let tone = if band.is_poor(ratio) { Tone::Warn } else { Tone::Note };
-    let sentence = Sentence::new("At ")
-        .number(at, Meant::Load)
-        .text(" users the speed for one of them runs from ")
-        .number(best.1, Meant::TokPerS)
-        .text(format!(" ({}) to ", best.0))
-        .number(worst.1, Meant::TokPerS)
-        .text(format!(" ({}): ", worst.0))
-        .number(ratio, Meant::Times)
-        .text(format!(", a {} band.", band.word(ratio)));
+    let sentence = say!(
+        "At {} users the speed for one of them runs from {} ({}) to {} ({}): {}, a {} band.";
+        at => Load, best.1 => TokPerS, best.0, worst.1 => TokPerS, worst.0, ratio => Times,
+        band.word(ratio)
+    );
     vec![Insight::new(RULE.id, Topic::Range, tone, sentence).weighing(ratio - 1.0)]
 }

@@ -1,10 +1,9 @@
 //! How long the first token takes, best and worst.
 
 use super::{CENTER, curves, measured_at, told_by};
-use crate::insight::{
-    Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic, is_burst,
-};
+use crate::insight::{Bands, Insight, InsightRule, Question, Tone, Topic, is_burst};
 use crate::level::Load;
+use crate::say;
 use crate::survey::{Pool, Pooled};
 use ifm_core::sheet::{PartKind, Quantity};
 use ifm_core::words::plural;
@@ -52,21 +51,19 @@ fn look(question: &Question) -> Vec<Insight> {
     }
     let band = &Bands::get().ttft_ms;
     let tone = if band.is_poor(worst.1.reading.value) { Tone::Warn } else { Tone::Note };
-    let sentence = Sentence::new("Best TTFT ")
-        .number(best.1.reading.value, Meant::Ms)
-        .text(format!(" ({}), worst ", measured_at(best.0, best.1)))
-        .number(worst.1.reading.value, Meant::Ms)
-        .text(format!(" ({})", measured_at(worst.0, worst.1)));
-    let sentence = match beside.iter().copied().max_by(f64::total_cmp) {
-        Some(longest) if longest > worst.1.reading.value => sentence
-            .text("; left out: ")
-            .number(beside.len() as f64, Meant::Count)
-            .text(format!(" {}", plural(beside.len() as u64, "level")))
-            .text(" without a known load, up to ")
-            .number(longest, Meant::Ms),
-        _ => sentence,
-    };
-    let sentence = sentence.text(".");
+    let longest = beside.iter().copied().max_by(f64::total_cmp);
+    let beside = longest.filter(|longest| *longest > worst.1.reading.value).map(|longest| {
+        let (count, levels) = (beside.len(), plural(beside.len() as u64, "level"));
+        say!(
+            "; left out: {} {} without a known load, up to {}";
+            count as f64 => Count, levels, longest => Ms
+        )
+    });
+    let sentence = say!(
+        "Best TTFT {} ({}), worst {} ({}){}.";
+        best.1.reading.value => Ms, measured_at(best.0, best.1), worst.1.reading.value => Ms,
+        measured_at(worst.0, worst.1), beside.unwrap_or_default()
+    );
     vec![Insight::new(RULE.id, Topic::Ttft, tone, sentence)]
 }
 

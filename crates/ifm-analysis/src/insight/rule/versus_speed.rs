@@ -1,7 +1,8 @@
 //! How much faster or slower than the baseline, at equal load; and where that turns round.
 
 use crate::insight::versus::{CENTER, OUTPUT, Party, Versus};
-use crate::insight::{Delta, Insight, InsightRule, Meant, Question, Sentence, Shown, Tone, Topic};
+use crate::insight::{Delta, Insight, InsightRule, Question, Sentence, Shown, Tone, Topic};
+use crate::say;
 use crate::survey::Curve;
 use ifm_core::sheet::{Quantity, Statistic};
 
@@ -167,9 +168,11 @@ fn look(question: &Question) -> Vec<Insight> {
         }
         let unit = pair.versus.counted(*high);
         let sentence = match pair.more_is_better {
-            true => of_output(pair, (first, *low), (last, *high)).text(unit),
-            false => of_latency(pair, (first, *low), (last, *high))
-                .text(format!("{unit} ({})", pair.measure())),
+            true => say!("{}{}"; of_output(pair, (first, *low), (last, *high)), unit),
+            false => {
+                let speed = of_latency(pair, (first, *low), (last, *high));
+                say!("{}{} ({})"; speed, unit, pair.measure())
+            }
         };
         let tone = match (first.min(last) >= 1.0, first.max(last) <= 1.0) {
             (true, _) => Tone::Good,
@@ -180,7 +183,7 @@ fn look(question: &Question) -> Vec<Insight> {
             true => (sentence, tone),
             false => with_tail(pair, &[*low, *high], sentence, tone),
         };
-        let insight = Insight::new(RULE.id, pair.topic, tone, sentence.text("."));
+        let insight = Insight::new(RULE.id, pair.topic, tone, say!("{}."; sentence));
         found.push(insight.weighing(last.ln()));
     });
     found
@@ -199,54 +202,49 @@ fn with_tail(pair: &Pair, places: &[f64], sentence: Sentence, tone: Tone) -> (Se
     };
     let is_longer = told.iter().any(is_longer);
     let but = if is_longer { "but " } else { "" };
-    let mut sentence = match told.is_empty() {
-        true => sentence,
-        false => sentence.text(format!("; {but}p{p} ")),
+    let words = |(at, before, after): &(f64, (f64, bool), (f64, bool))| {
+        let before = say!("{}"; before.0 => Ms if before.1);
+        say!("{} against {} at {}"; after.0 => Ms if after.1, before, *at => Load)
     };
-    for (index, (at, before, after)) in told.iter().enumerate() {
-        sentence = sentence
-            .text(if index == 0 { "" } else { " and " })
-            .read(after.0, Meant::Ms, after.1)
-            .text(" against ")
-            .read(before.0, Meant::Ms, before.1)
-            .text(" at ")
-            .number(*at, Meant::Load);
-    }
+    let read = match told.is_empty() {
+        true => Sentence::default(),
+        false => {
+            let told = Sentence::list(told.iter().map(words), " and ", " and ");
+            say!("; {}p{} {}"; but, p, told)
+        }
+    };
     let tone = match tone {
         Tone::Good if is_longer || !base.apart.is_empty() || !other.apart.is_empty() => Tone::Warn,
         tone => tone,
     };
     let unread = places.iter().filter(|place| told.iter().all(|(at, ..)| at != *place));
-    (unexplained(sentence, p, &[&base, &other], unread.copied().collect()), tone)
+    let unexplained = unexplained(p, &[&base, &other], unread.copied().collect());
+    (say!("{}{}{}"; sentence, read, unexplained), tone)
 }
 
 /// Which points no load explains, and where nothing is read beside them.
-fn unexplained(sentence: Sentence, p: f64, tails: &[&Tail], unread: Vec<f64>) -> Sentence {
-    let mut sentence = sentence;
-    for (index, at) in unread.into_iter().enumerate() {
-        sentence = sentence
-            .text(if index == 0 { format!("; p{p} not read at ") } else { " and ".to_owned() })
-            .number(at, Meant::Load);
-    }
-    let apart: Vec<(&str, f64, f64)> = tails
-        .iter()
-        .flat_map(|tail| tail.apart.iter().map(|(at, value)| (tail.name, *value, *at)))
-        .collect();
-    for (index, (name, value, at)) in apart.iter().enumerate() {
-        sentence = match index {
-            0 => sentence.text(format!("; measure the p{p} again of {name}, ")),
-            _ if apart.get(index - 1).is_some_and(|before| before.0 == *name) => {
-                sentence.text(" and ")
-            }
-            _ => sentence.text(format!(" and of {name}, ")),
-        };
-        sentence = sentence.number(*value, Meant::Ms).text(" at ").number(*at, Meant::Load);
-    }
-    match apart.len() {
-        0 => sentence,
-        1 => sentence.text(", more than twice that of the next heavier load"),
-        _ => sentence.text(", each more than twice that of the next heavier load"),
-    }
+fn unexplained(p: f64, tails: &[&Tail], unread: Vec<f64>) -> Sentence {
+    let unread = match unread.as_slice() {
+        [] => Sentence::default(),
+        places => {
+            let places = places.iter().map(|at| say!("{}"; *at => Load));
+            say!("; p{} not read at {}"; p, Sentence::list(places, " and ", " and "))
+        }
+    };
+    let of_tail = |tail: &&&Tail| {
+        let values = tail.apart.iter().map(|(at, ms)| say!("{} at {}"; *ms => Ms, *at => Load));
+        say!("of {}, {}"; tail.name, Sentence::list(values, " and ", " and "))
+    };
+    let tails: Vec<_> = tails.iter().filter(|tail| !tail.apart.is_empty()).collect();
+    let more = match tails.iter().map(|tail| tail.apart.len()).sum::<usize>() {
+        0 => return unread,
+        1 => "more",
+        _ => "each more",
+    };
+    say!(
+        "{}; measure the p{} again {}, {} than twice that of the next heavier load";
+        unread, p, Sentence::list(tails.iter().map(of_tail), " and ", " and "), more
+    )
 }
 
 /// Whether nothing is shown at a place: by the interval where both were measured there, else by a
@@ -262,33 +260,33 @@ fn is_tie(pair: &Pair, at: f64, ratio: f64) -> bool {
 fn of_latency(pair: &Pair, first: (f64, f64), last: (f64, f64)) -> Sentence {
     let word = |ratio: f64| if ratio >= 1.0 { "faster" } else { "slower" };
     let size = |ratio: f64| if ratio >= 1.0 { ratio } else { 1.0 / ratio };
-    let mut sentence = Sentence::new(format!("{} is ", pair.name()))
-        .read(size(first.0), Meant::Times, pair.is_measured(first.1))
-        .text(format!(" {} at ", word(first.0)))
-        .number(first.1, Meant::Load);
-    if first.1 < last.1 {
-        let is_measured = pair.is_measured(last.1);
-        sentence = sentence.text(" and ").read(size(last.0), Meant::Times, is_measured);
-        if word(first.0) != word(last.0) {
-            sentence = sentence.text(format!(" {}", word(last.0)));
-        }
-        sentence = sentence.text(" at ").number(last.1, Meant::Load);
+    let start = say!(
+        "{} is {} {} at {}";
+        pair.name(), size(first.0) => Times if pair.is_measured(first.1), word(first.0),
+        first.1 => Load
+    );
+    if first.1 >= last.1 {
+        return start;
     }
-    sentence
+    let turn = match word(last.0) {
+        same if same == word(first.0) => String::new(),
+        other => format!(" {other}"),
+    };
+    let size = say!("{}"; size(last.0) => Times if pair.is_measured(last.1));
+    say!("{} and {}{} at {}"; start, size, turn, last.1 => Load)
 }
 
 /// `m gives 1.51× the output at 1 and ~1.38× at 28.5`
 fn of_output(pair: &Pair, first: (f64, f64), last: (f64, f64)) -> Sentence {
-    let mut sentence = Sentence::new(format!("{} gives ", pair.name()))
-        .read(first.0, Meant::Times, pair.is_measured(first.1))
-        .text(" the output at ")
-        .number(first.1, Meant::Load);
+    let mut sentence = say!(
+        "{} gives {} the output at {}";
+        pair.name(), first.0 => Times if pair.is_measured(first.1), first.1 => Load
+    );
     if first.1 < last.1 {
-        sentence = sentence
-            .text(" and ")
-            .read(last.0, Meant::Times, pair.is_measured(last.1))
-            .text(" at ")
-            .number(last.1, Meant::Load);
+        sentence = say!(
+            "{} and {} at {}";
+            sentence, last.0 => Times if pair.is_measured(last.1), last.1 => Load
+        );
     }
     sentence
 }
@@ -309,15 +307,12 @@ fn crossovers(question: &Question) -> Vec<Insight> {
         let Some(((low, first), (high, last))) = turn else { return };
         let word = |ratio: f64| if ratio > 1.0 { "better" } else { "worse" };
         let size = |ratio: f64| if ratio >= 1.0 { ratio } else { 1.0 / ratio };
-        let sentence = Sentence::new(format!("{} is ", pair.name()))
-            .read(size(first), Meant::Times, pair.is_measured(low))
-            .text(format!(" {} up to ", word(first)))
-            .number(low, Meant::Load)
-            .text(format!("{} and ", pair.versus.counted(low)))
-            .read(size(last), Meant::Times, pair.is_measured(high))
-            .text(format!(" {} from ", word(last)))
-            .number(high, Meant::Load)
-            .text(format!(" on ({}).", pair.measure()));
+        let sentence = say!(
+            "{} is {} {} up to {}{} and {} {} from {} on ({}).";
+            pair.name(), size(first) => Times if pair.is_measured(low), word(first), low => Load,
+            pair.versus.counted(low), size(last) => Times if pair.is_measured(high), word(last),
+            high => Load, pair.measure()
+        );
         let insight = Insight::new(CROSSOVER.id, pair.topic, Tone::Warn, sentence);
         found.push(insight.weighing(first.ln() - last.ln()));
     });
@@ -340,15 +335,11 @@ fn ties(question: &Question) -> Vec<Insight> {
         if ties == 0 {
             return;
         }
-        let sentence = Sentence::new(format!(
-            "{}: no difference in {} shown at ",
-            pair.name(),
-            pair.measure()
-        ))
-        .number(ties as f64, Meant::Count)
-        .text(" of ")
-        .number(deltas.len() as f64, Meant::Count)
-        .text(format!(" equal loads ({}).", pair.versus.axis.words()));
+        let sentence = say!(
+            "{}: no difference in {} shown at {} of {} equal loads ({}).";
+            pair.name(), pair.measure(), ties as f64 => Count, deltas.len() as f64 => Count,
+            pair.versus.axis.words()
+        );
         found.push(Insight::new(TIE.id, pair.topic, Tone::Note, sentence));
     });
     found

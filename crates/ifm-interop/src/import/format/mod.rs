@@ -1,7 +1,6 @@
 //! Files with fields (JSON, JSON Lines, CSV, SQL, YAML), one file here for each tool.
 
 pub(super) mod aiperf;
-mod collect;
 mod genai_bench;
 pub(super) mod guidellm;
 pub(super) mod inference_benchmarker;
@@ -14,7 +13,6 @@ mod llm_d;
 mod llmperf;
 mod oha;
 mod perf_analyzer;
-pub(crate) mod records;
 mod rows;
 mod sglang_batch;
 mod sglang_serve;
@@ -25,6 +23,7 @@ mod vllm_sweep;
 
 use super::error::Guess;
 use super::{Head, ImportError, Input, Likeness, Recognised};
+use super::{collect, records};
 use ifm_core::Sheet;
 
 /// A format of files.

@@ -6,7 +6,7 @@
 use super::super::error::ImportError;
 use super::super::{Head, Input, Likeness, Recognised};
 use super::{Format, records, rows};
-use crate::export::csv::{FACTOR, FIRST, figure_of_head};
+use crate::heads::{FACTOR, FIRST, figure_of_head};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, PartKind, Place, Remark, RemarkKind, Row};
 use serde_json::Value;

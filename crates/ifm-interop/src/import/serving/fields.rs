@@ -1,8 +1,8 @@
 //! The fields of a result: settings, figures, arrays of single requests, and parts of the run.
 
-use super::super::format::records::Draft;
 use super::super::json::{self, Fault, Reader};
 use super::super::labels;
+use super::super::records::Draft;
 use super::details::Details;
 use super::{Dialect, names};
 use ifm_core::sheet::{

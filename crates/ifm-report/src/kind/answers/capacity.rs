@@ -1,19 +1,19 @@
 //! Capacity by use case and target, and the people and servers that follow from it.
 
-use super::super::common::about;
+use super::super::common::{about, largest};
 use super::{
     Answers, CURVES_MAX, ROWS_MAX, again, failing, is_rate, metric, name, reasons, resumed, state,
 };
 use crate::format::{ABSENT, meant, percent};
 use crate::model::load_words;
-use crate::page::{Block, Cell, Figure, Head, Remark, Section, Table};
+use crate::page::{Block, Cell, Columns, Figure, Head, Remark, Section, Table};
 use crate::words;
 use ifm_analysis::answer::UsersState;
 use ifm_analysis::capacity::replicas;
 use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Fitting, Miss};
-use ifm_chart::{Axis, Cartesian, Chart, Form, Plot, Point, Scale, Series};
+use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
 use ifm_core::spec::{SloSpec, SloTerm};
 
 /// Seconds that somebody thinks between an answer and the next request.
@@ -73,36 +73,28 @@ impl Answers<'_> {
         fittings.retain(|fitting| fitting.people(0.0).is_some());
         fittings.truncate(ROWS_MAX);
         let has_names = fittings.iter().any(|fitting| !name(fitting).is_empty());
-        let mut heads = vec![Head::number("capacity")];
-        if has_names {
-            heads.insert(0, Head::text("curve"));
-        }
-        let head = |what: &str, think_s: f64| Head::number(format!("{what}, {think_s} s"));
-        heads.extend(THINK_S.map(|think_s| head("people", think_s)));
-        if self.question.people.is_some() {
-            heads.extend(THINK_S.map(|think_s| head("servers", think_s)));
-        }
         let whole = |number: f64| meant(number.floor(), Meant::Count);
-        let row = |fitting: &Fitting| {
-            let mut row = vec![capacity_cell(fitting)];
-            if has_names {
-                row.insert(0, Cell::head(name(fitting)));
-            }
-            let people = THINK_S.map(|think_s| fitting.people(think_s));
+        let mut columns = Columns::<Fitting>::default()
+            .name("curve", |fitting| name(fitting))
+            .when(has_names)
+            .cell(Head::number("capacity"), |fitting| capacity_cell(fitting));
+        for think_s in THINK_S {
             // Nobody is served in part: the value is whole, as it is written.
-            let mark = if fitting.is_sure { "" } else { "~" };
-            let marked = |people| format!("{mark}{}", whole(people));
-            row.extend(people.map(|people| Cell::number(people.map(f64::floor), marked)));
-            if let Some(wanted) = self.question.people {
-                row.extend(people.map(|people| {
-                    let servers = people.and_then(|people| replicas(wanted, people, SPARE));
-                    Cell::number(servers.map(|servers| servers as f64), whole)
-                }));
-            }
-            row
-        };
-        let rows: Vec<_> = fittings.iter().map(row).collect();
-        if let (true, Some(wanted)) = (rows.is_empty(), self.question.people) {
+            let head = Head::number(format!("people, {think_s} s"));
+            columns = columns.cell(head, move |fitting| {
+                let mark = if fitting.is_sure { "" } else { "~" };
+                let people = fitting.people(think_s).map(f64::floor);
+                Cell::number(people, |people| format!("{mark}{}", whole(people)))
+            });
+        }
+        let wanted = self.question.people;
+        for think_s in THINK_S.into_iter().filter(|_| wanted.is_some()) {
+            let servers = move |fitting: &Fitting| {
+                Some(replicas(wanted?, fitting.people(think_s)?, SPARE)? as f64)
+            };
+            columns = columns.number(format!("servers, {think_s} s"), servers, whole);
+        }
+        if let (true, Some(wanted)) = (fittings.is_empty(), self.question.people) {
             return Some(Block::Prose(format!(
                 "No number of servers is named for {} people: no load was shown to be inside {}, or \
                  nobody counted how long a request takes.",
@@ -117,17 +109,12 @@ impl Answers<'_> {
                 percent(1.0 - SPARE)
             )
         });
-        (!rows.is_empty()).then(|| {
-            Block::Table(Table {
-                caption: format!(
-                    "People who each think so many seconds between an answer and the next request, inside \
-                     {}: those who wait, and the requests per second there times the seconds.{servers}",
-                    words::target(slo)
-                ),
-                heads,
-                rows,
-            })
-        })
+        let caption = format!(
+            "People who each think so many seconds between an answer and the next request, inside \
+             {}: those who wait, and the requests per second there times the seconds.{servers}",
+            words::target(slo)
+        );
+        (!fittings.is_empty()).then(|| Block::Table(columns.table(caption, &fittings)))
     }
 }
 
@@ -143,54 +130,34 @@ fn capacity_cell(fitting: &Fitting) -> Cell {
 
 fn capacities(judged: &[(&SloSpec, Vec<Fitting>)]) -> Table {
     let has_names = judged.iter().flat_map(|(_, found)| found).any(|one| !name(one).is_empty());
-    let mut heads = vec![
-        Head::text("target"),
-        Head::number("fits"),
-        Head::text("limited by"),
-        Head::text("what fails"),
-    ];
-    if has_names {
-        heads.insert(0, Head::text("curve"));
-    }
-    let mut rows = Vec::new();
     let curves = judged.iter().map(|(_, found)| found.len()).max().unwrap_or(0);
-    for curve in 0..curves {
-        for (slo, found) in judged {
-            let Some(fitting) = found.get(curve).filter(|_| rows.len() < ROWS_MAX) else {
-                continue;
-            };
-            let mut row = row(slo, fitting);
-            if has_names {
-                row.insert(0, Cell::head(name(fitting)));
-            }
-            rows.push(row);
-        }
-    }
-    Table {
-        caption: "+ marks the highest load measured: more may fit. ~ marks what rests on too few \
-                  requests: a verdict, or a percentile. ? marks one with a lower load outside. In brackets how far beyond the limit."
-            .to_owned(),
-        heads,
-        rows,
-    }
+    let of_curve = |curve: usize| {
+        judged.iter().filter_map(move |(slo, found)| Some((*slo, found.get(curve)?)))
+    };
+    let columns = Columns::<(&SloSpec, &Fitting)>::default()
+        .name("curve", |(_, of): &(&SloSpec, &Fitting)| name(of))
+        .when(has_names)
+        .text("target", |(slo, _)| slo.name.clone())
+        .cell(Head::number("fits"), |(_, fitting)| capacity_cell(fitting))
+        .text("limited by", |(_, fitting)| limited(fitting))
+        .text("what fails", |(_, fitting)| {
+            let failing = failing(fitting).filter(|_| fitting.state != UsersState::Unknown);
+            failing.map_or(ABSENT.to_owned(), |failing| format!("{failing}{}", again(fitting)))
+        });
+    let caption = "+ marks the highest load measured: more may fit. ~ marks what rests on too few \
+                   requests: a verdict, or a percentile. ? marks one with a lower load outside. In \
+                   brackets how far beyond the limit.";
+    columns.table(caption, (0..curves).flat_map(of_curve).take(ROWS_MAX))
 }
 
-fn row(slo: &SloSpec, fitting: &Fitting) -> Vec<Cell> {
+/// What stops the load above.
+fn limited(fitting: &Fitting) -> String {
     let resumed = fitting.resumed.as_ref();
-    let next = match resumed.map(|resumed| resumed.next.as_ref()) {
-        Some(next) => next,
-        None => fitting.next.as_ref(),
-    };
-    let is_known = fitting.state != UsersState::Unknown;
-    let limited = match next {
-        Some((_, misses)) if is_known => limiter(misses),
+    match resumed.map_or(fitting.next.as_ref(), |resumed| resumed.next.as_ref()) {
+        Some((_, misses)) if fitting.state != UsersState::Unknown => limiter(misses),
         Some((cell, misses)) => reasons(cell, misses),
         None => ABSENT.to_owned(),
-    };
-    let fails = failing(fitting)
-        .filter(|_| is_known)
-        .map_or(ABSENT.to_owned(), |failing| format!("{failing}{}", again(fitting)));
-    vec![Cell::text(&slo.name), capacity_cell(fitting), Cell::text(limited), Cell::text(fails)]
+    }
 }
 
 /// What stops the next load, with its letter.
@@ -231,60 +198,31 @@ fn chart(judged: &[(&SloSpec, Vec<Fitting>)]) -> Option<Chart> {
             Some(letter) => format!("{} · {letter}", state(fitting)),
             None => state(fitting),
         };
-        Some(Point {
-            x: index as f64,
-            y: Some(value),
-            text: Some(text),
-            is_trusted: fitting.is_sure && fitting.resumed.is_none(),
-            ..Point::default()
-        })
+        let is_sure = fitting.is_sure && fitting.resumed.is_none();
+        Some(Point::at(index as f64, value).trusted(is_sure).told(text))
     };
-    let series: Vec<Series> = judged
-        .iter()
-        .take(TARGETS_MAX)
-        .enumerate()
-        .map(|(color, (slo, found))| Series {
-            name: slo.name.clone(),
-            color: color as u8,
-            form: Form::Bar,
-            points: found.iter().enumerate().filter_map(bar).collect(),
-            ..Series::default()
-        })
-        .collect();
-    let bars = series.iter().flat_map(|series| &series.points);
-    let largest = bars.clone().filter_map(|bar| bar.y).fold(0.0, f64::max);
-    if bars.count() < 2 || largest <= 0.0 {
+    let bars = |(thing, (slo, found)): (usize, &(&SloSpec, Vec<Fitting>))| {
+        let bars = found.iter().enumerate().filter_map(bar);
+        Series::new(&slo.name, bars).form(Form::Bar).of(thing)
+    };
+    let series: Vec<Series> = judged.iter().take(TARGETS_MAX).enumerate().map(bars).collect();
+    let largest = largest(&series);
+    if series.iter().map(|series| series.points.len()).sum::<usize>() < 2 || largest <= 0.0 {
         return None;
     }
-    let unit = if rates { "req/s" } else { "" };
     let words: Vec<String> = first
         .iter()
         .take(CURVES_MAX)
         .map(|one| format!("{} {}", name(one), state(one)).trim().to_owned())
         .collect();
-    Some(Chart {
-        id: "capacity".to_owned(),
-        title: "How many users fit?".to_owned(),
-        description: format!(
-            "{}: {}. The longest bar is {}.",
-            judged.first().map_or("", |(slo, _)| slo.name.as_str()),
-            words.join(", "),
-            load_words(Some(if rates {
-                Load::ReqPerS(largest)
-            } else {
-                Load::Users(largest as u32)
-            }))
-        ),
-        plot: Plot::Cartesian(Cartesian {
-            x: Axis { scale: Scale::Category(names), ..Axis::default() },
-            y: Axis {
-                name: if rates { "requests" } else { "users" }.to_owned(),
-                unit: unit.to_owned(),
-                ..Axis::default()
-            },
-            series,
-            is_horizontal: true,
-            ..Cartesian::default()
-        }),
-    })
+    let longest = if rates { Load::ReqPerS(largest) } else { Load::Users(largest as u32) };
+    let description = format!(
+        "{}: {}. The longest bar is {}.",
+        judged.first().map_or("", |(slo, _)| slo.name.as_str()),
+        words.join(", "),
+        load_words(Some(longest))
+    );
+    let y = if rates { Axis::new("requests", "req/s") } else { Axis::new("users", "") };
+    let plot = Cartesian::new(Axis::of_names(names), y, series).horizontal();
+    Some(Chart::new("capacity", "How many users fit?", description, plot))
 }

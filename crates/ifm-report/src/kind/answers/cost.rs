@@ -4,12 +4,12 @@ use super::super::common::{ends, lines, load_axis, value_axis};
 use super::{Answers, CURVES_MAX, ROWS_MAX, name};
 use crate::format::{meant, number, percent};
 use crate::model::load;
-use crate::page::{Block, Cell, Figure, Head, Remark, Section, Table};
+use crate::page::{Block, Cell, Columns, Figure, Head, Remark, Section, Table};
 use crate::words;
 use ifm_analysis::insight::{Insight, Meant, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Fitting, Pooled, Reading, Yield};
-use ifm_chart::{Cartesian, Chart, Plot};
+use ifm_chart::{Cartesian, Chart};
 use ifm_core::sheet::{Quantity, Statistic};
 
 /// The rule that says that later levels may have been cheaper than new prompts are.
@@ -56,47 +56,28 @@ impl<'q> Answers<'q> {
         }
         let has_names = yields.iter().any(|(name, ..)| !name.is_empty());
         let has_energy = yields.iter().any(|(_, _, found, _)| found.output_tok_per_kwh.is_some());
-        let mut heads = vec![
-            Head::text("where"),
-            Head::number("load"),
-            Head::number("out tok/s"),
-            Head::number("tokens/hour"),
-        ];
-        if has_names {
-            heads.insert(0, Head::text("curve"));
+        type Row<'a> = (String, &'static str, Yield, Pooled<'a>);
+        let mut columns = Columns::<Row>::default()
+            .name("curve", |(name, ..): &Row| name.clone())
+            .when(has_names)
+            .text("where", |(_, place, ..)| (*place).to_owned())
+            .cell(Head::number("load"), |(.., cell)| Cell {
+                value: cell.load().map(Load::value),
+                ..Cell::text(load(cell.load()))
+            })
+            .number("out tok/s", |(_, _, of, _)| Some(of.output_tok_per_s), number)
+            .number("tokens/hour", |(_, _, of, _)| Some(of.output_tok_per_hour), number);
+        for share in USES.into_iter().filter(|_| usd.is_some()) {
+            columns = columns.number(
+                format!("$/M, {} used", percent(share)),
+                move |(_, _, of, _)| of.usd_per_million.map(|cost| cost / share),
+                |cost| meant(cost, Meant::Usd),
+            );
         }
-        if usd.is_some() {
-            heads.extend(USES.map(|share| Head::number(format!("$/M, {} used", percent(share)))));
-        }
-        if has_energy {
-            heads.push(Head::number("tokens/kWh"));
-        }
-        let row = |(name, place, found, cell): (String, &str, Yield, Pooled)| {
-            let mut row = vec![
-                Cell::text(place),
-                Cell { value: cell.load().map(Load::value), ..Cell::text(load(cell.load())) },
-                Cell::number(Some(found.output_tok_per_s), number),
-                Cell::number(Some(found.output_tok_per_hour), number),
-            ];
-            if has_names {
-                row.insert(0, Cell::head(name));
-            }
-            if usd.is_some() {
-                row.extend(USES.map(|share| {
-                    let cost = found.usd_per_million.map(|cost| cost / share);
-                    Cell::number(cost, |cost| meant(cost, Meant::Usd))
-                }));
-            }
-            if has_energy {
-                row.push(Cell::number(found.output_tok_per_kwh, number));
-            }
-            row
-        };
-        Some(Table {
-            caption: format!("At capacity means inside {}.", words::target(slo)),
-            heads,
-            rows: yields.into_iter().map(row).collect(),
-        })
+        let energy = |(_, _, of, _): &Row| of.output_tok_per_kwh;
+        columns = columns.number("tokens/kWh", energy, number).when(has_energy);
+        let caption = format!("At capacity means inside {}.", words::target(slo));
+        Some(columns.table(caption, yields))
     }
 
     /// The loads that a price is told for: capacity, most output, lowest.
@@ -130,16 +111,8 @@ impl<'q> Answers<'q> {
         }
         let series = lines(&curves, Meant::Usd);
         let y = value_axis("a million output tokens", "$", &series);
-        Some(Chart {
-            id: "cost".to_owned(),
-            title: "What does a million tokens cost?".to_owned(),
-            description: ends(&series, "users"),
-            plot: Plot::Cartesian(Cartesian {
-                x: load_axis(&curves),
-                y,
-                series,
-                ..Cartesian::default()
-            }),
-        })
+        let description = ends(&series, "users");
+        let plot = Cartesian::new(load_axis(&curves), y, series);
+        Some(Chart::new("cost", "What does a million tokens cost?", description, plot))
     }
 }

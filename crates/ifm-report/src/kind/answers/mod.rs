@@ -112,23 +112,17 @@ impl<'q> Answers<'q> {
             detail = format!("nothing here can be held against {}", words::target(slo));
         }
         let is_rate = lead.lowest.as_ref().is_some_and(|cell| is_rate(cell.load()));
-        Some(Tile {
-            question: if is_rate { "How many requests?" } else { "How many users fit?" }.to_owned(),
-            value: state(lead),
-            unit: String::new(),
-            detail,
-            tone: match (lead.state, lead.is_sure) {
-                (UsersState::Found | UsersState::AtLeast, true) if again(lead).is_empty() => {
-                    Some(Tone::Good)
-                }
-                (UsersState::Found | UsersState::AtLeast, _) => Some(Tone::Warn),
-                (UsersState::None, _) if lead.resumed.is_some() => Some(Tone::Warn),
-                (UsersState::None, _) => Some(Tone::Bad),
-                (UsersState::Unknown, _) => None,
-            },
-            topic: Some(Topic::Capacity),
-            ..Tile::default()
-        })
+        let question = if is_rate { "How many requests?" } else { "How many users fit?" };
+        let tone = match (lead.state, lead.is_sure) {
+            (UsersState::Found | UsersState::AtLeast, true) if again(lead).is_empty() => {
+                Some(Tone::Good)
+            }
+            (UsersState::Found | UsersState::AtLeast, _) => Some(Tone::Warn),
+            (UsersState::None, _) if lead.resumed.is_some() => Some(Tone::Warn),
+            (UsersState::None, _) => Some(Tone::Bad),
+            (UsersState::Unknown, _) => None,
+        };
+        Some(Tile::new(question, state(lead), "", detail).toned(tone).on(Topic::Capacity))
     }
 }
 

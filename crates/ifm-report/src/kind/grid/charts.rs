@@ -93,15 +93,10 @@ pub(super) fn overview(grid: &Grid) -> Chart {
 
 fn seconds(x: f64, reading: &Reading) -> Point {
     let s = |ms: f64| ms / MS_PER_S;
-    Point {
-        x,
-        y: Some(s(reading.value)),
-        low: reading.low.map(s),
-        high: reading.high.map(s),
-        label: None,
-        is_trusted: reading.is_enough,
-        text: Some(meant(reading.value, Meant::Ms)),
-    }
+    Point::at(x, s(reading.value))
+        .between(reading.low.map(s), reading.high.map(s))
+        .trusted(reading.is_enough)
+        .told(meant(reading.value, Meant::Ms))
 }
 
 /// The two charts of a row, mean and P99, with one scale; those without a figure are left out.
@@ -115,50 +110,26 @@ pub(super) fn bars(grid: &Grid, row: usize) -> Vec<Chart> {
         .map(|reading| reading.high.unwrap_or(reading.value).max(reading.value) / MS_PER_S)
         .fold(0.0, f64::max);
     let chart = |(title, statistic): (&str, Statistic)| {
-        let series: Vec<Series> = sides
-            .iter()
-            .map(|(of_base, name, dash)| Series {
-                name: plain(name),
-                color: 0,
-                dash: *dash,
-                form: Form::Bar,
-                points: of_row()
-                    .filter_map(|cell| {
-                        Some(seconds(cell.model as f64, &cell.reading(*of_base, statistic)?))
-                    })
-                    .collect(),
-                ..Series::default()
-            })
-            .collect();
+        let side = |(of_base, name, dash): &(bool, &String, Dash)| {
+            let points = of_row().filter_map(|cell| {
+                Some(seconds(cell.model as f64, &cell.reading(*of_base, statistic)?))
+            });
+            Series { dash: *dash, ..Series::new(plain(name), points).form(Form::Bar) }
+        };
+        let series: Vec<Series> = sides.iter().map(side).collect();
         if series.iter().all(|series| series.points.is_empty()) {
             return None;
         }
         let notes = of_row().filter_map(|cell| note(cell, statistic)).collect();
-        let names = grid.models.iter().map(|model| plain(model)).collect();
         let words: Vec<String> =
             of_row().filter_map(|cell| sentence(grid, cell, statistic)).collect();
-        Some(Chart {
-            id: crate::page::slug(&format!("{} {title}", row_title(grid.rows.get(row)?))),
-            title: title.to_owned(),
-            description: words.join(" "),
-            plot: Plot::Cartesian(Cartesian {
-                x: Axis {
-                    name: "model".to_owned(),
-                    scale: Scale::Category(names),
-                    ..Axis::default()
-                },
-                y: Axis {
-                    name: "end-to-end latency".to_owned(),
-                    unit: "s".to_owned(),
-                    scale: Scale::Linear { from_zero: true },
-                    range: Some((0.0, largest * HEADROOM)),
-                    ..Axis::default()
-                },
-                series,
-                notes,
-                ..Cartesian::default()
-            }),
-        })
+        let id = crate::page::slug(&format!("{} {title}", row_title(grid.rows.get(row)?)));
+        let names = grid.models.iter().map(|model| plain(model));
+        let x = Axis { name: "model".to_owned(), ..Axis::of_names(names) };
+        let range = Some((0.0, largest * HEADROOM));
+        let y = Axis { range, ..Axis::new("end-to-end latency", "s") };
+        let plot = Cartesian { notes, ..Cartesian::new(x, y, series) };
+        Some(Chart::new(id, title, words.join(" "), plot))
     };
     TITLES.into_iter().zip([MEAN, P99]).filter_map(chart).collect()
 }
@@ -204,49 +175,25 @@ pub(super) fn dumbbell(grid: &Grid) -> Option<Chart> {
         let load = row.map(|row| crate::model::load(row.load)).unwrap_or_default();
         format!("{model} · {} · {load}", row.map(workload_title).unwrap_or_default())
     };
-    let series = |of_base: bool, words: &str, mark: Mark, dash: Dash| Series {
-        name: plain(words),
-        color: 0,
-        dash,
-        mark,
-        form: Form::Dots,
-        points: deltas
-            .iter()
-            .enumerate()
-            .map(|(index, (_, delta))| {
-                let reading = if of_base { &delta.base } else { &delta.other };
-                Point { low: None, high: None, ..seconds(index as f64, reading) }
-            })
-            .collect(),
-        ..Series::default()
+    let series = |of_base: bool, words: &str, mark: Mark, dash: Dash| {
+        let points = deltas.iter().enumerate().map(|(index, (_, delta))| {
+            let reading = if of_base { &delta.base } else { &delta.other };
+            seconds(index as f64, reading).between(None, None)
+        });
+        Series { mark, dash, ..Series::new(plain(words), points).form(Form::Dots) }
     };
     let first = deltas.first().map(|(cell, delta)| {
         format!("The largest change: {} at {}.", meant(delta.change, Meant::Change), name(cell))
     });
-    Some(Chart {
-        id: "dumbbell".to_owned(),
-        title: "Which cells suffer most?".to_owned(),
-        description: first.unwrap_or_default(),
-        plot: Plot::Cartesian(Cartesian {
-            x: Axis {
-                scale: Scale::Category(deltas.iter().map(|(cell, _)| name(cell)).collect()),
-                ..Axis::default()
-            },
-            y: Axis {
-                name: "mean end-to-end latency".to_owned(),
-                unit: "s".to_owned(),
-                scale: Scale::Log10,
-                ..Axis::default()
-            },
-            series: vec![
-                series(true, &grid.base, Mark::Circle, Dash::Solid),
-                series(false, &grid.other, Mark::Square, Dash::Dashed),
-            ],
-            is_horizontal: true,
-            is_joined: true,
-            ..Cartesian::default()
-        }),
-    })
+    let x = Axis::of_names(deltas.iter().map(|(cell, _)| name(cell)));
+    let y = Axis::new("mean end-to-end latency", "s").scaled(Scale::Log10);
+    let series = vec![
+        series(true, &grid.base, Mark::Circle, Dash::Solid),
+        series(false, &grid.other, Mark::Square, Dash::Dashed),
+    ];
+    let plot = Cartesian { is_joined: true, ..Cartesian::new(x, y, series).horizontal() };
+    let title = "Which cells suffer most?";
+    Some(Chart::new("dumbbell", title, first.unwrap_or_default(), plot))
 }
 
 /// The change of TTFT against the change of ITL: cost of the prompt, or of every token.
@@ -260,51 +207,22 @@ pub(super) fn split(grid: &Grid) -> Option<Chart> {
         };
         let (x, y) = (change(&Quantity::Ttft)?, change(&Quantity::Itl)?);
         let load = grid.rows.get(cell.row).map(|row| crate::model::load(row.load));
-        Some(Point {
-            x,
-            y: Some(y),
-            label: load,
-            text: Some(meant(y / 100.0, Meant::Change)),
-            ..Point::default()
-        })
+        let text = meant(y / 100.0, Meant::Change);
+        Some(Point { label: load, ..Point::at(x, y).told(text) })
     };
-    let series: Vec<Series> = grid
-        .models
-        .iter()
-        .enumerate()
-        .map(|(index, model)| Series {
-            name: plain(model),
-            color: u8::try_from(index % 8).unwrap_or(0),
-            form: Form::Dots,
-            points: grid
-                .cells
-                .iter()
-                .filter(|cell| cell.model == index)
-                .filter_map(point)
-                .collect(),
-            ..Series::default()
-        })
-        .filter(|series| !series.points.is_empty())
-        .collect();
-    let axis = |name: &str| Axis {
-        name: name.to_owned(),
-        unit: "%".to_owned(),
-        scale: Scale::Linear { from_zero: true },
-        ..Axis::default()
+    let of_model = |(index, model): (usize, &String)| {
+        let cells = grid.cells.iter().filter(|cell| cell.model == index);
+        Series::new(plain(model), cells.filter_map(point)).form(Form::Dots).of(index)
     };
+    let mut series: Vec<Series> = grid.models.iter().enumerate().map(of_model).collect();
+    series.retain(|series| !series.points.is_empty());
     let count: usize = series.iter().map(|series| series.points.len()).sum();
-    (count > 1).then(|| Chart {
-        id: "split".to_owned(),
-        title: "Is it the prompt or every token?".to_owned(),
-        description: format!(
-            "Change of the time to first token against change of the gap between tokens, {count} \
-             cells: at the right the prompt suffers, above every token."
-        ),
-        plot: Plot::Cartesian(Cartesian {
-            x: axis("Δ TTFT"),
-            y: axis("Δ ITL"),
-            series,
-            ..Cartesian::default()
-        }),
-    })
+    let description = format!(
+        "Change of the time to first token against change of the gap between tokens, {count} cells: \
+         at the right the prompt suffers, above every token."
+    );
+    let [x, y] = ["Δ TTFT", "Δ ITL"].map(|name| Axis::new(name, "%"));
+    let plot = Cartesian::new(x, y, series);
+    let title = "Is it the prompt or every token?";
+    (count > 1).then(|| Chart::new("split", title, description, plot))
 }

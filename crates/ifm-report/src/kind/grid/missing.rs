@@ -2,7 +2,7 @@
 
 use super::{charts, row_title, workload_title};
 use crate::format::{ABSENT, plain};
-use crate::page::{Block, Cell, Head, Section, Table};
+use crate::page::{Block, Columns, Section};
 use ifm_analysis::insight::{Grid, GridRow};
 use ifm_analysis::level::Load;
 
@@ -15,29 +15,25 @@ pub(super) fn section(grid: &Grid, rows: &[(usize, &GridRow)]) -> Option<Section
     if rows.is_empty() {
         return None;
     }
-    let mut heads = vec![Head::text("workload and load")];
-    heads.extend(grid.models.iter().map(|model| Head::text(plain(model))));
-    let sides = format!("{}, {}", plain(&grid.base), plain(&grid.other));
-    let row = |(index, row): &(usize, &GridRow)| {
-        let has =
-            |model: usize| grid.cells.iter().any(|cell| cell.row == *index && cell.model == model);
-        let cell = |model: usize| match has(model) {
-            true => Cell::text(format!("✗ {sides}")),
-            false => Cell::text(ABSENT),
+    let sides = format!("✗ {}, {}", plain(&grid.base), plain(&grid.other));
+    let mut columns = Columns::<(usize, &GridRow)>::default()
+        .name("workload and load", |(_, row)| row_title(row));
+    for (model, name) in grid.models.iter().enumerate() {
+        let is_wanted = move |index: usize| {
+            grid.cells.iter().any(|cell| cell.row == index && cell.model == model)
         };
-        let mut cells = vec![Cell::head(row_title(row))];
-        cells.extend((0..grid.models.len()).map(cell));
-        cells
-    };
-    let table = Table {
-        caption: format!(
-            "✗ marks what was announced and is missing, {} of both conditions.{}",
-            charts::TITLES.join(" and "),
-            words(grid, rows)
-        ),
-        heads,
-        rows: rows.iter().map(row).collect(),
-    };
+        let sides = &sides;
+        columns = columns.text(plain(name), move |(index, _)| match is_wanted(*index) {
+            true => sides.clone(),
+            false => ABSENT.to_owned(),
+        });
+    }
+    let caption = format!(
+        "✗ marks what was announced and is missing, {} of both conditions.{}",
+        charts::TITLES.join(" and "),
+        words(grid, rows)
+    );
+    let table = columns.table(caption, rows);
     let mut blocks = vec![Block::Table(table)];
     blocks.extend(commands(grid, rows).into_iter().flatten());
     Some(Section::new("What is missing", blocks))

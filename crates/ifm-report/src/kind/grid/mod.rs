@@ -7,10 +7,10 @@
 mod charts;
 mod missing;
 
-use super::common::{sources, summary, trust};
+use super::common::{bounds, nothing, page as frame};
 use super::{Kind, Subject};
 use crate::format::{ABSENT, meant, number, plain};
-use crate::page::{Block, Cell, Figure, Head, Page, Remark, Section, Table, Tile};
+use crate::page::{Block, Cell, Columns, Figure, Head, Page, Remark, Section, Table, Tile};
 use ifm_analysis::insight::{
     Bands, Delta, GRID_STATISTICS, Grid, GridCell, GridRow, Insight, Meant, Shown, Tone, Topic,
     median_change,
@@ -77,15 +77,15 @@ fn row_title(row: &GridRow) -> String {
 
 fn page(subject: &Subject) -> Page {
     let survey = subject.question.survey;
-    let Some(grid) = Grid::of(&subject.question) else { return nothing(subject) };
+    let Some(grid) = Grid::of(&subject.question) else {
+        return nothing(subject, KIND.word, NOTHING);
+    };
     let of_grid: Vec<Insight> = subject
         .insights
         .iter()
         .filter(|insight| insight.topic == Topic::Condition)
         .cloned()
         .collect();
-    let (other, base) = (plain(&grid.other), plain(&grid.base));
-    let title = subject.title.map_or_else(|| format!("{other} against {base}"), plain);
     let mut conditions = vec![dimensions(&grid)];
     if !grid.left_out.is_empty() {
         let names: Vec<String> = grid.left_out.iter().map(|name| plain(name)).collect();
@@ -101,22 +101,17 @@ fn page(subject: &Subject) -> Page {
             grid.wanted() / GRID_STATISTICS.len()
         ));
     }
+    let title = format!("{} against {}", plain(&grid.other), plain(&grid.base));
+    let page = frame(subject, (KIND.word, survey), &of_grid, ("", &title));
     Page {
-        kind: "grid",
-        title,
-        facts: sources(survey),
         conditions,
         banners,
         tiles: if is_empty { Vec::new() } else { tiles(&grid) },
-        trust: subject.audit.map(trust),
         // The banner says what tiles and a summary would.
-        remarks: if is_empty { Vec::new() } else { summary(&of_grid) },
+        remarks: if is_empty { Vec::new() } else { page.remarks },
         sections: sections(&grid, &of_grid),
-        footer: vec![format!(
-            "words such as instant or noisy: bounds of version {}",
-            Bands::get().version
-        )],
-        ..Page::default()
+        footer: vec![bounds()],
+        ..page
     }
 }
 
@@ -125,18 +120,9 @@ fn dimensions(grid: &Grid) -> String {
     format!("{} workloads and loads × {} models × 2 conditions", grid.rows.len(), grid.models.len())
 }
 
-fn nothing(subject: &Subject) -> Page {
-    let text = "✗ No condition to compare: runs or rows with and without something are needed. Tag \
-                the runs, as in --tag cc=on and --tag cc=off, or name a factor with --compare.";
-    Page {
-        kind: "grid",
-        title: subject.title.map_or_else(|| "Measurements".to_owned(), plain),
-        facts: sources(subject.question.survey),
-        banners: vec![text.to_owned()],
-        trust: subject.audit.map(trust),
-        ..Page::default()
-    }
-}
+const NOTHING: &str = "✗ No condition to compare: runs or rows with and without something are needed. \
+                       Tag the runs, as in --tag cc=on and --tag cc=off, or name a factor with \
+                       --compare.";
 
 fn cell_words(grid: &Grid, cell: &GridCell) -> String {
     let model = grid.models.get(cell.model).map(|model| plain(model)).unwrap_or_default();
@@ -147,12 +133,8 @@ fn cell_words(grid: &Grid, cell: &GridCell) -> String {
 /// Median change, worst cell, ties, missing figures.
 fn tiles(grid: &Grid) -> Vec<Tile> {
     let deltas = grid.deltas(MEAN);
-    let tile = |question: &str, value: String, detail: String, tone: Option<Tone>| Tile {
-        question: question.to_owned(),
-        value,
-        detail,
-        tone,
-        ..Tile::default()
+    let tile = |question: &str, value: String, detail: String, tone: Option<Tone>| {
+        Tile::new(question, value, "", detail).toned(tone)
     };
     let band = &Bands::get().overhead;
     let tone = |change: f64| match () {
@@ -210,7 +192,6 @@ fn tiles(grid: &Grid) -> Vec<Tile> {
 }
 
 fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
-    let none: [&Insight; 0] = [];
     let mut sections = Vec::new();
     if grid.missing() < grid.wanted() {
         let overview = Figure::new(charts::overview(grid), insights.iter().take(3));
@@ -223,7 +204,7 @@ fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
             continue;
         }
         let figures: Vec<Figure> =
-            charts::bars(grid, index).into_iter().map(|chart| Figure::new(chart, none)).collect();
+            charts::bars(grid, index).into_iter().map(Figure::alone).collect();
         let mut blocks = Vec::new();
         let has = |title: &str| figures.iter().any(|figure| figure.chart.title == title);
         let lacking: Vec<&str> = charts::TITLES.into_iter().filter(|title| !has(title)).collect();
@@ -243,7 +224,7 @@ fn sections(grid: &Grid, insights: &[Insight]) -> Vec<Section> {
     let across: Vec<Figure> = [charts::dumbbell(grid), charts::split(grid)]
         .into_iter()
         .flatten()
-        .map(|chart| Figure::new(chart, none))
+        .map(Figure::alone)
         .collect();
     if !across.is_empty() {
         sections.push(Section::new("Across the grid", vec![Block::Figures(across)]));
@@ -270,45 +251,33 @@ const ROWS_MAX: usize = 1_000;
 
 fn table(grid: &Grid) -> Table {
     let (base, other) = (plain(&grid.base), plain(&grid.other));
-    let mut heads = vec![Head::text("workload"), Head::number("load"), Head::text("model")];
-    heads.push(Head::text("repeats"));
-    for statistic in ["mean", "P99"] {
-        heads.push(Head::number(format!("{statistic}, {base}")));
-        heads.push(Head::number(format!("{statistic}, {other}")));
-        heads.push(Head::number(format!("Δ {statistic}")));
-    }
-    heads.push(Head::text("difference of means"));
-    let row = |cell: &GridCell| {
-        let place = grid.rows.get(cell.row);
-        let model = grid.models.get(cell.model).map(|model| plain(model)).unwrap_or_default();
-        let repeats = |side: &Option<ifm_analysis::survey::Pooled>| {
-            side.as_ref().map_or(0, |side| side.points.len())
-        };
-        let mut row = vec![
-            Cell::head(place.map(workload_title).unwrap_or_default()),
-            Cell {
-                value: place.and_then(|place| place.load).map(Load::value),
-                ..Cell::text(crate::model::load(place.and_then(|place| place.load)))
-            },
-            Cell::text(model),
-            Cell::text(format!("{} / {}", repeats(&cell.base), repeats(&cell.other))),
-        ];
-        for statistic in [MEAN, P99] {
-            row.push(time(cell, true, statistic));
-            row.push(time(cell, false, statistic));
-            let change = cell.delta(statistic).map(|delta| delta.change);
-            row.push(Cell::number(change, |change| meant(change, Meant::Change)));
+    let place = |cell: &GridCell| grid.rows.get(cell.row);
+    let load = |cell: &GridCell| place(cell).and_then(|place| place.load);
+    let repeats =
+        |side: &Option<ifm_analysis::survey::Pooled>| side.as_ref().map_or(0, |of| of.points.len());
+    let model = |cell: &GridCell| grid.models.get(cell.model).map(|model| plain(model));
+    let mut columns = Columns::<GridCell>::default()
+        .name("workload", |cell| place(cell).map(workload_title).unwrap_or_default())
+        .cell(Head::number("load"), |cell| Cell {
+            value: load(cell).map(Load::value),
+            ..Cell::text(crate::model::load(load(cell)))
+        })
+        .text("model", |cell| model(cell).unwrap_or_default())
+        .text("repeats", |cell| format!("{} / {}", repeats(&cell.base), repeats(&cell.other)));
+    for (name, statistic) in [("mean", MEAN), ("P99", P99)] {
+        for (of_base, side) in [(true, &base), (false, &other)] {
+            let head = Head::number(format!("{name}, {side}"));
+            columns = columns.cell(head, move |cell| time(cell, of_base, statistic));
         }
-        row.push(verdict(cell.delta(MEAN)));
-        row
-    };
-    Table {
-        caption: "End-to-end latency. ± is half of a 95 % interval over repeats (Student), from \
-                  three on; of P99 of a single run the interval of the order statistics."
-            .to_owned(),
-        heads,
-        rows: grid.cells.iter().take(ROWS_MAX).map(row).collect(),
+        let change = move |cell: &GridCell| cell.delta(statistic).map(|delta| delta.change);
+        let write = |change| meant(change, Meant::Change);
+        columns = columns.number(format!("Δ {name}"), change, write);
     }
+    let head = Head::text("difference of means");
+    columns = columns.cell(head, |cell| verdict(cell.delta(MEAN)));
+    let caption = "End-to-end latency. ± is half of a 95 % interval over repeats (Student), from \
+                   three on; of P99 of a single run the interval of the order statistics.";
+    columns.table(caption, grid.cells.iter().take(ROWS_MAX))
 }
 
 /// A latency with half its interval; marked where it stands on too few requests.

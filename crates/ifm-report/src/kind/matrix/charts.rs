@@ -1,13 +1,13 @@
 //! Charts of a matrix: ratios as colours, ratios against the size, and every repeat as a dot.
 
-use super::super::common::LINES_MAX;
-use super::configuration::{measure_unit, unit};
+use super::super::common::{LINES_MAX, ends, numbered};
+use super::measure::{measure_unit, unit};
 use crate::format::{meant, plain};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::matrix::{Configuration, Matrix, Place, Ratio};
 use ifm_chart::{
-    Axis, Cartesian, Cell, CellState, Chart, Form, GREY, Guide, Heading, HeatScale, Heatmap, Mark,
-    Plot, Point, Scale, Series, Tone,
+    Axis, Cartesian, Cell, CellState, Chart, Form, Guide, Heading, HeatScale, Heatmap, Mark, Plot,
+    Point, Scale, Series, Tone,
 };
 use ifm_core::sheet::Quantity;
 
@@ -192,35 +192,18 @@ fn speed_up(
     let lengths = plain(&matrix.configurations.get(*group.first()?)?.short_name());
     let range = around_values(&series, Some(1.0));
     let is_cut = is_cut(&series, range);
-    let number = if before == 0 { String::new() } else { format!("-{}", before + 1) };
-    let is_users = unit(matrix) == "users";
-    let (name, many) = match is_users {
+    let (name, many) = match unit(matrix) == "users" {
         true => ("users", "with more users"),
         false => ("batch size", "in larger batches"),
     };
-    let chart = Chart {
-        id: format!("speed-up-size{number}"),
-        title: format!("Does it still pay {many}, at {lengths}?"),
-        description: super::super::common::ends(&series, unit(matrix)),
-        plot: Plot::Cartesian(Cartesian {
-            x: Axis { name: name.to_owned(), scale: Scale::Log2, ..Axis::default() },
-            y: Axis {
-                name: format!("speed over that of {base}"),
-                unit: "×".to_owned(),
-                scale: Scale::Linear { from_zero: false },
-                range,
-                ..Axis::default()
-            },
-            series,
-            guides: vec![Guide::Horizontal { at: 1.0, name: base, tone: Tone::Neutral }],
-            ..Cartesian::default()
-        }),
-    };
-    Some((chart, is_cut))
-}
-
-fn color(thing: usize) -> u8 {
-    u8::try_from(thing % 8).unwrap_or(0)
+    let scale = Scale::Linear { from_zero: false };
+    let y = Axis::new(format!("speed over that of {base}"), "×").scaled(scale);
+    let description = ends(&series, unit(matrix));
+    let plot = Cartesian::new(Axis::new(name, "").scaled(Scale::Log2), Axis { range, ..y }, series);
+    let guide = Guide::Horizontal { at: 1.0, name: base, tone: Tone::Neutral };
+    let title = format!("Does it still pay {many}, at {lengths}?");
+    let id = numbered("speed-up-size", before);
+    Some((Chart::new(id, title, description, plot.guided([guide])), is_cut))
 }
 
 /// The ratios of a thing at every size of the same lengths.
@@ -228,22 +211,12 @@ fn line(matrix: &Matrix, thing: usize, group: &[usize]) -> Series {
     let point = |of: &usize| {
         let ratio = matrix.speed_up(thing, *of)?;
         let interval = ratio.interval.filter(|_| ratio.is_trusted);
-        Some(Point {
-            x: matrix.configurations.get(*of)?.batch?,
-            y: Some(ratio.value),
-            low: interval.map(|(low, _)| low),
-            high: interval.map(|(_, high)| high),
-            is_trusted: ratio.is_trusted,
-            text: Some(meant(ratio.value, Meant::Times)),
-            ..Point::default()
-        })
+        let (low, high) = interval.unzip();
+        let point = Point::at(matrix.configurations.get(*of)?.batch?, ratio.value);
+        let point = point.between(low, high).trusted(ratio.is_trusted);
+        Some(point.told(meant(ratio.value, Meant::Times)))
     };
-    Series {
-        name: plain(matrix.thing(thing)),
-        color: color(thing),
-        points: group.iter().filter_map(point).collect(),
-        ..Series::default()
-    }
+    Series::new(plain(matrix.thing(thing)), group.iter().filter_map(point)).of(thing)
 }
 
 /// The ends of an axis that shows all values with some room, whatever their intervals are.
@@ -279,59 +252,29 @@ pub(super) fn repeats(
     let mut each = Vec::new();
     for (index, place) in places.iter().enumerate() {
         let (sample, x) = (&place.sample, index as f64);
-        let interval = sample.interval();
+        let (low, high) = sample.interval().unzip();
         let text = meant(sample.mean, how);
-        means.push(Point {
-            x,
-            y: Some(sample.mean),
-            low: interval.map(|(low, _)| low.max(0.0)),
-            high: interval.map(|(_, high)| high),
-            is_trusted: sample.is_trusted(),
-            label: Some(text.clone()),
-            text: Some(text),
-        });
-        each.extend(sample.values.iter().map(|value| Point {
-            x,
-            y: Some(*value),
-            text: Some(meant(*value, how)),
-            ..Point::default()
-        }));
+        let mean = Point::at(x, sample.mean).between(low.map(|low| low.max(0.0)), high);
+        let mean = mean.trusted(sample.is_trusted()).told(text.clone());
+        means.push(Point { label: Some(text), ..mean });
+        let each_of = sample.values.iter();
+        each.extend(each_of.map(|value| Point::at(x, *value).told(meant(*value, how))));
     }
     let (first, last) = (places.first()?, places.last()?);
     let words = |place: &Place| {
         format!("{} {}", plain(matrix.thing(place.thing)), meant(place.sample.mean, how))
     };
-    let dots = |name: &str, color: u8, mark: Mark, points: Vec<Point>| Series {
-        name: name.to_owned(),
-        color,
-        form: Form::Dots,
-        mark,
-        points,
-        ..Series::default()
-    };
+    let each = Series::reference("each repeat", each).form(Form::Dots);
     let series = vec![
-        dots("mean, 95 % interval", 0, Mark::Circle, means),
-        dots("each repeat", GREY, Mark::Diamond, each),
+        Series::new("mean, 95 % interval", means).form(Form::Dots),
+        Series { mark: Mark::Diamond, ..each },
     ];
     let range = around_values(&series, None);
     let is_cut = is_cut(&series, range);
-    let chart = Chart {
-        id: format!("repeats-{}", configuration + 1),
-        title: format!("How fast is each, by {}?", name.to_lowercase()),
-        description: format!("First {}; last {}.", words(first), words(last)),
-        plot: Plot::Cartesian(Cartesian {
-            x: Axis { scale: Scale::Category(names), ..Axis::default() },
-            y: Axis {
-                name: name.to_owned(),
-                unit: unit.to_owned(),
-                scale: Scale::Linear { from_zero: false },
-                range,
-                ..Axis::default()
-            },
-            series,
-            is_horizontal: true,
-            ..Cartesian::default()
-        }),
-    };
-    Some((chart, is_cut))
+    let y = Axis::new(name, unit).scaled(Scale::Linear { from_zero: false });
+    let plot = Cartesian::new(Axis::of_names(names), Axis { range, ..y }, series).horizontal();
+    let id = format!("repeats-{}", configuration + 1);
+    let title = format!("How fast is each, by {}?", name.to_lowercase());
+    let description = format!("First {}; last {}.", words(first), words(last));
+    Some((Chart::new(id, title, description, plot), is_cut))
 }

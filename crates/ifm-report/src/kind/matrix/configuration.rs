@@ -1,6 +1,7 @@
 //! One configuration: the summary of each thing, a picture of the repeats, and the repeats.
 
 use super::super::Subject;
+pub(super) use super::measure::{measure_unit, unit};
 use super::{NOT_MEASURED, charts, many, of_configuration, ranking};
 use crate::format::{meant, plain};
 use crate::page::{Block, Cell, Figure, Head, Section, Table};
@@ -27,46 +28,18 @@ struct Column {
     scale: f64,
 }
 
+impl Column {
+    const fn rate(head: &'static str, quantity: Quantity) -> Column {
+        Column { head, quantity, unit: "tok/s", scale: 1.0 }
+    }
+}
+
 const COLUMNS: [Column; 4] = [
     Column { head: "Latency (s)", quantity: Quantity::E2e, unit: "s", scale: MS_PER_S },
-    Column {
-        head: "Output Throughput (tok/s)",
-        quantity: Quantity::OutputRate,
-        unit: "tok/s",
-        scale: 1.0,
-    },
-    Column {
-        head: "Overall Throughput (tok/s)",
-        quantity: Quantity::TotalRate,
-        unit: "tok/s",
-        scale: 1.0,
-    },
-    Column {
-        head: "Input Throughput (tok/s)",
-        quantity: Quantity::InputRate,
-        unit: "tok/s",
-        scale: 1.0,
-    },
+    Column::rate("Output Throughput (tok/s)", Quantity::OutputRate),
+    Column::rate("Overall Throughput (tok/s)", Quantity::TotalRate),
+    Column::rate("Input Throughput (tok/s)", Quantity::InputRate),
 ];
-
-/// What the size of a configuration counts.
-pub(super) fn unit(matrix: &Matrix) -> &'static str {
-    match matrix.configurations.first().is_some_and(|of| of.is_users) {
-        true => "users",
-        false => "batch",
-    }
-}
-
-/// Name, unit and writing of what a configuration is ranked by.
-pub(super) fn measure_unit(measure: &Quantity) -> (&'static str, &'static str, Meant) {
-    match measure {
-        Quantity::E2e => ("Latency", "ms", Meant::Ms),
-        Quantity::TotalRate => ("Overall Throughput", "tok/s", Meant::TokPerS),
-        Quantity::InputRate => ("Input Throughput", "tok/s", Meant::TokPerS),
-        Quantity::DecodeRate => ("Decode Throughput", "tok/s", Meant::TokPerS),
-        _ => ("Output Throughput", "tok/s", Meant::TokPerS),
-    }
-}
 
 /// The sections of all configurations.
 pub(super) fn sections(subject: &Subject, matrix: &Matrix) -> Vec<Section> {

@@ -5,6 +5,7 @@
 
 mod charts;
 mod configuration;
+mod measure;
 mod overview;
 mod ranking;
 mod tiles;

@@ -3,7 +3,7 @@
 use super::super::Subject;
 use super::{NOT_MEASURED, charts, configuration, many, range, ranking};
 use crate::format::{count, meant, plain};
-use crate::page::{Block, Cell, Figure, Head, Section, Table};
+use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
 use ifm_analysis::insight::{Insight, Meant, Tone};
 use ifm_analysis::matrix::{Matrix, Over, Overall};
 
@@ -125,37 +125,34 @@ fn overall(matrix: &Matrix) -> Option<Table> {
             *number += 1;
         }
     }
-    let mut heads = vec![Head::text("Model"), Head::number(format!("× {base}"))];
-    let counts = ["faster", "no difference", "slower", "not tested", "contrary measures"];
-    heads.push(Head::number("95 % interval"));
-    heads.extend(counts.map(Head::number));
-    let unit = configuration::unit(matrix);
-    heads.extend(batches.iter().map(|batch| Head::number(format!("{unit} {batch}"))));
-    let row = |of: &Overall| {
+    let interval = |of: &Overall| {
         let interval = of.over.ratio.interval.filter(|_| !of.over.is_mixed());
-        let counted = |number: usize| Cell::number(Some(number as f64), |n| count(n as u64));
-        let mut row = vec![
-            Cell::head(plain(matrix.thing(of.thing))),
-            times(Some(&of.over)),
-            Cell::text(interval.map_or_else(|| NOT_MEASURED.to_owned(), range)),
-        ];
-        let contrary = contrary.get(of.thing).copied().unwrap_or_default();
-        let numbers = [of.faster, of.tied, of.slower, of.untested, contrary];
-        row.extend(numbers.map(counted));
-        row.extend(sizes.iter().map(|at| times(at.get(of.thing).and_then(Option::as_ref))));
-        row
+        interval.map_or_else(|| NOT_MEASURED.to_owned(), range)
     };
-    Some(Table {
-        caption: format!(
-            "Geometric mean of the ratios to {base} over the {} of {} in which every model was \
-             measured without contradiction, each by what it is ranked by; a range where a model \
-             is faster in some and slower in others, with ~ where its repeats contradict each \
-             other. In how many of all a difference is shown, and \
-             in how many another measure of the same runs shows the contrary.",
-            first.over.ratio.configurations,
-            many(matrix.configurations.len(), "configuration", "configurations")
-        ),
-        heads,
-        rows: all.iter().map(row).collect(),
-    })
+    let whole = |n: f64| count(n as u64);
+    let contrary = |of: &Overall| contrary.get(of.thing).copied().unwrap_or_default();
+    let mut columns = Columns::<Overall>::default()
+        .name("Model", |of| plain(matrix.thing(of.thing)))
+        .cell(Head::number(format!("× {base}")), |of| times(Some(&of.over)))
+        .cell(Head::number("95 % interval"), |of| Cell::text(interval(of)))
+        .number("faster", |of| Some(of.faster as f64), whole)
+        .number("no difference", |of| Some(of.tied as f64), whole)
+        .number("slower", |of| Some(of.slower as f64), whole)
+        .number("not tested", |of| Some(of.untested as f64), whole)
+        .number("contrary measures", |of| Some(contrary(of) as f64), whole);
+    let unit = configuration::unit(matrix);
+    for (batch, at) in batches.iter().zip(&sizes) {
+        let head = Head::number(format!("{unit} {batch}"));
+        columns = columns.cell(head, |of| times(at.get(of.thing).and_then(Option::as_ref)));
+    }
+    let caption = format!(
+        "Geometric mean of the ratios to {base} over the {} of {} in which every model was measured \
+         without contradiction, each by what it is ranked by; a range where a model is faster in \
+         some and slower in others, with ~ where its repeats contradict each other. In how many of \
+         all a difference is shown, and in how many another measure of the same runs shows the \
+         contrary.",
+        first.over.ratio.configurations,
+        many(matrix.configurations.len(), "configuration", "configurations")
+    );
+    Some(columns.table(caption, &all))
 }

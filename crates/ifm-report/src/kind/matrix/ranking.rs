@@ -1,6 +1,6 @@
 //! The ranking of each configuration: medals for groups, not for noise.
 
-use super::configuration::measure_unit;
+use super::measure::measure_unit;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
 use ifm_analysis::insight::{Meant, Ranks};

@@ -127,20 +127,14 @@ fn tile(matrix: &Matrix, question: &str, lead: &Lead, base: &str, mut parts: Vec
         parts.insert(0, format!("no difference is shown between these {}", names.len()));
     }
     let first = lead.things.first().map(|(_, over)| over);
-    Tile {
-        question: question.to_owned(),
-        who: Some(names.join(", ")),
-        value: first.map(|over| times(over, &lead.things)).unwrap_or_default(),
-        unit: base.to_owned(),
-        detail: parts.join("; "),
-        tone: match first {
-            Some(over) if over.is_mixed() => Some(Tone::Warn),
-            Some(over) if over.is_faster() => Some(Tone::Good),
-            Some(over) if over.is_slower() => Some(Tone::Bad),
-            _ => None,
-        },
-        ..Tile::default()
-    }
+    let tone = match first {
+        Some(over) if over.is_mixed() => Some(Tone::Warn),
+        Some(over) if over.is_faster() => Some(Tone::Good),
+        Some(over) if over.is_slower() => Some(Tone::Bad),
+        _ => None,
+    };
+    let value = first.map(|over| times(over, &lead.things)).unwrap_or_default();
+    Tile::new(question, value, base, parts.join("; ")).by(Some(names.join(", "))).toned(tone)
 }
 
 /// The ratio of those that lead, or their range.
@@ -215,14 +209,9 @@ fn agreement(matrix: &Matrix) -> Option<Tile> {
         let groups = many(doubtful, "group", "groups");
         detail.push_str(&format!("; {groups} in which a label stands twice left out"));
     }
-    Some(Tile {
-        question: "Do the repeats agree?".to_owned(),
-        value: format!("{} of {}", count(calm as u64), count(spreads.len() as u64)),
-        unit: String::new(),
-        detail,
-        tone: Some(if calm == spreads.len() { Tone::Good } else { Tone::Warn }),
-        ..Tile::default()
-    })
+    let value = format!("{} of {}", count(calm as u64), count(spreads.len() as u64));
+    let tone = if calm == spreads.len() { Tone::Good } else { Tone::Warn };
+    Some(Tile::new("Do the repeats agree?", value, "", detail).toned(Some(tone)))
 }
 
 /// The widest spread of the repeats of a cell, over what it is ranked by and both throughputs.

@@ -2,19 +2,16 @@
 //! them. Not here: the list of models (`models`).
 
 use super::super::Subject;
-use super::super::common::about;
+use super::super::common::{LINES_MAX, about, ends};
 use super::blocks::llama_bench;
 use super::models;
 use crate::format::{change, meant, number, percent, plain, with_spread};
-use crate::page::{Block, Cell, Figure, Head, Section, Table, Tile};
+use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
 use ifm_analysis::insight::{Insight, Meant, Topic};
 use ifm_analysis::survey::{Point, PowerPoint, PowerSeries, Survey};
-use ifm_chart::{Axis, Cartesian, Chart, Plot, Scale, Series};
+use ifm_chart::{Axis, Cartesian, Chart, Scale, Series};
 use ifm_core::sheet::{PartKind, Quantity, key};
 use serde_json::Value;
-
-/// Series in one chart, at most.
-const LINES_MAX: usize = 6;
 
 /// The chapters; none without an engine row or a power series.
 pub(super) fn sections(subject: &Subject) -> Vec<Section> {
@@ -106,48 +103,38 @@ fn power(subject: &Subject, all: &[PowerSeries]) -> Option<Section> {
     ))
 }
 
-fn watts() -> Axis {
-    Axis {
-        name: "power limit".to_owned(),
-        unit: "W".to_owned(),
-        scale: Scale::Linear { from_zero: false },
-        ..Axis::default()
-    }
+/// Series against the power limit, their points with one deviation to each side.
+fn over_limits(
+    all: &[&PowerSeries],
+    (id, title): (&str, &str),
+    y: Axis,
+    figure: impl Fn(&PowerSeries, &PowerPoint) -> (f64, Option<f64>, String),
+) -> Chart {
+    let line = |(index, series): (usize, &&PowerSeries)| {
+        let best: Vec<f64> = series.best().iter().map(|best| best.limit_w).collect();
+        let word = if best.len() > 1 { "tie" } else { "best" };
+        let point = |point: &PowerPoint| {
+            let (value, std, text) = figure(series, point);
+            let (low, high) = (std.map(|std| (value - std).max(0.0)), std.map(|std| value + std));
+            let is_marked = id == EFFICIENCY && best.contains(&point.limit_w);
+            let label = is_marked.then(|| word.to_owned());
+            ifm_chart::Point {
+                label,
+                ..ifm_chart::Point::at(point.limit_w, value).between(low, high).told(text)
+            }
+        };
+        Series::new(plain(&series.name), series.points.iter().map(point)).of(index)
+    };
+    let series: Vec<Series> = all.iter().enumerate().map(line).collect();
+    let x = Axis::new("power limit", "W").scaled(Scale::Linear { from_zero: false });
+    let description = ends(&series, "W");
+    Chart::new(id, title, description, Cartesian::new(x, y, series))
 }
 
 fn speed_chart(all: &[&PowerSeries], id: &str, title: &str) -> Chart {
-    let series: Vec<Series> = all
-        .iter()
-        .enumerate()
-        .map(|(index, series)| Series {
-            name: plain(&series.name),
-            color: u8::try_from(index % 8).unwrap_or(0),
-            points: series
-                .points
-                .iter()
-                .map(|point| ifm_chart::Point {
-                    x: point.limit_w,
-                    y: Some(point.rate),
-                    low: point.std.map(|std| (point.rate - std).max(0.0)),
-                    high: point.std.map(|std| point.rate + std),
-                    text: Some(meant(point.rate, Meant::TokPerS)),
-                    ..ifm_chart::Point::default()
-                })
-                .collect(),
-            ..Series::default()
-        })
-        .collect();
-    Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        description: super::super::common::ends(&series, "W"),
-        plot: Plot::Cartesian(Cartesian {
-            x: watts(),
-            y: Axis { name: "speed".to_owned(), unit: "tok/s".to_owned(), ..Axis::default() },
-            series,
-            ..Cartesian::default()
-        }),
-    }
+    over_limits(all, (id, title), Axis::new("speed", "tok/s"), |_, point| {
+        (point.rate, point.std, meant(point.rate, Meant::TokPerS))
+    })
 }
 
 /// What the energy of a series is of.
@@ -163,78 +150,45 @@ fn efficiency(point: &PowerPoint) -> String {
     }
 }
 
+/// Id of the chart of what each limit gives for its power; its best limits are marked.
+const EFFICIENCY: &str = "power-efficiency";
+
 fn efficiency_chart(all: &[&PowerSeries]) -> Chart {
-    let line = |(index, series): (usize, &&PowerSeries)| {
-        let best: Vec<f64> = series.best().iter().map(|best| best.limit_w).collect();
-        let word = if best.len() > 1 { "tie" } else { "best" };
-        let point = |point: &PowerPoint| ifm_chart::Point {
-            x: point.limit_w,
-            y: Some(point.per_joule),
-            low: point.per_joule_std().map(|std| (point.per_joule - std).max(0.0)),
-            high: point.per_joule_std().map(|std| point.per_joule + std),
-            label: best.contains(&point.limit_w).then(|| word.to_owned()),
-            text: Some(format!("{} {}", efficiency(point), per(series))),
-            ..ifm_chart::Point::default()
-        };
-        Series {
-            name: plain(&series.name),
-            color: u8::try_from(index % 8).unwrap_or(0),
-            points: series.points.iter().map(point).collect(),
-            ..Series::default()
-        }
-    };
-    let series: Vec<Series> = all.iter().enumerate().map(line).collect();
     let unit = all.first().map_or("tok/J", |series| per(series));
-    Chart {
-        id: "power-efficiency".to_owned(),
-        title: "Which limit gives most for its power?".to_owned(),
-        description: super::super::common::ends(&series, "W"),
-        plot: Plot::Cartesian(Cartesian {
-            x: watts(),
-            y: Axis { name: "efficiency".to_owned(), unit: unit.to_owned(), ..Axis::default() },
-            series,
-            ..Cartesian::default()
-        }),
-    }
+    let title = "Which limit gives most for its power?";
+    over_limits(all, (EFFICIENCY, title), Axis::new("efficiency", unit), |series, point| {
+        let text = format!("{} {}", efficiency(point), per(series));
+        (point.per_joule, point.per_joule_std(), text)
+    })
 }
 
 fn power_table(all: &[PowerSeries]) -> Table {
-    let mut rows = Vec::new();
-    for series in all {
-        let highest = series.highest().map(|point| point.rate).filter(|rate| *rate > 0.0);
-        for point in series.points.iter().rev() {
-            let spread = point.std.filter(|_| point.rate > 0.0).map(|std| std / point.rate);
-            rows.push(vec![
-                Cell::head(plain(&series.name)),
-                Cell::number(Some(point.limit_w), number),
-                Cell::number(Some(point.rate), number),
-                Cell::number(highest.map(|highest| point.rate / highest - 1.0), change),
-                Cell::number(spread, percent),
-                Cell::number(Some(point.per_joule), |_| efficiency(point)),
-            ]);
-        }
-    }
     let mut units: Vec<&str> = all.iter().map(per).collect();
     units.sort_unstable();
     units.dedup();
-    let mut heads = vec![Head::text("what"), Head::number("limit, W"), Head::number("tok/s")];
-    heads.extend([
-        Head::number("change"),
-        Head::number("spread").explained("standard deviation over mean of the repeats"),
-        Head::number(format!("efficiency, {}", units.join(" or "))),
-    ]);
-    Table { caption: "Against the highest limit.".to_owned(), heads, rows }
+    let highest =
+        |series: &PowerSeries| series.highest().map(|of| of.rate).filter(|rate| *rate > 0.0);
+    type Row<'p> = (&'p PowerSeries, &'p PowerPoint);
+    let columns = Columns::<Row>::default()
+        .name("what", |(series, _)| plain(&series.name))
+        .number("limit, W", |(_, point)| Some(point.limit_w), number)
+        .number("tok/s", |(_, point)| Some(point.rate), number)
+        .number("change", |(of, point)| Some(point.rate / highest(of)? - 1.0), change)
+        .number(
+            "spread",
+            |(_, point): &Row| Some(point.std.filter(|_| point.rate > 0.0)? / point.rate),
+            percent,
+        )
+        .explained("standard deviation over mean of the repeats")
+        .cell(Head::number(format!("efficiency, {}", units.join(" or "))), |(_, point)| {
+            Cell::number(Some(point.per_joule), |_| efficiency(point))
+        });
+    let rows = all.iter().flat_map(|of| of.points.iter().rev().map(move |point| (of, point)));
+    columns.table("Against the highest limit.", rows)
 }
 
 /// The fastest generation, and what a lower power limit is worth.
 pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
-    let tile = |question: &str, value: String, unit: &str, detail: String| Tile {
-        question: question.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        detail,
-        ..Tile::default()
-    };
     let mut tiles = Vec::new();
     let points: Vec<&Point> = survey.measured(PartKind::Engine).collect();
     let models = models::listed(&points);
@@ -248,7 +202,7 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
         });
         let other = slowest.filter(|_| models.len() > 1).unwrap_or_default();
         let detail = format!("{}, one sequence{other}", plain(&model.name));
-        tiles.push(tile("How fast does it generate?", number(rate), "tok/s", detail));
+        tiles.push(Tile::new("How fast does it generate?", number(rate), "tok/s", detail));
     }
     let survey_series = survey.power_series();
     let is_decode = |series: &&PowerSeries| series.quantity != Quantity::PrefillRate;
@@ -269,7 +223,7 @@ pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
             best_limits(series, highest.rate)
         );
         let value = number(keeping.limit_w);
-        tiles.push(tile("Which power limit is enough?", value, "W", detail));
+        tiles.push(Tile::new("Which power limit is enough?", value, "W", detail));
     }
     tiles
 }

@@ -6,10 +6,8 @@ use super::blocks::attention;
 use crate::format::{count, meant, percent, plain};
 use crate::page::{Block, Figure, Section, Tile};
 use ifm_analysis::insight::{Meant, Topic};
-use ifm_analysis::survey::{KernelMask, Survey};
-use ifm_chart::{
-    Axis, Cartesian, Chart, Dash, Form, Guide, Mask, Plot, Point, Scale, Series, Tone,
-};
+use ifm_analysis::survey::{KernelMask, KernelTime, Survey};
+use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mask, Plot, Point, Scale, Series, Tone};
 use serde_json::Value;
 
 const FLOP_PER_TFLOP: f64 = 1e12;
@@ -61,19 +59,15 @@ pub(super) fn tile(survey: &Survey) -> Option<Tile> {
     let (mask, first, last, ratio) = leads.max_by(|a, b| a.3.total_cmp(&b.3))?;
     let empty = mask.sparsity.map(|share| format!(", {} of its blocks empty", percent(share)));
     let tokens = mask.tokens().map(|tokens| format!(", over {} tokens", count(tokens)));
-    Some(Tile {
-        question: "Which kernel gains most, forward?".to_owned(),
-        who: Some(plain(&first)),
-        value: meant(ratio, Meant::Times),
-        unit: plain(&last),
-        detail: plain(&format!(
-            "forward, at {}{}{}",
-            mask.name,
-            empty.unwrap_or_default(),
-            tokens.unwrap_or_default()
-        )),
-        ..Tile::default()
-    })
+    let detail = format!(
+        "forward, at {}{}{}",
+        mask.name,
+        empty.unwrap_or_default(),
+        tokens.unwrap_or_default()
+    );
+    let question = "Which kernel gains most, forward?";
+    let tile = Tile::new(question, meant(ratio, Meant::Times), plain(&last), plain(&detail));
+    Some(tile.by(Some(plain(&first))))
 }
 
 fn kernels(masks: &[KernelMask]) -> Vec<String> {
@@ -87,99 +81,67 @@ fn kernels(masks: &[KernelMask]) -> Vec<String> {
 }
 
 fn categories(masks: &[KernelMask]) -> Axis {
-    let names = masks.iter().map(|mask| plain(&mask.name)).collect();
-    Axis { name: "mask".to_owned(), scale: Scale::Category(names), ..Axis::default() }
+    let names = masks.iter().map(|mask| plain(&mask.name));
+    Axis { name: "mask".to_owned(), ..Axis::of_names(names) }
+}
+
+/// A series for each of the kernels: hollow where it computes another mask.
+fn series(
+    masks: &[KernelMask],
+    (without, form): (Option<&str>, Form),
+    figure: impl Fn(&KernelMask, &str) -> Option<Point>,
+) -> Vec<Series> {
+    let all = kernels(masks);
+    let shown = all.iter().enumerate().filter(|(_, kernel)| without != Some(kernel.as_str()));
+    let one = |(index, kernel): (usize, &String)| {
+        let point = |(x, mask): (usize, &KernelMask)| {
+            let point = figure(mask, kernel)?;
+            Some(Point { x: x as f64, ..point }.trusted(mask.computes(kernel)))
+        };
+        let points = masks.iter().enumerate().filter_map(point);
+        Series::new(plain(kernel), points).form(form).of(index)
+    };
+    shown.map(one).collect()
+}
+
+/// The largest figure of all, with its series.
+fn best(series: &[Series]) -> Option<(&Series, &Point)> {
+    let all = series.iter().flat_map(|series| series.points.iter().map(move |at| (series, at)));
+    all.max_by(|a, b| a.1.y.unwrap_or(0.0).total_cmp(&b.1.y.unwrap_or(0.0)))
 }
 
 /// How many times as fast as the slowest kernel, a dot for each.
 fn ratios(masks: &[KernelMask]) -> Option<Chart> {
     let slowest = KernelMask::slowest(masks, FORWARD)?;
-    let mut series = Vec::new();
-    for (index, kernel) in kernels(masks).iter().enumerate().filter(|(_, of)| **of != slowest) {
-        let point = |(x, mask): (usize, &KernelMask)| {
-            let ratio = mask.ratio(kernel, &slowest, FORWARD)?;
-            Some(Point {
-                x: x as f64,
-                y: Some(ratio),
-                is_trusted: mask.computes(kernel),
-                text: Some(meant(ratio, Meant::Times)),
-                ..Point::default()
-            })
-        };
-        series.push(Series {
-            name: plain(kernel),
-            color: u8::try_from(index % 8).unwrap_or(0),
-            form: Form::Dots,
-            points: masks.iter().enumerate().filter_map(point).collect(),
-            ..Series::default()
-        });
-    }
-    let all = || series.iter().flat_map(|series| &series.points);
-    let best = all().max_by(|a, b| a.y.unwrap_or(0.0).total_cmp(&b.y.unwrap_or(0.0)))?;
+    let series = series(masks, (Some(&slowest), Form::Dots), |mask, kernel| {
+        let ratio = mask.ratio(kernel, &slowest, FORWARD)?;
+        Some(Point::at(0.0, ratio).told(meant(ratio, Meant::Times)))
+    });
+    let (_, best) = best(&series)?;
     let place = masks.get(best.x as usize).map(|mask| plain(&mask.name)).unwrap_or_default();
-    Some(Chart {
-        id: "kernel-ratio".to_owned(),
-        title: format!("How many times as fast as {}?", plain(&slowest)),
-        description: format!("At most {} ({place}).", best.text.clone().unwrap_or_default()),
-        plot: Plot::Cartesian(Cartesian {
-            x: categories(masks),
-            y: Axis {
-                name: format!("speed over that of {}", plain(&slowest)),
-                unit: "×".to_owned(),
-                scale: Scale::Log10,
-                ..Axis::default()
-            },
-            series,
-            guides: vec![Guide::Horizontal { at: 1.0, name: plain(&slowest), tone: Tone::Neutral }],
-            is_horizontal: true,
-            ..Cartesian::default()
-        }),
-    })
+    let description = format!("At most {} ({place}).", best.text.clone().unwrap_or_default());
+    let name = plain(&slowest);
+    let y = Axis::new(format!("speed over that of {name}"), "×").scaled(Scale::Log10);
+    let title = format!("How many times as fast as {name}?");
+    let guide = Guide::Horizontal { at: 1.0, name, tone: Tone::Neutral };
+    let plot = Cartesian::new(categories(masks), y, series).horizontal().guided([guide]);
+    Some(Chart::new("kernel-ratio", title, description, plot))
 }
 
 /// Arithmetic rates as groups of bars.
 fn arithmetic(masks: &[KernelMask]) -> Option<Chart> {
-    let mut series = Vec::new();
-    for (index, kernel) in kernels(masks).iter().enumerate() {
-        let point = |(x, mask): (usize, &KernelMask)| {
-            let rate = {
-                let is = |time: &&ifm_analysis::survey::KernelTime| {
-                    time.pass == FORWARD && time.kernel == *kernel
-                };
-                mask.times.iter().find(is)?.flop_per_s?
-            };
-            Some(Point {
-                x: x as f64,
-                y: Some(rate / FLOP_PER_TFLOP),
-                is_trusted: mask.computes(kernel),
-                text: Some(meant(rate, Meant::FlopPerS)),
-                ..Point::default()
-            })
-        };
-        series.push(Series {
-            name: plain(kernel),
-            color: u8::try_from(index % 8).unwrap_or(0),
-            dash: Dash::Solid,
-            form: Form::Bar,
-            points: masks.iter().enumerate().filter_map(point).collect(),
-            ..Series::default()
-        });
-    }
-    let all = || series.iter().flat_map(|series| series.points.iter().map(move |at| (series, at)));
-    let best = all().max_by(|a, b| a.1.y.unwrap_or(0.0).total_cmp(&b.1.y.unwrap_or(0.0)))?;
-    let text = best.1.text.clone().unwrap_or_default();
-    Some(Chart {
-        id: "kernel-arithmetic".to_owned(),
-        title: "How much arithmetic does each do?".to_owned(),
-        description: format!("At most {text} ({}).", best.0.name),
-        plot: Plot::Cartesian(Cartesian {
-            x: categories(masks),
-            y: Axis { name: "arithmetic".to_owned(), unit: "TFLOPS".to_owned(), ..Axis::default() },
-            series,
-            is_horizontal: true,
-            ..Cartesian::default()
-        }),
-    })
+    let series = series(masks, (None, Form::Bar), |mask, kernel| {
+        let is = |time: &&KernelTime| time.pass == FORWARD && time.kernel == kernel;
+        let rate = mask.times.iter().find(is)?.flop_per_s?;
+        Some(Point::at(0.0, rate / FLOP_PER_TFLOP).told(meant(rate, Meant::FlopPerS)))
+    });
+    let (of, best) = best(&series)?;
+    let text = best.text.clone().unwrap_or_default();
+    let description = format!("At most {text} ({}).", of.name);
+    let y = Axis::new("arithmetic", "TFLOPS");
+    let plot = Cartesian::new(categories(masks), y, series).horizontal();
+    let title = "How much arithmetic does each do?";
+    Some(Chart::new("kernel-arithmetic", title, description, plot))
 }
 
 /// The mask itself.

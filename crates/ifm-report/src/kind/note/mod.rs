@@ -11,9 +11,8 @@ mod models;
 mod serving;
 mod training;
 
-use super::common::{sources, summary, trust};
+use super::common::page as frame;
 use super::{Kind, Subject};
-use crate::format::plain;
 use crate::page::{Page, Section, Tile};
 use ifm_analysis::survey::{KernelMask, Survey};
 use ifm_core::Sheet;
@@ -37,13 +36,6 @@ fn fits(subject: &Subject) -> bool {
 
 fn page(subject: &Subject) -> Page {
     let survey = subject.question.survey;
-    let gpus = survey.values(key::GPU);
-    let title = match (subject.title, gpus.as_slice()) {
-        (Some(title), _) => plain(title),
-        (None, [only]) => plain(only),
-        (None, []) => "Measurements of a machine".to_owned(),
-        (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
-    };
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(engine::sections(subject));
     sections.extend(kernel::sections(subject));
@@ -54,17 +46,13 @@ fn page(subject: &Subject) -> Page {
     tiles.extend(engine::tiles(survey));
     tiles.extend(kernel::tile(survey));
     let nothing = sections.is_empty();
+    let names = (key::GPU, "Measurements of a machine");
     Page {
-        kind: KIND.word,
-        title,
-        facts: sources(survey),
         conditions: conditions(subject),
         banners: nothing.then(|| "✗ No measurement was read.".to_owned()).into_iter().collect(),
         tiles,
-        trust: subject.audit.map(trust),
-        remarks: summary(subject.insights),
         sections,
-        ..Page::default()
+        ..frame(subject, (KIND.word, survey), subject.insights, names)
     }
 }
 

@@ -4,21 +4,21 @@ use super::super::Subject;
 use super::super::common::about;
 use super::blocks::speed;
 use crate::format::{ABSENT, bytes, meant, number, percent, plain};
-use crate::page::{Block, Cell, Figure, Head, Section, Table};
+use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
 use ifm_analysis::insight::{DecodeLimit, EngineLimit, Meant, Topic, decode_limit};
-use ifm_analysis::survey::Point;
-use ifm_chart::{Axis, Cartesian, Chart, Form, GREY, Mark, Plot, Scale, Series};
+use ifm_analysis::survey;
+use ifm_chart::{Axis, Cartesian, Chart, Form, Mark, Point, Scale, Series};
 use ifm_core::sheet::{Quantity, Statistic, key};
 
 /// One row of the list of models: its name and its rows.
 pub(super) struct Model<'a> {
     pub name: String,
-    points: Vec<&'a Point>,
+    points: Vec<&'a survey::Point>,
 }
 
 impl Model<'_> {
     /// Mean and deviation of a rate, and the row that they stand in.
-    pub fn speed(&self, quantity: &Quantity) -> Option<(f64, Option<f64>, &Point)> {
+    pub fn speed(&self, quantity: &Quantity) -> Option<(f64, Option<f64>, &survey::Point)> {
         self.points.iter().find_map(|point| match speed(point) {
             Some((found, mean, std)) if found == *quantity => Some((mean, std, *point)),
             _ => None,
@@ -28,7 +28,7 @@ impl Model<'_> {
     /// The headings that all its rows stand under.
     fn headings(&self) -> Vec<&str> {
         let Some((first, others)) = self.points.split_first() else { return Vec::new() };
-        let has = |point: &&Point, word: &String| point.headings.contains(word);
+        let has = |point: &&survey::Point, word: &String| point.headings.contains(word);
         let is_shared = |word: &&String| others.iter().all(|point| has(point, word));
         first.headings.iter().filter(is_shared).map(String::as_str).collect()
     }
@@ -71,7 +71,7 @@ impl Model<'_> {
 }
 
 /// Models with their rows at the highest power limit, the fastest generation first.
-pub(super) fn listed<'a>(points: &[&'a Point]) -> Vec<Model<'a>> {
+pub(super) fn listed<'a>(points: &[&'a survey::Point]) -> Vec<Model<'a>> {
     let mut models: Vec<Model> = Vec::new();
     for point in points {
         let name = point.factor(key::MODEL).unwrap_or_else(|| "unnamed".to_owned());
@@ -81,7 +81,8 @@ pub(super) fn listed<'a>(points: &[&'a Point]) -> Vec<Model<'a>> {
         }
     }
     for model in &mut models {
-        let limit = |point: &&Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
+        let limit =
+            |point: &&survey::Point| point.setting.number(key::POWER_LIMIT_W).unwrap_or(0.0);
         model.points.sort_by(|a, b| limit(b).total_cmp(&limit(a)));
     }
     let decode = |model: &Model| model.speed(&Quantity::DecodeRate).map_or(0.0, |(rate, ..)| rate);
@@ -90,7 +91,7 @@ pub(super) fn listed<'a>(points: &[&'a Point]) -> Vec<Model<'a>> {
 }
 
 /// The chapter.
-pub(super) fn section(subject: &Subject, points: &[&Point]) -> Section {
+pub(super) fn section(subject: &Subject, points: &[&survey::Point]) -> Section {
     let models = listed(points);
     let mut blocks = Vec::new();
     if models.len() > 1 {
@@ -109,145 +110,86 @@ const MODELS_MAX: usize = 40;
 
 fn models_chart(subject: &Subject, models: &[Model]) -> Chart {
     let models = models.get(..models.len().min(MODELS_MAX)).unwrap_or_default();
-    let dots = |(index, name, quantity): (u8, &str, Quantity)| Series {
-        name: name.to_owned(),
-        color: index,
-        form: Form::Dots,
-        mark: if index == 0 { Mark::Circle } else { Mark::Diamond },
-        points: models
-            .iter()
-            .enumerate()
-            .filter_map(|(row, model)| {
-                let (mean, std, _) = model.speed(&quantity)?;
-                Some(ifm_chart::Point {
-                    x: row as f64,
-                    y: Some(mean),
-                    low: std.map(|std| (mean - std).max(mean / 10.0)),
-                    high: std.map(|std| mean + std),
-                    text: Some(meant(mean, Meant::TokPerS)),
-                    ..ifm_chart::Point::default()
-                })
-            })
-            .collect(),
-        ..Series::default()
+    let dots = |(index, name, quantity): (usize, &str, Quantity)| {
+        let point = |(row, model): (usize, &Model)| {
+            let (mean, std, _) = model.speed(&quantity)?;
+            let low = std.map(|std| (mean - std).max(mean / 10.0));
+            let point = Point::at(row as f64, mean).between(low, std.map(|std| mean + std));
+            Some(point.told(meant(mean, Meant::TokPerS)))
+        };
+        let points = models.iter().enumerate().filter_map(point);
+        let mark = if index == 0 { Mark::Circle } else { Mark::Diamond };
+        Series { mark, ..Series::new(name, points).form(Form::Dots).of(index) }
     };
     let limit = |(row, model): (usize, &Model)| {
         let limit = model.at_most(subject)?.tok_per_s;
-        Some(ifm_chart::Point {
-            x: row as f64,
-            y: Some(limit),
-            text: Some(meant(limit, Meant::TokPerS)),
-            ..ifm_chart::Point::default()
-        })
+        Some(Point::at(row as f64, limit).told(meant(limit, Meant::TokPerS)))
     };
-    let limits = Series {
-        name: "limit of generation".to_owned(),
-        color: GREY,
-        form: Form::Tick,
-        mark: Mark::None,
-        points: models.iter().enumerate().filter_map(limit).collect(),
-        ..Series::default()
-    };
-    let series: Vec<Series> =
-        [(0, "generation", Quantity::DecodeRate), (1, "prompt", Quantity::PrefillRate)]
-            .map(dots)
-            .into_iter()
-            .chain([limits])
-            .filter(|series| !series.points.is_empty())
-            .collect();
+    let limits = models.iter().enumerate().filter_map(limit);
+    let limits = Series::reference("limit of generation", limits).form(Form::Tick);
+    let speeds = [(0, "generation", Quantity::DecodeRate), (1, "prompt", Quantity::PrefillRate)];
+    let mut series: Vec<Series> = speeds.map(dots).into_iter().chain([limits]).collect();
+    series.retain(|series| !series.points.is_empty());
     let words = |model: &Model| {
         let (mean, ..) = model.speed(&Quantity::DecodeRate)?;
         Some(format!("{} {}", plain(&model.name), meant(mean, Meant::TokPerS)))
     };
     let ends: Vec<String> =
         [models.first(), models.last()].into_iter().flatten().filter_map(words).collect();
-    Chart {
-        id: "models".to_owned(),
-        title: "How fast is each model?".to_owned(),
-        description: format!("Generation: {}.", ends.join(", down to ")),
-        plot: Plot::Cartesian(Cartesian {
-            x: Axis {
-                scale: Scale::Category(models.iter().map(|model| plain(&model.name)).collect()),
-                ..Axis::default()
-            },
-            y: Axis {
-                name: "speed".to_owned(),
-                unit: "tok/s".to_owned(),
-                scale: Scale::Log10,
-                ..Axis::default()
-            },
-            series,
-            is_horizontal: true,
-            ..Cartesian::default()
-        }),
-    }
+    let description = format!("Generation: {}.", ends.join(", down to "));
+    let x = Axis::of_names(models.iter().map(|model| plain(&model.name)));
+    let y = Axis::new("speed", "tok/s").scaled(Scale::Log10);
+    let plot = Cartesian::new(x, y, series).horizontal();
+    Chart::new("models", "How fast is each model?", description, plot)
 }
 
 fn models_table(subject: &Subject, models: &[Model]) -> Table {
     let size = Quantity::Other("model_size".to_owned());
     let gpus = gpus(models);
     let has_names = models.iter().any(|model| model.known_as(models).is_some());
-    let row = |model: &Model| {
-        let first = model.points.first();
-        let of = |quantity: &Quantity| {
-            model.points.iter().find_map(|point| point.value(quantity, Statistic::Value))
-        };
-        let rate = |quantity: &Quantity| {
-            let found = model.speed(quantity);
-            let test = found.and_then(|(_, _, point)| point.factor(key::TEST));
-            let text = found.map_or_else(
-                || ABSENT.to_owned(),
-                |(mean, std, _)| match std {
-                    Some(std) => format!("{mean:.2} ± {std:.2}"),
-                    None => format!("{mean:.2}"),
-                },
-            );
-            let cell = Cell { value: found.map(|(mean, ..)| mean), ..Cell::text(text) };
-            match test {
-                Some(test) => cell.noted(plain(&test)),
-                None => cell,
-            }
-        };
-        let decode = model.speed(&Quantity::DecodeRate).map(|(mean, ..)| mean);
-        let gpu = first.and_then(|point| point.factor(key::GPU));
-        let mut row = vec![
-            Cell::head(plain(&model.name)),
-            Cell::number(of(&size), |size| bytes(size as u64)),
-            Cell::number(of(&Quantity::Parameters), billions),
-            rate(&Quantity::PrefillRate),
-            rate(&Quantity::DecodeRate),
-            at_most(subject, model),
-            Cell::number(share(subject, model, decode), percent),
-        ];
-        if has_names {
-            row.insert(1, Cell::text(model.known_as(models).map_or(ABSENT.to_owned(), plain)));
-        }
-        if gpus.len() > 1 {
-            row.push(Cell::text(gpu.map_or_else(|| ABSENT.to_owned(), |gpu| plain(&gpu))));
-        }
-        row
+    let value = |model: &Model, quantity: &Quantity| {
+        model.points.iter().find_map(|point| point.value(quantity, Statistic::Value))
     };
-    let mut heads = vec![Head::text("model")];
-    if has_names {
-        heads.push(Head::text("in the document").explained("the heading that it stands under"));
-    }
-    heads.extend(["size", "parameters", "prompt, tok/s", "generation, tok/s"].map(Head::number));
-    heads
-        .push(Head::number("at most, tok/s").explained("what the machine allows: see the caption"));
-    heads.push(Head::number("of limit").explained("generation over what the machine allows"));
-    let mut on = String::new();
-    match gpus.as_slice() {
-        [Some(only)] => on = format!(" All on {}.", plain(only)),
-        [] | [None] => {}
-        _ => heads.push(Head::text("GPU")),
-    }
-    Table {
-        caption: format!(
-            "Mean ± standard deviation of the repeats, as the tool computes them.{on}{}",
-            formula(subject, models)
-        ),
-        heads,
-        rows: models.iter().map(row).collect(),
+    let gpu = |model: &Model| model.points.first().and_then(|point| point.factor(key::GPU));
+    let or_absent = |text: Option<&str>| text.map_or_else(|| ABSENT.to_owned(), plain);
+    let decode = |model: &Model| model.speed(&Quantity::DecodeRate).map(|(mean, ..)| mean);
+    let columns = Columns::<Model>::default()
+        .name("model", |model| plain(&model.name))
+        .text("in the document", |model: &Model| or_absent(model.known_as(models)))
+        .explained("the heading that it stands under")
+        .when(has_names)
+        .number("size", |model| value(model, &size), |size| bytes(size as u64))
+        .number("parameters", |model| value(model, &Quantity::Parameters), billions)
+        .cell(Head::number("prompt, tok/s"), |model| rate(model, &Quantity::PrefillRate))
+        .cell(Head::number("generation, tok/s"), |model| rate(model, &Quantity::DecodeRate))
+        .cell(Head::number("at most, tok/s"), |model: &Model| at_most(subject, model))
+        .explained("what the machine allows: see the caption")
+        .number("of limit", |model: &Model| share(subject, model, decode(model)), percent)
+        .explained("generation over what the machine allows")
+        .text("GPU", |model: &Model| or_absent(gpu(model).as_deref()))
+        .when(gpus.len() > 1);
+    let on = match gpus.as_slice() {
+        [Some(only)] => format!(" All on {}.", plain(only)),
+        _ => String::new(),
+    };
+    let caption = format!(
+        "Mean ± standard deviation of the repeats, as the tool computes them.{on}{}",
+        formula(subject, models)
+    );
+    columns.table(caption, models)
+}
+
+/// A speed with its deviation, and the test that it is of.
+fn rate(model: &Model, quantity: &Quantity) -> Cell {
+    let Some((mean, std, point)) = model.speed(quantity) else { return Cell::text(ABSENT) };
+    let text = match std {
+        Some(std) => format!("{mean:.2} ± {std:.2}"),
+        None => format!("{mean:.2}"),
+    };
+    let cell = Cell { value: Some(mean), ..Cell::text(text) };
+    match point.factor(key::TEST) {
+        Some(test) => cell.noted(plain(&test)),
+        None => cell,
     }
 }
 

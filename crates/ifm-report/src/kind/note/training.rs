@@ -1,8 +1,8 @@
 //! Training runs: time and memory, as far as somebody wrote them down.
 
 use super::super::Subject;
-use crate::format::{ABSENT, bytes, plain, span};
-use crate::page::{Block, Cell, Head, Section, Table};
+use crate::format::{ABSENT, bytes, number, plain, span};
+use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use ifm_analysis::survey::Point;
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 
@@ -17,16 +17,29 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     if points.is_empty() {
         return None;
     }
-    let heads = ["Model", "Method", "GPU"].map(Head::text);
-    let numbers = ["Batch size", "Time", "Memory", "Tokens per second"].map(Head::number);
-    let mut table = Table {
-        caption:
-            "Lowest and highest value where the document gives a range. What is not there was \
-                  not written down: no loss, no number of steps or tokens."
-                .to_owned(),
-        heads: heads.into_iter().chain(numbers).collect(),
-        rows: points.iter().map(|point| row(point)).collect(),
+    let factor = |head: Head, name: &'static str| {
+        Column::new(head, move |point: &Point| {
+            let value = point.factor(name).map(|value| plain(&value));
+            Cell::text(value.unwrap_or_else(|| ABSENT.to_owned()))
+        })
     };
+    let numbers = |head: &str, quantity: Quantity, write: fn(f64) -> String| {
+        Column::new(Head::number(head), move |point: &Point| range(point, &quantity, write))
+    };
+    let columns = Columns::<Point>::default()
+        .name("Model", |point| {
+            let model = point.factor(key::MODEL).or_else(|| point.label.clone());
+            plain(&model.unwrap_or_default())
+        })
+        .push(factor(Head::text("Method"), "method"))
+        .push(factor(Head::text("GPU"), key::GPU))
+        .push(factor(Head::number("Batch size"), key::BATCH_SIZE))
+        .push(numbers("Time", Quantity::Duration, clock))
+        .push(numbers("Memory", Quantity::Memory, memory))
+        .push(numbers("Tokens per second", Quantity::TotalRate, number));
+    let caption = "Lowest and highest value where the document gives a range. What is not there was \
+                   not written down: no loss, no number of steps or tokens.";
+    let mut table = columns.table(caption, points.iter().copied());
     table.drop_empty_columns();
     let mut blocks = vec![Block::Table(table)];
     let texts: Vec<&str> = points.iter().filter_map(|point| point.text.as_deref()).collect();
@@ -37,24 +50,11 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
     Some(Section::new("Training", blocks))
 }
 
-fn row(point: &Point) -> Vec<Cell> {
-    let factor = |name: &str| {
-        Cell::text(point.factor(name).map_or_else(|| ABSENT.to_owned(), |value| plain(&value)))
-    };
-    let memory = |value: f64| match value >= BYTES_PER_GB {
-        true => format!("{} GB", crate::format::number(value / BYTES_PER_GB)),
+fn memory(value: f64) -> String {
+    match value >= BYTES_PER_GB {
+        true => format!("{} GB", number(value / BYTES_PER_GB)),
         false => bytes(value as u64),
-    };
-    let model = point.factor(key::MODEL).or_else(|| point.label.clone()).unwrap_or_default();
-    vec![
-        Cell::head(plain(&model)),
-        factor("method"),
-        factor(key::GPU),
-        factor(key::BATCH_SIZE),
-        range(point, &Quantity::Duration, clock),
-        range(point, &Quantity::Memory, memory),
-        range(point, &Quantity::TotalRate, crate::format::number),
-    ]
+    }
 }
 
 /// One value, or the lowest and the highest.

@@ -1,12 +1,12 @@
 //! What the sections of the page share: the curves, their names and colours.
 
-use super::super::common::{LINES_MAX, ends, load_axis, point};
+use super::super::common::{LINES_MAX, about, ends, load_axis, numbered, point};
 use crate::format::plain;
 use crate::page::{Block, Figure, Section};
 use ifm_analysis::insight::{Insight, Meant, Question, Topic, told_by};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Curve, Pool, Pooled};
-use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Plot, Series, Weight};
+use ifm_chart::{Axis, Cartesian, Chart, Dash, Form, Guide, Point, Series, Weight};
 use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
 /// The middle of a population, where it is told, else its mean.
@@ -60,9 +60,7 @@ impl<'q> Data<'q> {
     /// Curves of a quantity against the users, in the order of the scenarios.
     pub fn curves(&self, quantity: &Quantity, statistics: &[Statistic]) -> Vec<Curve<'q>> {
         self.ordered(self.users.curves_against(&self.keys(), |cell| {
-            let reading =
-                statistics.iter().find_map(|statistic| cell.reading(quantity, *statistic))?;
-            Some((cell.load()?.value(), reading))
+            Some((cell.load()?.value(), cell.first_of(quantity, statistics)?))
         }))
     }
 
@@ -72,53 +70,42 @@ impl<'q> Data<'q> {
         curves
     }
 
-    fn position(&self, name: &str) -> usize {
+    /// The number of a scenario, whose colour it keeps on the whole page.
+    pub fn position(&self, name: &str) -> usize {
         self.names.iter().position(|known| known == name).unwrap_or(self.names.len())
     }
 
-    /// A scenario keeps its colour on the whole page.
-    pub fn color(&self, name: &str) -> u8 {
-        u8::try_from(self.position(name) % 8).unwrap_or(0)
+    /// Points of a scenario; stated ones are not joined.
+    pub fn series(&self, name: String, points: Vec<Point>) -> Series {
+        let form = if self.is_stated { Form::Dots } else { Form::Line };
+        let thing = self.position(&name);
+        Series::new(name, points).form(form).of(thing)
     }
 
-    /// A curve as a line; stated points are not joined.
+    /// A curve as a line.
     pub fn line(&self, curve: &Curve, how: Meant) -> Series {
-        let name = plain(&curve.name());
-        Series {
-            color: self.color(&name),
-            name,
-            form: if self.is_stated { Form::Dots } else { Form::Line },
-            points: curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect(),
-            ..Series::default()
-        }
+        let points = curve.points.iter().map(|at| point(at.at, &at.reading, how));
+        self.series(plain(&curve.name()), points.collect())
+    }
+
+    /// Curves as lines.
+    pub fn lines(&self, curves: &[Curve], how: Meant) -> Vec<Series> {
+        curves.iter().map(|curve| self.line(curve, how)).collect()
     }
 
     /// A curve's tail: thin and dashed, in its colour.
     pub fn tail(&self, curve: &Curve, how: Meant, word: &str) -> Series {
         let line = self.line(curve, how);
-        Series {
-            name: format!("{} {word}", line.name).trim().to_owned(),
-            dash: Dash::Dashed,
-            weight: Weight::Faint,
-            ..line
-        }
-    }
-
-    /// Insights about these topics.
-    pub fn about(&self, topics: &'static [Topic]) -> impl Iterator<Item = &'q Insight> {
-        self.insights.iter().filter(|insight| topics.contains(&insight.topic))
+        let name = format!("{} {word}", line.name).trim().to_owned();
+        Series { name, dash: Dash::Dashed, weight: Weight::Faint, ..line }
     }
 
     /// Lines against the users, at most six in a chart.
     pub fn charts(&self, drawn: &Drawn, curves: &[Curve]) -> Vec<Chart> {
-        let chunks = curves.chunks(LINES_MAX).enumerate();
-        chunks
-            .map(|(index, some)| {
-                let series: Vec<Series> =
-                    some.iter().map(|curve| self.line(curve, drawn.how)).collect();
-                drawn.chart(index, load_axis(some), series)
-            })
-            .collect()
+        let chart = |(index, some): (usize, &[Curve])| {
+            drawn.chart(index, load_axis(some), self.lines(some, drawn.how))
+        };
+        curves.chunks(LINES_MAX).enumerate().map(chart).collect()
     }
 
     /// A chapter of charts with sentences under the first; without a chart it says what is missing,
@@ -139,7 +126,7 @@ impl<'q> Data<'q> {
             false => caption,
         };
         let figure = |(index, chart): (usize, Chart)| {
-            let said = self.about(topics).filter(|_| index == 0);
+            let said = about(self.insights, topics).filter(|_| index == 0);
             Figure::new(chart, said).captioned(caption)
         };
         blocks.push(Block::Figures(charts.into_iter().enumerate().map(figure).collect()));
@@ -164,19 +151,8 @@ pub(super) struct Drawn {
 impl Drawn {
     /// One chart.
     pub fn chart(&self, index: usize, x: Axis, series: Vec<Series>) -> Chart {
-        let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
-        Chart {
-            id: format!("{}{number}", self.id),
-            title: self.title.to_owned(),
-            description: ends(&series, "users"),
-            plot: Plot::Cartesian(Cartesian {
-                x,
-                y: self.y.clone(),
-                series,
-                guides: self.guides.clone(),
-                has_switch: true,
-                ..Cartesian::default()
-            }),
-        }
+        let description = ends(&series, "users");
+        let plot = Cartesian::new(x, self.y.clone(), series).guided(self.guides.clone());
+        Chart::new(numbered(self.id, index), self.title, description, plot.switched())
     }
 }

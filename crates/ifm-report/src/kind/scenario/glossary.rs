@@ -1,6 +1,6 @@
 //! The words of the page with their formulas, and what a document calls them.
 
-use crate::page::{Block, Cell, Head, Section, Table};
+use crate::page::{Block, Columns, Section};
 use ifm_analysis::survey::Survey;
 use ifm_core::sheet::RowRole;
 
@@ -93,21 +93,15 @@ const THEIRS: [Word; 6] = [
 /// The glossary; of a document that only states figures with the words that its sentences use.
 pub(super) fn section(stated: Option<&Survey>) -> Section {
     let said: String = stated.map(sentences).unwrap_or_default();
-    let mut heads = vec![Head::text("word"), Head::text("meaning")];
+    let mut columns = Columns::<Word>::default()
+        .name("word", |word| word.word.to_owned())
+        .text("meaning", |word| word.meaning.to_owned());
     if stated.is_some() {
-        heads.push(Head::text("in the document"));
+        columns = columns.text("in the document", |word| used(word, &said).join(", "));
     }
-    let row = |word: &Word| {
-        let mut row = vec![Cell::head(word.word), Cell::text(word.meaning)];
-        if stated.is_some() {
-            row.push(Cell::text(used(word, &said).join(", ")));
-        }
-        row
-    };
     let theirs = THEIRS.iter().filter(|word| !used(word, &said).is_empty());
-    let rows = OURS.iter().chain(theirs).map(row).collect();
-    let caption = "What the words mean here.".to_owned();
-    Section::new("Glossary", vec![Block::Table(Table { caption, heads, rows })])
+    let table = columns.table("What the words mean here.", OURS.iter().chain(theirs));
+    Section::new("Glossary", vec![Block::Table(table)])
 }
 
 /// All sentences that state something, in small letters.

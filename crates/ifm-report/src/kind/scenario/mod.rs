@@ -10,11 +10,11 @@ mod stated;
 mod system;
 
 use super::answers::Answers;
-use super::common::{sources, summary, trust};
+use super::common::page as frame;
 use super::{Kind, Subject};
 use crate::format::{meant, meant_of, number, percent, plain};
 use crate::model::load_words;
-use crate::page::{Block, Cell, Head, Page, Section, Table, Tile};
+use crate::page::{Block, Columns, Page, Section, Tile};
 use data::{CENTER, Data};
 use dispute::Dispute;
 use ifm_analysis::insight::{Insight, Meant, Question, Tone, insights, told_by, user_speed_curves};
@@ -89,48 +89,32 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
     if let Some(dispute) = dispute {
         dispute.mark(&mut sections);
     }
+    let of_documents = frame(
+        subject,
+        (KIND.word, question.survey),
+        insights,
+        (key::MODEL, "Performance by use case"),
+    );
     Page {
-        kind: "scenario",
-        title: title(subject, question.survey),
-        facts: facts(question.survey),
+        facts: facts(question.survey).chain(of_documents.facts).collect(),
         conditions: conditions(&data, &pool),
         banners: match is_stated {
             true => stated::banners(subject.question.survey, &data.names),
             false => Vec::new(),
         },
         tiles: tiles(&data, &answers, dispute),
-        trust: checks(subject),
-        remarks: summary(insights),
+        trust: super::sweep::trust_of(subject.runs).or(of_documents.trust),
         sections,
         footer: vec![format!("bands {}", ifm_analysis::insight::Bands::get().version)],
-        ..Page::default()
+        ..of_documents
     }
 }
 
-fn checks(subject: &Subject) -> Option<crate::page::Trust> {
-    let own = super::sweep::trust_of(subject.runs);
-    own.or_else(|| subject.audit.map(trust))
-}
-
-fn title(subject: &Subject, survey: &Survey) -> String {
-    let models = survey.values(key::MODEL);
-    match (subject.title, models.as_slice()) {
-        (Some(title), _) => plain(title),
-        (None, [only]) => plain(only),
-        (None, []) => "Performance by use case".to_owned(),
-        (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
-    }
-}
-
-fn facts(survey: &Survey) -> Vec<String> {
-    let mut facts: Vec<String> = [key::ENGINE, key::GPU, key::QUANTIZATION]
-        .iter()
-        .map(|name| survey.values(name).join(", "))
-        .filter(|values| !values.is_empty())
-        .map(|values| plain(&values))
-        .collect();
-    facts.extend(sources(survey));
-    facts
+/// What ran: engine, machine, precision.
+fn facts(survey: &Survey) -> impl Iterator<Item = String> {
+    let values = [key::ENGINE, key::GPU, key::QUANTIZATION].map(|name| survey.values(name));
+    let known = values.into_iter().filter(|values| !values.is_empty());
+    known.map(|values| plain(&values.join(", ")))
 }
 
 fn conditions(data: &Data, pool: &Pool) -> Vec<String> {
@@ -203,20 +187,11 @@ fn output_curves<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
 fn waits<'q>(data: &Data<'q>) -> Vec<ifm_analysis::survey::Curve<'q>> {
     let pool = data.question.survey.pool(PartKind::Serving);
     pool.curves_against(&data.keys(), |cell| {
-        let reading =
-            CENTER.iter().find_map(|statistic| cell.reading(&Quantity::Ttft, *statistic))?;
-        Some((cell.load().map_or(0.0, Load::value), reading))
+        Some((cell.load().map_or(0.0, Load::value), cell.first_of(&Quantity::Ttft, CENTER)?))
     })
 }
 
 fn tiles(data: &Data, answers: &Answers, dispute: Option<Dispute>) -> Vec<Tile> {
-    let tile = |question: &str, value: String, unit: &str, detail: String| Tile {
-        question: question.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        detail,
-        ..Tile::default()
-    };
     let mut tiles: Vec<Tile> = answers.tile().into_iter().collect();
     let [slow, fast] = extremes(&user_speed_curves(&data.users, &data.by), None);
     if let (Some(fast), Some(slow)) = (fast, slow) {
@@ -224,7 +199,7 @@ fn tiles(data: &Data, answers: &Answers, dispute: Option<Dispute>) -> Vec<Tile> 
             true => format!("{}; down to {} ({})", fast.1, meant(slow.0, Meant::TokPerS), slow.1),
             false => fast.1,
         };
-        let mut tile = tile("Fastest for one user", number(fast.0), "tok/s", detail);
+        let mut tile = Tile::new("Fastest for one user", number(fast.0), "tok/s", detail);
         if let Some(dispute) = dispute.filter(|dispute| dispute.is_speed(slow.0)) {
             tile.detail.push_str(&format!(" ⚠ {}", dispute.words()));
             tile.tone = Some(Tone::Warn);
@@ -237,12 +212,12 @@ fn tiles(data: &Data, answers: &Answers, dispute: Option<Dispute>) -> Vec<Tile> 
             true => format!("{}; up to {} ({})", best.1, meant(worst.0, Meant::Ms), worst.1),
             false => best.1,
         };
-        tiles.push(tile("First token after", meant(best.0, Meant::Ms), "", detail));
+        tiles.push(Tile::new("First token after", meant(best.0, Meant::Ms), "", detail));
     }
     let [_, most] = extremes(&output_curves(data), None);
     if let Some((rate, place)) = most {
         let hour = meant(rate * SECONDS_PER_HOUR, Meant::TokPerH);
-        tiles.push(tile("Most output", number(rate), "tok/s", format!("= {hour}, {place}")));
+        tiles.push(Tile::new("Most output", number(rate), "tok/s", format!("= {hour}, {place}")));
     }
     tiles
 }
@@ -286,16 +261,11 @@ fn overview(data: &Data, dispute: Option<Dispute>) -> Section {
     if rows.is_empty() {
         return Section::new("Summary", Vec::new());
     }
-    let rows = rows.into_iter().map(|(name, value)| vec![Cell::head(name), Cell::text(value)]);
     let caption = if data.is_stated { "As stated, not measured." } else { "As measured." };
-    Section::new(
-        "Summary",
-        vec![Block::Table(Table {
-            caption: caption.to_owned(),
-            heads: vec![Head::text("question"), Head::text("answer")],
-            rows: rows.collect(),
-        })],
-    )
+    let columns = Columns::<(String, String)>::default()
+        .name("question", |(question, _)| question.clone())
+        .text("answer", |(_, answer)| answer.clone());
+    Section::new("Summary", vec![Block::Table(columns.table(caption, rows))])
 }
 
 /// Output at the highest load over that of a single user, for the scenario that gains most.

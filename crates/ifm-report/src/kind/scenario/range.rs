@@ -4,7 +4,7 @@ use super::super::common::{ends, load_axis};
 use super::data::{Data, Drawn};
 use crate::format::{meant, plain};
 use ifm_analysis::survey::Curve;
-use ifm_chart::{Chart, Form, GREY, Mark, Point, Series};
+use ifm_chart::{Chart, Form, Point, Series};
 
 /// A scenario and its number.
 struct Edge {
@@ -28,35 +28,16 @@ pub(super) fn band(data: &Data, drawn: &Drawn, curves: &[Curve]) -> Option<Chart
         true => meant(edge.value, drawn.how),
         false => format!("{} {}", edge.name, meant(edge.value, drawn.how)),
     };
-    let edge = |pick: fn(&Span) -> &Edge| Series {
-        name: pick(last).name.clone(),
-        color: data.color(&pick(last).name),
-        form: if data.is_stated { Form::Dots } else { Form::Line },
-        points: spans
-            .iter()
-            .map(|span| Point {
-                x: span.at,
-                y: Some(pick(span).value),
-                text: Some(text(pick(span), &pick(last).name)),
-                ..Point::default()
-            })
-            .collect(),
-        ..Series::default()
+    let edge = |pick: fn(&Span) -> &Edge| {
+        let name = &pick(last).name;
+        let point = |span: &Span| Point::at(span.at, pick(span).value).told(text(pick(span), name));
+        data.series(name.clone(), spans.iter().map(point).collect())
     };
-    let area = |span: &Span| Point {
-        x: span.at,
-        low: Some(span.low.value),
-        high: Some(span.high.value),
-        ..Point::default()
+    let area = |span: &Span| {
+        let point = Point { x: span.at, ..Point::default() };
+        point.between(Some(span.low.value), Some(span.high.value))
     };
-    let area = Series {
-        name: "range".to_owned(),
-        color: GREY,
-        form: Form::Band,
-        mark: Mark::None,
-        points: spans.iter().map(area).collect(),
-        ..Series::default()
-    };
+    let area = Series::reference("range", spans.iter().map(area)).form(Form::Band);
     let edges = [edge(|span| &span.high), edge(|span| &span.low)];
     let description = ends(&edges, "users");
     let series = std::iter::once(area).chain(edges).collect();

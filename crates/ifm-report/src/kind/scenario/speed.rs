@@ -1,6 +1,6 @@
 //! What one user sees: speed, gaps, efficiency, and the wait for the first token.
 
-use super::super::common::{LINES_MAX, value_axis};
+use super::super::common::{LINES_MAX, largest, value_axis};
 use super::super::target;
 use super::data::{CENTER, Data, Drawn};
 use super::range::band;
@@ -11,7 +11,7 @@ use ifm_analysis::insight::{
 };
 use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
-    Along, Axis, Chart, Dash, GREY, Guide, Mark, Plot, Point, Scale, Second, Series, Tone, Weight,
+    Along, Axis, Chart, Dash, Guide, Plot, Point, Scale, Second, Series, Tone, Weight,
 };
 use ifm_core::sheet::{Quantity, Statistic};
 
@@ -22,7 +22,7 @@ const TWINS_MAX: usize = LINES_MAX / 2;
 /// Speed for one user, with the gap as a second reading and the limit of the machine.
 pub(super) fn decode_speed(data: &Data) -> Option<Section> {
     let curves = data.ordered(user_speed_curves(&data.users, &data.by));
-    let lines: Vec<Series> = curves.iter().map(|curve| data.line(curve, Meant::TokPerS)).collect();
+    let lines = data.lines(&curves, Meant::TokPerS);
     let second = Second {
         name: "ITL".to_owned(),
         unit: "ms".to_owned(),
@@ -33,7 +33,7 @@ pub(super) fn decode_speed(data: &Data) -> Option<Section> {
         id: "speed",
         title: "How fast does one user get tokens?",
         how: Meant::TokPerS,
-        y: Axis { second: Some(second), ..value_axis("speed for one user", "tok/s", &lines) },
+        y: value_axis("speed for one user", "tok/s", &lines).read_as(second),
         guides: Vec::new(),
     };
     let mut charts = data.charts(&drawn, &curves);
@@ -70,22 +70,12 @@ fn limit(data: &Data, curve: &Curve) -> Option<Series> {
     };
     let bounds: Vec<_> = curve.points.iter().filter_map(bound).collect();
     let (.., binds) = bounds.first()?;
-    let place = |(x, speed, _): &(f64, f64, &str)| Point {
-        x: *x,
-        y: Some(*speed),
-        text: Some(format!("at most {}", meant(*speed, Meant::TokPerS))),
-        ..Point::default()
+    let place = |(x, speed, _): &(f64, f64, &str)| {
+        Point::at(*x, *speed).told(format!("at most {}", meant(*speed, Meant::TokPerS)))
     };
-    let name = plain(&curve.name());
-    Some(Series {
-        name: format!("at most ({binds}) {name}").trim().to_owned(),
-        color: GREY,
-        dash: Dash::Dotted,
-        mark: Mark::None,
-        weight: Weight::Faint,
-        points: bounds.iter().map(place).collect(),
-        ..Series::default()
-    })
+    let name = format!("at most ({binds}) {}", plain(&curve.name()));
+    let line = Series::reference(name.trim(), bounds.iter().map(place));
+    Some(Series { dash: Dash::Dotted, weight: Weight::Faint, ..line })
 }
 
 /// The zones of a band that the values reach.
@@ -105,18 +95,11 @@ fn zones(band: &Band, largest: f64) -> Vec<Guide> {
         .collect()
 }
 
-fn largest(series: &[Series]) -> f64 {
-    series.iter().flat_map(|one| &one.points).filter_map(|at| at.y).fold(0.0, f64::max)
-}
-
 /// Gaps between tokens, with their zones and their tails.
 pub(super) fn gaps(data: &Data) -> Option<Section> {
     let middle = data.curves(&Quantity::Itl, CENTER);
     let tails = data.curves(&Quantity::Itl, &[Statistic::Percentile(99.0)]);
-    let lines = |curves: &[Curve]| -> Vec<Series> {
-        curves.iter().map(|curve| data.line(curve, Meant::Ms)).collect()
-    };
-    let all: Vec<Series> = lines(&middle).into_iter().chain(lines(&tails)).collect();
+    let all = [&middle, &tails].map(|curves| data.lines(curves, Meant::Ms)).concat();
     let band = &Bands::get().itl_ms;
     let mut drawn = Drawn {
         id: "itl",
@@ -170,13 +153,7 @@ pub(super) fn efficiency(data: &Data) -> Option<Section> {
         id: "efficiency",
         title: "How much speed does each user keep?",
         how: Meant::Share,
-        y: Axis {
-            name: "efficiency".to_owned(),
-            unit: "%".to_owned(),
-            scale: Scale::Linear { from_zero: true },
-            range: Some((0.0, 110.0)),
-            ..Axis::default()
-        },
+        y: Axis { range: Some((0.0, 110.0)), ..Axis::new("efficiency", "%") },
         guides,
     };
     let mut charts = data.charts(&drawn, &curves);
@@ -247,11 +224,8 @@ pub(super) fn ttft_range(data: &Data) -> Option<Section> {
         title: "How long until the first token?",
         how: Meant::Ms,
         y: Axis {
-            name: "TTFT".to_owned(),
-            unit: "ms".to_owned(),
-            scale: Scale::Log10,
             range: decades(&curves, &guides),
-            ..Axis::default()
+            ..Axis::new("TTFT", "ms").scaled(Scale::Log10)
         },
         guides,
     };
@@ -298,7 +272,7 @@ fn ttft_tails(data: &Data) -> Vec<Chart> {
     let Some(statistic) = asked.first().copied() else { return Vec::new() };
     let curves = data.curves(&Quantity::Ttft, &[statistic]);
     let terms = || target::terms(slo, "ttft", statistic);
-    let lines: Vec<Series> = curves.iter().map(|curve| data.line(curve, Meant::Ms)).collect();
+    let lines = data.lines(&curves, Meant::Ms);
     let drawn = Drawn {
         id: "ttft-tail",
         title: "How long do the unlucky wait?",

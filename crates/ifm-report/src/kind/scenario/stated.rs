@@ -4,9 +4,9 @@ use super::data::Data;
 use super::dispute::Dispute;
 use crate::format::{ABSENT, count, meant, plain};
 use crate::model::load;
-use crate::page::{Block, Cell, Head, Section, Table};
+use crate::page::{Block, Cell, Columns, Head, Section};
 use ifm_analysis::insight::{Meant, Tone, user_speed_curves};
-use ifm_analysis::survey::{Point, Reading, Survey};
+use ifm_analysis::survey::{CurvePoint, Point, Reading, Survey};
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 
 /// Before any number.
@@ -59,35 +59,37 @@ pub(super) fn implied_output(data: &Data, dispute: Option<Dispute>) -> Option<Bl
     if !data.is_stated || is_told {
         return None;
     }
-    let mut rows = Vec::new();
+    let mut rows: Vec<(String, CurvePoint)> = Vec::new();
     for curve in data.ordered(user_speed_curves(&data.users, &data.by)) {
-        for point in curve.points.iter().filter(|point| point.at > 1.0) {
-            let speed = point.reading.value;
-            let users = Cell { value: Some(point.at), ..Cell::text(load(point.cell.load())) };
-            let each = Cell::number(Some(speed), |speed| meant(speed, Meant::TokPerS));
-            let each = match dispute.filter(|dispute| dispute.is_speed(speed)) {
-                Some(_) => each.noted("⚠ disputed").toned(Tone::Warn),
-                None => each,
-            };
-            let all = Cell::number(Some(point.at * speed), |all| meant(all, Meant::TokPerS));
-            rows.push(vec![Cell::head(plain(&curve.name())), users, each, all]);
-        }
+        let name = plain(&curve.name());
+        let many = curve.points.into_iter().filter(|point| point.at > 1.0);
+        rows.extend(many.map(|point| (name.clone(), point)));
     }
-    (!rows.is_empty()).then(|| {
-        Block::Table(Table {
-            caption: "Computed from stated figures, not stated: users × speed for one of them, \
-                      which is what comes out while all of them get tokens. Waits for first tokens \
-                      take away from it, so over the whole time it is at most this."
-                .to_owned(),
-            heads: vec![
-                Head::text("use case"),
-                Head::number("users"),
-                Head::number("speed for one"),
-                Head::number("output, at most"),
-            ],
-            rows,
+    let columns = Columns::<(String, CurvePoint)>::default()
+        .name("use case", |(name, _)| name.clone())
+        .cell(Head::number("users"), |(_, point)| Cell {
+            value: Some(point.at),
+            ..Cell::text(load(point.cell.load()))
         })
-    })
+        .cell(Head::number("speed for one"), |(_, point)| {
+            let speed = point.reading.value;
+            let each = Cell::number(Some(speed), |speed| meant(speed, Meant::TokPerS));
+            disputed(each, dispute.is_some_and(|dispute| dispute.is_speed(speed)))
+        })
+        .number(
+            "output, at most",
+            |(_, point)| Some(point.at * point.reading.value),
+            |all| meant(all, Meant::TokPerS),
+        );
+    let caption = "Computed from stated figures, not stated: users × speed for one of them, which is \
+                   what comes out while all of them get tokens. Waits for first tokens take away \
+                   from it, so over the whole time it is at most this.";
+    (!rows.is_empty()).then(|| Block::Table(columns.table(caption, rows)))
+}
+
+/// A cell, marked where the checks do not believe it.
+fn disputed(cell: Cell, is_disputed: bool) -> Cell {
+    if is_disputed { cell.noted("⚠ disputed").toned(Tone::Warn) } else { cell }
 }
 
 /// Why there is no capacity.
@@ -98,7 +100,7 @@ pub(super) fn no_capacity(is_stated: bool) -> Option<Section> {
 
 /// Every stated figure with its sentence.
 pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
-    let mut rows = Vec::new();
+    let mut rows: Vec<Figure> = Vec::new();
     for point in survey.of_role(RowRole::Stated) {
         let mut readings = point.readings.iter().peekable();
         while let Some(reading) = readings.next() {
@@ -107,60 +109,61 @@ pub(super) fn figures(survey: &Survey, dispute: Option<Dispute>) -> Section {
                 let ends = (reading.statistic, other.statistic);
                 other.quantity == reading.quantity && ends == (Statistic::Min, Statistic::Max)
             };
-            let end = readings.next_if(is_end);
-            if rows.len() < ROWS_MAX {
-                rows.push(row(point, (reading, end), dispute));
-            }
+            rows.push(Figure { point, reading, end: readings.next_if(is_end) });
         }
     }
+    rows.truncate(ROWS_MAX);
+    let heading = "What the document states";
     if rows.is_empty() {
-        return Section::new("What the document states", Vec::new());
+        return Section::new(heading, Vec::new());
     }
-    Section::new(
-        "What the document states",
-        vec![Block::Table(Table {
-            caption: "Every figure that a sentence states. What no sentence says is absent."
-                .to_owned(),
-            heads: vec![
-                Head::number("line"),
-                Head::text("quantity"),
-                Head::number("figure"),
-                Head::text("statistic"),
-                Head::text("use case"),
-                Head::number("users"),
-                Head::text("sentence"),
-            ],
-            rows,
-        })],
-    )
+    let or_absent = |text: Option<&str>| text.map_or(ABSENT.to_owned(), plain);
+    let columns = Columns::<Figure>::default()
+        .number(
+            "line",
+            |of| {
+                let place = of.reading.place.as_ref().unwrap_or(&of.point.place);
+                place.line.map(f64::from)
+            },
+            |line| meant(line, Meant::Count),
+        )
+        .text("quantity", |of| plain(&quantity_words(&of.reading.quantity)))
+        .cell(Head::number("figure"), |of| of.cell(dispute))
+        .text("statistic", Figure::statistic)
+        .text("use case", |of| or_absent(of.point.factor(key::WORKLOAD).as_deref()))
+        .cell(Head::number("users"), |of| Cell {
+            value: of.point.load.map(|at| at.value()),
+            ..Cell::text(of.point.load.map_or(ABSENT.to_owned(), |at| load(Some(at))))
+        })
+        .text("sentence", |of| or_absent(of.point.text.as_deref()));
+    let caption = "Every figure that a sentence states. What no sentence says is absent.";
+    Section::new(heading, vec![Block::Table(columns.table(caption, rows))])
 }
 
-fn row(
-    point: &Point,
-    (reading, end): (&Reading, Option<&Reading>),
-    dispute: Option<Dispute>,
-) -> Vec<Cell> {
-    let line = reading.place.as_ref().or(Some(&point.place)).and_then(|place| place.line);
-    let name = point.factor(key::WORKLOAD);
-    let at = point.load;
-    let figure = match end {
-        Some(end) => Cell::text(format!("{} to {}", written(reading), written(end))),
-        None => Cell { value: Some(reading.value), ..Cell::text(written(reading)) },
-    };
-    let is_disputed = |dispute: &Dispute| match reading.quantity {
-        Quantity::Itl | Quantity::Tpot => dispute.is_gap(reading.value),
-        Quantity::UserRate => dispute.is_speed(reading.value),
-        _ => false,
-    };
-    let figure = match dispute.filter(is_disputed) {
-        Some(_) => figure.noted("⚠ disputed").toned(Tone::Warn),
-        None => figure,
-    };
-    vec![
-        Cell::number(line.map(f64::from), |line| meant(line, Meant::Count)),
-        Cell::text(plain(&quantity_words(&reading.quantity))),
-        figure,
-        Cell::text(match (reading.statistic, end) {
+/// A stated figure; of a range with its other end.
+struct Figure<'s> {
+    point: &'s Point,
+    reading: &'s Reading,
+    end: Option<&'s Reading>,
+}
+
+impl Figure<'_> {
+    fn cell(&self, dispute: Option<Dispute>) -> Cell {
+        let value = self.reading.value;
+        let cell = match self.end {
+            Some(end) => Cell::text(format!("{} to {}", written(self.reading), written(end))),
+            None => Cell { value: Some(value), ..Cell::text(written(self.reading)) },
+        };
+        let is_disputed = |dispute: Dispute| match self.reading.quantity {
+            Quantity::Itl | Quantity::Tpot => dispute.is_gap(value),
+            Quantity::UserRate => dispute.is_speed(value),
+            _ => false,
+        };
+        disputed(cell, dispute.is_some_and(is_disputed))
+    }
+
+    fn statistic(&self) -> String {
+        match (self.reading.statistic, self.end) {
             (_, Some(_)) => "range".to_owned(),
             (Statistic::Min, None) => "from".to_owned(),
             (Statistic::Max, None) => "up to".to_owned(),
@@ -168,14 +171,8 @@ fn row(
             (Statistic::Median, None) => "median".to_owned(),
             (Statistic::Percentile(p), None) => format!("p{p}"),
             _ => ABSENT.to_owned(),
-        }),
-        Cell::text(name.map_or(ABSENT.to_owned(), |name| plain(&name))),
-        Cell {
-            value: at.map(|at| at.value()),
-            ..Cell::text(at.map_or(ABSENT.to_owned(), |at| load(Some(at))))
-        },
-        Cell::text(point.text.as_deref().map_or(ABSENT.to_owned(), plain)),
-    ]
+        }
+    }
 }
 
 /// Quantities whose names an import puts behind `limit of`, `reference of` and `supposed`.

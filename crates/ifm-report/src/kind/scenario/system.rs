@@ -1,16 +1,14 @@
 //! What the whole server gives: output, output against speed, and how it bears a load that does
 //! not wait.
 
-use super::super::common::{LINES_MAX, load_axis, value_axis};
+use super::super::common::{LINES_MAX, load_axis, numbered, value_axis};
 use super::data::{CENTER, Data, Drawn};
 use crate::format::{meant, plain};
 use crate::model::load_words;
 use crate::page::Section;
-use ifm_analysis::insight::{Meant, Topic, configurations, is_per_gpu, knee_at};
+use ifm_analysis::insight::{Meant, Place, Topic, configurations, is_per_gpu, knee_at};
 use ifm_analysis::survey::Curve;
-use ifm_chart::{
-    Axis, Cartesian, Chart, Form, Note, Plot, Point, Scale, Second, Series, Tone, Weight,
-};
+use ifm_chart::{Axis, Cartesian, Chart, Form, Note, Point, Second, Series, Tone, Weight};
 use ifm_core::sheet::{Quantity, Statistic};
 
 const SECONDS_PER_HOUR: f64 = 3600.0;
@@ -75,35 +73,13 @@ fn bars(data: &Data, index: usize, curves: &[Curve], loads: &[f64]) -> Chart {
         factor: SECONDS_PER_HOUR,
         is_inverse: false,
     };
-    let number_of = if index == 0 { String::new() } else { format!("-{}", index + 1) };
-    Chart {
-        id: format!("throughput{number_of}"),
-        title: "How much comes out?".to_owned(),
-        description,
-        plot: Plot::Cartesian(Cartesian {
-            x: Axis {
-                name: "users".to_owned(),
-                scale: Scale::Category(
-                    loads.iter().map(|load| meant(*load, Meant::Load)).collect(),
-                ),
-                ..Axis::default()
-            },
-            y: Axis {
-                name: "output".to_owned(),
-                unit: "tok/s".to_owned(),
-                second: Some(second),
-                ..Axis::default()
-            },
-            // With several scenarios the words would lie upon each other; the sentences say it.
-            notes: if curves.len() == 1 {
-                curves.iter().filter_map(knee).collect()
-            } else {
-                Vec::new()
-            },
-            series,
-            ..Cartesian::default()
-        }),
-    }
+    // With several scenarios the words would lie upon each other; the sentences say it.
+    let notes = curves.iter().filter_map(knee).filter(|_| curves.len() == 1).collect();
+    let x = Axis::of_names(loads.iter().map(|load| meant(*load, Meant::Load)));
+    let x = Axis { name: "users".to_owned(), ..x };
+    let y = Axis::new("output", "tok/s").read_as(second);
+    let plot = Cartesian { notes, ..Cartesian::new(x, y, series) };
+    Chart::new(numbered("throughput", index), "How much comes out?", description, plot)
 }
 
 /// Output against the speed for one user.
@@ -122,51 +98,28 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
                 .and_then(|fitting| fitting.load());
             let frontier = one.frontier(&all);
             let is_best = frontier.iter().all(|on| *on);
-            let points = one.places.iter().map(|place| Point {
-                x: place.speed,
-                y: Some(place.output),
-                label: place.cell.load().map(|load| meant(load.value(), Meant::Load)),
-                is_trusted: !has_target
-                    || place
-                        .cell
-                        .load()
-                        .zip(most)
-                        .is_some_and(|(here, most)| here.value() <= most.value()),
-                text: Some(format!(
-                    "{} at {}",
-                    meant(place.output, Meant::TokPerS),
-                    load_words(place.cell.load())
-                )),
-                ..Point::default()
-            });
-            Series {
-                color: data.color(&name),
-                name,
-                weight: if is_best { Weight::Strong } else { Weight::Normal },
-                points: points.collect(),
-                ..Series::default()
-            }
+            let point = |place: &Place| {
+                let here = place.cell.load();
+                let is_inside = here.zip(most).is_some_and(|(at, most)| at.value() <= most.value());
+                let output = meant(place.output, Meant::TokPerS);
+                let label = here.map(|load| meant(load.value(), Meant::Load));
+                let point = Point::at(place.speed, place.output)
+                    .trusted(!has_target || is_inside)
+                    .told(format!("{output} at {}", load_words(here)));
+                Point { label, ..point }
+            };
+            let thing = data.position(&name);
+            let weight = if is_best { Weight::Strong } else { Weight::Normal };
+            Series::new(name, one.places.iter().map(point)).of(thing).weighing(weight)
         })
         .collect();
-    let axis = |name: &str, unit: &str| Axis {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        ..Axis::default()
-    };
     let chart = |(index, some): (usize, &[Series])| {
-        let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
         let target = if has_target { " Filled points are inside the target." } else { "" };
-        Chart {
-            id: format!("pareto{number}"),
-            title: "What does speed for one cost in output?".to_owned(),
-            description: format!("Output against speed, {} curves.{target}", some.len()),
-            plot: Plot::Cartesian(Cartesian {
-                x: axis("speed for one user", "tok/s"),
-                y: axis("output", unit),
-                series: some.to_vec(),
-                ..Cartesian::default()
-            }),
-        }
+        let description = format!("Output against speed, {} curves.{target}", some.len());
+        let (x, y) = (Axis::new("speed for one user", "tok/s"), Axis::new("output", unit));
+        let title = "What does speed for one cost in output?";
+        let plot = Cartesian::new(x, y, some.to_vec());
+        Chart::new(numbered("pareto", index), title, description, plot)
     };
     let charts = series.chunks(LINES_MAX).enumerate().map(chart).collect();
     data.section(
@@ -184,10 +137,7 @@ pub(super) fn pareto(data: &Data) -> Option<Section> {
 pub(super) fn under_load(data: &Data) -> Option<Section> {
     let curves = |statistics: &[Statistic]| {
         data.ordered(data.rates.curves_against(&data.keys(), |cell| {
-            let reading = statistics
-                .iter()
-                .find_map(|statistic| cell.reading(&Quantity::Ttft, *statistic))?;
-            Some((cell.load()?.value(), reading))
+            Some((cell.load()?.value(), cell.first_of(&Quantity::Ttft, statistics)?))
         }))
     };
     let (middle, tails) = (curves(CENTER), curves(&[Statistic::Percentile(95.0)]));
@@ -198,8 +148,7 @@ pub(super) fn under_load(data: &Data) -> Option<Section> {
         .chunks(LINES_MAX / 2)
         .enumerate()
         .map(|(index, some)| {
-            let mut series: Vec<Series> =
-                some.iter().map(|curve| data.line(curve, Meant::Ms)).collect();
+            let mut series = data.lines(some, Meant::Ms);
             let shown = |tail: &&Curve| some.iter().any(|curve| curve.of == tail.of);
             series
                 .extend(tails.iter().filter(shown).map(|curve| data.tail(curve, Meant::Ms, "p95")));

@@ -2,7 +2,7 @@
 
 use crate::ReportModel;
 use crate::format::{bytes, command_line, count, number, percent, plain, span};
-use crate::page::{Block, Cell, Head, Section, Table};
+use crate::page::{Block, Columns, Section, Table};
 use crate::words::DEFINITIONS;
 use ifm_core::ClientHealth;
 use ifm_core::health::SpanQuantiles;
@@ -10,12 +10,10 @@ use ifm_core::health::SpanQuantiles;
 /// The method section.
 pub(super) fn section(model: &ReportModel) -> Section {
     let spec = serde_json::to_string_pretty(&model.manifest.spec).unwrap_or_default();
-    let definition = |(name, text): &(&str, &str)| vec![Cell::head(*name), Cell::text(*text)];
-    let definitions = Table {
-        caption: "What each number means.".to_owned(),
-        heads: vec![Head::text("number"), Head::text("definition")],
-        rows: DEFINITIONS.iter().map(definition).collect(),
-    };
+    let columns = Columns::<(&str, &str)>::default()
+        .name("number", |(name, _)| (*name).to_owned())
+        .text("definition", |(_, text)| (*text).to_owned());
+    let definitions = columns.table("What each number means.", DEFINITIONS.iter());
     let details = |name: &str, block: Block| Block::Details(name.to_owned(), vec![block]);
     Section::new(
         "Method",
@@ -30,12 +28,10 @@ pub(super) fn section(model: &ReportModel) -> Section {
 }
 
 fn facts(caption: &str, rows: Vec<(String, String)>) -> Table {
-    let row = |(name, value): (String, String)| vec![Cell::head(name), Cell::text(value)];
-    Table {
-        caption: caption.to_owned(),
-        heads: vec![Head::text("what"), Head::text("value")],
-        rows: rows.into_iter().map(row).collect(),
-    }
+    let columns = Columns::<(String, String)>::default()
+        .name("what", |(name, _)| name.clone())
+        .text("value", |(_, value)| value.clone());
+    columns.table(caption, rows)
 }
 
 fn server(model: &ReportModel) -> Table {

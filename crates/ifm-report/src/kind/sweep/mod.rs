@@ -9,18 +9,21 @@ pub(super) mod several;
 pub(super) use several::points;
 
 use super::answers::Answers;
-use super::common::{LINES_MAX, summary};
+use super::common::{LINES_MAX, about, summary, tally};
 use super::cumulative::{Of, figures};
 use super::{Kind, Subject};
 use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::{ReportModel, load, load_words};
-use crate::page::{Block, Cell, Check, Figure, Head, Page, Section, Table, Tile, Trust};
+use crate::page::{
+    Block, Cell, Check, Column, Columns, Figure, Head, Page, Section, Table, Tile, Trust,
+};
 use crate::words::{self, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::Severity;
 use ifm_analysis::answer::{Answers as RunAnswers, UsersState};
-use ifm_analysis::insight::{Insight, Meant, Question, Sentence, Tone, Topic, insights};
+use ifm_analysis::insight::{Insight, Question, Tone, Topic, insights};
 use ifm_analysis::level::Load;
+use ifm_analysis::say;
 use ifm_analysis::slo::VerdictState;
 use ifm_analysis::stat::{Distribution, Percentile};
 use ifm_analysis::survey::{Pool, Pooled, Survey};
@@ -105,14 +108,14 @@ fn tell_first_wave(insights: &mut [Insight], model: &ReportModel, question: &Que
     let Some(with) = with.filter(|_| question.slo == model.manifest.spec.slo) else { return };
     for insight in insights.iter_mut().filter(|insight| insight.topic == Topic::Capacity) {
         insight.tone = insight.tone.min(Tone::Warn);
-        let said = std::mem::replace(&mut insight.sentence, Sentence::new(""));
-        insight.sentence = said
-            .text(" With each user's first request, which all begin together, ")
-            .number(with.load.value(), Meant::Load)
-            .text(match with.state {
-                VerdictState::Fail => " fails.",
-                _ => " cannot be judged.",
-            });
+        let end = match with.state {
+            VerdictState::Fail => "fails",
+            _ => "cannot be judged",
+        };
+        insight.sentence = say!(
+            "{} With each user's first request, which all begin together, {} {}.";
+            std::mem::take(&mut insight.sentence), with.load.value() => Load, end
+        );
     }
 }
 
@@ -156,7 +159,7 @@ fn shares(model: &ReportModel, question: &Question, pool: &Pool) -> Option<Secti
     let of = |index: usize| {
         let place = index * (cells.len() - 1) / (shown.max(2) - 1);
         let cell = *cells.get(place)?;
-        Some(Of { name: load_words(cell.load()), color: (index % 8) as u8, cell })
+        Some(Of { name: load_words(cell.load()), thing: index, cell })
     };
     let all: Vec<Of> = (0..shown).filter_map(of).collect();
     let figures = figures((std::slice::from_ref(model), &question.slo), &all);
@@ -183,13 +186,8 @@ fn tiles(model: &ReportModel, answers: &RunAnswers) -> Vec<Tile> {
         (3, ..) => Some(Tone::Good),
         _ => None,
     };
-    let tile = |(index, answer): (usize, words::Answer)| Tile {
-        question: answer.question.to_owned(),
-        value: answer.value,
-        unit: answer.unit.to_owned(),
-        detail: answer.detail,
-        tone: tone(index),
-        ..Tile::default()
+    let tile = |(index, answer): (usize, words::Answer)| {
+        Tile::new(answer.question, answer.value, answer.unit, answer.detail).toned(tone(index))
     };
     let mut tiles: Vec<Tile> =
         words::answers(answers, &model.summary.checks).into_iter().enumerate().map(tile).collect();
@@ -263,11 +261,7 @@ pub(super) fn trust_of(models: &[ReportModel]) -> Option<Trust> {
             }
             let passed = made - noted - cautions - invalid;
             all.line = format!("{} runs, {made} checks: {passed} ✓", several.len());
-            for (count, sign) in [(noted, '·'), (cautions, '⚠'), (invalid, '✗')] {
-                if count > 0 {
-                    all.line.push_str(&format!(" {count} {sign}"));
-                }
-            }
+            tally(&mut all.line, [(noted, '·'), (cautions, '⚠'), (invalid, '✗')]);
             Some(all)
         }
     }
@@ -306,14 +300,11 @@ fn trust(model: &ReportModel) -> Trust {
 }
 
 fn charts(model: &ReportModel, question: &Question, insights: &[Insight]) -> Section {
-    let about = |topics: &[Topic]| -> Vec<&Insight> {
-        insights.iter().filter(|insight| topics.contains(&insight.topic)).collect()
-    };
     let figures: Vec<Figure> = charts::charts(model, question)
         .into_iter()
         .map(|(chart, topics, caption)| {
             let caption = caption.or_else(|| charts::marks(&chart));
-            Figure { caption, ..Figure::new(chart, about(topics)) }
+            Figure { caption, ..Figure::new(chart, about(insights, topics)) }
         })
         .collect();
     let blocks = if figures.is_empty() { Vec::new() } else { vec![Block::Figures(figures)] };
@@ -322,30 +313,39 @@ fn charts(model: &ReportModel, question: &Question, insights: &[Insight]) -> Sec
 
 fn levels(model: &ReportModel) -> Table {
     let label = model.gap_label();
-    let gap = |p: &str| Head::number(format!("{} {p}", label.short())).explained(label.long());
+    let gap = |p: f64| {
+        let head = Head::number(format!("{} p{p}", label.short())).explained(label.long());
+        Column::new(head, move |level: &LevelSummary| time(level.latencies.gap_ns.as_ref(), p))
+    };
+    let ttft = |p: f64| {
+        let head = Head::number(format!("TTFT p{p}"));
+        Column::new(head, move |level: &LevelSummary| time(level.latencies.ttft_ns.as_ref(), p))
+    };
     let has_first_wave = model.summary.levels.iter().any(|level| level.first_wave.is_some());
-    let with_them = has_first_wave.then(|| {
-        Head::number("TTFT p99 of all").explained("with each user's first request among them")
-    });
-    let mut heads = vec![
-        Head::number(model.load_unit()),
-        Head::number("req/s"),
-        Head::number("out tok/s"),
-        Head::number("tok/s/user"),
-        Head::number("TTFT p50"),
-        Head::number("TTFT p99"),
-    ];
-    heads.extend(with_them);
-    heads.extend([
-        Head::number("TPOT p50").explained("time per output token: 1 / tok/s/user"),
-        gap("p50"),
-        gap("p99"),
-        Head::number("ok"),
-        Head::text("window"),
-        Head::text("note"),
-    ]);
-    let row = |level| level_row(model, level, has_first_wave);
-    let rows = model.summary.levels.iter().map(row).collect();
+    let of_all = |level: &LevelSummary| time(level.latencies_of_all().ttft_ns.as_ref(), 99.0);
+    let tpot = |level: &LevelSummary| {
+        let latencies = &level.latencies;
+        time(latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()), 50.0)
+    };
+    let columns = Columns::<LevelSummary>::default()
+        .cell(Head::number(model.load_unit()), |level| level_cell(level))
+        .number("req/s", |level| Some(level.window()?.req_per_s), number)
+        .number("out tok/s", |level| level.output_tok_per_s(), number)
+        .cell(Head::number("tok/s/user"), |level| user_speed(level))
+        .push(ttft(50.0))
+        .push(ttft(99.0))
+        .cell(Head::number("TTFT p99 of all"), of_all)
+        .explained("with each user's first request among them")
+        .when(has_first_wave)
+        .cell(Head::number("TPOT p50"), tpot)
+        .explained("time per output token: 1 / tok/s/user")
+        .push(gap(50.0))
+        .push(gap(99.0))
+        .number("ok", |level| level.counts.ok_share(), percent)
+        .text("window", |level| {
+            level.window().map_or(ABSENT, |window| window.window.kind.word()).to_owned()
+        })
+        .cell(Head::text("note"), |level| verdict(model, level));
     let left_out = words::first_wave(&model.summary.levels);
     let caption = format!(
         "Rates are over the steady window where there is one{}. ~ marks a percentile of too few \
@@ -353,43 +353,30 @@ fn levels(model: &ReportModel) -> Table {
         left_out.map_or(String::new(), |words| format!("; {words}")),
         words::provenance(&model.summary.levels)
     );
-    let mut table = Table { caption, heads, rows };
+    let mut table = columns.table(caption, &model.summary.levels);
     table.bar_column(2);
     table.bar_column(3);
     table
 }
 
-fn level_row(model: &ReportModel, level: &LevelSummary, has_first_wave: bool) -> Vec<Cell> {
-    let window = level.window();
+/// The load of a level as the name of its row.
+fn level_cell(level: &LevelSummary) -> Cell {
+    Cell { value: level.load().map(|load| load.value()), ..Cell::head(load(level.load())) }
+}
+
+fn user_speed(level: &LevelSummary) -> Cell {
     let speed = level.user_tok_per_s();
-    let is_estimated = speed.is_some_and(|(_, is_estimated)| is_estimated);
-    let estimate = |speed: f64| format!("{}{}", if is_estimated { "~" } else { "" }, number(speed));
-    let latencies = &level.latencies;
+    let mark = if speed.is_some_and(|(_, is_estimated)| is_estimated) { "~" } else { "" };
+    Cell::number(speed.map(|(speed, _)| speed), |speed| format!("{mark}{}", number(speed)))
+}
+
+fn verdict(model: &ReportModel, level: &LevelSummary) -> Cell {
     let words = note(level, model.is_fitting(level));
-    let verdict = match level.verdict.state {
+    match level.verdict.state {
         VerdictState::Pass => Cell::text(format!("✓ {words}")).toned(Tone::Good),
         VerdictState::Fail => Cell::text(format!("✗ {words}")).toned(Tone::Bad),
         VerdictState::Unknown => Cell::text(words),
-    };
-    let of_all = level.latencies_of_all().ttft_ns.as_ref();
-    let mut cells = vec![
-        Cell { value: level.load().map(|load| load.value()), ..Cell::head(load(level.load())) },
-        Cell::number(window.map(|window| window.req_per_s), number),
-        Cell::number(level.output_tok_per_s(), number),
-        Cell::number(speed.map(|(speed, _)| speed), estimate),
-        time(latencies.ttft_ns.as_ref(), 50.0),
-        time(latencies.ttft_ns.as_ref(), 99.0),
-    ];
-    cells.extend(has_first_wave.then(|| time(of_all, 99.0)));
-    cells.extend([
-        time(latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()), 50.0),
-        time(latencies.gap_ns.as_ref(), 50.0),
-        time(latencies.gap_ns.as_ref(), 99.0),
-        Cell::number(level.counts.ok_share(), percent),
-        Cell::text(window.map_or(ABSENT, |window| window.window.kind.word())),
-        verdict,
-    ]);
-    cells
+    }
 }
 
 /// A percentile; marked, with its n, where it stands on too few values.

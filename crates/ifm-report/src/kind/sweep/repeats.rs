@@ -3,7 +3,7 @@
 use crate::ReportModel;
 use crate::format::{ABSENT, count, number, span};
 use crate::model::load;
-use crate::page::{Block, Cell, Head, Section, Table};
+use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use crate::words;
 use ifm_analysis::Repeated;
 use ifm_analysis::repeats::Between;
@@ -14,34 +14,32 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
     if repeats.is_empty() {
         return None;
     }
-    let gap = model.gap_label();
-    let mut heads = vec![Head::number(model.load_unit()), Head::number("repeats")];
-    heads.extend(["req/s", "out tok/s", "tok/s/user", "TTFT p50", "TTFT p99"].map(Head::number));
-    heads.extend(["p50", "p99"].map(|p| Head::number(format!("{} {p}", gap.short()))));
-    heads.push(Head::text("inside the target"));
-    let table = Table {
-        caption: words::REPEATS_CAPTION.to_owned(),
-        heads,
-        rows: repeats.iter().map(row).collect(),
+    let gap = model.gap_label().short();
+    let speed = |repeated: &Repeated| {
+        let mark = if repeated.user_speed_is_estimated { "~" } else { "" };
+        cell(repeated.user_tok_per_s.as_ref(), |speed| format!("{mark}{}", number(speed)))
     };
+    let time = |head: String, of: fn(&Repeated) -> &Option<Between>| {
+        Column::new(Head::number(head), move |repeated: &Repeated| {
+            cell(of(repeated).as_ref(), span).in_unit("ns")
+        })
+    };
+    let columns = Columns::<Repeated>::default()
+        .cell(Head::number(model.load_unit()), |of| Cell {
+            value: Some(of.load.value()),
+            ..Cell::head(load(Some(of.load)))
+        })
+        .number("repeats", |of| Some(of.levels.len() as f64), |n| count(n as u64))
+        .cell(Head::number("req/s"), |of| cell(of.req_per_s.as_ref(), number))
+        .cell(Head::number("out tok/s"), |of| cell(of.output_tok_per_s.as_ref(), number))
+        .cell(Head::number("tok/s/user"), speed)
+        .push(time("TTFT p50".to_owned(), |of| &of.ttft_ns_p50))
+        .push(time("TTFT p99".to_owned(), |of| &of.ttft_ns_p99))
+        .push(time(format!("{gap} p50"), |of| &of.gap_ns_p50))
+        .push(time(format!("{gap} p99"), |of| &of.gap_ns_p99))
+        .text("inside the target", |of| words::inside(of));
+    let table = columns.table(words::REPEATS_CAPTION, repeats);
     Some(Section::new("Repeats together", vec![Block::Table(table)]))
-}
-
-fn row(repeated: &Repeated) -> Vec<Cell> {
-    let mark = if repeated.user_speed_is_estimated { "~" } else { "" };
-    let estimate = |speed: f64| format!("{mark}{}", number(speed));
-    vec![
-        Cell { value: Some(repeated.load.value()), ..Cell::head(load(Some(repeated.load))) },
-        Cell::number(Some(repeated.levels.len() as f64), |_| count(repeated.levels.len() as u64)),
-        cell(repeated.req_per_s.as_ref(), number),
-        cell(repeated.output_tok_per_s.as_ref(), number),
-        cell(repeated.user_tok_per_s.as_ref(), estimate),
-        cell(repeated.ttft_ns_p50.as_ref(), span).in_unit("ns"),
-        cell(repeated.ttft_ns_p99.as_ref(), span).in_unit("ns"),
-        cell(repeated.gap_ns_p50.as_ref(), span).in_unit("ns"),
-        cell(repeated.gap_ns_p99.as_ref(), span).in_unit("ns"),
-        Cell::text(words::inside(repeated)),
-    ]
 }
 
 fn cell(between: Option<&Between>, write: impl Fn(f64) -> String) -> Cell {

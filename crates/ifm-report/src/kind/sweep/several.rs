@@ -3,15 +3,18 @@
 use super::super::Subject;
 use super::super::answers::Answers;
 use super::super::common::{
-    LINES_MAX, about, ends, lines, load_axis, sources, summary, trust, value_axis,
+    LINES_MAX, about, ends, lines, load_axis, numbered, page as frame, value_axis,
 };
 use super::super::limit;
 use super::super::target;
+use super::KIND;
 use crate::format::{meant, number, plain};
 use crate::model::load;
-use crate::page::{Block, Cell, Figure, Head, Page, Section, Table, Tile};
-use ifm_analysis::insight::{Meant, Tone, Topic, setup_of, told_by, user_speed_curves};
-use ifm_analysis::survey::{Curve, Pool, Pooled};
+use crate::page::{Block, Cell, Column, Columns, Figure, Head, Page, Section, Table, Tile};
+use ifm_analysis::insight::{
+    CENTER, Meant, OUTPUT, Tone, Topic, setup_of, told_by, user_speed_curves,
+};
+use ifm_analysis::survey::{Curve, Pool, Pooled, Reading};
 use ifm_chart::{Cartesian, Chart, Plot};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_core::spec::SloSpec;
@@ -22,13 +25,6 @@ pub(super) fn page(subject: &Subject) -> Page {
     let survey = subject.question.survey;
     let pool = survey.pool(PartKind::Serving);
     let by = told_by(&subject.question);
-    let models = survey.values(key::MODEL);
-    let title = match (subject.title, models.as_slice()) {
-        (Some(title), _) => plain(title),
-        (None, [only]) => plain(only),
-        (None, []) => "Measurements".to_owned(),
-        (None, [first, rest @ ..]) => format!("{} and {} more", plain(first), rest.len()),
-    };
     let figures = figures(subject, &pool, &by);
     let mut sections = Vec::new();
     if !figures.is_empty() {
@@ -38,63 +34,47 @@ pub(super) fn page(subject: &Subject) -> Page {
     sections.extend(answers.capacity(subject.insights));
     sections.extend(answers.cost(subject.insights));
     sections.push(Section::new("Points", vec![Block::Table(points(&pool, &by))]));
+    let page = frame(subject, (KIND.word, survey), subject.insights, (key::MODEL, "Measurements"));
     Page {
-        kind: "sweep",
-        title,
-        facts: sources(survey),
         conditions: vec![format!(
             "{}, {} measured apart",
             counted(pool.cells.iter().map(|cell| cell.points.len() as u64).sum(), "point"),
             pool.cells.len()
         )],
         tiles: answers.tile().into_iter().chain(tiles(&pool, &by)).collect(),
-        trust: super::trust_of(subject.runs).or_else(|| subject.audit.map(trust)),
-        remarks: summary(subject.insights),
+        trust: super::trust_of(subject.runs).or(page.trust),
         sections,
         footer: vec![format!("made by inferometer {}", env!("CARGO_PKG_VERSION"))],
-        ..Page::default()
+        ..page
     }
 }
 
 /// The most output and the best speed for one user.
 fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
-    let named = |cell: &Pooled| format!("with {}", crate::model::load_words(cell.load()));
-    let output = pool
-        .cells
-        .iter()
-        .filter_map(|cell| Some((cell, cell.central(&Quantity::OutputRate)?.value)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
-    let tile = |question: &str, (value, unit): (String, &str), detail: String, topic| Tile {
-        question: question.to_owned(),
-        value,
-        unit: unit.to_owned(),
-        detail,
-        topic: Some(topic),
-        ..Tile::default()
-    };
     let who = |cell: &Pooled| {
         let words: Vec<String> = by.iter().filter_map(|name| cell.factor(name)).collect();
         (!words.is_empty()).then(|| plain(&words.join(" · ")))
     };
-    let mut tiles = Vec::new();
-    if let Some((cell, rate)) = output {
-        let value = (number(rate), "tok/s");
-        let tile = tile("What gives most output?", value, named(cell), Topic::Throughput);
-        tiles.push(Tile { who: who(cell), ..tile });
-    }
+    let tile = |question: &str, cell: &Pooled, rate: f64, topic| {
+        let detail = format!("with {}", crate::model::load_words(cell.load()));
+        Tile::new(question, number(rate), "tok/s", detail).by(who(cell)).on(topic)
+    };
+    let output = pool.cells.iter();
+    let output = output
+        .filter_map(|cell| Some((cell, cell.central(&Quantity::OutputRate)?.value)))
+        .max_by(|a, b| a.1.total_cmp(&b.1));
     let curves = user_speed_curves(pool, by);
     let fastest = curves
         .iter()
         .flat_map(|curve| &curve.points)
         .max_by(|a, b| a.reading.value.total_cmp(&b.reading.value));
-    if let Some(point) = fastest {
-        let speed = number(point.reading.value);
-        let cell = &point.cell;
+    let output =
+        output.map(|(cell, rate)| tile("What gives most output?", cell, rate, Topic::Throughput));
+    let fastest = fastest.map(|point| {
         let question = "What is fastest for one user?";
-        let tile = tile(question, (speed, "tok/s"), named(cell), Topic::DecodeSpeed);
-        tiles.push(Tile { who: who(cell), ..tile });
-    }
-    tiles
+        tile(question, &point.cell, point.reading.value, Topic::DecodeSpeed)
+    });
+    output.into_iter().chain(fastest).collect()
 }
 
 /// A measure that a chart shows.
@@ -109,49 +89,40 @@ struct Shown {
     topics: &'static [Topic],
 }
 
-const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
-
 /// Output, and middle and tail of both latencies.
 fn shown(slo: &SloSpec) -> [Shown; 5] {
-    let output = Shown {
-        id: "output",
-        question: "How much comes out?",
-        name: "output",
-        quantity: Quantity::OutputRate,
-        metric: None,
-        statistics: vec![Statistic::Value, Statistic::Mean, Statistic::Median],
-        topics: &[Topic::Throughput],
-    };
-    let middle = |id, question, name, quantity, topics| Shown {
+    let of = |id, name, quantity, question, statistics: &[Statistic], topics| Shown {
         id,
         question,
         name,
         quantity,
-        metric: Some(id),
-        statistics: CENTER.to_vec(),
+        metric: None,
+        statistics: statistics.to_vec(),
         topics,
     };
-    let tail = |id, metric, question, name, quantity| Shown {
-        id,
-        question,
-        name,
-        quantity,
-        metric: Some(metric),
-        statistics: target::tails(slo, metric),
-        topics: &[],
+    let middle = |id, name, quantity, question, topics| Shown {
+        metric: Some(id),
+        ..of(id, name, quantity, question, CENTER, topics)
     };
+    let tail = |id, metric, name, quantity, question| Shown {
+        metric: Some(metric),
+        ..of(id, name, quantity, question, &target::tails(slo, metric), &[])
+    };
+    let (ttft, itl) = (Quantity::Ttft, Quantity::Itl);
+    let long = "How long until the first token?";
     [
-        output,
-        middle(
-            "ttft",
-            "How long until the first token?",
-            "TTFT",
-            Quantity::Ttft,
-            [Topic::Ttft].as_slice(),
+        of(
+            "output",
+            "output",
+            Quantity::OutputRate,
+            "How much comes out?",
+            OUTPUT,
+            &[Topic::Throughput],
         ),
-        tail("ttft-tail", "ttft", "How long do the unlucky wait?", "TTFT", Quantity::Ttft),
-        middle("itl", "How long between tokens?", "ITL", Quantity::Itl, [Topic::Itl].as_slice()),
-        tail("itl-tail", "itl", "How long are the long gaps?", "ITL", Quantity::Itl),
+        middle("ttft", "TTFT", ttft.clone(), long, &[Topic::Ttft]),
+        tail("ttft-tail", "ttft", "TTFT", ttft, "How long do the unlucky wait?"),
+        middle("itl", "ITL", itl.clone(), "How long between tokens?", &[Topic::Itl]),
+        tail("itl-tail", "itl", "ITL", itl, "How long are the long gaps?"),
     ]
 }
 
@@ -160,11 +131,7 @@ pub(in crate::kind) fn figures(subject: &Subject, pool: &Pool, by: &[String]) ->
     let mut figures = Vec::new();
     for shown in shown(&subject.question.slo) {
         let curves = pool.curves_against(&names, |cell| {
-            let reading = shown
-                .statistics
-                .iter()
-                .find_map(|statistic| cell.reading(&shown.quantity, *statistic))?;
-            Some((cell.load()?.value(), reading))
+            Some((cell.load()?.value(), cell.first_of(&shown.quantity, &shown.statistics)?))
         });
         let curves: Vec<Curve> =
             curves.into_iter().filter(|curve| curve.points.len() > 1).collect();
@@ -217,20 +184,10 @@ fn chart(subject: &Subject, shown: &Shown, curves: &[Curve], index: usize) -> Ch
     if target::hollow(&mut series, of_target()) {
         description.push_str(&format!(" {}", target::HOLLOW));
     }
-    let number = if index == 0 { String::new() } else { format!("-{}", index + 1) };
-    Chart {
-        id: format!("{}{number}", shown.id),
-        title: shown.question.to_owned(),
-        description,
-        plot: Plot::Cartesian(Cartesian {
-            x: load_axis(curves),
-            y: value_axis(&target::named(shown.name, statistic), unit, &series),
-            series,
-            guides: of_target().map(target::line).collect(),
-            has_switch: true,
-            ..Cartesian::default()
-        }),
-    }
+    let y = value_axis(&target::named(shown.name, statistic), unit, &series);
+    let plot = Cartesian::new(load_axis(curves), y, series).switched();
+    let plot = plot.guided(of_target().map(target::line));
+    Chart::new(numbered(shown.id, index), shown.question, description, plot)
 }
 
 /// The load of a measurement in a table: `128`, `no limit`, `?`.
@@ -250,62 +207,58 @@ const UNLIMITED: [&str; 5] = ["max", "inf", "infinite", "unlimited", "none"];
 
 /// Every point.
 pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
-    let mut heads: Vec<Head> = by.iter().map(|name| Head::text(name.replace('_', " "))).collect();
-    let measures: [(&str, Quantity, &[Statistic], Meant); 8] = [
-        ("req/s", Quantity::RequestRate, &[Statistic::Value, Statistic::Mean], Meant::Plain),
-        (
-            "out tok/s",
-            Quantity::OutputRate,
-            &[Statistic::Value, Statistic::Mean, Statistic::Median],
-            Meant::Plain,
-        ),
+    const RATE: &[Statistic] = &[Statistic::Value, Statistic::Mean];
+    const P99: &[Statistic] = &[Statistic::Percentile(99.0)];
+    let measures: [(&str, Quantity, &'static [Statistic], Meant); 8] = [
+        ("req/s", Quantity::RequestRate, RATE, Meant::Plain),
+        ("out tok/s", Quantity::OutputRate, OUTPUT, Meant::Plain),
         ("TTFT", Quantity::Ttft, CENTER, Meant::Ms),
-        ("TTFT p99", Quantity::Ttft, &[Statistic::Percentile(99.0)], Meant::Ms),
+        ("TTFT p99", Quantity::Ttft, P99, Meant::Ms),
         ("TPOT", Quantity::Tpot, CENTER, Meant::Ms),
         ("ITL", Quantity::Itl, CENTER, Meant::Ms),
-        ("ITL p99", Quantity::Itl, &[Statistic::Percentile(99.0)], Meant::Ms),
+        ("ITL p99", Quantity::Itl, P99, Meant::Ms),
         ("E2E", Quantity::E2e, CENTER, Meant::Ms),
     ];
-    heads.push(Head::number("load"));
-    heads.push(Head::number("in flight").explained(
-        "requests in flight on average: as told, else by Little's law, req/s times mean time of a \
-         request",
-    ));
-    heads.extend(measures.iter().map(|(name, ..)| Head::number(*name)));
-    heads.push(Head::number("repeats"));
-    let row = |cell: &Pooled| {
-        let mut row: Vec<Cell> = by
-            .iter()
-            .map(|name| Cell::text(plain(&cell.factor(name).unwrap_or_default())))
-            .collect();
-        let at = cell.load();
-        row.push(Cell { value: at.map(|at| at.value()), ..Cell::head(load_of(cell)) });
-        row.push(Cell::number(cell.in_flight_mean(), number));
-        for (_, quantity, statistics, how) in &measures {
-            let reading =
-                statistics.iter().find_map(|statistic| cell.reading(quantity, *statistic));
-            let written = Cell::number(reading.as_ref().map(|reading| reading.value), |value| {
-                meant(value, *how)
-            });
-            let is_thin = reading.as_ref().is_some_and(|reading| !reading.is_enough);
-            row.push(match (is_thin, reading.and_then(|reading| reading.n)) {
-                (true, Some(n)) => written.noted(format!("n={n}")).toned(Tone::Note),
-                _ => written,
-            });
-        }
-        row.push(Cell::text(cell.points.len().to_string()));
-        row
+    let factor = |name: &String| {
+        let (head, name) = (Head::text(name.replace('_', " ")), name.clone());
+        Column::new(head, move |cell: &Pooled| {
+            Cell::text(plain(&cell.factor(&name).unwrap_or_default()))
+        })
     };
+    let measure = |(name, quantity, statistics, how): (&str, Quantity, &'static [Statistic], _)| {
+        Column::new(Head::number(name), move |cell: &Pooled| {
+            measured(cell.first_of(&quantity, statistics), how)
+        })
+    };
+    let columns = Columns::<Pooled>::default()
+        .all(by.iter().map(factor))
+        .cell(Head::number("load"), |cell| Cell {
+            value: cell.load().map(|at| at.value()),
+            ..Cell::head(load_of(cell))
+        })
+        .number("in flight", |cell| cell.in_flight_mean(), number)
+        .explained(
+            "requests in flight on average: as told, else by Little's law, req/s times mean time of \
+             a request",
+        )
+        .all(measures.map(measure))
+        .cell(Head::number("repeats"), |cell| Cell::text(cell.points.len().to_string()));
     // Where the load is not known a row has no place among the others.
     let mut cells: Vec<&Pooled> = pool.cells.iter().collect();
     cells.sort_by_key(|cell| cell.load().is_none());
-    let mut table = Table {
-        caption: "Means over repeats. Latencies are medians where the document has them, else \
-                  means, as its tool defines them."
-            .to_owned(),
-        heads,
-        rows: cells.into_iter().map(row).collect(),
-    };
+    let caption = "Means over repeats. Latencies are medians where the document has them, else \
+                   means, as its tool defines them.";
+    let mut table = columns.table(caption, cells);
     table.drop_empty_columns();
     table
+}
+
+/// A figure, marked where it stands on too few values.
+fn measured(reading: Option<Reading>, how: Meant) -> Cell {
+    let value = reading.as_ref().map(|reading| reading.value);
+    let cell = Cell::number(value, |value| meant(value, how));
+    match reading.filter(|reading| !reading.is_enough).and_then(|reading| reading.n) {
+        Some(n) => cell.noted(format!("n={n}")).toned(Tone::Note),
+        None => cell,
+    }
 }

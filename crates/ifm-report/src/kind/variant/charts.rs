@@ -1,23 +1,20 @@
 //! The charts of a comparison of variants.
 
-use super::super::common::{ends, point, value_axis};
+use super::super::common::{ends, largest, point, value_axis};
+use super::drawing::{chart, lines};
 use super::offered;
 use super::tables::mark;
 use crate::format::{meant, number, plain};
 use ifm_analysis::insight::{
-    Bands, CENTER, Growth, LoadAxis, Meant, OUTPUT, Topic, Versus, growth,
+    Bands, CENTER, Growth, LoadAxis, Meant, OUTPUT, Party, Topic, Versus, growth,
 };
-use ifm_analysis::survey::{Curve, Reading};
+use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{
-    Along, Axis, Cartesian, Chart, Form, Guide, Note, Plot, Point, Scale, Series, Tone, Weight,
+    Along, Axis, Cartesian, Chart, Form, Guide, Note, Point, Scale, Series, Tone, Weight,
 };
 use ifm_core::sheet::{Quantity, Statistic};
 
 const MS_PER_S: f64 = 1e3;
-
-pub(super) fn color(index: usize) -> u8 {
-    u8::try_from(index % 8).unwrap_or(0)
-}
 
 fn axis(versus: &Versus) -> Axis {
     let (name, unit) = match versus.axis {
@@ -25,15 +22,16 @@ fn axis(versus: &Versus) -> Axis {
         LoadAxis::InFlight(_) => (versus.axis.words(), ""),
         LoadAxis::Rate => ("requests asked for", "req/s"),
     };
-    Axis { name: name.to_owned(), unit: unit.to_owned(), scale: Scale::Log2, ..Axis::default() }
+    Axis::new(name, unit).scaled(Scale::Log2)
 }
 
-pub(super) fn lines(
-    versus: &Versus,
-    curve: impl Fn(&Versus, usize) -> Option<Series>,
-) -> Vec<Series> {
-    let all = (0..versus.others.len() + 1).filter_map(|index| curve(versus, index));
-    all.filter(|series| series.points.len() > 1).collect()
+/// With the short names of the parties.
+fn shortened(versus: &Versus, mut series: Vec<Series>) -> Vec<Series> {
+    for one in &mut series {
+        let party = versus.parties().find(|party| plain(&party.name) == one.name);
+        one.short = party.map(|party| plain(&party.short));
+    }
+    series
 }
 
 /// ITL, TTFT and output against the load, and output against speed, with what each is about.
@@ -55,33 +53,20 @@ fn measured(
     statistics: &[Statistic],
     how: Meant,
 ) -> Vec<Series> {
-    lines(versus, |versus, index| {
-        let party = versus.parties().nth(index)?;
+    let series = lines(versus, |party| {
         let curve = versus.curve(party, quantity, statistics);
-        let points = curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect();
-        Some(Series {
-            name: plain(&party.name),
-            short: Some(plain(&party.short)),
-            color: color(index),
-            points,
-            ..Series::default()
-        })
-    })
+        Some(curve.points.iter().map(|at| point(at.at, &at.reading, how)).collect())
+    });
+    shortened(versus, series)
 }
 
-pub(super) fn chart(id: &str, title: &str, description: String, plot: Cartesian) -> Option<Chart> {
-    (!plot.series.is_empty()).then(|| Chart {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        description,
-        plot: Plot::Cartesian(plot),
-    })
+/// Measured lines against the load.
+fn over_load(versus: &Versus, (name, unit): (&str, &str), series: Vec<Series>) -> Cartesian {
+    Cartesian::new(axis(versus), value_axis(name, unit, &series), series).switched()
 }
 
 fn itl(versus: &Versus) -> Option<Chart> {
     let series = measured(versus, &Quantity::Itl, CENTER, Meant::Ms);
-    let largest = series.iter().flat_map(|series| &series.points).filter_map(|point| point.y);
-    let largest = largest.fold(0.0, f64::max);
     let band = &Bands::get().itl_ms;
     let [good, poor] = band.bounds();
     let [instant, acceptable, sluggish] = band.words();
@@ -97,32 +82,21 @@ fn itl(versus: &Versus) -> Option<Chart> {
         zone(good, poor, acceptable, Tone::Caution),
         zone(poor, None, sluggish, Tone::Bad),
     ];
+    let largest = largest(&series);
     let is_reached = |zone: &Guide| match zone {
         Guide::Zone { from, .. } => from.is_none_or(|from| from < largest),
         _ => false,
     };
     let description = ends(&series, versus.axis.words());
-    chart(
-        "itl",
-        "How long is the gap between tokens?",
-        description,
-        Cartesian {
-            x: axis(versus),
-            y: value_axis("ITL", "ms", &series),
-            series,
-            guides: zones.into_iter().filter(is_reached).collect(),
-            has_switch: true,
-            ..Cartesian::default()
-        },
-    )
+    let plot = over_load(versus, ("ITL", "ms"), series);
+    let plot = plot.guided(zones.into_iter().filter(is_reached));
+    chart("itl", "How long is the gap between tokens?", description, plot)
 }
 
 fn ttft(versus: &Versus) -> Option<Chart> {
     let series = measured(versus, &Quantity::Ttft, CENTER, Meant::Ms);
     let description = ends(&series, versus.axis.words());
-    let y = value_axis("TTFT", "ms", &series);
-    let x = axis(versus);
-    let plot = Cartesian { x, y, series, has_switch: true, ..Cartesian::default() };
+    let plot = over_load(versus, ("TTFT", "ms"), series);
     chart("ttft", "How long until the first token?", description, plot)
 }
 
@@ -134,64 +108,55 @@ fn output(versus: &Versus) -> Option<Chart> {
     }
     let series = measured(versus, &Quantity::OutputRate, OUTPUT, Meant::TokPerS);
     let description = ends(&series, versus.axis.words());
-    let (x, y) = (axis(versus), value_axis("output", "tok/s", &series));
-    let plot = Cartesian { x, y, series, has_switch: true, ..Cartesian::default() };
-    chart("output", "How much comes out?", description, plot)
+    chart(
+        "output",
+        "How much comes out?",
+        description,
+        over_load(versus, ("output", "tok/s"), series),
+    )
 }
 
 /// Output against the speed for one user, a point for each load.
 fn pareto(versus: &Versus) -> Option<Chart> {
-    let series = lines(versus, |versus, index| {
-        let party = versus.parties().nth(index)?;
+    let mut series = lines(versus, |party| {
         let outputs = versus.curve(party, &Quantity::OutputRate, OUTPUT);
         let gaps = versus.curve(party, &Quantity::Itl, CENTER);
-        let at = |at: &ifm_analysis::survey::CurvePoint| {
+        let at = |at: &CurvePoint| {
             let gap = gaps.at(at.at).filter(|gap| gap.reading.value > 0.0)?;
             let speed = MS_PER_S / gap.reading.value;
             let label = Some(number(at.at));
             Some(Point { label, ..point(speed, &at.reading, Meant::TokPerS) })
         };
-        let points = outputs.points.iter().filter_map(at).collect();
-        let (name, weight) = (plain(&party.name), Weight::Strong);
-        Some(Series { name, color: color(index), weight, points, ..Series::default() })
+        Some(outputs.points.iter().filter_map(at).collect())
     });
-    let axis =
-        |name: &str| Axis { name: name.to_owned(), unit: "tok/s".to_owned(), ..Axis::default() };
+    series.iter_mut().for_each(|series| series.weight = Weight::Strong);
     let description = format!(
         "Output of the server against the speed for one user (1 / median ITL); each point is a \
          load, in {}.",
         versus.axis.words()
     );
-    let (x, y) = (axis("speed for one user"), axis("output"));
-    let plot = Cartesian { x, y, series, ..Cartesian::default() };
+    let [x, y] = ["speed for one user", "output"].map(|name| Axis::new(name, "tok/s"));
+    let plot = Cartesian::new(x, y, series);
     chart("pareto", "What does speed for one cost in output?", description, plot)
 }
 
 /// How many times shorter the ITL of each other is than the baseline's, against the load.
 pub(super) fn advantage(versus: &Versus) -> Option<Chart> {
     let base = versus.curve(&versus.base, &Quantity::Itl, CENTER);
-    let series: Vec<Series> = lines(versus, |versus, index| {
-        let party = versus.others.get(index.checked_sub(1)?)?;
+    let series = lines(versus, |party| {
+        if std::ptr::eq(party, &versus.base) {
+            return None;
+        }
         let other = versus.curve(party, &Quantity::Itl, CENTER);
         let at = |at: &f64| {
             let ratio = base.between(*at)? / other.between(*at)?;
             let is_measured = base.at(*at).is_some() && other.at(*at).is_some();
-            let reading = Reading {
-                is_enough: is_measured,
-                ..Reading::new(Quantity::Ratio, Statistic::Value, ratio)
-            };
-            let text = Some(format!("{}{}", mark(is_measured), meant(ratio, Meant::Times)));
-            Some(Point { text, ..point(*at, &reading, Meant::Times) })
+            let text = format!("{}{}", mark(is_measured), meant(ratio, Meant::Times));
+            Some(Point::at(*at, ratio).trusted(is_measured).told(text))
         };
-        let points = Versus::common(&base, &other).iter().filter_map(at).collect();
-        Some(Series {
-            name: plain(&party.name),
-            short: Some(plain(&party.short)),
-            color: color(index),
-            points,
-            ..Series::default()
-        })
+        Some(Versus::common(&base, &other).iter().filter_map(at).collect())
     });
+    let series = shortened(versus, series);
     let description = format!(
         "ITL of {} over that of each other at the same load. {} Hollow: one of the two was read \
          between two measured loads.",
@@ -199,14 +164,9 @@ pub(super) fn advantage(versus: &Versus) -> Option<Chart> {
         ends(&series, versus.axis.words())
     );
     let guide = Guide::Horizontal { at: 1.0, name: "equal".to_owned(), tone: Tone::Neutral };
-    let y = Axis {
-        name: "ITL, baseline over other".to_owned(),
-        unit: "×".to_owned(),
-        scale: Scale::Linear { from_zero: false },
-        ..Axis::default()
-    };
-    let x = axis(versus);
-    let plot = Cartesian { x, y, series, guides: vec![guide], ..Cartesian::default() };
+    let scale = Scale::Linear { from_zero: false };
+    let y = Axis::new("ITL, baseline over other", "×").scaled(scale);
+    let plot = Cartesian::new(axis(versus), y, series).guided([guide]);
     chart("advantage", "Does the advantage last under load?", description, plot)
 }
 
@@ -222,17 +182,10 @@ pub(super) fn growths(versus: &Versus) -> Option<Chart> {
     if growths.len() < 2 {
         return None;
     }
-    let bar = |(index, (name, growth)): (usize, &(String, Growth))| Series {
-        name: name.clone(),
-        color: color(index),
-        form: Form::Bar,
-        points: vec![Point {
-            x: index as f64,
-            y: Some(growth.ratio()),
-            text: Some(meant(growth.ratio(), Meant::Times)),
-            ..Point::default()
-        }],
-        ..Series::default()
+    let bar = |(index, (name, growth)): (usize, &(String, Growth))| {
+        let text = meant(growth.ratio(), Meant::Times);
+        let point = Point::at(index as f64, growth.ratio()).told(text);
+        Series::new(name, [point]).form(Form::Bar).of(index)
     };
     let loads = |growth: &Growth| {
         format!("{} → {}", meant(growth.from.0, Meant::Load), meant(growth.to.0, Meant::Load))
@@ -248,18 +201,10 @@ pub(super) fn growths(versus: &Versus) -> Option<Chart> {
         format!("{name}: {ratio} from {} {}.", loads(growth), versus.axis.words())
     };
     let description = growths.iter().map(words).collect::<Vec<_>>().join(" ");
-    let names = growths.iter().map(|(name, _)| name.clone()).collect();
+    let x = Axis::of_names(growths.iter().map(|(name, _)| name));
+    let y = Axis::new("ITL, highest over lowest load", "×");
     let series = growths.iter().enumerate().map(bar).collect();
-    let plot = Cartesian {
-        x: Axis { scale: Scale::Category(names), ..Axis::default() },
-        y: Axis {
-            name: "ITL, highest over lowest load".to_owned(),
-            unit: "×".to_owned(),
-            ..Axis::default()
-        },
-        series,
-        notes: growths.iter().enumerate().map(note).collect(),
-        ..Cartesian::default()
-    };
+    let notes = growths.iter().enumerate().map(note).collect();
+    let plot = Cartesian { notes, ..Cartesian::new(x, y, series) };
     chart("growth", "How much does the ITL grow, each up to its own load?", description, plot)
 }

@@ -5,17 +5,18 @@
 //! here: the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
 
 mod charts;
+mod drawing;
 mod offered;
 mod pipe;
 mod shares;
 mod tables;
 mod tiles;
 
-use super::common::{REMARKS_MAX, about, sources, trust};
+use super::common::{REMARKS_MAX, about, bounds, nothing, page as frame};
 use super::{Kind, Subject};
 use crate::format::plain;
-use crate::page::{Block, Cell, Figure, Head, Page, Remark, Section, Table};
-use ifm_analysis::insight::{Bands, CENTER, Insight, Question, Scheme, Topic, Versus, insights};
+use crate::page::{Block, Columns, Figure, Page, Remark, Section, Table};
+use ifm_analysis::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
 use ifm_core::sheet::{Quantity, RowRole, key};
 use std::borrow::Cow;
 
@@ -80,7 +81,7 @@ fn page(subject: &Subject) -> Page {
     let survey = subject.question.survey;
     let compared = compared(subject);
     let mut sections = Vec::new();
-    let Some(first) = compared.all.first() else { return nothing(subject) };
+    let Some(first) = compared.all.first() else { return nothing(subject, KIND.word, NOTHING) };
     sections.push(hardware(subject));
     sections.extend(models(first));
     for versus in &compared.all {
@@ -88,46 +89,24 @@ fn page(subject: &Subject) -> Page {
     }
     sections.push(conclusion(&compared));
     let others: Vec<&str> = first.others.iter().map(|party| party.name.as_str()).collect();
-    let title = match subject.title {
-        Some(title) => plain(title),
-        None => plain(&format!("{} against {}", others.join(", "), first.base.name)),
-    };
+    let title = format!("{} against {}", others.join(", "), first.base.name);
     let rows: usize = first.parties().map(|party| party.cells.len()).sum();
     Page {
-        kind: "variant",
-        title,
-        facts: sources(survey),
         conditions: vec![
             format!("compared by {}, baseline {}", plain(&first.by), plain(&first.base.name)),
             format!("{rows} measurements, against {}", first.axis.words()),
         ],
-        banners: Vec::new(),
         tiles: tiles::tiles(&compared, first, subject.audit),
-        trust: subject.audit.map(trust),
         remarks: spread(&compared.insights),
         sections,
-        footer: vec![format!(
-            "words such as instant or noisy: bounds of version {}",
-            Bands::get().version
-        )],
-        ..Page::default()
+        footer: vec![bounds()],
+        ..frame(subject, (KIND.word, survey), &[], ("", &plain(&title)))
     }
 }
 
-/// A page that says why there is nothing to compare.
-fn nothing(subject: &Subject) -> Page {
-    let text = "✗ Nothing to compare: two things that were measured at some load are needed, and \
-                of more than two one has to be the baseline: name it with --baseline, and what \
-                tells them apart with --compare.";
-    Page {
-        kind: "variant",
-        title: subject.title.map_or_else(|| "Measurements".to_owned(), plain),
-        facts: sources(subject.question.survey),
-        banners: vec![text.to_owned()],
-        trust: subject.audit.map(trust),
-        ..Page::default()
-    }
-}
+const NOTHING: &str = "✗ Nothing to compare: two things that were measured at some load are needed, \
+                       and of more than two one has to be the baseline: name it with --baseline, \
+                       and what tells them apart with --compare.";
 
 /// The first sentence of each rule of a comparison, then whatever else is important.
 fn spread(insights: &[Insight]) -> Vec<Remark> {
@@ -202,14 +181,12 @@ fn models(versus: &Versus) -> Vec<Section> {
 }
 
 fn stages(scheme: &Scheme) -> Table {
-    let row = |stage: &ifm_analysis::insight::Stage| {
-        vec![Cell::head(&stage.component), Cell::text(&stage.precision), Cell::text(&stage.purpose)]
-    };
-    Table {
-        caption: format!("What stands in which precision. Source: {}.", scheme.source),
-        heads: ["Component / Stage", "Precision Used", "Purpose"].map(Head::text).to_vec(),
-        rows: scheme.stages.iter().map(row).collect(),
-    }
+    let columns = Columns::<Stage>::default()
+        .name("Component / Stage", |stage| stage.component.clone())
+        .text("Precision Used", |stage| stage.precision.clone())
+        .text("Purpose", |stage| stage.purpose.clone());
+    let caption = format!("What stands in which precision. Source: {}.", scheme.source);
+    columns.table(caption, &scheme.stages)
 }
 
 /// Everything that was measured under the same conditions.
@@ -242,8 +219,7 @@ fn results(subject: &Subject, compared: &Compared, versus: &Versus) -> Vec<Secti
         vec![remarks(&["in_flight_words"]), Block::Table(tables::in_flight(versus))],
     );
     let figure = |chart: Option<ifm_chart::Chart>| {
-        let none: [&Insight; 0] = [];
-        Block::Figures(chart.into_iter().map(|chart| Figure::new(chart, none)).collect())
+        Block::Figures(chart.into_iter().map(Figure::alone).collect())
     };
     section(
         "TTFT and ITL Comparison",

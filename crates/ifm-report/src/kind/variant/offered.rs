@@ -1,12 +1,12 @@
 //! What comes out against what was asked for: where the server keeps up, both are the same.
 
 use super::super::common::{ends, point};
-use super::charts::{chart, color, lines};
-use crate::format::{count, meant, plain};
+use super::drawing::{chart, lines};
+use crate::format::{count, meant};
 use ifm_analysis::insight::{Meant, OUTPUT, Party, Versus};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::Pooled;
-use ifm_chart::{Axis, Cartesian, Chart, Dash, GREY, Guide, Mark, Point, Series};
+use ifm_chart::{Axis, Cartesian, Chart, Dash, Guide, Point, Series};
 use ifm_core::sheet::{Quantity, Statistic, key};
 
 /// Why a comparison of rates has no such chart.
@@ -42,15 +42,11 @@ fn rate(cell: &Pooled) -> Option<f64> {
 
 /// A rate of every party against the offered one; absent where one party has none.
 fn against(versus: &Versus, quantity: &Quantity, how: Meant) -> Option<Vec<Series>> {
-    let series = lines(versus, |versus, index| {
-        let party = versus.parties().nth(index)?;
-        let at = |cell: &Pooled| {
-            let served = OUTPUT.iter().find_map(|statistic| cell.reading(quantity, *statistic))?;
-            Some(point(rate(cell)?, &served, how))
-        };
+    let series = lines(versus, |party| {
+        let at = |cell: &Pooled| Some(point(rate(cell)?, &cell.first_of(quantity, OUTPUT)?, how));
         let mut points: Vec<Point> = party.cells.iter().filter_map(at).collect();
         points.sort_by(|a, b| a.x.total_cmp(&b.x));
-        Some(Series { name: plain(&party.name), color: color(index), points, ..Series::default() })
+        Some(points)
     });
     (series.len() == versus.others.len() + 1).then_some(series)
 }
@@ -79,39 +75,19 @@ fn tokens(versus: &Versus) -> Option<Chart> {
         ends(&series, "req/s offered"),
         count(mean.round() as u64)
     );
-    let place = |rate: f64| Point {
-        x: rate,
-        y: Some(rate * mean),
-        text: Some(meant(rate * mean, Meant::TokPerS)),
-        ..Point::default()
-    };
-    series.push(Series {
-        name: "served = offered".to_owned(),
-        color: GREY,
-        dash: Dash::Dotted,
-        mark: Mark::None,
-        points: ends_of.map(place).to_vec(),
-        ..Series::default()
-    });
-    let axis = |name: &str, unit: &str| Axis {
-        name: name.to_owned(),
-        unit: unit.to_owned(),
-        ..Axis::default()
-    };
-    let (x, y) = (axis("requests offered", "req/s"), axis("output", "tok/s"));
-    let plot = Cartesian { x, y, series, ..Cartesian::default() };
-    chart("served", TITLE, description, plot)
+    let place = |rate: f64| Point::at(rate, rate * mean).told(meant(rate * mean, Meant::TokPerS));
+    let served = Series::reference("served = offered", ends_of.map(place));
+    series.push(Series { dash: Dash::Dotted, ..served });
+    let (x, y) = (Axis::new("requests offered", "req/s"), Axis::new("output", "tok/s"));
+    chart("served", TITLE, description, Cartesian::new(x, y, series))
 }
 
 const TITLE: &str = "Is everything served that is asked for?";
 
 fn requests(versus: &Versus) -> Option<Chart> {
     let series = against(versus, &Quantity::RequestRate, Meant::ReqPerS)?;
-    let axis =
-        |name: &str| Axis { name: name.to_owned(), unit: "req/s".to_owned(), ..Axis::default() };
     let description = ends(&series, "req/s offered");
-    let guides = vec![Guide::Diagonal { name: "served = offered".to_owned() }];
-    let (x, y) = (axis("requests offered"), axis("requests served"));
-    let plot = Cartesian { x, y, series, guides, ..Cartesian::default() };
-    chart("served", TITLE, description, plot)
+    let guide = Guide::Diagonal { name: "served = offered".to_owned() };
+    let [x, y] = ["requests offered", "requests served"].map(|name| Axis::new(name, "req/s"));
+    chart("served", TITLE, description, Cartesian::new(x, y, series).guided([guide]))
 }

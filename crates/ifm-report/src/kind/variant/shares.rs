@@ -2,7 +2,6 @@
 
 use super::super::Subject;
 use super::super::cumulative::{Of, figures};
-use super::charts::color;
 use crate::format::{meant, plain};
 use crate::page::{Block, Section};
 use ifm_analysis::insight::{CENTER, Meant, Party, Question, Versus, is_burst, itl_limits};
@@ -25,7 +24,7 @@ pub(super) fn section(
         let (cell, load) = nearest(versus, party, at)?;
         let name = if index == 0 { versus.base.short_as_base() } else { party.short.as_str() };
         let name = format!("{} at {}", plain(name), meant(load, Meant::Load));
-        Some(Of { name, color: color(index), cell })
+        Some(Of { name, thing: index, cell })
     };
     let all: Vec<Of> = versus.parties().enumerate().filter_map(of).collect();
     let figures = figures((subject.runs, &question.slo), &all);

@@ -39,8 +39,7 @@ fn toned(is_better: bool) -> Option<Tone> {
 }
 
 fn tile(question: impl Into<String>, value: String, detail: String, is_better: bool) -> Tile {
-    let (question, tone) = (question.into(), toned(is_better));
-    Tile { question, value, detail, tone, ..Tile::default() }
+    Tile::new(question, value, "", detail).toned(toned(is_better))
 }
 
 /// What both carry at the same ITL.

@@ -1,7 +1,7 @@
 //! The notes of the author as Markdown, written again from the tree.
 
 use super::{HEADING, Notes, Piece, Span};
-use crate::markdown::escape;
+use crate::markdown::{escape, fenced};
 
 /// Levels by which headings are moved down, under the heading of the chapter.
 const BELOW: usize = 2;
@@ -22,7 +22,7 @@ fn of(piece: &Piece) -> String {
             format!("{} {}", "#".repeat((level + BELOW).min(LEVEL_MAX)), spans(words))
         }
         Piece::Paragraph(words) => at_line_start(&spans(words)),
-        Piece::Code(code) => super::super::markdown::fenced(code).trim_matches('\n').to_owned(),
+        Piece::Code(code) => fenced(code).trim_matches('\n').to_owned(),
         Piece::Quote(inside) => indented(&pieces(inside), "> ", "> "),
         Piece::List(first, points) => points
             .iter()

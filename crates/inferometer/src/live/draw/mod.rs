@@ -4,8 +4,9 @@
 //! 8 rows it only says so. Meaning is never in colour alone.
 
 use super::line::{self, speed_words};
-use super::view::{LevelCount, LevelView, Percentiles, Row, Speed, Stage, View};
+use super::view::{LevelView, Percentiles, Row, Speed, Stage, View};
 use super::words;
+use crate::course::LevelCount;
 use ifm_analysis::slo::VerdictState;
 use ratatui::Frame;
 use ratatui::buffer::Buffer;

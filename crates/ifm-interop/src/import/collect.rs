@@ -1,9 +1,9 @@
 //! What all readers of files with fields do alike: read the pieces, count the bytes, build the
 //! sheet, and say what could not be read.
 
-use super::super::error::ImportError;
-use super::super::json::pieces::{self, End, Piece};
-use super::super::{Input, Recognised};
+use super::error::ImportError;
+use super::json::pieces::{self, End, Piece};
+use super::{Input, Recognised};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Factors, Part, PartKind, Place, Remark, RemarkKind, Row, SheetRequest, Source,
@@ -15,7 +15,7 @@ use std::io::{self, BufRead, Read};
 const SKIPPED_MAX: usize = 1_000;
 
 /// A file that was gone through.
-pub(super) struct Gone {
+pub(crate) struct Gone {
     pub name: String,
     pub bytes: u64,
     end: End,
@@ -40,7 +40,7 @@ impl Gone {
 ///
 /// # Errors
 /// [`ImportError::Unreadable`].
-pub(super) fn pieces(
+pub(crate) fn pieces(
     input: &mut Input<'_>,
     paths: &[&str],
     take: &mut dyn FnMut(Piece<'_>),
@@ -53,7 +53,7 @@ pub(super) fn pieces(
 ///
 /// # Errors
 /// [`ImportError::Unreadable`].
-pub(super) fn counted<T>(
+pub(crate) fn counted<T>(
     input: &mut Input<'_>,
     read: impl FnOnce(&mut dyn BufRead) -> io::Result<T>,
 ) -> Result<(Gone, T), ImportError> {
@@ -66,7 +66,7 @@ pub(super) fn counted<T>(
 }
 
 /// A sheet with one part.
-pub(super) fn sheet(about: Recognised, gone: &Gone, kind: PartKind, rows: Vec<Row>) -> Sheet {
+pub(crate) fn sheet(about: Recognised, gone: &Gone, kind: PartKind, rows: Vec<Row>) -> Sheet {
     let mut remarks = Vec::new();
     if let End::Early(line, why) = &gone.end {
         remarks.push(skipped(*line, &format!("the rest of the file: {why}")));
@@ -90,12 +90,12 @@ pub(super) fn sheet(about: Recognised, gone: &Gone, kind: PartKind, rows: Vec<Ro
 }
 
 /// A remark about something that was not read.
-pub(super) fn skipped(line: u32, reason: &str) -> Remark {
+pub(crate) fn skipped(line: u32, reason: &str) -> Remark {
     Remark { kind: RemarkKind::Skipped, place: Place::line(line), text: reason.to_owned() }
 }
 
 /// Tells what was not read; of very much only the beginning.
-pub(super) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
+pub(crate) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
     match remarks.len() {
         length if length < SKIPPED_MAX => remarks.push(skipped(line, reason)),
         SKIPPED_MAX => remarks.push(skipped(line, "from here on more that is not listed")),
@@ -104,12 +104,12 @@ pub(super) fn skip(remarks: &mut Vec<Remark>, line: u32, reason: &str) {
 }
 
 /// A remark about something that stands in the file and in no sheet.
-pub(super) fn lost(pointer: impl Into<String>, what: &str) -> Remark {
+pub(crate) fn lost(pointer: impl Into<String>, what: &str) -> Remark {
     Remark { kind: RemarkKind::Lost, place: Place::pointer(pointer), text: what.to_owned() }
 }
 
 /// Counts starts from the first of them.
-pub(super) fn from_first_start(requests: &mut [SheetRequest]) {
+pub(crate) fn from_first_start(requests: &mut [SheetRequest]) {
     let first = requests.iter().filter_map(|request| request.start_s).reduce(f64::min);
     for request in requests {
         request.start_s = request.start_s.zip(first).map(|(start, first)| start - first);
@@ -145,7 +145,7 @@ impl BufRead for Counter<'_> {
 ///
 /// # Errors
 /// A file without one: `lacking` says what it lacks.
-pub(super) fn summaries(
+pub(crate) fn summaries(
     mut input: Input<'_>,
     about: Recognised,
     tool: &str,

@@ -5,12 +5,12 @@ use ifm_telemetry::engine::recognise;
 use ifm_telemetry::{Page, dcgm};
 
 const PAGES: [(&str, &str); 6] = [
-    ("llama.cpp", include_str!("data/llama_cpp.txt")),
-    ("vLLM", include_str!("data/vllm.txt")),
-    ("SGLang", include_str!("data/sglang.txt")),
-    ("TGI", include_str!("data/tgi.txt")),
-    ("TensorRT-LLM", include_str!("data/tensorrt_llm.txt")),
-    ("Triton", include_str!("data/triton.txt")),
+    ("llama.cpp", include_str!("../data/llama_cpp.txt")),
+    ("vLLM", include_str!("../data/vllm.txt")),
+    ("SGLang", include_str!("../data/sglang.txt")),
+    ("TGI", include_str!("../data/tgi.txt")),
+    ("TensorRT-LLM", include_str!("../data/tensorrt_llm.txt")),
+    ("Triton", include_str!("../data/triton.txt")),
 ];
 
 fn read(text: &str) -> (Option<&'static str>, Vec<(Q, f64)>) {
@@ -133,7 +133,7 @@ fn any_byte_may_be_any_other() {
 
 #[test]
 fn gpus_of_an_exporter_are_told_apart() {
-    let page = Page::read(include_str!("data/dcgm.txt"));
+    let page = Page::read(include_str!("../data/dcgm.txt"));
     let told = dcgm::read(&page);
     let power: Vec<(&str, f64)> = told
         .iter()

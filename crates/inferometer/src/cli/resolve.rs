@@ -1,88 +1,28 @@
 //! From what was typed to what will be done: every default filled in, every mistake found before
 //! anything is sent. The one place where defaults live.
 
+use super::load_args::LoadArgs;
+use super::workload_args;
 use crate::calibration::CalibrationAsk;
 use crate::caller::{Caller, Endpoint};
-use crate::cli::load_args::{Format, LoadArgs};
-use crate::cli::workload_args;
 use crate::course::Course;
 use crate::exit::Failure;
+use crate::job::Job;
 use crate::lengths;
 use crate::levels::{LevelRequest, items_max, load_specs};
 use crate::secrets::{mask_command, masked, masked_fields};
-use crate::server::{self, Inspection};
-use crate::telemetry::TelemetryAsk;
+use crate::server;
 use crate::url::BaseUrl;
 use ifm_core::spec::{Api, LimitSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::TemplateSpec;
-use ifm_workload::{Dataset, LengthRange, Lengths, WorkloadFacts};
+use ifm_workload::{LengthRange, Lengths, WorkloadFacts};
 use serde_json::{Map, Value};
-use std::collections::BTreeMap;
-use std::net::SocketAddr;
-use std::path::PathBuf;
-use std::sync::Arc;
 
 /// The latency target that answers refer to where none is named.
 const DEFAULT_SLO: &str = "ttft:p99<500ms,itl:p99<50ms";
-
-/// Everything that a session needs.
-pub struct Job {
-    /// The resolved specification, which is stored.
-    pub spec: RunSpec,
-    /// Command words, secrets masked.
-    pub command: Vec<String>,
-    /// Name of the run.
-    pub name: Option<String>,
-    /// What the user says was set.
-    pub tags: BTreeMap<String, String>,
-    /// Addresses of the server.
-    pub addresses: Vec<SocketAddr>,
-    /// TLS, if the URL asks for it.
-    pub tls: Option<TlsTarget>,
-    /// The base URL, for the `Host` header and the path.
-    pub url: BaseUrl,
-    /// Headers as they are sent, secrets included. Never stored, never printed.
-    pub headers: Vec<(String, String)>,
-    /// Value of the `Authorization` header. Never stored, never printed.
-    pub authorization: Option<String>,
-    /// Fields of each body as they are sent, secrets included. Never stored, never printed.
-    pub extra_body: Map<String, Value>,
-    /// Makes the prompts.
-    pub dataset: Arc<dyn Dataset>,
-    /// What the prompts are.
-    pub facts: WorkloadFacts,
-    /// What the server said about itself.
-    pub inspection: Inspection,
-    /// Reading threads; absent means by the number of users.
-    pub readers: Option<usize>,
-    /// Processors for the reading threads.
-    pub cpus: Vec<usize>,
-    /// Whether the reading threads run before all others, on processors that are kept awake.
-    pub precise: bool,
-    /// Which levels are run.
-    pub course: Course,
-    /// Whether levels that were worse than a larger load are measured again.
-    pub measures_again: bool,
-    /// What goes to standard output.
-    pub format: Format,
-    /// Report files to write.
-    pub out: Vec<PathBuf>,
-    /// Folder of stored runs.
-    pub store: Option<PathBuf>,
-    /// What is recorded beside the answers.
-    pub telemetry: TelemetryAsk,
-    /// No progress.
-    pub quiet: bool,
-    /// Progress on the full screen.
-    pub tui: bool,
-    /// No colour.
-    pub no_color: bool,
-    /// Only ASCII.
-    pub ascii: bool,
-}
 
 /// Whether readers may run on these processors.
 fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {

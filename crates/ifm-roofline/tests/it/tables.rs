@@ -1,8 +1,5 @@
 //! The tables: every row is read, counts equal the published ones, and names find their rows.
 
-// Helpers beside the tests may fail as the tests do.
-#![allow(clippy::unwrap_used)]
-
 use ifm_roofline::{
     Confidence, KvFormat, Machine, Model, RooflineError, WeightFormat, architectures,
 };
@@ -10,8 +7,8 @@ use ifm_roofline::{
 #[test]
 fn every_row_is_read_and_its_own_names_find_it() {
     let rows = |text: &str, head: &str| text.lines().filter(|line| *line == head).count();
-    let machines = rows(include_str!("../data/hardware.toml"), "[[machine]]");
-    let models = rows(include_str!("../data/models.toml"), "[[model]]");
+    let machines = rows(include_str!("../../data/hardware.toml"), "[[machine]]");
+    let models = rows(include_str!("../../data/models.toml"), "[[model]]");
     assert_eq!((Machine::all().len(), Model::all().count()), (machines, models));
     for machine in Machine::all() {
         for name in [&machine.id, &machine.name] {

@@ -1,9 +1,6 @@
 //! Configurations as model repositories have them: fields and values of the published files that
 //! matter here, written anew, among others that do not.
 
-// Helpers beside the tests may fail as the tests do.
-#![allow(clippy::unwrap_used)]
-
 use ifm_roofline::{Model, RooflineError};
 use serde_json::{Value, json};
 

@@ -36,7 +36,7 @@ pub struct TurnSummary {
 }
 
 /// One summary for each turn, rising; empty where no request belongs to a conversation.
-pub(super) fn by_turn(measured: &[&RequestRecord], percentiles: &[f64]) -> Vec<TurnSummary> {
+pub(crate) fn by_turn(measured: &[&RequestRecord], percentiles: &[f64]) -> Vec<TurnSummary> {
     let mut turns = BTreeMap::<u16, Vec<&RequestRecord>>::new();
     let mut later = false;
     for record in measured {

@@ -1,6 +1,6 @@
 //! Decoding allocates for an exchange, never for an event: counted, not believed.
 //!
-//! A test binary of its own, because it replaces the allocator of the whole process.
+//! The allocator that counts is that of the whole test binary; it counts each thread on its own.
 
 use ifm_core::spec::Api;
 use ifm_wire::{EndCause, ExchangeDecoder, Expect};

@@ -1,8 +1,5 @@
 //! Bounds against arithmetic done by hand, against published rows, and against each other.
 
-// Helpers beside the tests may fail as the tests do.
-#![allow(clippy::unwrap_used)]
-
 use ifm_roofline::{Binding, KvFormat, Machine, Model, Precision, Setup, Verdict, WeightFormat};
 use proptest::prelude::*;
 

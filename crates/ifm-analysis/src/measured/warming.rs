@@ -40,7 +40,7 @@ impl Warming {
 
 impl Warming {
     /// By TTFT and TPOT of complete answers: the longer head, and TTFT for one as long.
-    pub(super) fn of(measured: &[&RequestRecord]) -> Option<Warming> {
+    pub(crate) fn of(measured: &[&RequestRecord]) -> Option<Warming> {
         let mut ok: Vec<&RequestRecord> =
             measured.iter().copied().filter(|record| record.outcome.is_ok()).collect();
         ok.sort_by_key(|record| (record.start_ns, record.seq));

@@ -2,10 +2,10 @@
 //! comma-separated values, lines. Read in one pass; of a damaged object the fields in front of the
 //! damage are kept, and what could not be read is told with its line.
 
-use super::super::error::ImportError;
-use super::super::json::{Fault, Reader};
-use super::super::{Input, Recognised, lines, separated};
 use super::collect;
+use super::error::ImportError;
+use super::json::{Fault, Reader};
+use super::{Input, Recognised, lines, separated};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Part, PartKind, Place, Remark, RemarkKind, Row, RowRole, Source};
 use serde_json::{Map, Value};

@@ -13,8 +13,8 @@ use ifm_workload::{
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
-const GOLDEN: &str = include_str!("golden/selections.txt");
-const TOKENIZER: &str = include_str!("golden/tokenizer.json");
+const GOLDEN: &str = include_str!("../golden/selections.txt");
+const TOKENIZER: &str = include_str!("../golden/tokenizer.json");
 const WORDS: &str = "the of speed light model token answer question , . red green blue one two three \
      say \"yes\" tell\nme why naïve façade 東京 Straße 😀 x=1; C:\\dir a\tb";
 

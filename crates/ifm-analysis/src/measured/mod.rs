@@ -1,0 +1,21 @@
+//! What the requests of one level measured: counts, latencies, lengths, rates over windows.
+//!
+//! The parts that a level is judged by and that its energy is taken over, each from the records
+//! alone. What is not here: which requests a level is judged by, targets, and the level as a whole
+//! ([`level`](crate::level)).
+
+mod counts;
+mod in_flight;
+mod latency;
+pub(crate) mod throughput;
+mod tokens;
+pub(crate) mod turns;
+mod warming;
+
+pub use counts::Counts;
+pub use in_flight::Concurrency;
+pub use latency::{GapLabel, Latencies};
+pub use throughput::{Window, WindowKind, WindowSummary};
+pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
+pub use turns::TurnSummary;
+pub use warming::Warming;

@@ -1,0 +1,3 @@
+//! What servers tell of themselves, read from outside.
+
+mod pages;

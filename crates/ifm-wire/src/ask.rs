@@ -1,0 +1,66 @@
+//! What a request asks, before an API's dialect writes it.
+//!
+//! Not here: how it becomes bytes (`request`).
+
+use ifm_core::Prompt;
+use ifm_core::spec::Api;
+use serde_json::{Map, Value};
+
+/// What cannot become a request.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RequestError {
+    /// A header name or value holds characters that HTTP does not allow.
+    #[error("header \"{0}\" holds characters that HTTP does not allow")]
+    BadHeader(String),
+    /// The extra body fields hold the prompt's own field.
+    #[error("the extra body may not set \"{0}\": the workload writes it")]
+    PromptField(&'static str),
+    /// The API does not take this kind of prompt.
+    #[error("the API \"{api}\" takes no {kind} as a prompt: it takes {takes}")]
+    Prompt {
+        /// Word of the API.
+        api: &'static str,
+        /// What the prompt is.
+        kind: &'static str,
+        /// What the API takes.
+        takes: &'static str,
+    },
+}
+
+/// What one request asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'ask> {
+    /// The prompt.
+    pub prompt: &'ask Prompt,
+    /// Tokens to generate at most; absent leaves it to the server.
+    pub output_tokens: Option<u32>,
+    /// Fields of the body that this request alone has: they win over those of the template, and
+    /// null removes a field.
+    pub fields: Option<&'ask Map<String, Value>>,
+}
+
+/// Everything that is the same for each request of a level.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TemplateSpec<'spec> {
+    /// Which API.
+    pub api: Api,
+    /// Value of the `Host` header.
+    pub host: &'spec str,
+    /// Path of the endpoint: `/v1/chat/completions`.
+    pub path: &'spec str,
+    /// Model name.
+    pub model: &'spec str,
+    /// Value of the `Authorization` header, if any.
+    pub authorization: Option<&'spec str>,
+    /// More headers.
+    pub headers: &'spec [(String, String)],
+    /// Whether to ask for a stream.
+    pub stream: bool,
+    /// Whether to tell the server to ignore its end-of-text token.
+    pub ignore_eos: bool,
+    /// Sampling temperature, if it is to be sent.
+    pub temperature: Option<f64>,
+    /// Fields merged into the body last: they win, and null removes a field.
+    pub extra_body: &'spec Map<String, Value>,
+}

@@ -1,0 +1,109 @@
+//! What a session is to do, every default filled in.
+//!
+//! Not here: how it comes from what was typed (`cli::resolve`), and doing it (`session`).
+
+use crate::course::Course;
+use crate::output::Format;
+use crate::server::Inspection;
+use crate::url::BaseUrl;
+use ifm_core::spec::RunSpec;
+use ifm_drive::TlsTarget;
+use ifm_workload::{Dataset, WorkloadFacts};
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Everything that a session needs.
+pub struct Job {
+    /// The resolved specification, which is stored.
+    pub spec: RunSpec,
+    /// Command words, secrets masked.
+    pub command: Vec<String>,
+    /// Name of the run.
+    pub name: Option<String>,
+    /// What the user says was set.
+    pub tags: BTreeMap<String, String>,
+    /// Addresses of the server.
+    pub addresses: Vec<SocketAddr>,
+    /// TLS, if the URL asks for it.
+    pub tls: Option<TlsTarget>,
+    /// The base URL, for the `Host` header and the path.
+    pub url: BaseUrl,
+    /// Headers as they are sent, secrets included. Never stored, never printed.
+    pub headers: Vec<(String, String)>,
+    /// Value of the `Authorization` header. Never stored, never printed.
+    pub authorization: Option<String>,
+    /// Fields of each body as they are sent, secrets included. Never stored, never printed.
+    pub extra_body: Map<String, Value>,
+    /// Makes the prompts.
+    pub dataset: Arc<dyn Dataset>,
+    /// What the prompts are.
+    pub facts: WorkloadFacts,
+    /// What the server said about itself.
+    pub inspection: Inspection,
+    /// Reading threads; absent means by the number of users.
+    pub readers: Option<usize>,
+    /// Processors for the reading threads.
+    pub cpus: Vec<usize>,
+    /// Whether the reading threads run before all others, on processors that are kept awake.
+    pub precise: bool,
+    /// Which levels are run.
+    pub course: Course,
+    /// Whether levels that were worse than a larger load are measured again.
+    pub measures_again: bool,
+    /// What goes to standard output.
+    pub format: Format,
+    /// Report files to write.
+    pub out: Vec<PathBuf>,
+    /// Folder of stored runs.
+    pub store: Option<PathBuf>,
+    /// What is recorded beside the answers.
+    pub telemetry: TelemetryAsk,
+    /// No progress.
+    pub quiet: bool,
+    /// Progress on the full screen.
+    pub tui: bool,
+    /// No colour.
+    pub no_color: bool,
+    /// Only ASCII.
+    pub ascii: bool,
+}
+
+/// What to record.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TelemetryAsk {
+    /// The server's counters.
+    pub metrics: MetricsAsk,
+    /// Power.
+    pub power: PowerAsk,
+    /// Whether to say what is not there.
+    pub verbose: bool,
+}
+
+/// Where the server's counters are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MetricsAsk {
+    /// Not to be read.
+    Off,
+    /// At the usual place, if something that is known stands there.
+    Tried,
+    /// At this URL.
+    At(String),
+}
+
+/// Whose power is the server's.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PowerAsk {
+    /// Nobody's.
+    Off,
+    /// That of this host's devices, if the server is on loopback.
+    IfLoopback,
+    /// That of this host's devices, or of these of its GPUs.
+    Local(Option<Vec<u32>>),
+    /// That of the GPUs on the page of a DCGM exporter.
+    Exporter(String),
+    /// This many watts, as the user says.
+    Stated(f64),
+}

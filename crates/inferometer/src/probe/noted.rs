@@ -1,0 +1,31 @@
+//! What is noted of every answer of a probe, for the questions about all of them together.
+//!
+//! Not here: what follows from it (`lengths`, `clock`).
+
+use crate::caller::Reply;
+use jiff::fmt::rfc2822::DateTimeParser;
+
+/// Nanoseconds of a second.
+pub const SECOND_NS: i64 = 1_000_000_000;
+/// Servers write the date of a cached second: that much later than it says.
+const STALE_NS: i64 = SECOND_NS / 2;
+
+/// What one answer had.
+#[derive(Debug, Clone)]
+pub struct Length {
+    /// Tokens asked for.
+    pub asked: u32,
+    /// Tokens as the server counted them.
+    pub counted: u32,
+    /// Its finish reason.
+    pub finish_reason: Option<String>,
+}
+
+/// What one answer says: the server's clock less ours is at least and at most, nanoseconds.
+pub fn bounds(reply: &Reply) -> Option<(i64, i64)> {
+    let date = DateTimeParser::new().parse_timestamp(&reply.header("date")?).ok()?;
+    let date_ns = i64::try_from(date.as_nanosecond()).ok()?;
+    let offset_ns = ifm_sys::ClockPair::sample().offset_ns;
+    let wall = |mono_ns: u64| i64::try_from(mono_ns).ok().map(|ns| ns + offset_ns);
+    Some((date_ns - wall(reply.end_ns)?, date_ns + SECOND_NS + STALE_NS - wall(reply.start_ns)?))
+}

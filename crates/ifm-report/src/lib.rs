@@ -7,6 +7,7 @@
 
 mod audit;
 mod comparison;
+mod fitting;
 mod format;
 mod gate;
 mod imported;
@@ -49,6 +50,7 @@ pub use comparison::{
     CellText, ComparisonText, RowText, SideText, comparison_json, comparison_markdown,
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
+pub use fitting::{fitting_json, fitting_markdown, fitting_terminal};
 pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use imported::{ImportedText, RemarkText, imported};

@@ -87,7 +87,7 @@ pub(crate) fn ranked() -> Ranking {
     let sides = runs.map(|(label, seed, itl_ms)| {
         side(label, &noisy(seed, &[(4, itl_ms)]), &[Measure::OutputRate])
     });
-    rank(&sides, Measure::OutputRate, Load::Users(4), &settings())
+    rank(&sides, Measure::OutputRate, &Load::Users(4).into(), &settings())
 }
 
 /// Four thresholds: one passes, two fail, one is left open.

@@ -1,15 +1,17 @@
-//! What reports are made of: runs and documents, by id, name or path.
+//! What commands work on: runs and documents, by id, name or path.
 //!
-//! Not here: what is done with them.
+//! One way from a word of the user to what it names, for reports, audits, comparisons, gates and
+//! exports alike. Not here: what is done with them.
 
 use crate::documents;
 use crate::exit::Failure;
 use crate::stored::{Meant, find_either, load};
 use crate::terminal;
-use ifm_core::Sheet;
+use ifm_analysis::definitions::Definitions;
+use ifm_core::{RunData, Sheet};
 use ifm_interop::ImportError;
 use ifm_report::ReportModel;
-use ifm_store::Store;
+use ifm_store::{RunEntry, Store};
 use std::path::{Path, PathBuf};
 
 /// Runs and documents, each in the order in which they were named.
@@ -21,6 +23,35 @@ pub struct Subjects {
     pub sheets: Vec<Sheet>,
 }
 
+/// What a word names.
+#[derive(Debug)]
+pub enum Subject {
+    /// A run of ours.
+    Run(Box<RunEntry>),
+    /// A run of ours as one file.
+    RunFile(Box<RunData>),
+    /// Documents of other tools, with the name of the import that keeps them.
+    Documents(Option<String>, Vec<Sheet>),
+}
+
+/// Finds what a word names: a file, a folder, `-`, a run or an import.
+///
+/// # Errors
+/// A name of nothing, a named file that no importer knows, a folder without a known one.
+pub fn find(store: &Store, name: &Path) -> Result<Subject, Failure> {
+    if is_document(name) {
+        return Ok(match documents::run_in(name).map_err(Failure::usage)? {
+            Some(run) => Subject::RunFile(Box::new(run)),
+            None => Subject::Documents(None, read(name)?),
+        });
+    }
+    let meant = find_either(store, &name.to_string_lossy());
+    Ok(match meant.map_err(|error| or_no_file(name, error))? {
+        Meant::Import(import) => Subject::Documents(import.name, import.sheets),
+        Meant::Run(entry) => Subject::Run(entry),
+    })
+}
+
 /// Opens everything that is named.
 ///
 /// # Errors
@@ -28,15 +59,12 @@ pub struct Subjects {
 pub fn open(store: &Store, names: &[PathBuf]) -> Result<Subjects, Failure> {
     let mut subjects = Subjects::default();
     for name in names {
-        if is_document(name) {
-            subjects.sheets.extend(read(name)?);
-            continue;
-        }
-        match find_either(store, &name.to_string_lossy())
-            .map_err(|error| or_no_file(name, error))?
-        {
-            Meant::Import(import) => subjects.sheets.extend(import.sheets),
-            Meant::Run(entry) => subjects.runs.push(load(store, &entry)?),
+        match find(store, name)? {
+            Subject::Run(entry) => subjects.runs.push(load(store, &entry)?),
+            Subject::RunFile(run) => {
+                subjects.sheets.push(documents::as_sheet(name, &run, Definitions::Ours));
+            }
+            Subject::Documents(_, sheets) => subjects.sheets.extend(sheets),
         }
     }
     Ok(subjects)

@@ -5,7 +5,8 @@
 
 use super::contrast::cell;
 use super::measure::Measure;
-use super::side::{AtLoad, is_same_kind, terms};
+use super::side::{AtLoad, terms};
+use crate::level::Load;
 use crate::slo::ERROR_RATE_MAX;
 use ifm_core::spec::SloSpec;
 
@@ -75,15 +76,12 @@ pub(crate) fn compare_capacity(
     confidence: f64,
 ) -> Option<CapacityPair> {
     let (first, second) = (a.first()?, b.first()?);
-    let all_alike = |side: &[AtLoad]| side.iter().all(|at| is_same_kind(at.load, first.load));
-    if slo.terms.is_empty()
-        || !is_same_kind(first.load, second.load)
-        || !all_alike(a)
-        || !all_alike(b)
+    let all_alike = |side: &[AtLoad]| side.iter().all(|at| at.at.is_same_kind(&first.at));
+    if slo.terms.is_empty() || !first.at.is_same_kind(&second.at) || !all_alike(a) || !all_alike(b)
     {
         return None;
     }
-    let is_rate = matches!(first.load, crate::level::Load::ReqPerS(_));
+    let is_rate = matches!(first.at.load, Some(Load::ReqPerS(_)));
     let (a, b) = (capacity(slo, a, confidence), capacity(slo, b, confidence));
     let ratio = match (a.state, b.state, a.load, b.load) {
         (CapacityState::Found, CapacityState::Found, Some(a), Some(b)) => Some(b / a),
@@ -128,7 +126,7 @@ fn capacity(slo: &SloSpec, side: &[AtLoad], confidence: f64) -> Capacity {
 
 /// One term at one load: its number, or whether it is broken without one.
 fn number(at: &AtLoad, measure: Measure, confidence: f64, end: End) -> Option<f64> {
-    let cell = cell(at.evidence(measure.at_load(at.load))?, confidence)?;
+    let cell = cell(at.evidence(measure)?, confidence)?;
     Some(match end {
         End::Value => cell.value,
         End::Low => cell.low.unwrap_or(cell.value),
@@ -167,16 +165,16 @@ fn crossing(slo: &SloSpec, side: &[AtLoad], confidence: f64, end: End) -> Crossi
         let Some(last) = inside else {
             return Crossing {
                 state: CapacityState::Below,
-                load: Some(at.load.value()),
+                load: Some(at.load_value()),
                 between: None,
                 limited_by: broken.map(|(measure, _)| measure),
             };
         };
-        let between = Some((last.load.value(), at.load.value()));
+        let between = Some((last.load_value(), at.load_value()));
         let (limited_by, load) = match broken {
             Some((measure, load)) if !too_many_errors => (Some(measure), load),
             // Where errors end it there is nothing to read between: the last load inside stands.
-            _ => (None, last.load.value()),
+            _ => (None, last.load_value()),
         };
         return Crossing { state: CapacityState::Found, load: Some(load), between, limited_by };
     }
@@ -184,7 +182,7 @@ fn crossing(slo: &SloSpec, side: &[AtLoad], confidence: f64, end: End) -> Crossi
         None => unknown(),
         Some(last) => Crossing {
             state: CapacityState::AtLeast,
-            load: Some(last.load.value()),
+            load: Some(last.load_value()),
             between: None,
             limited_by: None,
         },
@@ -199,9 +197,9 @@ fn crossed(
     (limit, above): (f64, f64),
     (confidence, end): (f64, End),
 ) -> f64 {
-    let to = outside.load.value();
+    let to = outside.load_value();
     let Some(inside) = inside else { return to };
-    let from = inside.load.value();
+    let from = inside.load_value();
     let below = number(inside, measure, confidence, end).filter(|below| *below > 0.0);
     match below {
         Some(below) if above > below => {

@@ -3,7 +3,7 @@
 //! What is not here: which loads and measures are held against each other, see
 //! [`pair`](super::pair).
 
-use super::evidence::{Evidence, RunEvidence, Shortage, bounds};
+use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds};
 use super::measure::{Direction, Measure};
 use crate::stat::Estimate;
 use crate::stat::power::detectable;
@@ -26,6 +26,9 @@ pub enum Basis {
     Runs,
     /// Counted requests.
     Counts,
+    /// A mean with its standard deviation and number of values, on at least one side: as if each
+    /// value were independent of the others.
+    Stated,
 }
 
 impl Basis {
@@ -35,6 +38,7 @@ impl Basis {
             Basis::Requests => "requests",
             Basis::Runs => "runs",
             Basis::Counts => "counts",
+            Basis::Stated => "stated",
         }
     }
 }
@@ -48,8 +52,8 @@ pub struct Cell {
     pub low: Option<f64>,
     /// Upper bound; likewise.
     pub high: Option<f64>,
-    /// Values behind it: requests, gaps.
-    pub n: u64,
+    /// Values behind it: requests, gaps; absent where a document does not tell.
+    pub n: Option<u64>,
     /// Runs of this level.
     pub runs: usize,
     /// Whether it stands between two measured loads and was measured at neither.
@@ -100,6 +104,13 @@ pub enum Doubt {
     Short(Shortage),
     /// A side has no value.
     NoValue,
+    /// A side, or each, is one number without anything that tells how far it may be off.
+    OneNumber {
+        /// Whether both are.
+        both: bool,
+    },
+    /// The sides define the measure differently; both definitions.
+    Definitions(String, String),
     /// A value is zero or can be, so there is no ratio.
     NoRatio,
     /// A side lies between two measured loads, and against them the verdicts differ.
@@ -118,6 +129,8 @@ impl Doubt {
         match self {
             Doubt::Short(_) => "too_few",
             Doubt::NoValue => "no_value",
+            Doubt::OneNumber { .. } => "one_number",
+            Doubt::Definitions(..) => "definitions",
             Doubt::NoRatio => "no_ratio",
             Doubt::Between => "between_loads",
             Doubt::Wide => "wide",
@@ -132,6 +145,11 @@ impl fmt::Display for Doubt {
         let words = match self {
             Doubt::Short(shortage) => return write!(formatter, "{shortage}"),
             Doubt::NoValue => "a side has no value",
+            Doubt::OneNumber { both: true } => "cannot be decided: one number on each side",
+            Doubt::OneNumber { both: false } => "cannot be decided: one number on one side",
+            Doubt::Definitions(a, b) => {
+                return write!(formatter, "defined differently: {a}; and {b}");
+            }
             Doubt::NoRatio => "no ratio of values at zero",
             Doubt::Between => "between two measured loads that do not agree",
             Doubt::Wide => "the interval is too wide",
@@ -184,15 +202,21 @@ pub(crate) fn contrast(a: &Evidence, b: &Evidence, rules: &Rules) -> Result<Cont
     }
 }
 
-/// One run on each side: the ratio of the draws, and Welch's test of the logarithms with the
-/// spread of the draws.
+/// One run on each side: Welch's test of the logarithms, each with the spread of its draws or with
+/// that of its stated mean. The interval of two runs with draws is that of the ratio of the draws;
+/// else it is Welch's, `(m_b - m_a) ± t · sqrt(v_a + v_b)` on the logarithms, with `v = s^2 / (n m^2)`
+/// for a stated mean and the degrees of freedom of Welch and Satterthwaite. Source: Welch (1947).
 fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contrast, Doubt> {
+    let lonely = |run: &RunEvidence| matches!(run.spread, Spread::Unknown);
+    if lonely(a) || lonely(b) {
+        return Err(Doubt::OneNumber { both: lonely(a) && lonely(b) });
+    }
     let shortage = a.shortage.or(b.shortage);
-    let (Some((log_a, variance_a)), Some((log_b, variance_b))) = (a.logarithm(), b.logarithm())
+    let (Some((log_a, variance_a, freedom_a)), Some((log_b, variance_b, freedom_b))) =
+        (a.logarithm(), b.logarithm())
     else {
         return Err(shortage.map_or(Doubt::NoRatio, Doubt::Short));
     };
-    let (freedom_a, freedom_b) = (a.freedom.max(1.0), b.freedom.max(1.0));
     let test = from_errors(
         log_a,
         (variance_a, freedom_a),
@@ -201,12 +225,17 @@ fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contra
         rules.confidence,
     )
     .ok_or(Doubt::NoValue)?;
-    let draws = a.draws.iter().zip(&b.draws).map(|(a, b)| b / a).collect();
-    let change =
-        bounds(b.value / a.value, draws, test.freedom, rules.confidence).ok_or(Doubt::NoValue)?;
+    let (change, basis) = match (&a.spread, &b.spread) {
+        (Spread::Draws(a_draws, _), Spread::Draws(b_draws, _)) => {
+            let draws = a_draws.iter().zip(b_draws).map(|(a, b)| b / a).collect();
+            let change = bounds(b.value / a.value, draws, test.freedom, rules.confidence);
+            (change.ok_or(Doubt::NoValue)?, Basis::Requests)
+        }
+        _ => (test.difference.map(f64::exp), Basis::Stated),
+    };
     let error = (variance_a + variance_b).sqrt();
     let detectable = detectable(error, test.freedom, rules.alpha(), POWER).map(f64::exp_m1);
-    Ok(Contrast { change, p: test.p, detectable, basis: Basis::Requests, shortage })
+    Ok(Contrast { change, p: test.p, detectable, basis, shortage })
 }
 
 /// Several runs on at least one side: Welch's test of the logarithms of the runs' values. Where a
@@ -260,14 +289,14 @@ pub(crate) fn cell(evidence: &Evidence, confidence: f64) -> Option<Cell> {
                 value: share.value,
                 low: Some(share.low),
                 high: Some(share.high),
-                n: *n,
+                n: Some(*n),
                 runs: 1,
                 is_interpolated: false,
             });
         }
         Evidence::Runs(runs) => runs,
     };
-    let n = runs.iter().map(|run| run.n).sum();
+    let n = runs.iter().map(|run| run.n).sum::<Option<u64>>();
     let estimate = match runs.as_slice() {
         [] => return None,
         [run] => run.interval(confidence).ok_or(run.value),
@@ -326,6 +355,7 @@ pub(crate) fn judge(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::stat::special::{student_two_sided, student_upper_quantile};
 
     const RULES: Rules = Rules { confidence: 0.95, threshold: 0.03 };
 
@@ -333,9 +363,8 @@ mod tests {
         let run = |value: &f64| RunEvidence {
             run: 0,
             value: *value,
-            draws: vec![*value; 2],
-            freedom: 100.0,
-            n: 1_000,
+            spread: Spread::Draws(vec![*value; 2], 100.0),
+            n: Some(1_000),
             shortage: None,
         };
         Evidence::Runs(values.iter().map(run).collect())
@@ -366,6 +395,35 @@ mod tests {
         assert_eq!((same.change.value, same.p), (1.0, 1.0));
         let other = contrast(&runs(&[100.0]), &runs(&[110.0]), &RULES).expect("values");
         assert_eq!((other.change.low, other.p), (other.change.high, 0.0));
+    }
+
+    /// Means 100 and 105, deviations 20 and 15, of 400 and 100 values. By hand: v = 1/100^2 · 400/400
+    /// = 1e-4 and (15/10/105)^2 = 2.0408e-4; error sqrt(3.0408e-4) = 0.017438; ln 1.05 / error =
+    /// 2.798; freedom by Welch and Satterthwaite 9.2467e-8 / (1e-8/399 + 4.1649e-8/99) = 207.4.
+    #[test]
+    fn stated_means_have_welchs_interval() {
+        let stated = |value: f64, std: f64, n: u64| RunEvidence {
+            run: 0,
+            value,
+            spread: Spread::Stated { error: std / (n as f64).sqrt(), freedom: n as f64 - 1.0 },
+            n: Some(n),
+            shortage: None,
+        };
+        let (a, b) = (stated(100.0, 20.0, 400), stated(105.0, 15.0, 100));
+        let found = contrast(&Evidence::Runs(vec![a.clone()]), &Evidence::Runs(vec![b]), &RULES);
+        let found = found.expect("means");
+        assert_eq!(found.basis, Basis::Stated);
+        let reach = student_upper_quantile(0.025, 207.43) * 0.017_438;
+        assert!((found.change.high / (1.05 * reach.exp()) - 1.0).abs() < 1e-4, "{found:?}");
+        assert!((found.p - student_two_sided(2.797_9, 207.43)).abs() < 1e-4, "{found:?}");
+        // Beside one number nothing is decided.
+        let lonely = RunEvidence { spread: Spread::Unknown, ..a.clone() };
+        let of = |run: &RunEvidence| Evidence::Runs(vec![run.clone()]);
+        let check = |a, b, both| {
+            assert_eq!(contrast(&of(a), &of(b), &RULES), Err(Doubt::OneNumber { both }));
+        };
+        check(&lonely, &lonely, true);
+        check(&a, &lonely, false);
     }
 
     #[test]
@@ -405,7 +463,7 @@ mod tests {
         assert_eq!((found.change.value, found.basis), (0.05, Basis::Counts));
         assert!(found.p < 0.001);
         let cell = cell(&share(15, 300), 0.95).expect("requests");
-        assert_eq!((cell.value, cell.n), (0.05, 300));
+        assert_eq!((cell.value, cell.n), (0.05, Some(300)));
         assert_eq!(contrast(&share(0, 0), &share(1, 2), &RULES), Err(Doubt::NoValue));
         assert_eq!(contrast(&share(0, 1), &runs(&[1.0]), &RULES), Err(Doubt::NoValue));
     }

@@ -3,36 +3,16 @@
 //! A difference is expected (it is what is being compared), deserves a warning, or makes the sides
 //! unlike, so that their numbers do not answer one question. What is not here: the numbers.
 
-use super::side::{Lengths, Member, Side, is_same, load_words};
-use ifm_core::{HealthVerdict, RunState};
+pub use super::fact::DifferenceKind;
+use super::fact::SEED;
+use super::side::{Lengths, Member, Side};
+use std::collections::BTreeSet;
 
 /// Mean lengths that differ by a larger share than this make sides unlike.
 const LENGTH_SHARE_MAX: f64 = 0.02;
 
-/// What a difference means for the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DifferenceKind {
-    /// None.
-    Same,
-    /// What is being compared, or chance that is meant to differ.
-    Expected,
-    /// It may explain a difference of the numbers.
-    Warning,
-    /// The sides answer different questions.
-    Unlike,
-}
-
-impl DifferenceKind {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            DifferenceKind::Same => "same",
-            DifferenceKind::Expected => "expected",
-            DifferenceKind::Warning => "warning",
-            DifferenceKind::Unlike => "unlike",
-        }
-    }
-}
+/// Things that only one side tells are named up to this number.
+const UNTOLD_NAMED: usize = 6;
 
 /// One thing that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,158 +27,84 @@ pub struct Difference {
     pub b: Option<String>,
 }
 
-/// A fact of a run that both sides should share, or not.
-struct Fact {
-    what: &'static str,
-    /// What it means if it differs.
-    kind: DifferenceKind,
-    of: fn(&Member) -> Option<String>,
-}
-
-const fn expected(what: &'static str, of: fn(&Member) -> Option<String>) -> Fact {
-    Fact { what, kind: DifferenceKind::Expected, of }
-}
-
-const fn warning(what: &'static str, of: fn(&Member) -> Option<String>) -> Fact {
-    Fact { what, kind: DifferenceKind::Warning, of }
-}
-
-const fn unlike(what: &'static str, of: fn(&Member) -> Option<String>) -> Fact {
-    Fact { what, kind: DifferenceKind::Unlike, of }
-}
-
-/// Every fact, in the order in which reports list them.
-const FACTS: [Fact; 26] = [
-    expected("model", |run| Some(run.manifest.spec.target.model.clone())),
-    expected("server", server),
-    expected("address", |run| Some(run.manifest.spec.target.base_url.clone())),
-    unlike("API", |run| Some(run.manifest.spec.target.api.word().to_owned())),
-    unlike("streaming", |run| Some(yes(run.manifest.spec.target.stream))),
-    unlike("a connection for each request", |run| {
-        Some(yes(run.manifest.spec.target.fresh_connections))
-    }),
-    unlike("workload", |run| Some(run.manifest.spec.workload.kind.clone())),
-    unlike("shared prefix", |run| {
-        Some(format!("{} tokens", run.manifest.spec.workload.shared_prefix_tokens))
-    }),
-    unlike("end-of-text token ignored", |run| Some(yes(run.manifest.spec.workload.ignore_eos))),
-    warning("temperature", |run| {
-        let temperature = run.manifest.spec.workload.temperature;
-        Some(temperature.map_or("not sent".to_owned(), |value| value.to_string()))
-    }),
-    warning("tokenizer of the prompts", |run| Some(run.manifest.spec.workload.tokenizer.clone())),
-    warning("SHA-256 of that tokenizer", |run| {
-        let sum = &run.manifest.spec.workload.tokenizer_sha256;
-        Some(sum.chars().take(12).collect())
-    }),
-    warning("who counts prompt lengths", |run| {
-        let counter = run.manifest.spec.workload.prompt_lengths.map(|lengths| lengths.counted_by);
-        Some(match counter {
-            Some(ifm_core::spec::LengthCounter::ServerCalibrated) => "the server".to_owned(),
-            Some(ifm_core::spec::LengthCounter::Tokenizer) | None => "the tokenizer".to_owned(),
-        })
-    }),
-    warning("who applies the chat template", |run| {
-        let by = run.manifest.workload.as_ref()?.template_by;
-        Some(match by {
-            ifm_core::manifest::TemplatePlace::Server => "the server".to_owned(),
-            ifm_core::manifest::TemplatePlace::Nobody => "nobody".to_owned(),
-        })
-    }),
-    expected("seed of the prompts", |run| Some(run.manifest.spec.workload.seed.to_string())),
-    warning("extra headers", |run| map_words(&run.manifest.spec.target.headers)),
-    warning("extra fields of the body", |run| {
-        let fields = &run.manifest.spec.target.extra_body;
-        let fields = fields.iter().map(|(name, value)| format!("{name}={value}"));
-        list_words(fields.collect())
-    }),
-    warning("server's own account", |run| map_words(&run.manifest.server.notes)),
-    warning("longest context", |run| {
-        run.manifest.server.context_tokens.map(|tokens| format!("{tokens} tokens"))
-    }),
-    warning("time limits", limits),
-    warning("client's processor", |run| {
-        let host = &run.manifest.host;
-        Some(format!("{} x{}", host.cpu.as_deref().unwrap_or("unknown"), host.cpus))
-    }),
-    warning("client's system", |run| Some(run.manifest.host.os.clone())),
-    warning("kernel receive stamps", |run| Some(yes(run.manifest.host.kernel_stamps))),
-    warning("version of the client", |run| {
-        Some(format!("{} {}", run.manifest.tool.name, run.manifest.tool.version))
-    }),
-    warning("what gaps are between", |run| {
-        Some(if run.is_inter_event { "events" } else { "tokens" }.to_owned())
-    }),
-    warning("tokens", |run| {
-        Some(if run.is_estimated { "estimated" } else { "counted" }.to_owned())
-    }),
-];
-
-fn yes(is: bool) -> String {
-    if is { "yes" } else { "no" }.to_owned()
-}
-
-fn server(run: &Member) -> Option<String> {
-    let server = &run.manifest.server;
-    let kind = server.kind.as_deref()?;
-    Some(format!("{kind} {}", server.version.as_deref().unwrap_or("")).trim().to_owned())
-}
-
-fn map_words(map: &std::collections::BTreeMap<String, String>) -> Option<String> {
-    list_words(map.iter().map(|(name, value)| format!("{name}={value}")).collect())
-}
-
-fn list_words(words: Vec<String>) -> Option<String> {
-    Some(if words.is_empty() { "none".to_owned() } else { words.join(", ") })
-}
-
-fn limits(run: &Member) -> Option<String> {
-    let limits = &run.manifest.spec.limits;
-    let each = [
-        ("connect", limits.connect_s),
-        ("first token", limits.first_token_s),
-        ("silence", limits.idle_s),
-        ("total", limits.total_s),
-    ];
-    let set = each.iter().filter_map(|(name, s)| s.map(|s| format!("{name} {s} s")));
-    list_words(set.collect())
-}
-
-/// Everything that was looked at, differences first by weight, then what is the same.
-pub(crate) fn differences(a: &Side, b: &Side) -> Vec<Difference> {
-    let mut found: Vec<Difference> = FACTS.iter().map(|fact| of_fact(fact, a, b)).collect();
-    found.push(prompts(a, b));
+/// Everything that was looked at, differences first by weight, then what is the same. `keys` are the
+/// settings by which levels are told apart: they are no differences.
+pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
+    let (mut found, untold) = of_facts(a, b, keys);
+    if a.is_own() && b.is_own() {
+        found.push(prompts(a, b));
+    }
     found.extend(asked_lengths(a, b));
-    found.extend(measured_lengths(a, b));
+    found.extend(measured_lengths(a, b, keys));
     found.extend(doubts(a, b));
+    found.extend(untold);
     found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
     found
 }
 
-/// What a fact is over all runs of a side.
-fn joined(side: &Side, of: fn(&Member) -> Option<String>) -> Option<String> {
+/// What a side says, over all its runs.
+fn joined(side: &Side, of: &dyn Fn(&Member) -> Option<String>) -> Option<String> {
     let mut words: Vec<String> = side.members.iter().filter_map(of).collect();
     words.sort();
     words.dedup();
     (!words.is_empty()).then(|| words.join(" | "))
 }
 
-fn of_fact(fact: &Fact, a: &Side, b: &Side) -> Difference {
-    let (a, b) = (joined(a, fact.of), joined(b, fact.of));
-    let kind = if a == b { DifferenceKind::Same } else { fact.kind };
-    Difference { what: fact.what.to_owned(), kind, a, b }
+/// The facts of both sides, in their order; and what only one of them tells, where a side is a
+/// document: that is no difference, and it may hide one.
+fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Option<Difference>) {
+    let facts = || [a, b].into_iter().flat_map(|side| &side.members).flat_map(|m| &m.facts);
+    let are_own = a.is_own() && b.is_own();
+    let is_mixed = a.is_own() != b.is_own();
+    let mut found: Vec<Difference> = Vec::new();
+    let mut untold: [Vec<&str>; 2] = Default::default();
+    for fact in facts() {
+        let what = fact.what.as_str();
+        let is_known = |found: &Difference| found.what == what;
+        if fact.setting.as_ref().is_some_and(|name| keys.contains(name)) {
+            continue;
+        }
+        if found.iter().any(is_known) || untold.iter().flatten().any(|known| *known == what) {
+            continue;
+        }
+        let of = |member: &Member| member.facts.iter().find(|f| f.what == what)?.value.clone();
+        let (of_a, of_b) = (joined(a, &of), joined(b, &of));
+        match (&of_a, &of_b) {
+            (None, Some(_)) if !are_own => untold[0].push(what),
+            (Some(_), None) if !are_own => untold[1].push(what),
+            _ => {
+                // Two tools call one thing by two names.
+                let most = if is_mixed { DifferenceKind::Warning } else { DifferenceKind::Unlike };
+                let kind = if of_a == of_b { DifferenceKind::Same } else { fact.kind.min(most) };
+                found.push(Difference { what: what.to_owned(), kind, a: of_a, b: of_b });
+            }
+        }
+    }
+    let list = |names: &[&str]| match names.len() {
+        0 => "nothing".to_owned(),
+        n if n > UNTOLD_NAMED => {
+            let named = names.iter().take(UNTOLD_NAMED).copied().collect::<Vec<_>>();
+            format!("{} and {} more", named.join(", "), n - named.len())
+        }
+        _ => names.join(", "),
+    };
+    let untold = untold.iter().any(|names| !names.is_empty()).then(|| Difference {
+        what: "not told, so that it may differ".to_owned(),
+        kind: DifferenceKind::Warning,
+        a: Some(list(&untold[0])),
+        b: Some(list(&untold[1])),
+    });
+    (found, untold)
 }
 
 /// The prompts themselves: with another seed they are meant to differ, with the same they are not.
 fn prompts(a: &Side, b: &Side) -> Difference {
-    let sum = |run: &Member| {
-        run.manifest.prompts_sha256.as_ref().map(|sum| sum.chars().take(12).collect())
-    };
-    let seed = |run: &Member| Some(run.manifest.spec.workload.seed.to_string());
-    let (sum_a, sum_b) = (joined(a, sum), joined(b, sum));
-    let same_seed = joined(a, seed) == joined(b, seed);
+    let sum = |run: &Member| run.prompts.clone();
+    let seed = |run: &Member| run.facts.iter().find(|fact| fact.what == SEED)?.value.clone();
+    let (sum_a, sum_b) = (joined(a, &sum), joined(b, &sum));
+    let same_seed = joined(a, &seed) == joined(b, &seed);
     let same_loads = {
-        let loads = |side: &Side| side.members.first().map(|run| run.manifest.spec.levels.clone());
+        let loads = |side: &Side| side.members.first().map(|run| run.levels.clone());
         loads(a) == loads(b)
     };
     let kind = match (sum_a == sum_b, same_seed && same_loads) {
@@ -214,36 +120,21 @@ fn is_far(a: f64, b: f64) -> bool {
     (a - b).abs() > LENGTH_SHARE_MAX * a.abs().max(b.abs())
 }
 
-fn mean(lengths: &[(u32, u64)]) -> Option<f64> {
-    let requests: u64 = lengths.iter().map(|(_, n)| n).sum();
-    let tokens: f64 = lengths.iter().map(|(length, n)| f64::from(*length) * *n as f64).sum();
-    (requests > 0).then(|| tokens / requests as f64)
-}
-
-/// Mean lengths that were asked for: of what was sent where that is known, else as specified.
+/// Mean lengths that were asked for. A document that tells none may have asked for any.
 fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
-    let prompt = |run: &Member| {
-        let sent = run.manifest.workload.as_ref().and_then(|sent| mean(&sent.prompt_tokens));
-        sent.or(run.manifest.spec.workload.prompt_tokens.map(f64::from))
-    };
-    let output = |run: &Member| {
-        let sent = run.manifest.workload.as_ref().and_then(|sent| mean(&sent.output_tokens));
-        sent.or(run.manifest.spec.workload.output_tokens.map(f64::from))
-    };
-    let over = |side: &Side, of: &dyn Fn(&Member) -> Option<f64>| {
-        let values: Vec<f64> = side.members.iter().filter_map(of).collect();
+    let over = |side: &Side, which: usize| {
+        let asked = side.members.iter().filter_map(|member| *member.asked.get(which)?);
+        let values: Vec<f64> = asked.collect();
         (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
     };
-    [
-        ("prompt tokens asked for", &prompt as &dyn Fn(&Member) -> Option<f64>),
-        ("output tokens asked for", &output),
-    ]
-    .into_iter()
-    .map(|(what, of)| {
-        let (a, b) = (over(a, of), over(b, of));
+    let are_own = a.is_own() && b.is_own();
+    let each = ["prompt tokens asked for", "output tokens asked for"].into_iter().zip(0..);
+    each.map(|(what, which)| {
+        let (a, b) = (over(a, which), over(b, which));
         let kind = match (a, b) {
             (Some(a), Some(b)) if is_far(a, b) => DifferenceKind::Unlike,
-            (Some(_), None) | (None, Some(_)) => DifferenceKind::Unlike,
+            (Some(_), None) | (None, Some(_)) if are_own => DifferenceKind::Unlike,
+            (Some(_), None) | (None, Some(_)) => DifferenceKind::Warning,
             _ => DifferenceKind::Same,
         };
         let words = |value: Option<f64>| value.map(|value| format!("{value:.0}"));
@@ -253,21 +144,22 @@ fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
 }
 
 /// Mean lengths as they were counted, at each load that both sides have; only where they differ.
-fn measured_lengths(a: &Side, b: &Side) -> Vec<Difference> {
+fn measured_lengths(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
     let mut found = Vec::new();
     let lengths = |side: &Side| -> Vec<Lengths> {
-        side.members.iter().flat_map(|run| run.lengths.iter().copied()).collect()
+        let all = side.members.iter().flat_map(|run| run.lengths.iter().cloned());
+        all.map(|lengths| Lengths { at: lengths.at.reduced(keys), ..lengths }).collect()
     };
     let (of_a, of_b) = (lengths(a), lengths(b));
     for (index, first) in of_a.iter().enumerate() {
         // Repeats of a load have the same lengths.
-        if of_a.iter().take(index).any(|before| is_same(before.load, first.load)) {
+        if of_a.iter().take(index).any(|before| before.at.is_same(&first.at)) {
             continue;
         }
-        let Some(second) = of_b.iter().find(|second| is_same(first.load, second.load)) else {
+        let Some(second) = of_b.iter().find(|second| first.at.is_same(&second.at)) else {
             continue;
         };
-        let at = format!("at {}", load_words(first.load));
+        let at = format!("at {}", first.at);
         let mut add = |what: &str, kind, a: Option<f64>, b: Option<f64>| {
             if let (Some(a), Some(b)) = (a, b)
                 && is_far(a, b)
@@ -286,7 +178,7 @@ fn measured_lengths(a: &Side, b: &Side) -> Vec<Difference> {
 
 /// What calls for caution on either side by itself.
 fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
-    let about = |of: fn(&Member) -> Option<String>, what: &str| {
+    let about = |of: &dyn Fn(&Member) -> Option<String>, what: &str| {
         let (a, b) = (joined(a, of), joined(b, of));
         let kind = DifferenceKind::Warning;
         let is_found = a.is_some() || b.is_some();
@@ -294,24 +186,16 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
         let (a, b) = (told(a), told(b));
         is_found.then(|| Difference { what: what.to_owned(), kind, a, b })
     };
-    let suspect = |run: &Member| {
-        let health = run.manifest.health.as_ref()?;
-        (health.verdict == HealthVerdict::Suspect).then(|| health.reasons.join("; "))
-    };
-    let partial = |run: &Member| {
-        let reason = run.manifest.stop_reason.clone();
-        (run.manifest.state != RunState::Complete)
-            .then(|| reason.unwrap_or("not sealed".to_owned()))
-    };
+    let doubt = |which: usize| move |run: &Member| run.doubts.get(which)?.clone();
     let checks = |run: &Member| {
         let mut ids: Vec<&str> = run.warnings.iter().map(|warning| warning.check).collect();
         ids.dedup();
         (!ids.is_empty()).then(|| ids.join(", "))
     };
     [
-        about(suspect, "doubts of the client about its own times"),
-        about(partial, "why the run is not complete"),
-        about(checks, "checks that call for caution"),
+        about(&doubt(0), "doubts of the client about its own times"),
+        about(&doubt(1), "why the run is not complete"),
+        about(&checks, "checks that call for caution"),
     ]
     .into_iter()
     .flatten()

@@ -4,8 +4,9 @@
 //! Requests are drawn again in blocks, all measures from the same draw, so that what belongs
 //! together stays together. What is not here: two sides, see [`contrast`](super::contrast).
 
+use super::meaning::By;
 use super::measure::{Measure, Over};
-use super::sample::{Column, LevelSample, PooledPercentile, Rate, Values};
+use super::sample::{Column, LevelSample, PooledPercentile, Rate, Stated, Values};
 use crate::stat::Estimate;
 use crate::stat::blocks::BlockDraws;
 use crate::stat::bootstrap::counted_percentile;
@@ -57,18 +58,28 @@ impl fmt::Display for Shortage {
     }
 }
 
+/// What is known of how far a value may be off.
+#[derive(Debug, Clone)]
+pub(crate) enum Spread {
+    /// Values of draws, all the same where the requests do not vary; with the independent blocks of
+    /// requests, less one.
+    Draws(Vec<f64>, f64),
+    /// The standard error of a mean, `s / sqrt(n)`, with `n - 1`: from the standard deviation and
+    /// the number of values that a document states.
+    Stated { error: f64, freedom: f64 },
+    /// Nothing: one number.
+    Unknown,
+}
+
 /// What one run says about a measure at one load.
 #[derive(Debug, Clone)]
 pub(crate) struct RunEvidence {
     /// Place of the run in its side.
     pub run: usize,
     pub value: f64,
-    /// Values of draws; all the same where the requests do not vary.
-    pub draws: Vec<f64>,
-    /// Independent blocks of requests, less one.
-    pub freedom: f64,
-    /// Values behind it.
-    pub n: u64,
+    pub spread: Spread,
+    /// Values behind it; absent where a document does not tell.
+    pub n: Option<u64>,
     pub shortage: Option<Shortage>,
 }
 
@@ -79,6 +90,26 @@ pub(crate) enum Evidence {
     Runs(Vec<RunEvidence>),
     /// Requests counted, over all runs.
     Share { hits: u64, n: u64 },
+}
+
+/// What a side says about a measure by one definition.
+#[derive(Debug, Clone)]
+pub(crate) struct Known {
+    pub measure: Measure,
+    pub by: By,
+    pub evidence: Evidence,
+}
+
+impl Evidence {
+    /// Whether it says how far it may be off.
+    pub fn has_spread(&self) -> bool {
+        match self {
+            Evidence::Share { .. } => true,
+            Evidence::Runs(runs) => {
+                runs.len() > 1 || runs.iter().any(|run| !matches!(run.spread, Spread::Unknown))
+            }
+        }
+    }
 }
 
 /// How draws are made.
@@ -95,20 +126,21 @@ pub(crate) fn evidence(
     drawing: Drawing,
     run: usize,
     name: &str,
-) -> Vec<(Measure, Evidence)> {
+) -> Vec<Known> {
     let stream = RandomStream::named(drawing.seed, name);
     let mut noise = RandomStream::named(drawing.seed, &format!("{name} arrivals"));
     let mut draws = BlockDraws::new(sample.requests, sample.block, stream);
     let resamples = u32::try_from(REQUEST_DRAWS_MAX / sample.requests.max(1)).unwrap_or(u32::MAX);
     let resamples = drawing.resamples.min(resamples.max(RESAMPLES_MIN));
+    let resamples = if sample.requests > 0 { resamples } else { 0 };
     let mut found: Vec<Vec<f64>> =
         sample.columns.iter().map(|_| Vec::with_capacity(resamples as usize)).collect();
     let mut counts = Vec::new();
     for _ in 0..resamples {
         draws.draw(&mut counts);
         let surprise = noise.normal();
-        for ((_, column), found) in sample.columns.iter().zip(&mut found) {
-            found.extend(column.drawn(&counts, surprise));
+        for (told, found) in sample.columns.iter().zip(&mut found) {
+            found.extend(told.column.drawn(&counts, surprise));
         }
     }
     let blocks = sample.requests as f64 / sample.block;
@@ -117,15 +149,16 @@ pub(crate) fn evidence(
     let stretch = if sample.block > 1.0 { (1.0 + blocks.recip().sqrt()).sqrt() } else { 1.0 };
     let columns = sample.columns.iter().zip(found);
     columns
-        .filter_map(|((measure, column), draws)| {
-            let evidence = match column {
+        .filter_map(|(told, draws)| {
+            let evidence = match &told.column {
                 Column::Share { hits, n } => Evidence::Share { hits: *hits, n: *n },
+                Column::Stated(stated) => Evidence::Runs(vec![stated.run(run)]),
                 column => {
                     let draws = column.stretched(draws, stretch);
-                    Evidence::Runs(vec![column.run(*measure, run, draws, freedom)?])
+                    Evidence::Runs(vec![column.run(told.measure, run, draws, freedom)?])
                 }
             };
-            Some((*measure, evidence))
+            Some(Known { measure: told.measure, by: told.by.clone(), evidence })
         })
         .collect()
 }
@@ -155,6 +188,7 @@ impl Column {
             }
             Column::Rate(Rate { value, .. }) | Column::Arrivals { value, .. } => Some(*value),
             Column::Share { hits, n } => (*n > 0).then(|| *hits as f64 / *n as f64),
+            Column::Stated(stated) => Some(stated.value),
         }
         .filter(|value| value.is_finite())
     }
@@ -176,7 +210,7 @@ impl Column {
                 let squares: f64 = amount.iter().map(|amount| amount * amount).sum();
                 (all > 0.0).then(|| value * (surprise * squares.sqrt() / all).exp())
             }
-            Column::Share { .. } => None,
+            Column::Share { .. } | Column::Stated(_) => None,
         }
     }
 
@@ -204,9 +238,9 @@ impl Column {
         freedom: f64,
     ) -> Option<RunEvidence> {
         let value = self.value()?;
-        let n = self.n();
+        let n = Some(self.n());
         let shortage = self.shortage(measure, freedom);
-        Some(RunEvidence { run, value, draws, freedom, n, shortage })
+        Some(RunEvidence { run, value, spread: Spread::Draws(draws, freedom), n, shortage })
     }
 
     /// Number of values behind it.
@@ -219,6 +253,7 @@ impl Column {
                 amount.iter().filter(|amount| **amount > 0.0).count() as u64
             }
             Column::Share { n, .. } => *n,
+            Column::Stated(stated) => stated.n.unwrap_or(0),
         }
     }
 
@@ -262,6 +297,7 @@ impl Values {
         match self.over {
             Over::Mean => Some(self.sorted.iter().sum::<f64>() / self.sorted.len() as f64),
             Over::Percentile(p) => percentile_of_sorted(&self.sorted, p),
+            Over::Value => None,
         }
     }
 
@@ -271,14 +307,15 @@ impl Values {
         if n == 0 {
             return None;
         }
-        Some(match self.over {
+        match self.over {
             Over::Mean => {
                 let sum: f64 =
                     self.sorted.iter().zip(taken()).map(|(v, count)| v * f64::from(*count)).sum();
-                sum / n as f64
+                Some(sum / n as f64)
             }
-            Over::Percentile(p) => counted_percentile(self.sorted.iter().zip(taken()), n, p),
-        })
+            Over::Percentile(p) => Some(counted_percentile(self.sorted.iter().zip(taken()), n, p)),
+            Over::Value => None,
+        }
     }
 }
 
@@ -314,22 +351,61 @@ impl PooledPercentile {
     }
 }
 
+impl Stated {
+    /// What a document states of a measure. Of fewer requests than a verdict may rest on the
+    /// deviation says too little as well.
+    fn run(&self, run: usize) -> RunEvidence {
+        let spread = match self.error {
+            Some((error, freedom)) => Spread::Stated { error, freedom },
+            None => Spread::Unknown,
+        };
+        let n = self.n.filter(|_| self.error.is_some() && self.is_of_requests);
+        let shortage =
+            n.filter(|n| *n < REQUESTS_MIN).map(|n| Shortage::Values { n, needed: REQUESTS_MIN });
+        RunEvidence { run, value: self.value, spread, n: self.n, shortage }
+    }
+}
+
 impl RunEvidence {
     /// The interval of the value: percentiles of the draws, set further out where few blocks stand
-    /// behind them.
+    /// behind them; for a stated mean `mean ± t · s / sqrt(n)`, Student (1908).
     pub fn interval(&self, confidence: f64) -> Option<Estimate> {
-        bounds(self.value, self.draws.clone(), self.freedom, confidence)
+        match &self.spread {
+            Spread::Draws(draws, freedom) => {
+                bounds(self.value, draws.clone(), *freedom, confidence)
+            }
+            Spread::Stated { error, freedom } => {
+                let reach = student_upper_quantile(tail(confidence)?, *freedom) * error;
+                Some(Estimate {
+                    value: self.value,
+                    low: self.value - reach,
+                    high: self.value + reach,
+                })
+            }
+            Spread::Unknown => None,
+        }
     }
 
-    /// The same as a logarithm, with its variance; absent unless everything is above 0.
-    pub fn logarithm(&self) -> Option<(f64, f64)> {
-        if self.value <= 0.0 || self.draws.len() < 2 || self.draws.iter().any(|draw| *draw <= 0.0) {
+    /// The same as a logarithm, with its variance and degrees of freedom; absent unless everything
+    /// is above 0. For a stated mean the variance is `s^2 / (n mean^2)`, by the first-order
+    /// expansion of the logarithm. Source: Hedges, Gurevitch and Curtis (1999), equation 1.
+    pub fn logarithm(&self) -> Option<(f64, f64, f64)> {
+        if self.value <= 0.0 {
             return None;
         }
-        let logs: Vec<f64> = self.draws.iter().map(|draw| draw.ln()).collect();
-        let variance = crate::stat::welch::Moments::of(&logs)?.variance?;
+        let (variance, freedom) = match &self.spread {
+            Spread::Draws(draws, freedom) => {
+                if draws.len() < 2 || draws.iter().any(|draw| *draw <= 0.0) {
+                    return None;
+                }
+                let logs: Vec<f64> = draws.iter().map(|draw| draw.ln()).collect();
+                (crate::stat::welch::Moments::of(&logs)?.variance?, freedom.max(1.0))
+            }
+            Spread::Stated { error, freedom } => ((error / self.value).powi(2), *freedom),
+            Spread::Unknown => return None,
+        };
         // What differs by less than the last digits of a number does not vary.
-        Some((self.value.ln(), if variance < 1e-24 { 0.0 } else { variance }))
+        Some((self.value.ln(), if variance < 1e-24 { 0.0 } else { variance }, freedom))
     }
 }
 

@@ -4,6 +4,7 @@
 //! computed, see `sample`.
 
 use crate::level::Load;
+use ifm_core::sheet::{Quantity, Statistic};
 use std::fmt;
 
 /// A latency of requests, or of gaps.
@@ -23,6 +24,10 @@ pub enum Latency {
     E2e,
     /// The same from the due time.
     E2eDue,
+    /// Time of the whole prompt in an engine.
+    Prefill,
+    /// Time of one call of a kernel.
+    Kernel,
 }
 
 /// How many values become one.
@@ -32,6 +37,8 @@ pub enum Over {
     Mean,
     /// A percentile, above 0 and at most 100.
     Percentile(f64),
+    /// The one number that a document has, without saying which of many values it is.
+    Value,
 }
 
 /// A quantity of a level.
@@ -49,6 +56,16 @@ pub enum Measure {
     ErrorRate,
     /// Complete answers over requests that ended by themselves, 0 to 1.
     Success,
+    /// Prompt and output tokens per second, as a document tells it.
+    TotalRate,
+    /// Prompt tokens per second, as a document tells it.
+    InputRate,
+    /// Prompt tokens per second of an engine.
+    PrefillRate,
+    /// Generated tokens per second of an engine.
+    DecodeRate,
+    /// Requests per second inside the latency target, as a document tells it.
+    Goodput,
 }
 
 /// Which way is better.
@@ -80,7 +97,9 @@ pub enum MeasureError {
     /// No such quantity.
     #[error(
         "unknown metric: {text}, known are: ttft, ttfat, itl, tpot, e2e, ttft_due, e2e_due and \
-         tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success"
+         tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of files of \
+         other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, \
+         goodput"
     )]
     Unknown {
         /// The measure as written.
@@ -104,8 +123,10 @@ pub enum MeasureError {
     },
 }
 
+const NS_PER_MS: f64 = 1e6;
+
 /// Latencies and their words.
-const LATENCIES: [(&str, Latency); 7] = [
+const LATENCIES: [(&str, Latency); 9] = [
     ("ttft", Latency::Ttft),
     ("ttft_due", Latency::TtftDue),
     ("ttfat", Latency::Ttfat),
@@ -113,19 +134,51 @@ const LATENCIES: [(&str, Latency); 7] = [
     ("tpot", Latency::Tpot),
     ("e2e", Latency::E2e),
     ("e2e_due", Latency::E2eDue),
+    ("prefill", Latency::Prefill),
+    ("kernel", Latency::Kernel),
 ];
 
 /// Single numbers and their words.
-const SINGLE: [(&str, Measure); 4] = [
+const SINGLE: [(&str, Measure); 9] = [
     ("out_tok_s", Measure::OutputRate),
     ("req_s", Measure::RequestRate),
     ("error_rate", Measure::ErrorRate),
     ("success", Measure::Success),
+    ("total_tok_s", Measure::TotalRate),
+    ("in_tok_s", Measure::InputRate),
+    ("prefill_tok_s", Measure::PrefillRate),
+    ("decode_tok_s", Measure::DecodeRate),
+    ("goodput", Measure::Goodput),
 ];
 
 const USER_SPEED: &str = "tok_s_user";
 
+/// How values of a document become one, the most telling first.
+const OVERS: [Over; 6] = [
+    Over::Percentile(50.0),
+    Over::Percentile(99.0),
+    Over::Mean,
+    Over::Percentile(90.0),
+    Over::Percentile(95.0),
+    Over::Value,
+];
+
 impl Latency {
+    /// The quantity of a document that it is. One from the due time is none: other tools count from
+    /// the sending.
+    pub(crate) fn quantity(self) -> Option<Quantity> {
+        Some(match self {
+            Latency::Ttft => Quantity::Ttft,
+            Latency::Ttfat => Quantity::Ttfot,
+            Latency::Itl => Quantity::Itl,
+            Latency::Tpot => Quantity::Tpot,
+            Latency::E2e => Quantity::E2e,
+            Latency::Prefill => Quantity::PrefillTime,
+            Latency::Kernel => Quantity::KernelTime,
+            Latency::TtftDue | Latency::E2eDue => return None,
+        })
+    }
+
     /// The word that it is written by.
     pub fn word(self) -> &'static str {
         LATENCIES.iter().find(|(_, latency)| *latency == self).map_or("", |(word, _)| word)
@@ -137,6 +190,9 @@ impl Over {
         if text == "mean" {
             return Some(Over::Mean);
         }
+        if text == "value" {
+            return Some(Over::Value);
+        }
         let p = text.strip_prefix('p')?.parse::<f64>().ok()?;
         (p > 0.0 && p <= 100.0).then_some(Over::Percentile(p))
     }
@@ -146,6 +202,7 @@ impl fmt::Display for Over {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Over::Mean => formatter.write_str("mean"),
+            Over::Value => formatter.write_str("value"),
             Over::Percentile(p) => write!(formatter, "p{p}"),
         }
     }
@@ -164,6 +221,72 @@ impl Measure {
         Measure::RequestRate,
         Measure::ErrorRate,
     ];
+
+    /// What a comparison with documents looks for: whatever both sides have of it is shown.
+    pub fn of_documents() -> Vec<Measure> {
+        use Latency::{E2e, Itl, Kernel, Prefill, Tpot, Ttfat, Ttft};
+        let overs = OVERS.into_iter();
+        let latencies = [Ttft, Ttfat, Itl, Tpot, E2e, Prefill, Kernel].into_iter();
+        let mut all: Vec<Measure> = latencies
+            .flat_map(|latency| overs.clone().map(move |over| Measure::Latency(latency, over)))
+            .collect();
+        all.extend(overs.map(Measure::UserSpeed));
+        all.extend(SINGLE.iter().map(|(_, measure)| *measure));
+        all.retain(|measure| *measure != Measure::Success);
+        all
+    }
+
+    /// What a figure in the canonical unit of its quantity is multiplied by to be in this unit.
+    pub(crate) fn scale(&self) -> f64 {
+        if self.unit() == Unit::Ns { NS_PER_MS } else { 1.0 }
+    }
+
+    /// The quantity by its usual name.
+    pub(crate) fn quantity_words(&self) -> String {
+        match self.figure() {
+            Some((quantity, _)) => quantity.to_string(),
+            None => self.to_string(),
+        }
+    }
+
+    /// The same quantity, however its values become one.
+    pub(crate) fn is_alike(&self, other: &Measure) -> bool {
+        match (self, other) {
+            (Measure::Latency(a, _), Measure::Latency(b, _)) => a == b,
+            (Measure::UserSpeed(_), Measure::UserSpeed(_)) => true,
+            (a, b) => a == b,
+        }
+    }
+
+    /// How values become one; absent for what is one number.
+    pub(crate) fn over(&self) -> Option<Over> {
+        match self {
+            Measure::Latency(_, over) | Measure::UserSpeed(over) => Some(*over),
+            _ => None,
+        }
+    }
+
+    /// The figure of a document that it is, in the canonical unit of the quantity; times are in
+    /// milliseconds there and in nanoseconds here. Absent for shares, which are counted.
+    pub(crate) fn figure(&self) -> Option<(Quantity, Statistic)> {
+        let over = |over: &Over| match over {
+            Over::Mean => Statistic::Mean,
+            Over::Percentile(p) => Statistic::percentile(*p),
+            Over::Value => Statistic::Value,
+        };
+        Some(match self {
+            Measure::Latency(latency, of) => (latency.quantity()?, over(of)),
+            Measure::UserSpeed(of) => (Quantity::UserRate, over(of)),
+            Measure::OutputRate => (Quantity::OutputRate, Statistic::Value),
+            Measure::RequestRate => (Quantity::RequestRate, Statistic::Value),
+            Measure::TotalRate => (Quantity::TotalRate, Statistic::Value),
+            Measure::InputRate => (Quantity::InputRate, Statistic::Value),
+            Measure::PrefillRate => (Quantity::PrefillRate, Statistic::Value),
+            Measure::DecodeRate => (Quantity::DecodeRate, Statistic::Value),
+            Measure::Goodput => (Quantity::Goodput, Statistic::Value),
+            Measure::ErrorRate | Measure::Success => return None,
+        })
+    }
 
     /// Reads `ttft.p99`, `itl.mean`, `out_tok_s`; a colon may stand for the point, as in latency
     /// targets.
@@ -197,7 +320,12 @@ impl Measure {
             Measure::UserSpeed(_)
             | Measure::OutputRate
             | Measure::RequestRate
-            | Measure::Success => Direction::Higher,
+            | Measure::Success
+            | Measure::TotalRate
+            | Measure::InputRate
+            | Measure::PrefillRate
+            | Measure::DecodeRate
+            | Measure::Goodput => Direction::Higher,
         }
     }
 
@@ -205,8 +333,13 @@ impl Measure {
     pub fn unit(&self) -> Unit {
         match self {
             Measure::Latency(..) => Unit::Ns,
-            Measure::UserSpeed(_) | Measure::OutputRate => Unit::TokPerS,
-            Measure::RequestRate => Unit::ReqPerS,
+            Measure::UserSpeed(_)
+            | Measure::OutputRate
+            | Measure::TotalRate
+            | Measure::InputRate
+            | Measure::PrefillRate
+            | Measure::DecodeRate => Unit::TokPerS,
+            Measure::RequestRate | Measure::Goodput => Unit::ReqPerS,
             Measure::ErrorRate | Measure::Success => Unit::Share,
         }
     }
@@ -260,7 +393,8 @@ mod tests {
 
     #[test]
     fn every_measure_reads_back() {
-        let words = ["ttft.p99", "itl.mean", "tpot.p99.9", "e2e_due.p50", "tok_s_user.p5"];
+        let words =
+            ["ttft.p99", "itl.mean", "tpot.p99.9", "e2e_due.p50", "tok_s_user.p5", "kernel.value"];
         for word in words.iter().chain(&["out_tok_s", "req_s", "error_rate", "success"]) {
             let measure = Measure::parse(word).expect(word);
             assert_eq!(measure.to_string(), *word);

@@ -1,21 +1,29 @@
-//! Comparisons: whether one run is better than another, and how sure that is.
+//! Comparisons: whether one result is better than another, and how sure that is.
 //!
-//! [`compare`] holds sides against a baseline, row by row; [`rank()`] puts them in order. The server,
-//! the workload and the client are compared first: numbers of unlike things answer no question.
-//! Intervals rest on requests drawn again in blocks, or, where a level was repeated, on how the
-//! runs differ. Everything is a function of the runs and of a seed. What is not here: words.
+//! [`compare`] compares sides with a baseline, row by row; [`rank()`] puts them in order. A side is
+//! made of runs of ours, or of documents of other tools, and both become levels with a column for
+//! each measure. The server, the workload, the client and the definitions are compared first:
+//! numbers of unlike things answer no question. Intervals rest on requests drawn again in blocks, on
+//! how repeats differ, or on a mean with its deviation and count; one number has none. Everything is
+//! a function of the results and of a seed. What is not here: words.
 
 pub mod capacity;
+pub mod condition;
 pub mod contrast;
 pub mod difference;
+mod document;
 pub(crate) mod evidence;
+mod fact;
+pub(crate) mod meaning;
 pub mod measure;
 pub mod pair;
 pub mod rank;
+mod requests;
 mod sample;
 pub mod side;
 
 pub use capacity::{Capacity, CapacityPair, CapacityState};
+pub use condition::Condition;
 pub use contrast::{Basis, Cell, Doubt, Verdict};
 pub use difference::{Difference, DifferenceKind};
 pub use evidence::Shortage;
@@ -24,16 +32,18 @@ pub use pair::Row;
 pub use rank::{Ranked, Ranking, rank};
 pub use side::{Member, Side};
 
-use crate::level::Load;
 use crate::stat::multiple::holm;
 use crate::stat::outlier::grubbs;
 use capacity::compare_capacity;
+use condition::list_words;
 use contrast::Rules;
 use difference::differences;
 use evidence::{Drawing, Evidence};
 use ifm_core::spec::SloSpec;
-use pair::{Draft, drafts, loads};
-use side::{AtLoad, load_words};
+use meaning::{Agreement, By};
+use pair::{Asked, Draft, conditions, drafts, without_match};
+use side::{AtLoad, keys};
+use std::collections::BTreeSet;
 
 /// How sides are compared.
 #[derive(Debug, Clone)]
@@ -50,6 +60,11 @@ pub struct Settings {
     pub measures: Vec<Measure>,
     /// The latency target of the capacities.
     pub slo: SloSpec,
+    /// Whether the measures are those that a comparison with documents looks for, of which each row
+    /// that both sides have a value for is shown.
+    pub is_choice: bool,
+    /// Whether values of other definitions are compared all the same.
+    pub even_so: bool,
 }
 
 impl Default for Settings {
@@ -61,11 +76,18 @@ impl Default for Settings {
             seed: 0,
             measures: Measure::DEFAULT.to_vec(),
             slo: SloSpec { name: "none".to_owned(), terms: Vec::new() },
+            is_choice: false,
+            even_so: false,
         }
     }
 }
 
 impl Settings {
+    pub(crate) fn asked(&self) -> Asked<'_> {
+        let Settings { measures, is_choice, even_so, .. } = self;
+        Asked { measures, is_choice: *is_choice, even_so: *even_so }
+    }
+
     pub(crate) fn rules(&self) -> Rules {
         Rules { confidence: self.confidence, threshold: self.threshold }
     }
@@ -82,8 +104,8 @@ pub struct Apart {
     pub side: String,
     /// Id of the run.
     pub run: String,
-    /// The load.
-    pub load: Load,
+    /// What was asked for.
+    pub at: Condition,
     /// The measure.
     pub measure: Measure,
     /// The run's value, in the unit of the measure.
@@ -97,12 +119,14 @@ pub struct Apart {
 pub struct SideHead {
     /// What it is called.
     pub label: String,
-    /// Ids of its runs.
+    /// Ids of its runs, names of its documents.
     pub runs: Vec<String>,
     /// Model names.
     pub models: Vec<String>,
-    /// The loads that were measured, rising.
-    pub loads: Vec<Load>,
+    /// Tools of its documents.
+    pub tools: Vec<String>,
+    /// What was measured, in order.
+    pub conditions: Vec<Condition>,
     /// Whether gaps are between events that may hold several tokens.
     pub is_inter_event: bool,
     /// The command line of its first run.
@@ -155,18 +179,19 @@ pub struct Comparison {
     pub tested: usize,
 }
 
-/// Holds each of `others` against `baseline`. The chance of a false alarm is kept over all rows of
+/// Compares each of `others` with `baseline`. The chance of a false alarm is kept over all rows of
 /// all pairs together.
 pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Comparison {
     let rules = settings.rules();
-    let base = baseline.evidence(settings.drawing(), 0);
+    let keys = keys(std::iter::once(baseline).chain(others));
+    let base = baseline.evidence(settings.drawing(), 0, &keys);
     let evidence: Vec<Vec<AtLoad>> = others
         .iter()
         .enumerate()
-        .map(|(index, side)| side.evidence(settings.drawing(), index + 1))
+        .map(|(index, side)| side.evidence(settings.drawing(), index + 1, &keys))
         .collect();
     let all: Vec<Vec<Draft>> =
-        evidence.iter().map(|side| drafts(&base, side, &settings.measures, &rules)).collect();
+        evidence.iter().map(|side| drafts(&base, side, &settings.asked(), &rules)).collect();
     let chances: Vec<f64> = all.iter().flatten().filter_map(Draft::p).collect();
     let tested = chances.len();
     let mut corrected = holm(&chances).unwrap_or_default().into_iter();
@@ -175,15 +200,19 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
         .zip(&evidence)
         .zip(all)
         .map(|((side, at), drafts)| {
+            let mut differences = differences(baseline, side, &keys);
+            differences.extend(of_definitions(&drafts));
+            match conditions(&base, at).is_empty() {
+                true => differences.push(no_common_condition(&base, at)),
+                false if drafts.is_empty() => differences.push(no_common_measure(&base, at)),
+                false => differences.extend(unmatched(&base, at)),
+            }
+            differences.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
             let rows = drafts.into_iter().map(|draft| {
                 let p = draft.p().and_then(|_| corrected.next());
                 draft.finish(p, &rules)
             });
             let rows = rows.collect();
-            let mut differences = differences(baseline, side);
-            if loads(&base, at).is_empty() {
-                differences.insert(0, no_common_load(&base, at));
-            }
             let mut apart = apart(baseline, &base, settings.confidence);
             apart.extend(self::apart(side, at, settings.confidence));
             Pair {
@@ -208,34 +237,79 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
 
 pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
     let mut models: Vec<String> =
-        side.members.iter().map(|run| run.manifest.spec.target.model.clone()).collect();
+        side.members.iter().flat_map(|member| member.models.iter().cloned()).collect();
     models.dedup();
+    let mut tools: Vec<String> =
+        side.members.iter().filter_map(|member| member.tool.clone()).collect();
+    tools.dedup();
     SideHead {
         label: side.label.clone(),
-        runs: side.members.iter().map(|run| run.manifest.run_id.clone()).collect(),
+        runs: side.members.iter().map(|member| member.id.clone()).collect(),
         models,
-        loads: at.iter().map(|at| at.load).collect(),
-        is_inter_event: side.members.iter().any(|run| run.is_inter_event),
-        command: side.members.first().map(|run| run.manifest.command.clone()).unwrap_or_default(),
+        tools,
+        conditions: at.iter().map(|at| at.at.clone()).collect(),
+        is_inter_event: side.members.iter().any(|member| member.is_inter_event),
+        command: side.members.first().map(|member| member.command.clone()).unwrap_or_default(),
     }
 }
 
-/// That no load of one side is, or lies between, loads of the other.
-fn no_common_load(a: &[AtLoad], b: &[AtLoad]) -> Difference {
-    let words = |side: &[AtLoad]| {
-        let loads: Vec<String> = side.iter().map(|at| load_words(at.load)).collect();
-        Some(if loads.is_empty() { "none".to_owned() } else { loads.join(", ") })
-    };
+/// That no level of one side is, or lies between, levels of the other.
+fn no_common_condition(a: &[AtLoad], b: &[AtLoad]) -> Difference {
+    let words = |side: &[AtLoad]| Some(list_words(side.iter().map(|at| &at.at)));
     let (what, kind) = ("loads, of which none is common".to_owned(), DifferenceKind::Unlike);
     Difference { what, kind, a: words(a), b: words(b) }
+}
+
+/// That no measure has a value on both sides.
+fn no_common_measure(a: &[AtLoad], b: &[AtLoad]) -> Difference {
+    let words = |side: &[AtLoad]| {
+        let known = side.iter().flat_map(|at| &at.known);
+        let names: BTreeSet<String> = known.map(|known| known.measure.to_string()).collect();
+        let names: Vec<String> = names.into_iter().collect();
+        Some(if names.is_empty() { "none".to_owned() } else { names.join(", ") })
+    };
+    let (what, kind) = ("metrics, of which none is common".to_owned(), DifferenceKind::Unlike);
+    Difference { what, kind, a: words(a), b: words(b) }
+}
+
+/// The levels that only one side has.
+fn unmatched(a: &[AtLoad], b: &[AtLoad]) -> Option<Difference> {
+    let (of_a, of_b) = (without_match(a, b), without_match(b, a));
+    let words = |side: &[&Condition]| Some(list_words(side.iter().copied()));
+    (!of_a.is_empty() || !of_b.is_empty()).then(|| Difference {
+        what: "levels that only one side has, left out".to_owned(),
+        kind: DifferenceKind::Expected,
+        a: words(&of_a),
+        b: words(&of_b),
+    })
+}
+
+/// Definitions that differ, or that may. Where not one row is left by one definition, the sides are
+/// unlike.
+pub(crate) fn of_definitions(drafts: &[Draft]) -> Vec<Difference> {
+    let is_unlike = |(a, b): &(By, By)| a.agrees(b) == Agreement::None;
+    let are_all = !drafts.is_empty()
+        && drafts.iter().all(|draft| draft.unsure.as_ref().is_some_and(is_unlike));
+    let mut found: Vec<Difference> = Vec::new();
+    for draft in drafts {
+        let Some((a, b)) = &draft.unsure else { continue };
+        let quantity = draft.measure.quantity_words();
+        let kind = if are_all { DifferenceKind::Unlike } else { DifferenceKind::Warning };
+        let what = format!("definition of {quantity}");
+        let difference = Difference { what, kind, a: Some(a.words()), b: Some(b.words()) };
+        if !found.contains(&difference) {
+            found.push(difference);
+        }
+    }
+    found
 }
 
 /// Repeats that Grubbs's test finds, corrected for the number of tests.
 fn apart(side: &Side, at: &[AtLoad], confidence: f64) -> Vec<Apart> {
     let mut found = Vec::new();
     for at in at {
-        for (measure, evidence) in &at.evidence {
-            let Evidence::Runs(runs) = evidence else { continue };
+        for known in &at.known {
+            let Evidence::Runs(runs) = &known.evidence else { continue };
             let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
             let Some(outlier) = grubbs(&values) else { continue };
             let Some(run) = runs.get(outlier.index) else { continue };
@@ -243,9 +317,9 @@ fn apart(side: &Side, at: &[AtLoad], confidence: f64) -> Vec<Apart> {
             let mean = values.iter().sum::<f64>() / values.len() as f64;
             let apart = Apart {
                 side: side.label.clone(),
-                run: member.manifest.run_id.clone(),
-                load: at.load,
-                measure: *measure,
+                run: member.id.clone(),
+                at: at.at.clone(),
+                measure: known.measure,
                 value: run.value,
                 mean,
             };
@@ -262,6 +336,8 @@ fn apart(side: &Side, at: &[AtLoad], confidence: f64) -> Vec<Apart> {
         .collect()
 }
 
+#[cfg(test)]
+mod document_tests;
 #[cfg(test)]
 mod proof;
 #[cfg(test)]

@@ -1,29 +1,32 @@
-//! Two sides held against each other, row by row: a measure at a load.
+//! Two sides compared row by row: a measure at what was asked for, by one definition on both sides.
 //!
 //! Where only one side was measured at a load, the other is read between its two neighbours, if it
 //! was measured below and above. Nothing is read beyond what was measured. What is not here: the
 //! correction for many rows, which [`compare`](super::compare) makes over all pairs.
 
+use super::condition::Condition;
 use super::contrast::{Basis, Cell, Contrast, Doubt, Rules, Verdict, cell, contrast, judge};
-use super::evidence::Evidence;
-use super::measure::Measure;
-use super::side::{AtLoad, is_same, is_same_kind, order};
-use crate::level::Load;
+use super::evidence::{Evidence, Known};
+use super::meaning::{Agreement, By};
+use super::measure::{Measure, Over};
+use super::side::AtLoad;
 use crate::stat::Estimate;
 
 /// One measure at one load.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// The load.
-    pub load: Load,
+    /// What was asked for.
+    pub at: Condition,
     /// The measure.
     pub measure: Measure,
     /// First side; absent if it has no value.
     pub a: Option<Cell>,
     /// Second side.
     pub b: Option<Cell>,
-    /// Second over first; for shares, second minus first. With its interval.
+    /// Second over first; for shares, second minus first. With its interval; absent without one.
     pub change: Option<Estimate>,
+    /// The same as a number alone, wherever both sides have a value.
+    pub difference: Option<f64>,
     /// Chance of such a change if there were none, by itself.
     pub p: Option<f64>,
     /// The same corrected for all rows that were tested together.
@@ -48,14 +51,32 @@ impl Row {
 
 /// A row before the correction.
 pub(crate) struct Draft {
-    load: Load,
-    measure: Measure,
-    a: Option<Cell>,
-    b: Option<Cell>,
-    contrast: Result<Contrast, Doubt>,
+    at: Condition,
+    pub measure: Measure,
+    pub a: Option<Cell>,
+    pub b: Option<Cell>,
+    pub contrast: Result<Contrast, Doubt>,
+    /// The definitions of both, where they are not surely the same.
+    pub unsure: Option<(By, By)>,
+}
+
+/// What a pair of sides is compared for.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked<'a> {
+    pub measures: &'a [Measure],
+    /// Whether only rows are wanted that both sides have a value for, of each latency the most
+    /// telling numbers.
+    pub is_choice: bool,
+    /// Whether other definitions are compared all the same.
+    pub even_so: bool,
 }
 
 impl Draft {
+    /// Whether both sides have a value.
+    pub fn has_both(&self) -> bool {
+        self.a.is_some() && self.b.is_some()
+    }
+
     /// The chance that takes part in the correction: that of a row which can get a verdict.
     pub fn p(&self) -> Option<f64> {
         let contrast = self.contrast.as_ref().ok()?;
@@ -76,11 +97,17 @@ impl Draft {
             doubt => doubt,
         };
         let contrast = self.contrast.ok();
+        let difference = self.a.zip(self.b).and_then(|(a, b)| {
+            let alone = if self.measure.is_share() { b.value - a.value } else { b.value / a.value };
+            let alone = contrast.as_ref().map_or(alone, |contrast| contrast.change.value);
+            alone.is_finite().then_some(alone)
+        });
         Row {
-            load: self.load,
+            at: self.at,
             measure: self.measure,
             a: self.a,
             b: self.b,
+            difference,
             change: contrast.as_ref().map(|contrast| contrast.change),
             p: contrast.as_ref().map(|contrast| contrast.p),
             p_corrected,
@@ -98,77 +125,189 @@ enum Place<'a> {
     Between { low: &'a AtLoad, high: &'a AtLoad, way: f64 },
 }
 
-/// The loads at which two sides can be held against each other, rising: those that both have, and
-/// those that one has and that lie between two of the other.
-pub(crate) fn loads(a: &[AtLoad], b: &[AtLoad]) -> Vec<Load> {
-    let mut loads: Vec<Load> = a.iter().chain(b).map(|at| at.load).collect();
-    loads.sort_by(|a, b| order(*a, *b));
-    loads.dedup_by(|a, b| is_same(*a, *b));
-    loads.retain(|load| place(a, *load).is_some() && place(b, *load).is_some());
-    loads
+/// The conditions at which two sides can be compared, in order: those that both have, and those
+/// that one has and that lie between two loads of the other.
+pub(crate) fn conditions(a: &[AtLoad], b: &[AtLoad]) -> Vec<Condition> {
+    let mut all: Vec<Condition> = a.iter().chain(b).map(|at| at.at.clone()).collect();
+    all.sort_by(Condition::order);
+    all.dedup_by(|a, b| a.is_same(b));
+    all.retain(|at| place(a, at).is_some() && place(b, at).is_some());
+    all
 }
 
-/// The rows of two sides at their loads.
-pub(crate) fn drafts(
-    a: &[AtLoad],
-    b: &[AtLoad],
-    measures: &[Measure],
-    rules: &Rules,
-) -> Vec<Draft> {
+/// The conditions of a side that the other has nothing for.
+pub(crate) fn without_match<'a>(side: &'a [AtLoad], other: &[AtLoad]) -> Vec<&'a Condition> {
+    side.iter().map(|at| &at.at).filter(|at| place(other, at).is_none()).collect()
+}
+
+/// The rows of two sides at their conditions.
+pub(crate) fn drafts(a: &[AtLoad], b: &[AtLoad], asked: &Asked, rules: &Rules) -> Vec<Draft> {
     let mut drafts = Vec::new();
-    for load in loads(a, b) {
-        let (Some(of_a), Some(of_b)) = (place(a, load), place(b, load)) else { continue };
-        for measure in measures.iter().map(|measure| measure.at_load(load)) {
-            drafts.extend(draft(load, measure, &of_a, &of_b, rules));
+    for at in conditions(a, b) {
+        let (Some(of_a), Some(of_b)) = (place(a, &at), place(b, &at)) else { continue };
+        let all = asked.measures.iter();
+        let mut here: Vec<Draft> =
+            all.filter_map(|measure| draft(&at, *measure, &of_a, &of_b, (asked, rules))).collect();
+        if asked.is_choice {
+            choose(&mut here);
         }
+        drafts.append(&mut here);
     }
     drafts
 }
 
-fn place<'a>(side: &'a [AtLoad], load: Load) -> Option<Place<'a>> {
-    if let Some(at) = side.iter().find(|at| is_same(at.load, load)) {
-        return Some(Place::Measured(at));
-    }
-    let kin = || side.iter().filter(|at| is_same_kind(at.load, load));
-    let low = kin().rfind(|at| at.load.value() < load.value())?;
-    let high = kin().find(|at| at.load.value() > load.value())?;
-    let (from, to) = (low.load.value().ln(), high.load.value().ln());
-    Some(Place::Between { low, high, way: (load.value().ln() - from) / (to - from) })
+/// Leaves out what only one side has a value for, and of each latency means and other percentiles
+/// where a median or a P99 says as much.
+fn choose(drafts: &mut Vec<Draft>) {
+    drafts.retain(|draft| draft.a.is_some() && draft.b.is_some());
+    let is_first =
+        |over: Option<Over>| matches!(over, Some(Over::Percentile(p)) if p == 50.0 || p == 99.0);
+    let firsts: Vec<(Measure, bool)> = drafts
+        .iter()
+        .filter(|draft| is_first(draft.measure.over()))
+        .map(|draft| (draft.measure, draft.contrast.is_ok()))
+        .collect();
+    let means: Vec<Measure> = drafts
+        .iter()
+        .filter(|draft| draft.measure.over() == Some(Over::Mean))
+        .map(|draft| draft.measure)
+        .collect();
+    drafts.retain(|draft| {
+        let measure = draft.measure;
+        let mut alike = firsts.iter().filter(|(first, _)| first.is_alike(&measure));
+        match measure.over() {
+            None => true,
+            over if is_first(over) => true,
+            Some(Over::Mean) => !alike.any(|(_, is_decided)| *is_decided),
+            _ => alike.next().is_none() && !means.iter().any(|mean| mean.is_alike(&measure)),
+        }
+    });
 }
 
-/// One row; absent if neither side has a value.
-fn draft(load: Load, measure: Measure, a: &Place, b: &Place, rules: &Rules) -> Option<Draft> {
-    let (cell_a, cell_b) =
-        (cell_at(a, measure, rules.confidence), cell_at(b, measure, rules.confidence));
+fn place<'a>(side: &'a [AtLoad], at: &Condition) -> Option<Place<'a>> {
+    if let Some(found) = side.iter().find(|known| known.at.is_same(at)) {
+        return Some(Place::Measured(found));
+    }
+    let value = |at: &Condition| at.load.map(crate::level::Load::value);
+    let wanted = value(at)?;
+    let kin = || side.iter().filter(|known| known.at.is_same_kind(at));
+    let low = kin().rfind(|known| value(&known.at).is_some_and(|load| load < wanted))?;
+    let high = kin().find(|known| value(&known.at).is_some_and(|load| load > wanted))?;
+    let (from, to) = (value(&low.at)?.ln(), value(&high.at)?.ln());
+    Some(Place::Between { low, high, way: (wanted.ln() - from) / (to - from) })
+}
+
+impl<'a> Place<'a> {
+    /// The evidence of a measure by one definition; between two loads of both of them.
+    fn by(&self, measure: Measure, by: &By) -> Option<Vec<&'a Evidence>> {
+        let of = |at: &'a AtLoad| {
+            let known = at.known.iter().find(|k| k.measure == measure && k.by == *by);
+            known.map(|known| &known.evidence)
+        };
+        match self {
+            Place::Measured(at) => Some(vec![of(at)?]),
+            Place::Between { low, high, .. } => Some(vec![of(low)?, of(high)?]),
+        }
+    }
+
+    /// What is known of a measure, by each definition.
+    fn known(&self, measure: Measure) -> Vec<&'a Known> {
+        let (Place::Measured(at) | Place::Between { low: at, .. }) = self;
+        let of = at.known.iter().filter(|known| known.measure == measure);
+        of.filter(|known| self.by(measure, &known.by).is_some()).collect()
+    }
+}
+
+/// The definitions by which two places are compared, and how well they agree: those that are the
+/// same before those that may be, and among them those with an interval on both sides.
+fn definitions<'a>(a: &[&'a Known], b: &[&'a Known]) -> Option<(&'a Known, &'a Known, Agreement)> {
+    let mut best: Option<(&Known, &Known, (Agreement, usize))> = None;
+    for first in a {
+        for second in b {
+            let spread = [first, second].iter().filter(|known| known.evidence.has_spread()).count();
+            let worth = (first.by.agrees(&second.by), spread);
+            if best.as_ref().is_none_or(|(.., known)| worth > *known) {
+                best = Some((first, second, worth));
+            }
+        }
+    }
+    best.map(|(a, b, (agreement, _))| (a, b, agreement))
+}
+
+/// One row of two sides that were measured at the same.
+pub(crate) fn draft_at(
+    a: &AtLoad,
+    b: &AtLoad,
+    measure: Measure,
+    how: (&Asked, &Rules),
+) -> Option<Draft> {
+    draft(&a.at, measure, &Place::Measured(a), &Place::Measured(b), how)
+}
+
+/// One row; absent if neither side has a value. In an open loop times count from due where both
+/// sides have them.
+fn draft(
+    at: &Condition,
+    measure: Measure,
+    a: &Place,
+    b: &Place,
+    (asked, rules): (&Asked, &Rules),
+) -> Option<Draft> {
+    let due = at.load.map_or(measure, |load| measure.at_load(load));
+    let has = |place: &Place, measure| !place.known(measure).is_empty();
+    let either = |measure| has(a, measure) || has(b, measure);
+    let is_due =
+        (has(a, due) && has(b, due)) || !(has(a, measure) && has(b, measure)) && either(due);
+    let measure = if is_due { due } else { measure };
+    let (known_a, known_b) = (a.known(measure), b.known(measure));
+    let pair = definitions(&known_a, &known_b);
+    let by_a = pair.map(|(a, ..)| a).or(known_a.first().copied()).map(|known| &known.by);
+    let by_b = pair.map(|(_, b, _)| b).or(known_b.first().copied()).map(|known| &known.by);
+    let cell = |place: &Place, by: Option<&By>| cell_at(place, measure, by?, rules.confidence);
+    let (cell_a, cell_b) = (cell(a, by_a), cell(b, by_b));
     if cell_a.is_none() && cell_b.is_none() {
         return None;
     }
-    let mut contrast = all_contrasts(a, b, measure, rules);
+    let mut unsure = None;
+    let mut contrast = match pair {
+        None => Err(Doubt::NoValue),
+        Some((first, second, agreement)) => {
+            if agreement != Agreement::Same {
+                unsure = Some((first.by.clone(), second.by.clone()));
+            }
+            if agreement == Agreement::None && !asked.even_so {
+                Err(Doubt::Definitions(first.by.words(), second.by.words()))
+            } else {
+                all_contrasts(a, b, (measure, &first.by, &second.by), rules)
+            }
+        }
+    };
     if let (Ok(contrast), Some(a), Some(b)) = (&mut contrast, cell_a, cell_b)
         && (a.is_interpolated || b.is_interpolated)
     {
         let value = if measure.is_share() { b.value - a.value } else { b.value / a.value };
         contrast.change.value = value.clamp(contrast.change.low, contrast.change.high);
     }
-    Some(Draft { load, measure, a: cell_a, b: cell_b, contrast })
+    Some(Draft { at: at.clone(), measure, a: cell_a, b: cell_b, contrast, unsure })
 }
 
 /// The value at a place. Between two loads it is read on a straight line of logarithms, which is
 /// exact for a power of the load; its interval reaches over those of both neighbours, since all
 /// that is assumed of the true value is that it lies between theirs.
-fn cell_at(place: &Place, measure: Measure, confidence: f64) -> Option<Cell> {
-    let of = |at: &AtLoad| at.evidence(measure).and_then(|found| cell(found, confidence));
+fn cell_at(place: &Place, measure: Measure, by: &By, confidence: f64) -> Option<Cell> {
+    let found = place.by(measure, by)?;
+    let mut cells = found.into_iter().map(|evidence| cell(evidence, confidence));
     match place {
-        Place::Measured(at) => of(at),
-        Place::Between { low, high, way } => {
-            let (low, high) = (of(low)?, of(high)?);
+        Place::Measured(_) => cells.next()?,
+        Place::Between { way, .. } => {
+            let (low, high) = (cells.next()??, cells.next()??);
             let smaller = |a: Option<f64>, b: Option<f64>| Some(a?.min(b?));
             let larger = |a: Option<f64>, b: Option<f64>| Some(a?.max(b?));
             Some(Cell {
                 value: between(low.value, high.value, *way),
                 low: smaller(low.low, high.low),
                 high: larger(low.high, high.high),
-                n: low.n.min(high.n),
+                n: low.n.zip(high.n).map(|(low, high)| low.min(high)),
                 runs: low.runs.min(high.runs),
                 is_interpolated: true,
             })
@@ -187,17 +326,16 @@ pub(crate) fn between(low: f64, high: f64, way: f64) -> f64 {
 
 /// The contrast of two places: where one lies between two loads, the other side is held against
 /// both of them, and only what holds against both is said.
-fn all_contrasts(a: &Place, b: &Place, measure: Measure, rules: &Rules) -> Result<Contrast, Doubt> {
-    let evidence = |place: &Place| -> Result<Vec<Evidence>, Doubt> {
-        let of = |at: &AtLoad| at.evidence(measure).cloned().ok_or(Doubt::NoValue);
-        Ok(match place {
-            Place::Measured(at) => vec![of(at)?],
-            Place::Between { low, high, .. } => vec![of(low)?, of(high)?],
-        })
-    };
-    let (of_a, of_b) = (evidence(a)?, evidence(b)?);
+fn all_contrasts(
+    a: &Place,
+    b: &Place,
+    (measure, by_a, by_b): (Measure, &By, &By),
+    rules: &Rules,
+) -> Result<Contrast, Doubt> {
+    let of_a = a.by(measure, by_a).ok_or(Doubt::NoValue)?;
+    let of_b = b.by(measure, by_b).ok_or(Doubt::NoValue)?;
     let mut all: Option<Contrast> = None;
-    for first in &of_a {
+    for first in of_a {
         for second in &of_b {
             let found = contrast(first, second, rules)?;
             all = Some(match all {

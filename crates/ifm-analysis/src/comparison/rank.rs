@@ -2,12 +2,13 @@
 //!
 //! What is not here: several measures at once; which one counts is the user's to say.
 
-use super::contrast::{Cell, Contrast, Doubt, Verdict, cell, contrast, judge};
+use super::condition::Condition;
+use super::contrast::{Cell, Doubt, Verdict, cell};
 use super::difference::{Difference, differences};
 use super::measure::{Direction, Measure};
-use super::side::{AtLoad, Side, is_same};
-use super::{Settings, SideHead, head};
-use crate::level::Load;
+use super::pair::{Asked, Draft, draft_at};
+use super::side::{AtLoad, Side, keys};
+use super::{Settings, SideHead, head, of_definitions};
 use crate::stat::multiple::holm;
 
 /// One side in its place.
@@ -21,6 +22,9 @@ pub struct Ranked {
     pub cell: Option<Cell>,
     /// The sides that it is not shown to differ from, by place in the list.
     pub ties: Vec<usize>,
+    /// Why it is not shown to differ from one of them, where the data do not decide; each reason
+    /// once.
+    pub doubts: Vec<Doubt>,
 }
 
 /// Sides in order.
@@ -28,8 +32,8 @@ pub struct Ranked {
 pub struct Ranking {
     /// What they are ordered by.
     pub measure: Measure,
-    /// At which load.
-    pub load: Load,
+    /// At what was asked for.
+    pub at: Condition,
     /// The sides: by rank, then by value.
     pub order: Vec<Ranked>,
     /// Confidence of the intervals, and of all pairwise tests together.
@@ -40,39 +44,59 @@ pub struct Ranking {
     pub differences: Vec<(String, Vec<Difference>)>,
 }
 
-/// The largest load that every side was measured at; absent if there is none.
-pub fn largest_common_load(sides: &[Side]) -> Option<Load> {
-    let has = |side: &Side, load: Load| {
-        side.members.iter().flat_map(super::Member::loads).any(|other| is_same(other, load))
-    };
-    let first = sides.first()?.members.iter().flat_map(super::Member::loads);
-    let common = first.filter(|load| sides.iter().all(|side| has(side, *load)));
-    common.max_by(|a, b| super::side::order(*a, *b))
+/// What every side was measured at, in order, and has a value of the measure for.
+pub fn common_conditions(sides: &[Side], measure: Measure) -> Vec<Condition> {
+    let keys = keys(sides.iter());
+    let all: Vec<Vec<Condition>> = sides
+        .iter()
+        .map(|side| {
+            let samples = side.members.iter().flat_map(|member| &member.samples);
+            let has = |sample: &&super::sample::LevelSample| {
+                let due = sample.at.load.map_or(measure, |load| measure.at_load(load));
+                sample.columns.iter().any(|told| [measure, due].contains(&told.measure))
+            };
+            samples.filter(has).map(|sample| sample.at.reduced(&keys)).collect()
+        })
+        .collect();
+    let Some((first, others)) = all.split_first() else { return Vec::new() };
+    let in_all =
+        |at: &&Condition| others.iter().all(|side| side.iter().any(|known| known.is_same(at)));
+    let mut common: Vec<Condition> = first.iter().filter(in_all).cloned().collect();
+    common.sort_by(Condition::order);
+    common.dedup_by(|a, b| a.is_same(b));
+    common
 }
 
 /// Puts sides in order. A side shares the rank of those that are not shown to be better: ranks are
 /// one more than the number of sides that pairwise tests, corrected for their number, show to be
 /// better by a relevant amount.
-pub fn rank(sides: &[Side], measure: Measure, load: Load, settings: &Settings) -> Ranking {
-    let measure = measure.at_load(load);
+pub fn rank(sides: &[Side], measure: Measure, at: &Condition, settings: &Settings) -> Ranking {
     let rules = settings.rules();
+    let keys = keys(sides.iter());
     let found: Vec<Option<AtLoad>> = sides
         .iter()
         .enumerate()
         .map(|(place, side)| {
-            let at = side.evidence(settings.drawing(), place).into_iter();
-            at.into_iter().find(|at| is_same(at.load, load))
+            let known = side.evidence(settings.drawing(), place, &keys).into_iter();
+            known.into_iter().find(|known| known.at.is_same(at))
         })
         .collect();
-    let evidence = |place: usize| found.get(place)?.as_ref().and_then(|at| at.evidence(measure));
-    let pairs: Vec<(usize, usize, Result<Contrast, Doubt>)> = (0..sides.len())
+    let of = |place: usize| found.get(place)?.as_ref();
+    let asked = Asked { measures: &[measure], ..settings.asked() };
+    let pairs: Vec<(usize, usize, Draft)> = (0..sides.len())
         .flat_map(|a| (a + 1..sides.len()).map(move |b| (a, b)))
-        .filter_map(|(a, b)| Some((a, b, contrast(evidence(a)?, evidence(b)?, &rules))))
+        .filter_map(|(a, b)| {
+            let draft = draft_at(of(a)?, of(b)?, measure, (&asked, &rules))?;
+            draft.has_both().then_some((a, b, draft))
+        })
         .collect();
-    let usable = |contrast: &Result<Contrast, Doubt>| {
-        contrast.as_ref().ok().filter(|contrast| contrast.shortage.is_none()).map(|c| c.p)
-    };
-    let chances: Vec<f64> = pairs.iter().filter_map(|(.., contrast)| usable(contrast)).collect();
+    let shown = pairs.first().map_or(measure, |(.., draft)| draft.measure);
+    let definitions: Vec<(usize, Vec<Difference>)> = pairs
+        .iter()
+        .filter(|(a, ..)| *a == 0)
+        .map(|(_, b, draft)| (*b, of_definitions(std::slice::from_ref(draft))))
+        .collect();
+    let chances: Vec<f64> = pairs.iter().filter_map(|(.., draft)| draft.p()).collect();
     let mut corrected = holm(&chances).unwrap_or_default().into_iter();
     let mut shown_better = vec![0usize; sides.len()];
     let mut ties: Vec<Vec<usize>> = vec![Vec::new(); sides.len()];
@@ -81,36 +105,69 @@ pub fn rank(sides: &[Side], measure: Measure, load: Load, settings: &Settings) -
             ties.push(other);
         }
     };
-    for (a, b, contrast) in &pairs {
-        let p = usable(contrast).and_then(|_| corrected.next());
-        let verdict = match (contrast, p) {
-            (Ok(contrast), Some(p)) => judge(measure, contrast, p, &rules).0,
-            _ => Verdict::Inconclusive,
-        };
-        let worse = match verdict {
-            Verdict::Better => Some(*a),
-            Verdict::Worse => Some(*b),
+    let mut doubts: Vec<Vec<Doubt>> = vec![Vec::new(); sides.len()];
+    for (a, b, draft) in pairs {
+        let p = draft.p().and_then(|_| corrected.next());
+        let row = draft.finish(p, &rules);
+        let worse = match row.verdict {
+            Verdict::Better => Some(a),
+            Verdict::Worse => Some(b),
             _ => None,
         };
+        for place in [a, b] {
+            let list = doubts.get_mut(place);
+            if let (Some(list), Some(doubt)) = (list, &row.doubt)
+                && !list.contains(doubt)
+            {
+                list.push(doubt.clone());
+            }
+        }
         match worse.and_then(|worse| shown_better.get_mut(worse)) {
             Some(count) => *count += 1,
             None => {
-                add(&mut ties, *a, *b);
-                add(&mut ties, *b, *a);
+                add(&mut ties, a, b);
+                add(&mut ties, b, a);
             }
         }
     }
-    order_of(sides, (measure, load), &found, (&shown_better, &ties), settings)
+    let differences = differences_of(sides, &keys, definitions);
+    let order = order_of(sides, shown, &found, (&shown_better, &ties, &doubts), settings);
+    Ranking {
+        measure: shown,
+        at: at.clone(),
+        order,
+        confidence: settings.confidence,
+        threshold: settings.threshold,
+        differences,
+    }
+}
+
+/// What any side differs in from the first one.
+fn differences_of(
+    sides: &[Side],
+    keys: &std::collections::BTreeSet<String>,
+    mut definitions: Vec<(usize, Vec<Difference>)>,
+) -> Vec<(String, Vec<Difference>)> {
+    let Some((first, others)) = sides.split_first() else { return Vec::new() };
+    let of = |(index, side): (usize, &Side)| {
+        let mut found = differences(first, side, keys);
+        for (_, more) in definitions.iter_mut().filter(|(place, _)| *place == index + 1) {
+            found.append(more);
+        }
+        found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
+        (side.label.clone(), found)
+    };
+    others.iter().enumerate().map(of).collect()
 }
 
 /// The list: by rank, then by value, those without one last.
 fn order_of(
     sides: &[Side],
-    (measure, load): (Measure, Load),
+    measure: Measure,
     found: &[Option<AtLoad>],
-    (shown_better, ties): (&[usize], &[Vec<usize>]),
+    (shown_better, ties, doubts): (&[usize], &[Vec<usize>], &[Vec<Doubt>]),
     settings: &Settings,
-) -> Ranking {
+) -> Vec<Ranked> {
     let mut order: Vec<(usize, Ranked)> = sides
         .iter()
         .enumerate()
@@ -120,7 +177,8 @@ fn order_of(
             let cell = evidence.and_then(|evidence| cell(evidence, settings.confidence));
             let rank = cell.and_then(|_| shown_better.get(place)).map(|better| better + 1);
             let loads = at.map(std::slice::from_ref).unwrap_or_default();
-            (place, Ranked { side: head(side, loads), rank, cell, ties: Vec::new() })
+            let doubts = doubts.get(place).cloned().unwrap_or_default();
+            (place, Ranked { side: head(side, loads), rank, cell, ties: Vec::new(), doubts })
         })
         .collect();
     let value = |ranked: &Ranked| {
@@ -138,16 +196,5 @@ fn order_of(
             tied.filter_map(|other| places.iter().position(|place| place == other)).collect();
         ranked.ties.sort_unstable();
     }
-    let first = sides.first();
-    let differences = first.into_iter().flat_map(|first| {
-        sides.iter().skip(1).map(|side| (side.label.clone(), differences(first, side)))
-    });
-    Ranking {
-        measure,
-        load,
-        order: order.into_iter().map(|(_, ranked)| ranked).collect(),
-        confidence: settings.confidence,
-        threshold: settings.threshold,
-        differences: differences.collect(),
-    }
+    order.into_iter().map(|(_, ranked)| ranked).collect()
 }

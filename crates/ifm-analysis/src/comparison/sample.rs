@@ -3,6 +3,8 @@
 //! The columns are taken once; the run itself can be dropped then. What is not here: drawing from
 //! them, see [`evidence`](super::evidence).
 
+use super::condition::Condition;
+use super::meaning::By;
 use super::measure::{Latency, Measure, Over};
 use crate::level::{Judged, LevelSummary, Load};
 use crate::request::{RequestMetrics, each_gap, each_sequence, speed};
@@ -10,6 +12,7 @@ use crate::stat::blocks::block_length;
 use crate::stat::population::{moments, order_statistics};
 use crate::stat::quantile::position;
 use crate::stat::{Distribution, Population};
+use ifm_core::sheet::key;
 use ifm_core::{Outcome, RequestRecord};
 
 /// Places on each side of a pooled percentile at which the values are kept.
@@ -76,19 +79,42 @@ pub(crate) enum Column {
     Arrivals { value: f64, amount: Vec<f64> },
     /// A share of requests.
     Share { hits: u64, n: u64 },
+    /// What a document states, without the values.
+    Stated(Stated),
+}
+
+/// A number of a document.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Stated {
+    pub value: f64,
+    /// The standard error and its degrees of freedom, for a mean whose deviation and number of
+    /// values are stated too.
+    pub error: Option<(f64, f64)>,
+    /// Number of values, where it is told.
+    pub n: Option<u64>,
+    /// Whether the values are requests, rather than repeats.
+    pub is_of_requests: bool,
+}
+
+/// A column of a measure by one definition.
+#[derive(Debug, Clone)]
+pub(crate) struct Told {
+    pub measure: Measure,
+    pub by: By,
+    pub column: Column,
 }
 
 /// What is kept of one level.
 #[derive(Debug, Clone)]
 pub struct LevelSample {
-    /// The load that was asked for.
-    pub load: Load,
-    /// Requests that were sent, without the first wave.
+    /// What was asked for.
+    pub at: Condition,
+    /// Requests that were sent, without the first wave; 0 where single ones are not known.
     pub requests: usize,
     /// Mean length of the blocks in which requests depend on each other.
     pub block: f64,
     /// Each measure that the level has a value for.
-    pub(crate) columns: Vec<(Measure, Column)>,
+    pub(crate) columns: Vec<Told>,
 }
 
 /// Gaps of the complete, streamed answers.
@@ -122,9 +148,22 @@ impl LevelSample {
         }
         let columns = measures
             .iter()
-            .filter_map(|measure| Some((*measure, column(*measure, level, load, &sent)?)))
+            .filter_map(|measure| {
+                let column = column(*measure, level, load, &sent)?;
+                Some(Told { measure: *measure, by: By::Ours, column })
+            })
             .collect();
-        Some(LevelSample { load, requests: sent.len(), block: block(&sent), columns })
+        let mut at = Condition::from(load);
+        let lengths = [
+            (key::INPUT_TOKENS, level.tokens.prompt_asked_mean),
+            (key::OUTPUT_TOKENS, level.tokens.output_asked_mean),
+        ];
+        for (name, mean) in lengths {
+            if let Some(mean) = mean.filter(|mean| mean.fract() == 0.0) {
+                at.setting.set(name, mean);
+            }
+        }
+        Some(LevelSample { at, requests: sent.len(), block: block(&sent), columns })
     }
 }
 
@@ -151,6 +190,7 @@ fn column(
     match measure {
         Measure::Latency(Latency::Itl, Over::Percentile(p)) => pooled_percentile(sent, p),
         Measure::Latency(Latency::Itl, Over::Mean) => pooled_mean(sent),
+        Measure::Latency(Latency::Itl, Over::Value) => None,
         Measure::Latency(latency, over) => values(sent, over, &|record, each| {
             latency_of(record, latency, each);
         }),
@@ -182,6 +222,11 @@ fn column(
         Measure::ErrorRate => {
             Some(Column::Share { hits: level.counts.failed, n: level.counts.sent })
         }
+        Measure::TotalRate
+        | Measure::InputRate
+        | Measure::PrefillRate
+        | Measure::DecodeRate
+        | Measure::Goodput => None,
         Measure::Success => {
             let n = level.counts.ok + level.counts.failed;
             Some(Column::Share { hits: level.counts.ok, n })
@@ -203,7 +248,7 @@ fn latency_of(record: &RequestRecord, latency: Latency, each: &mut Each) {
         Latency::Ttfat => metrics.ttfat_ns,
         Latency::E2e => metrics.e2e_ns,
         Latency::E2eDue => metrics.e2e_ns_from_due,
-        Latency::Itl | Latency::Tpot => None,
+        Latency::Itl | Latency::Tpot | Latency::Prefill | Latency::Kernel => None,
     };
     if let Some(ns) = ns {
         each(ns as f64, true);
@@ -239,7 +284,7 @@ fn values(
     }
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (sorted, owner) = pairs.into_iter().unzip();
-    Some(Column::Values(Values { sorted, owner, over }))
+    (over != Over::Value).then_some(Column::Values(Values { sorted, owner, over }))
 }
 
 fn pooled_mean(sent: &[&RequestRecord]) -> Option<Column> {
@@ -377,9 +422,9 @@ mod tests {
         let words = ["ttft.p50", "itl.p50", "itl.mean", "out_tok_s", "error_rate", "ttft_due.mean"];
         let sample = sample(&words);
         // 61 requests without the first of each of the two users.
-        assert_eq!((sample.load, sample.requests), (Load::Users(2), 59));
-        let find = |measure| sample.columns.iter().find(|(known, _)| *known == measure);
-        let column = |word: &str| &find(Measure::parse(word).expect(word)).expect(word).1;
+        assert_eq!((sample.at.load, sample.requests), (Some(Load::Users(2)), 59));
+        let find = |measure| sample.columns.iter().find(|told| told.measure == measure);
+        let column = |word: &str| &find(Measure::parse(word).expect(word)).expect(word).column;
         let Column::Values(ttft) = column("ttft.p50") else { panic!("values") };
         assert_eq!((ttft.sorted.len(), ttft.sorted[0]), (58, 100.0 * MS as f64));
         let Column::PooledPercentile(itl) = column("itl.p50") else { panic!("pooled") };

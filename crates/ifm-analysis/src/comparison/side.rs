@@ -1,67 +1,110 @@
-//! One side of a comparison: a run, or several runs of the same thing.
+//! One side of a comparison: a run, a document, or several of them that are repeats of one thing.
 //!
-//! What is not here: a second side.
+//! Runs of ours and documents of others become the same: levels with a column for each measure.
+//! What is not here: a second side, and how documents are read, see [`document`](super::document).
 
-use super::evidence::{Drawing, Evidence, evidence};
+use super::condition::Condition;
+use super::evidence::{Drawing, Evidence, Known, evidence};
+use super::fact::{Fact, asked_of, facts_of};
 use super::measure::{Latency, Measure, Over};
 use super::sample::LevelSample;
 use crate::level::{LevelSummary, Load, measured_by_level};
 use crate::slo::VerdictState;
 use crate::warning::{Severity, Warning};
-use ifm_core::spec::SloSpec;
-use ifm_core::{Manifest, RunData};
+use ifm_core::sheet::key;
+use ifm_core::spec::{LoadSpec, SloSpec};
+use ifm_core::{HealthVerdict, RunData, RunState};
+use std::collections::BTreeSet;
 
-/// Loads of an open loop that differ by a smaller share than this are the same.
-const SAME_RATE: f64 = 1e-9;
-
-/// What is kept of one run: its head, and a column for each measure at each level.
+/// What is kept of one run or document: its head, and a column for each measure at each level.
 #[derive(Debug, Clone)]
 pub struct Member {
-    /// The head of the run.
-    pub manifest: Manifest,
-    /// Its levels with a known load.
+    /// Id of the run, or name of the document.
+    pub id: String,
+    /// The name that a run was given.
+    pub name: Option<String>,
+    /// The command line of a run.
+    pub command: Vec<String>,
+    /// Models that were measured.
+    pub models: Vec<String>,
+    /// The tool that measured, where it is not this program.
+    pub tool: Option<String>,
+    /// Whether it is a run of ours.
+    pub(crate) is_own: bool,
+    /// What holds for all of it.
+    pub(crate) facts: Vec<Fact>,
+    /// Its levels; those of a document that differ in nothing but the repeat are repeats.
     pub(crate) samples: Vec<LevelSample>,
     /// Lengths at each level.
     pub(crate) lengths: Vec<Lengths>,
+    /// Mean lengths of prompts and answers that were asked for.
+    pub(crate) asked: [Option<f64>; 2],
+    /// The load that was asked for, where it is known in full, and the sum of the prompts.
+    pub(crate) levels: Vec<LoadSpec>,
+    pub(crate) prompts: Option<String>,
+    /// What the client doubts of its own times, and why the run is not complete.
+    pub(crate) doubts: [Option<String>; 2],
     /// What the checks found, notes left out.
     pub(crate) warnings: Vec<Warning>,
     /// Whether gaps of any level are between events rather than tokens.
     pub(crate) is_inter_event: bool,
-    /// Whether tokens of any level were counted by nobody.
-    pub(crate) is_estimated: bool,
     /// The largest load inside the run's own latency target while all lower ones are.
     pub(crate) fitting: Option<Load>,
+    /// Places of the levels that count.
+    pub(super) places: Vec<String>,
+    /// Settings by which levels of a document are told apart.
+    pub(crate) varying: BTreeSet<String>,
 }
 
 /// Tokens of one level, per request.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Lengths {
-    pub load: Load,
+    pub at: Condition,
     pub prompt: Option<f64>,
     pub output: Option<f64>,
+}
+
+/// The measures that a member is read for: those of the rows, and of the terms of a target.
+pub(crate) fn wanted(measures: &[Measure], slo: &SloSpec) -> Vec<Measure> {
+    let mut wanted = measures.to_vec();
+    wanted.extend(terms(slo).map(|(measure, _)| measure));
+    wanted.push(Measure::ErrorRate);
+    wanted
 }
 
 impl Member {
     /// Takes what is kept of a run. `slo` is the latency target whose terms are to be compared.
     pub fn of(run: &RunData, measures: &[Measure], slo: &SloSpec) -> Member {
+        Member::read(run, &wanted(measures, slo), |measure, load| vec![measure.at_load(load)])
+    }
+
+    /// As [`of`](Member::of), each measure as what `at_load` makes of it at a load.
+    pub(super) fn read(
+        run: &RunData,
+        wanted: &[Measure],
+        at_load: impl Fn(&Measure, Load) -> Vec<Measure>,
+    ) -> Member {
         let summary = crate::summarize(run);
+        let manifest = &run.manifest;
         let by_level = measured_by_level(&run.requests);
-        let mut wanted = measures.to_vec();
-        wanted.extend(terms(slo).map(|(measure, _)| measure));
-        wanted.push(Measure::ErrorRate);
         let sample = |level: &LevelSummary| {
             let load = level.load()?;
-            let mut at_load: Vec<Measure> = Vec::with_capacity(wanted.len());
-            for measure in wanted.iter().map(|measure| measure.at_load(load)) {
-                if !at_load.contains(&measure) {
-                    at_load.push(measure);
+            let mut columns: Vec<Measure> = Vec::with_capacity(wanted.len());
+            for measure in wanted.iter().flat_map(|measure| at_load(measure, load)) {
+                if !columns.contains(&measure) {
+                    columns.push(measure);
                 }
             }
-            LevelSample::of(level, by_level.get(&level.level)?, &at_load)
+            let mut sample = LevelSample::of(level, by_level.get(&level.level)?, &columns)?;
+            sample.at.setting.set(key::MODEL, &manifest.spec.target.model);
+            if let Some(kind) = &manifest.server.kind {
+                sample.at.setting.set(key::ENGINE, kind);
+            }
+            Some(sample)
         };
         let lengths = |level: &LevelSummary| {
             Some(Lengths {
-                load: level.load()?,
+                at: level.load()?.into(),
                 prompt: level.tokens.prompt_mean,
                 output: level.tokens.output_mean,
             })
@@ -69,31 +112,48 @@ impl Member {
         let loud = |warning: &&Warning| warning.severity > Severity::Note;
         // A level that was measured again counts by its second time only.
         let counting = || summary.levels.iter().filter(|level| level.measured_again.is_none());
+        let is_inter_event = summary
+            .levels
+            .iter()
+            .any(|level| level.latencies.gap_label == crate::level::GapLabel::InterEvent);
+        let is_estimated = summary
+            .levels
+            .iter()
+            .any(|level| level.latencies.tpot_ns.is_none() && has_estimates(level));
+        let health = manifest.health.as_ref();
+        let suspect = health.filter(|health| health.verdict == HealthVerdict::Suspect);
+        let partial = (manifest.state != RunState::Complete)
+            .then(|| manifest.stop_reason.clone().unwrap_or("not sealed".to_owned()));
         Member {
+            id: manifest.run_id.clone(),
+            name: manifest.name.clone(),
+            command: manifest.command.clone(),
+            models: vec![manifest.spec.target.model.clone()],
+            tool: None,
+            is_own: true,
+            facts: facts_of(manifest, is_inter_event, is_estimated),
             samples: counting().filter_map(sample).collect(),
             lengths: counting().filter_map(lengths).collect(),
+            asked: asked_of(manifest),
+            levels: manifest.spec.levels.clone(),
+            prompts: manifest.prompts_sha256.as_ref().map(|sum| sum.chars().take(12).collect()),
+            doubts: [suspect.map(|health| health.reasons.join("; ")), partial],
             warnings: summary.warnings.iter().filter(loud).cloned().collect(),
-            is_inter_event: summary
-                .levels
-                .iter()
-                .any(|level| level.latencies.gap_label == crate::level::GapLabel::InterEvent),
-            is_estimated: summary
-                .levels
-                .iter()
-                .any(|level| level.latencies.tpot_ns.is_none() && has_estimates(level)),
+            is_inter_event,
             fitting: fitting(&summary.levels),
-            manifest: run.manifest.clone(),
+            places: counting().map(|level| format!("/levels/{}", level.level)).collect(),
+            varying: BTreeSet::new(),
         }
     }
 
-    /// What people call the run: its name, or its id.
+    /// What people call it: its name, or its id.
     pub fn title(&self) -> &str {
-        self.manifest.name.as_deref().unwrap_or(&self.manifest.run_id)
+        self.name.as_deref().unwrap_or(&self.id)
     }
 
-    /// The loads that were measured, in the order of the levels.
-    pub fn loads(&self) -> impl Iterator<Item = Load> {
-        self.samples.iter().map(|sample| sample.load)
+    /// Whether it holds a level at all.
+    pub fn has_levels(&self) -> bool {
+        !self.samples.is_empty()
     }
 
     /// The largest load inside the run's own latency target while all lower ones are inside too.
@@ -113,7 +173,7 @@ fn fitting(levels: &[LevelSummary]) -> Option<Load> {
         .filter_map(|level| Some((level.load()?, level.verdict.state == VerdictState::Pass)))
         .collect();
     // Of repeats that fail comes first: a load is inside only if each of its repeats is.
-    by_load.sort_by(|a, b| order(a.0, b.0).then(a.1.cmp(&b.1)));
+    by_load.sort_by(|a, b| super::condition::order(a.0, b.0).then(a.1.cmp(&b.1)));
     let inside = by_load.iter().take_while(|(_, passes)| *passes);
     inside.last().map(|(load, _)| *load)
 }
@@ -139,89 +199,125 @@ pub(crate) fn terms(slo: &SloSpec) -> impl Iterator<Item = (Measure, f64)> {
 pub struct Side {
     /// What it is called.
     pub label: String,
-    /// Its runs: repeats of the same thing. Never empty in a comparison that says anything.
+    /// Its runs or documents: repeats of the same thing, or levels of it. Never empty in a
+    /// comparison that says anything.
     pub members: Vec<Member>,
 }
 
-/// What a side says at one load.
+/// What a side says at one condition.
 #[derive(Debug, Clone)]
 pub(crate) struct AtLoad {
-    pub load: Load,
-    pub evidence: Vec<(Measure, Evidence)>,
+    pub at: Condition,
+    pub known: Vec<Known>,
 }
 
 impl AtLoad {
+    /// The load as a number, 0 without one.
+    pub fn load_value(&self) -> f64 {
+        self.at.load.map_or(0.0, Load::value)
+    }
+
+    /// What is known of a measure by each definition, times from due before times from the sending.
+    pub fn known(&self, measure: Measure) -> Vec<&Known> {
+        let of = |measure| self.known.iter().filter(move |known| known.measure == measure);
+        let due = self.at.load.map_or(measure, |load| measure.at_load(load));
+        let found: Vec<&Known> = of(due).collect();
+        if found.is_empty() { of(measure).collect() } else { found }
+    }
+
+    /// What is known of a measure by itself: by the first definition that says how far it may be
+    /// off.
     pub fn evidence(&self, measure: Measure) -> Option<&Evidence> {
-        self.evidence.iter().find(|(known, _)| *known == measure).map(|(_, evidence)| evidence)
+        let known = self.known(measure);
+        let sure = known.iter().find(|known| known.evidence.has_spread());
+        sure.or(known.first()).map(|known| &known.evidence)
     }
 }
 
+/// Settings by which levels of all sides are told apart: those that differ within a document, and
+/// between the documents of a side what was asked for and what was measured.
+pub(crate) fn keys<'a>(sides: impl Iterator<Item = &'a Side>) -> BTreeSet<String> {
+    let mut keys = BTreeSet::new();
+    for side in sides {
+        let documents = || side.members.iter().filter(|member| !member.is_own);
+        keys.extend(documents().flat_map(|member| member.varying.iter().cloned()));
+        for name in BETWEEN {
+            let samples = documents().flat_map(|member| &member.samples);
+            let values: BTreeSet<Option<&str>> =
+                samples.map(|sample| sample.at.setting.get(name)).collect();
+            if values.len() > 1 {
+                keys.insert(name.to_owned());
+            }
+        }
+    }
+    keys
+}
+
+/// Settings that make levels of several documents of one side different levels, not repeats.
+const BETWEEN: [&str; 12] = [
+    key::INPUT_TOKENS,
+    key::OUTPUT_TOKENS,
+    key::BATCH_SIZE,
+    key::TEST,
+    key::DEPTH_TOKENS,
+    key::STRATEGY,
+    key::WORKLOAD,
+    key::MODEL,
+    key::GPU,
+    key::QUANTIZATION,
+    key::CONDITION,
+    key::CONCURRENCY,
+];
+
 impl Side {
-    /// What the side says at each of its loads, in rising order: levels of the same load, in one
+    /// Whether all of it was measured by this program.
+    pub(crate) fn is_own(&self) -> bool {
+        self.members.iter().all(|member| member.is_own)
+    }
+
+    /// What the side says at each of its conditions, in order: levels of the same condition, in one
     /// run or several, are repeats. `place` keeps its draws apart from those of other sides.
-    pub(crate) fn evidence(&self, drawing: Drawing, place: usize) -> Vec<AtLoad> {
+    pub(crate) fn evidence(
+        &self,
+        drawing: Drawing,
+        place: usize,
+        keys: &BTreeSet<String>,
+    ) -> Vec<AtLoad> {
         let mut found: Vec<AtLoad> = Vec::new();
         for (run, member) in self.members.iter().enumerate() {
             for (level, sample) in member.samples.iter().enumerate() {
                 let name = format!("side {place} run {run} level {level}");
-                let evidence = evidence(sample, drawing, run, &name);
-                match found.iter_mut().find(|known| is_same(known.load, sample.load)) {
-                    Some(known) => known.add(evidence),
-                    None => found.push(AtLoad { load: sample.load, evidence }),
+                let known = evidence(sample, drawing, run, &name);
+                let at = sample.at.reduced(keys);
+                match found.iter_mut().find(|found| found.at.is_same(&at)) {
+                    Some(found) => found.add(known),
+                    None => found.push(AtLoad { at, known }),
                 }
             }
         }
-        found.sort_by(|a, b| order(a.load, b.load));
+        found.sort_by(|a, b| a.at.order(&b.at));
         found
     }
 }
 
 impl AtLoad {
-    fn add(&mut self, evidence: Vec<(Measure, Evidence)>) {
-        for (measure, more) in evidence {
-            match self.evidence.iter_mut().find(|(known, _)| *known == measure) {
-                None => self.evidence.push((measure, more)),
-                Some((_, Evidence::Runs(runs))) => {
-                    if let Evidence::Runs(mut more) = more {
+    fn add(&mut self, known: Vec<Known>) {
+        for more in known {
+            let is_same = |known: &&mut Known| known.measure == more.measure && known.by == more.by;
+            match self.known.iter_mut().find(is_same).map(|known| &mut known.evidence) {
+                None => self.known.push(more),
+                Some(Evidence::Runs(runs)) => {
+                    if let Evidence::Runs(mut more) = more.evidence {
                         runs.append(&mut more);
                     }
                 }
-                Some((_, Evidence::Share { hits, n })) => {
-                    if let Evidence::Share { hits: more_hits, n: more_n } = more {
+                Some(Evidence::Share { hits, n }) => {
+                    if let Evidence::Share { hits: more_hits, n: more_n } = more.evidence {
                         *hits += more_hits;
                         *n += more_n;
                     }
                 }
             }
         }
-    }
-}
-
-/// Whether two loads are the same.
-pub(crate) fn is_same(a: Load, b: Load) -> bool {
-    match (a, b) {
-        (Load::Users(a), Load::Users(b)) => a == b,
-        (Load::ReqPerS(a), Load::ReqPerS(b)) => (a - b).abs() <= SAME_RATE * a.abs().max(b.abs()),
-        _ => false,
-    }
-}
-
-/// Whether two loads are of one kind, so that one can lie between two others.
-pub(crate) fn is_same_kind(a: Load, b: Load) -> bool {
-    matches!((a, b), (Load::Users(_), Load::Users(_)) | (Load::ReqPerS(_), Load::ReqPerS(_)))
-}
-
-/// Users before rates, each rising.
-pub(crate) fn order(a: Load, b: Load) -> std::cmp::Ordering {
-    let kind = |load: Load| matches!(load, Load::ReqPerS(_));
-    kind(a).cmp(&kind(b)).then(a.value().total_cmp(&b.value()))
-}
-
-/// A load in words.
-pub(crate) fn load_words(load: Load) -> String {
-    match load {
-        Load::Users(1) => "1 user".to_owned(),
-        Load::Users(users) => format!("{users} users"),
-        Load::ReqPerS(rate) => format!("{rate} req/s"),
     }
 }

@@ -1,6 +1,7 @@
 //! Comparisons of made-up runs whose differences are known.
 
 use super::*;
+use crate::level::Load;
 use crate::slo;
 use crate::testing::{NoisyLoop, failed, noisy_run, run};
 use ifm_core::RunData;
@@ -40,8 +41,10 @@ fn two(a: &RunData, b: &RunData, settings: &Settings) -> Pair {
 
 fn row<'a>(pair: &'a Pair, users: u32, word: &str) -> &'a Row {
     let measure = Measure::parse(word).expect(word);
-    let found =
-        pair.rows.iter().find(|row| row.load == Load::Users(users) && row.measure == measure);
+    let found = pair
+        .rows
+        .iter()
+        .find(|row| row.at.load == Some(Load::Users(users)) && row.measure == measure);
     found.unwrap_or_else(|| panic!("no row {word} at {users}"))
 }
 
@@ -206,7 +209,7 @@ fn loads_of_one_side_are_read_between_those_of_the_other() {
     let a = of(1, &[(2, 10.0), (8, 40.0)]);
     let b = of(50, &[(1, 5.0), (4, 5.0), (16, 5.0)]);
     let pair = two(&a, &b, &settings);
-    let loads: Vec<Load> = pair.rows.iter().map(|row| row.load).collect();
+    let loads: Vec<Load> = pair.rows.iter().filter_map(|row| row.at.load).collect();
     assert!(!loads.contains(&Load::Users(1)) && !loads.contains(&Load::Users(16)));
     let itl = row(&pair, 4, "itl.p50");
     assert!(itl.is_interpolated() && itl.a.is_some_and(|cell| cell.is_interpolated));
@@ -329,17 +332,18 @@ fn ranks_are_shared_where_no_difference_is_shown() {
     };
     let sides =
         [of("slow", 1, 20.0), of("fast", 2, 10.0), of("fast too", 3, 10.0), of("middle", 4, 14.0)];
-    let load = rank::largest_common_load(&sides).expect("one load");
-    let ranking = rank(&sides, Measure::OutputRate, load, &settings);
+    let common = rank::common_conditions(&sides, Measure::OutputRate);
+    let at = common.last().expect("one load");
+    let ranking = rank(&sides, Measure::OutputRate, at, &settings);
     let found: Vec<(&str, Option<usize>)> =
         ranking.order.iter().map(|ranked| (ranked.side.label.as_str(), ranked.rank)).collect();
     assert_eq!(found[2..], [("middle", Some(3)), ("slow", Some(4))]);
     assert!(found[..2].iter().all(|(label, rank)| label.starts_with("fast") && *rank == Some(1)));
     assert_eq!(ranking.order[0].ties, [1]);
     assert!(ranking.order[2].ties.is_empty());
-    let latency = rank(&sides, Measure::parse("itl.p50").expect("a measure"), load, &settings);
+    let latency = rank(&sides, Measure::parse("itl.p50").expect("a measure"), at, &settings);
     assert_eq!(latency.order[3].side.label, "slow");
-    let nowhere = rank(&sides, Measure::OutputRate, Load::Users(99), &settings);
+    let nowhere = rank(&sides, Measure::OutputRate, &Load::Users(99).into(), &settings);
     assert!(nowhere.order.iter().all(|ranked| ranked.rank.is_none() && ranked.cell.is_none()));
 }
 

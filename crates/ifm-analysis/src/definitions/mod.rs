@@ -40,6 +40,17 @@ impl Definitions {
         Definitions::Aiperf,
     ];
 
+    /// Those of a tool, by the name that it has in files.
+    pub fn of_tool(name: &str) -> Option<Definitions> {
+        Some(match name {
+            "vllm bench serve" => Definitions::Vllm,
+            "sglang.bench_serving" => Definitions::Sglang,
+            "guidellm" => Definitions::Guidellm,
+            "aiperf" => Definitions::Aiperf,
+            _ => return None,
+        })
+    }
+
     /// The word on the command line and in files.
     pub fn word(self) -> &'static str {
         match self {

@@ -11,17 +11,21 @@ pub use suggestion::{Suggestion, Suggestions, suggest};
 pub use threshold::{Bound, Limit, Threshold, ThresholdError, parse_load};
 
 use crate::Warning;
-use crate::comparison::contrast::{cell, contrast};
+use crate::comparison::condition::{is_same, list_words};
+use crate::comparison::contrast::cell;
 use crate::comparison::difference::differences;
-use crate::comparison::evidence::Evidence;
-use crate::comparison::side::{AtLoad, is_same, load_words};
+use crate::comparison::evidence::{Evidence, Spread};
+use crate::comparison::pair::{Asked, draft_at};
+use crate::comparison::side::{AtLoad, keys};
 use crate::comparison::{
-    Cell, Difference, Doubt, Measure, Settings, Shortage, Side, SideHead, head,
+    Cell, Condition, Difference, Doubt, Measure, Settings, Shortage, Side, SideHead, head,
+    of_definitions,
 };
 use crate::level::Load;
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::Estimate;
 use crate::stat::interval::{self, TAIL};
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// What a threshold, or all of them, came to.
@@ -55,6 +59,8 @@ pub enum GateReason {
     NoValue,
     /// The baseline has no value there.
     NoBaseline,
+    /// The value is one number, without anything that tells how far it may be off.
+    OneNumber,
     /// The values cannot decide.
     Doubt(Doubt),
 }
@@ -65,6 +71,7 @@ impl fmt::Display for GateReason {
             GateReason::Crosses => formatter.write_str("the interval crosses the limit"),
             GateReason::NoValue => formatter.write_str("the run has no value"),
             GateReason::NoBaseline => formatter.write_str("the baseline has no value there"),
+            GateReason::OneNumber => formatter.write_str("cannot be decided: one number"),
             GateReason::Doubt(doubt) => write!(formatter, "{doubt}"),
         }
     }
@@ -75,6 +82,10 @@ impl fmt::Display for GateReason {
 pub struct GateRow {
     /// The threshold, with its load.
     pub threshold: Threshold,
+    /// What was asked for where it is checked.
+    pub at: Condition,
+    /// The measure as it was found: in an open loop times count from due.
+    pub measure: Measure,
     /// Whether nobody wrote it: the limit on failed requests that latencies need to mean anything.
     pub is_implied: bool,
     /// The run's value; absent if it has none.
@@ -83,6 +94,8 @@ pub struct GateRow {
     pub baseline: Option<Cell>,
     /// The change: a share of the baseline's value, or points, with its interval.
     pub change: Option<Estimate>,
+    /// The same as a number alone, wherever both have a value.
+    pub difference: Option<f64>,
     /// What it came to.
     pub state: GateState,
     /// Why it did not pass; absent where the numbers say it.
@@ -130,6 +143,14 @@ pub enum GateError {
         /// The loads of the run.
         loads: String,
     },
+    /// No level of a document has a value of the measure.
+    #[error("{threshold} is nothing that {name} holds at any level")]
+    NoSuchMeasure {
+        /// The threshold.
+        threshold: String,
+        /// The document.
+        name: String,
+    },
     /// A threshold is a change, and there is no baseline.
     #[error("{threshold} is a change against a baseline, and none was given")]
     NoBaseline {
@@ -163,20 +184,20 @@ pub fn judge(
     if thresholds.is_empty() {
         return Err(GateError::Empty);
     }
-    let of_run = run.evidence(settings.drawing(), 0);
-    let of_baseline = baseline.map(|side| side.evidence(settings.drawing(), 1));
+    let keys = keys(std::iter::once(run).chain(baseline));
+    let of_run = run.evidence(settings.drawing(), 0, &keys);
+    let of_baseline = baseline.map(|side| side.evidence(settings.drawing(), 1, &keys));
     let mut rows = Vec::new();
-    for (threshold, is_implied) in with_implied(thresholds, &of_run)? {
+    let mut definitions = Vec::new();
+    for (threshold, at, is_implied) in with_implied(thresholds, run, &of_run)? {
         if matches!(threshold.limit, Limit::Change(_)) && baseline.is_none() {
             return Err(GateError::NoBaseline { threshold: threshold.to_string() });
         }
-        let at = |side: &[AtLoad]| -> Option<Evidence> {
-            let load = threshold.load?;
-            let at = side.iter().find(|at| is_same(at.load, load))?;
-            at.evidence(threshold.measure.at_load(load)).cloned()
-        };
-        let pair = (at(&of_run), of_baseline.as_deref().and_then(at));
-        rows.push(row(threshold, is_implied, pair, settings));
+        let find = |side: &[AtLoad]| side.iter().find(|known| known.at.is_same(&at)).cloned();
+        let base = of_baseline.as_deref().and_then(find);
+        let (row, differences) = row(threshold, is_implied, (&find(&of_run), &base), at, settings);
+        definitions.extend(differences);
+        rows.push(row);
     }
     let has = |state| rows.iter().any(|row| row.state == state);
     let state = if has(GateState::Fail) {
@@ -193,94 +214,164 @@ pub fn judge(
         baseline: baseline.zip(of_baseline.as_deref()).map(|(side, at)| head(side, at)),
         rows,
         state,
-        differences: baseline.map(|side| differences(side, run)).unwrap_or_default(),
+        differences: baseline
+            .map(|side| all_differences(side, run, &keys, definitions))
+            .unwrap_or_default(),
         confidence: settings.confidence,
     })
+}
+
+/// What run and baseline differ in, definitions among it.
+fn all_differences(
+    baseline: &Side,
+    run: &Side,
+    keys: &BTreeSet<String>,
+    definitions: Vec<Difference>,
+) -> Vec<Difference> {
+    let mut found = differences(baseline, run, keys);
+    for difference in definitions {
+        if !found.contains(&difference) {
+            found.push(difference);
+        }
+    }
+    found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
+    found
 }
 
 /// What the checks of the runs found at the loads of the rows, or of a whole run.
 fn cautions(run: &Side, rows: &[GateRow]) -> Vec<Warning> {
     let is_about = |warning: &&Warning| {
-        let at =
-            |load| rows.iter().any(|row| row.threshold.load.is_some_and(|at| is_same(at, load)));
+        let at = |load: Load| {
+            rows.iter().any(|row| row.threshold.load.is_some_and(|at| is_same(at, load)))
+        };
         warning.load.is_none_or(at)
     };
     run.members.iter().flat_map(|member| &member.warnings).filter(is_about).cloned().collect()
 }
 
-/// Each threshold at its loads, and the implied ones.
+/// Each threshold at what was asked for, and the implied ones. Without a load it holds wherever its
+/// measure has a value, or everywhere if it has none.
 fn with_implied(
     thresholds: &[Threshold],
+    side: &Side,
     run: &[AtLoad],
-) -> Result<Vec<(Threshold, bool)>, GateError> {
-    let mut all = Vec::new();
-    let mut loads: Vec<Load> = Vec::new();
+) -> Result<Vec<(Threshold, Condition, bool)>, GateError> {
+    let mut all: Vec<(Threshold, Condition, bool)> = Vec::new();
+    let mut conditions: Vec<&AtLoad> = Vec::new();
     for threshold in thresholds {
-        let known: Vec<Load> = run
-            .iter()
-            .map(|at| at.load)
-            .filter(|load| threshold.load.is_none_or(|wanted| is_same(wanted, *load)))
-            .collect();
+        let is_meant = |at: &&AtLoad| match (threshold.load, at.at.load) {
+            (None, _) => true,
+            (Some(wanted), Some(load)) => is_same(wanted, load),
+            (Some(_), None) => false,
+        };
+        let mut known: Vec<&AtLoad> = run.iter().filter(is_meant).collect();
+        let has_value = |at: &&AtLoad| at.evidence(threshold.measure).is_some();
+        if !side.is_own() && !run.iter().any(|at| has_value(&at)) {
+            let (threshold, name) = (threshold.to_string(), side.label.clone());
+            return Err(GateError::NoSuchMeasure { threshold, name });
+        }
+        if threshold.load.is_none() && !side.is_own() {
+            known.retain(has_value);
+        }
         if known.is_empty() {
-            let words: Vec<String> = run.iter().map(|at| load_words(at.load)).collect();
-            let loads = if words.is_empty() { "none".to_owned() } else { words.join(", ") };
+            let loads = list_words(run.iter().map(|at| &at.at));
             return Err(GateError::NoSuchLoad { threshold: threshold.to_string(), loads });
         }
-        for load in known {
-            all.push((Threshold { load: Some(load), ..*threshold }, false));
-            if !loads.iter().any(|other| is_same(*other, load)) {
-                loads.push(load);
+        for at in known {
+            all.push((Threshold { load: at.at.load, ..*threshold }, at.at.clone(), false));
+            if !conditions.iter().any(|other| other.at.is_same(&at.at)) {
+                conditions.push(at);
             }
         }
     }
-    let is_told = |load: Load| {
-        all.iter().any(|(threshold, _)| {
-            threshold.measure.is_share() && threshold.load.is_some_and(|at| is_same(at, load))
-        })
+    // A document may not say how many requests failed, or have none at all.
+    let is_counted = |at: &&AtLoad| side.is_own() || at.evidence(Measure::ErrorRate).is_some();
+    let is_told = |at: &AtLoad| {
+        all.iter()
+            .any(|(threshold, known, _)| threshold.measure.is_share() && known.is_same(&at.at))
     };
-    let untold: Vec<Load> = loads.into_iter().filter(|load| !is_told(*load)).collect();
-    all.extend(untold.into_iter().map(|load| {
+    let untold: Vec<&AtLoad> =
+        conditions.into_iter().filter(is_counted).filter(|at| !is_told(at)).collect();
+    all.extend(untold.into_iter().map(|at| {
         let limit = Limit::Value(ERROR_RATE_MAX);
         let (measure, bound) = (Measure::ErrorRate, Bound::Max);
-        (Threshold { measure, load: Some(load), bound, limit }, true)
+        (Threshold { measure, load: at.at.load, bound, limit }, at.at.clone(), true)
     }));
     Ok(all)
 }
 
+/// One threshold, and the definitions that may differ.
 fn row(
     threshold: Threshold,
     is_implied: bool,
-    (run, baseline): (Option<Evidence>, Option<Evidence>),
+    (run, baseline): (&Option<AtLoad>, &Option<AtLoad>),
+    at: Condition,
     settings: &Settings,
-) -> GateRow {
+) -> (GateRow, Vec<Difference>) {
+    let evidence = |at: &Option<AtLoad>| at.as_ref()?.evidence(threshold.measure).cloned();
     let of = |evidence: &Option<Evidence>| {
         evidence.as_ref().and_then(|evidence| cell(evidence, settings.confidence))
     };
-    let (value, base) = (of(&run), of(&baseline));
-    let mut change = None;
-    let (state, reason) = match (&run, threshold.limit) {
+    let (of_run, of_base) = (evidence(run), evidence(baseline));
+    let (mut value, mut base) = (of(&of_run), of(&of_base));
+    let (mut change, mut definitions) = (None, Vec::new());
+    let due = at.load.map_or(threshold.measure, |load| threshold.measure.at_load(load));
+    let has_due = run.as_ref().is_some_and(|at| at.known.iter().any(|known| known.measure == due));
+    let mut measure = if has_due { due } else { threshold.measure };
+    let (state, reason) = match (&of_run, threshold.limit) {
         (None, _) => (GateState::Fail, Some(GateReason::NoValue)),
-        (Some(run), Limit::Value(limit)) => judge_value(run, value, &threshold, limit),
-        (Some(run), Limit::Change(limit)) => match &baseline {
-            None => (GateState::Inconclusive, Some(GateReason::NoBaseline)),
-            Some(baseline) => match contrast(baseline, run, &settings.rules()) {
-                Err(doubt) => (GateState::Inconclusive, Some(GateReason::Doubt(doubt))),
-                Ok(contrast) => {
+        (Some(of_run), Limit::Value(limit)) => judge_value(of_run, value, &threshold, limit),
+        (Some(_), Limit::Change(limit)) => {
+            let how = (&Asked { measures: &[], ..settings.asked() }, &settings.rules());
+            let draft = match (baseline, run) {
+                (Some(base), Some(run)) if of_base.is_some() => {
+                    draft_at(base, run, threshold.measure, how)
+                }
+                _ => None,
+            };
+            match draft {
+                None => (GateState::Inconclusive, Some(GateReason::NoBaseline)),
+                Some(draft) => {
+                    definitions = of_definitions(std::slice::from_ref(&draft));
+                    measure = draft.measure;
+                    (base, value) = (draft.a.or(base), draft.b.or(value));
                     let none = if threshold.measure.is_share() { 0.0 } else { 1.0 };
-                    let found = contrast.change.map(|value| value - none);
-                    change = Some(found);
-                    match contrast.shortage {
-                        Some(shortage) => {
-                            let doubt = Doubt::Short(shortage);
-                            (GateState::Inconclusive, Some(GateReason::Doubt(doubt)))
+                    match draft.contrast {
+                        Err(doubt) => (GateState::Inconclusive, Some(GateReason::Doubt(doubt))),
+                        Ok(contrast) => {
+                            let found = contrast.change.map(|value| value - none);
+                            change = Some(found);
+                            match contrast.shortage {
+                                Some(shortage) => {
+                                    let doubt = Doubt::Short(shortage);
+                                    (GateState::Inconclusive, Some(GateReason::Doubt(doubt)))
+                                }
+                                None => by_interval(threshold.bound, limit, found.low, found.high),
+                            }
                         }
-                        None => by_interval(threshold.bound, limit, found.low, found.high),
                     }
                 }
-            },
-        },
+            }
+        }
     };
-    GateRow { threshold, is_implied, value, baseline: base, change, state, reason }
+    let difference = change.map(|change| change.value).or_else(|| {
+        let (a, b) = (base?.value, value?.value);
+        let alone = if threshold.measure.is_share() { b - a } else { b / a - 1.0 };
+        alone.is_finite().then_some(alone)
+    });
+    let row = GateRow {
+        threshold,
+        at,
+        measure,
+        is_implied,
+        value,
+        baseline: base,
+        change,
+        difference,
+        state,
+        reason,
+    };
+    (row, definitions)
 }
 
 /// A value against a limit in its own unit.
@@ -292,7 +383,16 @@ fn judge_value(
 ) -> (GateState, Option<GateReason>) {
     let Some(cell) = cell else { return (GateState::Fail, Some(GateReason::NoValue)) };
     let (Some(low), Some(high)) = (cell.low, cell.high) else {
-        return (GateState::Inconclusive, Some(GateReason::Doubt(Doubt::NoValue)));
+        let doubt = match run {
+            Evidence::Runs(runs) => match runs.as_slice() {
+                [run] if matches!(run.spread, Spread::Unknown) => {
+                    return (GateState::Inconclusive, Some(GateReason::OneNumber));
+                }
+                _ => Doubt::NoValue,
+            },
+            Evidence::Share { .. } => Doubt::NoValue,
+        };
+        return (GateState::Inconclusive, Some(GateReason::Doubt(doubt)));
     };
     // Few failures among few requests leave a wide interval: what was counted decides there, else
     // a hundred requests without a failure could not pass.
@@ -316,11 +416,12 @@ fn shortage(run: &Evidence, measure: Measure) -> Option<Shortage> {
     let [run] = runs.as_slice() else { return None };
     let shortage = run.shortage?;
     let is_bounded = measure.percentile().is_some_and(|p| {
-        let (low, high) = interval::ranks(run.n, p, TAIL);
+        let Some(n) = run.n else { return false };
+        let (low, high) = interval::ranks(n, p, TAIL);
         low.is_some() && high.is_some()
     });
     match shortage {
-        Shortage::Values { n, .. } if is_bounded && n == run.n => None,
+        Shortage::Values { n, .. } if is_bounded && Some(n) == run.n => None,
         shortage => Some(shortage),
     }
 }

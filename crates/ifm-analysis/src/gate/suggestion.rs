@@ -5,11 +5,12 @@
 //! not here: the file that they are written to.
 
 use super::threshold::{Bound, Limit, Threshold};
+use crate::comparison::condition::is_same_kind;
 use crate::comparison::contrast::cell;
 use crate::comparison::evidence::Evidence;
-use crate::comparison::side::is_same_kind;
+use crate::comparison::side::keys;
 use crate::comparison::{
-    Cell, Latency, Measure, Over, Settings, Shortage, Side, SideHead, Unit, head,
+    Cell, Condition, Latency, Measure, Over, Settings, Shortage, Side, SideHead, Unit, head,
 };
 use crate::level::Load;
 
@@ -36,8 +37,8 @@ pub struct Suggestion {
 pub struct Suggestions {
     /// The run.
     pub run: SideHead,
-    /// The load that they are for.
-    pub load: Load,
+    /// What they are for.
+    pub at: Condition,
     /// The thresholds.
     pub list: Vec<Suggestion>,
 }
@@ -61,17 +62,19 @@ impl Suggestion {
 
 /// Thresholds for a run; absent for a run without a level.
 pub fn suggest(run: &Side, settings: &Settings) -> Option<Suggestions> {
-    let found = run.evidence(settings.drawing(), 0);
+    let found = run.evidence(settings.drawing(), 0, &keys(std::iter::once(run)));
     let fitting = run.members.iter().filter_map(|member| member.fitting_load()).next();
     let steady = fitting.and_then(|fitting| {
         let below = |load: Load| {
             is_same_kind(load, fitting) && load.value() <= STEADY_SHARE * fitting.value()
         };
-        found.iter().rfind(|at| below(at.load))
+        found.iter().rfind(|at| at.at.load.is_some_and(below))
     });
     let at = steady.or(found.get(found.len() / 2))?;
     let list = MEASURES.iter().filter_map(|measure| {
-        let measure = measure.at_load(at.load);
+        let due = at.at.load.map_or(*measure, |load| measure.at_load(load));
+        let has_due = at.known.iter().any(|known| known.measure == due);
+        let measure = if has_due { due } else { *measure };
         let evidence = at.evidence(measure)?;
         let cell = cell(evidence, settings.confidence)?;
         // Stricter than the gate itself: a thin percentile would be open in every other job.
@@ -80,11 +83,11 @@ pub fn suggest(run: &Side, settings: &Settings) -> Option<Suggestions> {
             _ => None,
         };
         let (bound, limit) = limit(measure, &cell);
-        let threshold = Threshold { measure, load: Some(at.load), bound, limit };
+        let threshold = Threshold { measure, load: at.at.load, bound, limit };
         Some(Suggestion { threshold, cell, shortage })
     });
     let list = list.collect();
-    Some(Suggestions { run: head(run, &found), load: at.load, list })
+    Some(Suggestions { run: head(run, &found), at: at.at.clone(), list })
 }
 
 fn limit(measure: Measure, cell: &Cell) -> (Bound, Limit) {

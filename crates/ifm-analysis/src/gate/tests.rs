@@ -131,9 +131,9 @@ fn what_is_suggested_passes() {
     });
     // All four are inside the target of made-up runs, so the load is at most 5.6.
     let run = noisy_run(&levels);
-    let Suggestions { load, list: found, run: head } =
+    let Suggestions { at, list: found, run: head } =
         suggest(&side(&run, &[]), &settings()).expect("levels");
-    assert_eq!((load, head.label.as_str()), (Load::Users(4), "run"));
+    assert_eq!((at.load, head.label.as_str()), (Some(Load::Users(4)), "run"));
     assert_eq!(found.len(), 6);
     let enough: Vec<Threshold> =
         found.iter().filter(|one| one.shortage.is_none()).map(|one| one.threshold).collect();

@@ -6,7 +6,8 @@
 use super::words::capacity_unit;
 use crate::json::{Object, SCHEMA_VERSION};
 use ifm_analysis::comparison::{
-    Apart, Capacity, CapacityPair, Cell, Comparison, Difference, Pair, Row, SideHead, Unit, Verdict,
+    Apart, Capacity, CapacityPair, Cell, Comparison, Condition, Difference, Pair, Row, SideHead,
+    Unit, Verdict,
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
@@ -33,20 +34,28 @@ pub fn comparison_json(comparison: &Comparison) -> String {
 
 /// A side.
 pub(crate) fn head(side: &SideHead) -> Value {
-    json!({
-        "label": side.label,
-        "runs": side.runs,
-        "models": side.models,
-        "loads": side.loads.iter().map(|at| load(*at)).collect::<Vec<_>>(),
-    })
+    let mut object = Object::default();
+    object
+        .set("label", side.label.as_str())
+        .set("runs", side.runs.clone())
+        .set("models", side.models.clone())
+        .set("loads", side.conditions.iter().map(load).collect::<Vec<_>>())
+        .set_known("tools", (!side.tools.is_empty()).then(|| side.tools.clone()))
+        .take()
 }
 
-/// A load: `{"users": 4}` or `{"req_per_s": 2.5}`.
-pub(crate) fn load(load: Load) -> Value {
-    match load {
-        Load::Users(users) => json!({"users": users}),
-        Load::ReqPerS(rate) => json!({"req_per_s": rate}),
-    }
+/// What was asked for: `{"users": 4}` or `{"req_per_s": 2.5}`, and what else tells levels apart:
+/// `{"setting": {"test": "pp512"}}`.
+pub(crate) fn load(at: &Condition) -> Value {
+    let mut object = Object::default();
+    match at.load {
+        Some(Load::Users(users)) => object.set("users", users),
+        Some(Load::ReqPerS(rate)) => object.set("req_per_s", rate),
+        None => &mut object,
+    };
+    let setting: serde_json::Map<String, Value> =
+        at.setting.iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    object.set_known("setting", (!setting.is_empty()).then_some(Value::Object(setting))).take()
 }
 
 fn pair(pair: &Pair) -> Value {
@@ -96,7 +105,7 @@ pub(crate) fn cell(cell: &Cell, per: f64) -> Value {
         .set("value", cell.value / per)
         .set_known("low", cell.low.map(|low| low / per))
         .set_known("high", cell.high.map(|high| high / per))
-        .set("n", cell.n)
+        .set_known("n", cell.n)
         .set("runs", cell.runs)
         .set("is_interpolated", cell.is_interpolated)
         .take()
@@ -106,17 +115,22 @@ pub(crate) fn estimate(estimate: Estimate) -> Value {
     json!({"value": estimate.value, "low": estimate.low, "high": estimate.high})
 }
 
+/// A change without an interval.
+pub(crate) fn alone(value: f64) -> Value {
+    json!({"value": value})
+}
+
 fn row(row: &Row) -> Value {
     let (name, per) = unit(row.measure.unit());
     let change = if row.measure.is_share() { "points" } else { "ratio" };
     let mut object = Object::default();
     object
-        .set("load", load(row.load))
+        .set("load", load(&row.at))
         .set("metric", row.measure.to_string())
         .set("unit", name)
         .set_known("a", row.a.map(|found| cell(&found, per)))
         .set_known("b", row.b.map(|found| cell(&found, per)))
-        .set_known(change, row.change.map(estimate))
+        .set_known(change, row.change.map(estimate).or(row.difference.map(alone)))
         .set_known("p", row.p)
         .set_known("p_corrected", row.p_corrected)
         .set_known("detectable", row.detectable)
@@ -157,7 +171,7 @@ fn apart(apart: &Apart) -> Value {
     json!({
         "side": apart.side,
         "run": apart.run,
-        "load": load(apart.load),
+        "load": load(&apart.at),
         "metric": apart.measure.to_string(),
         "unit": name,
         "value": apart.value / per,

@@ -5,7 +5,6 @@
 use super::words;
 use crate::format::ABSENT;
 use crate::markdown::escape;
-use crate::model::load_words;
 use crate::words::target;
 use ifm_analysis::comparison::{Comparison, Difference, Pair, Row, Verdict};
 
@@ -59,18 +58,17 @@ fn cells(row: &Row, is_inter_event: bool) -> [String; 6] {
     let side = |cell: Option<ifm_analysis::comparison::Cell>| {
         cell.map_or_else(|| ABSENT.to_owned(), |cell| words::cell(unit, &cell))
     };
-    let change = row.change.map(|change| words::change(row.measure.is_share(), change));
     let sign = match row.verdict {
         Verdict::Better => "✓ ",
         Verdict::Worse => "✗ ",
         _ => "",
     };
     [
-        load_words(Some(row.load)),
+        words::condition(&row.at),
         words::measure(row.measure, is_inter_event),
         side(row.a),
         side(row.b),
-        change.unwrap_or_else(|| ABSENT.to_owned()),
+        words::row_change(row),
         format!("{sign}{}", words::verdict(row.verdict)),
     ]
 }

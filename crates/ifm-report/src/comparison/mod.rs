@@ -10,7 +10,9 @@ mod text;
 pub(crate) mod words;
 
 pub use json::comparison_json;
-pub(crate) use json::{cell as cell_json, differences as differences_json, load as load_json};
+pub(crate) use json::{
+    alone as alone_json, cell as cell_json, differences as differences_json, load as load_json,
+};
 pub use markdown::comparison_markdown;
 pub(crate) use markdown::differences as differences_markdown;
 pub use ranking::{ranking_json, ranking_markdown, ranking_terminal};

@@ -8,9 +8,8 @@ use crate::TerminalStyle;
 use crate::format::{ABSENT, percent};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
-use crate::model::load_words;
 use crate::terminal::Color;
-use ifm_analysis::comparison::{DifferenceKind, Ranked, Ranking};
+use ifm_analysis::comparison::{DifferenceKind, Doubt, Ranked, Ranking};
 use serde_json::{Value, json};
 
 /// What the ranks mean, in one sentence.
@@ -24,6 +23,18 @@ fn rule(ranking: &Ranking) -> String {
     )
 }
 
+/// Why sides are not shown to differ where the data do not decide, each reason once.
+fn doubts(ranking: &Ranking) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for doubt in ranking.order.iter().flat_map(|ranked| &ranked.doubts) {
+        let line = format!("not shown to differ, by what is known: {doubt}");
+        if !lines.contains(&line) {
+            lines.push(line);
+        }
+    }
+    lines
+}
+
 /// What a value of a side with several runs is; absent where each has one.
 fn of_runs(ranking: &Ranking) -> Option<&'static str> {
     let has_runs = |ranked: &Ranked| ranked.cell.is_some_and(|cell| cell.runs > 1);
@@ -33,7 +44,7 @@ fn of_runs(ranking: &Ranking) -> Option<&'static str> {
 fn title(ranking: &Ranking) -> String {
     let is_inter_event = ranking.order.iter().any(|ranked| ranked.side.is_inter_event);
     let measure = words::measure(ranking.measure, is_inter_event);
-    format!("{measure} at {}", load_words(Some(ranking.load)))
+    format!("{measure} at {}", words::condition(&ranking.at))
 }
 
 /// Rank, value, side, and the sides that it is not shown to differ from.
@@ -93,7 +104,8 @@ pub fn ranking_terminal(ranking: &Ranking, style: &TerminalStyle) -> String {
             out.push('\n');
         }
     }
-    for line in [rule(ranking)].into_iter().chain(of_runs(ranking).map(str::to_owned)) {
+    let notes = std::iter::once(rule(ranking)).chain(doubts(ranking));
+    for line in notes.chain(of_runs(ranking).map(str::to_owned)) {
         for line in crate::terminal::wrap(&style.text(&format!(" · {line}")), style.width, "   ") {
             out.push_str(&style.paint(Color::Dim, &line));
             out.push('\n');
@@ -115,8 +127,14 @@ pub fn ranking_markdown(ranking: &Ranking) -> String {
         out.push_str(&format!("- {} {}\n", words::kind(kind), escape(&line)));
     }
     out.push_str(&format!("- {}\n", escape(&rule(ranking))));
+    out.extend(doubts(ranking).iter().map(|line| format!("- {}\n", escape(line))));
     out.extend(of_runs(ranking).map(|line| format!("- {line}\n")));
     out
+}
+
+fn doubts_json(ranked: &Ranked) -> Value {
+    let one = |doubt: &Doubt| json!({"id": doubt.word(), "text": doubt.to_string()});
+    ranked.doubts.iter().map(one).collect()
 }
 
 /// The ranking as one JSON document; ends with a line break.
@@ -129,6 +147,7 @@ pub fn ranking_json(ranking: &Ranking) -> String {
             .set_known("rank", ranked.rank)
             .set_known("cell", ranked.cell.map(|found| cell_json(&found, per)))
             .set("ties", ranked.ties.clone())
+            .set_known("doubts", (!ranked.doubts.is_empty()).then(|| doubts_json(ranked)))
             .take()
     };
     let differences: Vec<Value> = ranking
@@ -141,7 +160,7 @@ pub fn ranking_json(ranking: &Ranking) -> String {
         "kind": "ranking",
         "metric": ranking.measure.to_string(),
         "unit": name,
-        "load": load(ranking.load),
+        "load": load(&ranking.at),
         "confidence": ranking.confidence,
         "threshold": ranking.threshold,
         "order": ranking.order.iter().map(ranked).collect::<Vec<_>>(),

@@ -5,7 +5,6 @@
 use super::words;
 use crate::TerminalStyle;
 use crate::format::{ABSENT, plain};
-use crate::model::load_words;
 use crate::terminal::{Color, wrap};
 use crate::words::target;
 use ifm_analysis::comparison::{Comparison, Difference, DifferenceKind, Pair, Row, Verdict};
@@ -88,7 +87,7 @@ fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String 
     for (load, rows) in words::by_load(pair) {
         let is_read = rows.iter().any(|row| row.is_interpolated());
         let mark = if is_read { "   ≈ read between measured loads" } else { "" };
-        let title = format!(" {}{mark}", load_words(Some(load)));
+        let title = format!(" {}{mark}", words::condition(load));
         out.push_str(&style.paint(Color::Dim, &style.text(&title)));
         out.push('\n');
         for row in rows {
@@ -109,9 +108,7 @@ fn line(row: &Row, is_inter_event: bool, with_sides: bool, style: &TerminalStyle
             line.push_str(&format!("{:<SIDE$}", style.text(&text)));
         }
     }
-    let change = row.change.map(|change| words::change(row.measure.is_share(), change));
-    let change = change.unwrap_or_else(|| ABSENT.to_owned());
-    line.push_str(&format!("{:<CHANGE$}", style.text(&change)));
+    line.push_str(&format!("{:<CHANGE$}", style.text(&words::row_change(row))));
     let color = match row.verdict {
         Verdict::Better => Color::Green,
         Verdict::Worse => Color::Red,

@@ -4,9 +4,10 @@
 
 use super::words;
 use crate::format::{ABSENT, plain};
-use crate::model::load_words;
 use crate::words::target;
-use ifm_analysis::comparison::{Comparison, Difference, DifferenceKind, Measure, Pair, Verdict};
+use ifm_analysis::comparison::{
+    Comparison, Condition, Difference, DifferenceKind, Measure, Pair, Verdict,
+};
 use ifm_analysis::level::Load;
 
 /// A comparison, its sides beside each other.
@@ -65,32 +66,32 @@ pub struct CellText {
 pub fn comparison_text(comparison: &Comparison) -> ComparisonText {
     let is_inter_event = comparison.baseline.is_inter_event
         || comparison.pairs.iter().any(|pair| pair.side.is_inter_event);
-    let mut places: Vec<(Load, Measure)> = Vec::new();
+    let mut places: Vec<(&Condition, Measure)> = Vec::new();
     for row in comparison.pairs.iter().flat_map(|pair| &pair.rows) {
-        if !places.contains(&(row.load, row.measure)) {
-            places.push((row.load, row.measure));
+        if !places.contains(&(&row.at, row.measure)) {
+            places.push((&row.at, row.measure));
         }
     }
     // The rows of the first pair come by load; others may have loads that it lacks.
-    places.sort_by(|a, b| a.0.value().total_cmp(&b.0.value()));
-    let row = |(load, measure): &(Load, Measure)| {
+    let value = |at: &Condition| at.load.map_or(f64::INFINITY, Load::value);
+    places.sort_by(|a, b| value(a.0).total_cmp(&value(b.0)));
+    let row = |(at, measure): &(&Condition, Measure)| {
         let of = |pair: &Pair| {
-            pair.rows.iter().find(|row| row.load == *load && row.measure == *measure).cloned()
+            pair.rows.iter().find(|row| row.at == **at && row.measure == *measure).cloned()
         };
         let value = |cell| words::cell(measure.unit(), &cell);
         let first = comparison.pairs.iter().find_map(|pair| of(pair)?.a);
         let side = |pair: &Pair| {
             let row = of(pair)?;
-            let change = row.change.map(|change| words::change(measure.is_share(), change));
             Some(CellText {
+                change: words::row_change(&row),
                 value: row.b.map_or_else(|| ABSENT.to_owned(), value),
-                change: change.unwrap_or_else(|| ABSENT.to_owned()),
                 verdict: row.verdict,
                 words: words::verdict(row.verdict),
             })
         };
         RowText {
-            load: load_words(Some(*load)),
+            load: words::condition(at),
             measure: words::measure(*measure, is_inter_event),
             baseline: first.map_or_else(|| ABSENT.to_owned(), value),
             sides: comparison.pairs.iter().map(side).collect(),

@@ -2,11 +2,11 @@
 //!
 //! What is not here: layout.
 
-use crate::format::{number, percent, plain, span};
+use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
 use ifm_analysis::comparison::{
-    Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Difference,
-    DifferenceKind, Doubt, Latency, Measure, Pair, Row, Unit, Verdict,
+    Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
+    DifferenceKind, Doubt, Latency, Measure, Over, Pair, Row, Unit, Verdict,
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::stat::Estimate;
@@ -35,14 +35,34 @@ pub(crate) fn measure(measure: Measure, is_inter_event: bool) -> String {
                 Latency::Tpot => "TPOT",
                 Latency::E2e => "E2E",
                 Latency::E2eDue => "E2E due",
+                Latency::Prefill => "prefill",
+                Latency::Kernel => "kernel",
             };
-            format!("{name} {over}")
+            with_over(name, over)
         }
-        Measure::UserSpeed(over) => format!("tok/s/user {over}"),
+        Measure::UserSpeed(over) => with_over("tok/s/user", over),
+        Measure::TotalRate => "total tok/s".to_owned(),
+        Measure::InputRate => "prompt tok/s".to_owned(),
+        Measure::PrefillRate => "prefill tok/s".to_owned(),
+        Measure::DecodeRate => "decode tok/s".to_owned(),
+        Measure::Goodput => "goodput req/s".to_owned(),
         Measure::OutputRate => "out tok/s".to_owned(),
         Measure::RequestRate => "req/s".to_owned(),
         Measure::ErrorRate => "failed".to_owned(),
         Measure::Success => "ok".to_owned(),
+    }
+}
+
+/// A quantity, and how many values became one where that is known.
+fn with_over(name: &str, over: Over) -> String {
+    if over == Over::Value { name.to_owned() } else { format!("{name} {over}") }
+}
+
+/// What was asked for, in words. A load is written as everywhere else.
+pub(crate) fn condition(at: &Condition) -> String {
+    match at.load {
+        Some(load) if at.setting.is_empty() => load_words(Some(load)),
+        _ => plain(&at.to_string()),
     }
 }
 
@@ -130,14 +150,44 @@ fn signed(share: f64) -> String {
 /// `change` is second over first, or for shares second minus first.
 pub(crate) fn change(is_share: bool, change: Estimate) -> String {
     let Estimate { value, low, high } = change;
+    let alone = alone(is_share, value);
     if is_share {
-        return format!("{} points [{}, {}]", signed(value), signed(low), signed(high));
+        return format!("{alone} [{}, {}]", signed(low), signed(high));
     }
     if value >= FACTOR_FROM {
-        return format!("{} × [{}, {}]", number(value), number(low), number(high));
+        return format!("{alone} [{}, {}]", number(low), number(high));
     }
     let less = |ratio: f64| signed(ratio - 1.0);
-    format!("{} % [{}, {}]", less(value), less(low), less(high))
+    format!("{alone} [{}, {}]", less(low), less(high))
+}
+
+/// A change without an interval: `−33.8 %`, `4.9 ×`, `+5.0 points`.
+fn alone(is_share: bool, value: f64) -> String {
+    match is_share {
+        true => format!("{} points", signed(value)),
+        false if value >= FACTOR_FROM => format!("{} ×", number(value)),
+        false => format!("{} %", signed(value - 1.0)),
+    }
+}
+
+/// The change of a row, with its interval where there is one.
+pub(crate) fn row_change(row: &Row) -> String {
+    let is_share = row.measure.is_share();
+    let with_interval = row.change.map(|found| change(is_share, found));
+    let difference = || row.difference.map(|value| alone(is_share, value));
+    with_interval.or_else(difference).unwrap_or_else(|| ABSENT.to_owned())
+}
+
+/// The change of a threshold: a share of the baseline's value, or points.
+pub(crate) fn gate_change(
+    is_share: bool,
+    found: Option<Estimate>,
+    difference: Option<f64>,
+) -> String {
+    let none = if is_share { 0.0 } else { 1.0 };
+    let with_interval = found.map(|found| change(is_share, found.map(|value| value + none)));
+    let difference = || difference.map(|value| alone(is_share, value + none));
+    with_interval.or_else(difference).unwrap_or_else(|| ABSENT.to_owned())
 }
 
 /// A verdict in words.
@@ -180,14 +230,14 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
 
 /// Rows in few words: `TTFT p99 at 1, 4 users; ITL p50 at 4 users`.
 fn places(rows: &[&Row], is_inter_event: bool) -> String {
-    let mut by_measure: Vec<(Measure, Vec<Load>)> = Vec::new();
+    let mut by_measure: Vec<(Measure, Vec<&Condition>)> = Vec::new();
     for row in rows {
         match by_measure.iter_mut().find(|(measure, _)| *measure == row.measure) {
-            Some((_, loads)) => loads.push(row.load),
-            None => by_measure.push((row.measure, vec![row.load])),
+            Some((_, loads)) => loads.push(&row.at),
+            None => by_measure.push((row.measure, vec![&row.at])),
         }
     }
-    let mut by_loads: Vec<(Vec<String>, Vec<Load>)> = Vec::new();
+    let mut by_loads: Vec<(Vec<String>, Vec<&Condition>)> = Vec::new();
     for (found, loads) in by_measure {
         let name = measure(found, is_inter_event);
         match by_loads.iter_mut().find(|(_, known)| *known == loads) {
@@ -203,18 +253,20 @@ fn places(rows: &[&Row], is_inter_event: bool) -> String {
 }
 
 /// Loads in few words: `1, 4, 16 users`.
-fn loads(all: &[Load]) -> String {
+fn loads(all: &[&Condition]) -> String {
     let Some((last, before)) = all.split_last() else { return String::new() };
     let before: Vec<String> = before
         .iter()
-        .map(|load| match load {
-            Load::Users(users) => users.to_string(),
-            Load::ReqPerS(rate) => number(*rate),
+        .map(|at| match at.load {
+            Some(Load::Users(users)) if at.setting.is_empty() => users.to_string(),
+            Some(Load::ReqPerS(rate)) if at.setting.is_empty() => number(rate),
+            _ => condition(at),
         })
         .collect();
+    let separator = if last.setting.is_empty() { ", " } else { "; " };
     match before.as_slice() {
-        [] => load_words(Some(*last)),
-        before => format!("{}, {}", before.join(", "), load_words(Some(*last))),
+        [] => condition(last),
+        before => format!("{}{separator}{}", before.join(separator), condition(last)),
     }
 }
 
@@ -333,9 +385,9 @@ pub(crate) fn summary(comparison: &Comparison, pair: &Pair) -> Vec<String> {
 }
 
 /// Measures with one pattern of verdicts over the loads.
-struct Crossover {
-    better: Vec<Load>,
-    worse: Vec<Load>,
+struct Crossover<'a> {
+    better: Vec<&'a Condition>,
+    worse: Vec<&'a Condition>,
     names: Vec<String>,
 }
 
@@ -348,9 +400,9 @@ fn crossovers(pair: &Pair) -> Vec<String> {
             continue;
         }
         seen.push(row.measure);
-        let at = |wanted: Verdict| -> Vec<Load> {
+        let at = |wanted: Verdict| -> Vec<&Condition> {
             let rows = pair.rows.iter().filter(|other| other.measure == row.measure);
-            rows.filter(|other| other.verdict == wanted).map(|other| other.load).collect()
+            rows.filter(|other| other.verdict == wanted).map(|other| &other.at).collect()
         };
         let (better, worse) = (at(Verdict::Better), at(Verdict::Worse));
         if better.is_empty() || worse.is_empty() {
@@ -375,7 +427,7 @@ fn stands_apart(apart: &Apart) -> String {
         "run {} of {} stands apart at {}: {} {}, the mean is {}",
         plain(&apart.run),
         plain(&apart.side),
-        load_words(Some(apart.load)),
+        condition(&apart.at),
         measure(apart.measure, false),
         value(unit, apart.value),
         value(unit, apart.mean)
@@ -385,36 +437,54 @@ fn stands_apart(apart: &Apart) -> String {
 /// What the intervals rest on.
 fn basis(comparison: &Comparison, pair: &Pair) -> String {
     let has = |basis: Basis| pair.rows.iter().any(|row: &Row| row.basis == Some(basis));
-    let from = match (has(Basis::Runs), has(Basis::Requests)) {
-        (true, false) => "from repeated runs",
-        (true, true) => "from repeated runs where there are several, else from the requests of one",
-        _ => "from the requests of one run a side: how runs differ is not in them",
-    };
-    format!(
-        "{} intervals {from}; {} are relevant; chances are corrected for {}",
-        percent(comparison.confidence),
+    let mut from: Vec<&str> = Vec::new();
+    if has(Basis::Runs) {
+        from.push("repeated runs");
+    }
+    if has(Basis::Requests) {
+        from.push(match has(Basis::Runs) {
+            true => "the requests of one run where there are no repeats",
+            false => "the requests of one run a side: how runs differ is not in them",
+        });
+    }
+    if has(Basis::Stated) {
+        from.push("stated means, deviations and counts, as if each value were independent");
+    }
+    let rest = format!(
+        "{} are relevant; chances are corrected for {}",
         percent(comparison.threshold),
         counted(comparison.tested as u64, "row")
-    )
+    );
+    match from.is_empty() {
+        true if has(Basis::Counts) => {
+            format!("shares are of counted requests; nothing else has an interval; {rest}")
+        }
+        true => "no interval: the results hold single numbers".to_owned(),
+        false => {
+            let confidence = percent(comparison.confidence);
+            format!("{confidence} intervals from {}; {rest}", from.join("; from "))
+        }
+    }
 }
 
 /// The head of a side: its name and runs.
 pub(crate) fn side(label: &str, runs: &[String]) -> String {
     let label = plain(label);
     match runs {
-        [only] if *only == label => label,
+        // A file is called by the end of its path.
+        [only] if plain(only).ends_with(&label) => label,
         [only] => format!("{label} (run {})", plain(only)),
         several => format!("{label} ({} runs)", several.len()),
     }
 }
 
 /// The rows of a pair by load.
-pub(crate) fn by_load(pair: &Pair) -> Vec<(Load, Vec<&Row>)> {
-    let mut groups: Vec<(Load, Vec<&Row>)> = Vec::new();
+pub(crate) fn by_load(pair: &Pair) -> Vec<(&Condition, Vec<&Row>)> {
+    let mut groups: Vec<(&Condition, Vec<&Row>)> = Vec::new();
     for row in &pair.rows {
         match groups.last_mut() {
-            Some((load, rows)) if *load == row.load => rows.push(row),
-            _ => groups.push((row.load, vec![row])),
+            Some((at, rows)) if **at == row.at => rows.push(row),
+            _ => groups.push((&row.at, vec![row])),
         }
     }
     groups
@@ -441,7 +511,7 @@ mod tests {
             value,
             low: Some(low),
             high: Some(high),
-            n: 9,
+            n: Some(9),
             runs: 1,
             is_interpolated,
         };

@@ -10,12 +10,12 @@ pub use template::gate_template;
 
 use crate::TerminalStyle;
 use crate::comparison::{
-    cell_json, differences_json, differences_markdown, differences_terminal, load_json, words,
+    alone_json, cell_json, differences_json, differences_markdown, differences_terminal, load_json,
+    words,
 };
 use crate::format::{ABSENT, command_line, number, percent};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
-use crate::model::load_words;
 use crate::terminal::{Color, wrap};
 use ifm_analysis::Severity;
 use ifm_analysis::comparison::{Measure, Unit};
@@ -25,10 +25,9 @@ use serde_json::{Value, json};
 /// A threshold and its load, `ITL p99 at 64 users`.
 fn name(row: &GateRow, is_inter_event: bool) -> String {
     let threshold = &row.threshold;
-    let shown = threshold.load.map_or(threshold.measure, |load| threshold.measure.at_load(load));
-    let measure = words::measure(shown, is_inter_event);
+    let measure = words::measure(row.measure, is_inter_event);
     let against = if matches!(threshold.limit, Limit::Change(_)) { " vs baseline" } else { "" };
-    format!("{measure} at {}{against}", load_words(threshold.load))
+    format!("{measure} at {}{against}", words::condition(&row.at))
 }
 
 /// What was found, with its interval.
@@ -39,10 +38,7 @@ fn found(row: &GateRow) -> String {
             row.value.map_or_else(|| ABSENT.to_owned(), |cell| words::bounds(unit, &cell))
         }
         Limit::Change(_) => {
-            let is_share = row.threshold.measure.is_share();
-            let none = if is_share { 0.0 } else { 1.0 };
-            let change = row.change.map(|change| change.map(|value| value + none));
-            change.map_or_else(|| ABSENT.to_owned(), |change| words::change(is_share, change))
+            words::gate_change(row.threshold.measure.is_share(), row.change, row.difference)
         }
     }
 }
@@ -261,7 +257,7 @@ fn row_json(row: &GateRow) -> Value {
     let mut object = Object::default();
     object
         .set("metric", threshold.measure.to_string())
-        .set_known("load", threshold.load.map(load_json))
+        .set("load", load_json(&row.at))
         .set("unit", unit)
         .set(bound, limit)
         .set("is_implied", row.is_implied)
@@ -270,7 +266,8 @@ fn row_json(row: &GateRow) -> Value {
         .set_known(
             "change",
             row.change
-                .map(|found| json!({"value": found.value, "low": found.low, "high": found.high})),
+                .map(|found| json!({"value": found.value, "low": found.low, "high": found.high}))
+                .or(row.difference.map(alone_json)),
         )
         .set("state", row.state.word())
         .set_known("reason", row.reason.as_ref().map(ToString::to_string))

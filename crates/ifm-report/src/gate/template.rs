@@ -6,7 +6,6 @@
 use super::short;
 use crate::comparison::words;
 use crate::format::plain;
-use crate::model::load_words;
 use ifm_analysis::comparison::Unit;
 use ifm_analysis::gate::{Bound, Limit, Suggestion, Suggestions};
 
@@ -30,7 +29,7 @@ pub fn gate_template(suggestions: &Suggestions) -> String {
     let mut out = format!(
         "# Thresholds for `inferometer gate`, made from {} at {}.\n#\n{HEAD}\n",
         plain(&words::side(&run.label, &run.runs)),
-        load_words(Some(suggestions.load))
+        words::condition(&suggestions.at)
     );
     out.push_str(
         "# What is done about a threshold that the data do not decide: \"report\" (exit code 4), \

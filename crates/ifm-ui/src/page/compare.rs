@@ -1,4 +1,4 @@
-//! Runs side by side: what differs between them, then each measure with its verdict.
+//! Results side by side: what differs between them, then each measure with its verdict.
 
 use super::{Place, page};
 use crate::app::{App, aside};
@@ -11,7 +11,7 @@ use ifm_analysis::comparison::{
     Difference, DifferenceKind, Measure, Member, Settings, Side, Verdict, compare,
 };
 use ifm_report::{CellText, ComparisonText, RowText, comparison_text, plain};
-use ifm_store::RunEntry;
+use ifm_store::{Import, RunEntry};
 use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -19,7 +19,30 @@ use std::sync::Arc;
 /// Runs that are held against each other at most.
 const RUNS_MAX: usize = 8;
 
-/// The comparison of the runs that the address names, the first of them the baseline.
+/// A run or an import that was chosen.
+enum Chosen {
+    Run(RunEntry),
+    Import(Import),
+}
+
+impl Chosen {
+    fn id(&self) -> &str {
+        match self {
+            Chosen::Run(entry) => &entry.id,
+            Chosen::Import(import) => &import.id,
+        }
+    }
+
+    /// Where its own page is.
+    fn page(&self) -> String {
+        match self {
+            Chosen::Run(entry) => format!("/runs/{}", encoded(&entry.id)),
+            Chosen::Import(import) => format!("/imports/{}", encoded(&import.id)),
+        }
+    }
+}
+
+/// The comparison of the results that the address names, the first of them the baseline.
 pub(crate) async fn show(
     State(app): State<Arc<App>>,
     RawQuery(query): RawQuery,
@@ -27,25 +50,23 @@ pub(crate) async fn show(
     let fields = Fields::of_query(query.as_deref());
     let markup = aside(&app, move |app| {
         let entries = chosen(app, &fields)?;
-        let text = comparison_text(&compared(app, &entries)?);
         let even_so = fields.get("even_so").is_some();
+        let text = comparison_text(&compared(app, &entries, even_so)?);
         Ok(page(app, "Comparison", Place::Elsewhere, body(&text, &entries, even_so)))
     })
     .await?;
     Ok(markup.into_response())
 }
 
-fn chosen(app: &App, fields: &Fields) -> Result<Vec<RunEntry>, Failure> {
+fn chosen(app: &App, fields: &Fields) -> Result<Vec<Chosen>, Failure> {
     let mut seen = BTreeSet::new();
     let imports = app.store.import_ids()?;
     let mut entries = Vec::new();
     for id in fields.all("run").filter(|id| seen.insert(*id)) {
-        if imports.iter().any(|import| import == id) {
-            return Err(Failure::bad(
-                "imports hold no single requests to compare: choose runs that inferometer measured",
-            ));
-        }
-        entries.push(app.run(id)?);
+        entries.push(match imports.iter().any(|import| import == id) {
+            true => Chosen::Import(app.import(id)?),
+            false => Chosen::Run(app.run(id)?),
+        });
     }
     match entries.len() {
         0 | 1 => Err(Failure::bad("choose two or more runs: mark their boxes in the list")),
@@ -56,27 +77,50 @@ fn chosen(app: &App, fields: &Fields) -> Result<Vec<RunEntry>, Failure> {
 
 fn compared(
     app: &App,
-    entries: &[RunEntry],
+    entries: &[Chosen],
+    even_so: bool,
 ) -> Result<ifm_analysis::comparison::Comparison, Failure> {
-    let measures = Measure::DEFAULT.to_vec();
-    let mut settings = Settings { measures, ..Settings::default() };
+    let imports = || {
+        entries.iter().filter_map(|entry| match entry {
+            Chosen::Import(import) => Some(import),
+            Chosen::Run(_) => None,
+        })
+    };
+    // Runs are computed again by the definitions of the documents' tools.
+    let is_choice = imports().next().is_some();
+    let sheets = imports().flat_map(|import| &import.sheets);
+    let tools: BTreeSet<String> = sheets.filter_map(|sheet| sheet.source.tool.clone()).collect();
+    let tools: Vec<String> = tools.into_iter().collect();
+    let measures = if is_choice { Measure::of_documents() } else { Measure::DEFAULT.to_vec() };
+    let mut settings = Settings { measures, is_choice, even_so, ..Settings::default() };
     let mut sides = Vec::new();
     let mut labels = BTreeSet::new();
     for entry in entries {
-        let mut run = app.store.open(entry)?.data;
-        if sides.is_empty() {
-            settings.slo = run.manifest.spec.slo.clone();
-        }
-        // Every side is held against the target of the baseline.
-        run.manifest.spec.slo = settings.slo.clone();
-        let name = run.manifest.name.clone().unwrap_or_else(|| entry.id.clone());
+        let (name, members) = match entry {
+            Chosen::Import(import) => {
+                let read = |sheet| Member::of_sheet(sheet, &settings.measures, &settings.slo);
+                (import.name.clone(), import.sheets.iter().map(read).collect())
+            }
+            Chosen::Run(entry) => {
+                let mut run = app.store.open(entry)?.data;
+                if sides.is_empty() {
+                    settings.slo = run.manifest.spec.slo.clone();
+                }
+                // Every side is compared with the target of the baseline.
+                run.manifest.spec.slo = settings.slo.clone();
+                let (measures, slo) = (&settings.measures, &settings.slo);
+                let member = match is_choice {
+                    true => Member::beside_documents(&run, measures, slo, &tools),
+                    false => Member::of(&run, measures, slo),
+                };
+                (run.manifest.name.clone(), vec![member])
+            }
+        };
+        let name = name.unwrap_or_else(|| entry.id().to_owned());
         // Two columns of one name could be mistaken for each other.
-        let label =
-            if labels.insert(name.clone()) { name } else { format!("{name} ({})", entry.id) };
-        sides.push(Side {
-            label,
-            members: vec![Member::of(&run, &settings.measures, &settings.slo)],
-        });
+        let is_new = labels.insert(name.clone());
+        let label = if is_new { name } else { format!("{name} ({})", entry.id()) };
+        sides.push(Side { label, members });
     }
     let baseline = sides.remove(0);
     Ok(compare(&baseline, &sides, &settings))
@@ -88,10 +132,10 @@ fn address<'a>(ids: impl Iterator<Item = &'a str>) -> String {
     format!("/compare?{}", fields.join("&"))
 }
 
-fn body(text: &ComparisonText, entries: &[RunEntry], even_so: bool) -> Markup {
+fn body(text: &ComparisonText, entries: &[Chosen], even_so: bool) -> Markup {
     let is_unlike = |found: &Difference| found.kind == DifferenceKind::Unlike;
     let is_unlike = text.sides.iter().any(|side| side.differences.iter().any(is_unlike));
-    let ids = || entries.iter().map(|entry| entry.id.as_str());
+    let ids = || entries.iter().map(Chosen::id);
     let labels: Vec<&str> = std::iter::once(text.baseline.as_str())
         .chain(text.sides.iter().map(|side| side.label.as_str()))
         .collect();
@@ -101,11 +145,11 @@ fn body(text: &ComparisonText, entries: &[RunEntry], even_so: bool) -> Markup {
         ol class="sides" {
             @for (index, (entry, label)) in entries.iter().zip(&labels).enumerate() {
                 li {
-                    a href={ "/runs/" (encoded(&entry.id)) } { (label) }
+                    a href=(entry.page()) { (label) }
                     @if index == 0 { " " span class="state plain" { "baseline" } }
                     @else {
-                        @let others = ids().filter(|id| *id != entry.id);
-                        " " a class="soft" href=(address(std::iter::once(entry.id.as_str()).chain(others))) { "make it the baseline" }
+                        @let others = ids().filter(|id| *id != entry.id());
+                        " " a class="soft" href=(address(std::iter::once(entry.id()).chain(others))) { "make it the baseline" }
                     }
                 }
             }
@@ -117,7 +161,7 @@ fn body(text: &ComparisonText, entries: &[RunEntry], even_so: bool) -> Markup {
         @if is_unlike && !even_so {
             div class="banner bad" role="alert" {
                 p { strong { "✗ These runs answer different questions." } " What is marked as unlike above makes their numbers say nothing about each other." }
-                a class="button plain" href={ (address(ids())) "&even_so=1" } { "Compare them all the same" }
+                a class="button plain" href={ (address(ids())) "&even_so=1" } { "Compare them nevertheless" }
             }
         } @else {
             section aria-labelledby="result" {

@@ -1,8 +1,10 @@
-//! `inferometer capacity URL`: the largest number of users, or rate, inside a latency target.
+//! `inferometer capacity URL`: the largest number of users, or rate, inside a latency target; of
+//! stored runs and files of other tools, between which of their loads it lies.
 
 use super::arrival_args::ArrivalArgs;
 use super::levels::level;
 use super::load_args::LoadArgs;
+use super::measured;
 use super::pacing_args::PacingArgs;
 use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Worth};
@@ -28,6 +30,11 @@ enum By {
 pub struct CapacityArgs {
     #[command(flatten)]
     load: LoadArgs,
+
+    /// Or results that exist already, in place of the URL: runs and imports by id or name, files and
+    /// folders of other tools, "-"; nothing is sent
+    #[arg(value_name = "RESULT")]
+    more: Vec<String>,
 
     /// What is varied
     #[arg(long, value_enum, default_value = "users", value_name = "WHAT")]
@@ -101,6 +108,9 @@ pub(super) fn money(text: &str) -> Result<f64, String> {
 
 /// Runs the command.
 pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
+    if let Some(results) = measured::named(&args.load, &args.more)? {
+        return measured::run(&args.load, &results);
+    }
     let (axis, search) = search(args)?;
     if !(0.0..1.0).contains(&args.headroom) {
         return Err(Failure::usage("--headroom is no share from 0 to below 1"));

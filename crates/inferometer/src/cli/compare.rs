@@ -1,11 +1,12 @@
-//! `inferometer compare A B…`: stored runs held against a baseline.
+//! `inferometer compare A B…`: results compared with a baseline.
 
-use super::sides::{Rendered, SideArgs, name_sides, read_side, settings, share};
+use super::sides::{Rendered, SideArgs, has_documents, name_sides, read_sides, settings, share};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use clap::{Args, ValueEnum};
-use ifm_analysis::comparison::{Comparison, Measure, Side, Verdict, compare};
+use ifm_analysis::comparison::{Comparison, Measure, Settings, Verdict, compare};
 use ifm_analysis::slo;
+use ifm_core::spec::SloSpec;
 use ifm_store::Store;
 
 /// When a comparison fails.
@@ -18,16 +19,18 @@ enum FailOn {
 /// Flags of `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The baseline, then what is held against it: id, name, path, or "last"; repeats of one thing
-    /// with commas between them: a1,a2,a3
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    /// The baseline, then what is compared with it: runs and imports by id or name, "last", files
+    /// and folders of other tools, "-" for standard input; repeats of one thing with commas between
+    /// them: a1,a2,a3
+    #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     runs: Vec<String>,
 
     /// Smallest relevant change, as a share of the baseline
     #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
     threshold: f64,
 
-    /// Metrics to compare: ttft.p50,itl.p99,out_tok_s,… [default: nine of them]
+    /// Metrics to compare: ttft.p50,itl.p99,out_tok_s,… [default: nine of them; of files of other
+    /// tools what both hold]
     #[arg(long, value_delimiter = ',', value_parser = metric, value_name = "METRIC")]
     metric: Vec<Measure>,
 
@@ -58,19 +61,17 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
     let named = name_sides(&store, &args.runs)?;
     let target = match &args.slo {
         Some(text) => slo::parse(text).map_err(|error| Failure::usage(error.to_string()))?,
-        None => named
-            .first()
-            .and_then(|side| side.slo())
-            .cloned()
-            .ok_or_else(|| Failure::files("the head of the baseline cannot be read"))?,
+        None => named.iter().find_map(|side| side.slo()).cloned().unwrap_or_else(no_target),
     };
-    let measures =
-        if args.metric.is_empty() { Measure::DEFAULT.to_vec() } else { args.metric.clone() };
+    let is_choice = args.metric.is_empty() && has_documents(&named);
+    let measures = match (args.metric.is_empty(), is_choice) {
+        (true, true) => Measure::of_documents(),
+        (true, false) => Measure::DEFAULT.to_vec(),
+        (false, _) => args.metric.clone(),
+    };
     let settings = settings(&args.sides, measures, target, args.threshold);
-    let mut sides: Vec<Side> = named
-        .iter()
-        .map(|side| read_side(&store, side, &settings.measures, &settings.slo))
-        .collect::<Result<_, _>>()?;
+    let settings = Settings { is_choice, ..settings };
+    let mut sides = read_sides(&store, &named, &settings)?;
     let baseline = sides.remove(0);
     let comparison = compare(&baseline, &sides, &settings);
     for pair in &comparison.pairs {
@@ -82,6 +83,11 @@ pub fn run(args: &CompareArgs) -> Result<Code, Failure> {
         markdown: &|| ifm_report::comparison_markdown(&comparison),
     })?;
     Ok(code(&comparison, args.fail_on))
+}
+
+/// A target without a term: no capacity is compared.
+pub(super) fn no_target() -> SloSpec {
+    SloSpec { name: "none".to_owned(), terms: Vec::new() }
 }
 
 fn code(comparison: &Comparison, fail_on: Option<FailOn>) -> Code {

@@ -1,10 +1,9 @@
 //! `inferometer export RUN --as FORMAT`: results in the files of other tools.
 
-use super::runs::{Meant, find_either};
 use crate::documents::{self, PARQUET};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
-use crate::subjects::{is_document, or_no_file};
+use crate::subjects::{Subject, find};
 use crate::terminal;
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -20,7 +19,8 @@ use std::path::{Path, PathBuf};
 /// Flags of `export`.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// A run or import by id or name, "last", or a file of another tool
+    /// A run or import by id or name, "last", a file or folder of another tool, "-" for standard
+    /// input
     #[arg(default_value = "last")]
     subject: PathBuf,
 
@@ -80,22 +80,13 @@ fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet
     let key = args.subject.to_string_lossy();
     let word = args.definitions.as_deref().or(export.definitions).unwrap_or_default();
     let by = Definitions::ALL.into_iter().find(|by| by.word() == word).unwrap_or(Definitions::Ours);
-    let sheets = if is_document(&args.subject) {
-        if let Some(run) = documents::run_in(&args.subject).map_err(Failure::usage)? {
-            return Ok(vec![documents::as_sheet(&args.subject, &run, by)]);
+    let sheets = match find(store, &args.subject)? {
+        Subject::RunFile(run) => return Ok(vec![documents::as_sheet(&args.subject, &run, by)]),
+        Subject::Run(entry) => {
+            let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
+            return Ok(vec![sheet(&loaded.data, by)]);
         }
-        let documents = documents::open(std::slice::from_ref(&args.subject))?;
-        let sheets = documents.into_iter().map(|document| document.sheet);
-        sheets.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::usage(error.to_string()))?
-    } else {
-        match find_either(store, &key).map_err(|error| or_no_file(&args.subject, error))? {
-            Meant::Import(import) => import.sheets,
-            Meant::Run(entry) => {
-                let loaded =
-                    store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
-                return Ok(vec![sheet(&loaded.data, by)]);
-            }
-        }
+        Subject::Documents(_, sheets) => sheets,
     };
     if args.definitions.is_some() {
         return Err(Failure::usage(format!("{key} holds no events to compute from"))
@@ -153,21 +144,14 @@ fn as_parquet(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
     let Some(out) = &args.out else {
         return Err(Failure::usage("parquet is no text").hint("name a file for it: -o FILE"));
     };
-    let key = args.subject.to_string_lossy();
-    if !is_document(&args.subject) {
-        return match find_either(store, &key).map_err(|error| or_no_file(&args.subject, error))? {
-            Meant::Run(entry) => copy_run(&entry, out),
-            Meant::Import(import) => put_tables(args, out, &import.sheets),
-        };
+    match find(store, &args.subject)? {
+        Subject::Run(entry) => copy_run(&entry, out),
+        Subject::RunFile(_) => {
+            let name = args.subject.display();
+            Err(Failure::usage(format!("{name} is a run in Parquet already")))
+        }
+        Subject::Documents(_, sheets) => put_tables(args, out, &sheets),
     }
-    if documents::run_in(&args.subject).map_err(Failure::usage)?.is_some() {
-        return Err(Failure::usage(format!("{key} is a run in Parquet already")));
-    }
-    let documents = documents::open(std::slice::from_ref(&args.subject))?;
-    let sheets = documents.into_iter().map(|document| document.sheet);
-    let sheets =
-        sheets.collect::<Result<Vec<_>, _>>().map_err(|error| Failure::usage(error.to_string()))?;
-    put_tables(args, out, &sheets)
 }
 
 fn copy_run(entry: &RunEntry, out: &Path) -> Result<Code, Failure> {

@@ -15,6 +15,7 @@ pub mod levels;
 pub mod limit;
 mod list;
 pub mod load_args;
+mod measured;
 mod mistakes;
 pub mod pacing_args;
 pub mod probe;
@@ -58,7 +59,7 @@ enum Verb {
     Run(run::RunArgs),
     /// Measure a server at several loads, in one table
     Sweep(sweep::SweepArgs),
-    /// Find the highest load that meets a latency target
+    /// Find the highest load that meets a latency target: on a server, or in results
     Capacity(capacity::CapacityArgs),
     /// Identify a server and its features, in a few seconds
     Probe(probe::ProbeArgs),

@@ -1,31 +1,32 @@
-//! `inferometer rank RUN…`: stored runs in order of one metric.
+//! `inferometer rank RESULT…`: results in order of one metric.
 
-use super::compare::metric;
-use super::sides::{Rendered, SideArgs, name_sides, read_side, settings, share};
+use super::compare::{metric, no_target};
+use super::sides::{Rendered, SideArgs, name_sides, read_sides, settings, share};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use clap::Args;
-use ifm_analysis::comparison::rank::largest_common_load;
-use ifm_analysis::comparison::{Measure, Side, rank};
+use ifm_analysis::comparison::rank::common_conditions;
+use ifm_analysis::comparison::{Condition, Latency, Measure, Over, Side, rank};
 use ifm_analysis::gate::parse_load;
-use ifm_analysis::level::Load;
-use ifm_core::spec::SloSpec;
 use ifm_store::Store;
 
 /// Flags of `rank`.
 #[derive(Debug, Args)]
 pub struct RankArgs {
-    /// Runs: id, name, path, or "last"; repeats of one thing with commas between them: a1,a2,a3
-    #[arg(required = true, num_args = 2.., value_name = "RUN")]
+    /// Runs and imports by id or name, "last", files and folders of other tools, "-" for standard
+    /// input; repeats of one thing with commas between them: a1,a2,a3
+    #[arg(required = true, num_args = 2.., value_name = "RESULT")]
     runs: Vec<String>,
 
-    /// What they are ordered by: out_tok_s, itl.p50, ttft.p99, …
-    #[arg(long, default_value = "out_tok_s", value_parser = metric)]
-    metric: Measure,
+    /// What they are ordered by: out_tok_s, itl.p50, ttft.p99, … [default: out_tok_s; of files of
+    /// other tools the first throughput, or time, that all hold]
+    #[arg(long, value_parser = metric)]
+    metric: Option<Measure>,
 
-    /// At which load: a number of users, or a rate such as 2.5/s [default: the largest that all have]
-    #[arg(long, value_parser = load, value_name = "LOAD")]
-    at: Option<Load>,
+    /// At which load: a number of users, a rate such as 2.5/s, or a test such as tg128 [default: the
+    /// largest that all have]
+    #[arg(long, value_name = "LOAD")]
+    at: Option<String>,
 
     /// Smallest relevant difference
     #[arg(long, default_value = "3%", value_parser = share, value_name = "SHARE")]
@@ -35,31 +36,35 @@ pub struct RankArgs {
     sides: SideArgs,
 }
 
-fn load(text: &str) -> Result<Load, String> {
-    parse_load(text).ok_or(format!("\"{text}\" is no load; write 64, or a rate such as 2.5/s"))
-}
+/// Metrics by which results are ordered where nobody says it: throughputs, the most usual first, and
+/// times of files that hold none.
+const METRICS: [Measure; 9] = [
+    Measure::OutputRate,
+    Measure::DecodeRate,
+    Measure::PrefillRate,
+    Measure::TotalRate,
+    Measure::RequestRate,
+    Measure::Latency(Latency::E2e, Over::Percentile(50.0)),
+    Measure::Latency(Latency::Ttft, Over::Percentile(50.0)),
+    Measure::Latency(Latency::Prefill, Over::Value),
+    Measure::Latency(Latency::Kernel, Over::Value),
+];
 
 /// Runs the command.
 pub fn run(args: &RankArgs) -> Result<Code, Failure> {
     args.sides.check_files()?;
     let store = Store::at(store_root(args.sides.store.as_ref()));
     let named = name_sides(&store, &args.runs)?;
-    let target = SloSpec { name: "none".to_owned(), terms: Vec::new() };
-    let settings = settings(&args.sides, vec![args.metric], target, args.threshold);
-    let sides: Vec<Side> = named
-        .iter()
-        .map(|side| read_side(&store, side, &settings.measures, &settings.slo))
-        .collect::<Result<_, _>>()?;
-    let load = args.at.or_else(|| largest_common_load(&sides)).ok_or_else(|| {
-        Failure::new(Code::Unlike, "there is no load that every run was measured at")
-            .hint("inferometer runs list shows the loads; --at names one of some runs")
-    })?;
-    let ranking = rank(&sides, args.metric, load, &settings);
+    let measures = args.metric.map_or_else(|| METRICS.to_vec(), |measure| vec![measure]);
+    let settings = settings(&args.sides, measures, no_target(), args.threshold);
+    let sides = read_sides(&store, &named, &settings)?;
+    let (measure, at) = place(args, &sides, &settings.measures)?;
+    let ranking = rank(&sides, measure, &at, &settings);
     for (label, differences) in &ranking.differences {
         args.sides.refuse_unlike(label, differences.iter())?;
     }
     if ranking.order.iter().all(|ranked| ranked.cell.is_none()) {
-        return Err(Failure::usage(format!("no run has a value of {} there", args.metric))
+        return Err(Failure::usage(format!("no result has a value of {measure} there"))
             .hint("inferometer runs list shows the loads"));
     }
     args.sides.tell(&Rendered {
@@ -68,4 +73,47 @@ pub fn run(args: &RankArgs) -> Result<Code, Failure> {
         markdown: &|| ifm_report::ranking_markdown(&ranking),
     })?;
     Ok(Code::Done)
+}
+
+/// What is ordered by, and at which load: the largest that all sides have a value for, unless one
+/// is named.
+fn place(
+    args: &RankArgs,
+    sides: &[Side],
+    measures: &[Measure],
+) -> Result<(Measure, Condition), Failure> {
+    let named = |text: &str, common: &[Condition]| -> Option<Condition> {
+        let load = parse_load(text);
+        let is_meant = |at: &&Condition| match load {
+            Some(load) => at.is_load(load),
+            None => at.has(text),
+        };
+        common.iter().rfind(is_meant).cloned()
+    };
+    for measure in measures {
+        let common = common_conditions(sides, *measure);
+        let found = match &args.at {
+            None => common.last().cloned(),
+            Some(text) => named(text, &common),
+        };
+        if let Some(at) = found {
+            return Ok((*measure, at));
+        }
+    }
+    let first = measures.first().copied().unwrap_or(Measure::OutputRate);
+    match &args.at {
+        None => Err(Failure::new(
+            Code::Unlike,
+            "there is no load that every result was measured at",
+        )
+        .hint("inferometer runs list shows the loads; --at names one, --metric another metric")),
+        Some(text) => match parse_load(text) {
+            // Some of the results may have it.
+            Some(load) => Ok((first, load.into())),
+            None => Err(Failure::usage(format!(
+                "\"{text}\" is no load that every result was measured at"
+            ))
+            .hint("write 64, a rate such as 2.5/s, or a test such as tg128")),
+        },
+    }
 }

@@ -59,7 +59,8 @@ const SCHEMAS: &[Published] = &[
     published!("ranking", "rank", ["rank"]),
     published!("gate", "gate", ["gate"]),
     published!("audit", "audit", ["audit"], ifm_report::AuditDocument),
-    published!("capacity", "capacity", ["capacity"]),
+    published!("capacity", "capacity URL", ["capacity"]),
+    published!("measured-capacity", "capacity RESULT…", ["capacity"]),
     published!("probe", "probe", ["probe"], crate::probe::ProbeDocument),
     published!(
         "conformance",

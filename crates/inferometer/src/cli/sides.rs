@@ -1,15 +1,19 @@
-//! Stored runs as the sides of a comparison: finding, reading, and refusing what does not compare.
+//! Results as the sides of a comparison: finding, reading, and refusing what does not compare.
 //!
-//! A run is read, its columns are taken, and it is let go before the next one is read: memory holds
+//! A side is a run or an import, a file or folder of another tool, `-`, or several of them with
+//! commas between. Documents are read first: by their tools' definitions runs are computed again. A
+//! run is read, its columns are taken, and it is let go before the next one is read: memory holds
 //! one run at a time. What is not here: what is computed from the sides.
 
-use super::runs::find;
+use super::runs;
 use crate::exit::{Code, Failure};
 use crate::output::check_folder;
+use crate::subjects::{self, Subject};
 use crate::terminal;
 use clap::Args;
 use ifm_analysis::comparison::{Difference, DifferenceKind, Measure, Member, Settings, Side};
 use ifm_core::spec::SloSpec;
+use ifm_core::{RunData, Sheet};
 use ifm_store::{RunEntry, Store};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -17,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// Flags that comparisons, rankings and gates share.
 #[derive(Debug, Args)]
 pub struct SideArgs {
-    /// Compare runs that answer different questions all the same
+    /// Compare even if workloads, settings or definitions differ
     #[arg(long)]
     pub even_so: bool,
 
@@ -113,7 +117,7 @@ impl SideArgs {
         }
         let words: String = words.join("; ").chars().filter(|c| !c.is_control()).collect();
         let sentence = format!("{name} is unlike the baseline in: {words}");
-        Err(Failure::new(Code::Unlike, sentence).hint("--even-so compares them all the same"))
+        Err(Failure::new(Code::Unlike, sentence).hint("--even-so compares them nevertheless"))
     }
 }
 
@@ -127,45 +131,115 @@ fn is_json(path: &Path) -> Result<bool, Failure> {
     }
 }
 
-/// A side that was named, and its runs as far as their heads tell.
+/// A side that was named: its runs as far as their heads tell, its documents.
 pub struct Named {
     label: String,
-    entries: Vec<RunEntry>,
+    parts: Vec<Part>,
 }
 
-impl Named {
-    /// The latency target of the first run.
-    pub fn slo(&self) -> Option<&SloSpec> {
-        let manifest = self.entries.first()?.manifest.as_ref().ok()?;
-        Some(&manifest.spec.slo)
+/// What is repeated on a side.
+enum Part {
+    Run(Box<RunEntry>),
+    RunFile(PathBuf, Box<RunData>),
+    Document(Sheet),
+}
+
+impl Part {
+    /// What tells it apart from every other.
+    fn key(&self) -> String {
+        match self {
+            Part::Run(entry) => entry.path.display().to_string(),
+            Part::RunFile(path, _) => path.display().to_string(),
+            Part::Document(sheet) => sheet.source.name.clone(),
+        }
+    }
+
+    /// What stands beside a name that several have.
+    fn id(&self) -> String {
+        match self {
+            Part::Run(entry) => entry.id.clone(),
+            Part::RunFile(_, run) => run.manifest.run_id.clone(),
+            Part::Document(sheet) => sheet.source.name.clone(),
+        }
     }
 }
 
-/// Finds the runs of each side: `base`, or `base1,base2,base3` for repeats of one thing.
+impl Named {
+    /// The latency target of the first run; absent for documents, which have none.
+    pub fn slo(&self) -> Option<&SloSpec> {
+        match self.parts.first()? {
+            Part::Run(entry) => Some(&entry.manifest.as_ref().ok()?.spec.slo),
+            Part::RunFile(_, run) => Some(&run.manifest.spec.slo),
+            Part::Document(_) => None,
+        }
+    }
+
+    fn sheets(&self) -> impl Iterator<Item = &Sheet> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Document(sheet) => Some(sheet),
+            Part::Run(_) | Part::RunFile(..) => None,
+        })
+    }
+}
+
+/// Whether any side is made of documents.
+pub fn has_documents(sides: &[Named]) -> bool {
+    sides.iter().any(|side| side.sheets().next().is_some())
+}
+
+/// Finds what each side is made of: `base`, `result.json`, or `base1,base2,base3` for repeats of one
+/// thing.
 ///
 /// # Errors
-/// None or several are meant, or a run stands in two places.
+/// None or several are meant, a file cannot be read, or one stands in two places.
 pub fn name_sides(store: &Store, words: &[String]) -> Result<Vec<Named>, Failure> {
     let mut sides: Vec<Named> =
         words.iter().map(|word| name_side(store, word)).collect::<Result<_, _>>()?;
     let mut seen = BTreeSet::new();
-    for entry in sides.iter().flat_map(|side| &side.entries) {
-        if !seen.insert(&entry.path) {
-            return Err(Failure::usage(format!("the run {} is named twice", entry.id))
-                .hint("a run compared with itself says nothing about how runs differ"));
+    for part in sides.iter().flat_map(|side| &side.parts) {
+        if !seen.insert(part.key()) {
+            let what = match part {
+                Part::Document(_) => "file",
+                Part::Run(_) | Part::RunFile(..) => "run",
+            };
+            return Err(Failure::usage(format!("the {what} {} is named twice", part.id()))
+                .hint("a result compared with itself says nothing about how results differ"));
         }
     }
+    shorten(&mut sides);
     tell_apart(&mut sides);
     Ok(sides)
+}
+
+/// Files are called by their names, or by folder and name, as long as that tells them apart.
+fn shorten(sides: &mut [Named]) {
+    let short = |side: &Named, parts: usize| -> Option<String> {
+        let path = Path::new(&side.label);
+        let is_file = path.exists() && side.sheets().next().is_some();
+        let names: Vec<_> = path.iter().collect();
+        let last = names.get(names.len().checked_sub(parts)?..)?.iter().collect::<PathBuf>();
+        is_file.then(|| last.display().to_string())
+    };
+    for parts in [1, 2] {
+        let labels: Vec<String> = sides
+            .iter()
+            .map(|side| short(side, parts).unwrap_or_else(|| side.label.clone()))
+            .collect();
+        if labels.iter().collect::<BTreeSet<_>>().len() == labels.len() {
+            sides.iter_mut().zip(labels).for_each(|(side, label)| side.label = label);
+            return;
+        }
+    }
 }
 
 /// A side of runs that were made just now.
 ///
 /// # Errors
 /// One of them cannot be found.
-pub fn name_runs(store: &Store, label: &str, runs: &[String]) -> Result<Named, Failure> {
-    let entries = runs.iter().map(|run| find(store, run)).collect::<Result<_, _>>()?;
-    Ok(Named { label: label.to_owned(), entries })
+pub fn name_runs(store: &Store, label: &str, keys: &[String]) -> Result<Named, Failure> {
+    let find = |run: &String| Ok(Part::Run(Box::new(runs::find(store, run)?)));
+    let parts = keys.iter().map(find).collect::<Result<_, Failure>>()?;
+    Ok(Named { label: label.to_owned(), parts })
 }
 
 /// Runs of one name get their ids beside it: two columns of one name could be mistaken for each
@@ -181,40 +255,84 @@ fn tell_apart(sides: &mut [Named]) {
         terminal::warn(&format!("several runs are called \"{name}\": their ids stand beside it"));
     }
     for side in sides.iter_mut().filter(|side| twice.contains(&side.label)) {
-        let ids: Vec<&str> = side.entries.iter().map(|entry| entry.id.as_str()).collect();
+        let ids: Vec<String> = side.parts.iter().map(Part::id).collect();
         side.label = format!("{} ({})", side.label, ids.join(", "));
     }
 }
 
 fn name_side(store: &Store, word: &str) -> Result<Named, Failure> {
-    let entries = match find(store, word) {
-        Ok(entry) => vec![entry],
-        // A name may hold a comma; only what is no run by itself is a list.
-        Err(failure) if !word.contains(',') => return Err(failure),
+    let (mut label, mut parts) = (word.to_owned(), Vec::new());
+    match subjects::find(store, Path::new(word)) {
+        Ok(found) => label = add(&mut parts, word, found).unwrap_or(label),
+        // A name may hold a comma; only what is nothing by itself is a list.
+        Err(failure) if !word.contains(',') || Path::new(word).exists() => return Err(failure),
         Err(_) => {
             let keys = word.split(',').map(str::trim).filter(|key| !key.is_empty());
-            keys.map(|key| find(store, key)).collect::<Result<_, _>>()?
+            for key in keys {
+                add(&mut parts, key, subjects::find(store, Path::new(key))?);
+            }
         }
-    };
-    let named = entries.first().and_then(|entry| entry.manifest.as_ref().ok()?.name.clone());
-    let label = match (named, entries.as_slice()) {
-        (Some(name), [_]) => name,
-        _ => word.to_owned(),
-    };
-    Ok(Named { label, entries })
+    }
+    Ok(Named { label, parts })
 }
 
-/// Reads the runs of a side.
+/// Adds what was found; the name that it has, where it has one.
+fn add(parts: &mut Vec<Part>, word: &str, found: Subject) -> Option<String> {
+    match found {
+        Subject::Run(entry) => {
+            let name = entry.manifest.as_ref().ok().and_then(|manifest| manifest.name.clone());
+            parts.push(Part::Run(entry));
+            name
+        }
+        Subject::RunFile(run) => {
+            let name = run.manifest.name.clone();
+            parts.push(Part::RunFile(PathBuf::from(word), run));
+            name
+        }
+        Subject::Documents(name, sheets) => {
+            parts.extend(sheets.into_iter().map(Part::Document));
+            name
+        }
+    }
+}
+
+/// Reads all sides, documents first: by their tools' definitions runs of ours are computed again.
 ///
 /// # Errors
-/// A run cannot be read.
-pub fn read_side(
+/// A run cannot be read, or a side holds no level that was measured.
+pub fn read_sides(
+    store: &Store,
+    named: &[Named],
+    settings: &Settings,
+) -> Result<Vec<Side>, Failure> {
+    let tools: BTreeSet<String> = named
+        .iter()
+        .flat_map(Named::sheets)
+        .flat_map(|sheet| {
+            sheet.parts.iter().filter_map(|p| p.tool.clone()).chain(sheet.source.tool.clone())
+        })
+        .collect();
+    let tools = has_documents(named).then(|| tools.into_iter().collect::<Vec<_>>());
+    named.iter().map(|side| read_side(store, side, settings, tools.as_deref())).collect()
+}
+
+fn read_side(
     store: &Store,
     named: &Named,
-    measures: &[Measure],
-    slo: &SloSpec,
+    settings: &Settings,
+    tools: Option<&[String]>,
 ) -> Result<Side, Failure> {
-    let member = |entry: &RunEntry| -> Result<Member, Failure> {
+    let Settings { measures, slo, .. } = settings;
+    let of_run = |run: &RunData| match tools {
+        Some(tools) => Member::beside_documents(run, measures, slo, tools),
+        None => Member::of(run, measures, slo),
+    };
+    let member = |part: &Part| -> Result<Member, Failure> {
+        let entry = match part {
+            Part::Document(sheet) => return Ok(Member::of_sheet(sheet, measures, slo)),
+            Part::RunFile(_, run) => return Ok(of_run(run)),
+            Part::Run(entry) => entry,
+        };
         let mut loaded = store.open(entry).map_err(|error| Failure::files(error.to_string()))?;
         if let Some(loss) = &loaded.loss {
             terminal::warn(&format!(
@@ -222,17 +340,22 @@ pub fn read_side(
                 entry.id, loss.bytes_dropped
             ));
         }
-        // Every side is held against the same target.
+        // Every side is compared with the same target.
         loaded.data.manifest.spec.slo = slo.clone();
-        Ok(Member::of(&loaded.data, measures, slo))
+        Ok(of_run(&loaded.data))
     };
-    let members = named.entries.iter().map(member).collect::<Result<_, _>>()?;
+    let members: Vec<Member> = named.parts.iter().map(member).collect::<Result<_, _>>()?;
+    if named.sheets().next().is_some() && !members.iter().any(Member::has_levels) {
+        return Err(Failure::usage(format!("{} holds no measured level to compare", named.label))
+            .hint("inferometer import shows what is read from a file"));
+    }
     Ok(Side { label: named.label.clone(), members })
 }
 
 /// Settings of a comparison by these measures.
 pub fn settings(args: &SideArgs, measures: Vec<Measure>, slo: SloSpec, threshold: f64) -> Settings {
-    Settings { threshold, seed: args.seed, measures, slo, ..Settings::default() }
+    let even_so = args.even_so;
+    Settings { threshold, seed: args.seed, measures, slo, even_so, ..Settings::default() }
 }
 
 /// Reads a share: `3%` or `0.03`.

@@ -10,6 +10,7 @@ mod conform;
 mod demo;
 mod documents;
 mod endings;
+mod foreign;
 mod lengths;
 mod limit;
 mod load;

@@ -46,7 +46,7 @@ fn judge(mut schema: Value, document: &Value, is_strict: bool) -> Result<(), Str
 
 /// Holds a document against its schema; then copies of it that lack a field, or have one of
 /// another type.
-fn check(folder: &Path, name: &str, document: &Value) {
+pub(crate) fn check(folder: &Path, name: &str, document: &Value) {
     let schema = published(folder, name);
     if let Err(wrong) = judge(schema.clone(), document, true) {
         panic!("docs/reference/schema/{name}.json does not describe what is written: {wrong}");

@@ -1,10 +1,11 @@
-//! `inferometer gate RUN`: a stored run held against thresholds, for build servers; or two servers
-//! that are measured in turn.
+//! `inferometer gate RESULT`: a stored run or a file of another tool checked against thresholds, for
+//! build servers; or two servers that are measured in turn.
 
 mod file;
 mod interleave;
 
-use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_side, settings};
+use super::compare::no_target;
+use super::sides::{Named, Rendered, SideArgs, name_runs, name_sides, read_sides, settings};
 use crate::exit::{Code, Failure};
 use crate::output::check_folder;
 use crate::secrets::mask_command;
@@ -16,7 +17,6 @@ use ifm_analysis::comparison::Settings;
 use ifm_analysis::gate::{
     Bound, GateResult, GateState, Suggestion, Threshold, judge, measures, suggest,
 };
-use ifm_core::spec::SloSpec;
 use ifm_report::Undecided;
 use ifm_store::Store;
 use std::io::Write;
@@ -40,11 +40,12 @@ pub enum Inconclusive {
 /// Flags of `gate`.
 #[derive(Debug, Args)]
 pub struct GateArgs {
-    /// The run: id, name, path, or "last"; repeats of one thing with commas between them: a1,a2,a3
+    /// A run or import by id or name, "last", a file or folder of another tool, "-" for standard
+    /// input; repeats of one thing with commas between them: a1,a2,a3
     #[arg(default_value = "last", conflicts_with = "interleave")]
     run: String,
 
-    /// The run that changes are taken against
+    /// The run or file that changes are taken against
     #[arg(long, value_name = "RUN", conflicts_with = "interleave")]
     baseline: Option<String>,
 
@@ -183,10 +184,6 @@ fn thresholds(args: &GateArgs, file: &ThresholdsFile) -> Result<Vec<Threshold>, 
     Ok(all)
 }
 
-fn no_target() -> SloSpec {
-    SloSpec { name: "none".to_owned(), terms: Vec::new() }
-}
-
 fn check(
     args: &GateArgs,
     store: &Store,
@@ -195,11 +192,7 @@ fn check(
 ) -> Result<GateResult, Failure> {
     let settings =
         settings(&args.sides, measures(thresholds), no_target(), Settings::default().threshold);
-    let mut sides = named
-        .iter()
-        .map(|side| read_side(store, side, &settings.measures, &settings.slo))
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter();
+    let mut sides = read_sides(store, named, &settings)?.into_iter();
     let (Some(run), baseline) = (sides.next(), sides.next()) else {
         return Err(Failure::usage("there is no run to check"));
     };
@@ -219,8 +212,10 @@ fn init(args: &GateArgs, store: &Store) -> Result<Code, Failure> {
     let target = first.slo().cloned().unwrap_or_else(no_target);
     let measures = Suggestion::measures();
     let settings = settings(&args.sides, measures, target, Settings::default().threshold);
-    let side = read_side(store, first, &settings.measures, &settings.slo)?;
-    let suggestions = suggest(&side, &settings)
+    let sides = read_sides(store, &named, &settings)?;
+    let suggestions = sides
+        .first()
+        .and_then(|side| suggest(side, &settings))
         .ok_or_else(|| Failure::usage("the run has no measured level to make thresholds from"))?;
     terminal::print(&ifm_report::gate_template(&suggestions));
     Ok(Code::Done)

@@ -1,0 +1,348 @@
+//! A document of another tool as one side of a comparison: each row a level, each number with what
+//! is known of how far it may be off.
+//!
+//! Single requests count where they are those that the tool's own mean was taken over, which is
+//! tried; else a mean with its deviation and number of values; else a number is alone. What is not
+//! here: reading files (`ifm-interop`).
+
+use super::condition::Condition;
+use super::fact::{DifferenceKind, Fact};
+use super::meaning::By;
+use super::measure::Measure;
+use super::requests::Requests;
+use super::sample::{Column, LevelSample, Stated, Told};
+use super::side::{Lengths, Member, wanted};
+use crate::definitions::{Definitions, sheet};
+use crate::survey::{Point, Reading, Survey};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
+use ifm_core::spec::SloSpec;
+use ifm_core::{RunData, Sheet};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The name by which rows are told apart that their settings do not tell apart.
+const ROW: &str = "row";
+/// Settings that say nothing of what was asked of a server.
+const NOT_ASKED: [&str; 2] = [key::REQUESTS, key::HARDWARE];
+
+impl Member {
+    /// The same of a run that is to be compared with documents: times count from the sending too,
+    /// and the numbers are computed again by the definitions of the documents' tools.
+    pub fn beside_documents(
+        run: &RunData,
+        measures: &[Measure],
+        slo: &SloSpec,
+        tools: &[String],
+    ) -> Member {
+        let wanted = wanted(measures, slo);
+        let mut member =
+            Member::read(run, &wanted, |measure, load| vec![measure.at_load(load), *measure]);
+        for tool in tools {
+            if let Some(by) = Definitions::of_tool(tool) {
+                let mut sheet = sheet(run, by);
+                // A level that was measured again counts by its second time only.
+                let counts = |row: &Row| {
+                    row.place.pointer.as_ref().is_some_and(|at| member.places.contains(at))
+                };
+                sheet.parts.iter_mut().for_each(|part| part.rows.retain(counts));
+                member.samples.extend(again(&sheet, tool, &wanted));
+            }
+        }
+        member
+    }
+
+    /// Takes what is kept of a document.
+    pub fn of_sheet(sheet: &Sheet, measures: &[Measure], slo: &SloSpec) -> Member {
+        let levels = levels(sheet);
+        let wanted = wanted(measures, slo);
+        let settings: Vec<&Factors> = levels.iter().map(|level| &level.at.setting).collect();
+        let varying = varying(&settings);
+        let constant = settings.first().map_or_else(Factors::default, |first| {
+            let mut constant = Factors::default();
+            for (name, value) in first.iter().filter(|(name, _)| !varying.contains(*name)) {
+                constant.set(name, value);
+            }
+            constant
+        });
+        let all = |name: &str| -> Vec<String> {
+            let values = settings.iter().filter_map(|setting| setting.get(name));
+            values.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
+        };
+        Member {
+            id: sheet.source.name.clone(),
+            name: None,
+            command: Vec::new(),
+            models: all(key::MODEL),
+            tool: sheet.source.tool.clone(),
+            is_own: false,
+            facts: facts(sheet, &constant),
+            samples: levels.iter().map(|level| level.sample(&wanted)).collect(),
+            lengths: levels.iter().map(Level::lengths).collect(),
+            asked: [key::INPUT_TOKENS, key::OUTPUT_TOKENS].map(|name| constant.number(name)),
+            levels: Vec::new(),
+            prompts: None,
+            doubts: [None, None],
+            warnings: Vec::new(),
+            is_inter_event: false,
+            fitting: None,
+            places: Vec::new(),
+            varying,
+        }
+    }
+}
+
+/// The levels of a run of ours, computed again by the definitions of a tool.
+pub(super) fn again(sheet: &Sheet, tool: &str, wanted: &[Measure]) -> Vec<LevelSample> {
+    let sample = |level: &Level| {
+        let mut sample = level.sample(wanted);
+        // Failed requests are counted once, among the run's own.
+        sample.columns.retain(|told| told.measure.figure().is_some());
+        for told in &mut sample.columns {
+            told.by = By::Again { tool: tool.to_owned() };
+        }
+        sample
+    };
+    levels(sheet).iter().map(sample).collect()
+}
+
+/// A row that was measured.
+struct Level<'a> {
+    at: Condition,
+    point: Point,
+    row: &'a Row,
+    tool: Option<&'a str>,
+}
+
+/// The rows that were measured, each with what tells it apart from the others.
+fn levels(sheet: &Sheet) -> Vec<Level<'_>> {
+    let survey = Survey::of_sheets(std::slice::from_ref(sheet));
+    let tool = sheet.source.tool.as_deref();
+    let rows = sheet.parts.iter().flat_map(|part| {
+        let tool = part.tool.as_deref().or(tool);
+        part.rows.iter().map(move |row| (row, tool))
+    });
+    let measured = survey.points.into_iter().zip(rows).filter(|(point, (row, _))| {
+        point.role == RowRole::Measured && !(row.figures.is_empty() && row.requests.is_empty())
+    });
+    let mut levels: Vec<Level> = measured
+        .map(|(point, (row, tool))| {
+            let mut at = Condition { load: point.load, setting: point.setting.clone() };
+            at.setting.set("kind", kind_word(point.kind));
+            Level { at, point, row, tool }
+        })
+        .collect();
+    tell_apart(&mut levels, &sheet.source.name);
+    levels
+}
+
+fn kind_word(kind: PartKind) -> &'static str {
+    match kind {
+        PartKind::Serving => "serving",
+        PartKind::StaticBatch => "static batch",
+        PartKind::Engine => "engine",
+        PartKind::Kernel => "kernel",
+        PartKind::Training => "training",
+        PartKind::Conclusion => "conclusion",
+        PartKind::Other => "other",
+    }
+}
+
+/// Rows of the same settings are told apart by headings and labels, and where they can be no
+/// repeats by their place in their document, which is no place in another.
+fn tell_apart(levels: &mut [Level], document: &str) {
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (index, level) in levels.iter().enumerate() {
+        let key = format!("{:?} {:?}", level.at.load, level.at.setting);
+        groups.entry(key).or_default().push(index);
+    }
+    for group in groups.values().filter(|group| group.len() > 1) {
+        let all: Vec<&Level> = group.iter().filter_map(|index| levels.get(*index)).collect();
+        let names: Vec<String> = all.iter().map(|level| own_name(level, &all)).collect();
+        let differ = names.iter().any(|name| Some(name) != names.first());
+        let are_repeats = all.iter().all(|level| {
+            let is_load = level.point.kind != PartKind::Serving
+                || level.at.load.is_some()
+                || level.point.repeat.is_some();
+            is_load && level.point.kind != PartKind::Kernel
+        });
+        for (index, name) in group.iter().zip(names) {
+            let Some(level) = levels.get_mut(*index) else { continue };
+            let place = &level.point.place;
+            let word = match (differ, are_repeats) {
+                (true, _) => name,
+                (false, true) => continue,
+                (false, false) => match (&place.pointer, place.line) {
+                    (Some(pointer), _) => format!("{document} {pointer}"),
+                    (None, Some(line)) => format!("{document} line {line}"),
+                    (None, None) => document.to_owned(),
+                },
+            };
+            level.at.setting.set(ROW, word);
+        }
+    }
+}
+
+/// Headings and label of a row, as far as not all rows of a group have them.
+fn own_name(level: &Level, group: &[&Level]) -> String {
+    fn words<'l>(level: &'l Level) -> impl Iterator<Item = &'l String> {
+        level.point.headings.iter().chain(&level.point.label)
+    }
+    let is_shared = |word: &&String| group.iter().all(|other| words(other).any(|w| w == *word));
+    let own = words(level).filter(|word| !is_shared(word));
+    own.cloned().collect::<Vec<_>>().join(" / ")
+}
+
+/// Names of settings that differ between rows.
+fn varying(settings: &[&Factors]) -> BTreeSet<String> {
+    let names: BTreeSet<&str> =
+        settings.iter().flat_map(|setting| setting.iter()).map(|(name, _)| name).collect();
+    let differs = |name: &&str| {
+        let values: BTreeSet<Option<&str>> =
+            settings.iter().map(|setting| setting.get(name)).collect();
+        values.len() > 1 && !NOT_ASKED.contains(name)
+    };
+    names.into_iter().filter(differs).map(str::to_owned).collect()
+}
+
+/// What holds for all of a document.
+fn facts(sheet: &Sheet, constant: &Factors) -> Vec<Fact> {
+    use DifferenceKind::{Expected, Unlike, Warning};
+    let mut facts = Vec::new();
+    for (name, value) in constant.iter() {
+        let (what, kind) = match name {
+            key::MODEL => ("model", Expected),
+            key::ENGINE => ("server", Expected),
+            key::GPU => ("accelerator", Expected),
+            key::HARDWARE => ("machine", Expected),
+            key::QUANTIZATION => ("quantization", Expected),
+            key::POWER_LIMIT_W => ("power limit, W", Expected),
+            key::TENSOR_PARALLEL => ("tensor parallelism", Expected),
+            key::WORKLOAD => ("workload", Unlike),
+            key::TEST => ("test", Unlike),
+            key::BATCH_SIZE => ("batch size", Unlike),
+            key::DEPTH_TOKENS => ("tokens of depth", Unlike),
+            "kind" => ("kind of measurement", Unlike),
+            // Lengths are compared as numbers.
+            key::INPUT_TOKENS | key::OUTPUT_TOKENS | key::REQUESTS => continue,
+            key::CONDITION => (name, Expected),
+            _ => (name, Warning),
+        };
+        let fact = Fact::new(what.replace('_', " "), kind, Some(value.to_owned()));
+        facts.push(fact.of_setting(name));
+    }
+    let tool = sheet.source.tool.as_ref().map(|tool| {
+        format!("{tool} {}", sheet.source.tool_version.as_deref().unwrap_or("")).trim().to_owned()
+    });
+    facts.push(Fact::new("version of the client".to_owned(), Warning, tool));
+    facts
+}
+
+impl Level<'_> {
+    fn sample(&self, wanted: &[Measure]) -> LevelSample {
+        let requests = Requests::of(self.row, self.at.load);
+        let mut columns: Vec<Told> = Vec::new();
+        for measure in wanted {
+            if columns.iter().any(|told| told.measure == *measure) {
+                continue;
+            }
+            columns.extend(self.told(*measure, &requests));
+        }
+        let (n, block) = (requests.count(), requests.block());
+        LevelSample { at: self.at.clone(), requests: n, block, columns }
+    }
+
+    /// What is known of a measure.
+    fn told(&self, measure: Measure, requests: &Requests) -> Option<Told> {
+        if measure.figure().is_none() {
+            let column = self.share(measure)?;
+            return Some(Told { measure, by: By::Ours, column });
+        }
+        let reading = self.reading(measure);
+        let by = |reading: &Reading| By::of(&reading.definition, self.tool);
+        if let Some((column, reading)) = requests.column(measure, &self.point, reading) {
+            return Some(Told { measure, by: reading.map_or(By::Unstated, by), column });
+        }
+        let reading = reading?;
+        let (scale, value) = (measure.scale(), reading.value);
+        let (error, n) = self.error(reading);
+        let stated = Stated {
+            value: value * scale,
+            error: error.map(|(error, freedom)| (error * scale, freedom)),
+            n,
+            is_of_requests: self.point.kind == PartKind::Serving,
+        };
+        Some(Told { measure, by: by(reading), column: Column::Stated(stated) })
+    }
+
+    /// The reading of a measure. What is one number to us may be a mean to a tool.
+    fn reading(&self, measure: Measure) -> Option<&Reading> {
+        let (quantity, statistic) = measure.figure()?;
+        let found = self.point.reading(&quantity, statistic);
+        let single = || measure.over().is_none().then(|| self.point.central(&quantity)).flatten();
+        found.or_else(single).filter(|reading| reading.value.is_finite())
+    }
+
+    /// The standard error of a mean, `s / sqrt(n)`, with its degrees of freedom; and the number of
+    /// values. What one request brings goes together, gaps and tokens, so that no more values are
+    /// independent of each other than there are requests.
+    fn error(&self, reading: &Reading) -> (Option<(f64, f64)>, Option<u64>) {
+        if reading.statistic != Statistic::Mean {
+            return (None, reading.n);
+        }
+        let quantity = &reading.quantity;
+        let requests = self.row.value(&Quantity::RequestsOk, Statistic::Value);
+        let requests = requests.filter(|ok| *ok >= 1.0).map(|ok| ok as u64);
+        let is_single = matches!(quantity, Quantity::Ttft | Quantity::Ttfot | Quantity::E2e);
+        let n = match (requests, reading.n) {
+            _ if self.point.kind != PartKind::Serving => reading.n,
+            (Some(requests), n) => Some(n.map_or(requests, |n| n.min(requests))),
+            (None, n) => n.filter(|_| is_single),
+        };
+        let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
+        let std = kinds
+            .into_iter()
+            .find_map(|kind| Some((kind, self.point.value(quantity, Statistic::Std(kind))?)));
+        let Some((((kind, std), n), count)) = std.zip(n.filter(|n| *n >= 2)).map(|found| {
+            let count = found.1 as f64;
+            (found, count)
+        }) else {
+            return (None, reading.n);
+        };
+        // Deviations over all values become those of a sample.
+        let widened = if kind == StdKind::Sample { 1.0 } else { count / (count - 1.0) };
+        (Some(((std * std * widened / count).sqrt(), count - 1.0)), Some(n))
+    }
+
+    /// Failed requests, where they were counted.
+    fn share(&self, measure: Measure) -> Option<Column> {
+        let value = |quantity| {
+            let value = self.row.value(&quantity, Statistic::Value)?;
+            (value >= 0.0).then_some(value as u64)
+        };
+        let ok = value(Quantity::RequestsOk);
+        let failed =
+            value(Quantity::RequestsFailed).or_else(|| value(Quantity::Requests)?.checked_sub(ok?));
+        let (ok, failed) = (ok?, failed?);
+        let hits = if measure == Measure::Success { ok } else { failed };
+        (ok + failed > 0).then_some(Column::Share { hits, n: ok + failed })
+    }
+
+    /// Tokens for each request, as they were counted.
+    fn lengths(&self) -> Lengths {
+        let ok = || {
+            let ok = self.row.value(&Quantity::RequestsOk, Statistic::Value);
+            ok.filter(|ok| *ok > 0.0)
+        };
+        let mean = |quantity: Quantity| {
+            let value = |statistic| self.point.value(&quantity, statistic);
+            let total = || value(Statistic::Value).or_else(|| value(Statistic::Sum));
+            let is_serving = self.point.kind == PartKind::Serving;
+            let by_total = || Some(total()? / ok()?);
+            value(Statistic::Mean).or_else(|| by_total().filter(|_| is_serving))
+        };
+        Lengths {
+            at: self.at.clone(),
+            prompt: mean(Quantity::InputTokens),
+            output: mean(Quantity::OutputTokens),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What holds for all of a run or document: the facts that sides are compared by before their
+//! numbers.
+//!
+//! What is not here: two sides, see [`difference`](super::difference), and the facts of documents,
+//! see [`document`](super::document).
+
+use ifm_core::Manifest;
+
+/// What a difference means for the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DifferenceKind {
+    /// None.
+    Same,
+    /// What is being compared, or chance that is meant to differ.
+    Expected,
+    /// It may explain a difference of the numbers.
+    Warning,
+    /// The sides answer different questions.
+    Unlike,
+}
+
+impl DifferenceKind {
+    /// The stored word.
+    pub fn word(self) -> &'static str {
+        match self {
+            DifferenceKind::Same => "same",
+            DifferenceKind::Expected => "expected",
+            DifferenceKind::Warning => "warning",
+            DifferenceKind::Unlike => "unlike",
+        }
+    }
+}
+
+/// What holds for a whole run or document, and both sides should share, or not.
+#[derive(Debug, Clone)]
+pub(crate) struct Fact {
+    pub what: String,
+    /// What it means if it differs.
+    pub kind: DifferenceKind,
+    pub value: Option<String>,
+    /// The setting of a document that it is.
+    pub setting: Option<String>,
+}
+
+impl Fact {
+    pub fn new(what: String, kind: DifferenceKind, value: Option<String>) -> Fact {
+        Fact { what, kind, value, setting: None }
+    }
+
+    /// Of a setting, which is no fact where levels are told apart by it.
+    pub fn of_setting(self, name: &str) -> Fact {
+        Fact { setting: Some(name.to_owned()), ..self }
+    }
+}
+
+/// A fact of a run of ours.
+struct OwnFact {
+    what: &'static str,
+    kind: DifferenceKind,
+    of: fn(&Manifest) -> Option<String>,
+}
+
+const fn expected(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
+    OwnFact { what, kind: DifferenceKind::Expected, of }
+}
+
+const fn warning(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
+    OwnFact { what, kind: DifferenceKind::Warning, of }
+}
+
+const fn unlike(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
+    OwnFact { what, kind: DifferenceKind::Unlike, of }
+}
+
+/// Every fact, in the order in which reports list them.
+const FACTS: [OwnFact; 24] = [
+    expected("model", |run| Some(run.spec.target.model.clone())),
+    expected("server", server),
+    expected("address", |run| Some(run.spec.target.base_url.clone())),
+    unlike("API", |run| Some(run.spec.target.api.word().to_owned())),
+    unlike("streaming", |run| Some(yes(run.spec.target.stream))),
+    unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),
+    unlike("workload", |run| Some(run.spec.workload.kind.clone())),
+    unlike("shared prefix", |run| {
+        Some(format!("{} tokens", run.spec.workload.shared_prefix_tokens))
+    }),
+    unlike("end-of-text token ignored", |run| Some(yes(run.spec.workload.ignore_eos))),
+    warning("temperature", |run| {
+        let temperature = run.spec.workload.temperature;
+        Some(temperature.map_or("not sent".to_owned(), |value| value.to_string()))
+    }),
+    warning("tokenizer of the prompts", |run| Some(run.spec.workload.tokenizer.clone())),
+    warning("SHA-256 of that tokenizer", |run| {
+        let sum = &run.spec.workload.tokenizer_sha256;
+        Some(sum.chars().take(12).collect())
+    }),
+    warning("who counts prompt lengths", |run| {
+        let counter = run.spec.workload.prompt_lengths.map(|lengths| lengths.counted_by);
+        Some(match counter {
+            Some(ifm_core::spec::LengthCounter::ServerCalibrated) => "the server".to_owned(),
+            Some(ifm_core::spec::LengthCounter::Tokenizer) | None => "the tokenizer".to_owned(),
+        })
+    }),
+    warning("who applies the chat template", |run| {
+        let by = run.workload.as_ref()?.template_by;
+        Some(match by {
+            ifm_core::manifest::TemplatePlace::Server => "the server".to_owned(),
+            ifm_core::manifest::TemplatePlace::Nobody => "nobody".to_owned(),
+        })
+    }),
+    expected("seed of the prompts", |run| Some(run.spec.workload.seed.to_string())),
+    warning("extra headers", |run| map_words(&run.spec.target.headers)),
+    warning("extra fields of the body", |run| {
+        let fields = &run.spec.target.extra_body;
+        let fields = fields.iter().map(|(name, value)| format!("{name}={value}"));
+        list_words(fields.collect())
+    }),
+    warning("server's own account", |run| map_words(&run.server.notes)),
+    warning("longest context", |run| {
+        run.server.context_tokens.map(|tokens| format!("{tokens} tokens"))
+    }),
+    warning("time limits", limits),
+    warning("client's processor", |run| {
+        let host = &run.host;
+        Some(format!("{} x{}", host.cpu.as_deref().unwrap_or("unknown"), host.cpus))
+    }),
+    warning("client's system", |run| Some(run.host.os.clone())),
+    warning("kernel receive stamps", |run| Some(yes(run.host.kernel_stamps))),
+    warning("version of the client", |run| Some(format!("{} {}", run.tool.name, run.tool.version))),
+];
+
+/// What holds for all of a run of ours.
+pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: bool) -> Vec<Fact> {
+    let of = |fact: &OwnFact| Fact::new(fact.what.to_owned(), fact.kind, (fact.of)(manifest));
+    let mut facts: Vec<Fact> = FACTS.iter().map(of).collect();
+    for (what, value) in [
+        (GAPS, if is_inter_event { "events" } else { "tokens" }),
+        (TOKENS, if is_estimated { "estimated" } else { "counted" }),
+    ] {
+        facts.push(Fact::new(what.to_owned(), DifferenceKind::Warning, Some(value.to_owned())));
+    }
+    facts
+}
+
+const GAPS: &str = "what gaps are between";
+const TOKENS: &str = "tokens";
+/// The seed, by which prompts may differ.
+pub(super) const SEED: &str = "seed of the prompts";
+
+/// Mean lengths that were asked for: of what was sent where that is known, else as specified.
+pub(crate) fn asked_of(manifest: &Manifest) -> [Option<f64>; 2] {
+    let (sent, spec) = (manifest.workload.as_ref(), &manifest.spec.workload);
+    [
+        sent.and_then(|sent| mean(&sent.prompt_tokens)).or(spec.prompt_tokens.map(f64::from)),
+        sent.and_then(|sent| mean(&sent.output_tokens)).or(spec.output_tokens.map(f64::from)),
+    ]
+}
+
+fn yes(is: bool) -> String {
+    if is { "yes" } else { "no" }.to_owned()
+}
+
+fn server(run: &Manifest) -> Option<String> {
+    let server = &run.server;
+    let kind = server.kind.as_deref()?;
+    Some(format!("{kind} {}", server.version.as_deref().unwrap_or("")).trim().to_owned())
+}
+
+fn map_words(map: &std::collections::BTreeMap<String, String>) -> Option<String> {
+    list_words(map.iter().map(|(name, value)| format!("{name}={value}")).collect())
+}
+
+fn list_words(words: Vec<String>) -> Option<String> {
+    Some(if words.is_empty() { "none".to_owned() } else { words.join(", ") })
+}
+
+fn limits(run: &Manifest) -> Option<String> {
+    let limits = &run.spec.limits;
+    let each = [
+        ("connect", limits.connect_s),
+        ("first token", limits.first_token_s),
+        ("silence", limits.idle_s),
+        ("total", limits.total_s),
+    ];
+    let set = each.iter().filter_map(|(name, s)| s.map(|s| format!("{name} {s} s")));
+    list_words(set.collect())
+}
+
+fn mean(lengths: &[(u32, u64)]) -> Option<f64> {
+    let requests: u64 = lengths.iter().map(|(_, n)| n).sum();
+    let tokens: f64 = lengths.iter().map(|(length, n)| f64::from(*length) * *n as f64).sum();
+    (requests > 0).then(|| tokens / requests as f64)
+}

@@ -1,0 +1,216 @@
+//! Single requests of a document as columns of a comparison.
+//!
+//! Which time of a request a tool means by its figure is tried: the times whose mean and median are
+//! those that the row states. Where none are, the requests say nothing of that figure, and it stands
+//! by itself. What is not here: what single requests say against their row, which is
+//! the audit's (`audit/requests`).
+
+use super::measure::{Latency, Measure, Over};
+use super::sample::{Column, Rate, Values};
+use crate::level::Load;
+use crate::stat::blocks::block_length;
+use crate::stat::quantile::percentile_of_sorted;
+use crate::survey::{Point, Reading};
+use ifm_core::sheet::{Quantity, Row, SheetRequest, Statistic};
+
+/// Share by which a mean over the requests may differ from the one that is stated.
+const APART: f64 = 1e-3;
+const MS_PER_S: f64 = 1e3;
+
+/// The requests of a row that succeeded, in the order of their starts.
+pub(super) struct Requests<'a> {
+    good: Vec<&'a SheetRequest>,
+    load: Option<Load>,
+}
+
+type Of = fn(&SheetRequest) -> Option<f64>;
+
+/// Times that a tool may mean, ms; for a speed the time of a token.
+fn candidates(quantity: &Quantity) -> &'static [Of] {
+    match quantity {
+        Quantity::Ttft => &[|request| request.ttft_ms],
+        Quantity::E2e => {
+            &[|request| request.e2e_ms, |request| Some(request.ttft_ms? + request.gaps_sum_ms?)]
+        }
+        Quantity::Tpot | Quantity::UserRate => &[end_by_tokens, gaps_by_tokens, whole_by_tokens],
+        Quantity::Itl => &[gaps_by_tokens, end_by_tokens],
+        _ => &[],
+    }
+}
+
+fn after_first(request: &SheetRequest) -> Option<f64> {
+    request.output_tokens.filter(|tokens| *tokens > 1).map(|tokens| (tokens - 1) as f64)
+}
+
+fn end_by_tokens(request: &SheetRequest) -> Option<f64> {
+    Some((request.e2e_ms? - request.ttft_ms?) / after_first(request)?)
+}
+
+fn gaps_by_tokens(request: &SheetRequest) -> Option<f64> {
+    Some(request.gaps_sum_ms? / after_first(request)?)
+}
+
+fn whole_by_tokens(request: &SheetRequest) -> Option<f64> {
+    Some(request.e2e_ms? / request.output_tokens.filter(|tokens| *tokens > 0)? as f64)
+}
+
+impl<'a> Requests<'a> {
+    pub fn of(row: &'a Row, load: Option<Load>) -> Requests<'a> {
+        let mut good: Vec<&SheetRequest> =
+            row.requests.iter().filter(|request| request.error.is_none()).collect();
+        if good.iter().all(|request| request.start_s.is_some()) {
+            let start = |request: &SheetRequest| request.start_s.unwrap_or_default();
+            good.sort_by(|a, b| start(a).total_cmp(&start(b)));
+        }
+        Requests { good, load }
+    }
+
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.good.len()
+    }
+
+    /// The longest of the block lengths that their times ask for.
+    pub fn block(&self) -> f64 {
+        let length = |of: Of| {
+            let values: Vec<f64> = self.good.iter().filter_map(|request| of(request)).collect();
+            block_length(&values).unwrap_or(1.0)
+        };
+        let times: [Of; 3] = [|request| request.ttft_ms, |request| request.e2e_ms, end_by_tokens];
+        times.into_iter().map(length).fold(1.0, f64::max)
+    }
+
+    /// The column of a measure, with the figure whose definition it has; absent where the requests
+    /// do not say it. `reading` is what the row states of the measure.
+    pub fn column<'p>(
+        &self,
+        measure: Measure,
+        point: &'p Point,
+        reading: Option<&'p Reading>,
+    ) -> Option<(Column, Option<&'p Reading>)> {
+        if self.good.is_empty() {
+            return None;
+        }
+        match measure {
+            Measure::OutputRate | Measure::RequestRate => {
+                let reading = reading?;
+                Some((self.rate(measure, reading.value)?, Some(reading)))
+            }
+            Measure::Latency(_, over) | Measure::UserSpeed(over) => {
+                let (quantity, _) = measure.figure()?;
+                if over == Over::Value {
+                    return None;
+                }
+                let stated: Vec<&Reading> = [Statistic::Mean, Statistic::Median]
+                    .into_iter()
+                    .filter_map(|statistic| point.reading(&quantity, statistic))
+                    .collect();
+                let pooled = || {
+                    (measure == Measure::Latency(Latency::Itl, Over::Mean))
+                        .then(|| self.gaps(stated.first()?))
+                        .flatten()
+                };
+                let values = self.values(&quantity, &stated);
+                let column = values.map(|values| column(values, over, measure.scale()));
+                Some((column.or_else(pooled)?, stated.first().copied().or(reading)))
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of each request that has one, with its place: of the first of the times that the
+    /// row's own figures were taken over.
+    fn values(&self, quantity: &Quantity, stated: &[&Reading]) -> Option<Vec<(f64, u32)>> {
+        let is_speed = *quantity == Quantity::UserRate;
+        let of = |of: &Of| -> Vec<(f64, u32)> {
+            let value = |request: &SheetRequest| {
+                let value = of(request)?;
+                let value = if is_speed { MS_PER_S / value } else { value };
+                value.is_finite().then_some(value)
+            };
+            let places = self.good.iter().zip(0u32..);
+            let mut values: Vec<(f64, u32)> =
+                places.filter_map(|(request, place)| Some((value(request)?, place))).collect();
+            values.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            values
+        };
+        let mut found = candidates(quantity).iter().map(of).filter(|values| !values.is_empty());
+        if stated.is_empty() {
+            // Nothing in the row says what it means by it: what a request holds under its name.
+            return found.next().filter(|_| !is_speed && *quantity != Quantity::Itl);
+        }
+        found.find(|values| stated.iter().all(|stated| is_of(stated, values)))
+    }
+
+    /// All gaps of all answers, where the mean that is stated is theirs: between pieces, or between
+    /// tokens.
+    fn gaps(&self, stated: &Reading) -> Option<Column> {
+        let between_tokens: Of = after_first;
+        let between_pieces: Of = |request| request.gaps.map(f64::from);
+        [between_pieces, between_tokens].into_iter().find_map(|number| {
+            let pair = |request: &&SheetRequest| Some((request.gaps_sum_ms?, number(request)?));
+            let pairs: Vec<(f64, f64)> =
+                self.good.iter().map(|request| pair(request).unwrap_or((0.0, 0.0))).collect();
+            let (sum, count) =
+                pairs.iter().fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+            let is_theirs = count > 0.0 && stated.statistic == Statistic::Mean && {
+                is_near(stated, sum / count)
+            };
+            is_theirs.then(|| Column::PooledMean {
+                sum: pairs.iter().map(|(sum, _)| sum * ITL.scale()).collect(),
+                count: pairs.iter().map(|(_, count)| *count as u32).collect(),
+            })
+        })
+    }
+
+    /// A rate as it is stated, with what each request brought in which time.
+    fn rate(&self, measure: Measure, value: f64) -> Option<Column> {
+        let each = |request: &&SheetRequest| {
+            let amount = match measure {
+                Measure::OutputRate => request.output_tokens? as f64,
+                _ => 1.0,
+            };
+            Some((amount, request.e2e_ms? * 1e6))
+        };
+        let pairs: Vec<(f64, f64)> = self.good.iter().map(each).collect::<Option<_>>()?;
+        let (amount, time): (Vec<f64>, Vec<f64>) = pairs.into_iter().unzip();
+        let per_time = amount.iter().sum::<f64>() / time.iter().sum::<f64>();
+        match self.load? {
+            Load::ReqPerS(_) => Some(Column::Arrivals { value, amount }),
+            Load::Users(users) if per_time > 0.0 => {
+                // As where ends of a window cut through requests: see `sample`.
+                let edge = (f64::from(users) / 6.0).sqrt() / amount.len() as f64;
+                Some(Column::Rate(Rate { value, amount, time, per_time, edge }))
+            }
+            Load::Users(_) => None,
+        }
+    }
+}
+
+const ITL: Measure = Measure::Latency(Latency::Itl, Over::Mean);
+
+fn column(values: Vec<(f64, u32)>, over: Over, scale: f64) -> Column {
+    let (sorted, owner) = values.into_iter().map(|(value, owner)| (value * scale, owner)).unzip();
+    Column::Values(Values { sorted, owner, over })
+}
+
+/// Whether a mean or median that is stated is that of these values, rising.
+fn is_of(stated: &Reading, values: &[(f64, u32)]) -> bool {
+    let sorted: Vec<f64> = values.iter().map(|(value, _)| *value).collect();
+    match stated.statistic {
+        Statistic::Mean => is_near(stated, sorted.iter().sum::<f64>() / sorted.len() as f64),
+        // By nearest rank it is one of the two in the middle.
+        _ => {
+            let middle = [(sorted.len() - 1) / 2, sorted.len() / 2];
+            let ranks = middle.into_iter().filter_map(|rank| sorted.get(rank).copied());
+            let mut all = ranks.chain(percentile_of_sorted(&sorted, 50.0));
+            all.any(|median| is_near(stated, median))
+        }
+    }
+}
+
+fn is_near(stated: &Reading, value: f64) -> bool {
+    // A number that was printed is rounded: half of its last digit, at most a hundredth of it.
+    let rounded = stated.printed.is_some().then_some(0.005 * value.abs().max(1.0)).unwrap_or(0.0);
+    (stated.value - value).abs() <= APART * value.abs() + rounded + 1e-9
+}

@@ -1,0 +1,190 @@
+//! Capacity from what was measured already: between which loads the answer lies, as text, Markdown
+//! and JSON.
+//!
+//! What is not here: the judging, which is [`ifm_analysis::survey::Fitting`], and a search that
+//! sends load.
+
+use crate::TerminalStyle;
+use crate::format::{meant, plain, span};
+use crate::json::{Object, SCHEMA_VERSION};
+use crate::markdown::escape;
+use crate::model::load_words;
+use crate::terminal::{Color, wrap};
+use crate::words::target;
+use ifm_analysis::answer::UsersState;
+use ifm_analysis::insight::Meant;
+use ifm_analysis::level::Load;
+use ifm_analysis::slo;
+use ifm_analysis::survey::{Fitting, Miss, name_of};
+use ifm_core::spec::SloSpec;
+use serde_json::{Map, Value, json};
+
+const NS_PER_MS: f64 = 1e6;
+const MS_PER_S: f64 = 1e3;
+
+/// What is known of one curve.
+struct Told {
+    is_known: bool,
+    text: String,
+}
+
+fn told(fitting: &Fitting) -> Told {
+    let name = name_of(&fitting.of);
+    let head = if name.is_empty() { String::new() } else { format!("{}: ", plain(&name)) };
+    let next = fitting.next.as_ref();
+    let fails = |at: &str, misses: &[Miss]| format!("{at} does not: {}", reasons(misses));
+    let next_words = next.map(|(cell, misses)| fails(&load_words(cell.load()), misses));
+    let inside = load_words(fitting.load());
+    let mut text = match (fitting.state, next_words) {
+        (UsersState::Found, Some(next)) => {
+            let outside = load_words(next_load(fitting));
+            format!("between {inside} and {outside}: {inside} meets the target, {next}")
+        }
+        (UsersState::AtLeast, _) | (UsersState::Found, None) => {
+            format!("at least {inside}: every measured load meets the target")
+        }
+        (UsersState::None, Some(next)) => format!("below every measured load: {next}"),
+        (UsersState::None, None) => "below every measured load".to_owned(),
+        (UsersState::Unknown, _) => match next {
+            Some((cell, misses)) => {
+                format!("not known: at {}, {}", load_words(cell.load()), reasons(misses))
+            }
+            None => "not known: no level with a load".to_owned(),
+        },
+    };
+    if !fitting.inside_above.is_empty() {
+        let loads: Vec<String> =
+            fitting.inside_above.iter().map(|load| load_words(Some(*load))).collect();
+        text.push_str(&format!("; {} would meet it: measure again", loads.join(", ")));
+    }
+    if fitting.state != UsersState::Unknown && !fitting.is_sure {
+        text.push_str(" (not sure: too few requests, or single numbers close to the limit)");
+    }
+    Told { is_known: fitting.state != UsersState::Unknown, text: format!("{head}{text}") }
+}
+
+fn next_load(fitting: &Fitting) -> Option<Load> {
+    fitting.next.as_ref().and_then(|(cell, _)| cell.load())
+}
+
+/// `ITL p99 67.2 ms above 50.0 ms, 3 % of the requests failed`.
+fn reasons(misses: &[Miss]) -> String {
+    let one = |miss: &Miss| match miss {
+        Miss::Term(term, value) => {
+            let name = format!("{} {}", term.metric.to_ascii_uppercase(), term.over());
+            match value {
+                Some(ms) => {
+                    let (value, limit) = (span(ms * NS_PER_MS), span(term.limit_ms * NS_PER_MS));
+                    format!("{name} {value} above {limit}")
+                }
+                None => format!("{name} is not told"),
+            }
+        }
+        Miss::Errors(share) => format!("{} of the requests failed", meant(*share, Meant::Share)),
+    };
+    let words: Vec<String> = misses.iter().map(one).collect();
+    if words.is_empty() { "no number decides it".to_owned() } else { words.join(", ") }
+}
+
+fn head(slo: &SloSpec) -> String {
+    format!("Capacity inside {}, from what was measured", target(slo))
+}
+
+/// The answer for people at a terminal; ends with a line break.
+pub fn fitting_terminal(slo: &SloSpec, fittings: &[Fitting], style: &TerminalStyle) -> String {
+    let mut out = style.paint(Color::Bold, &style.text(&head(slo)));
+    out.push('\n');
+    for told in fittings.iter().map(told) {
+        for line in wrap(&style.text(&format!(" ● {}", told.text)), style.width, "   ") {
+            let line = if told.is_known { line } else { style.paint(Color::Yellow, &line) };
+            out.push_str(&line);
+            out.push('\n');
+        }
+    }
+    out
+}
+
+/// The answer as Markdown; ends with a line break.
+pub fn fitting_markdown(slo: &SloSpec, fittings: &[Fitting]) -> String {
+    let lines = fittings.iter().map(|one| format!("- {}\n", escape(&told(one).text)));
+    format!("## {}\n\n{}", escape(&head(slo)), lines.collect::<String>())
+}
+
+/// The answer as one JSON document; ends with a line break.
+pub fn fitting_json(slo: &SloSpec, fittings: &[Fitting]) -> String {
+    let document = json!({
+        "schema_version": SCHEMA_VERSION,
+        "kind": "measured_capacity",
+        "slo": slo::words(slo),
+        "curves": fittings.iter().map(curve).collect::<Vec<_>>(),
+    });
+    format!("{document:#}\n")
+}
+
+fn curve(fitting: &Fitting) -> Value {
+    let load = |load: Load| match load {
+        Load::Users(users) => json!({"users": users}),
+        Load::ReqPerS(rate) => json!({"req_per_s": rate}),
+    };
+    let miss = |miss: &Miss| {
+        let mut object = Object::default();
+        match miss {
+            Miss::Term(term, value) => object
+                .set("metric", format!("{}.{}", term.metric, term.over()))
+                .set("limit_s", term.limit_ms / MS_PER_S)
+                .set_known("value_s", value.map(|ms| ms / MS_PER_S)),
+            Miss::Errors(share) => object.set("metric", "error_rate").set("value", *share),
+        };
+        object.take()
+    };
+    let of: Map<String, Value> =
+        fitting.of.iter().map(|(name, value)| (name.to_owned(), value.into())).collect();
+    let state = match fitting.state {
+        UsersState::Found => "found",
+        UsersState::AtLeast => "at_least",
+        UsersState::None => "below",
+        UsersState::Unknown => "unknown",
+    };
+    let misses = fitting.next.iter().flat_map(|(_, misses)| misses).map(miss);
+    let mut object = Object::default();
+    object
+        .set("of", Value::Object(of))
+        .set("state", state)
+        .set("is_sure", fitting.is_sure)
+        .set_known("inside", fitting.load().map(load))
+        .set_known("outside", next_load(fitting).map(load))
+        .set("misses", misses.collect::<Vec<_>>())
+        .set("inside_above", fitting.inside_above.iter().map(|at| load(*at)).collect::<Vec<_>>())
+        .set("text", told(fitting).text)
+        .take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::sweep;
+    use ifm_analysis::survey::Survey;
+    use ifm_core::sheet::PartKind;
+
+    /// A sweep against limits that some, all and none of its loads meet.
+    #[test]
+    fn the_answer_lies_between_two_measured_loads() {
+        let run = sweep();
+        let survey = Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run));
+        let check = |limit: &str, state: &str, words: &str| {
+            let slo = slo::parse(limit).expect("a target");
+            let pool = survey.pool(PartKind::Serving);
+            let fittings = pool.fittings(&[], &slo);
+            let document: Value =
+                serde_json::from_str(&fitting_json(&slo, &fittings)).expect("JSON");
+            assert_eq!(document["curves"][0]["state"], state, "{document}");
+            let style = TerminalStyle { width: 200, color: false, ascii: false };
+            let text = fitting_terminal(&slo, &fittings, &style);
+            assert!(text.contains(words), "{text}");
+            assert!(fitting_markdown(&slo, &fittings).contains("- "));
+        };
+        check("ttft:p50<1h", "at_least", "every measured load meets the target");
+        check("ttft:p50<1us", "below", "below every measured load");
+        check("ttfat:p99<1s,tpot:p99<1us", "below", "TPOT p99");
+    }
+}

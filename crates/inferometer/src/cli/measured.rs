@@ -1,0 +1,117 @@
+//! `inferometer capacity RESULT…`: between which loads of stored runs and files the capacity lies.
+//!
+//! Nothing is sent. Not here: the search on a server (`capacity`), and the judging
+//! ([`ifm_analysis::survey`]).
+
+use super::load_args::LoadArgs;
+use crate::exit::{Code, Failure};
+use crate::output::Format;
+use crate::session::store_root;
+use crate::subjects::{self, Subjects};
+use crate::terminal;
+use ifm_analysis::slo;
+use ifm_analysis::survey::Survey;
+use ifm_core::sheet::{PartKind, key};
+use ifm_core::spec::SloSpec;
+use ifm_store::Store;
+use std::path::{Path, PathBuf};
+
+/// Endings of files that hold results: a word with one of them is no address.
+const ENDINGS: [&str; 8] = ["json", "jsonl", "csv", "md", "txt", "yaml", "log", "parquet"];
+
+/// The results that were named in place of a URL; absent where a URL, or nothing, was named.
+///
+/// # Errors
+/// A URL among results.
+pub fn named(load: &LoadArgs, more: &[String]) -> Result<Option<Vec<PathBuf>>, Failure> {
+    let Some(first) = &load.url else { return Ok(None) };
+    let store = Store::at(store_root(load.store.as_ref()));
+    if more.is_empty() && !is_result(&store, first) {
+        return Ok(None);
+    }
+    let words = std::iter::once(first).chain(more);
+    if let Some(url) = words.clone().find(|word| word.contains("://")) {
+        return Err(Failure::usage(format!("{url} is an address among results"))
+            .hint("name one URL to measure, or results that exist already"));
+    }
+    Ok(Some(words.map(PathBuf::from).collect()))
+}
+
+/// Whether a word names a result: a file or folder, a run or import. What looks like an address is
+/// none.
+fn is_result(store: &Store, word: &str) -> bool {
+    let path = Path::new(word);
+    if word.contains("://") {
+        return false;
+    }
+    let has_ending = path
+        .extension()
+        .and_then(|ending| ending.to_str())
+        .is_some_and(|ending| ENDINGS.contains(&ending));
+    let is_host = word.contains(':') || word.starts_with("localhost");
+    word == "-" || path.exists() || has_ending || (!is_host && subjects::find(store, path).is_ok())
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A name of nothing, no target, or no level with a load.
+pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
+    let store = Store::at(store_root(load.store.as_ref()));
+    let Subjects { runs, sheets } = subjects::open(&store, results)?;
+    let target = target(load, runs.first().map(|run| &run.manifest.spec.slo))?;
+    let mut survey = Survey::default();
+    for run in &runs {
+        survey.extend(Survey::of_run(&run.manifest, &run.summary));
+    }
+    survey.extend(Survey::of_sheets(&sheets));
+    let by: Vec<String> = survey
+        .varying(PartKind::Serving)
+        .into_iter()
+        .filter(|name| ![key::REQUESTS, key::STRATEGY].contains(&name.as_str()))
+        .collect();
+    let by: Vec<&str> = by.iter().map(String::as_str).collect();
+    let pool = survey.pool(PartKind::Serving);
+    let fittings = pool.fittings(&by, &target);
+    if fittings.is_empty() {
+        return Err(Failure::usage("no result holds a level with a number of users or a rate")
+            .hint("inferometer import shows what is read from a file"));
+    }
+    let style = terminal::style(load.no_color, load.ascii);
+    for path in &load.out {
+        let is_json = path.extension().is_some_and(|ending| ending == "json");
+        let text = match is_json {
+            true => ifm_report::fitting_json(&target, &fittings),
+            false => ifm_report::fitting_markdown(&target, &fittings),
+        };
+        std::fs::write(path, text)
+            .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
+        terminal::say(&format!("wrote {}", path.display()));
+    }
+    terminal::print(&match load.output() {
+        Format::Json => ifm_report::fitting_json(&target, &fittings),
+        Format::Md => ifm_report::fitting_markdown(&target, &fittings),
+        Format::Text => ifm_report::fitting_terminal(&target, &fittings, &style),
+        Format::Requests | Format::Vllm => {
+            return Err(Failure::usage("the capacity of results has no such format")
+                .hint("--json, or --format md"));
+        }
+    });
+    Ok(Code::Done)
+}
+
+/// The target that was asked for, else that of the first run.
+fn target(load: &LoadArgs, of_run: Option<&SloSpec>) -> Result<SloSpec, Failure> {
+    let hint = "for example --slo \"ttft:p99<500ms,itl:p99<50ms\"";
+    let asked = match (&load.slo, load.goodput.is_empty()) {
+        (Some(text), _) => Some(slo::parse(text)),
+        (None, false) => Some(slo::parse_goodput(&load.goodput)),
+        (None, true) => None,
+    };
+    let asked = asked.transpose();
+    let asked = asked.map_err(|error| Failure::usage(format!("--slo: {error}")).hint(hint))?;
+    asked
+        .or_else(|| of_run.cloned())
+        .filter(|target| !target.terms.is_empty())
+        .ok_or_else(|| Failure::usage("a capacity needs a latency target").hint(hint))
+}

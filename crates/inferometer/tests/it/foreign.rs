@@ -1,0 +1,177 @@
+//! Results of other tools in every command that takes results: what is said, and by which code.
+
+use crate::schemas::check as follows_schema;
+use crate::support::{paced, run, stderr, stdout};
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// A file of `vllm bench serve` at 4 users, times `factor` times as long; with its single requests
+/// if they are to be saved.
+fn vllm(folder: &Path, name: &str, factor: f64, is_detailed: bool) {
+    const N: u32 = 300;
+    // Spread by a fixed sequence, another for each file.
+    let step = name.bytes().map(u32::from).sum::<u32>() | 1;
+    let spread = |index: u32| 0.9 + 0.2 * f64::from(index * step % 97) / 96.0;
+    let ttfts: Vec<f64> = (0..N).map(|index| 0.05 * factor * spread(index)).collect();
+    let itls: Vec<Vec<f64>> =
+        (0..N).map(|index| vec![0.01 * factor * spread(index + 31); 15]).collect();
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / f64::from(N);
+    let std = |values: &[f64]| {
+        let squares = values.iter().map(|value| (value - mean(values)).powi(2)).sum::<f64>();
+        (squares / f64::from(N)).sqrt()
+    };
+    let tpots: Vec<f64> = itls.iter().map(|gaps| gaps.iter().sum::<f64>() / 15.0).collect();
+    let mut file = json!({
+        "date": "20261120-110920", "endpoint_type": "openai-chat", "backend": "openai-chat",
+        "label": null, "model_id": "m", "tokenizer_id": "m", "num_prompts": N,
+        "request_rate": "inf", "burstiness": 1.0, "max_concurrency": 4, "duration": 15.0 * factor,
+        "completed": N, "failed": 0, "total_input_tokens": 32 * N, "total_output_tokens": 16 * N,
+        "request_throughput": f64::from(N) / (15.0 * factor),
+        "output_throughput": f64::from(16 * N) / (15.0 * factor),
+        "total_token_throughput": f64::from(48 * N) / (15.0 * factor),
+        "mean_ttft_ms": mean(&ttfts) * 1e3, "std_ttft_ms": std(&ttfts) * 1e3,
+        "p99_ttft_ms": 55.0 * factor,
+        "mean_tpot_ms": mean(&tpots) * 1e3, "std_tpot_ms": std(&tpots) * 1e3,
+    });
+    if is_detailed {
+        file["input_lens"] = json!(vec![32; N as usize]);
+        file["output_lens"] = json!(vec![16; N as usize]);
+        file["ttfts"] = json!(ttfts);
+        file["itls"] = json!(itls);
+        file["errors"] = json!(vec![""; N as usize]);
+    }
+    std::fs::write(folder.join(name), file.to_string()).unwrap();
+}
+
+/// A table of `llama-bench`.
+fn llama(folder: &Path, name: &str, rates: [f64; 2]) {
+    let [prompt, generated] = rates;
+    let table = format!(
+        "| model | size | params | backend | threads | test | t/s |\n\
+         | --- | ---: | ---: | --- | ---: | ---: | ---: |\n\
+         | llama 8B Q8_0 | 7.95 GiB | 8.03 B | CPU | 8 | pp512 | {prompt:.2} ± 1.20 |\n\
+         | llama 8B Q8_0 | 7.95 GiB | 8.03 B | CPU | 8 | tg128 | {generated:.2} ± 0.50 |\n"
+    );
+    std::fs::write(folder.join(name), table).unwrap();
+}
+
+/// The levels of a sweep in a table: users, P99 of TTFT in ms.
+fn sweep(folder: &Path, name: &str, levels: &[(u32, f64)]) {
+    let lines: String = levels
+        .iter()
+        .map(|(users, ttft)| format!("| {users} | {:.1} | {ttft:.1} |\n", 20.0 * f64::from(*users)))
+        .collect();
+    let head = "| Concurrency | Output throughput (tok/s) | P99 TTFT (ms) |\n|---|---|---|\n";
+    std::fs::write(folder.join(name), format!("# Serving\n\n{head}{lines}")).unwrap();
+}
+
+fn files() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    vllm(path, "base.json", 1.0, true);
+    vllm(path, "like.json", 1.0, true);
+    vllm(path, "slow.json", 1.05, true);
+    vllm(path, "few.json", 1.0, false);
+    vllm(path, "less.json", 1.05, false);
+    llama(path, "old.md", [900.0, 50.0]);
+    llama(path, "new.md", [990.0, 50.0]);
+    sweep(path, "sweep.md", &[(1, 100.0), (8, 300.0), (32, 900.0)]);
+    sweep(path, "other.md", &[(1, 90.0), (8, 280.0), (32, 450.0)]);
+    std::fs::write(path.join("prose.txt"), "Nothing was measured here.\n").unwrap();
+    folder
+}
+
+fn document(folder: &Path, words: &[&str]) -> Value {
+    let output = run(folder, words);
+    serde_json::from_str(&stdout(&output))
+        .unwrap_or_else(|error| panic!("{words:?}: {error}: {}", stderr(&output)))
+}
+
+#[test]
+fn every_command_takes_files_of_other_tools_and_says_what_they_allow() {
+    let folder = files();
+    let folder = folder.path();
+    let check = |words: &[&str], code: i32, expect: &[&str]| {
+        let output = run(folder, words);
+        let text = format!("{}{}", stdout(&output), stderr(&output));
+        assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
+        for word in expect {
+            assert!(text.contains(word), "{words:?} without {word:?}: {text}");
+        }
+    };
+    let one = "cannot be decided: one number on each side";
+    // Single requests, means with deviations, one number.
+    check(&["compare", "base.json", "slow.json", "--fail-on", "worse"], 1, &["TTFT p50", "worse"]);
+    check(&["compare", "base.json", "like.json", "--fail-on", "worse"], 0, &["0 worse"]);
+    check(&["compare", "few.json", "less.json"], 0, &["TTFT mean", "worse", "stated means", one]);
+    check(&["compare", "old.md", "new.md"], 0, &["pp512", "+10.0 %", "tg128", one]);
+    check(&["compare", "base.json", "few.json"], 0, &["TTFT"]);
+    check(&["compare", "sweep.md", "other.md"], 0, &["8 users", "out tok/s", one]);
+    check(&["compare", "base.json", "old.md"], 7, &["unlike", "--even-so"]);
+    // Ranks, gates, capacities.
+    check(&["rank", "slow.json", "base.json", "--metric", "ttft.p50"], 0, &["base.json"]);
+    check(&["rank", "old.md", "new.md"], 0, &["decode tok/s at", "tg128", one]);
+    check(&["rank", "old.md", "new.md", "--at", "pp512"], 0, &["prefill tok/s at pp512"]);
+    check(&["rank", "old.md", "new.md", "--at", "pp1"], 2, &["pp1", "no load"]);
+    let gate = |words: &[&'static str]| [&["gate", "slow.json"][..], words].concat();
+    check(&gate(&["--max", "ttft.p50@4=60ms"]), 0, &["PASS"]);
+    check(&gate(&["--max", "ttft.p50@4=40ms"]), 1, &["FAIL"]);
+    check(&gate(&["--max", "ttft.mean=+2%", "--baseline", "base.json"]), 1, &["FAIL"]);
+    check(&["gate", "new.md", "--min", "decode_tok_s=40"], 4, &["cannot be decided: one number"]);
+    check(&["gate", "new.md", "--min", "decode_tok_s=-3%", "--baseline", "old.md"], 4, &[one]);
+    check(&["gate", "base.json", "--init"], 0, &["[max]", "ttft"]);
+    let slo = ["--slo", "ttft:p99<500ms"];
+    check(&[&["capacity", "sweep.md"], &slo[..]].concat(), 0, &["between 8 users and 32 users"]);
+    check(&[&["capacity", "other.md"], &slo[..]].concat(), 0, &["at least 32 users"]);
+    check(&["capacity", "sweep.md", "--slo", "ttft:p99<5ms"], 0, &["below every measured load"]);
+    check(&["capacity", "sweep.md", "--slo", "itl:p99<5ms"], 0, &["not known", "ITL p99"]);
+    check(&["capacity", "old.md", "--slo", "ttft:p99<5ms"], 2, &["no result holds a level"]);
+    check(&["capacity", "none.json", "--slo", "ttft:p99<5ms"], 2, &["no such file"]);
+    // What cannot be taken says why.
+    check(&["compare", "base.json", "prose.txt"], 2, &["prose.txt"]);
+    check(&["compare", "base.json", "absent"], 2, &["absent"]);
+    check(&["compare", "base.json", "absent.json"], 2, &["no such file"]);
+    check(&["compare", "base.json", "base.json"], 2, &["named twice"]);
+    check(&["export", "base.json", "--as", "csv"], 0, &["ttft"]);
+}
+
+#[test]
+fn a_run_and_a_file_stand_on_two_sides_and_imports_count_as_files() {
+    let folder = files();
+    let folder = folder.path();
+    let server = paced(30, 4);
+    let url = format!("http://{}", server.address());
+    let words = ["sweep", &url, "-c", "4", "-n", "60", "-W", "32/16", "--name", "own", "-s"];
+    let output = run(folder, &words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let pair = document(folder, &["compare", "own", "base.json", "--json"])["pairs"][0].clone();
+    let rows = pair["rows"].as_array().unwrap();
+    // vLLM counts from before a connection is opened: the run is computed again so.
+    let ttft = rows.iter().find(|row| row["metric"] == "ttft.p50").unwrap();
+    assert!(ttft["a"]["low"].is_number() && ttft["b"]["low"].is_number(), "{ttft}");
+    assert_eq!((&ttft["basis"], &ttft["load"]["users"]), (&"requests".into(), &4.into()));
+    assert_eq!(pair["side"]["tools"][0], "vllm bench serve");
+    let kept = run(folder, &["import", "slow.json", "--name", "kept"]);
+    assert_eq!(kept.status.code(), Some(0), "{}", stderr(&kept));
+    let words = ["gate", "own", "--baseline", "kept", "--max", "ttft.mean@4=+500%", "--json"];
+    let gate = document(folder, &words);
+    assert_eq!(gate["thresholds"][0]["state"], "pass", "{gate}");
+    let capacity = document(folder, &["capacity", "own", "--slo", "ttft:p50<10s", "--json"]);
+    assert_eq!(capacity["curves"][0]["state"], "at_least", "{capacity}");
+}
+
+#[test]
+fn what_is_said_of_files_follows_the_schemas() {
+    let folder = files();
+    let folder = folder.path();
+    let slo = ["--slo", "ttft:p99<500ms"];
+    let check = |name: &str, words: &[&str]| {
+        follows_schema(folder, name, &document(folder, &[words, &["--json"][..]].concat()));
+    };
+    check("comparison", &["compare", "old.md", "new.md"]);
+    check("comparison", &["compare", "few.json", "less.json"]);
+    check("ranking", &["rank", "old.md", "new.md"]);
+    check("gate", &["gate", "new.md", "--min", "decode_tok_s=-3%", "--baseline", "old.md"]);
+    check("measured-capacity", &[&["capacity", "sweep.md"], &slo[..]].concat());
+    check("measured-capacity", &["capacity", "sweep.md", "--slo", "itl:p99<5ms"]);
+}

@@ -6,7 +6,7 @@ use super::offered;
 use super::tables::mark;
 use crate::format::{meant, number, plain};
 use ifm_analysis::insight::{
-    Bands, CENTER, Growth, LoadAxis, Meant, OUTPUT, Party, Topic, Versus, growth,
+    Bands, CENTER, Growth, LoadAxis, Meant, OUTPUT, Topic, Versus, growth,
 };
 use ifm_analysis::survey::{Curve, CurvePoint};
 use ifm_chart::{

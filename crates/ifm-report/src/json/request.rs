@@ -14,10 +14,11 @@ fn ms(ns: u64) -> f64 {
 /// One request with its durations in milliseconds and its stamps in nanoseconds since the run's
 /// origin; no line break. Where the number of output tokens is only the number of events,
 /// `output_tokens` and `tpot_ms` are left out and `output_tokens_estimated` and
-/// `tpot_ms_estimated` stand for them.
-pub fn request_line(record: &RequestRecord) -> String {
+/// `tpot_ms_estimated` stand for them. `id` is what the request carried as its id, if it did.
+pub fn request_line(record: &RequestRecord, id: Option<&str>) -> String {
     let mut line = Object::default();
     line.set("seq", record.seq)
+        .set_known("request_id", id)
         .set("level", record.level)
         .set("phase", record.phase.word())
         .set("slot", record.slot)
@@ -108,7 +109,7 @@ mod tests {
     use ifm_core::CountSource;
 
     fn parsed(record: &RequestRecord) -> Value {
-        let line = request_line(record);
+        let line = request_line(record, Some("run-7"));
         assert!(!line.contains('\n'));
         serde_json::from_str(&line).expect("one JSON object")
     }

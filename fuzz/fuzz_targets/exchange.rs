@@ -19,8 +19,8 @@ libfuzzer_sys::fuzz_target!(|input: &[u8]| {
     let Some((&which, input)) = input.split_first() else { return };
     let Some((stream, pieces)) = input::stream_and_pieces(input) else { return };
     let api = Api::ALL[usize::from(which) % Api::ALL.len()];
-    let quick = Expect { api, keep_text: false };
-    let full = Expect { api, keep_text: true };
+    let quick = Expect { api, keep_text: false, stream: true };
+    let full = Expect { api, keep_text: true, stream: true };
     let mut answer = decode(&mut ExchangeDecoder::new(quick), quick, &pieces);
     let mut decoder = ExchangeDecoder::new(full);
     let mut kept = decode(&mut decoder, full, &pieces);

@@ -360,7 +360,7 @@ fn level_answer(
         gap_label: level.latencies.gap_label,
         output_tok_per_s: figures.output_tok_per_s,
         output_tok_per_s_between: together.and_then(|repeated| repeated.output_tok_per_s),
-        window: windows,
+        window: windows.filter(|_| level.counts.ok > 0),
         output_tok_per_hour: figures.output_tok_per_s.map(|rate| rate * SECONDS_PER_HOUR),
         share_of_best: figures.output_tok_per_s.filter(|_| best > 0.0).map(|rate| rate / best),
         joules_per_output_token: joules_per_output_token(load, level, levels),
@@ -446,6 +446,20 @@ mod tests {
         // Where it is largest at an end it may lie beyond.
         assert_eq!(answer(&levels[..3]).knee, None);
         assert_eq!(answer(&levels[..2]).knee, None);
+    }
+
+    #[test]
+    fn a_level_without_a_complete_answer_has_no_rate() {
+        let mut requests = closed_loop((0, 0), (4, 5), 0.0, (100.0, 10.0, 11));
+        for request in &mut requests {
+            request.outcome = ifm_core::Outcome::Truncated;
+        }
+        let summary = crate::summarize(&run(&[4], requests));
+        let whole = summary.levels[0].whole.as_ref().expect("a window");
+        assert!(whole.output_tok_per_s > 0.0, "tokens came, and are kept as measured");
+        assert_eq!(summary.levels[0].output_tok_per_s(), None);
+        let at = summary.answers.expect("a level").at;
+        assert_eq!((at.output_tok_per_s, at.output_tok_per_hour, at.window), (None, None, None));
     }
 
     #[test]

@@ -294,6 +294,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             insecure_tls: false,
             stream: true,
             fresh_connections: false,
+            request_ids: false,
         },
         workload: WorkloadSpec {
             kind: "random".to_owned(),

@@ -59,6 +59,20 @@ pub struct ServerInfo {
     pub notes: BTreeMap<String, String>,
 }
 
+/// The id that a request carries: unique among all requests of all runs, and found in the log of a
+/// server that keeps it.
+pub fn request_id(run_id: &str, seq: u32) -> String {
+    format!("{run_id}-{seq}")
+}
+
+impl Manifest {
+    /// The id that the request of this position carried in the header `X-Request-Id`; absent where
+    /// none was sent.
+    pub fn request_id(&self, seq: u32) -> Option<String> {
+        self.spec.target.request_ids.then(|| request_id(&self.run_id, seq))
+    }
+}
+
 /// How the clocks of the run relate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

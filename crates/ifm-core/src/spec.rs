@@ -132,6 +132,10 @@ pub struct TargetSpec {
     pub stream: bool,
     /// Whether each request opens its own connection, inside its own time.
     pub fresh_connections: bool,
+    /// Whether each request carried its id in the header `X-Request-Id`: that of the run, a hyphen,
+    /// and its `seq`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub request_ids: bool,
 }
 
 /// What is sent.

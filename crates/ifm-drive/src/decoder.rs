@@ -8,6 +8,7 @@ use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
 use ifm_core::outcome::Outcome;
 use ifm_core::record::{Phase, RequestRecord};
 use ifm_sys::{mono_ns, thread};
+use ifm_wire::dialect::Generated;
 use ifm_wire::{EndCause, ExchangeDecoder};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -217,6 +218,9 @@ impl<'level> Decoder<'level> {
         exchange.expect_results(done.request.meta.results_asked);
         let answer = exchange.finish(done.cause, self.plan.expect);
         let reads = std::mem::take(&mut self.reads[slot]);
+        // What goes back to the server is what was said: no reasoning, and no calls of tools.
+        let is_turn = done.request.meta.turn.is_some() && answer.outcome.is_ok();
+        let said = is_turn.then(|| answer.text.as_ref().map(Generated::answer).unwrap_or_default());
         let since = |at: u64| at - self.plan.origin_ns;
         self.report.reads += u64::from(reads.reads);
         self.report.stamped_reads += u64::from(reads.stamped);
@@ -266,11 +270,10 @@ impl<'level> Decoder<'level> {
             reader_lag_ns_max: reads.lag_ns_max,
             wire_bytes: reads.bytes,
             sent_bytes: done.sent_bytes as u64,
-            text: answer.text,
+            text: answer.text.map(String::from),
         };
         if let Some(TurnMeta { session, turn, .. }) = meta.turn {
-            let text = record.outcome.is_ok().then(|| record.text.clone().unwrap_or_default());
-            self.feed.give_back(Answered { session, turn, end_ns: done.end_ns, text });
+            self.feed.give_back(Answered { session, turn, end_ns: done.end_ns, text: said });
         }
         self.feed.recycle(done.request.bytes);
         self.note_outcome(&record);

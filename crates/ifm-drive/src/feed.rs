@@ -133,10 +133,10 @@ impl Feed {
             }
             let mut bytes = spare.take().or_else(|| self.spent.pop()).unwrap_or_default();
             let phase = phase_of(position, self.warmup_requests);
-            let ask = NextAsk { phase, now_ns: ifm_sys::mono_ns() };
+            let seq = first_seq.saturating_add(position);
+            let ask = NextAsk { phase, seq, now_ns: ifm_sys::mono_ns() };
             match source.next(&ask, &mut bytes) {
                 Ok(Offer::Request(meta)) => {
-                    let seq = first_seq.saturating_add(position);
                     self.queue(Box::new(Prepared { seq, phase, meta, bytes }));
                     position += 1;
                 }

@@ -132,7 +132,7 @@ pub struct Answered {
     pub turn: u16,
     /// When the request ended, nanoseconds on the monotonic clock.
     pub end_ns: u64,
-    /// The generated text of a complete answer; absent where the request failed.
+    /// What a complete answer said, its reasoning left out; absent where the request failed.
     pub text: Option<String>,
 }
 
@@ -161,6 +161,8 @@ pub trait RequestSource: Send {
 pub struct NextAsk {
     /// The phase that the request will belong to.
     pub phase: Phase,
+    /// Its position in the run's schedule.
+    pub seq: u32,
     /// The time, nanoseconds on the monotonic clock.
     pub now_ns: u64,
 }

@@ -10,7 +10,7 @@ use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse as _, Response};
 use ifm_analysis::definitions::{self, Definitions};
-use ifm_core::Sheet;
+use ifm_core::{RequestRecord, Sheet};
 use ifm_interop::EXPORTS;
 use ifm_report::ReportModel;
 use std::sync::Arc;
@@ -88,8 +88,9 @@ pub(crate) async fn run(
             "md" => ifm_report::markdown(&model()),
             "json" => ifm_report::json(&model()),
             "requests" => {
-                let lines = run.requests.iter().map(ifm_report::request_line);
-                lines.map(|line| line + "\n").collect()
+                let id = |seq| run.manifest.request_id(seq);
+                let line = |of: &RequestRecord| ifm_report::request_line(of, id(of.seq).as_deref());
+                run.requests.iter().map(|record| line(record) + "\n").collect()
             }
             rows => written(rows, &[definitions::sheet(&run, Definitions::Ours)])?,
         };

@@ -38,6 +38,8 @@ pub struct Ask<'ask> {
     /// Fields of the body that this request alone has: they win over those of the template, and
     /// null removes a field.
     pub fields: Option<&'ask Map<String, Value>>,
+    /// Position in the run's schedule, of which its id is made; absent sends none.
+    pub number: Option<u32>,
 }
 
 /// Everything that is the same for each request of a level.

@@ -6,7 +6,7 @@
 
 mod facts;
 
-use crate::dialect::{self, Framing, Usage};
+use crate::dialect::{self, Framing, Generated, Usage};
 use crate::http1::{Head, HttpError, ResponseReader, Step};
 use crate::lines::LineReader;
 use crate::sse::EventReader;
@@ -29,6 +29,8 @@ pub struct Expect {
     pub api: Api,
     /// Whether generated text is to be kept.
     pub keep_text: bool,
+    /// Whether a stream was asked for, and no whole answer.
+    pub stream: bool,
 }
 
 /// How the exchange ended, as the event loop saw it.
@@ -84,7 +86,7 @@ pub struct Answer {
     /// Finish reason of the last choice that gave one.
     pub finish_reason: Option<String>,
     /// Generated text, if asked for.
-    pub text: Option<String>,
+    pub text: Option<Generated>,
 }
 
 /// What the body turned out to be, told by its first byte that is no white space, and by its media
@@ -258,7 +260,10 @@ impl ExchangeDecoder {
         }
         if self.is_success() && self.reader.is_complete() {
             match self.body {
-                Body::Events => {}
+                Body::Events => {
+                    let facts = &mut self.facts;
+                    self.events.finish(&mut |event| facts.take_unended(event));
+                }
                 Body::Lines => {
                     let facts = &mut self.facts;
                     self.lines.finish(&mut |line| facts.take(line));
@@ -382,7 +387,11 @@ impl ExchangeDecoder {
                         (Some(results), Some(asked)) => {
                             format!("the answer holds {results} results instead of {asked}")
                         }
-                        _ => "the answer has no finish reason".to_owned(),
+                        _ if facts.expect.stream => {
+                            "the answer came whole, not as a stream, and has no finish reason"
+                                .to_owned()
+                        }
+                        _ => "the answer has no text and no finish reason".to_owned(),
                     },
                     (_, events) => format!(
                         "the stream ended after {events} token events without a finish reason \

@@ -3,6 +3,7 @@
 pub use crate::ask::{Ask, RequestError, TemplateSpec};
 use crate::dialect::body::{put, put_field, put_name};
 use crate::dialect::{self, Dialect, Framing, LengthField};
+use ifm_core::manifest::request_id;
 use serde_json::{Map, Value};
 
 /// Names of headers whose values are no secrets: those of HTTP itself that describe what is sent and
@@ -21,6 +22,9 @@ const OPEN_HEADERS: [&str; 12] = [
     "x-correlation-id",
     "x-request-id",
 ];
+
+/// The header by which servers find a request in their logs again.
+pub const REQUEST_ID: &str = "X-Request-Id";
 
 /// Whether a header's value must never be shown or stored: any but the few that are known to be no
 /// secrets. What a gateway lets people in by may have any name.
@@ -56,6 +60,8 @@ pub struct RequestTemplate {
     length: Option<LengthField>,
     /// The most results that the user lets an answer hold.
     results_max: Option<u32>,
+    /// The run of whose id those of the requests are made; absent sends none.
+    ids_of: Option<String>,
 }
 
 /// Room for the value of `Content-Length`: the number stands right-aligned in it, which HTTP
@@ -98,7 +104,14 @@ impl RequestTemplate {
             options_before: opened(&options),
             options,
             length: dialect.length_field().filter(|length| !is_set(length)),
+            ids_of: None,
         })
+    }
+
+    /// Has each request carry an id that is made of the run's id and its own number.
+    pub fn with_request_ids(mut self, run_id: Option<&str>) -> RequestTemplate {
+        self.ids_of = run_id.map(str::to_owned);
+        self
     }
 
     /// Writes one whole request into `out`, which is cleared first. Returns how many results the
@@ -111,6 +124,10 @@ impl RequestTemplate {
         out.extend_from_slice(self.head.as_bytes());
         let length_start = out.len();
         out.resize(length_start + LENGTH_WIDTH, b' ');
+        if let (Some(run_id), Some(number)) = (&self.ids_of, ask.number) {
+            let id = request_id(run_id, number);
+            out.extend_from_slice(format!("\r\n{REQUEST_ID}: {id}").as_bytes());
+        }
         out.extend_from_slice(b"\r\n\r\n");
         let body_start = out.len();
         let results = match ask.fields.filter(|fields| !fields.is_empty()) {
@@ -285,7 +302,7 @@ mod tests {
     fn body(spec: &TemplateSpec<'_>, prompt: &str) -> (String, Value) {
         let mut out = Vec::new();
         let prompt = Prompt::Text(prompt.to_owned());
-        let ask = Ask { prompt: &prompt, output_tokens: Some(16), fields: None };
+        let ask = Ask { prompt: &prompt, output_tokens: Some(16), fields: None, number: None };
         RequestTemplate::new(spec).unwrap().write(&ask, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -342,6 +359,39 @@ mod tests {
         assert_eq!(body["temperature"], 1);
         assert_eq!(body["max_completion_tokens"], 7);
         assert!(!body.contains_key("stream_options") && !body.contains_key("max_tokens"));
+    }
+
+    #[test]
+    fn a_request_carries_its_id_where_it_has_a_number() {
+        let none = Map::new();
+        let template = RequestTemplate::new(&TemplateSpec {
+            api: Api::Chat,
+            host: "h",
+            path: "/",
+            model: "m",
+            authorization: None,
+            headers: &[],
+            stream: true,
+            ignore_eos: false,
+            temperature: None,
+            extra_body: &none,
+        });
+        let template = template.unwrap();
+        let prompt = Prompt::Text("a".to_owned());
+        let head = |template: &RequestTemplate, number| {
+            let ask = Ask { prompt: &prompt, output_tokens: None, fields: None, number };
+            let mut out = Vec::new();
+            template.write(&ask, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            assert!(serde_json::from_str::<Value>(body).is_ok());
+            head.to_owned()
+        };
+        assert!(!head(&template, Some(7)).contains(REQUEST_ID));
+        let template = template.with_request_ids(Some("20261120-121427-7f3a"));
+        assert!(!head(&template, None).contains(REQUEST_ID));
+        let line = "\r\nX-Request-Id: 20261120-121427-7f3a-4294967295";
+        assert!(head(&template, Some(u32::MAX)).ends_with(line));
     }
 
     #[test]

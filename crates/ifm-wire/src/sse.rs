@@ -1,10 +1,12 @@
 //! Server-sent events, read incrementally (WHATWG HTML, 9.2.6 "Interpreting an event stream").
 //!
 //! Lines end with CR, LF or CRLF; a leading byte-order mark, comments and unknown fields are
-//! skipped; several `data` lines join with a line feed; an event that the end of the stream cuts
-//! off is not dispatched. Unlike there, an event with an empty payload is left out, unless it
-//! names itself an error: some servers send empty ones to keep a connection alive. The stamp of an event is that of the read that held the last byte of
-//! its payload, not of the blank line behind it.
+//! skipped; several `data` lines join with a line feed. Unlike there, an event with an empty payload
+//! is left out, unless it names itself an error: some servers send empty ones to keep a connection
+//! alive. And an event without the blank line behind it is given out when the stream ends
+//! ([`EventReader::finish`]), for the reader to judge whether it is whole: some servers leave out
+//! the last blank line. The stamp of an event is that of the read that held the last byte of its
+//! payload, not of the blank line behind it.
 
 use memchr::{memchr, memchr2};
 
@@ -115,6 +117,18 @@ impl EventReader {
         Ok(())
     }
 
+    /// The stream is over: an event whose blank line, or even last line end, is missing is given
+    /// out as it is. It may be cut off.
+    pub fn finish(&mut self, on_event: &mut impl FnMut(Event<'_>)) {
+        let line = std::mem::take(&mut self.line);
+        if !line.is_empty() {
+            self.take_line(&line, self.line_at_ns, on_event);
+        }
+        self.take_line(&[], self.line_at_ns, on_event);
+        self.line = line;
+        self.line.clear();
+    }
+
     fn check_size(&self) -> Result<(), EventTooLarge> {
         let size = self.line.len() + self.data.len();
         if size > EVENT_BYTES_MAX { Err(EventTooLarge) } else { Ok(()) }
@@ -210,7 +224,8 @@ mod tests {
         check("\u{feff}data: a\n\n", &["a"]);
         check("data:  two spaces\n\n", &[" two spaces"]);
         check("dataset: x\ndata : x\n\ndata: a\n\n", &["a"]);
-        check("data: cut off\n", &[]);
+        check("data: no blank line\n", &[]);
+        check("data: no line end", &[]);
         check("data: \u{2028}line separator\u{85}\n\n", &["\u{2028}line separator\u{85}"]);
     }
 
@@ -223,6 +238,36 @@ mod tests {
         assert_eq!(stamp(&[b"data: a", b"b", b"\n", b"\n"]), Some(1));
         assert_eq!(stamp(&[b"data: a\ndata: b\n: c", b"\n\n"]), Some(0));
         assert_eq!(stamp(&[b"data: a\n", b"data: b\n", b"\n"]), Some(1));
+    }
+
+    #[test]
+    fn the_end_of_the_stream_gives_out_an_event_without_its_blank_line() {
+        for (stream, expect) in [
+            ("data: a\n\ndata: b", Some(("b", 0))),
+            ("data: a\n\ndata: b\n", Some(("b", 0))),
+            ("data: a\r\n\r\ndata: b\r\n", Some(("b", 0))),
+            ("data: b\r", Some(("b", 0))),
+            ("data: a\ndata: b", Some(("a\nb", 0))),
+            ("\u{feff}data:b", Some(("b", 0))),
+            ("data: a\n\n", None),
+            ("data: a\n\n: beat", None),
+            ("data: a\n\ndata", None),
+            ("data: a\n\ndat", None),
+            ("", None),
+        ] {
+            for position in 0..=stream.len() {
+                let mut reader = EventReader::default();
+                let (front, back) = stream.as_bytes().split_at(position);
+                reader.feed(front, 0, &mut |_| {}).unwrap();
+                reader.feed(back, 0, &mut |_| {}).unwrap();
+                let mut last = None;
+                reader.finish(&mut |event| {
+                    last = Some((String::from_utf8_lossy(event.data).into_owned(), event.at_ns));
+                });
+                let last = last.as_ref().map(|(text, at_ns)| (text.as_str(), *at_ns));
+                assert_eq!(last, expect, "{stream:?} split at {position}");
+            }
+        }
     }
 
     #[test]

@@ -1,14 +1,16 @@
 //! How long prompts are by the server's own count, found out before a run.
 //!
-//! Without the model's tokenizer the words of a prompt are counted by the embedded vocabulary. A
-//! few requests for one token each tell how the server counts the same words: what it adds to each
-//! prompt, and how many tokens it counts for one of ours. Prompts are then made so long that the
-//! server counts what was asked.
+//! Without the model's tokenizer the words of a prompt are counted by the embedded vocabulary. How
+//! the server counts the same words tells its own tokenizer, where it can be asked (`tokenize`), or
+//! a few requests for one token each: what it adds to each prompt, and how many tokens it counts for
+//! one of ours. Prompts are then made so long that the server counts what was asked. Where that
+//! fails by far, there is no run.
 //!
 //! The words are counted all at once rather than by samples. They stand in two texts; the tokens of
 //! both apart, less those of both in one prompt, are what a prompt has whatever it says.
 
 use crate::caller::Caller;
+use crate::tokenize::ServerTokenizer;
 use ifm_core::Prompt;
 use ifm_core::spec::{Api, Calibration};
 use ifm_tokenizer::Tokenizer;
@@ -21,6 +23,10 @@ use std::time::{Duration, Instant};
 const REQUESTS_MAX: u32 = 8;
 /// Longest time for all of them.
 const TIME_MAX: Duration = Duration::from_secs(30);
+/// Longest time that the server's tokenizer may take for one text.
+const TOKENIZER_TIME_MAX: Duration = Duration::from_secs(5);
+/// Statuses that say nothing about the request.
+const BUSY: [u16; 5] = [408, 429, 502, 503, 504];
 /// Longest time that the two texts of words may take, by what the first request took.
 const WORDS_TIME_S: f64 = 4.0;
 /// Words of the first request.
@@ -37,6 +43,13 @@ const CHECKED_TOKENS: u32 = 1024;
 const ERROR_SHARE_MAX: f64 = 0.01;
 /// What it may be off where that is less than a token.
 const ERROR_TOKENS_MAX: f64 = 1.0;
+/// What it may be off before the run is not begun, as a share and where that is few tokens.
+const FAR_SHARE: f64 = 0.1;
+const FAR_TOKENS: f64 = 8.0;
+/// How much of the context a text of words may take, by what was counted so far.
+const ROOM_SHARE: f64 = 0.9;
+/// How much shorter the texts are that follow a refusal.
+const SHORTER: u32 = 4;
 /// Standard errors by which a few prompts may be off by the chance of their words.
 const CHANCE_ERRORS: f64 = 2.0;
 
@@ -54,6 +67,10 @@ pub struct CalibrationAsk<'ask> {
     pub seed: u64,
     /// Context of the model, if known.
     pub context_tokens: Option<u32>,
+    /// Whether answers come as streams.
+    pub stream: bool,
+    /// The server's own tokenizer, where it has one to be asked.
+    pub server: ServerTokenizer,
 }
 
 /// What came out.
@@ -85,14 +102,45 @@ impl Check {
         let limit = ERROR_SHARE_MAX.max(ERROR_TOKENS_MAX / f64::from(asked.max(1)));
         self.share.abs() <= limit.max(CHANCE_ERRORS * chance)
     }
+
+    /// Whether prompts are so far off that a run with them would answer another question.
+    fn is_far(&self, asked: u32) -> bool {
+        let tokens = self.share.abs() * f64::from(asked);
+        self.share.abs() > FAR_SHARE && tokens > FAR_TOKENS
+    }
+}
+
+/// Why there is no calibration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fault {
+    /// It cannot be found out how the server counts, as this clause says.
+    Unknown(String),
+    /// Prompts would be far from the length asked for, as this clause says.
+    Far(String),
+}
+
+/// Why a text was not counted.
+enum Uncounted {
+    /// The server refused the request: it may be too long.
+    Refused(String),
+    /// Anything else.
+    Unknown(String),
+}
+
+impl From<Uncounted> for Fault {
+    fn from(uncounted: Uncounted) -> Fault {
+        match uncounted {
+            Uncounted::Refused(why) | Uncounted::Unknown(why) => Fault::Unknown(why),
+        }
+    }
 }
 
 /// Finds out how the server counts.
 ///
 /// # Errors
-/// Why it cannot be found out, in a clause: the server does not count, refuses, or its counts do
-/// not add up.
-pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibrated, String> {
+/// Why it cannot be found out (the server does not count, refuses, or its counts do not add up), or
+/// that prompts of the length asked for cannot be made.
+pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibrated, Fault> {
     let mut counter = Counter {
         caller,
         ask,
@@ -100,24 +148,44 @@ pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibr
         requests: 0,
         tokens_per_s: 0.0,
         until: Instant::now() + TIME_MAX,
+        first: None,
+        refusal: None,
     };
     let mut sums = counter.count_words()?;
+    let mut ratio = sums.scale()?.ratio();
     let shortest = ask.prompt_tokens.min();
     if sums.template_tokens >= shortest {
-        return Err(format!(
+        // A text of that length is what is left to be sent, with the template on top.
+        return Err(Fault::Unknown(format!(
             "the server adds {} tokens to each prompt, and {shortest} in all were asked for",
             sums.template_tokens
-        ));
+        )));
     }
     let mut checked = None;
     while let Some(check) = counter.check(&mut sums) {
         checked = Some(check);
-        let is_close = check.is_close(ask.prompt_tokens.max(), sums.scale()?.ratio());
+        let is_close = check.is_close(ask.prompt_tokens.max(), ratio);
         if is_close || counter.requests + CHECKS_MIN > REQUESTS_MAX {
             break;
         }
         // All that was counted so far, the words and the prompts, makes the next guess.
         sums = sums.pooled();
+        ratio = sums.scale()?.ratio();
+    }
+    let longest = ask.prompt_tokens.max();
+    match (checked, counter.refusal.take()) {
+        (None, Some(why)) => {
+            return Err(Fault::Far(format!("it refused a prompt of {longest} tokens: {why}")));
+        }
+        (Some(check), _) if check.is_far(longest) => {
+            return Err(Fault::Far(format!(
+                "prompts of {longest} tokens come out {:+.1} % by the server's count, in spite of {} \
+                 requests to find out how it counts",
+                check.share * 100.0,
+                counter.requests
+            )));
+        }
+        _ => {}
     }
     let scale = sums.scale()?;
     Ok(Calibrated {
@@ -128,8 +196,7 @@ pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibr
             requests: counter.requests,
             error_share: checked.map(|check| check.share),
         },
-        is_close: checked
-            .is_none_or(|check| check.is_close(ask.prompt_tokens.max(), scale.ratio())),
+        is_close: checked.is_none_or(|check| check.is_close(longest, scale.ratio())),
     })
 }
 
@@ -144,9 +211,14 @@ struct Sums {
 }
 
 impl Sums {
-    fn scale(&self) -> Result<LengthScale, String> {
+    fn of(template_tokens: u32, made: u32, counted: u32) -> Sums {
+        Sums { template_tokens, made, counted, checks_made: 0, checks_counted: 0 }
+    }
+
+    fn scale(&self) -> Result<LengthScale, Fault> {
         let scale = LengthScale::new(self.template_tokens, self.counted, self.made);
-        scale.ok_or_else(|| "its counts of prompt tokens do not add up".to_owned())
+        let fault = || Fault::Unknown("its counts of prompt tokens do not add up".to_owned());
+        scale.ok_or_else(fault)
     }
 
     fn pooled(&self) -> Sums {
@@ -167,56 +239,161 @@ struct Counter<'counter> {
     requests: u32,
     tokens_per_s: f64,
     until: Instant,
+    /// Tokens of the first text, as made and as counted.
+    first: Option<(u32, u32)>,
+    /// Why a prompt of the length asked for was refused.
+    refusal: Option<String>,
+}
+
+/// Two texts of words, their tokens as made, and both in one.
+struct WordTexts {
+    apart: [String; 2],
+    both: String,
+    made: u32,
 }
 
 impl Counter<'_> {
+    fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
     /// Has the server count a text.
-    fn count(&mut self, text: String) -> Result<u32, String> {
-        let left = self.until.saturating_duration_since(Instant::now());
+    fn count(&mut self, text: &str) -> Result<u32, Uncounted> {
+        let left = self.left();
         if left.is_zero() || self.requests >= REQUESTS_MAX {
-            return Err(format!("it took longer than {} s", TIME_MAX.as_secs()));
+            let limit = TIME_MAX.as_secs();
+            return Err(Uncounted::Unknown(format!("it took longer than {limit} s")));
         }
-        let prompt = Prompt::Text(text);
-        let ask = Ask { prompt: &prompt, output_tokens: Some(1), fields: None };
-        self.ask.template.write(&ask, &mut self.bytes).map_err(|error| error.to_string())?;
+        let prompt = Prompt::Text(text.to_owned());
+        let ask = Ask { prompt: &prompt, output_tokens: Some(1), fields: None, number: None };
+        let written = self.ask.template.write(&ask, &mut self.bytes);
+        written.map_err(|error| Uncounted::Unknown(error.to_string()))?;
         self.requests += 1;
         let reply = self.caller.send(&self.bytes, left);
+        let failed = |why: String| format!("a request for one token failed ({why})");
         if !reply.is_success() {
-            return Err(format!("a request for one token failed ({})", reply.fault()));
+            let why = failed(reply.fault());
+            let is_refusal = reply.status().is_some_and(|status| !BUSY.contains(&status));
+            return Err(match is_refusal && !reply.is_late() {
+                true => Uncounted::Refused(why),
+                false => Uncounted::Unknown(why),
+            });
         }
-        let answer = reply.answer(Expect { api: self.ask.api, keep_text: false });
+        let expect = Expect { api: self.ask.api, keep_text: false, stream: self.ask.stream };
+        let answer = reply.answer(expect);
         if let Some(error) = answer.error {
-            return Err(format!("a request for one token failed ({error})"));
+            return Err(Uncounted::Refused(failed(error)));
         }
         let counted = answer.prompt_tokens.filter(|counted| !counted.from.is_estimate());
-        let tokens = counted.ok_or("the server does not tell how long a prompt was")?.tokens;
+        let silent =
+            || Uncounted::Unknown("the server does not tell how long a prompt was".to_owned());
+        let tokens = counted.ok_or_else(silent)?.tokens;
         let seconds = (reply.took_ns() as f64 / 1e9).max(1e-6);
         self.tokens_per_s = self.tokens_per_s.max(f64::from(tokens) / seconds);
         Ok(tokens)
     }
 
+    /// Texts of at most so many tokens together, by our tokenizer.
+    fn words(&self, tokens_max: u32) -> Result<WordTexts, Fault> {
+        let unknown = |error: &dyn std::fmt::Display| Fault::Unknown(error.to_string());
+        let texts = word_texts(self.ask.tokenizer, tokens_max).map_err(|error| unknown(&error))?;
+        let apart = texts.map(|(text, _)| text);
+        let both = apart.join(" ");
+        let made = self.ask.tokenizer.encode(&both).map_err(|error| unknown(&error))?.len() as u32;
+        Ok(WordTexts { apart, both, made })
+    }
+
     /// The words of prompts: what the server counts for them, and beside them.
-    fn count_words(&mut self) -> Result<Sums, String> {
-        let words = |tokens_max: u32| {
-            word_texts(self.ask.tokenizer, tokens_max).map_err(|error| error.to_string())
-        };
-        let [(first, _), _] = words(2 * FIRST_WORDS)?;
-        let room = self.ask.context_tokens.map_or(u32::MAX, |tokens| tokens / 2);
-        self.count(first)?;
+    fn count_words(&mut self) -> Result<Sums, Fault> {
+        let few = self.words(2 * FIRST_WORDS)?;
+        let [first, _] = &few.apart;
+        let counted = self.count(first)?;
+        let made = self.ask.tokenizer.encode(first).map_or(0, |tokens| tokens.len() as u32);
+        self.first = Some((made, counted));
+        match self.by_tokenizer(first, counted) {
+            Some(sums) => Ok(sums),
+            None => self.by_requests(&few, counted),
+        }
+    }
+
+    /// By the server's own tokenizer, which is quick and has no limit of length: all words at once.
+    /// One request has told what stands beside the text of a prompt. Absent where the server has no
+    /// such endpoint, or what that says does not fit the request.
+    fn by_tokenizer(&mut self, first: &str, counted: u32) -> Option<Sums> {
+        let words = self.words(u32::MAX).ok()?;
+        let [mut one, mut other, mut both, mut in_first] = [0; 4];
+        let texts = [
+            (&mut in_first, first),
+            (&mut one, words.apart[0].as_str()),
+            (&mut other, words.apart[1].as_str()),
+            (&mut both, words.both.as_str()),
+        ];
+        for (tokens, text) in texts {
+            let limit = self.left().min(TOKENIZER_TIME_MAX);
+            *tokens = self.ask.server.count(self.caller, text, limit)?;
+        }
+        // What the tokenizer puts around every text.
+        let around = one.saturating_add(other).saturating_sub(both);
+        let template_tokens = counted.checked_sub(in_first.checked_sub(around)?)?;
+        let sums = Sums::of(template_tokens, words.made, both.checked_sub(around)?);
+        sums.scale().is_ok().then_some(sums)
+    }
+
+    /// By requests for one token, inside the context and shorter where the server refuses. `few` are
+    /// texts of which the first was counted.
+    fn by_requests(&mut self, few: &WordTexts, counted_first: u32) -> Result<Sums, Fault> {
         let affordable = (self.tokens_per_s * WORDS_TIME_S / 2.0).min(f64::from(u32::MAX)) as u32;
-        let [(first, _), (second, _)] = words(affordable.min(room).max(WORDS_MIN))?;
-        let both = format!("{first} {second}");
-        let made = self.ask.tokenizer.encode(&both).map_err(|error| error.to_string())?.len();
-        let apart = i64::from(self.count(first)?) + i64::from(self.count(second)?);
-        let together = self.count(both)?;
-        let template_tokens = u32::try_from(apart - i64::from(together)).unwrap_or(0);
-        Ok(Sums {
-            template_tokens,
-            made: made as u32,
-            counted: together.saturating_sub(template_tokens),
-            checks_made: 0,
-            checks_counted: 0,
-        })
+        let mut tokens_max = affordable.min(self.room()).max(WORDS_MIN);
+        loop {
+            let is_few = tokens_max == few.made;
+            let own = if is_few { None } else { Some(self.words(tokens_max)?) };
+            let words = own.as_ref().unwrap_or(few);
+            // The longest comes first: where that is refused, the others need not be asked.
+            match self.count(&words.both) {
+                Ok(both) => {
+                    let one = if is_few { counted_first } else { self.count(&words.apart[0])? };
+                    let apart = one.saturating_add(self.count(&words.apart[1])?);
+                    let template_tokens = apart.saturating_sub(both);
+                    let counted = both.saturating_sub(template_tokens);
+                    return Ok(Sums::of(template_tokens, words.made, counted));
+                }
+                Err(Uncounted::Refused(_)) if words.made > few.made => {
+                    tokens_max = (words.made / SHORTER).max(few.made);
+                }
+                Err(uncounted) => return Err(self.given_up(uncounted)),
+            }
+        }
+    }
+
+    /// Tokens of ours that surely fit into the context: as many as the first text's count tells,
+    /// its template taken for words.
+    fn room(&self) -> u32 {
+        let Some((context, (made, counted))) = self.ask.context_tokens.zip(self.first) else {
+            return u32::MAX;
+        };
+        let share = f64::from(made) / f64::from(counted.max(made).max(1));
+        (f64::from(context) * ROOM_SHARE * share) as u32
+    }
+
+    /// Why there is no calibration, although a first text was counted: that tells at least whether
+    /// prompts by our own count would be far off.
+    fn given_up(&self, uncounted: Uncounted) -> Fault {
+        let (Uncounted::Refused(why) | Uncounted::Unknown(why)) = &uncounted;
+        let asked = f64::from(self.ask.prompt_tokens.max());
+        let is_far = self.first.is_some_and(|(made, counted)| {
+            let (made, counted) = (f64::from(made.max(1)), f64::from(counted));
+            // Either all that is more is the template's, or all of it is the words'.
+            let shares = [(counted - made) / asked, counted / made - 1.0];
+            let nearest = shares.into_iter().min_by(|a, b| a.abs().total_cmp(&b.abs()));
+            nearest
+                .is_some_and(|share| Check { share, made: 0 }.is_far(self.ask.prompt_tokens.max()))
+        });
+        match is_far {
+            true => {
+                Fault::Far(format!("it counts otherwise than the embedded vocabulary, and {why}"))
+            }
+            false => uncounted.into(),
+        }
     }
 
     /// Prompts as the run would make them. Absent where they would take too long, or are refused.
@@ -231,7 +408,14 @@ impl Counter<'_> {
                 break;
             }
             let Some((text, tokens)) = self.prompt(sums, asked) else { break };
-            let Ok(counted) = self.count(text) else { break };
+            let counted = match self.count(&text) {
+                Ok(counted) => counted,
+                Err(Uncounted::Refused(why)) => {
+                    self.refusal = Some(why);
+                    break;
+                }
+                Err(Uncounted::Unknown(_)) => break,
+            };
             made = made.saturating_add(tokens);
             let inner = counted.saturating_sub(sums.template_tokens);
             sums.checks_counted = sums.checks_counted.saturating_add(inner);
@@ -256,110 +440,4 @@ impl Counter<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::{Said, server};
-    use ifm_wire::request::TemplateSpec;
-    use serde_json::{Map, json};
-
-    /// Calibrates against a server that counts the text of a prompt by `count`; absent gives no
-    /// usage.
-    fn against(
-        prompt_tokens: (u32, u32),
-        context_tokens: Option<u32>,
-        count: impl Fn(&str) -> Option<u32> + Send + Sync + 'static,
-    ) -> Result<Calibrated, String> {
-        let endpoint = server(move |asked| {
-            assert_eq!(
-                (asked.method.as_str(), asked.body["max_tokens"].as_u64()),
-                ("POST", Some(1))
-            );
-            let counted = count(asked.body["prompt"].as_str().unwrap());
-            let usage = counted.map(|tokens| json!({"prompt_tokens": tokens}));
-            let choice = json!({"index": 0, "text": "a", "finish_reason": "length"});
-            Said::Json(200, json!({"choices": [choice], "usage": usage}))
-        });
-        let template = RequestTemplate::new(&TemplateSpec {
-            api: Api::Completions,
-            host: "h",
-            path: "/v1/completions",
-            model: "m",
-            authorization: None,
-            headers: &[],
-            stream: false,
-            ignore_eos: true,
-            temperature: None,
-            extra_body: &Map::new(),
-        });
-        let ask = CalibrationAsk {
-            template: &template.unwrap(),
-            api: Api::Completions,
-            tokenizer: &Tokenizer::embedded().unwrap(),
-            prompt_tokens: LengthRange::new(prompt_tokens.0, prompt_tokens.1).unwrap(),
-            seed: 1,
-            context_tokens,
-        };
-        let mut caller = Caller::new(endpoint);
-        let calibrated = calibrate(&mut caller, &ask);
-        assert!(caller.calls() <= REQUESTS_MAX);
-        calibrated
-    }
-
-    /// As a tokenizer that takes words of more than five letters apart, behind a template.
-    fn in_parts(text: &str) -> Option<u32> {
-        Some(17 + text.split(' ').map(|word| 1 + u32::from(word.len() > 5)).sum::<u32>())
-    }
-
-    #[test]
-    fn another_tokenizer_and_a_template_are_found_out() {
-        for (prompt_tokens, context) in [((128, 128), None), ((100, 4000), Some(8192))] {
-            let calibrated = against(prompt_tokens, context, in_parts).unwrap();
-            let facts = calibrated.facts;
-            assert_eq!(facts.template_tokens, 17);
-            assert!(calibrated.is_close && facts.requests <= 8, "{calibrated:?}");
-            // By counting every word that prompts are made of.
-            let [(first, _), (second, _)] =
-                word_texts(&Tokenizer::embedded().unwrap(), u32::MAX).unwrap();
-            let words = format!("{first} {second}");
-            let all = f64::from(in_parts(&words).unwrap() - 17) / words.split(' ').count() as f64;
-            assert!((facts.ratio / all - 1.0).abs() < 0.01, "{} and {all}", facts.ratio);
-        }
-    }
-
-    #[test]
-    fn the_same_tokenizer_has_the_ratio_one() {
-        let calibrated =
-            against((64, 64), None, |text| Some(text.split(' ').count() as u32)).unwrap();
-        assert_eq!((calibrated.facts.template_tokens, calibrated.facts.ratio), (0, 1.0));
-        assert_eq!((calibrated.facts.error_share, calibrated.is_close), (Some(0.0), true));
-    }
-
-    #[test]
-    fn a_small_context_is_kept() {
-        let calibrated = against((50, 50), Some(128), |text| {
-            let tokens = in_parts(text)?;
-            assert!(tokens < 128, "{tokens}");
-            Some(tokens)
-        });
-        assert_eq!(calibrated.unwrap().facts.template_tokens, 17);
-    }
-
-    #[test]
-    fn counts_that_are_none_are_not_believed() {
-        let error = |count: fn(&str) -> Option<u32>| against((64, 64), None, count).unwrap_err();
-        assert!(error(|_| None).contains("does not tell"));
-        assert!(error(|_| Some(10)).contains("do not add up"));
-        assert!(error(|text| Some(80 + text.len() as u32)).contains("64 in all were asked for"));
-    }
-
-    #[test]
-    fn lengths_that_cannot_be_reached_are_told() {
-        // It counts long prompts by another rule than short ones.
-        let twice = |text: &str| {
-            let words = text.split(' ').count() as u32;
-            Some(if words > 2500 { words * 9 } else { words })
-        };
-        let calibrated = against((4096, 4096), None, twice).unwrap();
-        assert!(!calibrated.is_close, "{calibrated:?}");
-    }
-}
+mod tests;

@@ -4,13 +4,16 @@
 //!
 //! Blocking, one connection, kept open between questions. Every question has a time limit.
 
+use crate::secrets::Secrets;
 use crate::url::BaseUrl;
 use ifm_core::outcome::TimeoutKind;
 use ifm_drive::TlsTarget;
 use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect, ResponseReader, Step};
 use rustls::{ClientConnection, ProtocolVersion, StreamOwned};
+use serde_json::Value;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Most bytes of an answer that are kept; one that is longer is cut off.
@@ -31,6 +34,8 @@ pub struct Endpoint {
     pub authorization: Option<String>,
     /// More headers. Never stored, never printed.
     pub headers: Vec<(String, String)>,
+    /// What is blotted out in what the server says.
+    pub secrets: Arc<Secrets>,
 }
 
 /// Asks one question after another.
@@ -48,6 +53,7 @@ enum Connection {
 
 /// What came back to one question. Times are on the monotonic clock, nanoseconds.
 pub struct Reply {
+    secrets: Arc<Secrets>,
     reads: Vec<(Vec<u8>, u64)>,
     cause: EndCause,
     /// When the question was begun to be sent, a connection standing.
@@ -85,14 +91,23 @@ impl Caller {
 
     /// Asks for a document at a path from the server's root.
     pub fn get(&mut self, path: &str, more: &[(&str, &str)], limit: Duration) -> Reply {
-        let head = self.head(path, more);
+        let head = self.head("GET", path, more);
         self.send(&[head.as_bytes(), b"\r\n"].concat(), limit)
     }
 
-    fn head(&self, path: &str, more: &[(&str, &str)]) -> String {
+    /// Sends a JSON document to a path from the server's root.
+    pub fn post(&mut self, path: &str, body: &Value, limit: Duration) -> Reply {
+        let body = body.to_string();
+        let length = body.len().to_string();
+        let more = [("Content-Type", "application/json"), ("Content-Length", length.as_str())];
+        let head = self.head("POST", path, &more);
+        self.send(&[head.as_bytes(), b"\r\n", body.as_bytes()].concat(), limit)
+    }
+
+    fn head(&self, method: &str, path: &str, more: &[(&str, &str)]) -> String {
         let endpoint = &self.endpoint;
         let mut head = format!(
-            "GET {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: inferometer\r\n",
+            "{method} {path} HTTP/1.1\r\nHost: {}\r\nUser-Agent: inferometer\r\n",
             endpoint.url.authority()
         );
         let key = endpoint.authorization.as_deref().map(|value| ("Authorization", value));
@@ -122,6 +137,7 @@ impl Caller {
             None => self.connect(until),
         };
         let mut reply = Reply {
+            secrets: self.endpoint.secrets.clone(),
             reads: Vec::new(),
             cause: EndCause::Complete,
             start_ns: ifm_sys::mono_ns(),
@@ -249,7 +265,9 @@ impl Reply {
     pub fn answer(&self, expect: Expect) -> Answer {
         let mut decoder = ExchangeDecoder::new(expect);
         self.reads.iter().for_each(|(bytes, at_ns)| decoder.feed(bytes, *at_ns));
-        decoder.finish(self.cause.clone(), expect)
+        let mut answer = decoder.finish(self.cause.clone(), expect);
+        self.secrets.blot_answer(&mut answer);
+        answer
     }
 
     /// Whether the time limit ended it.
@@ -274,7 +292,7 @@ impl Reply {
         let head = self.head();
         let mut fields = head.lines().skip(1).filter_map(|line| line.split_once(':'));
         let (_, value) = fields.find(|(found, _)| found.trim().eq_ignore_ascii_case(name))?;
-        Some(value.trim().to_owned())
+        Some(self.secrets.blot(value.trim()).into_owned())
     }
 
     fn head(&self) -> String {
@@ -314,6 +332,7 @@ impl Reply {
     /// Why there is no good answer, in one sentence without an end mark.
     pub fn fault(&self) -> String {
         let says = ifm_wire::dialect::error_sentence(&self.body());
+        let says = self.secrets.blot(&says);
         match (&self.cause, self.status()) {
             (EndCause::TimedOut(_), _) => {
                 format!("no answer within {:.1} s", self.took_ns() as f64 / 1e9)
@@ -348,7 +367,8 @@ mod tests {
         });
         let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
         let headers = vec![("X-Mine".to_owned(), "1".to_owned())];
-        Caller::new(Endpoint { url, address, tls: None, authorization: None, headers })
+        let secrets = Arc::default();
+        Caller::new(Endpoint { url, address, tls: None, authorization: None, headers, secrets })
     }
 
     const LIMIT: Duration = Duration::from_secs(20);
@@ -362,7 +382,7 @@ mod tests {
         assert!(reply.is_success(), "{}", reply.fault());
         assert_eq!((reply.status(), reply.header("SERVER").as_deref()), (Some(200), Some("x")));
         assert!(reply.body().ends_with(b"}  }"));
-        let answer = reply.answer(Expect { api: Api::Completions, keep_text: true });
+        let answer = reply.answer(Expect { api: Api::Completions, keep_text: true, stream: true });
         assert_eq!(answer.prompt_tokens.unwrap().tokens, 7);
         assert_eq!((answer.text.as_deref(), caller.calls()), (Some("a b"), 1));
     }

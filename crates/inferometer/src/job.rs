@@ -4,6 +4,7 @@
 
 use crate::course::Course;
 use crate::output::Format;
+use crate::secrets::Secrets;
 use crate::server::Inspection;
 use crate::url::BaseUrl;
 use ifm_core::spec::RunSpec;
@@ -37,6 +38,8 @@ pub struct Job {
     pub authorization: Option<String>,
     /// Fields of each body as they are sent, secrets included. Never stored, never printed.
     pub extra_body: Map<String, Value>,
+    /// What is blotted out in what the server says.
+    pub secrets: Arc<Secrets>,
     /// Makes the prompts.
     pub dataset: Arc<dyn Dataset>,
     /// What the prompts are.

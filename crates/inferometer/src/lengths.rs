@@ -2,7 +2,7 @@
 //!
 //! Not here: how the server's count is found out (`calibration`).
 
-use crate::calibration::{Calibrated, CalibrationAsk, calibrate};
+use crate::calibration::{Calibrated, CalibrationAsk, Fault, calibrate};
 use crate::caller::Caller;
 use crate::exit::Failure;
 use crate::terminal;
@@ -34,7 +34,7 @@ fn has_tokenizer(server: &ServerInfo, tokenizer: &Tokenizer) -> bool {
 /// Decides who counts, and asks the server where it is to.
 ///
 /// # Errors
-/// The server was to count and does not.
+/// The server was to count and does not; or prompts would be far from the length asked for.
 pub fn settle(
     word: LengthsWord,
     is_given: bool,
@@ -59,11 +59,18 @@ pub fn settle(
             let facts = PromptLengths { counted_by, calibration: Some(calibrated.facts) };
             Ok((calibrated.scale, facts))
         }
-        Err(reason) if word == LengthsWord::Server => {
+        Err(Fault::Far(reason)) => Err(Failure::server(format!(
+            "prompts would not have the length asked for by the server's count: {reason}"
+        ))
+        .hint(
+            "give the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
+             tokenizer measures all the same, with lengths by the embedded vocabulary",
+        )),
+        Err(Fault::Unknown(reason)) if word == LengthsWord::Server => {
             Err(Failure::server(format!("prompts cannot be made by the server's count: {reason}"))
                 .hint("give the model's tokenizer.json with --tokenizer"))
         }
-        Err(reason) => {
+        Err(Fault::Unknown(reason)) => {
             terminal::warn(&format!(
                 "prompt lengths are by the embedded vocabulary, not by the model's, because {reason}; \
                  --tokenizer PATH makes them exact"

@@ -37,6 +37,7 @@ mod telemetry;
 mod terminal;
 #[cfg(test)]
 mod testing;
+mod tokenize;
 mod url;
 
 use clap::error::ErrorKind;

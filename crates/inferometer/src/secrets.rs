@@ -1,17 +1,193 @@
-//! What is stored in the place of secrets: headers, body fields and command lines without them.
+//! What is stored and shown in the place of secrets: headers, body fields and command lines without
+//! them, and what a server says without the secrets that it repeats.
 //!
 //! Not here: which names are secret (`ifm-wire`).
 
+use ifm_core::RequestRecord;
+use ifm_core::manifest::ServerInfo;
+use ifm_wire::Answer;
 use ifm_wire::request::{is_secret_field, is_secret_header};
 use serde_json::{Map, Value};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
+
+/// What stands in the place of a secret.
+const MASK: &str = "***";
+/// Shortest value that is blotted out, characters: a shorter one is no secret, and stands in texts
+/// by chance.
+const WHOLE_MIN: usize = 4;
+/// Shortest word of a value of several words that is blotted out by itself, and shortest beginning
+/// of a secret, where the rest of it was cut off.
+const PART_MIN: usize = 8;
+
+/// The secrets of a run: the API key, values of headers, and texts of body fields.
+#[derive(Debug, Clone, Default)]
+pub struct Secrets {
+    /// Longest first, so that the whole of a value goes before a part of it.
+    known: Vec<Vec<char>>,
+}
+
+impl Secrets {
+    /// The secrets among what is sent with each request. `authorization` is the value of that
+    /// header.
+    pub fn new(
+        authorization: Option<&str>,
+        headers: &[(String, String)],
+        body: &Map<String, Value>,
+    ) -> Secrets {
+        let mut secrets = Secrets::default();
+        let secret = headers.iter().filter(|(name, _)| is_secret_header(name));
+        secret.for_each(|(_, value)| secrets.add(value));
+        authorization.into_iter().for_each(|value| secrets.add(value));
+        secrets.add_fields(body);
+        secrets.known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.known.dedup();
+        secrets
+    }
+
+    /// A value, and its parts that a server may repeat alone: the key behind `Bearer`, the value of
+    /// a cookie.
+    fn add(&mut self, value: &str) {
+        let words: Vec<&str> =
+            value.split([' ', '\t', ';', ',', '=', ':']).filter(|word| !word.is_empty()).collect();
+        let key = value.split_once(' ').map_or(value, |(_scheme, key)| key.trim());
+        let whole = [value.trim(), key].into_iter().map(|text| (text, WHOLE_MIN));
+        for (text, least) in whole.chain(words.into_iter().map(|word| (word, PART_MIN))) {
+            let text: Vec<char> = text.chars().collect();
+            if text.len() >= least {
+                self.known.push(text);
+            }
+        }
+    }
+
+    fn add_fields(&mut self, fields: &Map<String, Value>) {
+        for (name, value) in fields {
+            self.add_value(name, value);
+        }
+    }
+
+    fn add_value(&mut self, name: &str, value: &Value) {
+        match value {
+            Value::String(text) if is_secret_field(name) => self.add(text),
+            Value::Object(fields) => self.add_fields(fields),
+            Value::Array(items) => items.iter().for_each(|item| self.add_value(name, item)),
+            _ => {}
+        }
+    }
+
+    /// The text without the secrets in it, however they are escaped, and without beginnings of
+    /// them of which the rest was cut off.
+    pub fn blot<'text>(&self, text: &'text str) -> Cow<'text, str> {
+        let mut clean = String::new();
+        let (mut kept, mut at) = (0, 0);
+        while at < text.len() {
+            let rest = &text[at..];
+            match self.known.iter().filter_map(|secret| found(rest, secret)).max() {
+                Some(used) => {
+                    clean.push_str(&text[kept..at]);
+                    clean.push_str(MASK);
+                    at += used;
+                    kept = at;
+                }
+                None => at += rest.chars().next().map_or(1, char::len_utf8),
+            }
+        }
+        if kept == 0 {
+            return Cow::Borrowed(text);
+        }
+        clean.push_str(&text[kept..]);
+        Cow::Owned(clean)
+    }
+
+    fn blot_in(&self, text: &mut String) {
+        if let Cow::Owned(clean) = self.blot(text) {
+            *text = clean;
+        }
+    }
+
+    /// Blots out what a record repeats of the server's words.
+    pub fn blot_record(&self, record: &mut RequestRecord) {
+        let texts = [&mut record.error, &mut record.finish_reason, &mut record.text];
+        texts.into_iter().flatten().for_each(|text| self.blot_in(text));
+    }
+
+    /// Blots out what an answer repeats of the server's words, its text left as it is.
+    pub fn blot_answer(&self, answer: &mut Answer) {
+        let texts = [&mut answer.error, &mut answer.finish_reason];
+        texts.into_iter().flatten().for_each(|text| self.blot_in(text));
+    }
+
+    /// Blots out what a server says about itself.
+    pub fn blot_server(&self, server: &mut ServerInfo) {
+        let ServerInfo { kind: _, version, server_header, models, context_tokens: _, notes } =
+            server;
+        let texts = [version, server_header].into_iter().flatten();
+        texts.chain(models).chain(notes.values_mut()).for_each(|text| self.blot_in(text));
+    }
+}
+
+/// How many bytes at the beginning of the text are the secret, or a beginning of it that is long
+/// enough to be no chance.
+fn found(text: &str, secret: &[char]) -> Option<usize> {
+    let (mut used, mut matched) = (0, 0);
+    while matched < secret.len() {
+        let Some(length) = written(&text[used..], secret[matched]) else { break };
+        used += length;
+        matched += 1;
+    }
+    (matched == secret.len() || matched >= PART_MIN).then_some(used)
+}
+
+/// How many bytes at the beginning of the text are this character: escaped as in JSON, a URL or HTML,
+/// or as it is.
+fn written(text: &str, wanted: char) -> Option<usize> {
+    let plain = text.trim_start_matches('\\');
+    let slashes = text.len() - plain.len();
+    if wanted == '\\' && slashes > 0 {
+        return Some(if slashes > 1 { 2 } else { 1 });
+    }
+    let is_escaped = slashes > 0 && plain.starts_with('u');
+    let (meant, length) = match plain.chars().next()? {
+        'u' if is_escaped => (numbered(plain.get(1..5), 16), 5),
+        '%' => (numbered(plain.get(1..3), 16), 3),
+        '&' => entity(plain),
+        _ => (None, 0),
+    };
+    if meant == Some(wanted) {
+        return Some(slashes + length);
+    }
+    plain.starts_with(wanted).then_some(slashes + wanted.len_utf8())
+}
+
+fn numbered(digits: Option<&str>, radix: u32) -> Option<char> {
+    char::from_u32(u32::from_str_radix(digits?, radix).ok()?)
+}
+
+/// The character that an entity of HTML means, and the bytes that it takes.
+fn entity(text: &str) -> (Option<char>, usize) {
+    let Some((name, _)) = text.strip_prefix('&').and_then(|rest| rest.split_once(';')) else {
+        return (None, 0);
+    };
+    let meant = match name {
+        "amp" => Some('&'),
+        "lt" => Some('<'),
+        "gt" => Some('>'),
+        "quot" => Some('"'),
+        "apos" => Some('\''),
+        _ => match name.strip_prefix("#x").or(name.strip_prefix("#X")) {
+            Some(digits) => numbered(Some(digits), 16),
+            None => numbered(name.strip_prefix('#'), 10),
+        },
+    };
+    (meant, name.len() + 2)
+}
 
 /// Headers as they are stored.
 pub fn masked(headers: &[(String, String)]) -> BTreeMap<String, String> {
     headers
         .iter()
         .map(|(name, value)| {
-            let shown = if is_secret_header(name) { "***" } else { value.as_str() };
+            let shown = if is_secret_header(name) { MASK } else { value.as_str() };
             (name.clone(), shown.to_owned())
         })
         .collect()
@@ -25,7 +201,7 @@ pub fn masked_fields(fields: &Map<String, Value>) -> Map<String, Value> {
 
 fn masked_value(name: &str, value: &Value) -> Value {
     match value {
-        Value::String(_) if is_secret_field(name) => Value::from("***"),
+        Value::String(_) if is_secret_field(name) => Value::from(MASK),
         Value::Object(fields) => Value::Object(masked_fields(fields)),
         Value::Array(items) => items.iter().map(|item| masked_value(name, item)).collect(),
         other => other.clone(),
@@ -36,7 +212,7 @@ fn masked_value(name: &str, value: &Value) -> Value {
 /// masked.
 pub fn mask_command(words: &[String]) -> Vec<String> {
     let header = |text: &str| match text.split_once(':') {
-        Some((name, _)) if is_secret_header(name.trim()) => format!("{name}: ***"),
+        Some((name, _)) if is_secret_header(name.trim()) => format!("{name}: {MASK}"),
         _ => text.to_owned(),
     };
     let body = |text: &str| match serde_json::from_str::<Map<String, Value>>(text) {
@@ -72,6 +248,53 @@ pub fn mask_command(words: &[String]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn secrets(authorization: &str, headers: &[(&str, &str)]) -> Secrets {
+        let headers: Vec<(String, String)> =
+            headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let body = serde_json::json!({"proxy": [{"api_key": "body-secret-5"}], "model": "m"});
+        Secrets::new(Some(authorization), &headers, body.as_object().unwrap())
+    }
+
+    #[test]
+    fn what_a_server_repeats_is_blotted_out_however_it_is_written() {
+        let secrets = secrets(
+            "Bearer sk-a/b+c\"d&e-0123456789",
+            &[("X-Key", "abcd"), ("Cookie", "session=0a1b2c3d4e; x=1"), ("X-Request-Id", "my-id")],
+        );
+        let blotted = |text: &str| secrets.blot(text).into_owned();
+        for written in [
+            "sk-a/b+c\"d&e-0123456789",
+            "Bearer sk-a/b+c\"d&e-0123456789",
+            r#"sk-a/b+c\"d&e-0123456789"#,
+            r#"sk-a\/b+c\\\"d&e-0123456789"#,
+            r#"sk-a/b\u002Bc\u0022d\u0026e-0123456789"#,
+            "sk-a%2Fb%2bc%22d%26e-0123456789",
+            "sk-a/b+c&quot;d&amp;e-0123456789",
+            "sk-a/b&#43;c&#34;d&#x26;e-0123456789",
+            "abcd",
+            "session=0a1b2c3d4e; x=1",
+            "0a1b2c3d4e",
+            "body-secret-5",
+            // Cut off by a limit on the length of the sentence.
+            "sk-a/b+c\"d&e-01",
+            "sk-a/b+c",
+        ] {
+            assert_eq!(blotted(&format!("no: é{written}é")), "no: é***é", "{written}");
+        }
+        for innocent in ["", "no key", "Bearer token is missing", "x=1", "my-id", "sk-a/b is none"]
+        {
+            assert!(matches!(secrets.blot(innocent), Cow::Borrowed(_)), "{innocent}");
+        }
+        assert_eq!(blotted("abcd and abcdabcd"), "*** and ******");
+        assert!(matches!(Secrets::default().blot("abcd"), Cow::Borrowed("abcd")));
+    }
+
+    #[test]
+    fn a_short_key_is_blotted_out_and_a_short_word_of_a_value_is_not() {
+        let secrets = secrets("Bearer pass", &[("X-Mode", "a"), ("X-Note", "fast and good")]);
+        assert_eq!(secrets.blot("a fast pass"), "a fast ***");
+    }
 
     #[test]
     fn secrets_do_not_get_into_the_stored_command() {

@@ -50,10 +50,11 @@ const SPARE_FILES: u64 = 64;
 pub fn execute(job: Job) -> Result<Code, Failure> {
     let style = terminal::style(job.no_color, job.ascii);
     check_open_files(&job)?;
-    let template = request_template(&job)?;
-    check_first_item(&job, &template)?;
     let clock = ClockPair::sample();
     let mut manifest = first_manifest(&job, clock);
+    let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
+    let template = request_template(&job, ids_of.as_deref())?;
+    check_first_item(&job, &template)?;
     let store = Store::at(store_root(job.store.as_ref()));
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();
@@ -71,7 +72,13 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
         telemetry,
         monitor: Monitor::new(clock.mono_ns),
         source,
-        sink: RunSink::new(writer, lines, job.spec.keep_text, watched),
+        sink: RunSink::new(
+            writer,
+            lines,
+            job.spec.keep_text,
+            (job.secrets.clone(), ids_of),
+            watched,
+        ),
         live,
         board,
         evidence: Evidence::default(),
@@ -186,6 +193,7 @@ impl Session {
             }
             let summary = self.show_level(manifest, index);
             if let Some(error) = result.gave_up {
+                let error = self.job.secrets.blot(&error).into_owned();
                 let has_answered = self.sink.records.iter().any(|record| record.outcome.is_ok());
                 return match has_answered {
                     true => Ended::Lost(error),
@@ -286,6 +294,7 @@ impl Session {
             expect: Expect {
                 api: spec.target.api,
                 keep_text: spec.keep_text || self.source.follows_answers(),
+                stream: spec.target.stream,
             },
             follows_answers: self.source.follows_answers(),
             arrivals: if load.arrivals.is_some() { Loop::Open } else { Loop::Closed },
@@ -474,11 +483,26 @@ fn verdict(
         Code::Invalid,
         format!("none of {} got a complete answer: {why}", counted(failed, "request")),
     )
-    .hint(format!(
-        "check the URL, --model and --api; inferometer report {} --format requests tells what \
-         became of each request",
-        run.manifest.run_id
-    )))
+    .hint(match came_whole(run) {
+        true => "the server does not stream: --no-stream measures its whole answers".to_owned(),
+        false => format!(
+            "check the URL, --model and --api; inferometer report {} --format requests tells what \
+             became of each request",
+            run.manifest.run_id
+        ),
+    }))
+}
+
+/// Whether streams were asked for, and answers came whole.
+fn came_whole(run: &RunData) -> bool {
+    let is_whole = |record: &RequestRecord| {
+        record.http_status == Some(200)
+            && !record.streamed
+            && record.outcome == Outcome::Truncated
+            && record.first_event_ns.is_some()
+    };
+    let is_asked = run.manifest.spec.target.stream && !run.requests.is_empty();
+    is_asked && run.requests.iter().all(is_whole)
 }
 
 fn judge(
@@ -550,7 +574,8 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
     }
 }
 
-fn request_template(job: &Job) -> Result<RequestTemplate, Failure> {
+/// `ids_of` is the run's id, where requests carry ids.
+fn request_template(job: &Job, ids_of: Option<&str>) -> Result<RequestTemplate, Failure> {
     let spec = &job.spec;
     let target = &spec.target;
     let path = dialect::path(target.api, job.url.path(), &target.model, target.stream);
@@ -566,6 +591,7 @@ fn request_template(job: &Job) -> Result<RequestTemplate, Failure> {
         temperature: spec.workload.temperature,
         extra_body: &job.extra_body,
     })
+    .map(|template| template.with_request_ids(ids_of))
     .map_err(|error| Failure::usage(error.to_string()))
 }
 
@@ -580,7 +606,7 @@ fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure
         [only] => &only.prompt,
         _ => &said,
     };
-    let ask = Ask { prompt, output_tokens: None, fields: None };
+    let ask = Ask { prompt, output_tokens: None, fields: None, number: None };
     template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
         Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
     })

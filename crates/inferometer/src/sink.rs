@@ -1,8 +1,10 @@
 //! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
 
 use crate::live::Board;
+use crate::secrets::Secrets;
 use crate::terminal;
 use ifm_analysis::Settling;
+use ifm_core::manifest::request_id;
 use ifm_core::{LevelEnd, RequestRecord};
 use ifm_drive::Sink;
 use ifm_store::RunWriter;
@@ -16,6 +18,10 @@ pub struct RunSink {
     pub records: Vec<RequestRecord>,
     lines: bool,
     keep_text: bool,
+    /// What is blotted out in what the server says.
+    secrets: Arc<Secrets>,
+    /// The run's id, where requests carry ids that are made of it.
+    ids_of: Option<String>,
     /// Tells when the level has told enough.
     judge: Option<Settling>,
     /// When the level is cut off, nanoseconds on the monotonic clock.
@@ -28,10 +34,12 @@ pub struct RunSink {
 
 impl RunSink {
     /// A sink that also prints a line of JSON per request, and keeps generated texts, if asked to.
+    /// `ids_of` is the run's id, where requests carry ids.
     pub fn new(
         writer: RunWriter,
         lines: bool,
         keep_text: bool,
+        (secrets, ids_of): (Arc<Secrets>, Option<String>),
         board: Option<Arc<Board>>,
     ) -> RunSink {
         RunSink {
@@ -39,6 +47,8 @@ impl RunSink {
             records: Vec::new(),
             lines,
             keep_text,
+            secrets,
+            ids_of,
             judge: None,
             deadline_ns: None,
             ended_by: None,
@@ -63,10 +73,13 @@ impl Sink for RunSink {
             // A conversation needed it; nobody asked for it.
             record.text = None;
         }
+        self.secrets.blot_record(&mut record);
         self.writer.append(&record).map_err(|error| error.to_string())?;
         if self.lines {
             // A reader that has gone wants no more lines; the run goes on.
-            self.lines = terminal::print(&format!("{}\n", ifm_report::request_line(&record)));
+            let id = self.ids_of.as_deref().map(|run_id| request_id(run_id, record.seq));
+            let line = ifm_report::request_line(&record, id.as_deref());
+            self.lines = terminal::print(&format!("{line}\n"));
         }
         if self.ended_by.is_none() {
             self.ended_by = self.judge.as_mut().and_then(|judge| judge.add(&record));

@@ -39,7 +39,14 @@ pub fn server(say: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> Endpoint 
         }
     });
     let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
-    Endpoint { url, address, tls: None, authorization: None, headers: Vec::new() }
+    Endpoint {
+        url,
+        address,
+        tls: None,
+        authorization: None,
+        headers: Vec::new(),
+        secrets: Arc::default(),
+    }
 }
 
 fn serve(mut stream: TcpStream, say: &dyn Fn(&Asked) -> Said) {

@@ -3,12 +3,12 @@
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;
 use crate::slo::ERROR_RATE_MAX;
-use ifm_core::Outcome;
+use ifm_core::{Outcome, RequestRecord};
 
 pub(super) const CHECK: Check =
     Check { id: "failures", title: "requests came back complete", run: Made::ByLevel(make) };
 
-fn make(_: &Context, level: &LevelSummary) -> AtLevel {
+fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let counts = &level.counts;
     let Some(rate) = counts.error_rate() else { return AtLevel::NotApplicable };
     if counts.failed == 0 {
@@ -17,7 +17,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let refused: Vec<String> = counts
         .statuses
         .iter()
-        .filter(|(status, _)| *status >= 400)
+        .filter(|(status, _)| !(200..300).contains(status))
         .map(|(status, count)| format!("{count} with status {status}"))
         .collect();
     let kinds: Vec<String> = counts
@@ -29,12 +29,20 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
             _ => format!("{outcome} ({count})"),
         })
         .collect();
+    // Where a redirect points to is what there is to be mended.
+    let is_redirect = |record: &&&RequestRecord| {
+        record.outcome == Outcome::HttpError
+            && record.http_status.is_some_and(|status| (300..400).contains(&status))
+    };
+    let redirect = context.measured(level).iter().find(is_redirect);
+    let redirect = redirect.and_then(|record| record.error.as_deref());
     let text = format!(
-        "{} of {} requests failed ({}): {}",
+        "{} of {} requests failed ({}): {}{}",
         counts.failed,
         counts.sent,
         percent(rate),
-        kinds.join(", ")
+        kinds.join(", "),
+        redirect.map_or(String::new(), |sentence| format!("; {sentence}"))
     );
     let severity = if rate > ERROR_RATE_MAX { Severity::Invalid } else { Severity::Caution };
     AtLevel::Fires(severity, text)
@@ -57,5 +65,17 @@ mod tests {
         };
         check("failures", spoil(1), Severity::Caution, "1 of 121 requests failed (0.8 %)");
         check("failures", spoil(2), Severity::Invalid, "http_error (2 with status 503)");
+    }
+
+    #[test]
+    fn a_redirect_is_told_with_its_status_and_its_target() {
+        let redirect = |run: &mut ifm_core::RunData| {
+            let mut record = failed(120, 0, 0, 15_000.0, 1.0);
+            record.http_status = Some(307);
+            record.error = Some("HTTP 307: redirected to /elsewhere".to_owned());
+            run.requests.push(record);
+        };
+        let text = "http_error (1 with status 307); HTTP 307: redirected to /elsewhere";
+        check("failures", redirect, Severity::Caution, text);
     }
 }

@@ -8,6 +8,7 @@ use ifm_drive::{
     drive_level,
 };
 use ifm_truth::paced::{Pace, PacedOptions, run_paced};
+use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -65,20 +66,48 @@ impl RequestSource for Talks {
     }
 }
 
+impl Talks {
+    fn new(request: Vec<u8>, to_begin: u32, at_once: u32) -> Talks {
+        let (due, answers) = (VecDeque::new(), Vec::new());
+        Talks { request, to_begin, begun: 0, under_way: 0, at_once, due, answers }
+    }
+}
+
+#[test]
+fn what_goes_back_is_the_content_alone() {
+    let server = Scripted::start(ifm_truth::cases::suite(), ScriptedOptions::for_tests());
+    let server = server.expect("a server");
+    for (case, said, kept_text) in [
+        ("reasoning_content", 5..10, 0..10),
+        ("content_then_tool_call", 0..5, 0..5),
+        ("reasoning_only", 0..0, 0..10),
+    ] {
+        let text = |range: std::ops::Range<u32>| -> String {
+            range.map(|token| format!(" tok{token}")).collect()
+        };
+        let request = post(&format!("/case/{case}/v1/chat/completions"));
+        let mut source = Talks::new(request, 1, 1);
+        let mut plan =
+            LevelPlan { requests: None, follows_answers: true, ..plan(server.address()) };
+        plan.expect.keep_text = true;
+        let mut kept = Kept::default();
+        let progress = Arc::new(Progress::default());
+        drive_level(&plan, &mut source, &mut kept, &Stop::default(), &progress)
+            .expect("a level that runs");
+        assert_eq!(source.answers.len(), usize::from(TURNS), "{case}");
+        for (answer, record) in source.answers.iter().zip(&kept.0) {
+            assert_eq!(answer.text, Some(text(said.clone())), "{case}");
+            assert_eq!(record.text, Some(text(kept_text.clone())), "{case}");
+        }
+    }
+}
+
 #[test]
 fn a_turn_waits_for_the_answer_and_the_pause() {
     let pace =
         Pace { ttft_ns: 2_000_000, itl_ns: 1_000_000, coalesce: false, burst: 2, usage: true };
     let server = run_paced(PacedOptions::for_benchmarks(pace)).expect("a server");
-    let mut source = Talks {
-        request: post("/v1/chat/completions"),
-        to_begin: 7,
-        begun: 0,
-        under_way: 0,
-        at_once: 3,
-        due: VecDeque::new(),
-        answers: Vec::new(),
-    };
+    let mut source = Talks::new(post("/v1/chat/completions"), 7, 3);
     let mut plan =
         LevelPlan { slots: 3, requests: None, follows_answers: true, ..plan(server.address()) };
     plan.expect.keep_text = true;

@@ -57,7 +57,7 @@ fn a_stream_of_lines_becomes_a_record() {
     {
         let (address, server) = answer(pieces);
         let mut plan = plan(address);
-        plan.expect = Expect { api: Api::OllamaChat, keep_text: true };
+        plan.expect = Expect { api: Api::OllamaChat, keep_text: true, stream: true };
         let (records, _) = run(&plan, post("/api/chat"));
         server.join().unwrap();
         let record = &records[0];

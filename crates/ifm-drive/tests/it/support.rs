@@ -60,7 +60,7 @@ pub fn plan(address: SocketAddr) -> LevelPlan {
         level: 0,
         first_seq: 0,
         target: Target { addresses: vec![address], tls: None, fresh_connections: false },
-        expect: Expect { api: Api::Chat, keep_text: false },
+        expect: Expect { api: Api::Chat, keep_text: false, stream: true },
         arrivals: Loop::Closed,
         slots: 1,
         warmup_requests: 0,

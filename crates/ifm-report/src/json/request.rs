@@ -17,11 +17,11 @@ fn ms_exact(ns: f64) -> f64 {
 /// One request with its durations in milliseconds and its stamps in nanoseconds since the run's
 /// origin; no line break. Where the number of output tokens is only the number of events,
 /// `output_tokens` and `tpot_ms` are left out and `output_tokens_estimated` and
-/// `tpot_ms_estimated` stand for them.
-pub fn request_line(record: &RequestRecord) -> String {
+/// `tpot_ms_estimated` stand for them. `id` is what the request carried as its id, if it did.
+pub fn request_line(record: &RequestRecord, id: Option<&str>) -> String {
     let metrics = RequestMetrics::derive(record);
     let is_open_loop = record.due_ns != record.start_ns;
-    known(&RequestLine::from((record, &metrics, is_open_loop))).to_string()
+    known(&RequestLine::from((record, &metrics, is_open_loop, id))).to_string()
 }
 
 /// A count that somebody made.
@@ -41,9 +41,11 @@ fn from(counted: Option<Counted>) -> Option<&'static str> {
 objects! {
     /// One line of `--json=requests` and `report --format requests`. What is not known is left out;
     /// it is never 0.
-    RequestLine of given: (&RequestRecord, &RequestMetrics, bool) {
+    RequestLine of given: (&RequestRecord, &RequestMetrics, bool, Option<&str>) {
         /// Order of the start, over the run.
         seq: u32 = given.0.seq,
+        /// What it carried as `X-Request-Id`.
+        request_id: Option<String> = given.3.map(str::to_owned),
         /// Index of the level.
         level: u16 = given.0.level,
         /// Warm-up or measurement.
@@ -175,7 +177,7 @@ mod tests {
     use serde_json::Value;
 
     fn parsed(record: &RequestRecord) -> Value {
-        let line = request_line(record);
+        let line = request_line(record, Some("run-7"));
         assert!(!line.contains('\n'));
         serde_json::from_str(&line).expect("one JSON object")
     }

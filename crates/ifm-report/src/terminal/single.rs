@@ -17,7 +17,10 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     lines.push(fact("requests", &accounting(level)));
     lines.extend(level.ended_by.and_then(crate::words::end).map(|words| fact("ended", words)));
     for window in [&level.steady, &level.whole].into_iter().flatten() {
-        lines.push(fact(window.window.kind.word(), &rates(window, level.generates)));
+        lines.push(fact(
+            window.window.kind.word(),
+            &rates(window, level.generates && level.counts.ok > 0),
+        ));
     }
     if let Some(reason) = &level.steady_absent_because {
         lines.push(fact("", &format!("no steady window: {reason}")));

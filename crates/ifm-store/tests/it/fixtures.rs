@@ -90,6 +90,7 @@ fn spec() -> RunSpec {
             insecure_tls: false,
             stream: true,
             fresh_connections: false,
+            request_ids: false,
         },
         workload: WorkloadSpec {
             kind: "random".to_string(),

@@ -150,12 +150,47 @@ fn places() -> Vec<Case> {
         .tail(280, 19)
         .complete(100, 280, 10, 19)
         .case(),
+        written("usage_as_float", "10.0", Some(10)),
+        written("usage_as_exponent", "1e1", Some(10)),
+        written("usage_as_text", "\"10\"", Some(10)),
+        written("usage_negative", "-1", None),
+        written("usage_in_parts", "10.5", None),
         chat("no_object_field", "chunks have no object field", "nothing rests on that field")
             .fields("\"id\": \"chatcmpl-1\", \"created\": 1700000000, \"model\": \"mock\"")
             .ten_tokens()
             .tail(280, 10)
             .case(),
     ]
+}
+
+/// Ten tokens whose count, and the index of whose choice, a proxy has rewritten.
+fn written(name: &'static str, count: &str, tokens: Option<u32>) -> Case {
+    let (what, why) = match tokens {
+        Some(_) => (
+            "a proxy has rewritten the numbers: the counts are in another notation, the index is 0.0",
+            "the number is the same, however it is written",
+        ),
+        None => ("the counts are no numbers of tokens", "the answer is good, its count is unknown"),
+    };
+    let usage = format!(
+        "{{\"prompt_tokens\": 8.0, \"completion_tokens\": {count}, \"total_tokens\": {count}}}"
+    );
+    chat(name, what, why)
+        .each_event(10, 100, 20, |position| {
+            format!(
+                "\"choices\": [{{\"index\": 0.0, \"delta\": {{\"content\": {}}}, \
+                 \"finish_reason\": null}}]",
+                quote(&token(position))
+            )
+        })
+        .finish(280, "length")
+        .event(280, &format!("\"choices\": [], \"usage\": {usage}"))
+        .done(280)
+        .truth(|truth| {
+            truth.output_tokens = tokens;
+            truth.tpot_ms = truth.tpot_ms.filter(|_| tokens.is_some());
+        })
+        .case()
 }
 
 /// A count in every chunk.
@@ -215,6 +250,36 @@ fn per_chunk() -> Vec<Case> {
         .tail(180, 4)
         .complete(100, 180, 4, 4)
         .truth(|truth| truth.tpot_after_first_event_ms = Some(80.0 / 3.0))
+        .case(),
+        chat(
+            "continuous_closing_text",
+            "every chunk tells the tokens so far; the last one has an empty text and one token more",
+            "the count tells that the end-of-text token came with the finish reason",
+        )
+        .each_event(9, 100, 20, |position| counted(&token(position), position as u32 + 1))
+        .event(
+            280,
+            &format!(
+                "\"choices\": [{}], \"usage\": {}",
+                choice(0, "{\"content\": \"\"}", Some("stop")),
+                usage(10)
+            ),
+        )
+        .done(280)
+        .truth(|truth| truth.tpot_after_first_event_ms = Some(20.0))
+        .case(),
+        chat(
+            "continuous_closing_text_uncounted",
+            "every chunk tells the tokens so far but the last, whose text is empty, 100 ms later",
+            "ten tokens were counted before: what closes the answer is none",
+        )
+        .each_event(10, 100, 20, |position| counted(&token(position), position as u32 + 1))
+        .event(
+            380,
+            &format!("\"choices\": [{}]", choice(0, "{\"content\": \"\"}", Some("stop"))),
+        )
+        .done(380)
+        .truth(|truth| truth.tpot_after_first_event_ms = Some(20.0))
         .case(),
         chat(
             "usage_first_in_object",

@@ -150,16 +150,24 @@ fn cut_off() -> Vec<Case> {
         three(
             "truncated_in_event",
             "the response ends within the fourth event, which has the finish reason",
-            "an event without its blank line was never sent",
+            "an event that was cut off says nothing",
         )
         .raw(
             160,
             format!(
-                "data: {{{CHAT_FIELDS}, \"choices\": [{}]}}",
+                "data: {{{CHAT_FIELDS}, \"choices\": [{}]",
                 choice(0, "{\"content\": \" tok3\"}", Some("stop"))
             ),
         )
         .ended(Outcome::Truncated, OK, 3)
+        .case(),
+        three(
+            "err_unterminated",
+            "an error object after three tokens, without a blank line, then the response ends",
+            "the error is whole: it tells why the stream ended",
+        )
+        .raw(160, "data: {\"error\": {\"message\": \"out of memory\", \"code\": 500}}\n")
+        .ended(Outcome::InBandError, OK, 3)
         .case(),
     ]
 }

@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
     cases.extend(comments());
     cases.extend(fields());
     cases.extend(multi_line());
+    cases.extend(unterminated());
     cases
 }
 
@@ -209,7 +210,7 @@ fn fields() -> Vec<Case> {
         chat(
             "done_unterminated",
             "the end mark's line has no line end, then the response ends",
-            "an event without its blank line is not dispatched; the finish reason came before",
+            "the mark is whole without its line end, and the finish reason came before",
         )
         .ten_tokens()
         .finish(280, "length")
@@ -269,6 +270,69 @@ fn multi_line() -> Vec<Case> {
         )
         .tokens(1..10, 120, 20)
         .tail(280, 10)
+        .case(),
+    ]
+}
+
+/// A last event without the blank line that ends it. The standard has it discarded, since it may
+/// have been cut off; a JSON object that is whole was not.
+fn unterminated() -> Vec<Case> {
+    let counted = format!("data: {{{CHAT_FIELDS}, \"choices\": [], \"usage\": {}}}", usage(10));
+    let last = choice(0, "{\"content\": \" tok9\"}", Some("stop"));
+    let last = format!("{{{CHAT_FIELDS}, \"choices\": [{last}], \"usage\": {}}}", usage(10));
+    let close = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    vec![
+        chat(
+            "usage_unterminated",
+            "the last event, which has the usage, has no blank line; then the response ends",
+            "the object is whole: its usage counts",
+        )
+        .ten_tokens()
+        .finish(280, "length")
+        .raw(280, format!("{counted}\n"))
+        .case(),
+        chat(
+            "usage_unterminated_close",
+            "the last event has no line end, and the connection ends the response",
+            "the object is whole: its usage counts",
+        )
+        .head(0, close)
+        .without_framing()
+        .ten_tokens()
+        .finish(280, "length")
+        .raw(280, &counted)
+        .close(280)
+        .case(),
+        chat(
+            "usage_unterminated_crlf",
+            "lines end in CR LF, and the last event has one of them instead of two",
+            "the object is whole: its usage counts",
+        )
+        .lines(" ", "\r\n")
+        .ten_tokens()
+        .finish(280, "length")
+        .raw(280, format!("{counted}\r\n"))
+        .case(),
+        chat(
+            "last_token_unterminated",
+            "the last event has a token, the finish reason and the usage, and no line end",
+            "the object is whole: a token, a finish and a count at once",
+        )
+        .tokens(0..9, 100, 20)
+        .raw(280, format!("data: {last}"))
+        .case(),
+        chat(
+            "usage_cut",
+            "the last event, which has the usage, is cut off within its object",
+            "an object that was cut off says nothing: the count is not knowable",
+        )
+        .ten_tokens()
+        .finish(280, "length")
+        .raw(280, &counted[..counted.len() - 2])
+        .truth(|truth| {
+            truth.output_tokens = None;
+            truth.tpot_ms = None;
+        })
         .case(),
     ]
 }

@@ -188,7 +188,66 @@ fn empty_texts() -> Vec<Case> {
         .ten_tokens()
         .tail(280, 10)
         .case(),
+        closing(
+            "empty_last_token",
+            "an empty text closes the answer 20 ms behind the ninth text; usage counts ten",
+            "nine texts and ten tokens: the end-of-text token came with the finish reason",
+            9,
+            280,
+        ),
+        closing(
+            "empty_close_without_token",
+            "an empty text closes the answer 300 ms behind the tenth text; usage counts ten",
+            "ten tokens stand behind the ten texts: what closes the answer is none",
+            10,
+            580,
+        ),
+        chat(
+            "empty_last_token_after_reasoning",
+            "nine tokens of reasoning, then an empty text with the finish reason; usage counts ten",
+            "the end-of-text token is the tenth; it is no answer",
+        )
+        .role(10, "\"\"")
+        .tokens_as("reasoning_content", 0..9, 100, 20)
+        .event(280, &format!("\"choices\": [{}]", choice(0, EMPTY, Some("stop"))))
+        .usage(280, 10)
+        .done(280)
+        .truth(|truth| truth.ttfat_ms = None)
+        .case(),
+        Script::completions(
+            "empty_last_token_completions",
+            Class::Kinds,
+            "nine texts, then an empty one with the finish reason; usage counts ten",
+            "nine texts and ten tokens: the end-of-text token came with the finish reason",
+        )
+        .each_event(10, 100, 20, |position| {
+            let (text, reason) =
+                if position < 9 { (token(position), None) } else { (String::new(), Some("stop")) };
+            format!("\"choices\": [{}]", text_choice(0, &text, reason))
+        })
+        .usage(280, 10)
+        .done(280)
+        .case(),
     ]
+}
+
+/// A delta with an empty text.
+const EMPTY: &str = "{\"content\": \"\"}";
+
+/// So many texts, and at the end an empty one with the finish reason. Usage counts ten tokens.
+fn closing(
+    name: &'static str,
+    what: &'static str,
+    why: &'static str,
+    texts: usize,
+    end_ms: u64,
+) -> Case {
+    chat(name, what, why)
+        .tokens(0..texts, 100, 20)
+        .event(end_ms, &format!("\"choices\": [{}]", choice(0, EMPTY, Some("stop"))))
+        .usage(end_ms, 10)
+        .done(end_ms)
+        .case()
 }
 
 /// Complete answers that a filter or the model itself cut off.

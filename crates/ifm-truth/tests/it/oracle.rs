@@ -144,7 +144,8 @@ fn dechunk(rest: &[(u64, u8)], unfinished: Message) -> (Timeline, Message) {
     }
 }
 
-/// The events: payload and the time of its last byte.
+/// The events: payload and the time of its last byte. A last one that has no blank line counts if
+/// nothing of it is missing.
 fn events_of(body: &[(u64, u8)]) -> Vec<(String, u64)> {
     let mut bytes = body;
     if body.len() >= 3 && body[..3].iter().map(|(_, byte)| *byte).eq([0xef, 0xbb, 0xbf]) {
@@ -168,11 +169,20 @@ fn events_of(body: &[(u64, u8)]) -> Vec<(String, u64)> {
     }
     let mut events = Vec::new();
     let mut payload: Option<(Vec<u8>, u64)> = None;
-    for line in lines {
+    let ended = lines.len();
+    lines.extend([line, Timeline::new()]);
+    for (position, line) in lines.into_iter().enumerate() {
         let text: Vec<u8> = line.iter().map(|(_, byte)| *byte).collect();
         if text.is_empty() {
             if let Some((bytes, at_ms)) = payload.take() {
-                events.push((String::from_utf8(bytes).unwrap(), at_ms));
+                let text = String::from_utf8(bytes).unwrap();
+                let is_whole = || {
+                    text == "[DONE]"
+                        || serde_json::from_str::<Value>(&text).is_ok_and(|v| v.is_object())
+                };
+                if position < ended || is_whole() {
+                    events.push((text, at_ms));
+                }
             }
             continue;
         }
@@ -212,6 +222,8 @@ struct Output {
     at_ms: u64,
     choice: u64,
     empty: bool,
+    /// Whether the choice ends with it.
+    closing: bool,
     reasoning: bool,
     /// Tokens so far as told before and in this chunk.
     counts: (Option<u64>, Option<u64>),
@@ -223,6 +235,12 @@ fn text_under(holder: &Value, names: &[&str]) -> Option<bool> {
     (!texts.is_empty()).then(|| texts.iter().all(|text| text.is_empty()))
 }
 
+/// A number of things, however the number is written.
+fn whole(value: &Value) -> Option<u64> {
+    let number = value.as_f64().or(value.as_str().and_then(|text| text.parse().ok()))?;
+    (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
+}
+
 fn output_of(choice: &Value, at_ms: u64, counts: (Option<u64>, Option<u64>)) -> Option<Output> {
     let delta = &choice["delta"];
     let thought = text_under(delta, &["reasoning", "reasoning_content"]) == Some(false);
@@ -230,12 +248,12 @@ fn output_of(choice: &Value, at_ms: u64, counts: (Option<u64>, Option<u64>)) -> 
         || delta["function_call"].is_object();
     let text = text_under(delta, &["content", "refusal"]).or(text_under(choice, &["text"]));
     let written = text == Some(false) || call;
-    let candidate = text == Some(true)
-        && delta["role"].is_null()
-        && choice["finish_reason"].as_str().is_none_or(str::is_empty);
+    let candidate = text == Some(true) && delta["role"].is_null();
+    let ends = choice["finish_reason"].as_str().is_some_and(|reason| !reason.is_empty());
     (thought || written || candidate).then(|| Output {
         at_ms,
-        choice: choice["index"].as_u64().unwrap_or(0),
+        choice: whole(&choice["index"]).unwrap_or(0),
+        closing: candidate && !thought && !written && ends,
         empty: !thought && !written,
         reasoning: thought && !written,
         counts,
@@ -254,9 +272,9 @@ fn stream(case: &Case, body: &[(u64, u8)], message: Message, status: Option<u16>
         }
         let chunk: Value = serde_json::from_str(&payload).unwrap();
         error |= is_error(&chunk);
-        let told = chunk["usage"]["completion_tokens"].as_u64();
+        let told = whole(&chunk["usage"]["completion_tokens"]);
         for choice in chunk["choices"].as_array().into_iter().flatten() {
-            choices.insert(choice["index"].as_u64().unwrap_or(0));
+            choices.insert(whole(&choice["index"]).unwrap_or(0));
             refused |= text_under(&choice["delta"], &["refusal"]) == Some(false);
             finish = choice["finish_reason"].as_str().map(str::to_owned).or(finish);
             outputs.extend(output_of(choice, at_ms, (count, told)));
@@ -285,13 +303,18 @@ fn stream(case: &Case, body: &[(u64, u8)], message: Message, status: Option<u16>
 
 /// Drops the empty texts behind which no token stands.
 fn tokens_among(outputs: Vec<Output>, count: Option<u64>) -> Vec<Output> {
-    let counted_alone = count.is_some_and(|tokens| outputs.len() as u64 <= tokens);
+    let fits = |closing: bool| {
+        let events = outputs.iter().filter(|output| closing || !output.closing).count() as u64;
+        count.is_some_and(|tokens| events <= tokens)
+    };
+    let (within, closing) = (fits(false), fits(true));
     outputs
         .into_iter()
         .filter(|output| match output.counts {
             _ if !output.empty => true,
             (before, Some(now)) => now > before.unwrap_or(0),
-            _ => counted_alone,
+            _ if output.closing => closing,
+            _ => within,
         })
         .collect()
 }
@@ -301,7 +324,7 @@ fn times(truth: &mut Truth, outputs: &[Output], count: Option<u64>) {
     let (Some(first), Some(last)) = (outputs.first(), outputs.last()) else {
         return;
     };
-    let answer = outputs.iter().find(|output| !output.reasoning);
+    let answer = outputs.iter().find(|output| !output.reasoning && !output.closing);
     truth.ttft_ms = Some(first.at_ms as f64);
     truth.ttfat_ms = answer.map(|output| output.at_ms as f64);
     truth.last_token_ms = Some(last.at_ms as f64);

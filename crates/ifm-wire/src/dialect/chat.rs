@@ -4,7 +4,7 @@
 //! for every choice and the end of the response.
 
 use super::body::{put_field, put_list, put_name, put_object, put_user_message, refusal};
-use super::{Base, ChunkFacts, Dialect, End, Endpoint, LengthField, Memory, openai};
+use super::{Base, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, openai};
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
 use ifm_core::{Message, Prompt, ToolCall};
@@ -64,7 +64,7 @@ impl Dialect for Chat {
         &self,
         data: &'input str,
         _memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         openai::read(data, text)
     }
@@ -73,7 +73,7 @@ impl Dialect for Chat {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         openai::read(data, text)
     }

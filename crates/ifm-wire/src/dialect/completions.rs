@@ -3,7 +3,7 @@
 //! Ends as [`super::chat`] does.
 
 use super::body::{put_field, refusal};
-use super::{Base, ChunkFacts, Dialect, End, Endpoint, LengthField, Memory, openai};
+use super::{Base, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, openai};
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
 use ifm_core::spec::Api;
@@ -60,7 +60,7 @@ impl Dialect for Completions {
         &self,
         data: &'input str,
         _memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         openai::read(data, text)
     }
@@ -68,7 +68,7 @@ impl Dialect for Completions {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         openai::read(data, text)
     }

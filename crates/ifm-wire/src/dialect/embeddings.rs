@@ -7,7 +7,7 @@
 
 use super::body::{put_field, refusal};
 use super::json;
-use super::{Base, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage};
+use super::{Base, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Usage};
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
 use ifm_core::spec::Api;
@@ -70,7 +70,7 @@ impl Dialect for Embeddings {
         &self,
         data: &'input str,
         _memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         self.read_answer(data, text)
     }
@@ -78,7 +78,7 @@ impl Dialect for Embeddings {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        _text: Option<&mut String>,
+        _text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let answer: Answer<'input> = json::parse(data)?;
         if answer.error.is_some() {
@@ -131,9 +131,9 @@ impl Entry<'_> {
 /// The usage of an API that generates nothing.
 #[derive(Deserialize)]
 pub(super) struct PromptUsage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     prompt_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     total_tokens: Option<u32>,
 }
 

@@ -56,7 +56,8 @@ pub struct ChoiceFacts<'input> {
     pub has_answer: bool,
     /// Non-empty reasoning text.
     pub has_reasoning: bool,
-    /// An empty text that may stand for a token: no role, no finish reason beside it.
+    /// An empty text that may stand for a token: no role beside it. Where the choice ends with it,
+    /// it may stand for the end-of-text token.
     pub has_empty_text: bool,
     /// The model refused.
     pub has_refusal: bool,

@@ -8,7 +8,8 @@ use super::body::{put_field, refusal};
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    Usage,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
@@ -70,14 +71,14 @@ impl Dialect for LlamaCpp {
         &self,
         data: &'input str,
         memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let event: Event<'input> = json::parse(data)?;
         if event.error.is_some() {
             return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
         }
         if let (Some(kept), Some(text)) = (text, event.content) {
-            text.append_to(kept);
+            text.append_to(&mut kept.text);
         }
         let index = event.index.unwrap_or(0);
         let has_stopped = event.stop.unwrap_or(false);
@@ -97,7 +98,7 @@ impl Dialect for LlamaCpp {
         let choice = ChoiceFacts {
             index,
             has_answer: has_text,
-            has_empty_text: !has_text && !has_stopped,
+            has_empty_text: !has_text && (has_grown || !has_stopped),
             finish_reason: event.stop_type.map(|word| word.0).filter(|_| has_stopped),
             ..ChoiceFacts::default()
         };
@@ -107,7 +108,7 @@ impl Dialect for LlamaCpp {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let answer: Event<'input> = json::parse(data)?;
         if answer.error.is_some() {
@@ -117,7 +118,7 @@ impl Dialect for LlamaCpp {
             return Ok(ChunkFacts::default());
         }
         if let (Some(kept), Some(text)) = (text, answer.content) {
-            text.append_to(kept);
+            text.append_to(&mut kept.text);
         }
         let usage = answer.usage();
         let finish_reason = answer.stop_type.map(|word| word.0);
@@ -129,7 +130,7 @@ impl Dialect for LlamaCpp {
 
 #[derive(Deserialize)]
 struct Event<'input> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::index")]
     index: Option<u16>,
     #[serde(borrow, default)]
     content: Option<Text<'input>>,
@@ -137,9 +138,9 @@ struct Event<'input> {
     stop: Option<bool>,
     #[serde(borrow, default)]
     stop_type: Option<Word<'input>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     tokens_predicted: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     tokens_evaluated: Option<u32>,
     #[serde(default)]
     timings: Option<Timings>,
@@ -149,11 +150,11 @@ struct Event<'input> {
 
 #[derive(Deserialize)]
 struct Timings {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     cache_n: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     draft_n: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     draft_n_accepted: Option<u32>,
 }
 

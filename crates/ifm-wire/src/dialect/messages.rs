@@ -16,7 +16,8 @@ use super::body::{
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    Usage,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
@@ -97,7 +98,7 @@ impl Dialect for Messages {
         &self,
         data: &'input str,
         _memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let event: Event<'input> = json::parse(data)?;
         let kind = event.kind.as_ref().map_or("", |kind| kind.0.as_ref());
@@ -127,7 +128,7 @@ impl Dialect for Messages {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        mut text: Option<&mut String>,
+        mut text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let answer: Answer<'input> = json::parse(data)?;
         if answer.error.is_some() {
@@ -269,13 +270,13 @@ struct Delta<'input> {
 
 #[derive(Deserialize)]
 struct RawUsage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     input_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     cache_creation_input_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     cache_read_input_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     output_tokens: Option<u32>,
     #[serde(default)]
     output_tokens_details: Option<OutputDetails>,
@@ -283,7 +284,7 @@ struct RawUsage {
 
 #[derive(Deserialize)]
 struct OutputDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     thinking_tokens: Option<u32>,
 }
 
@@ -312,14 +313,19 @@ fn ended(reason: Option<Word<'_>>) -> ChoiceFacts<'_> {
     ChoiceFacts { has_refusal, finish_reason, ..ChoiceFacts::default() }
 }
 
+fn keep(thinking: Option<Text<'_>>, text: Option<Text<'_>>, kept: &mut Generated) {
+    thinking.into_iter().for_each(|text| kept.add_reasoning(text));
+    text.into_iter().for_each(|text| text.append_to(&mut kept.text));
+}
+
 /// What the beginning of a block, or a whole one, carries. The name of a tool to call was
 /// generated; thoughts that are not shown were, too.
-fn of_block<'input>(block: Option<Block<'_>>, text: Option<&mut String>) -> Choices<'input> {
+fn of_block<'input>(block: Option<Block<'_>>, text: Option<&mut Generated>) -> Choices<'input> {
     let Some(block) = block else { return Choices::default() };
     let kind = block.kind.as_ref().map_or("", |kind| kind.0.as_ref());
     let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
     if let Some(kept) = text {
-        [block.thinking, block.text].into_iter().flatten().for_each(|text| text.append_to(kept));
+        keep(block.thinking, block.text, kept);
     }
     let choice = ChoiceFacts {
         has_answer: full(&block.text) || kind.ends_with("tool_use"),
@@ -329,11 +335,11 @@ fn of_block<'input>(block: Option<Block<'_>>, text: Option<&mut String>) -> Choi
     carried(choice)
 }
 
-fn of_delta<'input>(delta: Option<Delta<'_>>, text: Option<&mut String>) -> Choices<'input> {
+fn of_delta<'input>(delta: Option<Delta<'_>>, text: Option<&mut Generated>) -> Choices<'input> {
     let Some(delta) = delta else { return Choices::default() };
     let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
     if let Some(kept) = text {
-        [delta.thinking, delta.text].into_iter().flatten().for_each(|text| text.append_to(kept));
+        keep(delta.thinking, delta.text, kept);
     }
     let choice = ChoiceFacts {
         has_answer: full(&delta.text) || full(&delta.partial_json),

@@ -15,6 +15,7 @@ mod embeddings;
 mod endpoint;
 mod error;
 mod facts;
+mod generated;
 mod json;
 mod llama_cpp;
 mod messages;
@@ -31,6 +32,7 @@ mod triton;
 pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
 pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, Usage};
+pub use generated::Generated;
 
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
@@ -171,7 +173,7 @@ pub trait Dialect: fmt::Debug + Sync {
         &self,
         data: &'input str,
         memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String>;
 
     /// Reads a whole answer that was not streamed.
@@ -181,7 +183,7 @@ pub trait Dialect: fmt::Debug + Sync {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String>;
 }
 

@@ -12,7 +12,8 @@ use super::body::{
 use super::json::{self, Presence, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, LengthField, Memory, Usage,
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, Generated, LengthField,
+    Memory, Usage,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
@@ -91,7 +92,7 @@ impl Dialect for Ollama {
         &self,
         data: &'input str,
         _memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         read(data, text)
     }
@@ -100,7 +101,7 @@ impl Dialect for Ollama {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         read(data, text)
     }
@@ -146,9 +147,9 @@ struct Event<'input> {
     done: Option<bool>,
     #[serde(borrow, default)]
     done_reason: Option<Word<'input>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     prompt_eval_count: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     eval_count: Option<u32>,
     #[serde(default)]
     error: Option<IgnoredAny>,
@@ -166,7 +167,7 @@ struct Said<'input> {
 
 fn read<'input>(
     data: &'input str,
-    text: Option<&mut String>,
+    text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
     if event.error.is_some() {
@@ -181,13 +182,14 @@ fn read<'input>(
         return Ok(ChunkFacts::default());
     }
     if let Some(kept) = text {
-        [thinking, answer].into_iter().flatten().for_each(|text| text.append_to(kept));
+        thinking.into_iter().for_each(|text| kept.add_reasoning(text));
+        answer.into_iter().for_each(|text| text.append_to(&mut kept.text));
     }
     let full = |text: Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
     let choice = ChoiceFacts {
         has_answer: full(answer) || calls,
         has_reasoning: full(thinking),
-        has_empty_text: !is_end,
+        has_empty_text: !is_end || answer.is_some(),
         finish_reason: event.done_reason.map(|reason| reason.0).filter(|_| is_end),
         ..ChoiceFacts::default()
     };

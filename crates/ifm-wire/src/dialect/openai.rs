@@ -5,7 +5,7 @@
 
 use super::json::{self, Presence, Word};
 use super::text::{Content, Text};
-use super::{ChoiceFacts, ChunkFacts, LengthField, Usage};
+use super::{ChoiceFacts, ChunkFacts, Generated, LengthField, Usage};
 use crate::ask::TemplateSpec;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
@@ -48,7 +48,7 @@ pub(super) fn fixed_fields(spec: &TemplateSpec<'_>) -> Map<String, Value> {
 /// Why it is no JSON object of this shape.
 pub fn read<'input>(
     data: &'input str,
-    mut text: Option<&mut String>,
+    mut text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let chunk: Chunk<'input> = json::parse(data)?;
     let mut facts = ChunkFacts { usage: chunk.usage.map(Usage::from), ..ChunkFacts::default() };
@@ -119,7 +119,7 @@ impl<'de: 'input, 'input> Deserialize<'de> for RawChoices<'input> {
 
 #[derive(Deserialize)]
 struct Choice<'input> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::index")]
     index: Option<u16>,
     #[serde(borrow, default, alias = "message")]
     delta: Option<Delta<'input>>,
@@ -148,17 +148,17 @@ struct Delta<'input> {
 }
 
 impl Choice<'_> {
-    fn append_text(&self, out: &mut String) {
+    fn append_text(&self, kept: &mut Generated) {
         if let Some(delta) = &self.delta {
             for part in [&delta.reasoning_content, &delta.reasoning].into_iter().flatten() {
-                part.append_to(out);
+                kept.add_reasoning(*part);
             }
             if let Some(content) = &delta.content {
-                content.append_to(out);
+                content.append_to(&mut kept.text);
             }
         }
         if let Some(text) = &self.text {
-            text.append_to(out);
+            text.append_to(&mut kept.text);
         }
     }
 }
@@ -188,38 +188,38 @@ impl<'input> Choice<'input> {
                 || delta.function_call.as_ref().is_some_and(|call| call.0);
         }
         let carries = facts.has_answer || facts.has_reasoning;
-        facts.has_empty_text = has_text && !carries && !has_role && facts.finish_reason.is_none();
+        facts.has_empty_text = has_text && !carries && !has_role;
         facts
     }
 }
 
 #[derive(Deserialize)]
 struct RawUsage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     prompt_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     completion_tokens: Option<u32>,
     #[serde(default)]
     prompt_tokens_details: Option<PromptDetails>,
     #[serde(default)]
     completion_tokens_details: Option<CompletionDetails>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     reasoning_tokens: Option<u32>,
 }
 
 #[derive(Deserialize)]
 struct PromptDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     cached_tokens: Option<u32>,
 }
 
 #[derive(Deserialize)]
 struct CompletionDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     reasoning_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     accepted_prediction_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     rejected_prediction_tokens: Option<u32>,
 }
 
@@ -289,7 +289,7 @@ mod tests {
         assert!(only(&delta(r#"{"content":""}"#)).has_empty_text);
         assert!(only(r#"{"choices":[{"text":""}]}"#).has_empty_text);
         let finish = only(r#"{"choices":[{"text":"","finish_reason":"stop"}]}"#);
-        assert!(!finish.has_empty_text);
+        assert!(finish.has_empty_text);
         assert_eq!(finish.finish_reason, Some(Cow::Borrowed("stop")));
         let going_on = only(r#"{"choices":[{"text":"","finish_reason":""}]}"#);
         assert!(going_on.has_empty_text && going_on.finish_reason.is_none());
@@ -345,7 +345,7 @@ mod tests {
 
     #[test]
     fn text_is_joined_when_asked_for() {
-        let mut text = String::new();
+        let mut text = Generated::default();
         for data in [
             r#"{"choices":[{"delta":{"reasoning":"Hm. "}}]}"#,
             r#"{"choices":[{"delta":{"content":"a\nb"}}]}"#,
@@ -353,6 +353,6 @@ mod tests {
         ] {
             read(data, Some(&mut text)).unwrap();
         }
-        assert_eq!(text, "Hm. a\nbc");
+        assert_eq!((&*text, text.answer().as_str()), ("Hm. a\nbc", "a\nbc"));
     }
 }

@@ -11,7 +11,7 @@
 use super::body::{put_field, refusal};
 use super::embeddings::PromptUsage;
 use super::json;
-use super::{Base, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage};
+use super::{Base, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Usage};
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
 use serde::Deserialize;
@@ -90,7 +90,7 @@ impl Dialect for Rerank {
         &self,
         data: &'input str,
         _memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         self.read_answer(data, text)
     }
@@ -98,7 +98,7 @@ impl Dialect for Rerank {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        _text: Option<&mut String>,
+        _text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let answer: Answer = json::parse(data)?;
         if answer.error.is_some() {

@@ -11,7 +11,8 @@ use super::body::{put_field, put_list, put_name, put_object, refusal};
 use super::json::{self, Word};
 use super::text::{AnyText, Text};
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    Usage,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
@@ -76,7 +77,7 @@ impl Dialect for Responses {
         &self,
         data: &'input str,
         _memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         if super::openai::is_done(data.as_bytes()) {
             // A mark that some servers send behind the last event, and which says nothing.
@@ -116,7 +117,7 @@ impl Dialect for Responses {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let response: Response<'input> = json::parse(data)?;
         if let Some(error) = &response.error {
@@ -210,8 +211,23 @@ struct Output<'input>(#[serde(borrow)] &'input serde_json::value::RawValue);
 
 #[derive(Deserialize)]
 struct OutputItem<'input> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Option<Word<'input>>,
     #[serde(borrow, default)]
     content: Option<Vec<Part<'input>>>,
+}
+
+impl OutputItem<'_> {
+    fn append_to(&self, kept: &mut Generated) {
+        let is_reasoning = self.kind.as_ref().is_some_and(|kind| kind.0 == "reasoning");
+        let parts = self.content.iter().flatten();
+        for text in parts.filter_map(|part| part.text.and_then(|text| text.0)) {
+            match is_reasoning {
+                true => kept.add_reasoning(text),
+                false => text.append_to(&mut kept.text),
+            }
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -224,9 +240,9 @@ struct Part<'input> {
 
 #[derive(Deserialize)]
 struct RawUsage {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     input_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     output_tokens: Option<u32>,
     #[serde(default)]
     input_tokens_details: Option<InputDetails>,
@@ -236,19 +252,19 @@ struct RawUsage {
 
 #[derive(Deserialize)]
 struct InputDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     cached_tokens: Option<u32>,
 }
 
 #[derive(Deserialize)]
 struct OutputDetails {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     reasoning_tokens: Option<u32>,
 }
 
 impl<'input> Response<'input> {
     /// What a response says that is over.
-    fn facts(self, text: Option<&mut String>) -> ChunkFacts<'input> {
+    fn facts(self, text: Option<&mut Generated>) -> ChunkFacts<'input> {
         let status = self.status.map(|status| status.0);
         let is_over = matches!(status.as_deref(), Some("completed" | "incomplete"));
         let details = self.incomplete_details.and_then(|details| details.reason);
@@ -260,8 +276,7 @@ impl<'input> Response<'input> {
             let parts = || items.iter().flat_map(|item| item.content.iter().flatten());
             has_refusal = parts().any(|part| part.refusal.is_some_and(|text| text.0.is_some()));
             if let Some(kept) = text {
-                let texts = parts().filter_map(|part| part.text.and_then(|text| text.0));
-                texts.for_each(|text| text.append_to(kept));
+                items.iter().for_each(|item| item.append_to(kept));
             }
         }
         let usage = self.usage.map(|usage| Usage {
@@ -282,7 +297,7 @@ impl<'input> Response<'input> {
 fn of_delta<'input>(
     kind: &str,
     delta: Text<'input>,
-    text: Option<&mut String>,
+    text: Option<&mut Generated>,
 ) -> ChunkFacts<'input> {
     let Some(what) = kind.strip_prefix("response.").and_then(|what| what.strip_suffix(".delta"))
     else {
@@ -295,7 +310,10 @@ fn of_delta<'input>(
     if let Some(kept) = text
         && (is_reasoning || what == "output_text")
     {
-        delta.append_to(kept);
+        match is_reasoning {
+            true => kept.add_reasoning(delta),
+            false => delta.append_to(&mut kept.text),
+        }
     }
     let is_full = !delta.is_empty();
     let choice = ChoiceFacts {

@@ -10,7 +10,8 @@ use super::json::{self, Word};
 use super::openai;
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    Usage,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
@@ -81,7 +82,7 @@ impl Dialect for Sglang {
         &self,
         data: &'input str,
         memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let event: Event<'input> = json::parse(data)?;
         if event.error.is_some() {
@@ -99,7 +100,7 @@ impl Dialect for Sglang {
         sequence.tokens = counted.unwrap_or(sequence.tokens).max(sequence.tokens);
         sequence.text_bytes = written;
         if let (Some(kept), Some(text)) = (text, event.text) {
-            keep(text, &mut sequence.text, kept);
+            keep(text, &mut sequence.text, &mut kept.text);
         }
         let (finish_reason, error) = match event.meta_info.as_ref().and_then(|m| m.finish_reason) {
             Some(reason) => read_reason(reason),
@@ -121,7 +122,7 @@ impl Dialect for Sglang {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        mut text: Option<&mut String>,
+        mut text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let answers: Vec<Event<'input>> = match data.starts_with('[') {
             true => json::parse(data)?,
@@ -134,7 +135,7 @@ impl Dialect for Sglang {
             }
             let Some(meta) = answer.meta_info else { continue };
             if let (Some(kept), Some(text)) = (text.as_deref_mut(), answer.text) {
-                text.append_to(kept);
+                text.append_to(&mut kept.text);
             }
             let (finish_reason, error) = meta.finish_reason.map_or((None, None), read_reason);
             facts.error = facts.error.or(error);
@@ -151,7 +152,7 @@ impl Dialect for Sglang {
 
 #[derive(Deserialize)]
 struct Event<'input> {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::index")]
     index: Option<u16>,
     #[serde(borrow, default)]
     text: Option<Text<'input>>,
@@ -165,13 +166,13 @@ struct Event<'input> {
 struct Meta<'input> {
     #[serde(borrow, default)]
     finish_reason: Option<&'input RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     prompt_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     completion_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     cached_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     reasoning_tokens: Option<u32>,
 }
 
@@ -237,12 +238,12 @@ mod tests {
     /// What events say: whether each carries output, and the whole text that was kept.
     fn read(events: &[&str]) -> (Vec<bool>, String) {
         let mut memory = Memory::default();
-        let mut text = String::new();
+        let mut text = Generated::default();
         let carry = |data: &&str| {
             let facts = Sglang.read_event(data, &mut memory, Some(&mut text)).unwrap();
             facts.choices.iter().any(|choice| choice.has_answer)
         };
-        (events.iter().map(carry).collect(), text)
+        (events.iter().map(carry).collect(), text.into())
     }
 
     #[test]

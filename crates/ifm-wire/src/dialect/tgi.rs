@@ -10,7 +10,8 @@ use super::body::{put_field, refusal};
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, LengthField, Memory, Usage,
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    Usage,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
@@ -79,7 +80,7 @@ impl Dialect for Tgi {
         &self,
         data: &'input str,
         memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let event: Event<'input> = json::parse(data)?;
         if event.error.is_some() {
@@ -94,7 +95,7 @@ impl Dialect for Tgi {
             choice.has_answer = has_text;
             choice.has_empty_text = !has_text;
             if let (Some(kept), Some(text), true) = (text, token.text, is_shown) {
-                text.append_to(kept);
+                text.append_to(&mut kept.text);
             }
         }
         let mut usage = Usage { completion_tokens: Some(sequence.tokens), ..Usage::default() };
@@ -112,7 +113,7 @@ impl Dialect for Tgi {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let answer: Option<Event<'input>> = match data.starts_with('[') {
             true => json::parse::<Vec<Event<'input>>>(data)?.into_iter().next(),
@@ -124,7 +125,7 @@ impl Dialect for Tgi {
         }
         let Some(generated) = answer.generated_text else { return Ok(ChunkFacts::default()) };
         if let Some(kept) = text {
-            generated.append_to(kept);
+            generated.append_to(&mut kept.text);
         }
         let mut facts = ChunkFacts { is_end: true, ..ChunkFacts::default() };
         let mut choice = ChoiceFacts::default();
@@ -165,8 +166,8 @@ struct Token<'input> {
 struct Details<'input> {
     #[serde(borrow, default)]
     finish_reason: Option<Word<'input>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     generated_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     input_length: Option<u32>,
 }

@@ -14,7 +14,8 @@ use super::body::{put_field, refusal};
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, End, Endpoint, LengthField, Memory, Usage,
+    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory,
+    Usage,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Prompt;
@@ -80,7 +81,7 @@ impl Dialect for Triton {
         &self,
         data: &'input str,
         memory: &mut Memory,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let event: Event<'input> = json::parse(data)?;
         if event.error.is_some() {
@@ -88,7 +89,7 @@ impl Dialect for Triton {
         }
         let Some(output) = event.text_output else { return Ok(ChunkFacts::default()) };
         if let Some(kept) = text {
-            output.append_to(kept);
+            output.append_to(&mut kept.text);
         }
         let has_text = !output.is_empty();
         let held = event.num_output_tokens;
@@ -114,7 +115,7 @@ impl Dialect for Triton {
     fn read_answer<'input>(
         &self,
         data: &'input str,
-        text: Option<&mut String>,
+        text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
         let facts = self.read_event(data, &mut Memory::default(), text)?;
         Ok(ChunkFacts { is_end: !facts.choices.is_empty(), ..facts })
@@ -130,9 +131,9 @@ fn said(reason: Word<'_>) -> Option<std::borrow::Cow<'_, str>> {
 struct Event<'input> {
     #[serde(borrow, default)]
     text_output: Option<Text<'input>>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     num_output_tokens: Option<u32>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "json::count")]
     num_input_tokens: Option<u32>,
     #[serde(borrow, default)]
     finish_reason: Option<Word<'input>>,

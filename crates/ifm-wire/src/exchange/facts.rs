@@ -2,9 +2,10 @@
 
 use super::{Answer, Expect};
 use crate::dialect::template::Template;
-use crate::dialect::{self, ChunkFacts, Dialect, End, Memory, Usage};
+use crate::dialect::{self, ChunkFacts, Dialect, End, Generated, Memory, Usage};
 use crate::sse::Event;
 use ifm_core::record::{CountSource, Counted};
+use serde::de::IgnoredAny;
 use std::borrow::Cow;
 
 /// What an event that may carry a token is worth.
@@ -14,6 +15,9 @@ enum Kind {
     Reasoning,
     /// An empty text: a token only if the usage says that one stands behind it.
     Empty,
+    /// An empty text in the event that ends its choice. Likewise: an end-of-text token has no text,
+    /// and is no answer.
+    Closing,
 }
 
 /// What the events have told so far.
@@ -31,6 +35,11 @@ pub(super) struct Facts {
     /// Read that each event came with, to tell co-arrival.
     read_of: Vec<u32>,
     empties: u32,
+    closings: u32,
+    /// Closing texts without a count in their event, which take nothing from the others' counts.
+    closings_uncounted: u32,
+    /// Whether a choice ended because it was long enough: then no end-of-text token was generated.
+    cut_at_length: bool,
     many_choices: bool,
     /// Events with a usage object beside their output.
     counted_events: u32,
@@ -51,7 +60,7 @@ pub(super) struct Facts {
     pub(super) results_asked: Option<u32>,
     /// How many it holds.
     pub(super) results: Option<u32>,
-    pub(super) text: String,
+    pub(super) text: Generated,
 }
 
 impl Facts {
@@ -68,6 +77,9 @@ impl Facts {
             kind: Vec::new(),
             read_of: Vec::new(),
             empties: 0,
+            closings: 0,
+            closings_uncounted: 0,
+            cut_at_length: false,
             many_choices: false,
             counted_events: 0,
             counted: Vec::new(),
@@ -83,7 +95,7 @@ impl Facts {
             document_ended: false,
             results_asked: None,
             results: None,
-            text: String::new(),
+            text: Generated::default(),
         }
     }
 
@@ -101,6 +113,9 @@ impl Facts {
         self.kind.clear();
         self.read_of.clear();
         self.empties = 0;
+        self.closings = 0;
+        self.closings_uncounted = 0;
+        self.cut_at_length = false;
         self.many_choices = false;
         self.counted_events = 0;
         self.counted.clear();
@@ -137,6 +152,18 @@ impl Facts {
             return self.push(event.at_ns, choice, kind);
         }
         self.take_in_full(event);
+    }
+
+    /// Takes the event at the end of the stream that has no blank line behind it, if it is whole:
+    /// some servers leave that line out, and an object that was cut off is none.
+    pub(super) fn take_unended(&mut self, event: Event<'_>) {
+        let is_object = || {
+            event.data.trim_ascii_start().starts_with(b"{")
+                && serde_json::from_slice::<IgnoredAny>(event.data).is_ok()
+        };
+        if event.is_error || self.dialect.is_end_mark(event.data) || is_object() {
+            self.take(event);
+        }
     }
 
     #[cold]
@@ -189,13 +216,20 @@ impl Facts {
             let kind = match (choice.has_answer, choice.has_reasoning, choice.has_empty_text) {
                 (true, ..) => Kind::Answer,
                 (false, true, _) => Kind::Reasoning,
+                (false, false, true) if choice.finish_reason.is_some() || facts.is_end => {
+                    Kind::Closing
+                }
                 (false, false, true) => Kind::Empty,
                 _ => continue,
             };
             self.push(at_ns, choice.index, kind);
-            carried += 1;
+            let counted_before = self.counted_events;
             if let (Some(usage), false) = (&facts.usage, several) {
                 self.note_chunk_usage(choice.index, usage);
+            }
+            match kind == Kind::Closing && self.counted_events == counted_before {
+                true => self.closings_uncounted += 1,
+                false => carried += 1,
             }
         }
         if let Some(usage) = &facts.usage {
@@ -222,7 +256,11 @@ impl Facts {
             self.filtered |= choice.has_refusal;
         }
         self.usage = facts.usage;
-        self.document_ended = facts.is_end || self.all_finished();
+        // A document is whole by itself. Where a stream was asked for, that it came as one says
+        // that the server did something else, and only its finish reason that this is the end.
+        let has_answer = || facts.choices.iter().any(|choice| choice.has_answer);
+        self.document_ended =
+            facts.is_end || self.all_finished() || (!self.expect.stream && has_answer());
         if let Some(results) = facts.results {
             self.results = Some(results);
             match self.results_asked {
@@ -247,6 +285,7 @@ impl Facts {
                 *finished = true;
             }
             self.filtered |= reason == "content_filter";
+            self.cut_at_length |= matches!(reason, "length" | "max_tokens");
             self.finish_reason = Some(reason.chars().take(64).collect());
         }
     }
@@ -278,6 +317,7 @@ impl Facts {
         self.read_of.push(self.read);
         self.many_choices |= choice != 0;
         self.empties += u32::from(kind == Kind::Empty);
+        self.closings += u32::from(kind == Kind::Closing);
     }
 
     fn all_finished(&self) -> bool {
@@ -297,19 +337,20 @@ impl Facts {
 
     /// Writes the columns and counts into the answer, once the stream is over.
     pub(super) fn fill(&mut self, answer: &mut Answer) {
-        let per_chunk = self.counted_events > 0 && self.counted_events as usize == self.at_ns.len();
+        let per_chunk = self.counted_events > 0
+            && (self.counted_events + self.closings_uncounted) as usize == self.at_ns.len();
         let mut usage = self.usage.unwrap_or_default();
         if per_chunk && !self.usage_alone {
             let total = self.counted.iter().fold(0, |sum: u32, count| sum.saturating_add(*count));
             usage.completion_tokens = Some(total);
         }
-        if self.empties > 0 {
+        if self.empties + self.closings > 0 {
             self.settle_empties(per_chunk, usage.completion_tokens);
         }
         answer.first_answer_ns = self
             .kind
             .iter()
-            .position(|kind| *kind != Kind::Reasoning)
+            .position(|kind| !matches!(kind, Kind::Reasoning | Kind::Closing))
             .and_then(|place| self.at_ns.get(place).copied());
         let shares = |pair: &[u32]| pair[0] == pair[1];
         let count = self.read_of.len();
@@ -341,17 +382,27 @@ impl Facts {
         }
     }
 
-    /// Decides which empty texts stand for tokens. Per-chunk usage tells exactly. Otherwise they
-    /// all do if the count has room for them, and none does if it has not or is not known.
+    /// Decides which empty texts stand for tokens. Per-chunk usage tells exactly. Otherwise those
+    /// within the answer all do if the count has room for them, and none does if it has not or is
+    /// not known; those that close a choice do if there is room behind the others. Where no
+    /// end-of-text token was generated, more room than that says that events hold several tokens,
+    /// and nothing of what closes the choice.
     fn settle_empties(&mut self, per_chunk: bool, total: Option<u32>) {
-        let full = self.at_ns.len() as u32 - self.empties;
-        let room = total.is_some_and(|total| total >= full + self.empties);
+        let full = self.at_ns.len() as u32 - self.empties - self.closings;
+        let has_room = |events: u32| total.is_some_and(|total| total >= full + events);
+        let within = has_room(self.empties);
+        let events = self.at_ns.len() as u32;
+        let closing = has_room(self.empties + self.closings)
+            && (!self.cut_at_length || total == Some(events));
         let keep: Vec<bool> = self
             .kind
             .iter()
             .zip(&self.tokens)
-            .map(|(kind, tokens)| {
-                *kind != Kind::Empty || if per_chunk { *tokens > 0 } else { room }
+            .map(|(kind, tokens)| match kind {
+                Kind::Answer | Kind::Reasoning => true,
+                Kind::Empty | Kind::Closing if per_chunk => *tokens > 0,
+                Kind::Empty => within,
+                Kind::Closing => closing,
             })
             .collect();
         retain(&mut self.at_ns, &keep);
@@ -359,7 +410,7 @@ impl Facts {
         retain(&mut self.choice, &keep);
         retain(&mut self.kind, &keep);
         retain(&mut self.read_of, &keep);
-        self.empties = 0;
+        (self.empties, self.closings) = (0, 0);
     }
 }
 

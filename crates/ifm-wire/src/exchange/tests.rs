@@ -4,7 +4,7 @@ use super::*;
 use ifm_core::record::CountSource;
 use proptest::prelude::*;
 
-const CHAT: Expect = Expect { api: Api::Chat, keep_text: false };
+const CHAT: Expect = Expect { api: Api::Chat, keep_text: false, stream: true };
 const HEAD: &str =
     "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
 
@@ -105,6 +105,96 @@ fn empty_texts_are_tokens_only_where_the_count_has_room() {
 }
 
 #[test]
+fn an_empty_text_that_closes_an_answer_is_its_last_token_where_the_count_has_room() {
+    let close = |usage: &str| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"\"}},\
+             \"finish_reason\":\"stop\"}}]{usage}}}\n\n"
+        )
+    };
+    let last = |middle: &str, total: u32| {
+        let events = [content("a"), content(middle), close(""), usage(1, total)];
+        decode(&stream(&events), EndCause::Complete).events.at_ns
+    };
+    assert_eq!(last("b", 3), [2000, 3000, 4000]);
+    assert_eq!(last("b", 2), [2000, 3000]);
+    // The token that is left is the one within: what closes an answer comes last.
+    assert_eq!(last("", 2), [2000, 3000]);
+    assert_eq!(last("", 1), [2000]);
+    assert_eq!(last("", 3), [2000, 3000, 4000]);
+    // An answer that was cut at its length has no such token: its events hold several.
+    let cut = |total: u32| {
+        let events = [content("a"), close("").replace("stop", "length"), usage(1, total)];
+        decode(&stream(&events), EndCause::Complete).events.len()
+    };
+    assert_eq!((cut(1), cut(2), cut(5)), (1, 2, 1));
+    // Where each event counts, its own count decides.
+    let counted = |text: &str, total: u32| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":\"{text}\"}}}}],\
+             \"usage\":{{\"completion_tokens\":{total}}}}}\n\n"
+        )
+    };
+    for (usage, tokens) in [
+        (",\"usage\":{\"completion_tokens\":3}", vec![2, 1]),
+        (",\"usage\":{\"completion_tokens\":2}", vec![2]),
+        ("", vec![2]),
+    ] {
+        let answer = decode(&stream(&[counted("ab", 2), close(usage)]), EndCause::Complete);
+        assert_eq!(answer.events.tokens, tokens, "{usage}");
+        let total = Counted { tokens: tokens.iter().sum(), from: CountSource::ChunkUsage };
+        assert_eq!(answer.output_tokens, Some(total), "{usage}");
+    }
+    // An end-of-text token is no answer.
+    let thought = [delta(r#"{"reasoning":"r"}"#), close(""), usage(1, 2)];
+    let answer = decode(&stream(&thought), EndCause::Complete);
+    assert_eq!((answer.events.at_ns.as_slice(), answer.first_answer_ns), (&[2000, 3000][..], None));
+}
+
+#[test]
+fn the_last_event_counts_without_its_blank_line_if_it_is_whole() {
+    let decoded = |last: &str| {
+        let events = [content("a"), content("b"), last.to_owned()];
+        decode(&stream(&events), EndCause::Complete)
+    };
+    let last = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"c\"},\
+                \"finish_reason\":\"stop\"}],\"usage\":{\"completion_tokens\":3}}";
+    for end in ["", "\n", "\r", "\r\n"] {
+        let answer = decoded(&format!("{last}{end}"));
+        assert_eq!(answer.outcome, Outcome::Ok, "{end:?}");
+        assert_eq!(answer.events.at_ns, [2000, 3000, 4000]);
+        let expect = Counted { tokens: 3, from: CountSource::FinalUsage };
+        assert_eq!(answer.output_tokens, Some(expect));
+    }
+    for cut in 1..last.len() {
+        let answer = decoded(&last[..cut]);
+        assert_eq!((answer.outcome, answer.events.len()), (Outcome::Truncated, 2), "{cut}");
+    }
+    assert_eq!(decoded("data: [DONE]").outcome, Outcome::Ok);
+    assert_eq!(decoded("data: [DON").outcome, Outcome::Truncated);
+    assert_eq!(decoded("data: 1").outcome, Outcome::Truncated);
+    let error = decoded("data: {\"error\":\"out of memory\"}");
+    assert_eq!(error.outcome, Outcome::InBandError);
+    assert_eq!(error.error.as_deref(), Some("out of memory"));
+    assert_eq!(decoded("event: error\ndata: gone").outcome, Outcome::InBandError);
+}
+
+#[test]
+fn counts_that_a_proxy_has_rewritten_fail_no_answer() {
+    for (written, expect) in [("2.0", Some(2)), ("\"2\"", Some(2)), ("-1", None), ("2.5", None)] {
+        let finish = format!(
+            "data: {{\"choices\":[{{\"index\":0.0,\"delta\":{{}},\"finish_reason\":\"stop\"}}],\
+             \"usage\":{{\"prompt_tokens\":{written},\"completion_tokens\":{written}}}}}\n\n"
+        );
+        let answer = decode(&stream(&[content("a"), content("b"), finish]), EndCause::Complete);
+        assert_eq!(answer.outcome, Outcome::Ok, "{written}");
+        assert_eq!(answer.prompt_tokens.map(|count| count.tokens), expect, "{written}");
+        let counted = answer.output_tokens.filter(|count| !count.from.is_estimate());
+        assert_eq!(counted.map(|count| count.tokens), expect, "{written}");
+    }
+}
+
+#[test]
 fn events_of_one_read_share_its_stamp_and_are_counted() {
     let two = [content("a"), content("b")].concat();
     let events = [two, content("c"), FINISH.to_owned()];
@@ -163,6 +253,20 @@ fn documents_are_read_or_explained() {
     assert!(whole.events.is_empty() && whole.stream_end_ns == Some(1000));
     let marked = plain("200 OK", "\u{feff} {\"choices\":[{\"finish_reason\":\"stop\"}]}");
     assert_eq!((marked.outcome, marked.streamed), (Outcome::Ok, false));
+    let unfinished = r#"{"choices":[{"message":{"content":"hi"}}]}"#;
+    let answer = plain("200 OK", unfinished);
+    assert_eq!(answer.outcome, Outcome::Truncated);
+    assert!(answer.error.unwrap().contains("came whole, not as a stream"));
+    let asked_whole = Expect { stream: false, ..CHAT };
+    let mut decoder = ExchangeDecoder::new(asked_whole);
+    for (body, outcome) in
+        [(unfinished, Outcome::Ok), (r#"{"choices":[{"index":0}]}"#, Outcome::Truncated)]
+    {
+        let length = body.len();
+        let bytes = format!("HTTP/1.1 200 OK\r\ncontent-length: {length}\r\n\r\n{body}");
+        decoder.feed(bytes.as_bytes(), 1);
+        assert_eq!(decoder.finish(EndCause::Complete, asked_whole).outcome, outcome, "{body}");
+    }
     assert_eq!(plain("200 OK", r#"{"error":{"message":"no"}}"#).outcome, Outcome::InBandError);
     assert_eq!(plain("200 OK", r#"{"ok":true}"#).outcome, Outcome::InBandError);
     assert_eq!(plain("200 OK", "<html>login</html>").outcome, Outcome::InBandError);
@@ -179,7 +283,7 @@ fn documents_are_read_or_explained() {
 #[test]
 fn a_list_is_complete_with_as_many_results_as_were_asked_for() {
     let answered = |body: &str, asked: Option<u32>| {
-        let expect = Expect { api: Api::Embeddings, keep_text: false };
+        let expect = Expect { api: Api::Embeddings, keep_text: false, stream: true };
         let mut decoder = ExchangeDecoder::new(expect);
         let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         decoder.feed(head.as_bytes(), 7);
@@ -214,7 +318,7 @@ fn a_list_is_complete_with_as_many_results_as_were_asked_for() {
 fn lines_are_a_stream_unless_the_head_says_that_they_are_one_document() {
     let line = r#"{"message":{"content":"a"},"done":true,"eval_count":4}"#;
     let answered = |head: &str, body: &str, cause: EndCause| {
-        let expect = Expect { api: Api::OllamaChat, keep_text: false };
+        let expect = Expect { api: Api::OllamaChat, keep_text: false, stream: true };
         let mut decoder = ExchangeDecoder::new(expect);
         decoder.feed(format!("HTTP/1.1 200 OK\r\n{head}\r\n{body}").as_bytes(), 7);
         let answer = decoder.finish(cause, expect);

@@ -100,7 +100,7 @@ fn calls(
     events: usize,
     read_bytes: usize,
 ) -> (u64, usize) {
-    let expect = Expect { api, keep_text: false };
+    let expect = Expect { api, keep_text: false, stream: true };
     let bytes = response(around, event, texts, events);
     let mut decoder = ExchangeDecoder::new(expect);
     let feed = |decoder: &mut ExchangeDecoder| {

@@ -165,7 +165,7 @@ const KEYS: [&str; 22] = [
     r"cont\u0065nt",
     r#"\"content"#,
 ];
-const VALUES: [&str; 16] = [
+const VALUES: [&str; 19] = [
     "null",
     r#""""#,
     r#""a""#,
@@ -174,6 +174,9 @@ const VALUES: [&str; 16] = [
     "0",
     "1",
     "70000",
+    "0.0",
+    "-1",
+    r#""3""#,
     "true",
     "[]",
     "{}",
@@ -297,13 +300,15 @@ enum Step {
 }
 
 fn step() -> impl Strategy<Value = Step> {
-    const RAW: [&str; 6] = [
+    const RAW: [&str; 8] = [
         ": beat\n\n",
         "event: error\n",
         "data: [DONE]\n\n",
         "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n",
         "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":9}}\n\n",
         "data:\n\n",
+        "data: {\"choices\":[{\"delta\":{\"content\":\"\"},\"finish_reason\":\"stop\"}]}\n\n",
+        "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7.0,\"completion_tokens\":9.0}}\n\n",
     ];
     prop_oneof![
         12 => (any::<Index>(), text()).prop_map(|(place, text)| Step::Text(place, text)),
@@ -360,7 +365,7 @@ fn stream(first: usize, steps: &[Step]) -> Vec<u8> {
 }
 
 fn decode(api: Api, parts: &[Vec<u8>], keep_text: bool) -> Answer {
-    let expect = Expect { api, keep_text };
+    let expect = Expect { api, keep_text, stream: true };
     let mut decoder = ExchangeDecoder::new(expect);
     for (position, part) in parts.iter().enumerate() {
         decoder.feed(part, position as u64 * 1000);
@@ -372,8 +377,11 @@ fn decode(api: Api, parts: &[Vec<u8>], keep_text: bool) -> Answer {
 fn the_quick_way_finds_what_the_full_one_finds() {
     let steps = prop::collection::vec(step(), 1..30);
     let cuts = prop::collection::vec(any::<Index>(), 0..8);
-    try_cases(2500, &(0..EVENTS.len(), steps, cuts), |(first, steps, cuts)| {
-        let bytes = stream(first, &steps);
+    // So many bytes are missing at the end: a blank line, a line end, or what makes an event whole.
+    let missing = 0_usize..4;
+    try_cases(2500, &(0..EVENTS.len(), steps, cuts, missing), |(first, steps, cuts, missing)| {
+        let mut bytes = stream(first, &steps);
+        bytes.truncate(bytes.len() - missing);
         let parts = pieces(&bytes, &cuts);
         let api = EVENTS[first].0;
         let quick = decode(api, &parts, false);

@@ -287,7 +287,8 @@ const CASES: &[Case] = &[
     Case {
         file: "ollama_chat.http",
         api: Api::OllamaChat,
-        events: 5,
+        // Five texts, and the end of the text, which is counted with the last object.
+        events: 6,
         prompt: Some((26, FinalUsage)),
         output: Some((6, FinalUsage)),
         finish_reason: Some("stop"),
@@ -437,7 +438,7 @@ fn until_close(bytes: &[u8]) -> Vec<u8> {
 /// Decodes reads that all carry the same stamp: pieces then differ from the whole only in what
 /// shares a read.
 fn decode(api: Api, reads: &[&[u8]], keep_text: bool, cause: EndCause) -> Answer {
-    let expect = Expect { api, keep_text };
+    let expect = Expect { api, keep_text, stream: true };
     let mut decoder = ExchangeDecoder::new(expect);
     for read in reads {
         decoder.feed(read, 1000);
@@ -539,11 +540,11 @@ fn a_stream_that_goes_on_until_the_connection_closes_means_the_same_where_the_ap
 
 #[test]
 fn one_decoder_reads_one_api_after_another() {
-    let first = Expect { api: CASES[0].api, keep_text: false };
+    let first = Expect { api: CASES[0].api, keep_text: false, stream: true };
     let mut decoder = ExchangeDecoder::new(first);
     for (case, next) in CASES.iter().zip(CASES.iter().cycle().skip(1)) {
         decoder.feed(&bytes_of(case.file), 1000);
-        let next = Expect { api: next.api, keep_text: false };
+        let next = Expect { api: next.api, keep_text: false, stream: true };
         let mut answer = decoder.finish(EndCause::Complete, next);
         answer.co_arrived_events = 0;
         let fresh = decode(case.api, &[&bytes_of(case.file)], false, EndCause::Complete);

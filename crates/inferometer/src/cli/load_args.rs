@@ -102,6 +102,10 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", short = 'H', long = "header", value_name = "HEADER")]
     pub headers: Vec<String>,
 
+    /// Send no X-Request-Id with each request; one given with --header replaces ours as well
+    #[arg(help_heading = "Server", long)]
+    pub no_request_id: bool,
+
     /// JSON object merged into each request body, or @FILE; null removes a field
     #[arg(help_heading = "Server", long, alias = "extra-request-body", value_name = "JSON")]
     pub extra_body: Option<String>,

@@ -6,10 +6,13 @@ use crate::caller::{Caller, Endpoint};
 use crate::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::probe::{Inquiry, ProbeDocument, Report};
+use crate::secrets::Secrets;
 use crate::url::BaseUrl;
 use crate::{probe, server, terminal};
 use clap::Args;
 use ifm_drive::TlsTarget;
+use serde_json::Map;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Flags of `probe`.
@@ -81,7 +84,9 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
         args.model.as_deref(),
         limit / 3,
     )?;
-    let caller = Caller::new(Endpoint { url: url.clone(), address, tls, authorization, headers });
+    let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &Map::new()));
+    let caller =
+        Caller::new(Endpoint { url: url.clone(), address, tls, authorization, headers, secrets });
     let inquiry = Inquiry::new(
         caller,
         (inspection.info, inspection.model),

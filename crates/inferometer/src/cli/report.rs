@@ -168,7 +168,8 @@ fn requests(store: &Store, names: &[PathBuf]) -> Result<Code, Failure> {
         let entry = find(store, &name.to_string_lossy())?;
         let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
         for record in &loaded.data.requests {
-            terminal::print(&format!("{}\n", ifm_report::request_line(record)));
+            let id = loaded.data.manifest.request_id(record.seq);
+            terminal::print(&format!("{}\n", ifm_report::request_line(record, id.as_deref())));
         }
     }
     Ok(Code::Done)

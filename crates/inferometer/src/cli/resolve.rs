@@ -10,16 +10,18 @@ use crate::exit::Failure;
 use crate::job::Job;
 use crate::lengths;
 use crate::levels::{LevelRequest, items_max, load_specs};
-use crate::secrets::{mask_command, masked, masked_fields};
+use crate::secrets::{Secrets, mask_command, masked, masked_fields};
 use crate::server;
+use crate::tokenize::ServerTokenizer;
 use crate::url::BaseUrl;
 use ifm_core::spec::{Api, LimitSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
-use ifm_wire::request::TemplateSpec;
+use ifm_wire::request::{REQUEST_ID, TemplateSpec};
 use ifm_workload::{LengthRange, Lengths, WorkloadFacts};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// The latency target that answers refer to where none is named.
 const DEFAULT_SLO: &str = "ttft:p99<500ms,itl:p99<50ms";
@@ -79,6 +81,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     }
     let key_env = key_env(args.api_key_env.as_deref());
     let authorization = authorization(key_env.as_deref())?;
+    let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &extra_body));
     // An API without streams answers whole, and one without the word is not told to go on.
     let dialect = dialect::of(api);
     let stream = !args.no_stream && dialect.endpoint().stream.is_some();
@@ -126,6 +129,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
                 prompt_tokens,
                 seed,
                 context_tokens: inspection.info.context_tokens,
+                stream,
+                server: ServerTokenizer::of(inspection.info.kind.as_deref(), &inspection.model),
             };
             let address =
                 addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
@@ -135,6 +140,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
                 tls: tls.clone(),
                 authorization: authorization.clone(),
                 headers: headers.clone(),
+                secrets: secrets.clone(),
             };
             let (scale, prompt_lengths) = lengths::settle(
                 args.prompt_lengths,
@@ -163,6 +169,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             insecure_tls: args.insecure,
             stream,
             fresh_connections: args.fresh_connections,
+            request_ids: !args.no_request_id && !is_given(REQUEST_ID, &headers),
         },
         workload: WorkloadSpec {
             kind: facts.kind.clone(),
@@ -201,6 +208,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         headers,
         authorization,
         extra_body,
+        secrets,
         dataset: workload.dataset.into(),
         facts: workload.facts,
         inspection,
@@ -218,6 +226,11 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         no_color: args.no_color,
         ascii: args.ascii,
     })
+}
+
+/// Whether the user gives this header.
+fn is_given(name: &str, headers: &[(String, String)]) -> bool {
+    headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name))
 }
 
 fn typed_url(args: &LoadArgs) -> Result<Option<String>, Failure> {
@@ -338,7 +351,7 @@ fn with_api_headers(
     for (name, value) in dialect.headers(authorization) {
         if name == "Authorization" {
             key = Some(value);
-        } else if !headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name)) {
+        } else if !is_given(name, headers) {
             all.push((name.to_owned(), value));
         }
     }

@@ -159,7 +159,7 @@ impl Inquiry {
         let bytes = self.request(wish)?;
         let reply = self.caller.send(&bytes, patience);
         let reply = self.note(reply)?;
-        let answer = reply.answer(Expect { api: wish.api, keep_text: true });
+        let answer = reply.answer(Expect { api: wish.api, keep_text: true, stream: wish.stream });
         match (answer.outcome, &answer.error) {
             (Outcome::Ok | Outcome::OkFiltered, _) => {
                 // Some APIs have a least length of their own: only the one that is looked at counts.
@@ -195,7 +195,12 @@ impl Inquiry {
         });
         let template = template.map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
-        let ask = Ask { prompt: wish.prompt, output_tokens: Some(wish.tokens), fields: None };
+        let ask = Ask {
+            prompt: wish.prompt,
+            output_tokens: Some(wish.tokens),
+            fields: None,
+            number: None,
+        };
         template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
         Ok(bytes)
     }

@@ -12,7 +12,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let mut texts = Vec::new();
     for seed in [7, 7, 8] {
         match inquiry.say(PROMPT, TOKENS, false, json!({"seed": seed, "temperature": 1})) {
-            Ok(heard) => texts.push(heard.answer.text.unwrap_or_default()),
+            Ok(heard) => texts.push(heard.answer.text.map(String::from).unwrap_or_default()),
             Err(why) => return vec![Finding::unknown(id, why)],
         }
     }

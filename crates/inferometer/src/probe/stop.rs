@@ -2,6 +2,7 @@
 
 use super::stream::SHORT_ANSWER;
 use super::{Finding, Grade, Inquiry, Section};
+use ifm_wire::Answer;
 use serde_json::json;
 
 /// Characters of the stop text.
@@ -11,7 +12,7 @@ const STOP_CHARS: usize = 3;
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let id = (Section::Wishes, "stop");
     let (before, tokens) = match &inquiry.forced {
-        Some((answer, tokens)) => (answer.text.clone().unwrap_or_default(), *tokens),
+        Some((answer, tokens)) => (text_of(answer), *tokens),
         None => return vec![Finding::unknown(id, "there was no answer to be stopped")],
     };
     let Some(stop) = middle(&before) else {
@@ -19,7 +20,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     };
     let heard = inquiry.say(SHORT_ANSWER, tokens, true, json!({"stop": [stop]}));
     let text = match heard {
-        Ok(heard) => heard.answer.text.unwrap_or_default(),
+        Ok(heard) => text_of(&heard.answer),
         Err(why) => return vec![Finding::unknown(id, why)],
     };
     let how = "the same request with a part of its answer as the stop text";
@@ -30,6 +31,10 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     } else {
         Finding::known(id, Grade::Note, false, "not honoured").how(how)
     }]
+}
+
+fn text_of(answer: &Answer) -> String {
+    answer.text.as_deref().unwrap_or_default().to_owned()
 }
 
 /// Some characters from behind the middle of a text that do not stand before.

@@ -20,6 +20,9 @@ struct Kind {
     sign: Option<fn(&Answer) -> bool>,
     /// The fields that are kept as notes; of a kind that tells few, all.
     notes: Notes,
+    /// Where it tells how long a request may be, in all: what its list of models says may be the
+    /// length that the model was made for.
+    context: Option<&'static str>,
 }
 
 enum Notes {
@@ -33,6 +36,8 @@ const KINDS: [Kind; 12] = [
     kind("inferometer", Some("inferometer"), &["/version"], Notes::All),
     Kind {
         header: Some("llama.cpp"),
+        // Of one slot, whatever their number.
+        context: Some("/default_generation_settings/n_ctx"),
         ..kind("llama.cpp", Some("llamacpp"), &["/props"], Notes::Some(LLAMA_CPP))
     },
     kind("Ollama", Some("library"), &["/api/version"], Notes::All),
@@ -41,6 +46,7 @@ const KINDS: [Kind; 12] = [
     kind("LM Studio", Some("organization_owner"), &[], Notes::All),
     Kind {
         sign: Some(|answer| has(answer, "max_total_tokens")),
+        context: Some("/max_total_tokens"),
         ..kind("TGI", None, &["/info"], Notes::Some(TGI))
     },
     Kind {
@@ -80,7 +86,7 @@ const fn kind(
     told_at: &'static [&'static str],
     notes: Notes,
 ) -> Kind {
-    Kind { name, owner, header: None, told_at, sign: None, notes }
+    Kind { name, owner, header: None, told_at, sign: None, notes, context: None }
 }
 
 fn has(answer: &Answer, name: &str) -> bool {
@@ -130,7 +136,11 @@ pub(super) fn recognise(
 }
 
 fn note(kind: &Kind, answer: &Answer, info: &mut ServerInfo) {
-    let Some(Value::Object(fields)) = &answer.json else { return };
+    let Some(json @ Value::Object(fields)) = &answer.json else { return };
+    let context = kind.context.and_then(|place| json.pointer(place)?.as_u64());
+    let context =
+        context.and_then(|tokens| u32::try_from(tokens).ok()).filter(|tokens| *tokens > 0);
+    info.context_tokens = context.or(info.context_tokens);
     let text = |value: &Value| {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         text.chars().take(NOTE_CHARS_MAX).collect::<String>()

@@ -6,9 +6,10 @@ mod page;
 pub use page::PageReader;
 
 use crate::exit::Failure;
+use crate::secrets::Secrets;
 use crate::url::BaseUrl;
 use ifm_core::manifest::ServerInfo;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
 use std::time::Duration;
 use ureq::Agent;
@@ -62,6 +63,7 @@ pub fn inspect(
     wanted: Option<&str>,
     patience: Duration,
 ) -> Result<Inspection, Failure> {
+    let secrets = Secrets::new(authorization, headers, &Map::new());
     let client = Client { agent: agent(insecure, patience), authorization, headers };
     let answer =
         client.get(&format!("{url}/models")).map_err(|error| unreachable(url, &error, patience))?;
@@ -72,7 +74,7 @@ pub fn inspect(
         // A server without a list of models may still serve the one that was named. (Triton
         // answers 400 where it has no such path.)
         (400 | 404 | 405 | 501, _) if wanted.is_some() => None,
-        _ => return Err(no_api(url, &answer)),
+        _ => return Err(no_api(url, &answer, &secrets)),
     };
     if let Some(models) = &models {
         info.models = models.iter().map(|(name, _)| name.clone()).collect();
@@ -84,6 +86,7 @@ pub fn inspect(
         note_model(json, &model, &mut info);
     }
     kind::recognise(&client, url, &answer, &mut info);
+    secrets.blot_server(&mut info);
     Ok(Inspection { model, info })
 }
 
@@ -301,12 +304,13 @@ fn refused(url: &BaseUrl, has_key: bool, status: u16) -> Failure {
     }
 }
 
-fn no_api(url: &BaseUrl, answer: &Answer) -> Failure {
+fn no_api(url: &BaseUrl, answer: &Answer, secrets: &Secrets) -> Failure {
     let what = match answer.status {
         200..=299 => format!("answered with {} instead of a list of models", content(answer)),
         status => format!("answered {status}"),
     };
     let says = ifm_wire::dialect::error_sentence(answer.body.as_bytes());
+    let says = secrets.blot(&says);
     let says = if says.is_empty() { String::new() } else { format!(": {says}") };
     Failure::server(format!("{url}/models {what}{says}")).hint(
         "is this an OpenAI-compatible server? Its base URL usually ends with /v1; for one without \
@@ -342,6 +346,24 @@ mod tests {
         ];
         assert_eq!(models(&json), Some(expect));
         assert_eq!(models(&serde_json::json!({"ok": true})), None);
+    }
+
+    #[test]
+    fn the_context_of_one_slot_is_what_a_request_may_have() {
+        let endpoint = crate::testing::server(|asked| {
+            let document = match asked.path.as_str() {
+                "/v1/models" => serde_json::json!({"data": [
+                    {"id": "m", "owned_by": "llamacpp", "meta": {"n_ctx_train": 131_072}}
+                ]}),
+                _ => serde_json::json!({
+                    "total_slots": 4, "default_generation_settings": {"n_ctx": 2048},
+                }),
+            };
+            crate::testing::Said::Json(200, document)
+        });
+        let inspection = inspect(&endpoint.url, false, None, &[], None, PATIENCE).unwrap();
+        assert_eq!(inspection.info.kind.as_deref(), Some("llama.cpp"));
+        assert_eq!(inspection.info.context_tokens, Some(2048));
     }
 
     #[test]
@@ -415,7 +437,12 @@ mod tests {
                 body: body.to_owned(),
                 json: serde_json::from_str(body).ok(),
             };
-            no_api(&url, &answer).to_string().lines().next().unwrap_or_default().to_owned()
+            no_api(&url, &answer, &Secrets::default())
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
         };
         let json = r#"{"error":{"message":"no database","code":"400"}}"#;
         let start = "error: http://h/v1/models answered";

@@ -103,13 +103,13 @@ impl ConversationSource {
     /// What the workload or the API says about it.
     pub fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         if ask.phase == Phase::Warmup {
-            return self.warm_up(buffer);
+            return self.warm_up(ask, buffer);
         }
         if let Some(&Reverse((due_ns, session, turn))) = self.due.peek()
             && due_ns <= ask.now_ns
         {
             self.due.pop();
-            return self.write_turn(session, turn, Some(due_ns), buffer);
+            return self.write_turn((session, turn), Some(due_ns), ask, buffer);
         }
         if self.talks.len() < self.users && self.to_begin > 0 {
             let Some(item) = self.take_item()? else {
@@ -121,7 +121,7 @@ impl ConversationSource {
             self.to_begin -= 1;
             self.talks.insert(session, Talk { item, messages: Vec::new() });
             let due_ns = self.free_since_ns.pop_front();
-            return self.write_turn(session, 0, due_ns, buffer);
+            return self.write_turn((session, 0), due_ns, ask, buffer);
         }
         Ok(self.nothing_new())
     }
@@ -145,27 +145,27 @@ impl ConversationSource {
     }
 
     /// The first turn of a conversation that is not gone on with.
-    fn warm_up(&mut self, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn warm_up(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         let Some(item) = self.take_item()? else { return Ok(Offer::End) };
         let mut talk = Talk { item, messages: Vec::new() };
         let (prompt, turn) = talk.prompt_of(0)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        let results_asked = write(&self.template, &prompt, &turn, buffer)?;
+        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), buffer)?;
         let meta = meta(talk.item.id, &turn, 0, None);
         Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
     }
 
     fn write_turn(
         &mut self,
-        session: u32,
-        number: u16,
+        (session, number): (u32, u16),
         due_ns: Option<u64>,
+        ask: &NextAsk,
         buffer: &mut Vec<u8>,
     ) -> Result<Offer, String> {
         let talk = self.talks.get_mut(&session).ok_or("a turn of a conversation that is over")?;
         let (prompt, turn) = talk.prompt_of(number)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        let results_asked = write(&self.template, &prompt, &turn, buffer)?;
+        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), buffer)?;
         let place = TurnMeta { session, turn: number, due_ns };
         let meta = meta(talk.item.id, &turn, number, Some(place));
         Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
@@ -215,12 +215,12 @@ impl Talk {
 /// Returns how many results the answer must hold, for an API that answers with a list of them.
 fn write(
     template: &RequestTemplate,
-    prompt: &Prompt,
-    turn: &Turn,
+    number: u32,
+    (prompt, turn): (&Prompt, &Turn),
     buffer: &mut Vec<u8>,
 ) -> Result<Option<u32>, String> {
     let fields = turn.fields.as_deref();
-    let ask = Ask { prompt, output_tokens: turn.output_tokens, fields };
+    let ask = Ask { prompt, output_tokens: turn.output_tokens, fields, number: Some(number) };
     template.write(&ask, buffer).map_err(|error| error.to_string())
 }
 

@@ -105,6 +105,7 @@ impl PromptSource {
             prompt: &turn.prompt,
             output_tokens: turn.output_tokens,
             fields: turn.fields.as_deref(),
+            number: Some(ask.seq),
         };
         let results_asked = self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
         Ok(Offer::Request(RequestMeta {

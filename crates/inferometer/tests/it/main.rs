@@ -5,6 +5,7 @@
 
 mod audit;
 mod bad_input;
+mod client;
 mod comparison;
 mod conform;
 mod demo;

@@ -127,15 +127,23 @@ pub fn serve(folder: &Path, words: &[&str]) -> (Running, String) {
 
 /// A listener that answers each connection with the same bytes and closes it.
 pub fn canned(answer: &'static str) -> String {
+    answering(move |_| answer.to_owned())
+}
+
+/// A listener that answers the request of each connection by a function and closes it.
+pub fn answering(say: impl Fn(&str) -> String + Send + Sync + 'static) -> String {
+    let say = std::sync::Arc::new(say);
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(mut stream) = stream else { return };
+            let say = say.clone();
             std::thread::spawn(move || {
                 use std::io::{Read, Write};
                 let mut request = [0; 65536];
-                if stream.read(&mut request).is_ok() {
+                if let Ok(bytes) = stream.read(&mut request) {
+                    let answer = say(&String::from_utf8_lossy(&request[..bytes]));
                     // The client may have gone.
                     let _ = stream.write_all(answer.as_bytes());
                 }

@@ -1,0 +1,87 @@
+//! The server's own tokenizer, where it has an endpoint for it: how many tokens a text has, without
+//! a request that generates any.
+//!
+//! vLLM and SGLang take `prompt`, llama.cpp takes `content`, and TGI takes `inputs`. The answer is
+//! an object with `count` or with the list `tokens`, or (TGI) the list itself.
+
+use crate::caller::Caller;
+use serde_json::{Map, Value};
+use std::time::Duration;
+
+/// Where the endpoint stands, from the server's root.
+const PATH: &str = "/tokenize";
+
+/// How to ask a server how many tokens a text has.
+#[derive(Debug, Clone)]
+pub struct ServerTokenizer {
+    model: String,
+    /// Names of the field that holds the text. A server whose kind is not known gets all of them,
+    /// and reads its own.
+    fields: &'static [&'static str],
+}
+
+impl ServerTokenizer {
+    /// Of this kind of server, as it was recognised.
+    pub fn of(kind: Option<&str>, model: &str) -> ServerTokenizer {
+        let fields: &[&str] = match kind {
+            Some("vLLM" | "SGLang") => &["prompt"],
+            Some("llama.cpp") => &["content"],
+            Some("TGI") => &["inputs"],
+            _ => &["prompt", "content", "inputs"],
+        };
+        ServerTokenizer { model: model.to_owned(), fields }
+    }
+
+    /// Tokens of a text, with those that the tokenizer puts around every text. Absent where the
+    /// server has no such endpoint.
+    pub fn count(&self, caller: &mut Caller, text: &str, limit: Duration) -> Option<u32> {
+        let mut body = Map::new();
+        body.insert("model".to_owned(), self.model.as_str().into());
+        self.fields.iter().for_each(|name| drop(body.insert((*name).to_owned(), text.into())));
+        let reply = caller.post(PATH, &Value::Object(body), limit);
+        let answer: Value =
+            serde_json::from_slice(&reply.body()).ok().filter(|_| reply.is_success())?;
+        let list =
+            || answer.get("tokens").unwrap_or(&answer).as_array().map(|list| list.len() as u64);
+        u32::try_from(answer.get("count").and_then(Value::as_u64).or_else(list)?).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Said, server};
+    use serde_json::json;
+
+    #[test]
+    fn each_kind_is_asked_in_its_own_words_and_understood() {
+        const LIMIT: Duration = Duration::from_secs(20);
+        for (kind, asked, answer, count) in [
+            (
+                "vLLM",
+                "prompt",
+                json!({"count": 3, "max_model_len": 9, "tokens": [1, 2, 3]}),
+                Some(3),
+            ),
+            ("SGLang", "prompt", json!({"tokens": [1, 2], "count": 2}), Some(2)),
+            ("llama.cpp", "content", json!({"tokens": [1, 2, 3, 4]}), Some(4)),
+            ("TGI", "inputs", json!([{"id": 1, "text": "a", "start": 0, "stop": 1}]), Some(1)),
+            ("Ollama", "content", json!({"tokens": []}), Some(0)),
+            ("Ollama", "content", json!({"ok": true}), None),
+        ] {
+            let endpoint = server(move |request| {
+                assert_eq!((request.method.as_str(), request.path.as_str()), ("POST", "/tokenize"));
+                assert_eq!(
+                    (&request.body["model"], &request.body[asked]),
+                    (&json!("m"), &json!("a b"))
+                );
+                Said::Json(200, answer.clone())
+            });
+            let tokenizer = ServerTokenizer::of(Some(kind), "m");
+            assert_eq!(tokenizer.count(&mut Caller::new(endpoint), "a b", LIMIT), count, "{kind}");
+        }
+        let endpoint = server(|_| Said::Json(404, json!({"tokens": [1]})));
+        let tokenizer = ServerTokenizer::of(None, "m");
+        assert_eq!(tokenizer.count(&mut Caller::new(endpoint), "a", LIMIT), None);
+    }
+}

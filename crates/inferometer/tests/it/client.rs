@@ -1,0 +1,205 @@
+//! What the measuring client sends, and what it keeps of the answers: ids of requests, no secrets,
+//! failures in words that help.
+
+use crate::support::{answering, program, run, stderr, stdout};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+const CLOSE: &str = "connection: close\r\n\r\n";
+
+/// A whole response with a JSON body.
+fn document(status: &str, body: &Value) -> String {
+    let body = body.to_string();
+    let length = body.len();
+    format!(
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{CLOSE}{body}"
+    )
+}
+
+/// A stream of events that the end of the connection ends.
+fn stream(events: &[Value]) -> String {
+    let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    format!("HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n{CLOSE}{events}")
+}
+
+fn token() -> Value {
+    json!({"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": null}]})
+}
+
+fn finish() -> Value {
+    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}],
+           "usage": {"prompt_tokens": 4, "completion_tokens": 1}})
+}
+
+/// A server with one model, whose load is answered by a function.
+fn server(answer: impl Fn(&str) -> String + Send + Sync + 'static) -> String {
+    answering(move |request| match request.starts_with("GET /v1/models ") {
+        true => document("200 OK", &json!({"data": [{"id": "m"}]})),
+        false if request.starts_with("POST /v1/chat/completions ") => answer(request),
+        false => document("404 Not Found", &json!({"error": "no such page"})),
+    })
+}
+
+/// Every file below a folder that holds these bytes.
+fn files_with(folder: &Path, wanted: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(files_with(&path, wanted));
+        } else if std::fs::read(&path).unwrap().windows(wanted.len()).any(|part| part == wanted) {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_key_that_the_server_repeats_is_neither_shown_nor_kept() {
+    const KEY: &str = "sk-live/QWERTYUIOPASDFGHJKL";
+    const GATE: &str = "gate-ZXCVBNMLKJHGFDSA";
+    // What must not be found: neither whole nor in parts.
+    const TRACES: [&str; 3] = ["QWERT", "DFGHJKL", "ZXCVB"];
+    let echo = |request: &str| {
+        let value = |name: &str| {
+            let line = request.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+            line.trim().to_owned()
+        };
+        (value("Authorization:"), value("X-Gate:"))
+    };
+    let refused = server(move |request| {
+        let (key, gate) = echo(request);
+        let message = format!("not allowed: {key}, nor {gate}");
+        document("401 Unauthorized", &json!({"error": {"message": message}}))
+            // As servers of another kind would escape it: one byte more than announced, so that
+            // the text is shown as it came.
+            .replacen("sk-live/", "sk-live\\/", 1)
+    });
+    let in_band = server(move |request| {
+        let (key, gate) = echo(request);
+        let key = key.strip_prefix("Bearer ").unwrap();
+        let long = "x".repeat(260);
+        stream(&[token(), json!({"error": {"message": format!("{gate} {long} {key}")}})])
+    });
+    for url in [refused, in_band] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = |words: &[&str]| {
+            let gate = format!("X-Gate: {GATE}");
+            let mut command = program(folder.path());
+            command.env("OPENAI_API_KEY", KEY).args(words);
+            if ["run", "probe"].contains(&words[0]) {
+                command.args(["-H", &gate]);
+            }
+            let output = command.output().unwrap();
+            stdout(&output) + &stderr(&output)
+        };
+        let shape = ["-W", "8/2", "--prompt-lengths", "tokenizer", "-n", "3", "-w", "0"];
+        let report = ["--out", "report.html", "--out", "report.json", "--keep-text"];
+        let told = program(&[&["run", &url], &shape[..], &report[..]].concat());
+        assert!(told.contains("***"), "the message itself is told: {told}");
+        let said = [
+            told,
+            program(&[&["run", &url, "--json=requests"], &shape[..]].concat()),
+            program(
+                &[&["run", &url, "--json", "--prompt-lengths", "server"], &shape[..2]].concat(),
+            ),
+            program(&["probe", &url, "--json"]),
+            program(&["report", "last", "--format", "requests"]),
+            program(&["runs", "show", "last"]),
+        ];
+        for trace in TRACES {
+            said.iter().for_each(|text| assert!(!text.contains(trace), "{trace}: {text}"));
+            let files = files_with(folder.path(), trace.as_bytes());
+            assert!(files.is_empty(), "{trace} in {files:?}");
+        }
+    }
+}
+
+#[test]
+fn every_request_has_an_id_that_the_run_knows() {
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let seen = sent.clone();
+    let url = server(move |request| {
+        let ids = request.lines().filter_map(|line| line.strip_prefix("X-Request-Id: "));
+        seen.lock().unwrap().push(ids.collect::<Vec<_>>().join(", "));
+        stream(&[token(), finish()])
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let ids = |more: &[&str]| {
+        let shape = ["-W", "8/2", "--prompt-lengths", "tokenizer", "-n", "4", "-w", "1"];
+        let words = ["run", &url, "--json=requests"];
+        let output = run(folder.path(), &[&words[..], &shape[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let again = run(folder.path(), &["report", "last", "--format", "requests"]);
+        let ids = |text: String| -> BTreeSet<Option<String>> {
+            let line = |line: &str| serde_json::from_str::<Value>(line).unwrap();
+            let id = |value: Value| value["request_id"].as_str().map(str::to_owned);
+            text.lines().map(line).map(id).collect()
+        };
+        let told = ids(stdout(&output));
+        assert_eq!(told, ids(stdout(&again)));
+        (told, std::mem::take(&mut *sent.lock().unwrap()))
+    };
+    let (told, sent) = ids(&[]);
+    assert_eq!((told.len(), sent.len()), (5, 5), "all are different: {sent:?}");
+    assert_eq!(told, sent.into_iter().map(Some).collect());
+    let (other, _) = ids(&[]);
+    assert!(told.is_disjoint(&other), "and in each run");
+    let nothing = BTreeSet::from([None]);
+    assert_eq!(ids(&["--no-request-id"]), (nothing.clone(), vec![String::new(); 5]));
+    assert_eq!(ids(&["-H", "X-Request-Id: mine"]), (nothing, vec!["mine".to_owned(); 5]));
+}
+
+#[test]
+fn a_redirect_and_a_whole_answer_are_told_with_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = |url: &str, more: &[&str]| {
+        let words =
+            ["run", url, "-W", "8/2", "--prompt-lengths", "tokenizer", "-n", "2", "-w", "0"];
+        let output = run(folder.path(), &[&words[..], more].concat());
+        (output.status.code(), stdout(&output) + &stderr(&output))
+    };
+    let moved =
+        server(|_| format!("HTTP/1.1 307 T\r\nlocation: /v2/chat\r\ncontent-length: 0\r\n{CLOSE}"));
+    let (code, told) = words(&moved, &[]);
+    assert_eq!(code, Some(6), "{told}");
+    assert!(
+        told.contains("2 with status 307") && told.contains("redirected to /v2/chat"),
+        "{told}"
+    );
+    let whole = json!({"choices": [{"index": 0, "message": {"content": "hi"}}],
+                       "usage": {"prompt_tokens": 4, "completion_tokens": 1}});
+    let whole = server(move |_| document("200 OK", &whole));
+    let (code, told) = words(&whole, &[]);
+    assert_eq!(code, Some(6), "{told}");
+    assert!(told.contains("came whole") && told.contains("--no-stream"), "{told}");
+    let (code, told) = words(&whole, &["--no-stream"]);
+    assert_eq!(code, Some(0), "{told}");
+}
+
+#[test]
+fn prompts_that_would_be_far_too_long_are_told_before_the_load() {
+    // Every letter is a token, and a request may have 300 of them.
+    let loads = Arc::new(Mutex::new(0));
+    let seen = loads.clone();
+    let url = server(move |request| {
+        let body: Value = serde_json::from_str(request.split_once("\r\n\r\n").unwrap().1).unwrap();
+        let tokens = 9 + body["messages"][0]["content"].as_str().unwrap().len();
+        *seen.lock().unwrap() += u32::from(body["max_tokens"] != 1);
+        if tokens > 300 {
+            let message = "the request exceeds the available context size (300 tokens)";
+            return document("400 Bad Request", &json!({"error": {"message": message}}));
+        }
+        let mut finish = finish();
+        finish["usage"]["prompt_tokens"] = tokens.into();
+        stream(&[token(), finish])
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let output = run(folder.path(), &["run", &url, "-W", "256/2", "-n", "2", "-w", "0"]);
+    let told = stderr(&output);
+    assert_eq!((output.status.code(), *loads.lock().unwrap()), (Some(5), 0), "{told}");
+    assert!(told.contains("context size") && told.contains("--tokenizer"), "{told}");
+    assert!(!folder.path().join("runs").exists(), "nothing is stored");
+}

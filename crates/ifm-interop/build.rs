@@ -1,7 +1,7 @@
 //! Tells the tests whether the published documents are at hand that some of them read: `cfg(documents)`,
 //! and the folder in `IFM_DOCUMENTS`. Without them those tests are ignored, and say so.
 //!
-//! The documents are no part of this repository: they are those of the folder that `IFM_SEEDS` names,
+//! The documents are not part of this repository: they are those of the folder that `IFM_SEEDS` names,
 //! or of `../shared/seeds` beside the workspace, each by the first three characters of its name.
 //! Not here: anything that changes what is built besides the tests.
 #![allow(clippy::print_stdout)]

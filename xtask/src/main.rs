@@ -1,6 +1,6 @@
 //! Chores of the workspace: `cargo xtask COMMAND`.
 //!
-//! Everything that is automated and is no part of the product stands here, in Rust, so that it
+//! Everything that is automated and is not part of the product stands here, in Rust, so that it
 //! runs wherever the workspace builds. One file or folder per command, one line in [`COMMANDS`].
 //!
 //! Not here: anything that a user of inferometer runs.

@@ -87,8 +87,8 @@ pub fn run(arguments: impl IntoIterator<Item = String>) -> Result<()> {
 fn read(file: &[u8]) -> Result<HashMap<u32, Vec<u8>>> {
     let lines = std::str::from_utf8(file)?.lines().filter(|line| !line.is_empty());
     let tokens = lines.map(|line| {
-        let (token, rank) = line.split_once(' ').context("a line is no token with a rank")?;
-        Ok((rank.parse()?, STANDARD.decode(token).ok().context("a token is no base64")?))
+        let (token, rank) = line.split_once(' ').context("a line is not a token with a rank")?;
+        Ok((rank.parse()?, STANDARD.decode(token).ok().context("a token is not base64")?))
     });
     tokens.collect()
 }

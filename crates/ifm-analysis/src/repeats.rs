@@ -14,7 +14,7 @@ use crate::stat::welch::mean_interval;
 pub const CONFIDENCE: f64 = 0.95;
 /// An interval needs so many repeats: over two it is so wide that it says nothing.
 pub const REPEATS_MIN: u32 = 3;
-/// Above this coefficient of variation the mean of repeats is no result.
+/// Above this coefficient of variation the mean of repeats is not a result.
 pub const VARIATION_TRUSTED_MAX: f64 = 0.20;
 
 /// One figure over the repeats of a load.
@@ -54,7 +54,7 @@ impl Between {
         })
     }
 
-    /// Whether the repeats differ so much that their mean is no result.
+    /// Whether the repeats differ so much that their mean is not a result.
     pub fn is_noise(&self) -> bool {
         self.variation.is_some_and(|share| share > VARIATION_TRUSTED_MAX)
     }

@@ -257,7 +257,7 @@ mod tests {
         let with = |model: &str| of("l40s", "llama-3.1-8b", "", model, None);
         assert_eq!(with(""), eight);
         assert_eq!(with("Llama-3.1-8B-Instruct"), eight);
-        // Another model is itself, whatever is given; one that nobody knows is no other's.
+        // Another model is itself, whatever is given; one that nobody knows is nobody else's.
         assert_eq!(with("Qwen3-4B"), Some("l40s qwen3-4b false".to_owned()));
         assert_eq!(with("acme-70b"), None);
         assert_eq!(with("my-server"), Some("l40s llama-3.1-8b true".to_owned()));

@@ -136,7 +136,7 @@ impl TokenRatio {
     }
 
     /// Tokens of one event; absent while no answer tells. Zero events of answers that came whole
-    /// are no tokens.
+    /// are not tokens.
     pub fn tokens_per_event(&self) -> Option<f64> {
         match (self.events, self.whole_tokens) {
             (0, 0) => None,

@@ -147,7 +147,7 @@ pub struct WorkloadSpec {
     /// The workload as it was typed; absent in runs of format 1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Longest prompt asked for, tokens; absent where nobody counted.
+    /// Longest prompt asked for, tokens; absent where it was not counted.
     pub prompt_tokens: Option<u32>,
     /// Most output tokens asked for; absent where the server decides.
     pub output_tokens: Option<u32>,

@@ -143,7 +143,7 @@ pub struct LevelResult {
 ///
 /// # Errors
 /// [`DriveError`] when requests cannot be made or kept, or the host refuses an event loop.
-/// Failed requests are no error: they are records.
+/// Failed requests are not errors: they are records.
 pub fn drive_level(
     plan: &LevelPlan,
     source: &mut dyn RequestSource,

@@ -69,7 +69,7 @@ pub struct LevelPlan {
     /// Origin of the run's time base on the monotonic clock, nanoseconds.
     pub origin_ns: u64,
     /// Whether the source follows conversations: then answers go back to it, and a slot that has
-    /// nothing to send is no fault of the client.
+    /// nothing to send is not a fault of the client.
     pub follows_answers: bool,
     /// Whether the kernel stamps what arrives on this host.
     pub kernel_stamps: bool,

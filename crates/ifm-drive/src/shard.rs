@@ -123,7 +123,7 @@ impl<'level> Shard<'level> {
         }
         self.shared.wait_for_start();
         self.started = true;
-        // Only now: what is prepared before the start is no work for a thread that nobody stops.
+        // Only now: what is prepared before the start is not work for a thread that nobody stops.
         self.report.ran_first = self.plan.precise && thread::run_first().is_ok();
         self.idle.extend((0..self.slots.len()).rev());
         let before = thread::usage();
@@ -626,7 +626,7 @@ impl<'level> Shard<'level> {
         if !depends_on_token {
             return silent.then_some(TimeoutKind::Idle);
         }
-        // Before the first token there is one limit only: a long queue is no silence.
+        // Before the first token there is one limit only: a long queue is not silence.
         let since_ns = if waited { active.start_ns } else { active.last_activity_ns };
         match self.has_first_token(index, since_ns, now)? {
             true => silent.then_some(TimeoutKind::Idle),

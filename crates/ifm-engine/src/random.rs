@@ -101,7 +101,7 @@ fn random_q8_0(stream: &mut RandomStream, elements: usize, deviation: f32) -> Ve
         head.copy_from_slice(&scale);
         stream.fill(values);
         for value in values {
-            // -128 would make the mean non-zero and is no value of this format.
+            // -128 would make the mean non-zero and is not a value of this format.
             *value = (*value as i8).max(-127) as u8;
         }
     }

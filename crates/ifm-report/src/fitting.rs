@@ -183,8 +183,8 @@ mod tests {
             assert!(text.contains(words), "{text}");
             assert!(fitting_markdown(&slo, &fittings).contains("- "));
         };
-        check("ttft:p50<1h", "at_least", "every measured load meets the target");
-        check("ttft:p50<1us", "below", "below every measured load");
-        check("ttfat:p99<1s,tpot:p99<1us", "below", "TPOT p99");
+        check("ttft:p50<3600s", "at_least", "every measured load meets the target");
+        check("ttft:p50<0.001ms", "below", "below every measured load");
+        check("ttfat:p99<1s,tpot:p99<0.001ms", "below", "TPOT p99");
     }
 }

@@ -98,7 +98,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
             format!("no load was shown to be inside {}", target(slo))
         }
         (UsersState::Unknown, _) => {
-            format!("the measured levels cannot be held against {}", target(slo))
+            format!("the measured levels cannot be compared with {}", target(slo))
         }
         (UsersState::AtLeast, _) => format!("inside {}, no higher level was measured", target(slo)),
         (UsersState::None, Some(worse)) => format!("outside {} ({worse})", target(slo)),
@@ -147,7 +147,7 @@ fn questioned(mut answer: Answer, answers: &Answers, checks: &[CheckResult]) -> 
     let against = checks.iter().filter(|check| check.warnings.iter().any(is_against));
     let names: Vec<String> = against.map(|check| check.id.replace('_', " ")).collect();
     if !names.is_empty() {
-        answer.detail.push_str(&format!("; ✗ {} speaks against it", names.join(", ")));
+        answer.detail.push_str(&format!("; ✗ {} failed at this load", names.join(", ")));
     }
     answer
 }
@@ -160,8 +160,7 @@ fn contradicted(answer: &UsersAnswer) -> Option<String> {
         format!("{} was {other}", load(Some(*at)))
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty())
-        .then(|| format!("; when looked at again {}: this does not stand", each.join(", ")))
+    (!each.is_empty()).then(|| format!("; contradicted by a repeat: {}", each.join(", ")))
 }
 
 fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
@@ -171,7 +170,7 @@ fn next_worse(worse: &NextWorse, label: GapLabel) -> String {
         .extend(worse.error_rate.map(|rate| format!("{} of the requests failed", percent(rate))));
     let verb = if worse.state == VerdictState::Fail { "fails" } else { "cannot be judged" };
     if reasons.is_empty() {
-        return format!("{} {verb} by all its looks together", load(Some(worse.load)));
+        return format!("{} {verb} over all repeats", load(Some(worse.load)));
     }
     format!("{} {verb}: {}", load(Some(worse.load)), reasons.join(", "))
 }

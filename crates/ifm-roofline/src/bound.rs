@@ -106,7 +106,7 @@ pub struct Bound {
     /// Tokens that the time yields: prompt tokens of a prefill, else output tokens.
     pub tokens: f64,
     /// Share of the bytes of a step that could stay in the last-level cache. Below the strict bound
-    /// by no more than this is no proof.
+    /// by no more than this is not proof.
     pub cache_share: f64,
 }
 
@@ -191,7 +191,7 @@ impl Bound {
         self.operators.iter().map(|part| part.flops).sum()
     }
 
-    /// A measured time in seconds beside the bound; `None` for a time that is no positive number.
+    /// A measured time in seconds beside the bound; `None` for a time that is not a positive number.
     pub fn share(&self, measured_s: f64) -> Option<Share> {
         if !(measured_s.is_finite() && measured_s > 0.0) {
             return None;
@@ -221,7 +221,7 @@ impl Bound {
         })
     }
 
-    /// A measured rate of the bound's tokens beside the bound; `None` for a rate that is no positive
+    /// A measured rate of the bound's tokens beside the bound; `None` for a rate that is not a positive
     /// number.
     pub fn share_of_rate(&self, tokens_per_s: f64) -> Option<Share> {
         self.share(self.tokens / tokens_per_s)

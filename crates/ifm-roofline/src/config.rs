@@ -161,7 +161,7 @@ pub fn architectures() -> impl Iterator<Item = &'static str> {
 /// Reads a configuration.
 ///
 /// # Errors
-/// [`RooflineError::Config`] for text that is no JSON object, an architecture that is not known,
+/// [`RooflineError::Config`] for text that is not a JSON object, an architecture that is not known,
 /// and fields that are missing or absurd.
 pub(crate) fn read(value: &Value) -> Result<Model, RooflineError> {
     let outer: Config = parse(value)?;
@@ -193,7 +193,7 @@ pub(crate) fn read(value: &Value) -> Result<Model, RooflineError> {
 
 fn parse(value: &Value) -> Result<Config, RooflineError> {
     if !value.is_object() {
-        return Err(wrong("is no JSON object: is this the config.json of a model?"));
+        return Err(wrong("is not a JSON object: is this the config.json of a model?"));
     }
     Config::deserialize(value).map_err(|error| wrong(error.to_string()))
 }

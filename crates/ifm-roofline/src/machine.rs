@@ -273,7 +273,7 @@ impl Machine {
         machine.source = text.to_owned();
         for piece in pieces {
             let (key, value) = piece.split_once('=').ok_or_else(|| {
-                wrong(format!("\"{piece}\" is no key=value; write bw=864,bf16=362,mem=45"))
+                wrong(format!("\"{piece}\" is not key=value; write bw=864,bf16=362,mem=45"))
             })?;
             if key.trim() == "name" {
                 machine.name = value.trim().to_owned();
@@ -329,7 +329,7 @@ impl Machine {
             "cache" => self.cache_mib = Some(number),
             _ => {
                 return Err(format!(
-                    "\"{key}\" is no key; there are bw, mem, bf16, fp16, int8, fp8, fp4, link, \
+                    "\"{key}\" is not a key; there are bw, mem, bf16, fp16, int8, fp8, fp4, link, \
                      cache and name"
                 ));
             }

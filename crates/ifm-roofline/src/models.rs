@@ -196,7 +196,7 @@ impl Model {
     /// The model that a `config.json` describes.
     ///
     /// # Errors
-    /// [`RooflineError::Config`] for what is no configuration, an architecture that is not known,
+    /// [`RooflineError::Config`] for what is not a configuration, an architecture that is not known,
     /// and fields that are missing or absurd.
     pub fn from_config(json: &str) -> Result<Model, RooflineError> {
         let value: Value = serde_json::from_str(json)

@@ -115,7 +115,7 @@ pub(crate) enum Search {
 
 /// Suggestions at most.
 const SUGGESTED_MAX: usize = 6;
-/// Likeness below which a name is no suggestion.
+/// Likeness below which a name is not a suggestion.
 const LIKENESS_MIN: f64 = 0.35;
 
 /// Finds the row whose name the asked words contain; the longest name wins. `is_other` says of a

@@ -68,7 +68,7 @@ fn read_prompt(fields: &Fields) -> Result<Prompt, ApiError> {
         Value::String(text) => Ok(Prompt::Text(text.clone())),
         Value::Array(list) => match token_ids(list) {
             Some(tokens) => Ok(Prompt::Tokens(tokens)),
-            None => error("`prompt` has an entry that is no token id."),
+            None => error("`prompt` has an entry that is not a token id."),
         },
         _ => error("`prompt` must be a string or a list of token ids."),
     }

@@ -93,7 +93,7 @@ impl Fields {
     }
 }
 
-/// Token ids in a list, or `None` when an entry is no id.
+/// Token ids in a list, or `None` when an entry is not an id.
 pub(crate) fn token_ids(values: &[Value]) -> Option<Vec<u32>> {
     values.iter().map(|value| u32::try_from(value.as_u64()?).ok()).collect()
 }

@@ -85,7 +85,7 @@ fn sample(line: &str) -> Option<Sample<'_>> {
     }
     let (labels, rest) = match rest.trim_start().strip_prefix('{') {
         Some(inside) => labels(inside)?,
-        // A name that runs into something else is no name.
+        // A name that runs into something else is not a name.
         None if !rest.starts_with(char::is_whitespace) => return None,
         None => (Vec::new(), rest),
     };

@@ -44,7 +44,7 @@ pub enum TokenizerError {
         /// What is missing, or what there is too much of.
         reason: String,
     },
-    /// The bytes are no tokenizer, or a damaged one.
+    /// The bytes are not a tokenizer, or a damaged one.
     #[error("cannot understand the tokenizer {name}: {reason}; give {WANTED}")]
     Parse {
         /// The file, or the tokenizer's name.

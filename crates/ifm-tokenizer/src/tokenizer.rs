@@ -92,7 +92,7 @@ impl Tokenizer {
     /// Text of ids, without that of special tokens, as servers return it.
     ///
     /// Ids outside the vocabulary have no text (a model's last layer is often
-    /// wider than its vocabulary). Bytes that are no character become U+FFFD.
+    /// wider than its vocabulary). Bytes that are not characters become U+FFFD.
     ///
     /// # Errors
     /// [`TokenizerError::Decode`]; never with a byte-level vocabulary.

@@ -89,7 +89,7 @@ pub struct Answer {
     pub text: Option<Generated>,
 }
 
-/// What the body turned out to be, told by its first byte that is no white space, and by its media
+/// What the body turned out to be, told by its first byte that is not a white space, and by its media
 /// type where that byte is not enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Body {

@@ -23,7 +23,7 @@ const CHUNK_BYTES_MAX: u64 = 1 << 40;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The first bytes are no HTTP/1.x response head.
+    /// The first bytes are not an HTTP/1.x response head.
     #[error("the server did not answer with HTTP/1.1: {0}")]
     NotHttp(String),
     /// The head exceeds [`HEAD_BYTES_MAX`] or has too many fields.
@@ -145,7 +145,7 @@ impl ResponseReader {
     /// [`Step::NeedMore`] or [`Step::End`].
     ///
     /// # Errors
-    /// [`HttpError`] when the bytes are no valid response; the reader is then of no more use.
+    /// [`HttpError`] when the bytes are not a valid response; the reader is then of no more use.
     #[inline]
     pub fn step<'input>(&mut self, input: &mut &'input [u8]) -> Result<Step<'input>, HttpError> {
         loop {

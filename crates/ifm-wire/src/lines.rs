@@ -69,7 +69,7 @@ impl LineReader {
             return Ok(());
         }
         self.line.extend_from_slice(part);
-        // A carriage return is no byte of the value.
+        // A carriage return is not a byte of the value.
         if part != b"\r" {
             self.line_at_ns = at_ns;
         }

@@ -6,7 +6,7 @@ use crate::dialect::{self, Dialect, Framing, LengthField};
 use ifm_core::manifest::request_id;
 use serde_json::{Map, Value};
 
-/// Names of headers whose values are no secrets: those of HTTP itself that describe what is sent and
+/// Names of headers whose values are not secrets: those of HTTP itself that describe what is sent and
 /// wanted, and what a tracer reads.
 const OPEN_HEADERS: [&str; 12] = [
     "accept",
@@ -33,7 +33,7 @@ pub fn is_secret_header(name: &str) -> bool {
 }
 
 /// Whether a text under this name in a body must never be shown or stored. Narrower than for
-/// headers: bodies speak of tokens that are no secrets.
+/// headers: bodies speak of tokens that are not secrets.
 pub fn is_secret_field(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     ["apikey", "secret", "password", "authorization", "credential", "bearer"]

@@ -152,7 +152,7 @@ pub enum DropReason {
     OtherModel,
     /// The rule drew other rows.
     NotDrawn,
-    /// It asks for something that is no text generation.
+    /// It asks for something that is not text generation.
     NotText,
 }
 
@@ -168,7 +168,7 @@ impl fmt::Display for DropReason {
             Self::Failed => "that had failed",
             Self::OtherModel => "of another model",
             Self::NotDrawn => "not drawn",
-            Self::NotText => "that are no text generation",
+            Self::NotText => "that are not text generation",
         })
     }
 }

@@ -108,7 +108,7 @@ pub(crate) fn find(
         && repository.split('/').all(|part| !part.is_empty() && !part.starts_with('.'))
         && file.is_none_or(is_inside);
     if !well_formed {
-        return Err(hub.error(file, "this is no name of a data set", "write hub:OWNER/NAME"));
+        return Err(hub.error(file, "this is not a name of a data set", "write hub:OWNER/NAME"));
     }
     let cached = hub.cached(file);
     if !cached.is_empty() {

@@ -221,7 +221,7 @@ fn words(
             load_words(judged.load),
             finding_word(judged.finding),
             ifm_core::words::counted(requests(judged), "request"),
-            ifm_core::words::counted(looks(judged).into(), "look"),
+            ifm_core::words::counted(looks(judged).into(), "measurement"),
             failing(judged)
                 .or_else(|| held(judged))
                 .map(|why| format!("  ({why})"))
@@ -303,7 +303,7 @@ fn output_line(rates: Rates) -> String {
     let looks = rates.looks;
     if let Some((least, most)) = rates.output_between {
         return format!(
-            " ● Output        {least:.1} to {most:.1} tok/s: {looks} looks that differ too much for a mean"
+            " ● Output        {least:.1} to {most:.1} tok/s: {looks} measurements that differ too much for a mean"
         );
     }
     format!(
@@ -311,7 +311,7 @@ fn output_line(rates: Rates) -> String {
         rates.output_tok_per_s,
         rates.req_per_s,
         rates.output_tok_per_s * 3600.0 / 1e6,
-        if looks > 1 { format!(" (mean of {looks} looks)") } else { String::new() }
+        if looks > 1 { format!(" (mean of {looks} measurements)") } else { String::new() }
     )
 }
 
@@ -335,10 +335,10 @@ fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> St
     let at = course.judged().filter(|judged| (lowest..=highest).contains(&judged.place));
     let looks: u32 = at.map(Judged::looks).sum();
     if lowest == highest {
-        format!("{} was not settled by {looks} looks: {MORE}", place(lowest))
+        format!("{} was not settled by {looks} measurements: {MORE}", place(lowest))
     } else {
         let (lowest, highest) = (place(lowest), place(highest));
-        format!("{lowest} to {highest} were not settled by {looks} looks: {MORE}")
+        format!("{lowest} to {highest} were not settled by {looks} measurements: {MORE}")
     }
 }
 
@@ -354,9 +354,9 @@ fn second_looks(course: &CapacityCourse) -> Vec<String> {
         return Vec::new();
     }
     if found.is_empty() {
-        return vec![format!(" ● Second look   as before, at {}", loads.join(" and "))];
+        return vec![format!(" ● Confirmation  as before, at {}", loads.join(" and "))];
     }
-    let title = |index| if index == 0 { " ● Second look  " } else { "                " };
+    let title = |index| if index == 0 { " ● Confirmation " } else { "                " };
     let lines = found.iter().enumerate();
     lines.map(|(index, text)| format!("{} {text}", title(index))).collect()
 }
@@ -368,14 +368,14 @@ fn disagreements(course: &CapacityCourse) -> Vec<String> {
         let load = load_words(judged.load);
         if let Some(again) = judged.again.as_ref().filter(|_| judged.is_contradicted()) {
             found.push(format!(
-                "{load}: {} in the search, {} when looked at again; the answer does not stand",
+                "{load}: {} in the search, {} when measured again; this contradicts the answer",
                 finding_word(judged.finding),
                 finding_word(again.finding)
             ));
         }
         if let Some(change) = judged.shown_change() {
             found.push(format!(
-                "the server's speed changed between two looks at {load}: median {} {:.2} to {:.2} \
+                "the server's speed changed between two measurements of {load}: median {} {:.2} to {:.2} \
                  ms ({:+.1} %)",
                 pace_word(change.pace).to_uppercase(),
                 change.first_ns / 1e6,
@@ -602,13 +602,13 @@ mod tests {
         let course = two_users(slows_down, 6);
         let told = disagreements(&course).join("\n");
         for words in [
-            "2 users: inside in the search, outside when looked at again",
-            "the server's speed changed between two looks at 2 users",
+            "2 users: inside in the search, outside when measured again",
+            "the server's speed changed between two measurements of 2 users",
         ] {
             assert!(told.contains(words), "{words}: {told}");
         }
         let lines = second_looks(&course).join("\n");
-        assert!(lines.starts_with(" ● Second look   2 users: inside in the search"), "{lines}");
+        assert!(lines.starts_with(" ● Confirmation  2 users: inside in the search"), "{lines}");
         let two = load(course.judged().last().expect("two users"));
         assert_eq!((&two["looks"], &two["requests"]), (&2.into(), &40.into()), "{two}");
         assert_eq!(two["again"]["finding"], "outside", "{two}");
@@ -616,7 +616,7 @@ mod tests {
 
         let same = two_users(|_| paced(4.0), 6);
         assert_eq!(disagreements(&same), [""; 0]);
-        assert_eq!(second_looks(&same), [" ● Second look   as before, at 2 users"]);
+        assert_eq!(second_looks(&same), [" ● Confirmation  as before, at 2 users"]);
         assert_eq!(second_looks(&two_users(|_| paced(4.0), 1)), [""; 0]);
     }
 }

@@ -164,7 +164,7 @@ fn load_spec(
                     "the warm-up of {} requests takes all {rows} rows of the trace",
                     load.warmup_requests
                 ))
-                .hint("leave --warmup out: a replay has none of its own accord"));
+                .hint("leave --warmup out: a replay has no warm-up"));
             }
         }
         // Stretches of their own length end the level; one rate lasts as long as the level.

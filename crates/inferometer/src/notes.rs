@@ -33,7 +33,7 @@ pub fn read(path: &Path) -> Result<Notes, Failure> {
     if text.contains('\0') {
         return Err(refused("not text: it holds zero bytes".to_owned()));
     }
-    // The mark of the encoding that some editors put first is no word of the author.
+    // The mark of the encoding that some editors put first is not a word of the author.
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
     if text.trim().is_empty() {
         return Err(refused("nothing is written in it".to_owned()));

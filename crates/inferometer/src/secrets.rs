@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 
 /// What stands in the place of a secret.
 const MASK: &str = "***";
-/// Shortest value that is blotted out, characters: a shorter one is no secret, and stands in texts
+/// Shortest value that is blotted out, characters: a shorter one is not a secret, and stands in texts
 /// by chance.
 const WHOLE_MIN: usize = 4;
 /// Shortest word of a value of several words that is blotted out by itself, and shortest beginning

@@ -468,7 +468,7 @@ fn verdict(
     if run.requests.iter().any(is_answered) {
         return match ifm_analysis::warning::load_missed(run, summary) {
             None => Ok(Code::Done),
-            Some(why) => Err(Failure::new(Code::Invalid, format!("the run is no result: {why}"))
+            Some(why) => Err(Failure::new(Code::Invalid, format!("the run is invalid: {why}"))
                 .hint(
                     "a host with less to do, a lower load, or --readers helps; the run is stored",
                 )),

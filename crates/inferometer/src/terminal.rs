@@ -47,7 +47,7 @@ impl Stage {
     }
 }
 
-/// Prints to standard output and says whether more is wanted. A closed pipe is no failure, its
+/// Prints to standard output and says whether more is wanted. A closed pipe is not a failure, its
 /// reader wants no more; any other is kept for the end of the program. While the full screen
 /// stands on the same terminal the text waits.
 pub fn print(text: &str) -> bool {

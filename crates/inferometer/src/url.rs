@@ -26,7 +26,7 @@ impl BaseUrl {
     pub fn parse(typed: &str) -> Result<(BaseUrl, Option<Api>), Failure> {
         let typed = typed.trim();
         let bad = |why: &str| {
-            Failure::usage(format!("\"{typed}\" is no URL of a server: {why}"))
+            Failure::usage(format!("\"{typed}\" is not a URL of a server: {why}"))
                 .hint("for example http://localhost:8000")
         };
         let with_scheme = match typed.contains("://") {

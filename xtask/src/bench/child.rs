@@ -38,7 +38,7 @@ pub fn measure(arguments: &[String], out: &mut dyn Write) -> Result<ExitCode> {
     let [cpu, program, rest @ ..] = arguments else {
         anyhow::bail!("{MEASURE} needs a processor and a command");
     };
-    let cpu: usize = cpu.parse().with_context(|| format!("'{cpu}' is no processor"))?;
+    let cpu: usize = cpu.parse().with_context(|| format!("'{cpu}' is not a processor"))?;
     thread::pin_to(&[cpu]).with_context(|| format!("processor {cpu} cannot be used"))?;
     let spawn_ns = mono_ns();
     let mut command = Command::new(program);

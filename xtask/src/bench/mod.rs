@@ -6,7 +6,7 @@
 //! find and stamp every event, nothing else) runs in turn with it in the same session, because on
 //! a shared machine only a ratio to such a limit means something from one day to the next.
 //!
-//! One file per benchmark, one line in [`BENCHMARKS`]. A benchmark is no test: it asserts nothing
+//! One file per benchmark, one line in [`BENCHMARKS`]. A benchmark is not a test: it asserts nothing
 //! about time, it prints. What can be asserted without a clock (no allocation per event, equal
 //! results for every split of the bytes) is tested in the crates themselves.
 
@@ -178,7 +178,7 @@ fn parse(arguments: Vec<String>) -> Result<Request> {
             "--repeats" => {
                 let text = value()?;
                 let repeats = text.parse().ok().filter(|count| (1..=REPEATS_MAX).contains(count));
-                let text = format!("--repeats {text} is no number from 1 to {REPEATS_MAX}");
+                let text = format!("--repeats {text} is not a number from 1 to {REPEATS_MAX}");
                 request.repeats = repeats.context(text)?;
             }
             "--binary" => request.binary = Some(value()?.into()),
@@ -188,8 +188,9 @@ fn parse(arguments: Vec<String>) -> Result<Request> {
                 let pair = text.split_once(',').and_then(|(server, client)| {
                     Some((server.trim().parse().ok()?, client.trim().parse().ok()?))
                 });
-                let (server, client) = pair
-                    .with_context(|| format!("--cpus {text} is no pair of processors like 0,1"))?;
+                let (server, client) = pair.with_context(|| {
+                    format!("--cpus {text} is not a pair of processors like 0,1")
+                })?;
                 ensure!(server != client, "--cpus {text}: server and client need one each");
                 request.cpus = Some((server, client));
             }

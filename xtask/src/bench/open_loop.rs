@@ -570,7 +570,7 @@ mod tests {
         let looks = [(0, Some(5)), (10, Some(5)), (20, Some(5)), (30, Some(6)), (40, Some(6))];
         let calm_times = calm(&looks);
         assert_eq!(calm_times.0, [(0, 20), (30, 40)]);
-        // 19 to 31 is no gap of either stretch.
+        // 19 to 31 is not a gap of either stretch.
         let (gaps, calm_ns) = calm_times.gaps(&[2, 11, 19, 31, 33]);
         let nanos: Vec<u64> = gaps.iter().map(|gap| (gap * 1e9).round() as u64).collect();
         assert_eq!((nanos, calm_ns), (vec![9, 8, 2], 18 + 3));

@@ -16,7 +16,7 @@ pub const CHECK: Check = Check {
 const IN_CODE: [&str; 2] = ["todo!", "unimplemented!"];
 /// How a test is switched off.
 const IGNORED: &str = "#[ignore";
-/// How a part of a test is switched off that is no test itself.
+/// How a part of a test is switched off that is not a test itself.
 const NO_TEST: &str = "#[ignore = \"not a test: ";
 /// What must not stand anywhere in Rust source, comments included. Joined from parts, since this
 /// file is Rust source too.

@@ -290,7 +290,7 @@ mod tests {
         let find = |name: &str| workspace.packages.iter().find(|package| package.name == name);
         let drive = find("ifm-drive").expect("a member");
         assert!(drive.depends_on.contains("ifm-wire"));
-        assert!(!drive.depends_on.contains("ifm-truth"), "a dev-dependency is no edge");
+        assert!(!drive.depends_on.contains("ifm-truth"), "a dev-dependency is not an edge");
         assert_eq!(drive.roots, ["crates/ifm-drive/src/lib.rs"]);
         assert!(workspace.text("xtask/src/check/workspace.rs").is_some());
         let rustls = workspace.outside.iter().find(|outside| outside.name.starts_with("rustls "));

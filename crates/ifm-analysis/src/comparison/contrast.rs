@@ -154,7 +154,7 @@ impl fmt::Display for Doubt {
             Doubt::Between => "between two measured loads that do not agree",
             Doubt::Wide => "the interval is too wide",
             Doubt::Size => "they differ, by how much is open",
-            Doubt::Correction => "not sure among so many comparisons",
+            Doubt::Correction => "not certain after correction for several comparisons",
         };
         formatter.write_str(words)
     }

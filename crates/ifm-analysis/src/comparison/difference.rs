@@ -28,7 +28,7 @@ pub struct Difference {
 }
 
 /// Everything that was looked at, differences first by weight, then what is the same. `keys` are the
-/// settings by which levels are told apart: they are no differences.
+/// settings by which levels are told apart: they are not differences.
 pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Difference> {
     let (mut found, untold) = of_facts(a, b, keys);
     if a.is_own() && b.is_own() {
@@ -193,7 +193,7 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
         (!ids.is_empty()).then(|| ids.join(", "))
     };
     [
-        about(&doubt(0), "doubts of the client about its own times"),
+        about(&doubt(0), "suspect client timing"),
         about(&doubt(1), "why the run is not complete"),
         about(&checks, "checks that call for caution"),
     ]

@@ -94,7 +94,7 @@ const FACTS: [OwnFact; 24] = [
         let sum = &run.spec.workload.tokenizer_sha256;
         Some(sum.chars().take(12).collect())
     }),
-    warning("who counts prompt lengths", |run| {
+    warning("how prompt lengths are counted", |run| {
         let counter = run.spec.workload.prompt_lengths.map(|lengths| lengths.counted_by);
         Some(match counter {
             Some(ifm_core::spec::LengthCounter::ServerCalibrated) => "the server".to_owned(),

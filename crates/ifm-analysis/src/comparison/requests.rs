@@ -211,6 +211,6 @@ fn is_of(stated: &Reading, values: &[(f64, u32)]) -> bool {
 
 fn is_near(stated: &Reading, value: f64) -> bool {
     // A number that was printed is rounded: half of its last digit, at most a hundredth of it.
-    let rounded = stated.printed.is_some().then_some(0.005 * value.abs().max(1.0)).unwrap_or(0.0);
+    let rounded = if stated.printed.is_some() { 0.005 * value.abs().max(1.0) } else { 0.0 };
     (stated.value - value).abs() <= APART * value.abs() + rounded + 1e-9
 }

@@ -1,7 +1,7 @@
 //! Thresholds that a run would pass, to begin with.
 //!
 //! At a load below the knee, where numbers are steady: the largest one of at most 70 % of what fits
-//! the latency target, else the middle one. Limits leave room for what is no regression. What is
+//! the latency target, else the middle one. Limits leave room for what is not a regression. What is
 //! not here: the file that they are written to.
 
 use super::threshold::{Bound, Limit, Threshold};

@@ -14,7 +14,7 @@ use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
 /// Confidence of the interval of a median over cells.
 const CONFIDENCE: f64 = 0.95;
-/// Factors that are no condition.
+/// Factors that are not conditions.
 const NO_CONDITION: [&str; 8] = [
     key::MODEL,
     key::QUANTIZATION,

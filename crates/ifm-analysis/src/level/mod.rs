@@ -89,8 +89,8 @@ impl LevelSummary {
         self.first_wave.as_ref().map_or(&self.latencies, |wave| &wave.latencies_with)
     }
 
-    /// Output tokens per second in [`LevelSummary::window`]; absent where answers are no tokens, and
-    /// where none was complete: what failed requests brought before they failed is no output.
+    /// Output tokens per second in [`LevelSummary::window`]; absent where answers are not tokens, and
+    /// where none was complete: what failed requests brought before they failed is not output.
     pub fn output_tok_per_s(&self) -> Option<f64> {
         let is_output = self.generates && self.counts.ok > 0;
         Some(self.window().filter(|_| is_output)?.output_tok_per_s)

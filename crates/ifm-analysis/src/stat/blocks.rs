@@ -21,7 +21,7 @@ const VALUES_MIN: usize = 8;
 /// (2004), corrected by Patton, Politis and White (2009). Assumes values in the order of time whose
 /// law does not change. Departs from the source where values make up for those before, as turns of
 /// two users do: the length is then 1, which overstates the spread. None for fewer than 8 values and
-/// for one that is no number; 1 for values that are all the same.
+/// for one that is not a number; 1 for values that are all the same.
 pub fn block_length(values: &[f64]) -> Option<f64> {
     let dependence = Dependence::of(values)?;
     let size = values.len() as f64;

@@ -12,7 +12,7 @@ pub struct Cumulative {
 }
 
 impl Cumulative {
-    /// Of independent values, in any order; values that are no number are left out. Of more than
+    /// Of independent values, in any order; values that are not numbers are left out. Of more than
     /// `steps_max` different values only so many are kept, at even shares: each kept step is exact,
     /// and between two of them the share rises by about 1 / `steps_max`. Absent for no values.
     /// O(n log n).

@@ -20,7 +20,7 @@ pub struct Grubbs {
 ///
 /// `p = min(1, n · P(|t| >= sqrt(n (n - 2) G^2 / ((n - 1)^2 - n G^2))))` with n - 2 degrees of
 /// freedom, Bonferroni's bound, exact for p below one half. Source: Grubbs (1950). Assumes normal
-/// values but for one. None for fewer than three values, a value that is no number, and values
+/// values but for one. None for fewer than three values, a value that is not a number, and values
 /// that are all the same.
 pub fn grubbs(values: &[f64]) -> Option<Grubbs> {
     let moments = Moments::of(values)?;

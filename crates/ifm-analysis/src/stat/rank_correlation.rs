@@ -4,7 +4,7 @@
 
 /// Spearman's rank correlation, -1 to 1: Pearson's correlation of the ranks, equal values sharing
 /// the mean of theirs. Source: Spearman (1904). None for fewer than three pairs, for a value that
-/// is no number, and where all values of a side are equal.
+/// is not a number, and where all values of a side are equal.
 pub fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     const PAIRS_MIN: usize = 3;
     let is_sound = |(a, b): &(f64, f64)| a.is_finite() && b.is_finite();

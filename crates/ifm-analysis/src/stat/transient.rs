@@ -87,7 +87,7 @@ fn mser_cut(values: &[f64]) -> usize {
     best.1
 }
 
-/// How far the mean of the first `cut` values lies from that of the rest, where that is no chance
+/// How far the mean of the first `cut` values lies from that of the rest, where that is not a chance
 /// and enough to matter.
 fn head_change(values: &[f64], cut: usize) -> Option<f64> {
     let (head, rest) = values.split_at_checked(cut).filter(|(head, _)| !head.is_empty())?;
@@ -209,7 +209,7 @@ mod tests {
         }
         let late = courses(600, 0.0, |at| if at < 0.75 { 100.0 } else { 200.0 });
         let cut = late.iter().filter(|course| matches!(course, Course::Settles { .. })).count();
-        assert!(cut as f64 <= 0.05 * late.len() as f64, "a jump near the end is no head: {cut}");
+        assert!(cut as f64 <= 0.05 * late.len() as f64, "a jump near the end is not a head: {cut}");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Of values in any order. None without a value, and where one of them is no number.
+    /// Of values in any order. None without a value, and where one of them is not a number.
     pub fn of(values: &[f64]) -> Option<Moments> {
         if values.is_empty() || values.iter().any(|value| !value.is_finite()) {
             return None;
@@ -58,7 +58,7 @@ impl Estimate {
 /// Between repeated runs the values are one number per run (its mean, or its percentile: the
 /// interval is then that of the mean of the runs' percentiles). Source: Student (1908). Assumes
 /// values that are independent and roughly normal, which means and percentiles of runs are. None
-/// for fewer than two values, for a value that is no number, and for a confidence that is not
+/// for fewer than two values, for a value that is not a number, and for a confidence that is not
 /// between 0 and 1.
 pub fn mean_interval(values: &[f64], confidence: f64) -> Option<Estimate> {
     let moments = Moments::of(values)?;
@@ -88,7 +88,7 @@ pub struct MeanDifference {
 ///
 /// `t = (mean_b - mean_a) / sqrt(v_a/n_a + v_b/n_b)`, with the degrees of freedom of Welch and
 /// Satterthwaite. Source: Welch (1947). Assumes independent, roughly normal values. None for fewer
-/// than two values on a side, for a value that is no number, and for a confidence that is not
+/// than two values on a side, for a value that is not a number, and for a confidence that is not
 /// between 0 and 1. Where neither side varies at all, p is 1 for equal means and 0 for others.
 pub fn welch(a: &[f64], b: &[f64], confidence: f64) -> Option<MeanDifference> {
     let (first, second) = (Moments::of(a)?, Moments::of(b)?);

@@ -57,7 +57,7 @@ fn load(factors: &Factors) -> Option<Load> {
 }
 
 /// The factors but for the load and the repeat, and the shape of a mask. A concurrency that is no
-/// number, such as `max`, is no load and stays.
+/// number, such as `max`, is not a load and stays.
 fn setting(factors: &Factors, row: &Row) -> Factors {
     let mut setting = Factors::default();
     let is_kept = |name: &str| match name {

@@ -214,7 +214,7 @@ pub(crate) mod tests {
         assert!((series.points[1].per_joule_std().expect("a deviation") - 0.002).abs() < 1e-9);
     }
 
-    /// The same two efficiencies are no tie once the deviations are too small for it.
+    /// The same two efficiencies are not tied once the deviations are too small for it.
     #[test]
     fn a_tie_is_a_matter_of_the_deviations() {
         let mut points = vec![engine(250, 236.88), engine(200, 189.82)];

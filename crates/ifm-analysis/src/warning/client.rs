@@ -19,13 +19,13 @@ fn make(context: &Context) -> Option<Vec<Finding>> {
     let mut findings: Vec<Finding> =
         health.reasons.iter().map(|reason| (Severity::Caution, reason.clone())).collect();
     if health.verdict == HealthVerdict::Suspect && findings.is_empty() {
-        findings.push((Severity::Caution, "the client doubts its own times".to_owned()));
+        findings.push((Severity::Caution, "client timing is suspect".to_owned()));
     }
     findings.extend(late_tail(context));
     Some(findings)
 }
 
-/// Why the whole run is no result: half of the requests left so late that the load was another than
+/// Why the whole run is not a result: half of the requests left so late that the load was another than
 /// the one that was asked for. Absent where that is not so.
 pub fn load_missed(run: &RunData, summary: &RunSummary) -> Option<String> {
     let late = run.manifest.health.as_ref()?.send_lateness?;

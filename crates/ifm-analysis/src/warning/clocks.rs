@@ -1,6 +1,6 @@
 //! GPUs that became slower while a level ran: a falling clock, and what held it down.
 //!
-//! Moments in which a GPU idled do not count. Its own power limit is no fault, and is noted.
+//! Moments in which a GPU idled do not count. Its own power limit is not a fault, and is noted.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
 use crate::level::LevelSummary;

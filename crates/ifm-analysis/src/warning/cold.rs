@@ -212,7 +212,7 @@ mod tests {
         let note = summary.warnings.iter().find(|warning| warning.check == "cold_level");
         let note = note.expect("what it was at first is told");
         assert!(note.text.contains("TTFT p50 300.0 ms at first, 100.0 ms then"), "{}", note.text);
-        // It is no repeat, no part of an answer, and no point of a curve.
+        // It is not a repeat, no part of an answer, and no point of a curve.
         assert!(summary.repeats.is_empty());
         let answers = summary.answers.as_ref().expect("levels");
         let users = Load::Users;

@@ -45,7 +45,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
         words.join(", ")
     );
     if spreads.iter().any(|(_, share)| *share > VARIATION_TRUSTED_MAX) {
-        AtLevel::Fires(Severity::Invalid, format!("{differ}; their mean is no result"))
+        AtLevel::Fires(Severity::Invalid, format!("{differ}; their mean is not a result"))
     } else {
         AtLevel::Fires(Severity::Caution, differ)
     }

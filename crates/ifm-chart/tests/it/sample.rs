@@ -650,7 +650,7 @@ pub fn hostile() -> Vec<Chart> {
             ],
         ),
         plain("absurd", "What if the values are absurd?", vec![series("base", 0, &absurd)]),
-        plain("broken", "What if they are no numbers?", vec![series("base", 0, &broken)]),
+        plain("broken", "What if they are not numbers?", vec![series("base", 0, &broken)]),
         Chart {
             id: "  \"><script>".into(),
             title: "Is there a cell?".into(),

@@ -169,5 +169,5 @@ fn a_server_that_is_gone_when_the_level_ends_is_told() {
     let is_gone = |factor| gone(20, factor).ok_or("it was not gone".to_owned());
     let error = slower_and_slower(is_gone).unwrap();
     assert!(error.contains("connect"), "{error}");
-    assert_eq!(gone(9, 1), None, "four failures are no proof");
+    assert_eq!(gone(9, 1), None, "four failures are not proof");
 }

@@ -58,14 +58,14 @@ impl Repairs {
         scan.text.into()
     }
 
-    /// A line that is no UTF-8, read as Windows-1252.
+    /// A line that is not UTF-8, read as Windows-1252.
     pub fn foreign(&mut self, bytes: &[u8], number: u32) -> String {
         if bytes.iter().any(|byte| UNDEFINED.contains(byte)) {
-            count(&mut self.lost, "bytes that are no text".to_owned(), number);
+            count(&mut self.lost, "bytes that are not text".to_owned(), number);
             return String::from_utf8_lossy(bytes).into_owned();
         }
         let to = "the text that they are in Windows-1252".to_owned();
-        count(&mut self.fixed, ("bytes that are no UTF-8".to_owned(), to), number);
+        count(&mut self.fixed, ("bytes that are not UTF-8".to_owned(), to), number);
         bytes.iter().map(|&byte| char_of(byte)).collect()
     }
 

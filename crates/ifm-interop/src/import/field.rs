@@ -58,7 +58,7 @@ pub(super) fn numbers(
     }
 }
 
-/// Takes the statistics of fields that are objects of them. What is no statistic stays.
+/// Takes the statistics of fields that are objects of them. What is not a statistic stays.
 pub(super) fn spreads(
     object: &mut Map<String, Value>,
     base: &str,

@@ -348,7 +348,7 @@ pub(crate) fn counted_gpu(text: &str) -> Option<&str> {
         after.trim_start_matches([' ', '(', ',']).strip_prefix(['x', '×', '*'])?.trim_start();
     let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let ends = rest.get(digits..)?.chars().next().is_none_or(|c| !c.is_alphanumeric());
-    // The lanes of a bus are no processors.
+    // The lanes of a bus are not processors.
     let is_bus = text.get(name.clone())?.ends_with(['e', 'E']);
     let is_count = (1..=COUNT_DIGITS_MAX).contains(&digits) && ends && !is_bus;
     let closed = usize::from(rest.get(digits..)?.starts_with(')') && after.contains('('));

@@ -92,7 +92,7 @@ pub fn recognise(head: &Head) -> Option<Recognised> {
 ///
 /// # Errors
 /// [`ImportError`] when nothing in it is known, with what came closest; or when it cannot be read.
-/// A file of which a part is damaged is no error: the rest is read, and remarks tell the lines.
+/// A file of which a part is damaged is not an error: the rest is read, and remarks tell the lines.
 pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     let (head, input) = input.with_head()?;
     let seen = input.seen();
@@ -110,7 +110,7 @@ pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
 
 /// Nothing in the file is known.
 fn not_known(head: &Head, nature: Nature) -> ImportError {
-    // Of what is no text or no JSON, columns would be chance.
+    // Of what is not text or no JSON, columns would be chance.
     let columns = match nature {
         Nature::Other => mapped::columns(head),
         _ => Vec::new(),

@@ -12,7 +12,7 @@ pub enum Nature {
     Blank,
     /// It is packed by this program.
     Packed(&'static str),
-    /// It is no text.
+    /// It is not text.
     Binary,
     /// It begins as JSON does and is none.
     BrokenJson {
@@ -73,7 +73,7 @@ impl fmt::Display for Nature {
     }
 }
 
-/// Where what begins as JSON does is none. Prose in brackets is no JSON that broke.
+/// Where what begins as JSON does is none. Prose in brackets is not JSON that broke.
 fn broken_json(bytes: &[u8]) -> Option<Nature> {
     let mut visible = bytes.iter().filter(|byte| !byte.is_ascii_whitespace());
     let begins = matches!(

@@ -127,7 +127,7 @@ fn fences(text: &Text) -> Vec<Role> {
         match open {
             None if fence && !info.contains('`') => {
                 open = Some((roles.len(), mark, count));
-                // Text behind the marks that is no name of a language belongs to the code.
+                // Text behind the marks that is not a name of a language belongs to the code.
                 roles.push(if info.trim().contains(' ') { Role::Code } else { Role::Mark });
             }
             None => roles.push(Role::Open),

@@ -57,7 +57,7 @@ impl Draft<'_> {
 }
 
 /// Reads a file of objects that are rows. `take` is called where each object begins and has to
-/// take it; an object without figures and factors is no row.
+/// take it; an object without figures and factors is not a row.
 ///
 /// # Errors
 /// [`ImportError::Broken`] when not one row could be read.

@@ -5,7 +5,7 @@
 
 use std::io::{self, Read};
 
-/// Goes through the records of a table. What is no UTF-8 in a cell is replaced.
+/// Goes through the records of a table. What is not UTF-8 in a cell is replaced.
 pub(crate) fn records<'a>(
     reader: impl Read + 'a,
     separator: u8,

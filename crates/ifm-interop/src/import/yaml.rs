@@ -97,7 +97,7 @@ impl Writer {
 
     fn begin(&mut self, object: bool, anchor: usize, line: usize) -> Result<(), String> {
         if self.separate(line) {
-            return Err("a name that is no scalar".to_owned());
+            return Err("a name that is not a scalar".to_owned());
         }
         if self.open.len() == DEPTH_MAX {
             return Err(format!("nested deeper than {DEPTH_MAX}"));
@@ -133,7 +133,7 @@ impl Writer {
             return Err("references that grow beyond 64 MB".to_owned());
         }
         match name && !json.starts_with('"') {
-            true => Err("a name that is no text".to_owned()),
+            true => Err("a name that is not text".to_owned()),
             false => {
                 self.out.push_str(json);
                 Ok(())

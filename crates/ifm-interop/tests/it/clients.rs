@@ -326,7 +326,7 @@ fn inference_perf_counts_with_the_server_and_waits_for_content() {
     assert_eq!(refused.count(), seen.iter().filter(|line| line["status"] == 503).count());
     let answered = seen.iter().filter(|line| line["status"] == 200);
     for (request, line) in requests.iter().filter(|one| one.error.is_none()).zip(answered) {
-        // Sixteen tokens, of which the client shows the twelve that are no reasoning.
+        // Sixteen tokens, of which the client shows the twelve that are not reasoning.
         assert_eq!(request.output_tokens, line["n_tok"].as_u64());
         assert_eq!((request.input_tokens, request.gaps), (Some(8), Some(11)));
         let first_content_ms = line["tok_rel_ns"][4].as_f64().unwrap() / 1e6;

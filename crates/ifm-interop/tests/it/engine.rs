@@ -207,7 +207,7 @@ fn energy_of_the_decode_gpus_alone_is_not_that_of_a_token() {
     assert!(matches!(&decode.definition, Definition::Different(what) if what.contains("decode")));
     assert_eq!(other("prefill_joules_per_input_token").value, Some(6.0));
     assert_eq!(other("joules_per_total_token").value, Some(8.889));
-    assert_eq!(other("decode_power_per_gpu").value, Some(400.0), "a power is no setting");
+    assert_eq!(other("decode_power_per_gpu").value, Some(400.0), "a power is not a setting");
     assert_eq!(
         (row.factors.get("decode_avg_power_w"), row.factors.get("prefill_tp")),
         (None, Some("4"))

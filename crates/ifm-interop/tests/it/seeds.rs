@@ -1,6 +1,6 @@
 //! Published reports recomputed from the rows that were imported from them.
 //!
-//! The reports are no part of this repository: where they are not at hand these tests are ignored
+//! The reports are not part of this repository: where they are not at hand these tests are ignored
 //! (`build.rs` says where they are looked for). A printed figure recomputes where the rows give its digits, or where the digits that the
 //! rows themselves were rounded to leave no more than that open.
 #![expect(clippy::print_stdout, reason = "what recomputes is told")]
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The report whose file name begins so, imported.
 fn seed(number: &str) -> Sheet {
-    let folder = option_env!("IFM_DOCUMENTS").expect("documents: see build.rs");
+    let Some(folder) = option_env!("IFM_DOCUMENTS") else { panic!("no documents: see build.rs") };
     let files = std::fs::read_dir(folder).expect("the folder").filter_map(Result::ok);
     let path = files
         .map(|file| file.path())

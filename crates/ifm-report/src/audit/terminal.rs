@@ -31,7 +31,7 @@ pub fn audit_terminal(audit: &Audit, level: Level, style: &TerminalStyle) -> Str
             let text = format!("  {needs}: {}", rules.join(", "));
             wrap(&style.text(&text), style.width, "    ")
         });
-        for line in ["could not look, for want of".to_owned()].into_iter().chain(lines) {
+        for line in ["not applicable: missing".to_owned()].into_iter().chain(lines) {
             out.push_str(&style.paint(Color::Dim, &line));
             out.push('\n');
         }

@@ -103,7 +103,7 @@ mod tests {
         let summary = &model.summary;
         let found = summary.answers.as_ref().expect("levels");
         let [users, each, output, _] = crate::words::answers(found, &summary.checks);
-        assert!(users.detail.ends_with("; ✗ noise speaks against it"), "{users:?}");
+        assert!(users.detail.ends_with("; ✗ noise failed at this load"), "{users:?}");
         // 1 / 10 ms and 1 / 20 ms.
         assert_eq!(each.value, "50.0 to 100");
         assert!(each.detail.starts_with("3 repeats that differ too much for a mean"), "{each:?}");

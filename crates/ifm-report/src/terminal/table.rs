@@ -213,7 +213,7 @@ fn rough(levels: &[LevelSummary], style: &TerminalStyle) -> Option<String> {
     parts.extend(smallest.map(|n| format!("P99 needs 1000 values, here n={n} and more")));
     let estimated = rough.iter().any(|level| level.user_tok_per_s().is_some_and(|speed| speed.1));
     if estimated {
-        parts.push("speed from a number of tokens that nobody counted".to_owned());
+        parts.push("speed from an estimated token count".to_owned());
     }
     if parts.is_empty() {
         parts.push("from few values".to_owned());

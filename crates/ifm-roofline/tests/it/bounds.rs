@@ -212,7 +212,7 @@ fn what_cannot_have_been_measured_is_found() {
     let cycle = l40s.closed_loop(64.0, 1024.0, 128.0);
     let rate = cycle.tokens_per_s(cycle.strict) * 1.05;
     assert_eq!(cycle.share_of_rate(rate).unwrap().verdict, Verdict::BelowStrict);
-    // Below the limit by less than the cache holds (96 MiB of 15.2 GB) is no proof.
+    // Below the limit by less than the cache holds (96 MiB of 15.2 GB) is not proof.
     let a_little = step.strict.seconds * 0.995;
     assert_ne!(step.share(a_little).unwrap().verdict, Verdict::BelowStrict);
     for absurd in [0.0, -1.0, f64::NAN, f64::INFINITY] {

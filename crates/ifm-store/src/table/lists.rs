@@ -16,7 +16,7 @@ impl ListLevels {
         self.repetition.clear();
     }
 
-    /// Adds a row with `count` elements. An optional list of none is no list.
+    /// Adds a row with `count` elements. An optional list of none is not a list.
     pub(super) fn add_row(&mut self, count: usize, required: bool) {
         let element = element_level(required);
         if count == 0 {

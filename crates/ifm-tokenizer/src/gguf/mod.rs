@@ -186,7 +186,7 @@ impl Metadata {
             }
             Some(_) => {
                 return Err(Problem::damaged(format!(
-                    "{PREFIX}token_type is no list of numbers with one for each of the {} tokens",
+                    "{PREFIX}token_type is not a list of numbers with one for each of the {} tokens",
                     tokens.len()
                 )));
             }

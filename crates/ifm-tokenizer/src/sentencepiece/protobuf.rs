@@ -78,7 +78,7 @@ impl<'bytes> Iterator for Fields<'bytes> {
         Some(self.field().ok_or_else(|| {
             self.rest = &[];
             Problem::damaged(format!(
-                "it is no SentencePiece model, or damaged: a field is cut short or of no known \
+                "it is not a SentencePiece model, or damaged: a field is cut short or of no known \
                  kind, {left} bytes before the end of its message"
             ))
         }))

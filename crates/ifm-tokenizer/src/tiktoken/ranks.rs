@@ -41,7 +41,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Ranks, Problem> {
             continue;
         }
         let (token, rank) = read_line(line).ok_or_else(|| {
-            Problem::damaged(format!("line {number} is no token in base64 with its rank"))
+            Problem::damaged(format!("line {number} is not a token in base64 with its rank"))
         })?;
         if token.is_empty() || token.len() > TOKEN_BYTES_MAX {
             return Err(Problem::damaged(format!(

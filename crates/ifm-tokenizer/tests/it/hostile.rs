@@ -1,4 +1,4 @@
-//! Files that are no tokenizers, and tokenizers that were damaged: an error or a
+//! Files that are not tokenizers, and tokenizers that were damaged: an error or a
 //! tokenizer that works, never a panic.
 use std::path::Path;
 

@@ -67,7 +67,7 @@ fn places() -> Vec<Case> {
         chat(
             "choices_null_usage",
             "choices is null in the event with usage",
-            "null choices are no choices",
+            "null choices are not choices",
         )
         .ten_tokens()
         .finish(280, "length")
@@ -84,7 +84,7 @@ fn places() -> Vec<Case> {
         chat(
             "choices_absent_usage",
             "the event with usage has no choices at all",
-            "absent choices are no choices",
+            "absent choices are not choices",
         )
         .ten_tokens()
         .finish(280, "length")
@@ -170,7 +170,9 @@ fn written(name: &'static str, count: &str, tokens: Option<u32>) -> Case {
             "a proxy has rewritten the numbers: the counts are in another notation, the index is 0.0",
             "the number is the same, however it is written",
         ),
-        None => ("the counts are no numbers of tokens", "the answer is good, its count is unknown"),
+        None => {
+            ("the counts are not numbers of tokens", "the answer is good, its count is unknown")
+        }
     };
     let usage = format!(
         "{{\"prompt_tokens\": 8.0, \"completion_tokens\": {count}, \"total_tokens\": {count}}}"
@@ -210,7 +212,7 @@ fn per_chunk() -> Vec<Case> {
         chat(
             "continuous_usage_from_role",
             "the role chunk tells 0 tokens so far, later chunks 1 to 10; no count at the end",
-            "the last count is the count, and 0 with the role is no token",
+            "the last count is the count, and 0 with the role is not a token",
         )
         .event(
             10,

@@ -17,7 +17,7 @@ fn three(name: &'static str, what: &'static str, why: &'static str) -> Script {
     chat(name, what, why).tokens(0..3, 100, 20)
 }
 
-/// A whole response that is no stream.
+/// A whole response that is not a stream.
 fn document(
     name: &'static str,
     what: &'static str,
@@ -127,7 +127,7 @@ fn cut_off() -> Vec<Case> {
         three(
             "truncated_with_usage",
             "usage comes after three tokens, then the response ends",
-            "usage is no finish reason",
+            "usage is not a finish reason",
         )
         .usage(160, 3)
         .ended(Outcome::Truncated, OK, 3)
@@ -210,7 +210,7 @@ fn transport() -> Vec<Case> {
         .close(160)
         .ended(Outcome::TransportError, OK, 3)
         .case(),
-        three("bad_chunk_size", "the fourth chunk's size is no number", "the framing is lost")
+        three("bad_chunk_size", "the fourth chunk's size is not a number", "the framing is lost")
             .end(b"xyz\r\n")
             .ended(Outcome::TransportError, OK, 3)
             .case(),
@@ -415,7 +415,7 @@ fn silence() -> Vec<Case> {
         chat(
             "stall_after_role",
             "silence after the role chunk; the client's first-token limit is 300 ms",
-            "a role is no token: no token came in time",
+            "a role is not a token: no token came in time",
         )
         .role(10, "\"\"")
         .stall()
@@ -426,7 +426,7 @@ fn silence() -> Vec<Case> {
             let mut script = chat(
                 "comments_only",
                 "comments every 50 ms for 2 s and no token; the first-token limit is 300 ms",
-                "comments keep a connection awake, but they are no token",
+                "comments keep a connection awake, but they are not tokens",
             );
             for beat in 1..=40 {
                 script = script.raw(50 * beat, ": waiting\n\n");

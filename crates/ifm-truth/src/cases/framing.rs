@@ -66,7 +66,7 @@ fn chunked() -> Vec<Case> {
         chat(
             "trailers",
             "the last chunk has an extension and trailer fields follow it",
-            "trailers end with a blank line and are no part of the body",
+            "trailers end with a blank line and are not part of the body",
         )
         .ten_tokens()
         .tail(280, 10)

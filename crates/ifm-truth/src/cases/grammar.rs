@@ -94,7 +94,7 @@ fn comments() -> Vec<Case> {
         chat(
             "heartbeat",
             "comments come before and between the events",
-            "a comment is no event and no token",
+            "a comment is not an event and no token",
         )
         .raw(20, ": ping\n\n")
         .raw(60, ": ping\n\n")

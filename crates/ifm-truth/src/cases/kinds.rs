@@ -143,7 +143,7 @@ fn tools() -> Vec<Case> {
         chat(
             "content_then_tool_call",
             "five tokens of text, then a tool call; empty tool_calls beside the text",
-            "an empty list of calls is no call, and takes nothing from the text beside it",
+            "an empty list of calls is not a call, and takes nothing from the text beside it",
         )
         .delta(20, "{\"role\": \"assistant\", \"content\": \"\", \"tool_calls\": []}")
         .each_delta(5, 100, 20, |position| {
@@ -374,7 +374,7 @@ fn token_free() -> Vec<Case> {
         chat(
             "prompt_filter_results",
             "a first event without choices tells the prompt's filter results",
-            "an event without choices is no token",
+            "an event without choices is not a token",
         )
         .event(
             10,
@@ -393,7 +393,7 @@ fn token_free() -> Vec<Case> {
         chat(
             "empty_deltas",
             "empty deltas come every 20 ms before the first token",
-            "a delta without any output field is no token",
+            "a delta without any output field is not a token",
         )
         .each_delta(4, 20, 20, |_| "{}".to_owned())
         .ten_tokens()
@@ -402,7 +402,7 @@ fn token_free() -> Vec<Case> {
         chat(
             "null_fields",
             "every delta names all output fields, null but for content",
-            "null is no output",
+            "null is not output",
         )
         .delta(
             10,

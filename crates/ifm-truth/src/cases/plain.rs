@@ -26,7 +26,7 @@ fn shape() -> Vec<Case> {
         chat(
             "role_first",
             "a first delta with the role and empty content, 90 ms before the first token",
-            "a delta that only names the role is no token",
+            "a delta that only names the role is not a token",
         )
         .role(10, "\"\"")
         .ten_tokens()
@@ -35,7 +35,7 @@ fn shape() -> Vec<Case> {
         chat(
             "role_null_content",
             "a first delta with the role and null content",
-            "a delta that only names the role is no token",
+            "a delta that only names the role is not a token",
         )
         .role(10, "null")
         .ten_tokens()
@@ -70,7 +70,7 @@ fn shape() -> Vec<Case> {
         chat(
             "late_tail",
             "finish, usage and end mark come 300 ms after the last token",
-            "trailers are no latency of a token: the last token is at 280",
+            "trailers are not part of a token's latency: the last token is at 280",
         )
         .ten_tokens()
         .tail(580, 10)
@@ -143,7 +143,7 @@ fn role_everywhere() -> Case {
     let mut script = chat(
         "role_everywhere",
         "every delta names the role beside its token, and so does an empty last one",
-        "content is what counts; empty content with a role is no token",
+        "content is what counts; empty content with a role is not a token",
     );
     for position in 0..10 {
         let delta =
@@ -215,7 +215,7 @@ fn split() -> Vec<Case> {
         chat(
             "split_end_mark",
             "the end mark comes in two reads, 50 ms apart",
-            "an end mark is no token; the tokens are where they were",
+            "an end mark is not a token; the tokens are where they were",
         )
         .ten_tokens()
         .finish(280, "length")

@@ -101,7 +101,7 @@ fn disguises() -> Vec<Case> {
         chat(
             "error_null",
             "every chunk has an error member that is null",
-            "null is no error",
+            "null is not an error",
         )
         .each_event(10, 100, 20, |position| {
             format!(
@@ -115,7 +115,7 @@ fn disguises() -> Vec<Case> {
         chat(
             "logprobs",
             "every chunk has log probabilities with tokens, bytes and content of their own",
-            "members of logprobs are no output",
+            "members of logprobs are not output",
         )
         .each_event(10, 100, 20, |position| {
             let text = quote(&token(position));

@@ -21,7 +21,7 @@ const RUNS_MAX: usize = 8;
 
 /// A run or an import that was chosen.
 enum Chosen {
-    Run(RunEntry),
+    Run(Box<RunEntry>),
     Import(Import),
 }
 
@@ -65,7 +65,7 @@ fn chosen(app: &App, fields: &Fields) -> Result<Vec<Chosen>, Failure> {
     for id in fields.all("run").filter(|id| seen.insert(*id)) {
         entries.push(match imports.iter().any(|import| import == id) {
             true => Chosen::Import(app.import(id)?),
-            false => Chosen::Run(app.run(id)?),
+            false => Chosen::Run(Box::new(app.run(id)?)),
         });
     }
     match entries.len() {

@@ -27,7 +27,7 @@ fn without_the_session_nothing_is_told() {
         ("Host", host.as_str()),
         ("Cookie", &format!("inferometer_ui_{}={token}", page.address.port())),
     ];
-    assert_eq!(page.bare("GET", "/", &as_cookie, b"").status, 403, "a token is no session");
+    assert_eq!(page.bare("GET", "/", &as_cookie, b"").status, 403, "a token is not a session");
     let posted = page.bare("POST", &format!("/?token={token}"), &[("Host", &host)], b"");
     assert_eq!(posted.status, 403, "a session begins by GET alone");
 }
@@ -144,7 +144,7 @@ fn only_a_form_of_ours_changes_something() {
             let all: Vec<(&str, &str)> =
                 all.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
             let answer = page.form(target, &all, origin);
-            // What is no form with files is refused for that before its secret is looked at.
+            // What is not a form with files is refused for that before its secret is looked at.
             let expect: &[u16] = if target == "/import" { &[400, 403] } else { &[403] };
             assert!(expect.contains(&answer.status), "{target} {origin} {answer:?}");
         }

@@ -39,8 +39,15 @@ fn a_file_is_read_told_and_kept() {
     assert!(csv.body.contains("ttft_p99_ms"), "{csv:?}");
     assert_eq!(page.post("/label", &[("id", id), ("name", "theirs"), ("tags", "web")]).status, 303);
     assert!(page.get("/?tag=web").body.contains("theirs"));
-    let compared = page.get(&format!("/compare?run={id}&run=other"));
-    assert!(compared.status == 400 && compared.body.contains("no single requests"));
+    let slower =
+        NOTE.replace("Mean TTFT (ms):                          50.00", "Mean TTFT (ms): 60.00");
+    assert_eq!(page.send(&[("slower.md", slower.as_bytes())]).status, 200);
+    let ids = page.shelf.store.import_ids().unwrap();
+    let other = ids.iter().find(|other| *other != id).expect("a second import");
+    let compared = page.get(&format!("/compare?run={id}&run={other}"));
+    assert_eq!(compared.status, 200, "{compared:?}");
+    assert!(compared.body.contains("one number"), "no verdict without evidence: {compared:?}");
+    assert_eq!(page.get(&format!("/compare?run={id}&run=other")).status, 404);
 }
 
 #[test]

@@ -40,7 +40,7 @@ pub(super) fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     let is_index = number.fract() == 0.0 && (0.0..=f64::from(u16::MAX)).contains(&number);
     match is_index {
         true => Ok(Some(number as u16)),
-        false => Err(D::Error::custom(format!("{number} is no index of a choice"))),
+        false => Err(D::Error::custom(format!("{number} is not an index of a choice"))),
     }
 }
 
@@ -49,7 +49,7 @@ pub(super) fn index<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
 /// with a count that means nothing is still a good answer.
 ///
 /// # Errors
-/// Only for what is no JSON.
+/// Only for what is not JSON.
 pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u32>, D::Error> {
     struct Any;
     impl<'de> Visitor<'de> for Any {

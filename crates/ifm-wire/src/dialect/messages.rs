@@ -3,7 +3,7 @@
 //! Takes texts and messages; what the system says stands beside them. A stream ends with the event
 //! `message_stop`; without it a stream is cut off, even behind a stop reason. Prompt tokens are the
 //! new ones and those that were read from or written to a cache. The count of output tokens is that
-//! of `message_delta`; the one of `message_start` is no count of anything yet.
+//! of `message_delta`; the one of `message_start` is not a count of anything yet.
 //!
 //! The API insists on an output length: where the workload leaves it open, 4096 is sent. It has no
 //! word for going on past the end of the text, so none is sent; a server that has one takes it from
@@ -346,7 +346,7 @@ fn of_delta<'input>(delta: Option<Delta<'_>>, text: Option<&mut Generated>) -> C
         has_reasoning: full(&delta.thinking),
         ..ChoiceFacts::default()
     };
-    // An empty piece is no token here: calls begin with one. Signatures and citations are not
+    // An empty piece is not a token here: calls begin with one. Signatures and citations are not
     // generated.
     carried(choice)
 }

@@ -168,7 +168,7 @@ pub trait Dialect: fmt::Debug + Sync {
     /// given. `memory` lives as long as the stream.
     ///
     /// # Errors
-    /// Why the payload is no JSON of this API, in one bounded sentence.
+    /// Why the payload is not JSON of this API, in one bounded sentence.
     fn read_event<'input>(
         &self,
         data: &'input str,

@@ -45,7 +45,7 @@ pub(super) fn fixed_fields(spec: &TemplateSpec<'_>) -> Map<String, Value> {
 /// Reads one payload. Generated text is appended to `text`, if given.
 ///
 /// # Errors
-/// Why it is no JSON object of this shape.
+/// Why it is not a JSON object of this shape.
 pub fn read<'input>(
     data: &'input str,
     mut text: Option<&mut Generated>,

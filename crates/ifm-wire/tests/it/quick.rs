@@ -7,7 +7,7 @@ use ifm_wire::{Answer, EndCause, ExchangeDecoder, Expect};
 use proptest::prelude::*;
 use proptest::sample::Index;
 
-/// Stands for a byte that is no UTF-8, since the trees below are text.
+/// Stands for a byte that is not UTF-8, since the trees below are text.
 const NO_UTF8: char = '\u{e000}';
 
 /// JSON as written: keys and leaves hold the very characters between the structure.

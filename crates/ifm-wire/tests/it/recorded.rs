@@ -299,7 +299,8 @@ const CASES: &[Case] = &[
     Case {
         file: "ollama_chat-tools.http",
         api: Api::OllamaChat,
-        events: 1,
+        // The call, and the end of the text, which is counted with the last object.
+        events: 2,
         prompt: Some((26, FinalUsage)),
         output: Some((15, FinalUsage)),
         finish_reason: Some("stop"),

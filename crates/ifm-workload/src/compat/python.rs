@@ -2,7 +2,7 @@
 //!
 //! The algorithms are those of CPython 3.2 to 3.13, of which the draws did not change.
 //!
-//! Not here: weighted choices, samples without replacement, other laws, and seeds that are no whole number.
+//! Not here: weighted choices, samples without replacement, other laws, and seeds that are not whole numbers.
 
 use super::mt19937::Mt19937;
 

@@ -139,14 +139,14 @@ fn read(
     }
     let length = |name: &str| {
         let tokens = get(name).ok_or_else(|| lack(name))?;
-        value::tokens(tokens).ok_or_else(|| format!("'{name}' is no number of tokens"))
+        value::tokens(tokens).ok_or_else(|| format!("'{name}' is not a number of tokens"))
     };
     let (prompt_tokens, output_tokens) = (length("input_tokens")?, length("output_tokens")?);
     if output_tokens == 0 || prompt_tokens == 0 && !vllm {
         return Ok(Err(DropReason::Failed));
     }
     let stamp = get("timestamp").ok_or_else(|| lack("timestamp"))?;
-    let stamp = value::number(stamp).ok_or("the time stamp is no number")?;
+    let stamp = value::number(stamp).ok_or("the time stamp is not a number")?;
     let prompt_tokens = prompt_tokens.max(1);
     Ok(Ok((stamp, Request { at_ns: None, prompt_tokens, output_tokens })))
 }

@@ -77,7 +77,7 @@ fn read(columns: &Columns, row: &Row, output: u32) -> Result<Step, String> {
     let output = match (get("output_tokens"), get("answer").and_then(value::text)) {
         (Some(tokens), _) => {
             let tokens = value::tokens(tokens).filter(|&tokens| tokens > 0);
-            Output::Tokens(tokens.ok_or("the output tokens are no number above 0")?)
+            Output::Tokens(tokens.ok_or("the output tokens are not a number above 0")?)
         }
         (None, Some(answer)) => Output::Answer(answer.into()),
         (None, None) => Output::Tokens(output),

@@ -113,10 +113,10 @@ fn read(
     let get = |name: &str| columns.get(&row.fields, name);
     let lack = |name: &str| columns.missing(&[name], &there());
     let time = get("timestamp").ok_or_else(|| lack("timestamp"))?;
-    let time = value::number(time).ok_or("the time stamp is no number")?;
+    let time = value::number(time).ok_or("the time stamp is not a number")?;
     let length = |name: &str| {
         let tokens = get(name).ok_or_else(|| lack(name))?;
-        value::tokens(tokens).ok_or_else(|| format!("'{name}' is no number of tokens"))
+        value::tokens(tokens).ok_or_else(|| format!("'{name}' is not a number of tokens"))
     };
     let (prompt_tokens, output_tokens) = (length("input_tokens")?, length("output_tokens")?);
     if prompt_tokens == 0 || output_tokens == 0 {
@@ -124,12 +124,12 @@ fn read(
     }
     let start = blocks.len();
     if let Some(list) = get("hash_ids") {
-        let list = list.as_array().ok_or("'hash_ids' is no list")?;
+        let list = list.as_array().ok_or("'hash_ids' is not a list")?;
         if list.len() > BLOCKS_MAX {
             return Err(format!("'hash_ids' has more than {BLOCKS_MAX} blocks"));
         }
         let ids = list.iter().map(value::whole).collect::<Option<Vec<_>>>();
-        blocks.extend(ids.ok_or("'hash_ids' holds something that is no whole number")?);
+        blocks.extend(ids.ok_or("'hash_ids' holds something that is not a whole number")?);
     }
     let blocks = start..blocks.len();
     Ok(Some((time, Request { at_ns: 0, prompt_tokens, output_tokens, blocks })))

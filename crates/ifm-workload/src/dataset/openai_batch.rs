@@ -75,7 +75,7 @@ fn read(row: &Row) -> Result<Step, String> {
     let output = match tokens.filter(|tokens| !tokens.is_null()) {
         Some(tokens) => {
             let tokens = value::tokens(tokens).filter(|&tokens| tokens > 0);
-            Output::Tokens(tokens.ok_or("'max_tokens' is no number above 0")?)
+            Output::Tokens(tokens.ok_or("'max_tokens' is not a number above 0")?)
         }
         None => Output::Open,
     };

@@ -88,7 +88,7 @@ impl Lengths {
     ///
     /// # Errors
     /// [`WorkloadError::Length`] for bounds that are not possible, and
-    /// [`WorkloadError::Shape`] for a mean or deviation that is no positive number.
+    /// [`WorkloadError::Shape`] for a mean or deviation that is not a positive number.
     pub fn normal(
         mean: f64,
         stdev: f64,
@@ -176,7 +176,7 @@ impl Lengths {
                     return Err(WorkloadError::BadRow {
                         file: name,
                         line,
-                        reason: format!("'{text}' is no length with its count, as in 100,5"),
+                        reason: format!("'{text}' is not a length with its count, as in 100,5"),
                     });
                 }
             }

@@ -27,7 +27,7 @@ impl CsvRows {
     /// Reads the header.
     ///
     /// # Errors
-    /// [`WorkloadError::File`] for a header that is no UTF-8.
+    /// [`WorkloadError::File`] for a header that is not UTF-8.
     pub(super) fn open(name: String, file: File, delimiter: u8) -> Result<Self, WorkloadError> {
         let file = Bounded { file: BufReader::new(file), left: ROW_BYTES_MAX };
         let mut reader = ReaderBuilder::new().delimiter(delimiter).flexible(true).from_reader(file);

@@ -18,7 +18,7 @@ use serde_json::{Map, Value};
 use super::{Given, ROW_BYTES_MAX, RowFile};
 use crate::error::WorkloadError;
 
-/// The largest document that is no list, in bytes.
+/// The largest document that is not a list, in bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 /// The mark at the beginning of some files in UTF-8.
 const MARK: &[u8] = &[0xef, 0xbb, 0xbf];
@@ -142,7 +142,7 @@ impl JsonRows {
             )));
         }
         let document = serde_json::from_slice::<Map<String, Value>>(&bytes)
-            .map_err(|error| self.error(format!("is no JSON: {error}")))?;
+            .map_err(|error| self.error(format!("is not JSON: {error}")))?;
         let Some(field) = find_list(&document) else {
             return Err(self.error(format!(
                 "is a document without a list of rows (looked for {})",

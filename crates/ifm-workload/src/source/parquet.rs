@@ -27,7 +27,7 @@ impl ParquetRows {
     /// Reads the file's own description.
     ///
     /// # Errors
-    /// [`WorkloadError::File`] for what is no Parquet, or is compressed in a way that is
+    /// [`WorkloadError::File`] for what is not Parquet, or is compressed in a way that is
     /// not known here.
     pub(super) fn open(name: String, file: File, columns: &Columns) -> Result<Self, WorkloadError> {
         let reader = SerializedFileReader::new(file).map_err(|error| wrong(&name, &error))?;
@@ -65,7 +65,7 @@ fn wrong(name: &str, error: &ParquetError) -> WorkloadError {
     let text = error.to_string();
     let reason = match text.contains("feature") {
         true => format!("{text}; save it again with snappy or without compression"),
-        false => format!("is no Parquet that can be read: {text}"),
+        false => format!("is not Parquet that can be read: {text}"),
     };
     WorkloadError::File { file: name.to_owned(), reason }
 }

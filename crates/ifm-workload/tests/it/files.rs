@@ -140,7 +140,7 @@ fn parquet_is_read_by_columns() {
         "{error}"
     );
     folder.write("no.parquet", "PAR1 is not enough");
-    assert!(folder.error("custom", "no.parquet", "").contains("is no Parquet"), "what is wrong");
+    assert!(folder.error("custom", "no.parquet", "").contains("is not Parquet"), "what is wrong");
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn a_file_that_is_no_data_set_says_why() {
         ("quote.csv", "", "a row is longer than 64 MiB; is a quotation mark open?"),
         ("utf16.json", "", "utf16.json: is written in UTF-16; save it as UTF-8"),
         ("open.json", "", "the list is not closed: the file ends in line 2"),
-        ("half.json", "", "is no JSON"),
+        ("half.json", "", "is not JSON"),
         ("other.json", "", "without a list of rows (looked for rows, data"),
         ("empty.jsonl", "", "none of 0 rows can be sent: there are none"),
         ("header.csv", "", "there is a, b; map one, as in prompt:NAME"),
@@ -466,7 +466,7 @@ fn bursts_keep_time_and_lengths() {
     assert_eq!(gpt4.facts.rows.unwrap().dropped.get(&DropReason::OtherModel), Some(&1));
     folder.write("time.csv", "Timestamp,Request tokens,Response tokens\nnow,5,5\n");
     let error = folder.error("burstgpt", "time.csv", "");
-    assert!(error.contains("time.csv:2: the time stamp is no number"), "{error}");
+    assert!(error.contains("time.csv:2: the time stamp is not a number"), "{error}");
 }
 
 proptest! {

@@ -223,7 +223,8 @@ fn add_body(rewritten: &mut Vec<String>, mut body: Map<String, Value>, warnings:
     if let Some((place, words, text)) = given {
         let Ok(Value::Object(fields)) = serde_json::from_str(&text) else {
             let names: Vec<&str> = body.keys().map(String::as_str).collect();
-            warnings.push(format!("--extra-body is no object here: {} left out", names.join(", ")));
+            warnings
+                .push(format!("--extra-body is not an object here: {} left out", names.join(", ")));
             return;
         };
         body.extend(fields);

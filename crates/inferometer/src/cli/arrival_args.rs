@@ -23,7 +23,7 @@ pub struct ArrivalArgs {
     #[arg(long, value_name = "RATES/SPAN", conflicts_with_all = ["replay", "bursts"])]
     pub steps: Option<String>,
 
-    /// So many at once, again after each span: 64/5s. Those that find no room wait in order
+    /// Send N requests every SPAN: 64/5s. Those that find no room wait in order
     #[arg(long, value_name = "N/SPAN", conflicts_with_all = ["replay", "arrivals", "burstiness"])]
     pub bursts: Option<String>,
 
@@ -123,7 +123,7 @@ impl ArrivalArgs {
             _ => None,
         };
         law.ok_or_else(|| {
-            Failure::usage(format!("--arrivals {text} is no law"))
+            Failure::usage(format!("--arrivals {text} is not a law"))
                 .hint("there are poisson, constant, gamma:0.5 and burst:8")
         })
     }
@@ -138,7 +138,7 @@ fn rate_of(flag: &str, text: &str) -> Result<f64, Failure> {
     match text.trim().parse::<f64>() {
         Ok(rate) if rate > 0.0 && rate.is_finite() => Ok(rate),
         _ => Err(Failure::usage(format!(
-            "{flag}: \"{text}\" is no rate above 0, in requests per second"
+            "{flag}: \"{text}\" is not a rate above 0, in requests per second"
         ))),
     }
 }

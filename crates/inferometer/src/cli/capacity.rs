@@ -65,7 +65,7 @@ pub struct CapacityArgs {
     #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
     precision: f64,
 
-    /// Requests of one look at a load; four for each user if that is more
+    /// Requests of one measurement of a load; four for each user if that is more
     #[arg(short = 'n', long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     requests: u32,
 
@@ -113,10 +113,12 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     }
     let (axis, search) = search(args)?;
     if !(0.0..1.0).contains(&args.headroom) {
-        return Err(Failure::usage("--headroom is no share from 0 to below 1"));
+        return Err(Failure::usage("--headroom is not a share from 0 to below 1"));
     }
     if !(args.gpus > 0.0 && args.gpus.is_finite()) {
-        return Err(Failure::usage("--gpus is no number of GPUs: 1, 8, or 0.5 for a part of one"));
+        return Err(Failure::usage(
+            "--gpus is not a number of GPUs: 1, 8, or 0.5 for a part of one",
+        ));
     }
     let worth = Worth {
         think_s: args.users_think,

@@ -75,7 +75,7 @@ pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
     put(args, &files)
 }
 
-/// What is to be written. A run is computed anew from its events.
+/// What to write. A run is computed anew from its events.
 fn sheets(args: &ExportArgs, export: &Export, store: &Store) -> Result<Vec<Sheet>, Failure> {
     let key = args.subject.to_string_lossy();
     let word = args.definitions.as_deref().or(export.definitions).unwrap_or_default();
@@ -142,7 +142,7 @@ fn file_name(format: &str, index: usize, files: usize, file: &Exported) -> Strin
 /// A sealed run as one file, or the rows of each document.
 fn as_parquet(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
     let Some(out) = &args.out else {
-        return Err(Failure::usage("parquet is no text").hint("name a file for it: -o FILE"));
+        return Err(Failure::usage("parquet is not text").hint("name a file for it: -o FILE"));
     };
     match find(store, &args.subject)? {
         Subject::Run(entry) => copy_run(&entry, out),

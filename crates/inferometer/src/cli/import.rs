@@ -203,7 +203,7 @@ fn told(sheet: &Sheet, verbose: bool) -> String {
 }
 
 /// Whether a part of a file could not be read: a record, or a line inside a table. Lines of a text
-/// that are nobody's results are no damage.
+/// that are nobody's results are not damage.
 fn is_damaged(sheet: &Sheet) -> bool {
     let is_skipped = |remark: &Remark| remark.kind == RemarkKind::Skipped;
     sheet.remarks.iter().any(is_skipped)

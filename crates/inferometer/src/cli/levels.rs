@@ -47,7 +47,7 @@ pub fn parse(text: &str) -> Result<Vec<u32>, String> {
 pub fn level(text: &str) -> Result<u32, String> {
     match text.trim().parse::<u32>() {
         Ok(level) if (1..=CONCURRENCY_MAX).contains(&level) => Ok(level),
-        _ => Err(format!("\"{text}\" is no number of users between 1 and {CONCURRENCY_MAX}")),
+        _ => Err(format!("\"{text}\" is not a number of users between 1 and {CONCURRENCY_MAX}")),
     }
 }
 

@@ -60,7 +60,7 @@ pub struct LimitArgs {
     #[arg(long, short, default_value = "1,8,32", value_name = "LIST")]
     concurrency: String,
 
-    /// A measured value to hold against the limit: itl=22.2ms@1, ttft=115.9ms, latency=11.4s@1,
+    /// A measured value to compare with the limit: itl=22.2ms@1, ttft=115.9ms, latency=11.4s@1,
     /// tok_s=885@100, tg=279, pp=16634; may be repeated
     #[arg(long, value_name = "NAME=VALUE[@USERS]", value_parser = Measured::parse)]
     measured: Vec<Measured>,

@@ -66,7 +66,7 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", short, long, aliases = ["served-model-name", "api-model-name"])]
     pub model: Option<String>,
 
-    /// API that carries the load [default: chat]
+    /// API to benchmark [default: chat]
     #[arg(help_heading = "Server", long, value_parser = api_words())]
     pub api: Option<Api>,
 

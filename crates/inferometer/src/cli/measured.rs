@@ -16,7 +16,7 @@ use ifm_core::spec::SloSpec;
 use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
-/// Endings of files that hold results: a word with one of them is no address.
+/// Endings of files that hold results: a word with one of them is not an address.
 const ENDINGS: [&str; 8] = ["json", "jsonl", "csv", "md", "txt", "yaml", "log", "parquet"];
 
 /// The results that were named in place of a URL; absent where a URL, or nothing, was named.

@@ -13,7 +13,7 @@ pub struct PacingArgs {
     cooldown: Option<f64>,
 
     /// Time for all levels together: none is begun that cannot end in it, one that is under way
-    /// is cut there, and what was left out is told
+    /// is cut there, and what was left out is listed
     #[arg(long, value_parser = seconds, value_name = "SPAN")]
     budget: Option<f64>,
 }

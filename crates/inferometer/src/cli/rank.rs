@@ -111,7 +111,7 @@ fn place(
             // Some of the results may have it.
             Some(load) => Ok((first, load.into())),
             None => Err(Failure::usage(format!(
-                "\"{text}\" is no load that every result was measured at"
+                "\"{text}\" is not a load that every result was measured at"
             ))
             .hint("write 64, a rate such as 2.5/s, or a test such as tg128")),
         },

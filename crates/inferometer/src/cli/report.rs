@@ -65,7 +65,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "FACTOR")]
     compare: Option<String>,
 
-    /// Value of that factor that the others are held against
+    /// Value of that factor that the others are compared with
     #[arg(long, value_name = "VALUE")]
     baseline: Option<String>,
 

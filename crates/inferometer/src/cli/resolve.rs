@@ -246,7 +246,7 @@ fn api(args: &LoadArgs, from_path: Option<Api>) -> Result<Api, Failure> {
     };
     match dialect::api_of_path(path) {
         Some((_base, api)) => Ok(api),
-        None => Err(Failure::usage(format!("--endpoint {path} is no API that is known here"))
+        None => Err(Failure::usage(format!("--endpoint {path} is not an API that is known here"))
             .hint("name one with --api; --help lists them")),
     }
 }
@@ -296,7 +296,7 @@ fn temperature(args: &LoadArgs) -> Result<Option<f64>, Failure> {
         "none" => Ok(None),
         text => match text.parse::<f64>() {
             Ok(value) if (0.0..=10.0).contains(&value) => Ok(Some(value)),
-            _ => Err(Failure::usage(format!("--temperature {text} is no number from 0 to 10"))),
+            _ => Err(Failure::usage(format!("--temperature {text} is not a number from 0 to 10"))),
         },
     }
 }
@@ -334,8 +334,8 @@ fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
     };
     match serde_json::from_str(&text) {
         Ok(Value::Object(fields)) => Ok(fields),
-        Ok(_) => Err(Failure::usage(format!("{name} is no JSON object"))),
-        Err(error) => Err(Failure::usage(format!("{name} is no JSON: {error}"))
+        Ok(_) => Err(Failure::usage(format!("{name} is not a JSON object"))),
+        Err(error) => Err(Failure::usage(format!("{name} is not JSON: {error}"))
             .hint("for example '{\"top_k\": 1}', or @FILE")),
     }
 }

@@ -123,6 +123,9 @@ pub fn run(args: &SchemaArgs) -> Result<Code, Failure> {
 }
 
 #[cfg(test)]
+pub(super) use tests::described;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use schemars::JsonSchema;
@@ -201,6 +204,3 @@ mod tests {
         SCHEMAS.iter().flat_map(|schema| schema.commands.iter().copied()).collect()
     }
 }
-
-#[cfg(test)]
-pub(super) use tests::described;

@@ -369,7 +369,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     };
     match value {
         Ok(share) if (0.0..1.0).contains(&share) => Ok(share),
-        _ => Err(format!("\"{text}\" is no share from 0 to below 1; write 3% or 0.03")),
+        _ => Err(format!("\"{text}\" is not a share from 0 to below 1; write 3% or 0.03")),
     }
 }
 

@@ -103,7 +103,7 @@ fn page_url(flag: &str, typed: &str) -> Result<String, Failure> {
         false => format!("http://{typed}"),
     };
     let bad = || {
-        Failure::usage(format!("{flag}: \"{typed}\" is no URL of a page"))
+        Failure::usage(format!("{flag}: \"{typed}\" is not a URL of a page"))
             .hint("for example http://localhost:9400/metrics")
     };
     let uri: Uri = with_scheme.parse().map_err(|_| bad())?;

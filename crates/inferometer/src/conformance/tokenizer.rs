@@ -21,7 +21,7 @@ pub(super) fn folder(trial: &Path) -> PathBuf {
 pub(super) fn write(trial: &Path) -> std::io::Result<()> {
     let folder = folder(trial);
     std::fs::create_dir_all(&folder)?;
-    // The unknown word is no special token: clients leave those out of the prompts that they make.
+    // The unknown word is not a special token: clients leave those out of the prompts that they make.
     let (unknown, end) = ("<unknown>", "<end>");
     let mut vocabulary = serde_json::Map::new();
     vocabulary.insert(unknown.to_owned(), 0.into());

@@ -63,7 +63,7 @@ impl Measured {
             text.split_once('=').ok_or("write a name and a value, such as itl=22.2ms@1")?;
         let metric = METRICS.iter().find(|(known, _)| *known == name.trim()).ok_or_else(|| {
             let names: Vec<&str> = METRICS.iter().map(|(name, _)| *name).collect();
-            format!("\"{name}\" is no value that has a limit; there are {}", names.join(", "))
+            format!("\"{name}\" is not a value that has a limit; there are {}", names.join(", "))
         })?;
         let (value, users) = match rest.split_once('@') {
             Some((value, users)) => (value, positive(users)?),
@@ -106,7 +106,7 @@ impl Measured {
 fn positive(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(value) if value.is_finite() && value > 0.0 => Ok(value),
-        _ => Err(format!("\"{text}\" is no number above 0")),
+        _ => Err(format!("\"{text}\" is not a number above 0")),
     }
 }
 

@@ -225,7 +225,7 @@ fn caveats(answer: &Answer) -> String {
             "cache",
             &format!(
                 "the last-level cache could keep {} of what a step reads; below the strict limit by \
-             no more than that is no proof",
+             no more than that is not proof",
                 percent(cache)
             ),
         );

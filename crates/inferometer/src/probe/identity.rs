@@ -18,7 +18,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let means = if is_listed {
         ""
     } else {
-        "it is not on the server's list: many servers answer all the same, with the model they have"
+        "it is not on the server's list: many servers answer anyway, with the model they have"
     };
     findings.push(
         Finding::known((Section::Server, "model"), grade, value, text)

@@ -248,8 +248,9 @@ fn per_event(heard: &Heard) -> Finding {
     );
     let finding = match (share - 1.0).abs() <= 0.1 {
         true => Finding::known(id, Grade::Good, share, format!("{share:.2}")),
-        false => Finding::known(id, Grade::Note, share, format!("{share:.2}"))
-            .means("gaps between events are not gaps between tokens: IEL instead of ITL is told"),
+        false => Finding::known(id, Grade::Note, share, format!("{share:.2}")).means(
+            "gaps between events are not gaps between tokens: IEL is reported instead of ITL",
+        ),
     };
     finding.how(how)
 }

@@ -54,7 +54,7 @@ pub fn find_local() -> Result<BaseUrl, Failure> {
 /// Asks for the models, and for what else the kind of server tells.
 ///
 /// # Errors
-/// Nothing answers, the key is refused, the answer is no OpenAI API, or the model is not offered.
+/// Nothing answers, the key is refused, the answer is not an OpenAI API, or the model is not offered.
 pub fn inspect(
     url: &BaseUrl,
     insecure: bool,
@@ -139,7 +139,7 @@ impl Client<'_> {
         request.call()
     }
 
-    /// Status and body, of which at most so many bytes may come. Bytes that are no UTF-8 are
+    /// Status and body, of which at most so many bytes may come. Bytes that are not UTF-8 are
     /// replaced.
     fn get_text(&self, url: &str, bytes_max: u64) -> Result<(u16, String), ureq::Error> {
         let mut response = self.call(url)?;
@@ -279,7 +279,7 @@ fn untrusted(url: &BaseUrl, reason: &str) -> Failure {
             "give the server a certificate of its own, or use --insecure if you trust it",
         ),
         "UnknownIssuer" | "BadSignature" => (
-            format!("signed by nobody whom this machine trusts ({reason})"),
+            format!("certificate is not trusted by this machine ({reason})"),
             "name the authority's file in SSL_CERT_FILE (the certificate itself if it is \
              self-signed), or use --insecure if you trust the server",
         ),

@@ -157,7 +157,7 @@ fn a_level_that_was_cold_is_measured_again_and_counts_once() {
     let levels = again["levels"].as_array().unwrap();
     assert_eq!((&levels[0]["measured_again"], levels[2].get("measured_again")), (&2.into(), None));
     assert_eq!(again["run"]["state"], "complete");
-    assert_eq!(again.get("repeats"), None, "the cold one is no repeat");
+    assert_eq!(again.get("repeats"), None, "the cold one is not a repeat");
 }
 
 #[test]

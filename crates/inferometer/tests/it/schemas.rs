@@ -51,7 +51,7 @@ pub(crate) fn check(folder: &Path, name: &str, document: &Value) {
     if let Err(wrong) = judge(schema.clone(), document, true) {
         panic!("docs/reference/schema/{name}.json does not describe what is written: {wrong}");
     }
-    assert!(document.is_object(), "{name}: no object is no document: {document}");
+    assert!(document.is_object(), "{name}: a document is an object: {document}");
     for field in schema["required"].as_array().unwrap() {
         let field = field.as_str().unwrap();
         let mut spoiled = document.clone();

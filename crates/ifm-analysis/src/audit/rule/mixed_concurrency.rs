@@ -49,7 +49,7 @@ fn look(subject: &Subject) -> Looked {
     };
     let mean_words = mean.map(|mean| format!(", whose mean is {mean}")).unwrap_or_default();
     let text = format!(
-        "{n} of {seen} stated peaks of requests in flight are no peaks: {peak} is the median of one \
+        "{n} of {seen} stated peaks of requests in flight are not peaks: {peak} is the median of one \
          row{mean_words}, and another row of the same has {highest} in flight"
     );
     let finding = Finding::new(RULE.id, Level::Strong, text)

@@ -84,7 +84,7 @@ fn impossible(figure: &Figure) -> Option<String> {
     }
     let is_count = COUNTS.contains(&figure.quantity) && figure.statistic == Statistic::Value;
     (is_count && value.fract() != 0.0)
-        .then(|| format!("the number of {} is no whole number: {shown}", figure.quantity))
+        .then(|| format!("the number of {} is not a whole number: {shown}", figure.quantity))
 }
 
 /// The first figure of a quantity that is above what stands behind it.

@@ -1,4 +1,4 @@
-//! A gap between tokens that grows with the prompts of others is no decode speed.
+//! A gap between tokens that grows with the prompts of others is not a decode speed.
 //!
 //! A stream by itself shows what a longer context costs: its keys and values are read for every
 //! token. Among `n` streams that is read `n` times in a step, and no more. What a gap grows beyond
@@ -149,7 +149,7 @@ fn tell_beyond(found: &[Excess]) -> Option<Finding> {
     let worst = found.first()?;
     let text = format!(
         "{}: the rest is other work between the tokens, most likely prompts of others, so the figure \
-         is no decode speed",
+         is not a decode speed",
         worst.words()
     );
     let spots = found.iter().flat_map(|excess| [excess.long.cell.spot(), excess.short.cell.spot()]);

@@ -252,7 +252,7 @@ pub(super) fn named<'c>(
     found
 }
 
-/// Places of a phrase that is no part of a longer word.
+/// Places of a phrase that is not part of a longer word.
 fn words<'t>(text: &'t str, phrase: &'t str) -> impl Iterator<Item = Range<usize>> + 't {
     let is_open = |rest: &str| {
         let mut chars = rest.chars();

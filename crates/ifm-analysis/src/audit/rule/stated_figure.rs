@@ -3,7 +3,7 @@
 //! Told where a sentence gives a model and a quantity, rows of that model hold the quantity, and
 //! no row has the figure: by no statistic, at no load, and not as the mean of all; in a sentence
 //! about a change not as the difference of two either. Limits, targets, estimates and what others
-//! measured are no figures of the document.
+//! measured are not figures of the document.
 
 use super::super::sentence::{Sentence, sentences};
 use super::super::subject::{shown, slack};
@@ -92,7 +92,7 @@ const CHANGES: [&str; 21] = [
 ];
 /// What sets rows apart that may be of another measurement.
 const APART: [&str; 4] = [key::GPU, key::ENGINE, key::CONDITION, key::QUANTIZATION];
-/// Digits of a figure that is no coincidence.
+/// Digits of a figure that is not a coincidence.
 const DIGITS: usize = 3;
 /// Figures of one statistic whose pairs are tried at most.
 const PAIRED_MAX: usize = 500;

@@ -20,7 +20,7 @@ fn look(subject: &Subject) -> Looked {
     for cell in subject.cells(RowRole::Measured) {
         for [input, output, total] in &SUMS {
             for statistic in STATISTICS {
-                // The sum of rates is no number of anything.
+                // The sum of rates is not a number of anything.
                 if statistic == Statistic::Sum && *total == Quantity::TotalRate {
                     continue;
                 }

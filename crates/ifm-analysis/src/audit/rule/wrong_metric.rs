@@ -95,7 +95,7 @@ fn place<'c>(subject: &'c Subject, cell: &'c Cell<'c>) -> Option<Place<'c>> {
     let output = cell.factors.number(key::OUTPUT_TOKENS)?;
     let batch = cell.factors.number(key::BATCH_SIZE).unwrap_or(1.0);
     let e2e_ms = whole_time(subject, cell)?;
-    // A rate over the whole time leaves nothing for prompts, and such a ranking is no concern.
+    // A rate over the whole time leaves nothing for prompts, and such a ranking is not a concern.
     let prefill_share = 1.0 - batch * output / rate * 1e3 / e2e_ms;
     (rate > 0.0 && prefill_share > 0.0).then_some(Place { cell, e2e_ms, prefill_share })
 }

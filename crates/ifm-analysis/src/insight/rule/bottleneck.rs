@@ -21,7 +21,7 @@ const LOADS_MIN: f64 = 4.0;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "bottleneck",
-    title: "what likely stands in the way, with the two numbers that the guess rests on",
+    title: "the likely bottleneck, with the two numbers behind the guess",
     look,
 };
 

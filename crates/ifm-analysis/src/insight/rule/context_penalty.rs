@@ -7,7 +7,7 @@ use crate::say;
 use crate::survey::Curve;
 use ifm_core::sheet::PartKind;
 
-/// A ratio up to here is no loss worth a sentence.
+/// A ratio up to here is not a loss worth a sentence.
 const RATIO_MIN: f64 = 1.1;
 /// Where the loss among many is this many times that of one alone it comes from sharing.
 const SHARING_MIN: f64 = 2.0;

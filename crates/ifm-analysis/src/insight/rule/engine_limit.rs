@@ -21,7 +21,7 @@ pub enum EngineLimit {
     /// It can be no faster than this.
     AtMost(DecodeLimit),
     /// The weights are larger than the memory of the GPUs: part of the model runs elsewhere, and
-    /// the memory of the GPUs is no limit of the whole.
+    /// the memory of the GPUs is not a limit of the whole.
     Larger {
         /// Weights, bytes.
         weight_bytes: f64,

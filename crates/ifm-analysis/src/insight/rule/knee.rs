@@ -8,7 +8,7 @@ use ifm_core::sheet::{PartKind, Quantity, Statistic};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "knee",
-    title: "the first step of the load that brings less than a fifth of its growth as output, and its price in latency",
+    title: "the first step at which output grows less than a fifth as fast as the load, and its price in latency",
     look,
 };
 

@@ -141,7 +141,7 @@ fn calm_repeats_and_a_single_thing_say_nothing() {
     {
         assert_eq!(of_rule(&calm, rule), [], "{rule}");
     }
-    // Faster everywhere is no crossing.
+    // Faster everywhere is not a crossing.
     let mut points = repeats("original", (1, 128, 64), &[100.0, 101.0, 100.5]);
     points.extend(repeats("fast", (1, 128, 64), &[200.0, 201.0, 200.5]));
     points.extend(repeats("original", (64, 128, 64), &[1000.0, 1001.0, 1000.5]));

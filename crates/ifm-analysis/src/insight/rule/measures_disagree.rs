@@ -8,7 +8,7 @@ use ifm_core::sheet::Quantity;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "measures_disagree",
-    title: "what is faster than the baseline by one measure and slower by another of the same runs, both shown, and which of them ranks it",
+    title: "what is faster than the baseline by one measure and slower by another in the same runs, both shown, and which measure ranks it",
     look,
 };
 

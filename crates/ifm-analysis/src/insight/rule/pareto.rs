@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 4;
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "pareto",
-    title: "configurations of the same workload that no other beats in speed and output, and those that one beats everywhere",
+    title: "configurations of the same workload that no other beats in both speed and output, and those that another beats everywhere",
     look,
 };
 

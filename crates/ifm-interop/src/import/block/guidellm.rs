@@ -223,7 +223,7 @@ fn no_number(figure: &Figure, line: u32) -> Option<Remark> {
         kind: RemarkKind::Missing,
         place: Place::line(line),
         text: format!(
-            "{}: `{printed}` is no number",
+            "{}: `{printed}` is not a number",
             figure.place.as_ref().and_then(|place| place.pointer.as_deref()).unwrap_or("a cell")
         ),
     })
@@ -351,7 +351,7 @@ constant@0.93|       0.38|        9.58|        49.0|  5.9|     5.8| 6.1
 
     #[test]
     fn the_two_tables_of_the_first_generation_are_one_row_a_benchmark() {
-        // A bar more at the end of the heads is no column.
+        // A bar more at the end of the heads is not a column.
         for text in
             [FIRST.to_owned(), FIRST.replace("Output Tok Total  ||", "Output Tok Total  |||")]
         {

@@ -124,7 +124,7 @@ impl Frame {
         let missing = figure.value.is_none();
         row.figures.push(figure);
         if missing {
-            self.remark(kind, place, &format!("{label}: `{printed}` is no number"));
+            self.remark(kind, place, &format!("{label}: `{printed}` is not a number"));
         }
     }
 

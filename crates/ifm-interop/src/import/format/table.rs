@@ -43,7 +43,7 @@ fn read(format: &Format, input: Input<'_>) -> Result<Sheet, ImportError> {
     Ok(rows::by_kind(sheet, kinds))
 }
 
-/// A figure or a factor; what is no number is told.
+/// A figure or a factor; what is not a number is told.
 fn field(head: &str, cell: &str, row: &mut Row) -> Option<Remark> {
     let Some((quantity, statistic, unit)) = figure_of_head(head) else {
         row.factors.set(head.strip_prefix(FACTOR).unwrap_or(head), cell);
@@ -57,7 +57,7 @@ fn field(head: &str, cell: &str, row: &mut Row) -> Option<Remark> {
         Err(_) => Some(Remark {
             kind: RemarkKind::Missing,
             place: Place { pointer: Some(head.to_owned()), ..row.place.clone() },
-            text: format!("{cell:?} is no number"),
+            text: format!("{cell:?} is not a number"),
         }),
     }
 }

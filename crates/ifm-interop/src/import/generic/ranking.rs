@@ -11,7 +11,7 @@ use ifm_core::sheet::{
 /// What a place is marked with.
 enum Mark {
     Number(f64),
-    /// Something that is no letter and no digit: a medal, or what is left of one.
+    /// Something that is not a letter and no digit: a medal, or what is left of one.
     Sign,
 }
 
@@ -68,7 +68,7 @@ fn row(entry: &Entry<'_>, rank: f64, line: u32) -> Row {
     let mut row = Row::new(RowRole::Summary, Place::line(line));
     row.label = Some(entry.name.clone());
     row.factors = heading::factors(&entry.name);
-    // What is nothing but a format of weights is no name of a model.
+    // What is nothing but a format of weights is not a name of a model.
     if row.factors.get(key::QUANTIZATION) != Some(&entry.name) {
         row.factors.set(key::MODEL, &entry.name);
     }

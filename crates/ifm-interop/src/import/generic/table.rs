@@ -92,12 +92,12 @@ fn upright(grid: &Grid, columns: &[Column], remarks: &mut Vec<Remark>) -> Vec<Ro
     rows
 }
 
-/// Whether a cell under the name of a quantity holds something that is no number of it.
+/// Whether a cell under the name of a quantity holds something that is not a number of it.
 fn is_no_number(named: &Named, cell: &str, line: u32) -> bool {
     !plain(cell).is_empty() && figures(named, cell, line).is_none()
 }
 
-/// Whether a column has numbers at all: words where nothing but words stand are no damage.
+/// Whether a column has numbers at all: words where nothing but words stand are not damage.
 fn is_measured(grid: &Grid, at: usize) -> bool {
     let cells = grid.rows.iter().take(SAMPLE_ROWS).filter_map(|(_, cells)| cells.get(at));
     cells.into_iter().any(|cell| matches!(Cell::read(cell), Cell::Number { .. }))
@@ -107,7 +107,7 @@ fn no_number(name: &str, cell: &str, line: u32) -> Remark {
     Remark {
         kind: RemarkKind::Missing,
         place: Place::line(line),
-        text: format!("{}: `{}` is no number of it", plain(name), plain(cell)),
+        text: format!("{}: `{}` is not a number of it", plain(name), plain(cell)),
     }
 }
 
@@ -271,7 +271,7 @@ mod tests {
             remarks.into_iter().map(|remark| (remark.place.line, remark.text)).collect()
         };
         let head = "| Users | TTFT (ms) |\n|--|--|\n| 1 | 50 |\n";
-        let text = "TTFT (ms): `5O` is no number of it".to_owned();
+        let text = "TTFT (ms): `5O` is not a number of it".to_owned();
         assert_eq!(told(&format!("{head}| 2 | 5O |\n| 4 | n/a |\n| 8 | |\n")), [(Some(4), text)]);
         assert_eq!(told(head), []);
         let turned =

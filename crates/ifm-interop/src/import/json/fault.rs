@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-/// A place that is no JSON.
+/// A place that is not JSON.
 #[derive(Debug, Error)]
 #[error("{kind}")]
 pub(crate) struct Fault {

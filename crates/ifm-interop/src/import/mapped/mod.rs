@@ -35,11 +35,11 @@ pub struct ColumnMap {
 /// Why a file could not be read by a map.
 #[derive(Debug, Error)]
 pub enum MapError {
-    /// A piece of the map is no pair.
-    #[error("{0:?} is no pair: write NAME=COLUMN, as in ttft_ms=first_tok")]
+    /// A piece of the map is not a pair.
+    #[error("{0:?} is not a pair: write NAME=COLUMN, as in ttft_ms=first_tok")]
     NoPair(String),
     /// A name is not known.
-    #[error("{name:?} is no name that a column can be mapped to{nearest}; names: {names}")]
+    #[error("{name:?} is not a name that a column can be mapped to{nearest}; names: {names}")]
     Name {
         /// The name.
         name: String,
@@ -178,7 +178,7 @@ fn row(mut record: Record, map: &ColumnMap, remarks: &mut Vec<Remark>) -> Row {
                     remarks.push(Remark {
                         kind: RemarkKind::Missing,
                         place: place.clone(),
-                        text: format!("{text:?} is no number"),
+                        text: format!("{text:?} is not a number"),
                     });
                 }
                 let (value, own) = number.map_or((f64::NAN, None), |(value, _, own)| (value, own));

@@ -73,7 +73,7 @@ pub(super) fn is_log(paragraph: &str) -> bool {
 /// A row for a sentence that claims something; absent for others, for questions and for code.
 pub(super) fn row(sentence: &Sentence<'_>) -> Option<Row> {
     let text = sentence.text.trim();
-    // Columns of a program are no sentence.
+    // Columns of a program are not sentences.
     if text.contains(COLUMNS) {
         return None;
     }

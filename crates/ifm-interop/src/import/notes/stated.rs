@@ -41,7 +41,7 @@ pub(super) struct Context<'a> {
 
 /// The rows of a sentence: one for each figure, or for several that hold for the same.
 pub(super) fn rows(sentence: &Sentence<'_>, context: &Context<'_>) -> Vec<Row> {
-    // Progress and tables of programs are no statements.
+    // Progress and tables of programs are not statements.
     if sentence.code && sentence.text.contains(['|', '█', '{']) {
         return Vec::new();
     }
@@ -238,7 +238,7 @@ impl Reader<'_> {
                 Kind::Word => statistic(&word.text.to_lowercase()),
                 _ => None,
             });
-            // The greatest of a few is no statistic of a population.
+            // The greatest of a few is not a statistic of a population.
             let found = found.filter(|found| !matches!(found, Statistic::Max | Statistic::Min));
             return Some((mention.quantity.clone(), found));
         }

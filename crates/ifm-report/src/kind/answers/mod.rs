@@ -109,7 +109,7 @@ impl<'q> Answers<'q> {
             detail.push_str(&format!(" · {}", others.join(" · ")));
         }
         if lead.state == UsersState::Unknown {
-            detail = format!("nothing here can be held against {}", words::target(slo));
+            detail = format!("nothing here can be compared with {}", words::target(slo));
         }
         let is_rate = lead.lowest.as_ref().is_some_and(|cell| is_rate(cell.load()));
         let question = if is_rate { "How many requests?" } else { "How many users fit?" };

@@ -243,7 +243,7 @@ fn the_whole_time_of_a_batch_has_a_picture_of_its_own() {
         let charts = page(survey);
         let charts = charts.charts();
         let chart = charts.into_iter().find(|chart| chart.id == id)?.clone();
-        let ifm_chart::Plot::Heatmap(map) = chart.plot else { panic!("{id} is no heat map") };
+        let ifm_chart::Plot::Heatmap(map) = chart.plot else { panic!("{id} is not a heat map") };
         Some(map.cells)
     };
     assert!(cells(&survey, "speed-up").is_some());

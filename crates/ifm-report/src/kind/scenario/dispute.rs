@@ -1,7 +1,7 @@
 //! A stated speed that the report's own checks do not believe to be one.
 //!
 //! A gap between tokens that is longer than reading the context explains holds other work, so one
-//! over that gap is no decode speed. Where such a figure stands, it is marked.
+//! over that gap is not a decode speed. Where such a figure stands, it is marked.
 
 use crate::format::meant;
 use crate::page::{Block, Figure, Section};

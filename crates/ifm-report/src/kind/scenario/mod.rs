@@ -74,7 +74,7 @@ fn told(subject: &Subject, question: &Question, insights: &[Insight], is_stated:
         section
     }));
     sections.extend(system::pareto(&data));
-    // What sentences state of a few loads is no measured series, whatever target its means meet.
+    // What sentences state of a few loads is not a measured series, whatever target its means meet.
     let capacity = if is_stated { None } else { answers.capacity(insights) };
     sections.extend(capacity.or_else(|| stated::no_capacity(is_stated)));
     sections.extend(system::under_load(&data));

@@ -28,7 +28,7 @@ pub(super) fn banners(survey: &Survey, named: &[String]) -> Vec<String> {
         .collect();
     if !unnamed.is_empty() {
         banners.push(format!(
-            "⚠ The document names no {}: its figures can be held against no machine's limit.",
+            "⚠ The document names no {}: its figures cannot be compared with a machine's limit.",
             unnamed.join(" and no ")
         ));
     }

@@ -66,8 +66,8 @@ fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
 pub(super) fn requests(model: &ReportModel) -> Section {
     let columns = Columns::<LevelSummary>::default()
         .name(model.load_unit(), |level| load(level.load()))
-        .text("requests", |level| words::accounting(level))
-        .text("in flight", |level| in_flight(level))
+        .text("requests", words::accounting)
+        .text("in flight", in_flight)
         .text("prompt tokens", |level| prompt(&level.tokens))
         .text("output tokens", |level| {
             length(level.tokens.output_mean, level.tokens.output_asked_mean)

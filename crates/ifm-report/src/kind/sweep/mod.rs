@@ -328,10 +328,10 @@ fn levels(model: &ReportModel) -> Table {
         time(latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()), 50.0)
     };
     let columns = Columns::<LevelSummary>::default()
-        .cell(Head::number(model.load_unit()), |level| level_cell(level))
+        .cell(Head::number(model.load_unit()), level_cell)
         .number("req/s", |level| Some(level.window()?.req_per_s), number)
         .number("out tok/s", |level| level.output_tok_per_s(), number)
-        .cell(Head::number("tok/s/user"), |level| user_speed(level))
+        .cell(Head::number("tok/s/user"), user_speed)
         .push(ttft(50.0))
         .push(ttft(99.0))
         .cell(Head::number("TTFT p99 of all"), of_all)

@@ -37,7 +37,7 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
         .push(time("TTFT p99".to_owned(), |of| &of.ttft_ns_p99))
         .push(time(format!("{gap} p50"), |of| &of.gap_ns_p50))
         .push(time(format!("{gap} p99"), |of| &of.gap_ns_p99))
-        .text("inside the target", |of| words::inside(of));
+        .text("inside the target", words::inside);
     let table = columns.table(words::REPEATS_CAPTION, repeats);
     Some(Section::new("Repeats together", vec![Block::Table(table)]))
 }

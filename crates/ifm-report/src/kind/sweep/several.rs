@@ -83,7 +83,7 @@ struct Shown {
     question: &'static str,
     name: &'static str,
     quantity: Quantity,
-    /// The metric of a latency target; absent for what is no latency.
+    /// The metric of a latency target; absent for what is not a latency.
     metric: Option<&'static str>,
     statistics: Vec<Statistic>,
     topics: &'static [Topic],

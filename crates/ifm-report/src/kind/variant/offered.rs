@@ -15,7 +15,7 @@ pub(super) const ABSENT_BECAUSE: &str = "Output against offered load is not draw
 
 /// Output in tokens per second against the offered rate, with the line on which everything offered
 /// is served; in requests per second where nobody knows how long answers are. Absent where loads
-/// are no rates.
+/// are not rates.
 pub(super) fn against_offered(versus: &Versus) -> Option<Chart> {
     tokens(versus).or_else(|| requests(versus))
 }

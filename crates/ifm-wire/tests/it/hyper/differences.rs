@@ -11,7 +11,7 @@ pub enum Class {
     /// gives up, or in trailers looks for the end further on and so misses that there are bytes
     /// behind it. A client has no proxy behind it that could understand the bytes differently.
     BareLineFeed,
-    /// A trailer line is no field. RFC 9112, 7.1.2 lets a recipient discard trailers; we do so
+    /// A trailer line is not a field. RFC 9112, 7.1.2 lets a recipient discard trailers; we do so
     /// unread, hyper parses them.
     WrongTrailer,
     /// A transfer coding in HTTP/1.0. RFC 9112, 6.1 calls the framing faulty and asks to close
@@ -24,7 +24,7 @@ pub enum Class {
     /// A `Connection` or `Transfer-Encoding` value holds bytes outside of ASCII, opaque by
     /// RFC 9110, 5.5. We still see the words between the commas, hyper sees no word at all.
     OpaqueBytes,
-    /// A status below 100. RFC 9110, 15 asks to treat a status that is no valid one as a server
+    /// A status below 100. RFC 9110, 15 asks to treat a status that is not a valid one as a server
     /// error, which any status but a 2xx is to us; hyper refuses the response.
     LowStatus,
     /// A chunk of a tebibyte or more. RFC 9112, 7.1 asks to be on guard against sizes that no

@@ -10,7 +10,7 @@ pub struct Dispatched {
     pub end: usize,
 }
 
-/// Decodes as "UTF-8 decode" does: one byte-order mark at the start is dropped, what is no UTF-8
+/// Decodes as "UTF-8 decode" does: one byte-order mark at the start is dropped, what is not UTF-8
 /// becomes U+FFFD. Each character comes with the offset just behind it.
 fn decode(bytes: &[u8]) -> Vec<(char, usize)> {
     let mut end = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };

@@ -138,7 +138,7 @@ fn asked(exchange: &Exchange) -> String {
     out
 }
 
-/// Bytes in lines; each shows how it ends. A byte that is no visible ASCII is `<hex>`.
+/// Bytes in lines; each shows how it ends. A byte that is not visible ASCII is `<hex>`.
 fn sent(lead: &str, bytes: &[u8]) -> String {
     let lines = lines(bytes);
     let mut out = String::new();

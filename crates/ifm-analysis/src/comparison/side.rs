@@ -1,7 +1,7 @@
 //! One side of a comparison: a run, a document, or several of them that are repeats of one thing.
 //!
 //! Runs of ours and documents of others become the same: levels with a column for each measure.
-//! What is not here: a second side, and how documents are read, see [`document`](super::document).
+//! What is not here: a second side, and how documents are read, see `document.rs`.
 
 use super::condition::Condition;
 use super::evidence::{Drawing, Evidence, Known, evidence};

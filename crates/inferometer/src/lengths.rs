@@ -64,7 +64,7 @@ pub fn settle(
         ))
         .hint(
             "give the model's tokenizer.json with --tokenizer, or other lengths; --prompt-lengths \
-             tokenizer measures all the same, with lengths by the embedded vocabulary",
+             tokenizer measures anyway, with lengths by the embedded vocabulary",
         )),
         Err(Fault::Unknown(reason)) if word == LengthsWord::Server => {
             Err(Failure::server(format!("prompts cannot be made by the server's count: {reason}"))

@@ -78,7 +78,7 @@ mod tests {
             run.manifest.health.as_mut().expect("a sound run has one").verdict =
                 HealthVerdict::Suspect;
         };
-        check("client", blame, Severity::Caution, "doubts");
+        check("client", blame, Severity::Caution, "timing is suspect");
     }
 
     #[test]

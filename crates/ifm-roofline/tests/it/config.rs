@@ -135,7 +135,7 @@ fn what_is_not_known_or_absurd_is_refused_with_the_field() {
     };
     let cases = [
         (String::new(), "EOF"),
-        ("[]".to_owned(), "no JSON object"),
+        ("[]".to_owned(), "not a JSON object"),
         ("{}".to_owned(), "model_type"),
         (with("model_type", json!("mamba")), "mamba"),
         (without("hidden_size"), "hidden_size"),

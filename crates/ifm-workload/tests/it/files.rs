@@ -166,7 +166,7 @@ fn a_malformed_row_is_named_and_stops_or_is_left_out() {
             "tokens.jsonl",
             format!("{good}{{\"prompt\":\"x\",\"max_tokens\":-3}}\n").into_bytes(),
             2,
-            "no number above 0",
+            "not a number above 0",
         ),
         (
             "turns.jsonl",

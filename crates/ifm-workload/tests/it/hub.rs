@@ -192,9 +192,9 @@ fn what_the_hub_refuses_is_told() {
         ("me/moved", "its files leave a choice ()"),
         ("me/gone", "the hub does not have it"),
         ("me/two/c.json", "the hub does not have it"),
-        ("me", "no name of a data set"),
-        ("../x", "no name of a data set"),
-        ("me/two/../x", "no name of a data set"),
+        ("me", "not a name of a data set"),
+        ("../x", "not a name of a data set"),
+        ("me/two/../x", "not a name of a data set"),
     ] {
         let text = format!("custom:hub:{name}");
         let error = opens(&text, Some(&server), cache.path()).err().unwrap().to_string();

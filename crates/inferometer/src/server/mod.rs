@@ -414,7 +414,7 @@ mod tests {
     fn certificates_that_are_not_accepted_are_told_with_a_way_out() {
         let (url, _) = BaseUrl::parse("https://h").unwrap();
         for (reason, sentence, hint) in [
-            ("UnknownIssuer", "nobody whom this machine trusts", "SSL_CERT_FILE"),
+            ("UnknownIssuer", "not trusted by this machine", "SSL_CERT_FILE"),
             ("Other(OtherError(CaUsedAsEndEntity))", "CA:TRUE", "of its own"),
             ("certificate not valid for name \"h\"", "another name", "into the URL"),
             ("certificate expired: verification time 1", "not valid: certificate exp", "renew"),

@@ -56,7 +56,7 @@ fn mistakes_on_the_command_line_are_code_2() {
     check(&["run", "http://127.0.0.1:1", "--tokenizer", "nowhere.json"], 2, &["nowhere.json"]);
     check(&["run", "http://127.0.0.1:1", "-o", "r.docx"], 2, &["names no format", ".html"]);
     check(&["run", "http://127.0.0.1:1", "-o", "no/such/r.html"], 2, &["does not exist"]);
-    check(&["run", "http://127.0.0.1:1", "--extra-body", "[]"], 2, &["no JSON object"]);
+    check(&["run", "http://127.0.0.1:1", "--extra-body", "[]"], 2, &["not a JSON object"]);
     check(&["run", "http://127.0.0.1:1", "--extra-body", r#"{"messages":1}"#], 2, &["messages"]);
     check(&["run", "http://127.0.0.1:1", "--extra-body", "@no.json"], 2, &["@no.json cannot be"]);
     check(&["run", "http://127.0.0.1:1", "-H", "a b: c"], 2, &["\"a b\""]);

@@ -112,7 +112,7 @@ fn every_command_takes_files_of_other_tools_and_says_what_they_allow() {
     check(&["rank", "slow.json", "base.json", "--metric", "ttft.p50"], 0, &["base.json"]);
     check(&["rank", "old.md", "new.md"], 0, &["decode tok/s at", "tg128", one]);
     check(&["rank", "old.md", "new.md", "--at", "pp512"], 0, &["prefill tok/s at pp512"]);
-    check(&["rank", "old.md", "new.md", "--at", "pp1"], 2, &["pp1", "no load"]);
+    check(&["rank", "old.md", "new.md", "--at", "pp1"], 2, &["pp1", "is not a load"]);
     let gate = |words: &[&'static str]| [&["gate", "slow.json"][..], words].concat();
     check(&gate(&["--max", "ttft.p50@4=60ms"]), 0, &["PASS"]);
     check(&gate(&["--max", "ttft.p50@4=40ms"]), 1, &["FAIL"]);

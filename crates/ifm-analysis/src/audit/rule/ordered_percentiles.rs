@@ -194,7 +194,7 @@ mod tests {
         say(document("35.00", "-30.00", "80.00"), "the TTFT is negative: -30.00 ms");
         let mut part = sound.clone();
         part.parts[0].rows[0].figures[5].value = Some(24.5);
-        say(part, "no whole number");
+        say(part, "not a whole number");
     }
 
     #[test]

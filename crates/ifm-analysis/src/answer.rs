@@ -424,6 +424,7 @@ fn joules_per_output_token(
 mod tests {
     use super::*;
     use crate::testing::{closed_loop, failed, run};
+    use ifm_core::Metric;
 
     /// Levels with the given users and TTFT in milliseconds; the target is 500 ms.
     fn answer(levels: &[(u32, f64)]) -> Answers {
@@ -470,7 +471,7 @@ mod tests {
         let worse = users.next_worse.as_ref().expect("level 4 fails");
         assert_eq!((worse.load, worse.state), (Load::Users(4), VerdictState::Fail));
         assert_eq!(worse.terms.len(), 1);
-        assert_eq!(worse.terms[0].term.metric, "ttft");
+        assert_eq!(worse.terms[0].term.metric, Metric::Ttft);
         assert!((worse.terms[0].value_ms.expect("measured") - 501.0).abs() < 1e-6);
         assert!(!users.is_sure, "a few dozen requests do not settle a P99");
         // 10 ms between tokens are 100 tok/s; 2 users with 11 tokens in 500 ms are 44 tok/s.

@@ -6,10 +6,10 @@
 //! complete is not good. What is not here: percentiles over requests.
 
 use crate::measured::Counts;
-use crate::request::{RequestMetrics, each_gap, each_sequence};
+use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::stat::quantile::percentile_is_at_most;
-use ifm_core::RequestRecord;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::{Metric, RequestRecord};
 
 const NS_PER_MS: f64 = 1e6;
 
@@ -44,7 +44,7 @@ impl Evaluation {
 /// Asks every request; absent without terms, and where a term needs tokens in time and an answer
 /// was not streamed.
 pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluation> {
-    let needs_stream = slo.terms.iter().any(|term| term.metric != "e2e");
+    let needs_stream = slo.terms.iter().any(|term| term.metric != Metric::E2e);
     let unstreamed = sent.iter().any(|record| record.outcome.is_ok() && !record.streamed);
     if slo.terms.is_empty() || (needs_stream && unstreamed) {
         return None;
@@ -62,24 +62,19 @@ fn is_good(slo: &SloSpec, record: &RequestRecord) -> bool {
 
 fn holds(term: &SloTerm, record: &RequestRecord, metrics: &RequestMetrics) -> bool {
     let limit_ns = term.limit_ms * NS_PER_MS;
-    let within = |value: Option<u64>| value.is_some_and(|value| value as f64 <= limit_ns);
-    match term.metric.as_str() {
-        "ttft" => within(metrics.ttft_ns_from_due),
-        "ttfat" => within(metrics.ttfat_ns),
-        "e2e" => within(metrics.e2e_ns_from_due),
-        "tpot" => {
-            let mut all = true;
-            each_sequence(record, |sequence| {
-                all &= sequence.tpot_ns().is_none_or(|tpot| tpot <= limit_ns);
-            });
-            all
-        }
-        "itl" => match term.percentile {
+    if term.metric == Metric::Itl {
+        return match term.percentile {
             Some(percentile) => gaps_hold(record, percentile, limit_ns),
             None => mean_gap_holds(record, limit_ns),
-        },
-        _ => false,
+        };
     }
+    // A request with one token has no time per token that could be too long.
+    let (mut any, mut all) = (term.metric == Metric::Tpot, true);
+    each_value(record, metrics, term.metric.from_due(), |value, _| {
+        any = true;
+        all &= value <= limit_ns;
+    });
+    any && all
 }
 
 /// Whether the mean gap of an answer is within a limit; of one without a gap nothing breaks it.

@@ -4,6 +4,7 @@
 //! `t_last - start`, TPOT = `(t_last - t_1) / (n - 1)`. A duration that is not defined, or that
 //! was not observed, is absent. What is not here: populations of many requests.
 
+use ifm_core::Metric;
 use ifm_core::RequestRecord;
 
 /// The durations of one request. "From due" counts from when the schedule wanted the request; in
@@ -85,6 +86,36 @@ impl RequestMetrics {
 /// Tokens per second of a time per token in nanoseconds.
 pub(crate) fn speed(tpot_ns: f64) -> Option<f64> {
     (tpot_ns > 0.0).then(|| 1e9 / tpot_ns)
+}
+
+/// Visits what a metric is of one request, each value with whether it rests on counted tokens rather
+/// than estimates: nanoseconds, or tokens per second. Nothing for a metric that only a level has.
+pub(crate) fn each_value(
+    record: &RequestRecord,
+    metrics: &RequestMetrics,
+    metric: Metric,
+    mut each: impl FnMut(f64, bool),
+) {
+    let one = match metric {
+        Metric::Ttft => metrics.ttft_ns,
+        Metric::TtftDue => metrics.ttft_ns_from_due,
+        Metric::Ttfat => metrics.ttfat_ns,
+        Metric::E2e => metrics.e2e_ns,
+        Metric::E2eDue => metrics.e2e_ns_from_due,
+        Metric::Itl => return each_gap(record, |gap, _| each(gap as f64, true)),
+        Metric::Tpot | Metric::UserSpeed if record.streamed => {
+            return each_sequence(record, |sequence| {
+                let of = |tpot| if metric == Metric::Tpot { Some(tpot) } else { speed(tpot) };
+                if let Some(value) = sequence.tpot_ns().and_then(of) {
+                    each(value, sequence.is_exact);
+                }
+            });
+        }
+        _ => None,
+    };
+    if let Some(ns) = one {
+        each(ns as f64, true);
+    }
 }
 
 /// When the last part of the answer arrived: its last token, or the end of a body without stamps.

@@ -8,6 +8,7 @@ use crate::measured::{Counts, Latencies};
 use crate::stat::quantile::is_enough;
 use crate::stat::special::student_upper_quantile;
 use crate::stat::{Distribution, Interval, Percentile};
+use ifm_core::Metric;
 use ifm_core::spec::{SloSpec, SloTerm};
 use std::fmt;
 
@@ -144,11 +145,10 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
         return Err(SloError::ErrorRate { term: named() });
     }
     let (metric, bound) = lower.split_once(':').ok_or_else(grammar)?;
-    let metric = match metric {
-        "ttft" | "ttfat" | "itl" | "tpot" | "e2e" => metric,
-        "e2el" => "e2e",
-        _ => return Err(SloError::Metric { term: named() }),
-    };
+    let word = if metric == "e2el" { "e2e" } else { metric };
+    let metric = Metric::of_word(word)
+        .filter(|metric| metric.is_bounded_by_targets())
+        .ok_or_else(|| SloError::Metric { term: named() })?;
     let (percentile, limit) = match bound.split_once('<') {
         None => (Some(BARE_PERCENTILE), bound),
         Some(("mean" | "avg", limit)) => (None, limit),
@@ -170,7 +170,7 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
     if !(limit_ms > 0.0 && limit_ms.is_finite()) {
         return Err(SloError::Limit { term: named() });
     }
-    Ok(SloTerm { metric: metric.to_owned(), percentile, limit_ms })
+    Ok(SloTerm { metric, percentile, limit_ms })
 }
 
 /// A target in the words that [`parse`] reads: `ttft:p99<500ms,itl:p99<50ms`.
@@ -244,13 +244,13 @@ impl Verdict {
 /// The population that a metric of a target refers to. Where requests had due times, TTFT and E2E
 /// count from them: what a limit is for is how long somebody waits, not how long the client let the
 /// server work.
-pub(crate) fn population<'a>(metric: &str, latencies: &'a Latencies) -> Option<&'a Distribution> {
+pub(crate) fn population(metric: Metric, latencies: &Latencies) -> Option<&Distribution> {
     match metric {
-        "ttft" => latencies.ttft_ns_from_due.as_ref().or(latencies.ttft_ns.as_ref()),
-        "ttfat" => latencies.ttfat_ns.as_ref(),
-        "itl" => latencies.gap_ns.as_ref(),
-        "tpot" => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
-        "e2e" => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
+        Metric::Ttft => latencies.ttft_ns_from_due.as_ref().or(latencies.ttft_ns.as_ref()),
+        Metric::Ttfat => latencies.ttfat_ns.as_ref(),
+        Metric::Itl => latencies.gap_ns.as_ref(),
+        Metric::Tpot => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
+        Metric::E2e => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
         _ => None,
     }
 }
@@ -280,7 +280,7 @@ pub(crate) fn judge(slo: &SloSpec, latencies: &Latencies, counts: &Counts) -> Ve
 }
 
 fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
-    let found = population(&term.metric, latencies).and_then(|population| {
+    let found = population(term.metric, latencies).and_then(|population| {
         let bounded = match term.percentile {
             Some(p) => *population.percentile(p)?,
             None => mean(population),
@@ -359,8 +359,8 @@ mod tests {
         assert_eq!((state(&run), good(&run)), (VerdictState::Fail, 0));
     }
 
-    fn term(metric: &str, percentile: f64, limit_ms: f64) -> SloTerm {
-        SloTerm { metric: metric.to_owned(), percentile: Some(percentile), limit_ms }
+    fn term(metric: Metric, percentile: f64, limit_ms: f64) -> SloTerm {
+        SloTerm { metric, percentile: Some(percentile), limit_ms }
     }
 
     #[test]
@@ -399,14 +399,14 @@ mod tests {
         let check = |text: &str, expect: &[SloTerm]| {
             assert_eq!(parse(text).expect(text).terms, expect, "{text}");
         };
-        let both = [term("ttft", 99.0, 500.0), term("itl", 99.0, 50.0)];
+        let both = [term(Metric::Ttft, 99.0, 500.0), term(Metric::Itl, 99.0, 50.0)];
         check("ttft:p99<500ms,itl:p99<50ms", &both);
         check(" TTFT:p99 <= 500 ms , itl:p99 ≤ 50ms ", &both);
         check("ttft:p99<0.5s itl:p99<50", &both);
         check("ttft:p99 < 0.5 s, itl:p99 < 50 ms", &both);
         check("ttft:500 itl:50", &both);
-        check("e2el:p50<2s", &[term("e2e", 50.0, 2000.0)]);
-        check("tpot:p99.9<900us", &[term("tpot", 99.9, 0.9)]);
+        check("e2el:p50<2s", &[term(Metric::E2e, 50.0, 2000.0)]);
+        check("tpot:p99.9<900us", &[term(Metric::Tpot, 99.9, 0.9)]);
     }
 
     #[test]
@@ -437,7 +437,7 @@ mod tests {
     fn reads_the_goodput_words_of_vllm() {
         let words = ["ttft:500".to_owned(), "tpot:50".to_owned()];
         let spec = parse_goodput(&words).expect("words");
-        assert_eq!(spec.terms, [term("ttft", 99.0, 500.0), term("tpot", 99.0, 50.0)]);
+        assert_eq!(spec.terms, [term(Metric::Ttft, 99.0, 500.0), term(Metric::Tpot, 99.0, 50.0)]);
         assert_eq!(spec.name, "goodput");
     }
 

@@ -4,6 +4,7 @@
 //! spoil one thing. What is not here: anything a program should use.
 
 use crate::stat::random::RandomStream;
+use ifm_core::Metric;
 use ifm_core::manifest::{
     ClockInfo, HostInfo, LevelEnd, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
 };
@@ -278,11 +279,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         warmup_requests: 0,
         early_end: None,
     };
-    let term = |metric: &str, limit_ms: f64| SloTerm {
-        metric: metric.to_owned(),
-        percentile: Some(99.0),
-        limit_ms,
-    };
+    let term = |metric: Metric, limit_ms: f64| SloTerm { metric, percentile: Some(99.0), limit_ms };
     RunSpec {
         target: TargetSpec {
             base_url: "http://127.0.0.1:8000/v1".to_owned(),
@@ -313,7 +310,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },
         slo: SloSpec {
             name: "chat".to_owned(),
-            terms: vec![term("ttft", 500.0), term("itl", 50.0)],
+            terms: vec![term(Metric::Ttft, 500.0), term(Metric::Itl, 50.0)],
         },
         keep_text: false,
         cooldown_s: None,

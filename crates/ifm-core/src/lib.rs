@@ -8,6 +8,7 @@
 pub mod health;
 pub mod histogram;
 pub mod manifest;
+pub mod metric;
 pub mod outcome;
 pub mod prompt;
 pub mod record;
@@ -22,6 +23,7 @@ pub mod words;
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
 pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, RunState, ToolInfo};
+pub use metric::Metric;
 pub use outcome::{Outcome, TimeoutKind};
 pub use prompt::{Message, Prompt, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};

@@ -1,5 +1,6 @@
 //! What the user asked for, resolved: every default filled in, so that it can be run again.
 
+use crate::metric::Metric;
 use crate::sheet::Statistic;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -370,7 +371,8 @@ pub struct SloSpec {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SloTerm {
     /// Metric id: `ttft`, `itl`, `tpot`, `e2e`.
-    pub metric: String,
+    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    pub metric: Metric,
     /// Percentile, above 0 and at most 100; absent where the bound is on the mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percentile: Option<f64>,

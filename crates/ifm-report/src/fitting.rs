@@ -71,7 +71,7 @@ fn next_load(fitting: &Fitting) -> Option<Load> {
 fn reasons(misses: &[Miss]) -> String {
     let one = |miss: &Miss| match miss {
         Miss::Term(term, value) => {
-            let name = format!("{} {}", term.metric.to_ascii_uppercase(), term.over());
+            let name = format!("{} {}", term.metric.name(), term.over());
             match value {
                 Some(ms) => {
                     let (value, limit) = (span(ms * NS_PER_MS), span(term.limit_ms * NS_PER_MS));

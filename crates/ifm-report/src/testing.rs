@@ -2,7 +2,7 @@
 
 use crate::ReportModel;
 use ifm_analysis::comparison::{
-    Comparison, Measure, Member, Ranking, Settings, Side, compare, rank,
+    Comparison, Measure, Member, Metric, Ranking, Settings, Side, compare, rank,
 };
 use ifm_analysis::gate::{Bound, GateResult, Suggestion, Threshold, judge, measures, suggest};
 use ifm_analysis::level::Load;
@@ -85,9 +85,9 @@ pub(crate) fn compared() -> Comparison {
 pub(crate) fn ranked() -> Ranking {
     let runs = [("slow", 1, 20.0), ("fast", 2, 10.0), ("fast too", 3, 10.0)];
     let sides = runs.map(|(label, seed, itl_ms)| {
-        side(label, &noisy(seed, &[(4, itl_ms)]), &[Measure::OutputRate])
+        side(label, &noisy(seed, &[(4, itl_ms)]), &[Measure::value_of(Metric::OutputRate)])
     });
-    rank(&sides, Measure::OutputRate, &Load::Users(4).into(), &settings())
+    rank(&sides, Measure::value_of(Metric::OutputRate), &Load::Users(4).into(), &settings())
 }
 
 /// Four thresholds: one passes, two fail, one is left open.

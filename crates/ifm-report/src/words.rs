@@ -15,6 +15,7 @@ use ifm_analysis::telemetry::{EnergyMethod, PoweredBy, tokens_per_kwh};
 use ifm_analysis::warning::{CheckState, Severity};
 use ifm_analysis::{CheckResult, LevelEnergy, LevelSummary, Repeated, ServerCounters, Warning};
 use ifm_core::LevelEnd;
+use ifm_core::Metric;
 use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_core::words::{counted, plural};
 
@@ -35,16 +36,12 @@ pub struct Answer {
 }
 
 /// The name of a metric of a latency target in a table or sentence.
-fn metric_name(metric: &str, label: GapLabel) -> String {
-    match metric {
-        "itl" => label.short().to_owned(),
-        "e2e" => "E2E".to_owned(),
-        other => other.to_ascii_uppercase(),
-    }
+fn metric_name(metric: Metric, label: GapLabel) -> &'static str {
+    if metric == Metric::Itl { label.short() } else { metric.name() }
 }
 
 fn term_words(term: &SloTerm) -> String {
-    let name = metric_name(&term.metric, GapLabel::InterToken);
+    let name = metric_name(term.metric, GapLabel::InterToken);
     format!("{name} {} ≤ {}", term.over(), limit(term.limit_ms))
 }
 
@@ -54,7 +51,7 @@ pub(crate) fn target(slo: &SloSpec) -> String {
 }
 
 fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
-    let name = metric_name(&term.term.metric, label);
+    let name = metric_name(term.term.metric, label);
     match term.value_ms {
         Some(value) => format!(
             "{name} {} {}{} > {}",
@@ -404,12 +401,12 @@ pub(crate) fn note(level: &LevelSummary, is_fitting: bool) -> String {
     parts.join(", ")
 }
 
-fn failing_names(verdict: &Verdict, label: GapLabel) -> Vec<String> {
-    let mut names: Vec<String> =
-        verdict.failing().map(|term| metric_name(&term.term.metric, label)).collect();
+fn failing_names(verdict: &Verdict, label: GapLabel) -> Vec<&'static str> {
+    let mut names: Vec<&str> =
+        verdict.failing().map(|term| metric_name(term.term.metric, label)).collect();
     names.dedup();
     if verdict.too_many_errors {
-        names.insert(0, "requests".to_owned());
+        names.insert(0, "requests");
     }
     names
 }

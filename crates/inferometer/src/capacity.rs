@@ -464,7 +464,7 @@ fn held(judged: &Judged) -> Option<String> {
 /// A term and its value.
 fn value(term: &TermVerdict) -> Option<String> {
     let limit = &term.term;
-    let (metric, over) = (limit.metric.to_uppercase(), limit.over());
+    let (metric, over) = (limit.metric.name(), limit.over());
     let sign = if term.is_sure { "" } else { "~" };
     Some(format!("{metric} {over} {sign}{:.1} ms of {} ms", term.value_ms?, limit.limit_ms))
 }
@@ -486,7 +486,7 @@ fn failing(judged: &Judged) -> Option<String> {
         .failing()
         .filter_map(|term| {
             let limit = &term.term;
-            let (metric, over) = (limit.metric.to_uppercase(), limit.over());
+            let (metric, over) = (limit.metric.name(), limit.over());
             Some(format!("{metric} {over} {:.1} ms > {} ms", term.value_ms?, limit.limit_ms))
         })
         .collect();

@@ -8,6 +8,7 @@ use super::measure::Measure;
 use super::side::{AtLoad, terms};
 use crate::level::Load;
 use crate::slo::ERROR_RATE_MAX;
+use ifm_core::Metric;
 use ifm_core::spec::SloSpec;
 
 /// What is known of a side's capacity.
@@ -139,7 +140,7 @@ fn crossing(slo: &SloSpec, side: &[AtLoad], confidence: f64, end: End) -> Crossi
         || Crossing { state: CapacityState::Unknown, load: None, between: None, limited_by: None };
     let mut inside: Option<&AtLoad> = None;
     for at in side {
-        let errors = number(at, Measure::ErrorRate, confidence, End::Value);
+        let errors = number(at, Measure::value_of(Metric::ErrorRate), confidence, End::Value);
         let too_many_errors = errors.is_some_and(|rate| rate > ERROR_RATE_MAX);
         let mut broken: Option<(Measure, f64)> = None;
         for (measure, limit) in terms(slo) {

@@ -4,12 +4,13 @@
 //! [`pair`](super::pair).
 
 use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds};
-use super::measure::{Direction, Measure};
+use super::measure::Measure;
 use crate::stat::Estimate;
 use crate::stat::power::detectable;
 use crate::stat::proportion::{fisher_exact, share_difference, share_interval};
 use crate::stat::special::normal_upper_quantile;
 use crate::stat::welch::{Moments, from_error, from_errors, mean_interval, tail};
+use ifm_core::metric::Direction;
 use std::fmt;
 
 /// Chance with which a comparison is to find the difference that it tells as detectable.
@@ -356,6 +357,7 @@ pub(crate) fn judge(
 mod tests {
     use super::*;
     use crate::stat::special::{student_two_sided, student_upper_quantile};
+    use ifm_core::Metric;
 
     const RULES: Rules = Rules { confidence: 0.95, threshold: 0.03 };
 
@@ -429,7 +431,7 @@ mod tests {
     #[test]
     fn each_verdict_has_its_case() {
         let ttft = Measure::parse("ttft.p50").expect("a measure");
-        let rate = Measure::OutputRate;
+        let rate = Measure::value_of(Metric::OutputRate);
         let check = |measure, (low, value, high), p, expect| {
             let change = Estimate { value, low, high };
             let basis = Basis::Requests;
@@ -446,10 +448,20 @@ mod tests {
         check(ttft, (0.9, 1.0, 1.1), 0.9, doubt(Doubt::Wide));
         check(ttft, (1.01, 1.025, 1.04), 0.001, doubt(Doubt::Size));
         check(ttft, (1.01, 1.1, 1.2), 0.2, doubt(Doubt::Correction));
-        check(Measure::ErrorRate, (0.02, 0.05, 0.08), 0.001, (Verdict::Worse, None));
-        check(Measure::ErrorRate, (-0.03, 0.0, 0.03), 1.0, (Verdict::NoDifferenceShown, None));
         check(
-            Measure::Success,
+            Measure::value_of(Metric::ErrorRate),
+            (0.02, 0.05, 0.08),
+            0.001,
+            (Verdict::Worse, None),
+        );
+        check(
+            Measure::value_of(Metric::ErrorRate),
+            (-0.03, 0.0, 0.03),
+            1.0,
+            (Verdict::NoDifferenceShown, None),
+        );
+        check(
+            Measure::value_of(Metric::Success),
             (0.001, 0.004, 0.007),
             0.001,
             (Verdict::NoRelevantDifference, None),

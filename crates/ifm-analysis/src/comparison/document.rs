@@ -14,6 +14,7 @@ use super::sample::{Column, LevelSample, Stated, Told};
 use super::side::{Lengths, Member, wanted};
 use crate::definitions::{Definitions, sheet};
 use crate::survey::{Point, Reading, Survey};
+use ifm_core::Metric;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
 use ifm_core::spec::SloSpec;
 use ifm_core::{RunData, Sheet};
@@ -277,7 +278,8 @@ impl Level<'_> {
     fn reading(&self, measure: Measure) -> Option<&Reading> {
         let (quantity, statistic) = measure.figure()?;
         let found = self.point.reading(&quantity, statistic);
-        let single = || measure.over().is_none().then(|| self.point.central(&quantity)).flatten();
+        let single =
+            || (!measure.metric.has_many_values()).then(|| self.point.central(&quantity)).flatten();
         found.or_else(single).filter(|reading| reading.value.is_finite())
     }
 
@@ -322,7 +324,7 @@ impl Level<'_> {
         let failed =
             value(Quantity::RequestsFailed).or_else(|| value(Quantity::Requests)?.checked_sub(ok?));
         let (ok, failed) = (ok?, failed?);
-        let hits = if measure == Measure::Success { ok } else { failed };
+        let hits = if measure.metric == Metric::Success { ok } else { failed };
         (ok + failed > 0).then_some(Column::Share { hits, n: ok + failed })
     }
 

@@ -1,5 +1,6 @@
 //! Comparisons of made-up documents of other tools: what they hold decides what is said.
 
+use super::Metric;
 use super::*;
 use crate::level::Load;
 use crate::slo;
@@ -269,10 +270,10 @@ fn documents_are_ranked_and_have_capacities() {
     let a = [serving("a", vec![level(1, 10.0, 90.0), level(8, 60.0, 400.0)])];
     let b = [serving("b", vec![level(1, 10.0, 95.0), level(8, 40.0, 500.0)])];
     let sides = [side("a", &a), side("b", &b)];
-    let common = rank::common_conditions(&sides, Measure::OutputRate);
+    let common = rank::common_conditions(&sides, Measure::value_of(Metric::OutputRate));
     let at = common.last().expect("8 users");
     assert_eq!(at.load, Some(Load::Users(8)));
-    let ranking = rank(&sides, Measure::OutputRate, at, &settings());
+    let ranking = rank(&sides, Measure::value_of(Metric::OutputRate), at, &settings());
     let order: Vec<(&str, Option<usize>)> =
         ranking.order.iter().map(|ranked| (ranked.side.label.as_str(), ranked.rank)).collect();
     assert_eq!(order, [("b", Some(1)), ("a", Some(1))], "one number each decides nothing");

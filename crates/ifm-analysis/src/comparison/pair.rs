@@ -160,26 +160,25 @@ pub(crate) fn drafts(a: &[AtLoad], b: &[AtLoad], asked: &Asked, rules: &Rules) -
 /// where a median or a P99 says as much.
 fn choose(drafts: &mut Vec<Draft>) {
     drafts.retain(|draft| draft.a.is_some() && draft.b.is_some());
-    let is_first =
-        |over: Option<Over>| matches!(over, Some(Over::Percentile(p)) if p == 50.0 || p == 99.0);
+    let is_first = |measure: Measure| matches!(measure.percentile(), Some(50.0 | 99.0));
     let firsts: Vec<(Measure, bool)> = drafts
         .iter()
-        .filter(|draft| is_first(draft.measure.over()))
+        .filter(|draft| is_first(draft.measure))
         .map(|draft| (draft.measure, draft.contrast.is_ok()))
         .collect();
     let means: Vec<Measure> = drafts
         .iter()
-        .filter(|draft| draft.measure.over() == Some(Over::Mean))
+        .filter(|draft| draft.measure.over == Over::Mean)
         .map(|draft| draft.measure)
         .collect();
     drafts.retain(|draft| {
         let measure = draft.measure;
-        let mut alike = firsts.iter().filter(|(first, _)| first.is_alike(&measure));
-        match measure.over() {
-            None => true,
-            over if is_first(over) => true,
-            Some(Over::Mean) => !alike.any(|(_, is_decided)| *is_decided),
-            _ => alike.next().is_none() && !means.iter().any(|mean| mean.is_alike(&measure)),
+        let is_alike = |other: &Measure| other.metric == measure.metric;
+        let mut alike = firsts.iter().filter(|(first, _)| is_alike(first));
+        match measure.over {
+            _ if is_first(measure) || !measure.metric.has_many_values() => true,
+            Over::Mean => !alike.any(|(_, is_decided)| *is_decided),
+            _ => alike.next().is_none() && !means.iter().any(is_alike),
         }
     });
 }

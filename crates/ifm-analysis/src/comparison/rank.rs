@@ -5,11 +5,12 @@
 use super::condition::Condition;
 use super::contrast::{Cell, Doubt, Verdict, cell};
 use super::difference::{Difference, differences};
-use super::measure::{Direction, Measure};
+use super::measure::Measure;
 use super::pair::{Asked, Draft, draft_at};
 use super::side::{AtLoad, Side, keys};
 use super::{Settings, SideHead, head, of_definitions};
 use crate::stat::multiple::holm;
+use ifm_core::metric::Direction;
 
 /// One side in its place.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,8 @@
 //! by itself. What is not here: what single requests say against their row, which is
 //! the audit's (`audit/requests`).
 
-use super::measure::{Latency, Measure, Over};
+use super::Metric;
+use super::measure::{Measure, Over};
 use super::sample::{Column, Rate, Values};
 use crate::level::Load;
 use crate::stat::blocks::block_length;
@@ -16,6 +17,7 @@ use ifm_core::sheet::{Quantity, Row, SheetRequest, Statistic};
 /// Share by which a mean over the requests may differ from the one that is stated.
 const APART: f64 = 1e-3;
 const MS_PER_S: f64 = 1e3;
+const NS_PER_MS: f64 = 1e6;
 
 /// The requests of a row that succeeded, in the order of their starts.
 pub(super) struct Requests<'a> {
@@ -91,30 +93,27 @@ impl<'a> Requests<'a> {
         if self.good.is_empty() {
             return None;
         }
-        match measure {
-            Measure::OutputRate | Measure::RequestRate => {
+        match measure.metric {
+            Metric::OutputRate | Metric::RequestRate => {
                 let reading = reading?;
                 Some((self.rate(measure, reading.value)?, Some(reading)))
             }
-            Measure::Latency(_, over) | Measure::UserSpeed(over) => {
+            _ if measure.over == Over::Value => None,
+            _ => {
                 let (quantity, _) = measure.figure()?;
-                if over == Over::Value {
-                    return None;
-                }
                 let stated: Vec<&Reading> = [Statistic::Mean, Statistic::Median]
                     .into_iter()
                     .filter_map(|statistic| point.reading(&quantity, statistic))
                     .collect();
                 let pooled = || {
-                    (measure == Measure::Latency(Latency::Itl, Over::Mean))
+                    (measure.metric == Metric::Itl && measure.over == Over::Mean)
                         .then(|| self.gaps(stated.first()?))
                         .flatten()
                 };
                 let values = self.values(&quantity, &stated);
-                let column = values.map(|values| column(values, over, measure.scale()));
+                let column = values.map(|values| column(values, measure));
                 Some((column.or_else(pooled)?, stated.first().copied().or(reading)))
             }
-            _ => None,
         }
     }
 
@@ -157,7 +156,7 @@ impl<'a> Requests<'a> {
                 is_near(stated, sum / count)
             };
             is_theirs.then(|| Column::PooledMean {
-                sum: pairs.iter().map(|(sum, _)| sum * ITL.scale()).collect(),
+                sum: pairs.iter().map(|(sum, _)| sum * NS_PER_MS).collect(),
                 count: pairs.iter().map(|(_, count)| *count as u32).collect(),
             })
         })
@@ -166,8 +165,8 @@ impl<'a> Requests<'a> {
     /// A rate as it is stated, with what each request brought in which time.
     fn rate(&self, measure: Measure, value: f64) -> Option<Column> {
         let each = |request: &&SheetRequest| {
-            let amount = match measure {
-                Measure::OutputRate => request.output_tokens? as f64,
+            let amount = match measure.metric {
+                Metric::OutputRate => request.output_tokens? as f64,
                 _ => 1.0,
             };
             Some((amount, request.e2e_ms? * 1e6))
@@ -187,11 +186,10 @@ impl<'a> Requests<'a> {
     }
 }
 
-const ITL: Measure = Measure::Latency(Latency::Itl, Over::Mean);
-
-fn column(values: Vec<(f64, u32)>, over: Over, scale: f64) -> Column {
-    let (sorted, owner) = values.into_iter().map(|(value, owner)| (value * scale, owner)).unzip();
-    Column::Values(Values { sorted, owner, over })
+fn column(values: Vec<(f64, u32)>, measure: Measure) -> Column {
+    let scaled = values.into_iter().map(|(value, owner)| (value * measure.scale(), owner));
+    let (sorted, owner) = scaled.unzip();
+    Column::Values(Values { sorted, owner, over: measure.over })
 }
 
 /// Whether a mean or median that is stated is that of these values, rising.

@@ -3,11 +3,12 @@
 //! The columns are taken once; the run itself can be dropped then. What is not here: drawing from
 //! them, see [`evidence`](super::evidence).
 
+use super::Metric;
 use super::condition::Condition;
 use super::meaning::By;
-use super::measure::{Latency, Measure, Over};
+use super::measure::{Measure, Over};
 use crate::level::{Judged, LevelSummary, Load};
-use crate::request::{RequestMetrics, each_gap, each_sequence, speed};
+use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::stat::blocks::block_length;
 use crate::stat::population::{moments, order_statistics};
 use crate::stat::quantile::position;
@@ -187,21 +188,10 @@ fn column(
     load: Load,
     sent: &[&RequestRecord],
 ) -> Option<Column> {
-    match measure {
-        Measure::Latency(Latency::Itl, Over::Percentile(p)) => pooled_percentile(sent, p),
-        Measure::Latency(Latency::Itl, Over::Mean) => pooled_mean(sent),
-        Measure::Latency(Latency::Itl, Over::Value) => None,
-        Measure::Latency(latency, over) => values(sent, over, &|record, each| {
-            latency_of(record, latency, each);
-        }),
-        Measure::UserSpeed(over) => values(sent, over, &|record, each| {
-            tpot_of(record, &mut |tpot, is_exact| {
-                if let Some(speed) = speed(tpot) {
-                    each(speed, is_exact);
-                }
-            });
-        }),
-        Measure::OutputRate => {
+    match (measure.metric, measure.over) {
+        (Metric::Itl, Over::Percentile(p)) => pooled_percentile(sent, p),
+        (Metric::Itl, Over::Mean) => pooled_mean(sent),
+        (Metric::OutputRate, _) => {
             let value = level.window()?.output_tok_per_s;
             let tokens = |record: &RequestRecord| {
                 let counted = record.output_tokens.map(|counted| f64::from(counted.tokens));
@@ -214,66 +204,28 @@ fn column(
             let wait = waits.map_or(1.0, |(ttft, e2e)| ttft / e2e);
             Some(rate((value, edge(level, load, wait)), load, sent, tokens))
         }
-        Measure::RequestRate => {
+        (Metric::RequestRate, _) => {
             let value = level.window()?.req_per_s;
             let is_ok = |record: &RequestRecord| f64::from(u8::from(record.outcome.is_ok()));
             Some(rate((value, edge(level, load, 1.0)), load, sent, is_ok))
         }
-        Measure::ErrorRate => {
+        (Metric::ErrorRate, _) => {
             Some(Column::Share { hits: level.counts.failed, n: level.counts.sent })
         }
-        Measure::TotalRate
-        | Measure::InputRate
-        | Measure::PrefillRate
-        | Measure::DecodeRate
-        | Measure::Goodput => None,
-        Measure::Success => {
+        (Metric::Success, _) => {
             let n = level.counts.ok + level.counts.failed;
             Some(Column::Share { hits: level.counts.ok, n })
         }
-    }
-}
-
-/// Gives a value, and whether it rests on counts rather than estimates.
-type Each<'a> = dyn FnMut(f64, bool) + 'a;
-
-fn latency_of(record: &RequestRecord, latency: Latency, each: &mut Each) {
-    if latency == Latency::Tpot {
-        return tpot_of(record, each);
-    }
-    let metrics = RequestMetrics::derive(record);
-    let ns = match latency {
-        Latency::Ttft => metrics.ttft_ns,
-        Latency::TtftDue => metrics.ttft_ns_from_due,
-        Latency::Ttfat => metrics.ttfat_ns,
-        Latency::E2e => metrics.e2e_ns,
-        Latency::E2eDue => metrics.e2e_ns_from_due,
-        Latency::Itl | Latency::Tpot | Latency::Prefill | Latency::Kernel => None,
-    };
-    if let Some(ns) = ns {
-        each(ns as f64, true);
-    }
-}
-
-fn tpot_of(record: &RequestRecord, each: &mut Each) {
-    if record.streamed {
-        each_sequence(record, |sequence| {
-            if let Some(tpot) = sequence.tpot_ns() {
-                each(tpot, sequence.is_exact);
-            }
-        });
+        (_, Over::Value) => None,
+        (metric, over) => values(sent, metric, over),
     }
 }
 
 /// Values of complete answers. Estimates are taken only where there is nothing else.
-fn values(
-    sent: &[&RequestRecord],
-    over: Over,
-    of: &dyn Fn(&RequestRecord, &mut Each),
-) -> Option<Column> {
+fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column> {
     let (mut exact, mut estimated) = (Vec::new(), Vec::new());
     for (place, record) in sent.iter().enumerate().filter(|(_, record)| record.outcome.is_ok()) {
-        of(record, &mut |value, is_exact| {
+        each_value(record, &RequestMetrics::derive(record), metric, |value, is_exact| {
             let list = if is_exact { &mut exact } else { &mut estimated };
             list.push((value, place as u32));
         });
@@ -284,7 +236,7 @@ fn values(
     }
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (sorted, owner) = pairs.into_iter().unzip();
-    (over != Over::Value).then_some(Column::Values(Values { sorted, owner, over }))
+    Some(Column::Values(Values { sorted, owner, over }))
 }
 
 fn pooled_mean(sent: &[&RequestRecord]) -> Option<Column> {
@@ -435,7 +387,7 @@ mod tests {
         let Column::Rate(Rate { amount, time, .. }) = column("out_tok_s") else { panic!("a rate") };
         assert_eq!((amount[0], time[0], amount[58]), (11.0, 200.0 * MS as f64, 0.0));
         assert!(matches!(column("error_rate"), Column::Share { hits: 1, n: 61 }));
-        assert!(find(Measure::Success).is_none());
+        assert!(find(Measure::value_of(Metric::Success)).is_none());
     }
 
     #[test]

@@ -3,10 +3,11 @@
 //! Runs of ours and documents of others become the same: levels with a column for each measure.
 //! What is not here: a second side, and how documents are read, see `document.rs`.
 
+use super::Metric;
 use super::condition::Condition;
 use super::evidence::{Drawing, Evidence, Known, evidence};
 use super::fact::{Fact, asked_of, facts_of};
-use super::measure::{Latency, Measure, Over};
+use super::measure::Measure;
 use super::sample::LevelSample;
 use crate::level::{LevelSummary, Load, measured_by_level};
 use crate::slo::VerdictState;
@@ -68,7 +69,7 @@ pub(crate) struct Lengths {
 pub(crate) fn wanted(measures: &[Measure], slo: &SloSpec) -> Vec<Measure> {
     let mut wanted = measures.to_vec();
     wanted.extend(terms(slo).map(|(measure, _)| measure));
-    wanted.push(Measure::ErrorRate);
+    wanted.push(Measure::value_of(Metric::ErrorRate));
     wanted
 }
 
@@ -180,18 +181,7 @@ fn fitting(levels: &[LevelSummary]) -> Option<Load> {
 
 /// The terms of a latency target as measures, with their limits in nanoseconds.
 pub(crate) fn terms(slo: &SloSpec) -> impl Iterator<Item = (Measure, f64)> {
-    slo.terms.iter().filter_map(|term| {
-        let latency = match term.metric.as_str() {
-            "ttft" => Latency::Ttft,
-            "ttfat" => Latency::Ttfat,
-            "itl" => Latency::Itl,
-            "tpot" => Latency::Tpot,
-            "e2e" => Latency::E2e,
-            _ => return None,
-        };
-        let over = term.percentile.map_or(Over::Mean, Over::Percentile);
-        Some((Measure::Latency(latency, over), term.limit_ms * 1e6))
-    })
+    slo.terms.iter().map(|term| (Measure::of_term(term), term.limit_ms * 1e6))
 }
 
 /// One side of a comparison.

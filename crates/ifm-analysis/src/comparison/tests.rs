@@ -1,5 +1,6 @@
 //! Comparisons of made-up runs whose differences are known.
 
+use super::Metric;
 use super::*;
 use crate::level::Load;
 use crate::slo;
@@ -332,9 +333,9 @@ fn ranks_are_shared_where_no_difference_is_shown() {
     };
     let sides =
         [of("slow", 1, 20.0), of("fast", 2, 10.0), of("fast too", 3, 10.0), of("middle", 4, 14.0)];
-    let common = rank::common_conditions(&sides, Measure::OutputRate);
+    let common = rank::common_conditions(&sides, Measure::value_of(Metric::OutputRate));
     let at = common.last().expect("one load");
-    let ranking = rank(&sides, Measure::OutputRate, at, &settings);
+    let ranking = rank(&sides, Measure::value_of(Metric::OutputRate), at, &settings);
     let found: Vec<(&str, Option<usize>)> =
         ranking.order.iter().map(|ranked| (ranked.side.label.as_str(), ranked.rank)).collect();
     assert_eq!(found[2..], [("middle", Some(3)), ("slow", Some(4))]);
@@ -343,7 +344,8 @@ fn ranks_are_shared_where_no_difference_is_shown() {
     assert!(ranking.order[2].ties.is_empty());
     let latency = rank(&sides, Measure::parse("itl.p50").expect("a measure"), at, &settings);
     assert_eq!(latency.order[3].side.label, "slow");
-    let nowhere = rank(&sides, Measure::OutputRate, &Load::Users(99).into(), &settings);
+    let nowhere =
+        rank(&sides, Measure::value_of(Metric::OutputRate), &Load::Users(99).into(), &settings);
     assert!(nowhere.order.iter().all(|ranked| ranked.rank.is_none() && ranked.cell.is_none()));
 }
 

@@ -25,6 +25,7 @@ use crate::level::Load;
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::Estimate;
 use crate::stat::interval::{self, TAIL};
+use ifm_core::Metric;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -285,7 +286,8 @@ fn with_implied(
         }
     }
     // A document may not say how many requests failed, or have none at all.
-    let is_counted = |at: &&AtLoad| side.is_own() || at.evidence(Measure::ErrorRate).is_some();
+    let is_counted =
+        |at: &&AtLoad| side.is_own() || at.evidence(Measure::value_of(Metric::ErrorRate)).is_some();
     let is_told = |at: &AtLoad| {
         all.iter()
             .any(|(threshold, known, _)| threshold.measure.is_share() && known.is_same(&at.at))
@@ -294,7 +296,7 @@ fn with_implied(
         conditions.into_iter().filter(is_counted).filter(|at| !is_told(at)).collect();
     all.extend(untold.into_iter().map(|at| {
         let limit = Limit::Value(ERROR_RATE_MAX);
-        let (measure, bound) = (Measure::ErrorRate, Bound::Max);
+        let (measure, bound) = (Measure::value_of(Metric::ErrorRate), Bound::Max);
         (Threshold { measure, load: at.at.load, bound, limit }, at.at.clone(), true)
     }));
     Ok(all)

@@ -10,7 +10,7 @@ use crate::comparison::contrast::cell;
 use crate::comparison::evidence::Evidence;
 use crate::comparison::side::keys;
 use crate::comparison::{
-    Cell, Condition, Latency, Measure, Over, Settings, Shortage, Side, SideHead, Unit, head,
+    Cell, Condition, Measure, Metric, Settings, Shortage, Side, SideHead, Unit, head,
 };
 use crate::level::Load;
 
@@ -45,12 +45,12 @@ pub struct Suggestions {
 
 /// The measures of suggestions.
 const MEASURES: [Measure; 6] = [
-    Measure::OutputRate,
-    Measure::Latency(Latency::Itl, Over::Percentile(50.0)),
-    Measure::Latency(Latency::Ttft, Over::Percentile(50.0)),
-    Measure::Latency(Latency::Itl, Over::Percentile(99.0)),
-    Measure::Latency(Latency::Ttft, Over::Percentile(99.0)),
-    Measure::ErrorRate,
+    Measure::value_of(Metric::OutputRate),
+    Measure::percentile_of(Metric::Itl, 50.0),
+    Measure::percentile_of(Metric::Ttft, 50.0),
+    Measure::percentile_of(Metric::Itl, 99.0),
+    Measure::percentile_of(Metric::Ttft, 99.0),
+    Measure::value_of(Metric::ErrorRate),
 ];
 
 impl Suggestion {

@@ -159,7 +159,7 @@ fn the_verdict_says_which_terms_fail() {
     run.manifest.spec.slo = slo::parse("ttft:p50<110ms,itl:p90<31ms").expect("a target");
     let verdict = level(&run).verdict;
     assert_eq!((verdict.state, verdict.too_many_errors), (VerdictState::Fail, false));
-    let failing: Vec<&str> = verdict.failing().map(|term| term.term.metric.as_str()).collect();
+    let failing: Vec<&str> = verdict.failing().map(|term| term.term.metric.word()).collect();
     assert_eq!(failing, ["itl"]);
     assert!(!verdict.is_sure);
     run.manifest.spec.slo = slo::parse("ttft:p50<110ms").expect("a target");

@@ -8,8 +8,9 @@
 //! target is missed ([`Settling`](super::Settling)), and failures.
 
 use super::interval::{Part, mean_bounds, share_at_most};
-use super::{NS_PER_MS, TAIL, each_value, is_missed, score};
+use super::{NS_PER_MS, TAIL, is_missed, metric_of, score};
 use crate::request::RequestMetrics;
+use crate::request::each_value;
 use crate::stat::special::normal_upper_quantile;
 use ifm_core::spec::{SloSpec, SloTerm};
 use ifm_core::{Phase, RequestRecord};
@@ -50,11 +51,16 @@ fn of_term(term: &SloTerm, judged: &[&RequestRecord], is_open: bool) -> Certaint
     let (mut over, mut means) = (Vec::new(), Vec::new());
     for record in judged {
         let (mut part, mut sum) = (Part { sum: 0.0, count: 0.0 }, 0.0);
-        each_value(term, record, &RequestMetrics::derive(record), is_open, |value_ns| {
-            part.count += 1.0;
-            part.sum += score(term, value_ns);
-            sum += value_ns;
-        });
+        each_value(
+            record,
+            &RequestMetrics::derive(record),
+            metric_of(term, is_open),
+            |value_ns, _| {
+                part.count += 1.0;
+                part.sum += score(term, value_ns);
+                sum += value_ns;
+            },
+        );
         if part.count > 0.0 {
             over.push(part);
             means.push(sum / part.count);

@@ -13,12 +13,12 @@ mod interval;
 pub use certainty::{Certainty, certainty};
 pub(crate) use interval::median_with_half_width;
 
-use crate::request::{RequestMetrics, each_gap, each_sequence};
+use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::interval::TAIL;
 use crate::stat::special::normal_upper_quantile;
 use ifm_core::spec::{EarlyEnd, LoadSpec, SloSpec, SloTerm};
-use ifm_core::{LevelEnd, Phase, RequestRecord};
+use ifm_core::{LevelEnd, Metric, Phase, RequestRecord};
 use interval::{Part, half_width_of_median, half_width_of_ratio, mean_bounds, share_at_least};
 
 const NS_PER_MS: f64 = 1e6;
@@ -118,7 +118,7 @@ impl Settling {
         for term in &self.terms {
             let mut over = Part { sum: 0.0, count: 0.0 };
             if is_ok {
-                each_value(term, record, &metrics, self.is_open, |value_ns| {
+                each_value(record, &metrics, metric_of(term, self.is_open), |value_ns, _| {
                     over.count += 1.0;
                     over.sum += score(term, value_ns);
                 });
@@ -161,6 +161,11 @@ impl Settling {
     }
 }
 
+/// The metric of a term, from the due time where requests have one.
+fn metric_of(term: &SloTerm, is_open: bool) -> Metric {
+    if is_open { term.metric.from_due() } else { term.metric }
+}
+
 /// What a value counts for a term: the value itself for a mean, else whether it is above the limit.
 fn score(term: &SloTerm, value_ns: f64) -> f64 {
     let is_over = value_ns > term.limit_ms * NS_PER_MS;
@@ -194,27 +199,6 @@ fn waits(metrics: &RequestMetrics, is_open: bool) -> (Option<u64>, Option<u64>) 
     match is_open {
         true => (metrics.ttft_ns_from_due, metrics.e2e_ns_from_due),
         false => (metrics.ttft_ns, metrics.e2e_ns),
-    }
-}
-
-/// Visits the values of a request that a term is about, nanoseconds.
-fn each_value(
-    term: &SloTerm,
-    record: &RequestRecord,
-    metrics: &RequestMetrics,
-    is_open: bool,
-    mut visit: impl FnMut(f64),
-) {
-    let (ttft, e2e) = waits(metrics, is_open);
-    match term.metric.as_str() {
-        "ttft" => ttft.into_iter().for_each(|value| visit(value as f64)),
-        "ttfat" => metrics.ttfat_ns.into_iter().for_each(|value| visit(value as f64)),
-        "e2e" => e2e.into_iter().for_each(|value| visit(value as f64)),
-        "tpot" => {
-            each_sequence(record, |sequence| sequence.tpot_ns().into_iter().for_each(&mut visit))
-        }
-        "itl" => each_gap(record, |gap, _| visit(gap as f64)),
-        _ => {}
     }
 }
 

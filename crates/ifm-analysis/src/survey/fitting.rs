@@ -9,6 +9,7 @@ use crate::answer::UsersState;
 use crate::capacity::{busy_s, people};
 use crate::level::{GapLabel, Load};
 use crate::slo::{ERROR_RATE_MAX, VerdictState};
+use ifm_core::Metric;
 use ifm_core::sheet::{Factors, Quantity, Statistic};
 use ifm_core::spec::{SloSpec, SloTerm};
 
@@ -178,7 +179,7 @@ fn error_share(cell: &Pooled) -> Option<f64> {
 /// Where the percentile itself is not told a lower one beyond the limit, or a higher one within,
 /// decides as well.
 fn judge_term(cell: &Pooled, term: &SloTerm) -> (VerdictState, bool, Option<f64>) {
-    let quantities = quantities(&term.metric);
+    let quantities = quantities(term.metric);
     let find = |statistic| quantities.iter().find_map(|quantity| cell.reading(quantity, statistic));
     if let Some(reading) = find(term.statistic()) {
         let holds = reading.value <= term.limit_ms;
@@ -207,7 +208,7 @@ impl Pooled<'_> {
     pub fn is_thin(&self, term: &SloTerm) -> bool {
         let statistic = term.statistic();
         let told =
-            quantities(&term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
+            quantities(term.metric).iter().find_map(|quantity| self.reading(quantity, statistic));
         told.is_some_and(|reading| !reading.is_enough)
     }
 }
@@ -221,16 +222,15 @@ fn is_sure(reading: &Reading, limit: f64) -> bool {
 }
 
 /// The readings that a metric of a target is about, the most fitting first.
-fn quantities(metric: &str) -> Vec<Quantity> {
+fn quantities(metric: Metric) -> Vec<Quantity> {
+    let own = match metric {
+        Metric::Ttft => Some(TTFT_FROM_DUE),
+        Metric::E2e => Some(E2E_FROM_DUE),
+        _ => None,
+    };
+    let instead = (metric == Metric::Itl).then(|| GapLabel::InterEvent.long());
     let other = |name: &str| Quantity::Other(name.to_owned());
-    match metric {
-        "ttft" => vec![other(TTFT_FROM_DUE), Quantity::Ttft],
-        "ttfat" => vec![Quantity::Ttfot],
-        "itl" => vec![Quantity::Itl, other(GapLabel::InterEvent.long())],
-        "tpot" => vec![Quantity::Tpot],
-        "e2e" => vec![other(E2E_FROM_DUE), Quantity::E2e],
-        _ => Vec::new(),
-    }
+    own.map(other).into_iter().chain(metric.quantity().cloned()).chain(instead.map(other)).collect()
 }
 
 impl<'a> Pool<'a> {
@@ -383,7 +383,7 @@ mod tests {
         let (next, misses) = fitting.next.as_ref().expect("256 fails");
         assert_eq!(next.load(), Some(Load::Users(256)));
         assert!(
-            matches!(misses.as_slice(), [Miss::Term(term, Some(67.2))] if term.metric == "itl")
+            matches!(misses.as_slice(), [Miss::Term(term, Some(67.2))] if term.metric == Metric::Itl)
         );
         assert_eq!(fitting.people(10.0), None, "nobody knows how long a request takes");
     }

@@ -6,7 +6,7 @@ use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
-    DifferenceKind, Doubt, Latency, Measure, Over, Pair, Row, Unit, Verdict,
+    DifferenceKind, Doubt, Measure, Metric, Over, Pair, Row, Unit, Verdict,
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::stat::Estimate;
@@ -22,40 +22,11 @@ const SAME_NAMED: usize = 8;
 /// Above this factor a change is told as a factor.
 const FACTOR_FROM: f64 = 4.0;
 
-/// The name of a measure in a table.
+/// The name of a measure in a table: `TTFT p99`.
 pub(crate) fn measure(measure: Measure, is_inter_event: bool) -> String {
-    match measure {
-        Measure::Latency(latency, over) => {
-            let name = match latency {
-                Latency::Itl if is_inter_event => "IEL",
-                Latency::Itl => "ITL",
-                Latency::Ttft => "TTFT",
-                Latency::TtftDue => "TTFT due",
-                Latency::Ttfat => "TTFAT",
-                Latency::Tpot => "TPOT",
-                Latency::E2e => "E2E",
-                Latency::E2eDue => "E2E due",
-                Latency::Prefill => "prefill",
-                Latency::Kernel => "kernel",
-            };
-            with_over(name, over)
-        }
-        Measure::UserSpeed(over) => with_over("tok/s/user", over),
-        Measure::TotalRate => "total tok/s".to_owned(),
-        Measure::InputRate => "prompt tok/s".to_owned(),
-        Measure::PrefillRate => "prefill tok/s".to_owned(),
-        Measure::DecodeRate => "decode tok/s".to_owned(),
-        Measure::Goodput => "goodput req/s".to_owned(),
-        Measure::OutputRate => "out tok/s".to_owned(),
-        Measure::RequestRate => "req/s".to_owned(),
-        Measure::ErrorRate => "failed".to_owned(),
-        Measure::Success => "ok".to_owned(),
-    }
-}
-
-/// A quantity, and how many values became one where that is known.
-fn with_over(name: &str, over: Over) -> String {
-    if over == Over::Value { name.to_owned() } else { format!("{name} {over}") }
+    let metric = measure.metric;
+    let name = if is_inter_event && metric == Metric::Itl { "IEL" } else { metric.name() };
+    if measure.over == Over::Value { name.to_owned() } else { format!("{name} {}", measure.over) }
 }
 
 /// What was asked for, in words. A load is written as everywhere else.

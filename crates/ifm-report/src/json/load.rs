@@ -152,7 +152,7 @@ objects! {
     /// One term of a latency target, compared with what was measured.
     Term of term: &slo::TermVerdict {
         /// Metric: `ttft`, `itl`, `tpot`, `e2e`.
-        metric: String = term.term.metric.clone(),
+        metric: &'static str = term.term.metric.word(),
         /// What of the metric is bounded: `p99`, or `mean`.
         over: String = term.term.over(),
         /// Percentile, above 0 and at most 100; absent for the mean.

@@ -130,7 +130,7 @@ fn guides(slo: &SloSpec, latency: Latency) -> Vec<Guide> {
         Latency::Ttft => "ttft",
         Latency::Gap => "itl",
     };
-    let terms = slo.terms.iter().filter(|term| term.metric == metric);
+    let terms = slo.terms.iter().filter(|term| term.metric.word() == metric);
     let guide = |term: &SloTerm| Guide::Vertical {
         at: term.limit_ms,
         name: target::name(term),

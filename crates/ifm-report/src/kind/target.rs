@@ -17,12 +17,12 @@ pub(super) fn terms<'s>(
 ) -> impl Iterator<Item = &'s SloTerm> {
     let is_of = move |term: &&SloTerm| term.statistic() == statistic;
     let metric = metric.to_owned();
-    slo.terms.iter().filter(move |term| term.metric == metric).filter(is_of)
+    slo.terms.iter().filter(move |term| term.metric.word() == metric).filter(is_of)
 }
 
 /// The statistics of a tail, the best first: those that the target speaks of, then P99 and P95.
 pub(super) fn tails(slo: &SloSpec, metric: &str) -> Vec<Statistic> {
-    let asked = slo.terms.iter().filter(|term| term.metric == metric);
+    let asked = slo.terms.iter().filter(|term| term.metric.word() == metric);
     let mut tails: Vec<Statistic> = asked.map(SloTerm::statistic).collect();
     tails.retain(|statistic| ![Statistic::Median, Statistic::Mean].contains(statistic));
     tails.extend([99.0, 95.0].map(Statistic::Percentile));

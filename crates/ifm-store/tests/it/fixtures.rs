@@ -1,5 +1,6 @@
 //! Runs to store: one small run with every kind of request, and any run at all.
 
+use ifm_core::Metric;
 use ifm_core::health::{ClientHealth, HealthVerdict, SpanQuantiles};
 use ifm_core::manifest::{
     ClockInfo, HostInfo, LevelEnd, LevelInfo, Manifest, RunState, SCHEMA_VERSION, SentWorkload,
@@ -136,11 +137,7 @@ fn spec() -> RunSpec {
         },
         slo: SloSpec {
             name: "chat".to_string(),
-            terms: vec![SloTerm {
-                metric: "ttft".to_string(),
-                percentile: Some(99.0),
-                limit_ms: 500.0,
-            }],
+            terms: vec![SloTerm { metric: Metric::Ttft, percentile: Some(99.0), limit_ms: 500.0 }],
         },
         keep_text: true,
         cooldown_s: Some(5.0),

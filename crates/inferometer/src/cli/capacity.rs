@@ -14,6 +14,7 @@ use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 use ifm_analysis::capacity::{Price, Search};
+use ifm_core::Metric;
 use ifm_core::spec::SloSpec;
 
 /// What is varied.
@@ -201,7 +202,10 @@ fn step(most: f64) -> f64 {
 /// grows by the precision of each second is longer than that after as many seconds over the
 /// precision.
 fn longest_wait_s(slo: &SloSpec) -> f64 {
-    let waits = slo.terms.iter().filter(|term| matches!(&*term.metric, "ttft" | "ttfat" | "e2e"));
+    let waits = slo
+        .terms
+        .iter()
+        .filter(|term| matches!(term.metric, Metric::Ttft | Metric::Ttfat | Metric::E2e));
     waits.map(|term| term.limit_ms / 1e3).fold(0.0, f64::max)
 }
 

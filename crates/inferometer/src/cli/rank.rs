@@ -6,7 +6,7 @@ use crate::exit::{Code, Failure};
 use crate::session::store_root;
 use clap::Args;
 use ifm_analysis::comparison::rank::common_conditions;
-use ifm_analysis::comparison::{Condition, Latency, Measure, Over, Side, rank};
+use ifm_analysis::comparison::{Condition, Measure, Metric, Side, rank};
 use ifm_analysis::gate::parse_load;
 use ifm_store::Store;
 
@@ -39,15 +39,15 @@ pub struct RankArgs {
 /// Metrics by which results are ordered where nobody says it: throughputs, the most usual first, and
 /// times of files that hold none.
 const METRICS: [Measure; 9] = [
-    Measure::OutputRate,
-    Measure::DecodeRate,
-    Measure::PrefillRate,
-    Measure::TotalRate,
-    Measure::RequestRate,
-    Measure::Latency(Latency::E2e, Over::Percentile(50.0)),
-    Measure::Latency(Latency::Ttft, Over::Percentile(50.0)),
-    Measure::Latency(Latency::Prefill, Over::Value),
-    Measure::Latency(Latency::Kernel, Over::Value),
+    Measure::value_of(Metric::OutputRate),
+    Measure::value_of(Metric::DecodeRate),
+    Measure::value_of(Metric::PrefillRate),
+    Measure::value_of(Metric::TotalRate),
+    Measure::value_of(Metric::RequestRate),
+    Measure::percentile_of(Metric::E2e, 50.0),
+    Measure::percentile_of(Metric::Ttft, 50.0),
+    Measure::value_of(Metric::Prefill),
+    Measure::value_of(Metric::Kernel),
 ];
 
 /// Runs the command.
@@ -100,7 +100,7 @@ fn place(
             return Ok((*measure, at));
         }
     }
-    let first = measures.first().copied().unwrap_or(Measure::OutputRate);
+    let first = measures.first().copied().unwrap_or(Measure::value_of(Metric::OutputRate));
     match &args.at {
         None => Err(Failure::new(
             Code::Unlike,

@@ -60,7 +60,7 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
 
 /// `256 fails: ITL p99 67.2 ms`.
 fn fails(cell: &Pooled, misses: &[Miss]) -> Sentence {
-    let metric = |term: &SloTerm| term.metric.to_ascii_uppercase();
+    let metric = |term: &SloTerm| term.metric.name();
     let words = |miss: &Miss| match miss {
         Miss::Term(term, Some(ms)) => {
             say!("{} {} {}"; metric(term), term.over(), *ms => Ms if !cell.is_thin(term))

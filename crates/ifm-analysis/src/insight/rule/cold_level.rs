@@ -65,7 +65,7 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
         let sentence = say!(
             "Without the level that stands out, {} would fit inside {}, and {} would fail: {} {} {}.";
             fits => Load, super::target(&target), next.load()?.value() => Load,
-            term.metric.to_ascii_uppercase(), term.over(), *ms => Ms
+            term.metric.name(), term.over(), *ms => Ms
         );
         Some(Insight::new(RULE.id, Topic::Capacity, Tone::Note, sentence))
     };

@@ -4,6 +4,7 @@ use crate::insight::versus::{CENTER, OUTPUT, Versus};
 use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::say;
 use crate::survey::Curve;
+use ifm_core::Metric;
 use ifm_core::sheet::Quantity;
 
 /// Distances of round limits, ms, the finest first.
@@ -21,7 +22,7 @@ pub(super) const RULE: InsightRule = InsightRule {
 /// Rising.
 pub fn itl_limits(question: &Question, curves: &[&Curve]) -> Vec<f64> {
     let crossed = |limit: &f64| curves.iter().all(|curve| curve.reaches(*limit).is_some());
-    let asked = question.slo.terms.iter().filter(|term| term.metric == "itl");
+    let asked = question.slo.terms.iter().filter(|term| term.metric == Metric::Itl);
     let mut limits: Vec<f64> = asked.map(|term| term.limit_ms).filter(crossed).collect();
     if limits.is_empty() {
         let first = |curve: &&Curve| curve.points.first().map(|point| point.reading.value);

@@ -14,6 +14,7 @@ use ifm_analysis::insight::{Insight, Meant, Tone, Topic};
 use ifm_analysis::level::Load;
 use ifm_analysis::survey::{Fitting, Miss};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Point, Series};
+use ifm_core::Metric;
 use ifm_core::spec::{SloSpec, SloTerm};
 
 /// Seconds that somebody thinks between an answer and the next request.
@@ -162,11 +163,11 @@ fn limited(fitting: &Fitting) -> String {
 
 /// What stops the next load, with its letter.
 fn limiter(misses: &[Miss]) -> String {
-    let letter = |term: &SloTerm| match term.metric.as_str() {
-        "ttft" => 'T',
-        "ttfat" => 'A',
-        "itl" => 'I',
-        "tpot" => 'P',
+    let letter = |term: &SloTerm| match term.metric {
+        Metric::Ttft => 'T',
+        Metric::Ttfat => 'A',
+        Metric::Itl => 'I',
+        Metric::Tpot => 'P',
         _ => 'L',
     };
     let word = |miss: &Miss| match miss {

@@ -185,7 +185,7 @@ fn state(fitting: &Fitting) -> String {
 }
 
 fn metric(term: &SloTerm) -> String {
-    format!("{} {}", term.metric.to_ascii_uppercase(), term.over())
+    format!("{} {}", term.metric.name(), term.over())
 }
 
 /// Why a measurement does not fit; a value of too few requests is marked.

@@ -1,0 +1,246 @@
+//! The metrics that a latency target bounds and a comparison compares: one row of [`METRICS`] each.
+//!
+//! A metric is a quantity as people ask for it on a command line, with its word, its name and which
+//! way is better. What is not here: how it is computed (`ifm-analysis`), and everything else that a
+//! document can state ([`Quantity`]).
+
+use crate::sheet::Quantity;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+
+/// A metric.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Metric {
+    /// Time to first token.
+    Ttft,
+    /// The same from the due time.
+    TtftDue,
+    /// Time to the first token of the answer proper.
+    Ttfat,
+    /// Gap between token-bearing events, pooled over requests.
+    Itl,
+    /// Time per output token after the first; estimated where no request's tokens were counted.
+    Tpot,
+    /// Start to last token.
+    E2e,
+    /// The same from the due time.
+    E2eDue,
+    /// Time of the whole prompt in an engine.
+    Prefill,
+    /// Time of one call of a kernel.
+    Kernel,
+    /// Speed that one user sees, tokens per second: 1 / TPOT.
+    UserSpeed,
+    /// Output tokens per second, over the headline window.
+    OutputRate,
+    /// Complete answers per second, over the headline window.
+    RequestRate,
+    /// Failed requests over all that were sent, 0 to 1.
+    ErrorRate,
+    /// Complete answers over requests that ended by themselves, 0 to 1.
+    Success,
+    /// Prompt and output tokens per second, as a document states it.
+    TotalRate,
+    /// Prompt tokens per second, as a document states it.
+    InputRate,
+    /// Prompt tokens per second of an engine.
+    PrefillRate,
+    /// Generated tokens per second of an engine.
+    DecodeRate,
+    /// Requests per second inside the latency target, as a document states it.
+    Goodput,
+}
+
+/// What a metric's values are counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MetricUnit {
+    /// Nanoseconds.
+    Ns,
+    /// Tokens per second.
+    TokPerS,
+    /// Requests per second.
+    ReqPerS,
+    /// A share, 0 to 1.
+    Share,
+}
+
+/// Which way is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    /// A smaller value is better.
+    Lower,
+    /// A larger value is better.
+    Higher,
+}
+
+/// How many values a metric has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Values {
+    /// One or more for each request, and a latency target can bound them.
+    Bounded,
+    /// One or more for each request or call.
+    Many,
+    /// One number for a level.
+    One,
+}
+
+/// What metrics of one kind have in common.
+#[derive(Clone, Copy)]
+struct Kind {
+    unit: MetricUnit,
+    direction: Direction,
+    values: Values,
+}
+
+impl Kind {
+    const fn new(unit: MetricUnit, direction: Direction, values: Values) -> Kind {
+        Kind { unit, direction, values }
+    }
+}
+
+const TARGET: Kind = Kind::new(MetricUnit::Ns, Direction::Lower, Values::Bounded);
+const TIME: Kind = Kind::new(MetricUnit::Ns, Direction::Lower, Values::Many);
+const SPEED: Kind = Kind::new(MetricUnit::TokPerS, Direction::Higher, Values::Many);
+const TOKENS: Kind = Kind::new(MetricUnit::TokPerS, Direction::Higher, Values::One);
+const REQUESTS: Kind = Kind::new(MetricUnit::ReqPerS, Direction::Higher, Values::One);
+const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One);
+const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
+
+/// A row of the table.
+struct Facts {
+    metric: Metric,
+    word: &'static str,
+    name: &'static str,
+    quantity: Option<Quantity>,
+    kind: Kind,
+}
+
+/// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
+/// tables, and the quantity of a document that it is. Times from the due time are in no document:
+/// other tools count from the sending.
+static METRICS: [Facts; 19] = [
+    row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
+    row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
+    row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
+    row(Metric::Itl, "itl", "ITL", Some(Quantity::Itl), TARGET),
+    row(Metric::Tpot, "tpot", "TPOT", Some(Quantity::Tpot), TARGET),
+    row(Metric::E2e, "e2e", "E2E", Some(Quantity::E2e), TARGET),
+    row(Metric::E2eDue, "e2e_due", "E2E due", None, TIME),
+    row(Metric::Prefill, "prefill", "prefill", Some(Quantity::PrefillTime), TIME),
+    row(Metric::Kernel, "kernel", "kernel", Some(Quantity::KernelTime), TIME),
+    row(Metric::UserSpeed, "tok_s_user", "tok/s/user", Some(Quantity::UserRate), SPEED),
+    row(Metric::OutputRate, "out_tok_s", "out tok/s", Some(Quantity::OutputRate), TOKENS),
+    row(Metric::RequestRate, "req_s", "req/s", Some(Quantity::RequestRate), REQUESTS),
+    row(Metric::ErrorRate, "error_rate", "failed", None, FAILED),
+    row(Metric::Success, "success", "ok", None, OK),
+    row(Metric::TotalRate, "total_tok_s", "total tok/s", Some(Quantity::TotalRate), TOKENS),
+    row(Metric::InputRate, "in_tok_s", "prompt tok/s", Some(Quantity::InputRate), TOKENS),
+    row(Metric::PrefillRate, "prefill_tok_s", "prefill tok/s", Some(Quantity::PrefillRate), TOKENS),
+    row(Metric::DecodeRate, "decode_tok_s", "decode tok/s", Some(Quantity::DecodeRate), TOKENS),
+    row(Metric::Goodput, "goodput", "goodput req/s", Some(Quantity::Goodput), REQUESTS),
+];
+
+const fn row(
+    metric: Metric,
+    word: &'static str,
+    name: &'static str,
+    quantity: Option<Quantity>,
+    kind: Kind,
+) -> Facts {
+    Facts { metric, word, name, quantity, kind }
+}
+
+impl Metric {
+    /// All metrics.
+    pub fn all() -> impl Iterator<Item = Metric> + Clone {
+        METRICS.iter().map(|row| row.metric)
+    }
+
+    /// The metric of a word.
+    pub fn of_word(word: &str) -> Option<Metric> {
+        Metric::all().find(|metric| metric.word() == word)
+    }
+
+    fn facts(self) -> &'static Facts {
+        &METRICS[self as usize]
+    }
+
+    /// The word on the command line and in files: `ttft`.
+    pub fn word(self) -> &'static str {
+        self.facts().word
+    }
+
+    /// The name in a table: `TTFT`.
+    pub fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The quantity of a document that it is, if any has it.
+    pub fn quantity(self) -> Option<&'static Quantity> {
+        self.facts().quantity.as_ref()
+    }
+
+    /// What its values are counted in.
+    pub fn unit(self) -> MetricUnit {
+        self.facts().kind.unit
+    }
+
+    /// Which way is better.
+    pub fn direction(self) -> Direction {
+        self.facts().kind.direction
+    }
+
+    /// Whether a level has many values of it, so that it needs a percentile or a mean.
+    pub fn has_many_values(self) -> bool {
+        self.facts().kind.values != Values::One
+    }
+
+    /// Whether a latency target can bound it.
+    pub fn is_bounded_by_targets(self) -> bool {
+        self.facts().kind.values == Values::Bounded
+    }
+
+    /// The same from the due time, where requests have one and the metric counts from their start.
+    #[must_use]
+    pub fn from_due(self) -> Metric {
+        match self {
+            Metric::Ttft => Metric::TtftDue,
+            Metric::E2e => Metric::E2eDue,
+            other => other,
+        }
+    }
+}
+
+/// The word.
+impl fmt::Display for Metric {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.word())
+    }
+}
+
+impl Serialize for Metric {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.word())
+    }
+}
+
+impl<'de> Deserialize<'de> for Metric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metric, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let unknown = || serde::de::Error::custom(format!("unknown metric: {word}"));
+        Metric::of_word(&word).ok_or_else(unknown)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_is_at_the_place_of_its_metric() {
+        for (place, metric) in Metric::all().enumerate() {
+            assert_eq!(metric as usize, place);
+            assert_eq!(Metric::of_word(metric.word()), Some(metric));
+        }
+    }
+}

@@ -1,4 +1,4 @@
-//! The metrics that a latency target bounds and a comparison compares: one row of [`METRICS`] each.
+//! The metrics that a latency target bounds and a comparison compares: one row of `METRICS` each.
 //!
 //! A metric is a quantity as people ask for it on a command line, with its word, its name and which
 //! way is better. What is not here: how it is computed (`ifm-analysis`), and everything else that a

@@ -117,7 +117,7 @@ impl Lab {
         for file in [&client, &tools] {
             ensure!(
                 file.is_file(),
-                "{} does not exist; hint: cargo build --release",
+                "{} does not exist; hint: cargo build --release --workspace",
                 file.display()
             );
         }

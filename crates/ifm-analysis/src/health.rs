@@ -26,7 +26,7 @@ pub const STEAL_SHARE_MAX: f64 = 0.02;
 pub const STARVED_SHARE_MAX: f64 = 0.001;
 /// Below this share of events that share a read with another, the lag of the reader cannot matter.
 pub const CO_ARRIVED_SHARE_MIN: f64 = 0.01;
-/// The percentile of the gaps that the lag is held against.
+/// The percentile of the gaps that the lag is compared with.
 const GAP_PERCENTILE: f64 = 5.0;
 
 /// What the client saw of itself over one run, before any judgement. The fields without a comment

@@ -1,6 +1,6 @@
 //! Which machine, model and precision a measurement ran on, from its factors or from the user.
 //!
-//! Not here: the arithmetic of limits (`ifm-roofline`), and what is held against them.
+//! Not here: the arithmetic of limits (`ifm-roofline`), and what is compared with them.
 
 use ifm_core::sheet::{Factors, key};
 use ifm_roofline::{Machine, Model, Precision, RooflineError, Setup, WeightFormat};

@@ -77,7 +77,7 @@ fn reasons(misses: &[Miss]) -> String {
                     let (value, limit) = (span(ms * NS_PER_MS), span(term.limit_ms * NS_PER_MS));
                     format!("{name} {value} above {limit}")
                 }
-                None => format!("{name} is not told"),
+                None => format!("{name} is not given"),
             }
         }
         Miss::Errors(share) => format!("{} of the requests failed", meant(*share, Meant::Share)),

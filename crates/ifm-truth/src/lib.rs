@@ -5,7 +5,7 @@
 //! with its reason. [`scripted`] plays a case to whoever asks for it, byte by byte at the due
 //! time. [`paced`] streams tokens to thousands of connections at a given pace or as fast as the
 //! kernel takes them, for benchmarks. Both servers log the kernel's stamp of each request's
-//! arrival and their own stamp of each write, so that what a client says can be held against what
+//! arrival and their own stamp of each write, so that what a client says can be compared with what
 //! happened. [`drain`] holds the simplest possible clients: the limit that no client can beat.
 //!
 //! Nothing here measures a client or judges one; that is for whoever runs the client.

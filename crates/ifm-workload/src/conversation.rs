@@ -44,8 +44,8 @@ fn read_message(message: &Value) -> Result<Message, String> {
         return Err(format!("{}, not an object", kind(message)));
     };
     let speaker = ["role", "from"].iter().find_map(|name| fields.get(*name)?.as_str());
-    let speaker = speaker.ok_or("nobody speaks: there is no 'role' and no 'from'")?;
-    let role = role(speaker).ok_or_else(|| format!("'{speaker}' is nobody that is known here"))?;
+    let speaker = speaker.ok_or("a turn without a speaker: no 'role' and no 'from'")?;
+    let role = role(speaker).ok_or_else(|| format!("unknown role '{speaker}'"))?;
     let content = ["content", "value", "text"].iter().find_map(|name| fields.get(*name));
     let mut tool_calls = read_calls(fields.get("tool_calls"))?;
     if let Some(call) = fields.get("function_call").filter(|call| call.is_object()) {
@@ -215,8 +215,8 @@ mod tests {
         for (list, part) in [
             (json!([]), "no turns"),
             (json!(["x"]), "message 1: a text, not an object"),
-            (json!([{"value": "a"}]), "nobody speaks"),
-            (json!([{"from": "cat", "value": "a"}]), "'cat' is nobody"),
+            (json!([{"value": "a"}]), "a turn without a speaker"),
+            (json!([{"from": "cat", "value": "a"}]), "unknown role 'cat'"),
             (json!([{"from": "human"}]), "no 'content'"),
             (json!([{"role": "user", "content": 5}]), "the content is a number"),
             (json!([{"role": "user", "content": [{"type": "image_url"}]}]), "'image_url' cannot"),

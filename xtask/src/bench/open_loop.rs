@@ -33,7 +33,7 @@ const NOTE: &str = "Arrivals as the server's kernel stamped them, 10 s of each r
     with the share of the time of all runs that this is. A host that stops a guest for a millisecond \
     stops its client too; half seconds are left out by that counter alone, whatever their gaps are. \
     The verdict is that of the calm part, of the runs in which it is a second or more. The \
-    rate is held against \
+    rate is compared with \
     that of the schedule, whose own rate is random where arrivals are. Lateness is arrival at the \
     server less due time, in the order of both. For \
     constant arrivals the coefficient of variation of the gaps; for Poisson arrivals the distance \

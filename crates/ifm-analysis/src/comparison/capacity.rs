@@ -91,7 +91,7 @@ pub(crate) fn compare_capacity(
     Some(CapacityPair { slo: slo.clone(), is_rate, a, b, ratio })
 }
 
-/// Which number of a value is held against the limit.
+/// Which number of a value is compared with the limit.
 #[derive(Clone, Copy)]
 enum End {
     Value,

@@ -1,6 +1,6 @@
 //! Two sides at one load by one measure: the ratio, its interval, and what may be said.
 //!
-//! What is not here: which loads and measures are held against each other, see
+//! What is not here: which loads and measures are compared with each other, see
 //! [`pair`](super::pair).
 
 use super::evidence::{Evidence, RunEvidence, Shortage, Spread, bounds};
@@ -161,7 +161,7 @@ impl fmt::Display for Doubt {
     }
 }
 
-/// How two sides are held against each other.
+/// How two sides are compared with each other.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub confidence: f64,

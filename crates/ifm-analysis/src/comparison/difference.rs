@@ -89,7 +89,7 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
         _ => names.join(", "),
     };
     let untold = untold.iter().any(|names| !names.is_empty()).then(|| Difference {
-        what: "not told, so that it may differ".to_owned(),
+        what: "not given, so it may differ".to_owned(),
         kind: DifferenceKind::Warning,
         a: Some(list(&untold[0])),
         b: Some(list(&untold[1])),

@@ -134,7 +134,7 @@ pub struct SideHead {
     pub command: Vec<String>,
 }
 
-/// A side held against the baseline.
+/// A side compared with the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Pair {
     /// The second side.
@@ -161,7 +161,7 @@ impl Pair {
     }
 }
 
-/// Sides held against a baseline.
+/// Sides compared with a baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
     /// The first side.

@@ -323,7 +323,7 @@ pub(crate) fn between(low: f64, high: f64, way: f64) -> f64 {
     }
 }
 
-/// The contrast of two places: where one lies between two loads, the other side is held against
+/// The contrast of two places: where one lies between two loads, the other side is compared with
 /// both of them, and only what holds against both is said.
 fn all_contrasts(
     a: &Place,

@@ -129,7 +129,7 @@ impl GateResult {
     }
 }
 
-/// Why thresholds cannot be held against a run at all.
+/// Why thresholds cannot be compared with a run at all.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum GateError {
@@ -175,7 +175,7 @@ pub fn measures(thresholds: &[Threshold]) -> Vec<Measure> {
 /// a limit on failed requests, at most 1 % may fail: latencies of what is left would say little.
 ///
 /// # Errors
-/// [`GateError`] where a threshold cannot be held against this run.
+/// [`GateError`] where a threshold cannot be compared with this run.
 pub fn judge(
     run: &Side,
     baseline: Option<&Side>,

@@ -20,7 +20,7 @@ pub enum Bound {
     Min,
 }
 
-/// What a value is held against.
+/// What a value is compared with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Limit {
     /// A value, in the unit of the measure.
@@ -32,7 +32,7 @@ pub enum Limit {
 /// One threshold.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Threshold {
-    /// What is held against the limit.
+    /// What is compared with the limit.
     pub measure: Measure,
     /// At which load; at every one if absent.
     pub load: Option<Load>,

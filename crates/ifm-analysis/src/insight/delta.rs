@@ -1,4 +1,4 @@
-//! One measurement held against the same one of the baseline: the change, and whether it is shown.
+//! One measurement compared with the same one of the baseline: the change, and whether it is shown.
 //!
 //! Not here: whole runs with their requests, which `comparison` holds against each other.
 

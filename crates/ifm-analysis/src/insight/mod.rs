@@ -163,7 +163,7 @@ pub struct Question<'a> {
     pub usd_per_hour: Option<f64>,
     /// Factor whose values are compared; found by itself where it is not given.
     pub compare_by: Option<String>,
-    /// The value of that factor that the others are held against.
+    /// The value of that factor that the others are compared with.
     pub baseline: Option<String>,
     /// The machine, as `ifm-roofline` reads its name; as the measurements say where it is not given.
     pub gpu: Option<String>,

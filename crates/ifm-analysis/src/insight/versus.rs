@@ -1,4 +1,4 @@
-//! Things held against a baseline: what tells them apart, and where their curves meet.
+//! Things compared with a baseline: what tells them apart, and where their curves meet.
 //!
 //! The factor is named by the user or found: the model, the precision, the condition, else the
 //! run. Curves of all parties stand on one axis. Not here: what the differences mean (`rule`).
@@ -79,7 +79,7 @@ impl Party<'_> {
     }
 }
 
-/// Things held against a baseline under the same conditions.
+/// Things compared with a baseline under the same conditions.
 #[derive(Debug, Clone)]
 pub struct Versus<'a> {
     /// The factor that tells them apart, or `run`.

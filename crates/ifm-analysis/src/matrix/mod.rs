@@ -34,7 +34,7 @@ pub struct Matrix<'a> {
     pub shared: (String, String),
     /// The configurations, in the order of their first appearance.
     pub configurations: Vec<Configuration>,
-    /// The thing that the others are held against; absent where there is only one.
+    /// The thing that the others are compared with; absent where there is only one.
     pub baseline: Option<usize>,
     /// What was measured.
     pub cells: Vec<Cell<'a>>,

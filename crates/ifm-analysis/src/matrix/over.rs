@@ -91,7 +91,7 @@ impl Matrix<'_> {
 
     /// The best of a size against the baseline, and all that are not shown to be behind it; empty
     /// where nothing can be trusted. What is faster in one configuration and slower in another is
-    /// best only where nothing else is there, and then alone. All are held against each other over
+    /// best only where nothing else is there, and then alone. All are compared with each other over
     /// the configurations that all of them have, where there are any.
     pub fn leaders_at(&self, batch: f64) -> Vec<(usize, Over)> {
         let all = self.alike_at(batch).unwrap_or_else(|| self.at_size(batch));

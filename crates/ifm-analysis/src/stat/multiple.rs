@@ -2,7 +2,7 @@
 //!
 //! What is not here: single tests.
 
-/// Holm's correction: chances that may each be held against the same limit, so that the chance of
+/// Holm's correction: chances that may each be compared with the same limit, so that the chance of
 /// one false alarm among all of them stays within it, however the tests depend on each other.
 ///
 /// With the m chances in rising order, the k-th (from 1) becomes

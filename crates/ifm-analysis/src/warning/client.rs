@@ -100,7 +100,7 @@ mod tests {
         let mut run = sound_run();
         late(49)(&mut run);
         assert_eq!(state(&run, "client"), CheckState::Passed);
-        // In an open loop they are held against the first token.
+        // In an open loop they are compared with the first token.
         let spec = &mut run.manifest.spec.levels[0];
         let stretch = RateStretch {
             from_req_per_s: 4.0,

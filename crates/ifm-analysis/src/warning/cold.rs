@@ -11,7 +11,7 @@ use std::mem::discriminant;
 const FACTOR_MAX: f64 = 2.0;
 /// Complete answers that both levels need: a percentile of fewer jumps by itself.
 const ANSWERS_MIN: u64 = 20;
-/// Times below this are not held against each other: they are the client's and the host's own.
+/// Times below this are not compared with each other: they are the client's and the host's own.
 const NS_MIN: f64 = 1e6;
 
 pub(super) const CHECK: Check = Check {

@@ -1,6 +1,6 @@
 //! Servers that did more than this client asked for: somebody else's requests distort every number.
 //!
-//! What the server counted while a level ran is held against what was sent in that time, warm-up
+//! What the server counted while a level ran is compared with what was sent in that time, warm-up
 //! included. Where it does not count requests, generated tokens are compared, provided every
 //! answer came whole: the tokens of answers that were cut off are ours and did not arrive.
 

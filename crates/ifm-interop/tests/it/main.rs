@@ -1,4 +1,4 @@
-//! Real files of other tools, read and held against what is known of them.
+//! Real files of other tools, read and compared with what is known of them.
 
 mod clients;
 mod damage;

@@ -21,7 +21,7 @@ pub struct ComparisonText {
     pub rows: Vec<RowText>,
 }
 
-/// A side held against the baseline.
+/// A side compared with the baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideText {
     /// Its name.

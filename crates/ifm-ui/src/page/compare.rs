@@ -16,7 +16,7 @@ use maud::{Markup, html};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// Runs that are held against each other at most.
+/// Runs that are compared with each other at most.
 const RUNS_MAX: usize = 8;
 
 /// A run or an import that was chosen.

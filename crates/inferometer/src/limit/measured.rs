@@ -1,4 +1,4 @@
-//! Measured values that are held against a limit: `itl=22.2ms@1`.
+//! Measured values that are compared with a limit: `itl=22.2ms@1`.
 
 use super::Request;
 use crate::duration::seconds;

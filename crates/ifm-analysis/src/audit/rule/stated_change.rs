@@ -1,6 +1,6 @@
 //! A percentage or a factor between two figures is theirs.
 //!
-//! `red is 23 % faster than blue` is held against the rows of both, where the sentence names two
+//! `red is 23 % faster than blue` is compared with the rows of both, where the sentence names two
 //! things of one kind that rows were measured for, and what was measured; `from 120 ms to 90 ms, a
 //! 25 % reduction` against its own numbers. Where a word can be read in two ways both are right;
 //! what cannot be told for sure is left alone.
@@ -151,7 +151,7 @@ fn readings(change: &Change, is_time: bool, a: f64, b: f64) -> Vec<f64> {
 }
 
 /// Readings of two figures that may each be off by so much: the first, the smallest, the largest.
-/// A gap between two readings is none between their ends: each is held against the number by itself.
+/// A gap between two readings is none between their ends: each is compared with the number by itself.
 fn span(change: &Change, is_time: bool, a: (f64, f64), b: (f64, f64)) -> Option<(f64, f64, f64)> {
     let told = *readings(change, is_time, a.0, b.0).first()?;
     let corners = [(a.0 - a.1, b.0 + b.1), (a.0 + a.1, b.0 - b.1)];

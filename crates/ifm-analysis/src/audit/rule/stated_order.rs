@@ -1,6 +1,6 @@
 //! What a sentence calls faster, slower, higher or lower is so in the rows.
 //!
-//! `Red is faster than blue`, `Blue has the lowest TTFT`: held against the rows of the things that
+//! `Red is faster than blue`, `Blue has the lowest TTFT`: compared with the rows of the things that
 //! it names. Told only where not one setting that was measured for them agrees, by any quantity that
 //! can be meant, so that a word such as `under load` cannot rescue it. Not here: percentages and
 //! factors (`stated_change`), places in a table (`stated_rank`).
@@ -75,7 +75,7 @@ fn look(subject: &Subject) -> Looked {
     }
 }
 
-/// A sentence held against its rows.
+/// A sentence compared with its rows.
 struct Held<'c> {
     /// Settings in which both sides were measured.
     settings: usize,
@@ -115,7 +115,7 @@ impl Held<'_> {
     }
 }
 
-/// The order that a sentence states of the values of a factor, held against their rows; absent
+/// The order that a sentence states of the values of a factor, compared with their rows; absent
 /// where it states none that can be understood.
 fn held<'c>(sentence: &Sentence, cells: &[&'c Cell<'c>], side: &str) -> Option<Held<'c>> {
     let named = named(sentence, cells, side);

@@ -113,7 +113,7 @@ fn conversion(cell: &Cell, figure: &Figure) -> Option<String> {
             ))
         }
         Definition::Different(words) if words == meaning::ITL_PER_REQUEST => {
-            Some("it stands beside the TPOT of others".to_owned())
+            Some("other tools call this TPOT".to_owned())
         }
         Definition::Different(_) | Definition::Unstated => None,
     }

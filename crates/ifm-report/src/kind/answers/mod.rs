@@ -18,12 +18,12 @@ use ifm_analysis::survey::{Fitting, Miss, Pool, Pooled};
 use ifm_core::spec::{SloSpec, SloTerm};
 
 const NS_PER_MS: f64 = 1e6;
-/// Curves that are held against every preset; more are held against the first target alone.
+/// Curves that are compared with every preset; more are compared with the first target alone.
 const CURVES_MAX: usize = 6;
 /// Rows of a table, at most.
 const ROWS_MAX: usize = 60;
 
-/// The curves of a survey with the targets they are held against.
+/// The curves of a survey with the targets they are compared with.
 pub(super) struct Answers<'q> {
     question: &'q Question<'q>,
     pool: &'q Pool<'q>,
@@ -58,7 +58,7 @@ impl<'q> Answers<'q> {
         self.targets.first()
     }
 
-    /// The curves held against a target, the shortest prompts first.
+    /// The curves compared with a target, the shortest prompts first.
     fn fittings(&self, slo: &SloSpec) -> Vec<Fitting<'q>> {
         let length = |fitting: &Fitting| {
             let cell = fitting.lowest.as_ref()?;

@@ -45,7 +45,7 @@ fn page(subject: &Subject) -> Page {
     }
 }
 
-/// The page of a run, held against its own target.
+/// The page of a run, compared with its own target.
 pub(crate) fn run(model: &ReportModel) -> Page {
     let survey = Survey::of_run(&model.manifest, &model.summary);
     let slo = model.manifest.spec.slo.clone();

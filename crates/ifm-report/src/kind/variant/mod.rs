@@ -1,6 +1,6 @@
 //! A base model against a changed one, most often a compressed one.
 //!
-//! Both are held against each other at the same load: never at the highest load of each, which
+//! Both are compared with each other at the same load: never at the highest load of each, which
 //! differ. Sections stand in the order of the published comparison that this kind began with. Not
 //! here: the sentences (`ifm-analysis/src/insight/rule`), how GuideLLM prints a table (`pipe`).
 

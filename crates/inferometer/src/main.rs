@@ -12,7 +12,6 @@ mod cli;
 mod conformance;
 mod course;
 mod documents;
-mod duration;
 mod exit;
 mod host;
 mod job;

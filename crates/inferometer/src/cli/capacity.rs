@@ -8,7 +8,7 @@ use super::measured;
 use super::pacing_args::PacingArgs;
 use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Worth};
-use crate::duration::seconds;
+use ifm_core::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;

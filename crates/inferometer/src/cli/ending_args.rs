@@ -1,6 +1,6 @@
 //! The flags that say how long a level lasts.
 
-use crate::duration::seconds;
+use ifm_core::duration::seconds;
 use crate::exit::Failure;
 use crate::levels::{Ending, LevelRequest};
 use clap::Args;

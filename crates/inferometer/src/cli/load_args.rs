@@ -2,7 +2,7 @@
 
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
-use crate::duration::seconds;
+use ifm_core::duration::seconds;
 use crate::lengths::LengthsWord;
 use crate::output::Format;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

@@ -1,6 +1,6 @@
 //! The flags that say how much time several levels may take, and how far they are apart.
 
-use crate::duration::seconds;
+use ifm_core::duration::seconds;
 use clap::Args;
 use ifm_core::spec::RunSpec;
 

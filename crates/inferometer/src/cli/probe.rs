@@ -3,7 +3,7 @@
 use super::resolve;
 use super::workload_args::open_tokenizer;
 use crate::caller::{Caller, Endpoint};
-use crate::duration::seconds;
+use ifm_core::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::probe::{Inquiry, ProbeDocument, Report};
 use crate::secrets::Secrets;

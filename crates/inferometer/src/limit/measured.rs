@@ -1,7 +1,7 @@
 //! Measured values that are compared with a limit: `itl=22.2ms@1`.
 
 use super::Request;
-use crate::duration::seconds;
+use ifm_core::duration::seconds;
 use ifm_roofline::{Bound, Setup, Share};
 
 /// Which value, and so which bound.

@@ -55,11 +55,11 @@ pub struct ConformArgs {
     runs: usize,
 
     /// Longest time for the client to start and send its first request
-    #[arg(long, default_value = "2m", value_name = "TIME", value_parser = crate::duration::seconds)]
+    #[arg(long, default_value = "2m", value_name = "TIME", value_parser = ifm_core::duration::seconds)]
     start_limit: f64,
 
     /// Longest time from the client's first request to its end
-    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = crate::duration::seconds)]
+    #[arg(long, default_value = "60s", value_name = "TIME", value_parser = ifm_core::duration::seconds)]
     time_limit: f64,
 
     /// Cases at the same time: most of a case is waiting

@@ -1,0 +1,29 @@
+//! An experiment as data: servers, workloads, loads and conditions become cells in an order, and a
+//! journal says which of them are done.
+//!
+//! Everything here is a pure function of the plan's text and of the journal's lines, so that `plan
+//! check` and `plan run` cannot disagree. Not here: processes, sockets, clocks and files, which
+//! belong to the binary; what a cell measures is an ordinary run of it.
+#![forbid(unsafe_code)]
+
+mod cell;
+mod command;
+mod estimate;
+mod filter;
+mod journal;
+mod kubernetes;
+mod order;
+mod slurm;
+mod spec;
+mod template;
+
+pub use cell::{Cell, CellLoad, Group, cells, groups};
+pub use command::{Words, start_words, words};
+pub use estimate::{Estimate, estimate};
+pub use journal::{Event, Fate, Journal, Line};
+pub use kubernetes::manifests;
+pub use slurm::{Submission, script};
+pub use spec::{
+    Condition, Head, Kubernetes, Load, Order, Plan, PlanError, Server, Setter, Slurm, Workload,
+};
+pub use template::{TEMPLATES, Template};

@@ -264,6 +264,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         workload: None,
         health: Some(health()),
         capacity: None,
+        plan: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

@@ -23,7 +23,7 @@ pub mod words;
 
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
-pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, RunState, ToolInfo};
+pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, PlanCell, RunState, ToolInfo};
 pub use metric::Metric;
 pub use outcome::{Outcome, TimeoutKind};
 pub use prompt::{Message, Prompt, Role, ToolCall};

@@ -230,6 +230,40 @@ pub struct CapacityFound {
     pub usd_per_hour: Option<f64>,
 }
 
+/// The cell of a plan that a run measured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct PlanCell {
+    /// Name of the plan.
+    pub plan: String,
+    /// Key of the cell: it follows from the cell's whole setting.
+    pub cell: String,
+    /// Number of the repeat, from 1.
+    pub repeat: u32,
+    /// Which try it was, from 1.
+    pub attempt: u32,
+}
+
+impl std::str::FromStr for PlanCell {
+    type Err = &'static str;
+
+    /// Reads what [`PlanCell`]'s `Display` writes.
+    fn from_str(text: &str) -> Result<PlanCell, Self::Err> {
+        const FORM: &str = "expected PLAN/CELL/REPEAT/ATTEMPT";
+        let parts: Vec<&str> = text.split('/').collect();
+        let [plan, cell, repeat, attempt] = parts[..] else { return Err(FORM) };
+        let number = |text: &str| text.parse().map_err(|_| FORM);
+        let (plan, cell) = (plan.to_owned(), cell.to_owned());
+        Ok(PlanCell { plan, cell, repeat: number(repeat)?, attempt: number(attempt)? })
+    }
+}
+
+impl std::fmt::Display for PlanCell {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(to, "{}/{}/{}/{}", self.plan, self.cell, self.repeat, self.attempt)
+    }
+}
+
 /// The head of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -274,6 +308,9 @@ pub struct Manifest {
     /// What its search for the capacity ended with; absent where it was none, and until sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<CapacityFound>,
+    /// The cell of a plan that it measured; absent outside plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanCell>,
     /// Files of the folder, once sealed.
     pub files: Vec<FileInfo>,
     /// Fields written by a newer version, kept when the manifest is written again.

@@ -34,6 +34,9 @@ pub enum Event {
         attempt: u32,
         /// Why, in one sentence.
         reason: String,
+        /// Whether another try would end the same way.
+        #[serde(default)]
+        is_final: bool,
     },
     /// A server was started for the cells that follow.
     Started {
@@ -80,6 +83,8 @@ pub enum Fate {
         attempts: u32,
         /// Why the last one failed.
         reason: String,
+        /// Whether another try would end the same way.
+        is_final: bool,
     },
 }
 
@@ -112,8 +117,8 @@ impl Journal {
             Event::Started { seconds, .. } => return self.starts_s.push(seconds),
             Event::Begun { cell, attempt } => (cell, Fate::Begun { attempt }),
             Event::Done { cell, run, seconds } => (cell, Fate::Done { run, seconds }),
-            Event::Failed { cell, attempt, reason } => {
-                (cell, Fate::Failed { attempts: attempt, reason })
+            Event::Failed { cell, attempt, reason, is_final } => {
+                (cell, Fate::Failed { attempts: attempt, reason, is_final })
             }
         };
         let entry = self.fates.entry(cell).or_default();
@@ -141,7 +146,9 @@ impl Journal {
         match self.fate(cell) {
             Fate::Open => Some(1),
             Fate::Begun { attempt } => Some(*attempt),
-            Fate::Failed { attempts, .. } if *attempts <= retries => Some(attempts + 1),
+            Fate::Failed { attempts, is_final: false, .. } if *attempts <= retries => {
+                Some(attempts + 1)
+            }
             Fate::Failed { .. } | Fate::Done { .. } => None,
         }
     }
@@ -155,7 +162,8 @@ mod tests {
     fn lines_are_folded_and_a_torn_one_is_counted() {
         let lines = [
             Event::Begun { cell: "a".into(), attempt: 1 },
-            Event::Failed { cell: "a".into(), attempt: 1, reason: "no".into() },
+            Event::Failed { cell: "a".into(), attempt: 1, reason: "no".into(), is_final: false },
+            Event::Failed { cell: "e".into(), attempt: 1, reason: "never".into(), is_final: true },
             Event::Begun { cell: "b".into(), attempt: 1 },
             Event::Done { cell: "b".into(), run: "r".into(), seconds: 2.0 },
             Event::Begun { cell: "b".into(), attempt: 2 },
@@ -173,6 +181,7 @@ mod tests {
         assert_eq!(journal.next_attempt("b", 9), None, "done stays done");
         assert_eq!(journal.next_attempt("c", 0), Some(1), "what was cut off is no failure");
         assert_eq!(journal.next_attempt("d", 0), Some(1));
+        assert_eq!(journal.next_attempt("e", 9), None, "what can only fail again is left");
         assert_eq!((journal.lost_lines, journal.starts_s.as_slice()), (1, &[3.0][..]));
         assert_eq!(journal.runs().collect::<Vec<_>>(), [("b", "r")]);
     }

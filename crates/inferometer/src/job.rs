@@ -7,6 +7,7 @@ use crate::output::Format;
 use crate::secrets::Secrets;
 use crate::server::Inspection;
 use crate::url::BaseUrl;
+use ifm_core::PlanCell;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
 use ifm_workload::{Dataset, WorkloadFacts};
@@ -26,6 +27,8 @@ pub struct Job {
     pub name: Option<String>,
     /// What the user says was set.
     pub tags: BTreeMap<String, String>,
+    /// The cell of a plan that is measured, if it is one.
+    pub plan: Option<PlanCell>,
     /// Addresses of the server.
     pub addresses: Vec<SocketAddr>,
     /// TLS, if the URL asks for it.

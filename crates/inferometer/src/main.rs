@@ -23,6 +23,7 @@ mod monitor;
 mod notes;
 mod output;
 mod pacing;
+mod plan;
 mod probe;
 mod secrets;
 mod server;

@@ -569,6 +569,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         workload: None,
         health: None,
         capacity: None,
+        plan: job.plan.clone(),
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

@@ -116,6 +116,15 @@ pub fn show_line(line: &str) {
     let _ = write!(std::io::stderr().lock(), "\r{line}\x1b[K");
 }
 
+/// Shows a line of progress if a terminal is behind standard error, cut to its width; a log gets none.
+pub fn show_progress(line: &str) {
+    if std::io::stderr().is_terminal() && !is_dumb() {
+        // The last column stays free: some terminals wrap when it is written.
+        let room = width(true).saturating_sub(1);
+        show_line(&line.chars().take(room).collect::<String>());
+    }
+}
+
 /// Takes the line away that [`show_line`] showed.
 pub fn clear_line() {
     stage().clear_line();

@@ -59,6 +59,7 @@ pub fn manifest(run_id: &str) -> Manifest {
         workload: Some(sent_workload()),
         health: Some(health()),
         capacity: None,
+        plan: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

@@ -1,8 +1,8 @@
 //! The flags of an open loop: requests are due at a rate, whatever the server does.
 
-use ifm_core::duration::seconds;
 use crate::exit::Failure;
 use clap::Args;
+use ifm_core::duration::seconds;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
 
 /// When requests are due.

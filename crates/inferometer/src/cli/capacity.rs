@@ -8,13 +8,13 @@ use super::measured;
 use super::pacing_args::PacingArgs;
 use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Worth};
-use ifm_core::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 use ifm_analysis::capacity::{Price, Search};
 use ifm_core::Metric;
+use ifm_core::duration::seconds;
 use ifm_core::spec::SloSpec;
 
 /// What is varied.

@@ -1,14 +1,14 @@
 //! `inferometer demo`: the embedded engine, measured.
 
-use super::levels;
 use super::load_args::{JsonKind, LoadArgs};
 use super::resolve::resolve;
+use super::{Alone, levels};
 use crate::child::OwnServer;
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;
 use crate::terminal;
-use clap::{Args, Parser};
+use clap::{Args, Parser as _};
 use ifm_core::words::counted;
 use std::path::PathBuf;
 
@@ -57,13 +57,6 @@ pub struct DemoArgs {
     /// Only ASCII characters
     #[arg(long)]
     ascii: bool,
-}
-
-/// The flags of a command as a program of their own, so that defaults are read in one place.
-#[derive(Debug, Parser)]
-struct Alone<T: Args> {
-    #[command(flatten)]
-    args: T,
 }
 
 impl Default for DemoArgs {

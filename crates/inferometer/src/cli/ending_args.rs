@@ -1,9 +1,9 @@
 //! The flags that say how long a level lasts.
 
-use ifm_core::duration::seconds;
 use crate::exit::Failure;
 use crate::levels::{Ending, LevelRequest};
 use clap::Args;
+use ifm_core::duration::seconds;
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec};
 
 /// When a level ends, and what is sent before it.

@@ -2,11 +2,11 @@
 
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
-use ifm_core::duration::seconds;
 use crate::lengths::LengthsWord;
 use crate::output::Format;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use ifm_core::duration::seconds;
 use ifm_core::spec::Api;
 use ifm_wire::dialect::{Base, DIALECTS};
 use std::path::PathBuf;
@@ -150,6 +150,10 @@ pub struct LoadArgs {
     /// by it; may be repeated
     #[arg(help_heading = "Results", long = "tag", alias = "metadata", value_parser = tag, value_name = "NAME=VALUE")]
     pub tags: Vec<(String, String)>,
+
+    /// The cell of a plan, written by `plan run`.
+    #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
+    pub plan_cell: Option<ifm_core::PlanCell>,
 
     /// Also write a report: .html, .md, .json, .csv, .svg or .png
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]

@@ -18,6 +18,7 @@ pub mod load_args;
 mod measured;
 mod mistakes;
 pub mod pacing_args;
+pub mod plan;
 pub mod probe;
 pub mod rank;
 mod repeats;
@@ -37,7 +38,7 @@ pub mod workload;
 pub mod workload_args;
 
 use crate::exit::{Code, Failure};
-use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// Benchmark LLM servers and believe the numbers.
 ///
@@ -48,6 +49,13 @@ use clap::{Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand
 pub struct Cli {
     #[command(subcommand)]
     verb: Option<Verb>,
+}
+
+/// The flags of a command as a program of their own, so that defaults are read in one place.
+#[derive(Debug, Parser)]
+struct Alone<T: Args> {
+    #[command(flatten)]
+    args: T,
 }
 
 #[derive(Debug, Subcommand)]
@@ -61,6 +69,8 @@ enum Verb {
     Sweep(sweep::SweepArgs),
     /// Find the highest load that meets a latency target: on a server, or in results
     Capacity(capacity::CapacityArgs),
+    /// Run an experiment of many cells from one file: servers, workloads, loads, conditions
+    Plan(plan::PlanCommand),
     /// Identify a server and its features, in a few seconds
     Probe(probe::ProbeArgs),
     /// Run the embedded engine as an OpenAI-compatible server
@@ -118,6 +128,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Run(args) => run::run(&args, words),
         Verb::Sweep(args) => sweep::run(&args, words),
         Verb::Capacity(args) => capacity::run(&args, words),
+        Verb::Plan(args) => plan::run(&args),
         Verb::Probe(args) => probe::run(&args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Workload(args) => workload::run(&args),
@@ -145,8 +156,8 @@ mod tests {
     const SCREEN_LINES: usize = 45;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 7] =
-        ["export", "runs rename", "runs rm", "runs seal", "runs tag", "serve", "ui"];
+    const WITHOUT_DOCUMENT: [&str; 8] =
+        ["export", "plan init", "runs rename", "runs rm", "runs seal", "runs tag", "serve", "ui"];
 
     /// Every command with its words, commands of commands among them.
     fn commands() -> Vec<(String, Command)> {

@@ -1,7 +1,7 @@
 //! The flags that say how much time several levels may take, and how far they are apart.
 
-use ifm_core::duration::seconds;
 use clap::Args;
+use ifm_core::duration::seconds;
 use ifm_core::spec::RunSpec;
 
 /// The time around levels.

@@ -3,13 +3,13 @@
 use super::resolve;
 use super::workload_args::open_tokenizer;
 use crate::caller::{Caller, Endpoint};
-use ifm_core::duration::seconds;
 use crate::exit::{Code, Failure};
 use crate::probe::{Inquiry, ProbeDocument, Report};
 use crate::secrets::Secrets;
 use crate::url::BaseUrl;
 use crate::{probe, server, terminal};
 use clap::Args;
+use ifm_core::duration::seconds;
 use ifm_drive::TlsTarget;
 use serde_json::Map;
 use std::sync::Arc;

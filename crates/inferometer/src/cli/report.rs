@@ -7,8 +7,8 @@ use crate::output::Format;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
 use crate::{notes, output, terminal};
-use clap::Args;
 use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser as _};
 use ifm_analysis::audit::{Audit, Subject as Audited, audit};
 use ifm_analysis::insight::{Question, Ranks, insights};
 use ifm_analysis::matrix::RankBy;
@@ -198,7 +198,22 @@ impl ReportArgs {
             && self.people.is_none()
     }
 
-    fn page(&self, subjects: &Subjects) -> Result<Page, Failure> {
+    /// The flags of words, as a command line gives them.
+    ///
+    /// # Errors
+    /// A word that is none of them.
+    pub fn of_words(words: &[String]) -> Result<ReportArgs, Failure> {
+        let parsed = super::Alone::<ReportArgs>::try_parse_from(words);
+        let args = parsed.map_err(|error| Failure::usage(error.to_string().trim().to_owned()))?;
+        args.args.check_names()?;
+        Ok(args.args)
+    }
+
+    /// The report of what is open.
+    ///
+    /// # Errors
+    /// Nothing to report, or a target that cannot be read.
+    pub fn page(&self, subjects: &Subjects) -> Result<Page, Failure> {
         let mut survey = Survey::default();
         for run in &subjects.runs {
             survey.extend(Survey::of_run(&run.manifest, &run.summary));

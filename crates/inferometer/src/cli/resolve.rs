@@ -202,6 +202,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         command: mask_command(words),
         name: args.name.clone(),
         tags: args.tags.iter().cloned().collect(),
+        plan: args.plan_cell.clone(),
         addresses,
         tls,
         url,

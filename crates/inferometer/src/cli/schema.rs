@@ -61,6 +61,12 @@ const SCHEMAS: &[Published] = &[
     published!("audit", "audit", ["audit"], ifm_report::AuditDocument),
     published!("capacity", "capacity URL", ["capacity"]),
     published!("measured-capacity", "capacity RESULT…", ["capacity"]),
+    published!(
+        "plan",
+        "plan check, run, resume, show, collect",
+        ["plan check", "plan run", "plan resume", "plan show", "plan collect"],
+        crate::plan::document::PlanDocument
+    ),
     published!("probe", "probe", ["probe"], crate::probe::ProbeDocument),
     published!(
         "conformance",

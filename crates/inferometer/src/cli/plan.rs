@@ -1,0 +1,285 @@
+//! `inferometer plan`: an experiment of many cells from one file.
+
+use super::list::{Entry, List};
+use crate::exit::{Code, Failure};
+use crate::plan::{self, Experiment, Limits, cluster, document::PlanDocument, report, text};
+use crate::session::store_root;
+use crate::terminal;
+use clap::{Args, Subcommand, ValueEnum};
+use ifm_core::duration::seconds;
+use ifm_plan::TEMPLATES;
+use ifm_store::Store;
+use std::path::PathBuf;
+
+/// The commands of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanCommand {
+    #[command(subcommand)]
+    verb: PlanVerb,
+}
+
+#[derive(Debug, Subcommand)]
+enum PlanVerb {
+    /// Write a plan to begin with, or list their kinds
+    Init(InitArgs),
+    /// Show the cells of a plan, its time and its cost; starts and sends nothing
+    Check(CheckArgs),
+    /// Measure what is left of a plan
+    Run(RunArgs),
+    /// Go on with a plan that was run before
+    Resume(ResumeArgs),
+    /// Show what became of each cell, and write the report
+    Show(ShowArgs),
+    /// Bring what other machines stored of a plan into this store
+    Collect(CollectArgs),
+}
+
+/// Which plan, and where its runs are.
+#[derive(Debug, Args)]
+struct PlanArgs {
+    /// Plan file, or the name of a plan that was run before
+    #[arg(value_name = "PLAN")]
+    plan: PathBuf,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+/// Where runs are stored, and in which form the answer comes.
+#[derive(Debug, Args)]
+struct OutputArgs {
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
+
+    /// Folder of stored runs [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    fn open(&self, plan: &std::path::Path) -> Result<Experiment, Failure> {
+        Experiment::open(plan, Store::at(store_root(self.store.as_ref())))
+    }
+
+    /// Prints what became of a plan.
+    fn tell(&self, of: &Experiment, shows_all: bool) -> Result<(), Failure> {
+        let journal = of.journal()?;
+        match self.json {
+            true => terminal::print_document(&PlanDocument::new(of, &journal)),
+            false => {
+                let text =
+                    [text::cells(of, &journal, shows_all), text::costs(of, &journal)].concat();
+                terminal::print(&text);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Debug, Args)]
+struct InitArgs {
+    /// Kind of plan [default: list the kinds]
+    #[arg(value_name = "KIND")]
+    kind: Option<String>,
+
+    /// File to write, "-" for standard output [default: KIND.toml]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// The command of each cell, as you could type it
+    #[arg(long)]
+    commands: bool,
+
+    /// Every cell, however many
+    #[arg(long)]
+    all: bool,
+}
+
+/// How a script for Slurm is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum SlurmWord {
+    /// It is written and given to sbatch
+    Submit,
+    /// It is written
+    Write,
+}
+
+#[derive(Debug, Args)]
+struct RunArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    #[command(flatten)]
+    how: HowArgs,
+
+    /// Submit what is left as an array of a Slurm cluster, a task for each start of a server
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "submit", value_name = "HOW")]
+    slurm: Option<SlurmWord>,
+
+    /// Write an Indexed Job of a Kubernetes cluster to this file; "-" for standard output
+    #[arg(long, value_name = "FILE", conflicts_with = "slurm")]
+    k8s: Option<PathBuf>,
+
+    /// Measure only the cells of this task, from 0; for tasks of a cluster
+    #[arg(long, value_name = "N", conflicts_with_all = ["slurm", "k8s"])]
+    task: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+struct ResumeArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    #[command(flatten)]
+    how: HowArgs,
+}
+
+/// What holds for one call.
+#[derive(Debug, Args)]
+struct HowArgs {
+    /// Begin no cell after this time, in place of the plan's budget; counts what former calls took
+    #[arg(long, value_parser = seconds, value_name = "SPAN")]
+    budget: Option<f64>,
+
+    /// Report to write at the end: .html, .md, .json, .csv, .svg or .png; may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    out: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct ShowArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// Report to write: .html, .md, .json, .csv, .svg or .png; may be repeated
+    #[arg(short, long, value_name = "FILE")]
+    out: Vec<PathBuf>,
+
+    /// Every cell, however many
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Debug, Args)]
+struct CollectArgs {
+    #[command(flatten)]
+    plan: PlanArgs,
+
+    /// Folders of stored runs of other machines
+    #[arg(value_name = "DIR", required = true)]
+    folders: Vec<PathBuf>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A plan that cannot be meant, and what keeps all of its cells from being measured.
+pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
+    match &command.verb {
+        PlanVerb::Init(args) => init(args),
+        PlanVerb::Check(args) => check(args),
+        PlanVerb::Run(args) => {
+            let of = args.plan.output.open(&args.plan.plan)?;
+            if let Some(word) = args.slurm {
+                return cluster::slurm(&of, &of.journal()?, word == SlurmWord::Submit);
+            }
+            if let Some(path) = &args.k8s {
+                return cluster::kubernetes(&of, path);
+            }
+            measure(&of, &args.how, args.task, &args.plan.output)
+        }
+        PlanVerb::Resume(args) => {
+            let of = args.plan.output.open(&args.plan.plan)?;
+            if of.folder.text().map_err(|error| Failure::files(error.to_string()))?.is_none() {
+                let name = &of.plan.head.name;
+                return Err(Failure::usage(format!("plan {name} was not run in this store"))
+                    .hint("inferometer plan run begins it"));
+            }
+            measure(&of, &args.how, None, &args.plan.output)
+        }
+        PlanVerb::Show(args) => {
+            args.out.iter().try_for_each(|path| crate::output::check_path(path))?;
+            let of = args.plan.output.open(&args.plan.plan)?;
+            if !args.plan.output.json {
+                terminal::print(&text::head(&of));
+            }
+            args.plan.output.tell(&of, args.all)?;
+            match args.out.is_empty() {
+                true => {}
+                false => report::write(&of, &of.journal()?, &args.out)?,
+            }
+            Ok(Code::Done)
+        }
+        PlanVerb::Collect(args) => {
+            let of = args.plan.output.open(&args.plan.plan)?;
+            cluster::collect(&of, &args.folders)?;
+            args.plan.output.tell(&of, false)?;
+            Ok(Code::Done)
+        }
+    }
+}
+
+fn init(args: &InitArgs) -> Result<Code, Failure> {
+    let Some(kind) = &args.kind else {
+        let entries = TEMPLATES.iter().map(|template| Entry::new(template.word, template.about));
+        List::new("plans", entries).tell(false);
+        return Ok(Code::Done);
+    };
+    let Some(template) = TEMPLATES.iter().find(|template| template.word == kind) else {
+        let words: Vec<&str> = TEMPLATES.iter().map(|template| template.word).collect();
+        return Err(Failure::usage(format!("no kind of plan is called {kind}"))
+            .hint(format!("there are {}", words.join(", "))));
+    };
+    let path = args.out.clone().unwrap_or_else(|| PathBuf::from(format!("{kind}.toml")));
+    if path.as_os_str() == "-" {
+        terminal::print(template.text);
+        return Ok(Code::Done);
+    }
+    if path.exists() {
+        return Err(Failure::usage(format!("{} exists already", path.display()))
+            .hint("name another file with -o, or remove it"));
+    }
+    std::fs::write(&path, template.text)
+        .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
+    terminal::say(&format!("wrote {}; then: inferometer plan check {0}", path.display()));
+    Ok(Code::Done)
+}
+
+fn check(args: &CheckArgs) -> Result<Code, Failure> {
+    let of = args.plan.output.open(&args.plan.plan)?;
+    if args.commands && !args.plan.output.json {
+        terminal::print(&text::commands(&of));
+        return Ok(Code::Done);
+    }
+    if !args.plan.output.json {
+        terminal::print(&text::head(&of));
+    }
+    args.plan.output.tell(&of, args.all)?;
+    Ok(Code::Done)
+}
+
+fn measure(
+    of: &Experiment,
+    how: &HowArgs,
+    task: Option<usize>,
+    output: &OutputArgs,
+) -> Result<Code, Failure> {
+    how.out.iter().try_for_each(|path| crate::output::check_path(path))?;
+    let code = plan::run(of, &Limits { task, budget_s: how.budget })?;
+    let journal = of.journal()?;
+    output.tell(of, false)?;
+    if !how.out.is_empty() && journal.runs().next().is_some() {
+        report::write(of, &journal, &how.out)?;
+    }
+    if code != Code::Done {
+        terminal::say(&format!("then: inferometer plan resume {}", of.plan.head.name));
+    }
+    Ok(code)
+}

@@ -1,0 +1,35 @@
+//! Runs of cells that a killed process had finished and not yet noted.
+
+use super::{Experiment, files};
+use crate::exit::Failure;
+use ifm_core::RunState;
+use ifm_plan::{Event, Fate, Journal};
+use std::collections::BTreeMap;
+
+const NS_PER_S: f64 = 1e9;
+
+/// The events that the journal lacks: cells that it calls begun, of which the store has a complete
+/// run. The latest one counts.
+///
+/// # Errors
+/// The store cannot be read.
+pub fn missing_events(of: &Experiment, journal: &Journal) -> Result<Vec<Event>, Failure> {
+    let is_begun = |key: &str| matches!(journal.fate(key), Fate::Begun { .. });
+    if !of.cells.iter().any(|cell| is_begun(&cell.key)) {
+        return Ok(Vec::new());
+    }
+    let mut found = BTreeMap::new();
+    // Newest first: the first one that is found is the latest.
+    for entry in of.store.list().map_err(files)? {
+        let Ok(manifest) = entry.manifest else { continue };
+        let Some(place) = manifest.plan.filter(|place| place.plan == of.plan.head.name) else {
+            continue;
+        };
+        if manifest.state == RunState::Complete && is_begun(&place.cell) {
+            let end_ns = manifest.levels.iter().map(|level| level.end_ns).max().unwrap_or(0);
+            found.entry(place.cell).or_insert((entry.id, end_ns as f64 / NS_PER_S));
+        }
+    }
+    let event = |(cell, (run, seconds))| Event::Done { cell, run, seconds };
+    Ok(found.into_iter().map(event).collect())
+}

@@ -1,0 +1,145 @@
+//! What a plan sets besides its servers: power limits, clocks, hooks; and what it waits for.
+//!
+//! Whatever is set is held by the guard first, so that it is undone however this process ends.
+
+use super::Experiment;
+use crate::exit::{Code, Failure};
+use crate::guard::{Guard, Held, Undo, run_command};
+use ifm_plan::{Cell, Condition, Setter};
+use std::process::{Command, Stdio};
+
+/// The conditions as they stand.
+#[derive(Default)]
+pub struct Conditions {
+    /// The value that each has now, by the position in the plan.
+    now: Vec<Option<String>>,
+    /// What is undone at the end, the latest first.
+    held: Vec<Held>,
+}
+
+/// Whether a cell can be measured now.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Ready {
+    /// Everything is set.
+    Yes,
+    /// The machine is in another state, which nobody can change from here.
+    Not {
+        /// What it is, and what the cell wants.
+        why: String,
+    },
+}
+
+impl Conditions {
+    /// Sets what a cell wants and does not have yet; only what needs a new start of the server, or
+    /// only the rest.
+    ///
+    /// # Errors
+    /// It cannot be set: a sentence for the plan's user, who has to mend it before any cell.
+    pub fn set(
+        &mut self,
+        of: &Experiment,
+        cell: &Cell,
+        guard: &Guard,
+        is_before_start: bool,
+    ) -> Result<Ready, Failure> {
+        self.now.resize(of.plan.conditions.len(), None);
+        let wanted = of.plan.conditions.iter().zip(&cell.conditions).enumerate();
+        for (index, (condition, value)) in wanted {
+            let is_observed = condition.setter() == Setter::Observed;
+            let is_set = self.now.get(index).is_some_and(|now| now.as_ref() == Some(value));
+            if is_set || (condition.restart || is_observed) != is_before_start {
+                continue;
+            }
+            if is_observed {
+                let state = observe(condition)?;
+                if state != *value {
+                    let why = format!("{} is {state} here, not {value}", condition.name);
+                    return Ok(Ready::Not { why });
+                }
+            } else {
+                let is_first = self.now.get(index).is_some_and(Option::is_none);
+                self.change(condition, value, guard, is_first)?;
+            }
+            if let Some(now) = self.now.get_mut(index) {
+                *now = Some(value.clone());
+            }
+        }
+        Ok(Ready::Yes)
+    }
+
+    fn change(
+        &mut self,
+        condition: &Condition,
+        value: &str,
+        guard: &Guard,
+        is_first: bool,
+    ) -> Result<(), Failure> {
+        let refused =
+            |why: String| Failure::new(Code::Usage, format!("condition {}: {why}", condition.name));
+        match condition.setter() {
+            Setter::Hook => {
+                if is_first && !condition.after.is_empty() {
+                    let words = filled(&condition.after, value);
+                    self.held.push(guard.hold(Undo::Command { words })?);
+                }
+                run_command(&filled(&condition.before, value)).map_err(refused)?;
+            }
+            Setter::PowerLimit | Setter::Clocks => {
+                let held = crate::power::set(condition, value, guard, is_first).map_err(refused)?;
+                self.held.extend(held);
+            }
+            Setter::Observed => {}
+        }
+        Ok(())
+    }
+
+    /// Undoes everything that was set, the latest first.
+    pub fn undo(&mut self) {
+        while let Some(held) = self.held.pop() {
+            drop(held);
+        }
+        self.now.clear();
+    }
+}
+
+impl Drop for Conditions {
+    fn drop(&mut self) {
+        self.undo();
+    }
+}
+
+/// A command with its value filled in.
+fn filled(words: &[String], value: &str) -> Vec<String> {
+    words.iter().map(|word| word.replace("{value}", value)).collect()
+}
+
+/// The state that a condition is in now: the first line that its command prints, or what the machine
+/// tells of its confidential computing.
+fn observe(condition: &Condition) -> Result<String, Failure> {
+    let Some((program, rest)) = condition.read.split_first() else {
+        let state = crate::facts::confidential_state();
+        return state.map(str::to_owned).ok_or_else(|| {
+            Failure::usage(format!(
+                "condition {}: neither the GPU's driver nor the kernel tells whether confidential \
+                 computing is on",
+                condition.name
+            ))
+            .hint("give the condition a command in read whose first line of output is on or off")
+        });
+    };
+    let output = Command::new(program).args(rest).stdin(Stdio::null()).output();
+    let cannot = |why: String| {
+        Failure::usage(format!(
+            "condition {}: `{}` {why}",
+            condition.name,
+            condition.read.join(" ")
+        ))
+    };
+    let output = output.map_err(|error| cannot(format!("did not start: {error}")))?;
+    if !output.status.success() {
+        return Err(cannot(format!("failed: {}", output.status)));
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let line = text.lines().next().unwrap_or_default().trim().to_owned();
+    if line.is_empty() { Err(cannot("printed nothing".to_owned())) } else { Ok(line) }
+}

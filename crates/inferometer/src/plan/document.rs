@@ -1,0 +1,135 @@
+//! A plan as one JSON document: its cells, what became of each, and what is left.
+
+use super::Experiment;
+use ifm_plan::{Fate, Journal, estimate};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What `plan check`, `run`, `resume`, `show` and `collect` write with `--json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct PlanDocument {
+    /// What the document is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_plan")))]
+    kind: &'static str,
+    /// Name of the plan.
+    name: String,
+    /// Its cells, in the order in which they run.
+    cells: Vec<CellRow>,
+    /// What is left of it.
+    left: Left,
+}
+
+/// A cell.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct CellRow {
+    /// Key: it follows from the whole setting.
+    key: String,
+    /// The cell in words.
+    label: String,
+    /// What makes the cell: server, parameters, conditions, workload, load.
+    factors: BTreeMap<String, String>,
+    /// Number of the repeat, from 1.
+    repeat: u32,
+    /// Number of the task of a cluster that measures it, from 0: cells of a task share a server.
+    task: usize,
+    /// What became of it.
+    state: State,
+    /// Id of its run or import in the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<String>,
+    /// Seconds that it took, starts of servers apart.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seconds: Option<f64>,
+    /// Tries so far, of a cell that failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tries: Option<u32>,
+    /// Why the last try failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
+    /// The command that measures it; URL stands for that of a server that the plan starts.
+    command: String,
+}
+
+/// What became of a cell.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+enum State {
+    /// Nothing yet.
+    Open,
+    /// It was begun, and its end is not known.
+    Begun,
+    /// Measured.
+    Done,
+    /// Not measured.
+    Failed,
+}
+
+/// What is left.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Left {
+    /// Cells that are still to be measured.
+    cells: usize,
+    /// Of these, cells whose length is not known before one like it was measured.
+    cells_of_unknown_length: usize,
+    /// Starts of servers.
+    starts: usize,
+    /// Seconds of all cells whose length is known.
+    seconds: f64,
+    /// US dollars of that time, where the plan has a price.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usd: Option<f64>,
+}
+
+impl PlanDocument {
+    /// The document of a plan and its journal.
+    pub fn new(of: &Experiment, journal: &Journal) -> PlanDocument {
+        let tasks = of.groups.iter().enumerate();
+        let task_of: Vec<usize> =
+            tasks.flat_map(|(task, group)| group.cells.clone().map(move |_| task)).collect();
+        let row = |(index, cell): (usize, &ifm_plan::Cell)| {
+            let (mut run, mut seconds, mut tries, mut reason) = (None, None, None, None);
+            let state = match journal.fate(&cell.key).clone() {
+                Fate::Open => State::Open,
+                Fate::Begun { .. } => State::Begun,
+                Fate::Done { run: id, seconds: took } => {
+                    (run, seconds) = (Some(id), Some(took));
+                    State::Done
+                }
+                Fate::Failed { attempts, reason: why, .. } => {
+                    (tries, reason) = (Some(attempts), Some(why));
+                    State::Failed
+                }
+            };
+            CellRow {
+                key: cell.key.clone(),
+                label: cell.label(&of.plan),
+                factors: cell.factors(&of.plan).into_iter().collect(),
+                repeat: cell.repeat,
+                task: task_of.get(index).copied().unwrap_or(0),
+                state,
+                run,
+                seconds,
+                tries,
+                reason,
+                command: super::text::command(of, cell),
+            }
+        };
+        let left = estimate(&of.plan, &of.cells, journal);
+        PlanDocument {
+            kind: "inferometer_plan",
+            name: of.plan.head.name.clone(),
+            cells: of.cells.iter().enumerate().map(row).collect(),
+            left: Left {
+                cells: left.cells,
+                cells_of_unknown_length: left.unknown,
+                starts: left.starts,
+                seconds: left.seconds,
+                usd: left.usd,
+            },
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Ctrl-C and SIGTERM while a plan runs: the first ends the cell in hand in good order, the second at
+//! once. What was measured is kept either way.
+
+use crate::exit::Code;
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// How urgently the plan is to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Urge {
+    /// Not at all.
+    None,
+    /// After what is in flight.
+    Drain,
+    /// At once.
+    Now,
+}
+
+/// Counts the signals of this process.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupts {
+    interrupts: Arc<AtomicU32>,
+    terminations: Arc<AtomicU32>,
+}
+
+impl Interrupts {
+    /// Starts to watch. Where that is not possible, signals end the process, and its guard ends
+    /// what it had started.
+    pub fn watch() -> Interrupts {
+        let signals = Interrupts::default();
+        let Ok(mut stream) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else {
+            return signals;
+        };
+        let of_thread = signals.clone();
+        std::thread::spawn(move || {
+            for signal in stream.forever() {
+                let count = match signal == SIGTERM {
+                    true => &of_thread.terminations,
+                    false => &of_thread.interrupts,
+                };
+                count.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        signals
+    }
+
+    /// How urgently the plan is to end.
+    pub fn urge(&self) -> Urge {
+        let count =
+            self.interrupts.load(Ordering::Relaxed) + self.terminations.load(Ordering::Relaxed);
+        match count {
+            0 => Urge::None,
+            1 => Urge::Drain,
+            _ => Urge::Now,
+        }
+    }
+
+    /// The exit code of the signal that came, if one did.
+    pub fn code(&self) -> Option<Code> {
+        if self.terminations.load(Ordering::Relaxed) > 0 {
+            return Some(Code::Terminated);
+        }
+        (self.urge() > Urge::None).then_some(Code::Interrupted)
+    }
+}

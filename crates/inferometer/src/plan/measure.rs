@@ -1,0 +1,171 @@
+//! One cell, measured by a process of this program.
+
+use super::interrupt::{Interrupts, Urge};
+use crate::exit::{Code, Failure};
+use crate::guard::{Guard, Undo};
+use crate::tree::Tree;
+use rustix::process::{Pid, Signal, kill_process_group};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// How often the process is looked at.
+const STEP: Duration = Duration::from_millis(50);
+/// Largest document that is taken from it, bytes.
+const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
+/// Where documents of results have the id of what they stored.
+const ID_POINTERS: [&str; 3] = ["/id", "/run/id", "/import/id"];
+
+/// What came of a cell.
+#[derive(Debug)]
+pub enum Measured {
+    /// A result, stored under this id.
+    Done {
+        /// The id.
+        run: String,
+    },
+    /// None, for this reason.
+    Failed {
+        /// In one sentence.
+        reason: String,
+        /// Whether another try could end otherwise.
+        is_worth_a_retry: bool,
+    },
+    /// Nobody knows: it was told to end.
+    Interrupted,
+}
+
+/// Runs the words of a cell to their end. What the process says goes to the file `log`; `tick` is
+/// called while it runs.
+///
+/// # Errors
+/// The process or its log cannot be made.
+pub fn measure(
+    words: &[String],
+    log: &Path,
+    guard: &Guard,
+    interrupts: &Interrupts,
+    mut tick: impl FnMut(),
+) -> Result<Measured, Failure> {
+    let cannot = |error: std::io::Error| {
+        Failure::new(Code::Internal, format!("the process of a cell did not start: {error}"))
+    };
+    let program = std::env::current_exe().map_err(cannot)?;
+    let mut log_file = File::create(log)
+        .map_err(|error| Failure::files(format!("cannot create {}: {error}", log.display())))?;
+    let mut command = Command::new(program);
+    // A group of its own: Ctrl-C reaches it through this process, once.
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.process_group(0);
+    let tree = Tree::mark(&mut command);
+    let mut child = command.spawn().map_err(cannot)?;
+    let tree = tree.of(&child);
+    let held = guard.hold(Undo::EndServer(tree))?;
+    let output = child.stdout.take();
+    let document = std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = output.map(|output| output.take(DOCUMENT_BYTES_MAX).read_to_string(&mut text));
+        read.is_some_and(|read| read.is_ok()).then_some(text)
+    });
+    let errors = child.stderr.take();
+    let complaint = std::thread::spawn(move || {
+        let mut last = Complaint::default();
+        let lines = errors.map(|errors| BufReader::new(errors).lines());
+        for line in lines.into_iter().flatten().map_while(Result::ok) {
+            // Without its log a cell is measured all the same.
+            let _ = writeln!(log_file, "{line}");
+            last.hear(line);
+        }
+        last
+    });
+    let status = wait(&mut child, interrupts, &mut tick);
+    held.forget();
+    let status = status.map_err(cannot)?;
+    let (document, complaint) = (document.join().ok().flatten(), complaint.join());
+    let complaint = complaint.unwrap_or_default();
+    let code = status.code().and_then(Code::of_number);
+    if interrupts.urge() > Urge::None && code != Some(Code::Done) {
+        return Ok(Measured::Interrupted);
+    }
+    let failed = |reason: String, is_worth_a_retry| Measured::Failed { reason, is_worth_a_retry };
+    Ok(match code {
+        Some(Code::Done) => match document.as_deref().and_then(id_of) {
+            Some(run) => Measured::Done { run },
+            None => failed("the process named no stored result".to_owned(), true),
+        },
+        Some(code) => failed(
+            complaint.sentence().unwrap_or_else(|| format!("ended with exit code {}", code as i32)),
+            code != Code::Usage,
+        ),
+        None => failed(complaint.sentence().unwrap_or_else(|| status.to_string()), true),
+    })
+}
+
+/// Waits for the process, and passes on to it how urgently it is to end.
+fn wait(
+    child: &mut Child,
+    interrupts: &Interrupts,
+    tick: &mut impl FnMut(),
+) -> std::io::Result<std::process::ExitStatus> {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+    let mut passed_on = Urge::None;
+    let mut ticked = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        let urge = interrupts.urge();
+        if urge > passed_on {
+            passed_on = urge;
+            let signal = if urge == Urge::Now { Signal::KILL } else { Signal::INT };
+            // It may have ended meanwhile.
+            let _ = group.map(|group| kill_process_group(group, signal));
+        }
+        if ticked.elapsed() >= Duration::from_secs(1) {
+            tick();
+            ticked = Instant::now();
+        }
+        std::thread::sleep(STEP);
+    }
+}
+
+/// The id of what a document says was stored.
+fn id_of(document: &str) -> Option<String> {
+    let document: Value = serde_json::from_str(document).ok()?;
+    ID_POINTERS.iter().find_map(|pointer| document.pointer(pointer)?.as_str().map(str::to_owned))
+}
+
+/// The last failure that a process told.
+#[derive(Debug, Default)]
+struct Complaint {
+    sentence: Option<String>,
+}
+
+impl Complaint {
+    fn hear(&mut self, line: String) {
+        if let Some(sentence) = line.strip_prefix("error: ") {
+            self.sentence = Some(sentence.to_owned());
+        }
+    }
+
+    fn sentence(&self) -> Option<String> {
+        self.sentence.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn documents_name_what_they_stored() {
+        assert_eq!(id_of(r#"{"id": "a"}"#).as_deref(), Some("a"));
+        assert_eq!(id_of(r#"{"run": {"id": "b"}}"#).as_deref(), Some("b"));
+        assert_eq!(id_of(r#"{"id": 1}"#), None);
+        assert_eq!(id_of("no"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! Plans: an experiment of many cells, each an ordinary run, that goes on where it was cut off.
+//!
+//! What a plan says and which cells it has is `ifm-plan`; here it meets the world: the store, the
+//! servers that it starts, the conditions that it sets, and the processes that measure. Each cell is
+//! measured by a process of its own, so that whatever happens in one costs that cell alone.
+
+mod adopt;
+pub mod cluster;
+mod conditions;
+pub mod document;
+mod interrupt;
+mod measure;
+pub mod report;
+mod run;
+pub mod text;
+
+pub use run::{Limits, run};
+
+use crate::exit::Failure;
+use ifm_plan::{Cell, Group, Journal, Plan, cells, groups};
+use ifm_store::{PlanFolder, Store};
+use std::path::{Path, PathBuf};
+
+/// A plan, its cells, and where it is kept.
+pub struct Experiment {
+    /// The plan.
+    pub plan: Plan,
+    /// Its text.
+    pub text: String,
+    /// Its cells, in the order in which they run.
+    pub cells: Vec<Cell>,
+    /// Runs of neighbouring cells that share one start of a server.
+    pub groups: Vec<Group>,
+    /// Its folder in the store.
+    pub folder: PlanFolder,
+    /// Where runs are stored.
+    pub store: Store,
+}
+
+impl Experiment {
+    /// Opens a plan: a file, or the name of one that was run before.
+    ///
+    /// # Errors
+    /// There is none, or what it says cannot be meant.
+    pub fn open(name: &Path, store: Store) -> Result<Experiment, Failure> {
+        let text = text_of(name, &store)?;
+        let wrong =
+            |error: ifm_plan::PlanError| Failure::usage(format!("{}: {error}", name.display()));
+        let plan = Plan::parse(&text).map_err(wrong)?;
+        let cells = cells(&plan).map_err(wrong)?;
+        let groups = groups(&plan, &cells);
+        let folder = store.plan(&plan.head.name);
+        Ok(Experiment { plan, text, cells, groups, folder, store })
+    }
+
+    /// What became of its cells so far.
+    ///
+    /// # Errors
+    /// The journal cannot be read.
+    pub fn journal(&self) -> Result<Journal, Failure> {
+        Ok(Journal::read(&self.folder.lines().map_err(files)?))
+    }
+}
+
+/// The text of a plan's file, or of the plan of that name that was run last.
+fn text_of(name: &Path, store: &Store) -> Result<String, Failure> {
+    let cannot = |why: String| Failure::usage(format!("{}: {why}", name.display()));
+    if name.is_file() {
+        return std::fs::read_to_string(name).map_err(|error| cannot(error.to_string()));
+    }
+    let is_name = name.components().count() == 1;
+    let kept = is_name.then(|| store.plan(&name.to_string_lossy()).text()).transpose();
+    match kept.map_err(files)?.flatten() {
+        Some(text) => Ok(text),
+        None => {
+            let known = store.plans().map_err(files)?;
+            let hint = match known.is_empty() {
+                true => "inferometer plan init writes one to begin with".to_owned(),
+                false => format!("plans that were run: {}", known.join(", ")),
+            };
+            Err(cannot("no such file, and no plan of this name was run".to_owned()).hint(hint))
+        }
+    }
+}
+
+/// A failure of the store.
+fn files(error: ifm_store::StoreError) -> Failure {
+    Failure::files(error.to_string())
+}
+
+/// An absolute path, for processes that run in other folders.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}

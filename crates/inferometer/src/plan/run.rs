@@ -1,0 +1,345 @@
+//! The cells of a plan, one after the other, until all are done or it is told to stop.
+//!
+//! Every cell is tried once before any is tried again: what failed for a passing reason finds other
+//! circumstances then. Nothing is measured beside anything else.
+
+use super::conditions::{Conditions, Ready};
+use super::interrupt::{Interrupts, Urge};
+use super::measure::{Measured, measure};
+use super::{Experiment, absolute, adopt, files};
+use crate::exit::{Code, Failure};
+use crate::guard::Guard;
+use crate::launch::{self, Launched};
+use crate::terminal;
+use ifm_core::PlanCell;
+use ifm_core::words::counted;
+use ifm_plan::{Cell, CellLoad, Event, Fate, Journal, Line, Words, estimate, groups, words};
+use ifm_store::PlanJournal;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Longest wait until a server is ready, where the plan does not say.
+const READY_S: f64 = 1200.0;
+const SECONDS_PER_HOUR: f64 = 3600.0;
+
+/// What limits this call, besides the plan.
+#[derive(Debug, Clone, Default)]
+pub struct Limits {
+    /// The group of cells of a cluster's task; absent for all.
+    pub task: Option<usize>,
+    /// Seconds after which no cell begins, in place of the plan's.
+    pub budget_s: Option<f64>,
+}
+
+/// Runs what is left of a plan.
+///
+/// # Errors
+/// What keeps every cell from being measured; a cell that fails alone is told and noted.
+pub fn run(of: &Experiment, limits: &Limits) -> Result<Code, Failure> {
+    let mut runner = Runner::new(of, limits)?;
+    let ended = runner.passes();
+    runner.conditions.undo();
+    terminal::clear_line();
+    ended?;
+    Ok(runner.code())
+}
+
+struct Runner<'a> {
+    of: &'a Experiment,
+    limits: &'a Limits,
+    journal: Journal,
+    writer: PlanJournal,
+    guard: Guard,
+    interrupts: Interrupts,
+    conditions: Conditions,
+    /// Cells that wait for another state of the machine.
+    waiting: BTreeSet<String>,
+    /// Seconds that former calls took.
+    spent_s: f64,
+    begun: Instant,
+    logs: PathBuf,
+}
+
+impl<'a> Runner<'a> {
+    fn new(of: &'a Experiment, limits: &'a Limits) -> Result<Runner<'a>, Failure> {
+        of.folder.keep_text(&of.text).map_err(files)?;
+        let writer = of.folder.journal(limits.task).map_err(|error| match error {
+            ifm_store::StoreError::Live { id } => {
+                Failure::usage(format!("plan {id} is being run by another process"))
+            }
+            error => files(error),
+        })?;
+        let logs = absolute(&of.folder.path().join("logs"));
+        std::fs::create_dir_all(&logs).map_err(|error| {
+            Failure::files(format!("cannot create {}: {error}", logs.display()))
+        })?;
+        let journal = of.journal()?;
+        if limits.task.is_some_and(|task| task >= of.groups.len()) {
+            let count = counted(of.groups.len() as u64, "task");
+            return Err(Failure::usage(format!("--task: the plan has {count}, counted from 0")));
+        }
+        let cells_s = of.cells.iter().filter_map(|cell| match journal.fate(&cell.key) {
+            Fate::Done { seconds, .. } => Some(*seconds),
+            _ => None,
+        });
+        let spent_s = cells_s.sum::<f64>() + journal.starts_s.iter().sum::<f64>();
+        let mut runner = Runner {
+            of,
+            limits,
+            journal,
+            writer,
+            guard: Guard::start()?,
+            interrupts: Interrupts::watch(),
+            conditions: Conditions::default(),
+            waiting: BTreeSet::new(),
+            spent_s,
+            begun: Instant::now(),
+            logs,
+        };
+        for event in adopt::missing_events(of, &runner.journal)? {
+            runner.note(event)?;
+        }
+        Ok(runner)
+    }
+
+    /// Writes an event to the journal, and takes it.
+    fn note(&mut self, event: Event) -> Result<(), Failure> {
+        let at_utc = format!("{:.3}", jiff::Timestamp::now());
+        let line = Line { at_utc, event };
+        let text = serde_json::to_string(&line)
+            .map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+        self.writer.add(&text).map_err(files)?;
+        self.journal.add(line.event);
+        Ok(())
+    }
+
+    /// Cells of this call that can be tried now.
+    fn left(&self) -> Vec<Cell> {
+        let is_left = |cell: &&Cell| {
+            !self.waiting.contains(&cell.key)
+                && self.journal.next_attempt(&cell.key, self.of.plan.head.retries).is_some()
+        };
+        self.in_scope().iter().filter(is_left).cloned().collect()
+    }
+
+    /// Cells of this call: all, or those of a cluster's task.
+    fn in_scope(&self) -> &'a [Cell] {
+        let all = &self.of.cells;
+        match self.limits.task {
+            None => all,
+            Some(task) => {
+                let range = self.of.groups.get(task).map_or(0..0, |group| group.cells.clone());
+                all.get(range).unwrap_or_default()
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        if self.interrupts.urge() > Urge::None {
+            return true;
+        }
+        let elapsed_s = self.spent_s + self.begun.elapsed().as_secs_f64();
+        let head = &self.of.plan.head;
+        let budget_s = self.limits.budget_s.or(head.budget_s);
+        let by_money =
+            head.money.zip(head.price).map(|(usd, price)| usd / price * SECONDS_PER_HOUR);
+        budget_s.into_iter().chain(by_money).any(|limit_s| elapsed_s >= limit_s)
+    }
+
+    fn passes(&mut self) -> Result<(), Failure> {
+        loop {
+            let left = self.left();
+            if left.is_empty() || self.is_over() {
+                return Ok(());
+            }
+            for group in groups(&self.of.plan, &left) {
+                if self.is_over() {
+                    return Ok(());
+                }
+                let cells: Vec<Cell> = left.get(group.cells).unwrap_or_default().to_vec();
+                self.group(&cells)?;
+            }
+        }
+    }
+
+    /// Cells that share one start of a server.
+    fn group(&mut self, cells: &[Cell]) -> Result<(), Failure> {
+        let mut server: Option<Launched> = None;
+        for cell in cells {
+            if self.is_over() {
+                break;
+            }
+            if let Ready::Not { why } = self.conditions.set(self.of, cell, &self.guard, true)? {
+                self.wait_for(cell, &why);
+                continue;
+            }
+            if server.as_mut().is_some_and(|server| !server.is_alive()) {
+                terminal::warn("the server has ended: it is started anew");
+                server = None;
+            }
+            if server.is_none() {
+                server = match self.start(cell)? {
+                    Start::Up(launched) => launched.map(|launched| *launched),
+                    Start::Failed(reason) => {
+                        self.fail_all(cells, &reason)?;
+                        return Ok(());
+                    }
+                };
+            }
+            if let Ready::Not { why } = self.conditions.set(self.of, cell, &self.guard, false)? {
+                self.wait_for(cell, &why);
+                continue;
+            }
+            self.cell(cell, server.as_mut())?;
+        }
+        if let Some(server) = server {
+            server.stop();
+        }
+        Ok(())
+    }
+
+    fn wait_for(&mut self, cell: &Cell, why: &str) {
+        if self.waiting.is_empty() {
+            terminal::say(&format!("waiting for another state of this machine: {why}"));
+        }
+        self.waiting.insert(cell.key.clone());
+    }
+
+    /// Starts the server of a cell, if the plan starts it.
+    fn start(&mut self, cell: &Cell) -> Result<Start, Failure> {
+        let Some(server) = cell.server.and_then(|index| self.of.plan.servers.get(index)) else {
+            return Ok(Start::Up(None));
+        };
+        let Some(kind) = &server.kind else { return Ok(Start::Up(None)) };
+        let number = self.journal.starts_s.len() + 1;
+        let log = self.logs.join(format!("server-{}-{number}.log", server.name));
+        let ask = launch::Ask {
+            kind: kind.clone(),
+            model: server.model.clone(),
+            command: server.command.clone(),
+            args: server.args.clone(),
+            env: server.env.clone(),
+            parameters: cell.parameters.clone(),
+            image: server.image.clone(),
+            runtime: server.runtime.clone(),
+            ready: Duration::from_secs_f64(server.ready_s.unwrap_or(READY_S)),
+            log: log.clone(),
+            api_key_env: server.api_key_env.clone(),
+        };
+        let label = ifm_plan::start_words(&self.of.plan, cell).unwrap_or_default();
+        if cell.what == (CellLoad::StartUp { cold: true }) {
+            launch::drop_page_cache(&ask).unwrap_or_else(|why| terminal::warn(&why));
+        }
+        terminal::say(&format!("starting {}: {label}", server.name));
+        let begun = Instant::now();
+        let interrupts = self.interrupts.clone();
+        match launch::start(&ask, &self.guard, &|| interrupts.urge() > Urge::None) {
+            Ok(launched) => {
+                let seconds = begun.elapsed().as_secs_f64();
+                let log = log.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                self.note(Event::Started { server: label, seconds, log })?;
+                Ok(Start::Up(Some(Box::new(launched))))
+            }
+            Err(failure) => Ok(Start::Failed(failure.sentence)),
+        }
+    }
+
+    /// Notes that the cells of a server that does not start cannot be measured.
+    fn fail_all(&mut self, cells: &[Cell], reason: &str) -> Result<(), Failure> {
+        if self.interrupts.urge() > Urge::None {
+            return Ok(());
+        }
+        terminal::warn(&format!("{}: {reason}", counted(cells.len() as u64, "cell")));
+        for cell in cells {
+            let Some(attempt) = self.journal.next_attempt(&cell.key, self.of.plan.head.retries)
+            else {
+                continue;
+            };
+            let (cell, reason) = (cell.key.clone(), reason.to_owned());
+            self.note(Event::Failed { cell, attempt, reason, is_final: false })?;
+        }
+        Ok(())
+    }
+
+    /// Measures a cell.
+    fn cell(&mut self, cell: &Cell, server: Option<&mut Launched>) -> Result<(), Failure> {
+        let head = &self.of.plan.head;
+        let Some(attempt) = self.journal.next_attempt(&cell.key, head.retries) else {
+            return Ok(());
+        };
+        self.rest(head.pause_s);
+        let configured = cell.server.and_then(|index| self.of.plan.servers.get(index));
+        let is_fresh = server.as_ref().is_some_and(|server| server.reset_caches());
+        let url = server.as_ref().map(|server| server.url.clone());
+        let url = url.or_else(|| configured.and_then(|server| server.url.clone()));
+        let with = Words { url: url.as_deref().unwrap_or_default(), attempt, is_fresh };
+        let place = PlanCell {
+            plan: head.name.clone(),
+            cell: cell.key.clone(),
+            repeat: cell.repeat,
+            attempt,
+        };
+        let mut flags = vec!["--plan-cell".to_owned(), place.to_string(), "--json".to_owned()];
+        flags.extend(["--store".to_owned(), self.of.store.root().display().to_string()]);
+        if cell.what != CellLoad::Exec {
+            flags.push("--quiet".to_owned());
+        }
+        let mut line = words(&self.of.plan, cell, with);
+        // Behind the command's name, so that the words of a command that is measured stay last.
+        line.splice(1..1, flags);
+        self.note(Event::Begun { cell: cell.key.clone(), attempt })?;
+        let label = cell.label(&self.of.plan);
+        let log = self.logs.join(format!("{}-{attempt}.log", cell.key));
+        let begun = Instant::now();
+        let shown = || self.show(&label, begun);
+        let measured = measure(&line, &log, &self.guard, &self.interrupts, shown)?;
+        let seconds = begun.elapsed().as_secs_f64();
+        let cell = cell.key.clone();
+        match measured {
+            Measured::Done { run } => {
+                terminal::say(&format!("{label}: done in {seconds:.1} s, run {run}"));
+                self.note(Event::Done { cell, run, seconds })
+            }
+            Measured::Failed { reason, is_worth_a_retry } => {
+                terminal::warn(&format!("{label}: {reason}"));
+                self.note(Event::Failed { cell, attempt, reason, is_final: !is_worth_a_retry })
+            }
+            Measured::Interrupted => Ok(()),
+        }
+    }
+
+    /// Waits before a cell, unless the plan is to stop.
+    fn rest(&self, seconds: Option<f64>) {
+        let until = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(0.0));
+        while Instant::now() < until && self.interrupts.urge() == Urge::None {
+            std::thread::sleep(Duration::from_millis(50).min(until - Instant::now()));
+        }
+    }
+
+    /// The line of what is going on.
+    fn show(&self, label: &str, begun: Instant) {
+        let left = estimate(&self.of.plan, &self.of.cells, &self.journal);
+        let done = self.of.cells.len() - left.cells;
+        let line = super::text::progress(&left, done, self.of.cells.len(), label, begun.elapsed());
+        terminal::show_progress(&line);
+    }
+
+    /// How the call ends.
+    fn code(&self) -> Code {
+        let is_done = |cell: &Cell| matches!(self.journal.fate(&cell.key), Fate::Done { .. });
+        match self.interrupts.code() {
+            Some(code) => code,
+            None if self.in_scope().iter().all(is_done) => Code::Done,
+            None => Code::Partly,
+        }
+    }
+}
+
+/// What came of the start of a server.
+enum Start {
+    /// It runs, or none was to be started.
+    Up(Option<Box<Launched>>),
+    /// It does not, for this reason.
+    Failed(String),
+}

@@ -1,0 +1,157 @@
+//! A plan in words: what it would do, what it did, what is left.
+
+use super::Experiment;
+use ifm_core::words::counted;
+use ifm_plan::{Cell, Estimate, Fate, Journal, Order, Words, estimate, start_words, words};
+use std::fmt::Write as _;
+use std::time::Duration;
+
+/// Cells that a table shows where all are alike.
+const ROWS_MAX: usize = 40;
+const S_PER_MIN: f64 = 60.0;
+const S_PER_HOUR: f64 = 3600.0;
+
+/// The line that stands while a cell is measured.
+pub fn progress(left: &Estimate, done: usize, all: usize, label: &str, took: Duration) -> String {
+    let failed = all - done - left.cells;
+    let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
+    let seconds = took.as_secs_f64();
+    format!("{done} of {all} cells done{failed} · now {label} ({seconds:.0} s) · {}", time(left))
+}
+
+/// Time that is left: `about 12 min left`.
+fn time(left: &Estimate) -> String {
+    match (left.unknown, left.cells) {
+        (_, 0) => "nothing left".to_owned(),
+        (0, _) => format!("about {} left", span(left.seconds)),
+        (unknown, cells) if unknown == cells => "time left not known yet".to_owned(),
+        (unknown, _) => {
+            let cells = counted(unknown as u64, "cell");
+            format!("more than {} left ({cells} of unknown length)", span(left.seconds))
+        }
+    }
+}
+
+/// A span as a person says it.
+fn span(seconds: f64) -> String {
+    match seconds {
+        s if s < 2.0 * S_PER_MIN => format!("{s:.0} s"),
+        s if s < 2.0 * S_PER_HOUR => format!("{:.0} min", s / S_PER_MIN),
+        s => format!("{:.1} h", s / S_PER_HOUR),
+    }
+}
+
+/// What a plan is: its cells as a product, and in which order.
+pub fn head(of: &Experiment) -> String {
+    let plan = &of.plan;
+    let mut factors: Vec<(String, Vec<String>)> = Vec::new();
+    for (name, value) in of.cells.iter().flat_map(|cell| cell.factors(plan)) {
+        match factors.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, values)) if values.contains(&value) => {}
+            Some((_, values)) => values.push(value),
+            None => factors.push((name, vec![value])),
+        }
+    }
+    let mut text = format!("plan {}: {}", plan.head.name, counted(of.cells.len() as u64, "cell"));
+    let order = match plan.head.order {
+        Order::Blocked => "all repeats of a cell together",
+        Order::Interleaved => "one repeat of everything after the other",
+        Order::Shuffled => "one repeat of everything after the other, each in an order of its own",
+    };
+    let repeats = counted(u64::from(plan.head.repeats), "repeat");
+    let _ = writeln!(
+        text,
+        ", {repeats}{}",
+        match plan.head.repeats {
+            1 => String::new(),
+            _ => format!(": {order}"),
+        }
+    );
+    let width = factors.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    for (name, values) in factors {
+        let _ = writeln!(text, "  {name:width$}  {}", values.join(", "));
+    }
+    text
+}
+
+/// Time and money of what is left.
+pub fn costs(of: &Experiment, journal: &Journal) -> String {
+    let left = estimate(&of.plan, &of.cells, journal);
+    let mut text = format!("  {}", time(&left));
+    if left.starts > 0 {
+        let starts = match left.starts {
+            1 => "1 start of a server".to_owned(),
+            many => format!("{many} starts of servers"),
+        };
+        let known = if left.is_start_known { "included" } else { "not counted yet" };
+        let _ = write!(text, "; {starts}, {known}");
+    }
+    match (left.usd, left.unknown) {
+        (Some(usd), 0) => {
+            let _ = write!(text, "; about ${usd:.2}");
+        }
+        (Some(usd), _) => {
+            let _ = write!(text, "; more than ${usd:.2}");
+        }
+        (None, _) => {}
+    }
+    text.push('\n');
+    text
+}
+
+/// A row for each cell: what it is and what became of it.
+pub fn cells(of: &Experiment, journal: &Journal, shows_all: bool) -> String {
+    let width = of.cells.iter().map(|cell| cell.label(&of.plan).chars().count()).max().unwrap_or(0);
+    let mut text = String::new();
+    let shown = if shows_all { of.cells.len() } else { ROWS_MAX };
+    for cell in of.cells.iter().take(shown) {
+        let fate = match journal.fate(&cell.key) {
+            Fate::Open => String::new(),
+            Fate::Begun { .. } => "begun".to_owned(),
+            Fate::Done { run, seconds } => format!("done in {seconds:.1} s  {run}"),
+            Fate::Failed { attempts, reason, .. } => {
+                format!(
+                    "failed ({}): {reason}",
+                    counted(u64::from(*attempts), "try").replace("trys", "tries")
+                )
+            }
+        };
+        let _ =
+            writeln!(text, "  {}", format!("{:width$}  {fate}", cell.label(&of.plan)).trim_end());
+    }
+    if of.cells.len() > shown {
+        let _ = writeln!(text, "  … and {} more (--all)", of.cells.len() - shown);
+    }
+    text
+}
+
+/// The command of each cell, as a person could type it, and of the servers in between.
+pub fn commands(of: &Experiment) -> String {
+    let mut text = String::new();
+    let mut last = None;
+    for cell in &of.cells {
+        let server = start_words(&of.plan, cell);
+        let instance = cell.instance(&of.plan);
+        if let (Some(server), true) = (&server, last.as_ref() != Some(&instance)) {
+            let _ = writeln!(text, "# starts {server}");
+        }
+        last = Some(instance);
+        let _ = writeln!(text, "{}", command(of, cell));
+    }
+    text
+}
+
+/// The command of a cell.
+pub fn command(of: &Experiment, cell: &Cell) -> String {
+    let server = cell.server.and_then(|index| of.plan.servers.get(index));
+    let url = server.and_then(|server| server.url.as_deref()).unwrap_or("URL");
+    let words = words(&of.plan, cell, Words { url, attempt: 1, is_fresh: true });
+    let quoted = |word: &String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,%+@".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    };
+    format!("inferometer {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
+}

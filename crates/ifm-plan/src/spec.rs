@@ -137,6 +137,13 @@ pub struct Server {
     pub image: Option<String>,
     /// What runs the container: `docker` or `podman`.
     pub runtime: Option<String>,
+    /// Words for what runs the container, such as `--gpus all`.
+    #[serde(default)]
+    pub container_args: Vec<String>,
+    /// Where the server listens inside the container.
+    pub container_port: Option<u16>,
+    /// Folder that the command runs in.
+    pub folder: Option<String>,
     /// Device that it occupies. Servers of one plan run one at a time, whatever it says; it is
     /// recorded, and tells the machine of a cluster.
     pub device: Option<String>,

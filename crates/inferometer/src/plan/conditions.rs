@@ -4,7 +4,7 @@
 
 use super::Experiment;
 use crate::exit::{Code, Failure};
-use crate::guard::{Guard, Held, Undo, run_command};
+use crate::guard::{self, Guard, Held, Undo};
 use ifm_plan::{Cell, Condition, Setter};
 use std::process::{Command, Stdio};
 
@@ -82,11 +82,10 @@ impl Conditions {
                     let words = filled(&condition.after, value);
                     self.held.push(guard.hold(Undo::Command { words })?);
                 }
-                run_command(&filled(&condition.before, value)).map_err(refused)?;
+                guard::run(&filled(&condition.before, value)).map_err(refused)?;
             }
             Setter::PowerLimit | Setter::Clocks => {
-                let held = crate::power::set(condition, value, guard, is_first).map_err(refused)?;
-                self.held.extend(held);
+                self.held.extend(super::power::set(condition, value, guard, is_first).map_err(refused)?);
             }
             Setter::Observed => {}
         }

@@ -4,7 +4,7 @@
 use crate::exit::Code;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// How urgently the plan is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,6 +22,7 @@ pub enum Urge {
 pub struct Interrupts {
     interrupts: Arc<AtomicU32>,
     terminations: Arc<AtomicU32>,
+    stop: Arc<AtomicBool>,
 }
 
 impl Interrupts {
@@ -40,6 +41,7 @@ impl Interrupts {
                     false => &of_thread.interrupts,
                 };
                 count.fetch_add(1, Ordering::Relaxed);
+                of_thread.stop.store(true, Ordering::Relaxed);
             }
         });
         signals
@@ -54,6 +56,11 @@ impl Interrupts {
             1 => Urge::Drain,
             _ => Urge::Now,
         }
+    }
+
+    /// Set by the first signal, for whoever only has to know that.
+    pub fn stop(&self) -> Arc<AtomicBool> {
+        self.stop.clone()
     }
 
     /// The exit code of the signal that came, if one did.

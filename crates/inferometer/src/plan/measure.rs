@@ -3,8 +3,8 @@
 use super::interrupt::{Interrupts, Urge};
 use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Undo};
-use crate::tree::Tree;
-use rustix::process::{Pid, Signal, kill_process_group};
+use crate::tree::{TOKEN, Tree};
+use ifm_sys::process::{Ending, signal_group};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -61,10 +61,12 @@ pub fn measure(
     // A group of its own: Ctrl-C reaches it through this process, once.
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);
-    let tree = Tree::mark(&mut command);
+    let tree = Tree::planned();
+    command.env(TOKEN, &tree.token);
+    let planned = guard.hold(Undo::EndServer(tree.clone()))?;
     let mut child = command.spawn().map_err(cannot)?;
-    let tree = tree.of(&child);
-    let held = guard.hold(Undo::EndServer(tree))?;
+    let held = guard.hold(Undo::EndServer(tree.with_head(child.id())))?;
+    planned.forget();
     let output = child.stdout.take();
     let document = std::thread::spawn(move || {
         let mut text = String::new();
@@ -111,7 +113,6 @@ fn wait(
     interrupts: &Interrupts,
     tick: &mut impl FnMut(),
 ) -> std::io::Result<std::process::ExitStatus> {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let mut passed_on = Urge::None;
     let mut ticked = Instant::now();
     loop {
@@ -121,9 +122,7 @@ fn wait(
         let urge = interrupts.urge();
         if urge > passed_on {
             passed_on = urge;
-            let signal = if urge == Urge::Now { Signal::KILL } else { Signal::INT };
-            // It may have ended meanwhile.
-            let _ = group.map(|group| kill_process_group(group, signal));
+            signal_group(child.id(), if urge == Urge::Now { Ending::AtOnce } else { Ending::Asked });
         }
         if ticked.elapsed() >= Duration::from_secs(1) {
             tick();

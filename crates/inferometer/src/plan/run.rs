@@ -9,7 +9,7 @@ use super::measure::{Measured, measure};
 use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};
 use crate::guard::Guard;
-use crate::launch::{self, Launched};
+use crate::launch::{self, Ask, Container, Launched, Reset};
 use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_core::words::counted;
@@ -193,8 +193,9 @@ impl<'a> Runner<'a> {
             }
             self.cell(cell, server.as_mut())?;
         }
-        if let Some(server) = server {
-            server.stop();
+        if let Some(stopped) = server.map(Launched::stop).filter(|stopped| !stopped.is_gone) {
+            let killed = if stopped.was_killed { ", although they were killed" } else { "" };
+            terminal::warn(&format!("processes of the server are still there{killed}"));
         }
         Ok(())
     }
@@ -214,27 +215,36 @@ impl<'a> Runner<'a> {
         let Some(kind) = &server.kind else { return Ok(Start::Up(None)) };
         let number = self.journal.starts_s.len() + 1;
         let log = self.logs.join(format!("server-{}-{number}.log", server.name));
-        let ask = launch::Ask {
-            kind: kind.clone(),
+        let kind = launch::KINDS.iter().find(|known| known.name == *kind).ok_or_else(|| {
+            let known: Vec<&str> = launch::KINDS.iter().map(|kind| kind.name).collect();
+            Failure::usage(format!("[[server]] {}: no kind is called {kind}", server.name))
+                .hint(format!("there are {}", known.join(", ")))
+        })?;
+        let ask = Ask {
             model: server.model.clone(),
             command: server.command.clone(),
             args: server.args.clone(),
-            env: server.env.clone(),
-            parameters: cell.parameters.clone(),
-            image: server.image.clone(),
-            runtime: server.runtime.clone(),
-            ready: Duration::from_secs_f64(server.ready_s.unwrap_or(READY_S)),
-            log: log.clone(),
+            env: server.env.clone().into_iter().collect(),
+            parameters: cell.parameters.iter().map(parameter).collect(),
+            container: server.image.clone().map(|image| Container {
+                image,
+                program: server.runtime.clone(),
+                args: server.container_args.clone(),
+                port: server.container_port,
+            }),
+            folder: server.folder.clone().map(PathBuf::from),
+            ready_within: Duration::from_secs_f64(server.ready_s.unwrap_or(READY_S)),
             api_key_env: server.api_key_env.clone(),
+            stop: self.interrupts.stop(),
+            ..Ask::new(kind, log.clone())
         };
         let label = ifm_plan::start_words(&self.of.plan, cell).unwrap_or_default();
         if cell.what == (CellLoad::StartUp { cold: true }) {
-            launch::drop_page_cache(&ask).unwrap_or_else(|why| terminal::warn(&why));
+            launch::cool(&ask).unwrap_or_else(|why| terminal::warn(&why));
         }
         terminal::say(&format!("starting {}: {label}", server.name));
         let begun = Instant::now();
-        let interrupts = self.interrupts.clone();
-        match launch::start(&ask, &self.guard, &|| interrupts.urge() > Urge::None) {
+        match launch::start(&self.guard, &ask) {
             Ok(launched) => {
                 let seconds = begun.elapsed().as_secs_f64();
                 let log = log.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -270,7 +280,9 @@ impl<'a> Runner<'a> {
         };
         self.rest(head.pause_s);
         let configured = cell.server.and_then(|index| self.of.plan.servers.get(index));
-        let is_fresh = server.as_ref().is_some_and(|server| server.reset_caches());
+        let is_fresh = server
+            .as_ref()
+            .is_some_and(|server| matches!(server.reset_caches(), Reset::Done(_)));
         let url = server.as_ref().map(|server| server.url.clone());
         let url = url.or_else(|| configured.and_then(|server| server.url.clone()));
         let with = Words { url: url.as_deref().unwrap_or_default(), attempt, is_fresh };
@@ -334,6 +346,12 @@ impl<'a> Runner<'a> {
             None => Code::Partly,
         }
     }
+}
+
+/// A parameter as a value: `true` and `false` are no texts.
+fn parameter((name, value): &(String, String)) -> (String, serde_json::Value) {
+    let value = value.parse::<bool>().map_or_else(|_| value.clone().into(), Into::into);
+    (name.clone(), value)
 }
 
 /// What came of the start of a server.

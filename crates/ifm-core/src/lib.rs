@@ -5,6 +5,7 @@
 //! who counted it; what is not known is absent, never zero.
 #![forbid(unsafe_code)]
 
+pub mod facts;
 pub mod health;
 pub mod histogram;
 pub mod manifest;
@@ -18,8 +19,10 @@ mod schema;
 pub mod series;
 pub mod sheet;
 pub mod spec;
+pub mod start_up;
 pub mod words;
 
+pub use facts::Facts;
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
 pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, RunState, ToolInfo};
@@ -30,3 +33,4 @@ pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
 pub use run::RunData;
 pub use series::Series;
 pub use sheet::Sheet;
+pub use start_up::StartUp;

@@ -253,6 +253,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
             context_tokens: Some(4096),
             notes: BTreeMap::new(),
         },
+        facts: None,
         clock: ClockInfo {
             source: "CLOCK_MONOTONIC".to_owned(),
             origin_unix_ns: 1_795_000_000_000_000_000,

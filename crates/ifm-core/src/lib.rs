@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 pub mod duration;
+pub mod facts;
 pub mod health;
 pub mod histogram;
 pub mod manifest;
@@ -19,8 +20,10 @@ mod schema;
 pub mod series;
 pub mod sheet;
 pub mod spec;
+pub mod start_up;
 pub mod words;
 
+pub use facts::Facts;
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
 pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, PlanCell, RunState, ToolInfo};
@@ -31,3 +34,4 @@ pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
 pub use run::RunData;
 pub use series::Series;
 pub use sheet::Sheet;
+pub use start_up::StartUp;

@@ -2,6 +2,7 @@
 //!
 //! This is a stable format: additive changes only within a major schema version.
 
+use crate::facts::Facts;
 use crate::health::ClientHealth;
 use crate::spec::RunSpec;
 use serde::{Deserialize, Serialize};
@@ -294,6 +295,10 @@ pub struct Manifest {
     pub host: HostInfo,
     /// What the server said about itself.
     pub server: ServerInfo,
+    /// The machine of the server and its process; absent where nobody told of it, and in runs of
+    /// earlier versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub facts: Option<Facts>,
     /// How the clocks relate.
     pub clock: ClockInfo,
     /// When each level ran.

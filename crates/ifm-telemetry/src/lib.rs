@@ -1,5 +1,5 @@
 //! What servers and devices tell beside their answers: counters of a metrics page, power, energy
-//! and clocks of GPUs and processors.
+//! and clocks of GPUs and processors; what the machine is, and what of it can be set.
 //!
 //! Everything becomes a [`Reading`]: who told it, what it is, how much. A [`Recorder`] turns
 //! readings into the series of a run. What is missing is absent, and a source that fails never
@@ -7,14 +7,18 @@
 //! from the numbers (`ifm-analysis`).
 #![forbid(unsafe_code)]
 
+pub mod control;
 pub mod dcgm;
 pub mod drm;
 pub mod engine;
+pub mod gpu_facts;
+pub mod host;
 pub mod nvml;
 pub mod page;
 pub mod rapl;
 mod reading;
 mod recorder;
+pub mod steady;
 mod sysfs;
 
 pub use page::Page;

@@ -1,12 +1,14 @@
 //! GPUs of NVIDIA, through NVML: the driver's own library, looked for when a run begins.
 //!
 //! The crate `nvml-wrapper` opens the library at run time, so that a host without it runs the same
-//! binary. Everything is only read; nothing is set. Not here: GPUs of other hosts (`dcgm`).
+//! binary. Everything is only read. Not here: GPUs of other hosts (`dcgm`), what does not move while a
+//! run goes on (`gpu_facts`), and setting anything (`control`).
 
 use crate::{DeviceSource, Reading};
 use ifm_core::series::Quantity;
 use nvml_wrapper::Nvml;
 use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
+use std::path::Path;
 
 /// What one GPU tells; absent where it does not.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -35,6 +37,15 @@ pub trait GpuLibrary: Send {
     fn count(&self) -> u32;
     /// What a GPU tells now.
     fn facts(&self, index: u32) -> GpuFacts;
+}
+
+/// Opens the library of the driver, or the one that is named in its place.
+pub(crate) fn open(library: Option<&Path>) -> Result<Nvml, String> {
+    let opened = match library {
+        Some(path) => Nvml::builder().lib_path(path.as_os_str()).init(),
+        None => Nvml::init(),
+    };
+    opened.map_err(|error| format!("NVML: {error}"))
 }
 
 /// The library of the driver.
@@ -68,12 +79,12 @@ pub struct Gpus {
 
 impl Gpus {
     /// The GPUs that the driver of this host knows, or those of them whose numbers are given.
+    /// `library` is a file to take in place of the driver's usual one.
     ///
     /// # Errors
     /// Why there is none, in words.
-    pub fn of_driver(wanted: Option<&[u32]>) -> Result<Gpus, String> {
-        let library = Nvml::init().map_err(|error| format!("NVML: {error}"))?;
-        Gpus::of(Box::new(Driver(library)), wanted)
+    pub fn of_driver(library: Option<&Path>, wanted: Option<&[u32]>) -> Result<Gpus, String> {
+        Gpus::of(Box::new(Driver(open(library)?)), wanted)
     }
 
     /// The GPUs of a library.

@@ -40,6 +40,7 @@ pub fn manifest(run_id: &str) -> Manifest {
             kernel_stamps: true,
         },
         server: ServerInfo { kind: Some("vllm".to_string()), ..ServerInfo::default() },
+        facts: None,
         clock: ClockInfo {
             source: "CLOCK_MONOTONIC".to_string(),
             origin_unix_ns: 1_795_176_867_000_000_000,

@@ -43,8 +43,11 @@ pub fn words(plan: &Plan, cell: &Cell, with: Words) -> Vec<String> {
         CellLoad::Sweep(levels) => flag("--concurrency", levels.clone()),
         CellLoad::Capacity(by) => flag("--by", by.clone()),
         CellLoad::StartUp { .. } => {
-            [("--workload", START_WORKLOAD), ("--requests", "1"), ("--warmup", "0")]
-                .map(|(name, value)| flag(name, value.to_owned()));
+            for (name, value) in
+                [("--workload", START_WORKLOAD), ("--requests", "1"), ("--warmup", "0")]
+            {
+                flag(name, value.to_owned());
+            }
         }
         CellLoad::Exec => {}
     }

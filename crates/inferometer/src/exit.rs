@@ -95,6 +95,11 @@ impl Failure {
         Failure::new(Code::Files, sentence)
     }
 
+    /// What is wrong, without what to do about it.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
     /// Adds what to do about it.
     pub fn hint(mut self, hint: impl Into<String>) -> Failure {
         self.hint = Some(hint.into());

@@ -10,6 +10,7 @@ pub mod demo;
 mod ending_args;
 pub mod export;
 pub mod gate;
+mod guard;
 pub mod import;
 pub mod levels;
 pub mod limit;
@@ -101,6 +102,9 @@ enum Verb {
     Report(report::ReportArgs),
     /// Print the JSON Schema of a format that this program writes, or list them
     Schema(schema::SchemaArgs),
+    /// Undo what a process that died had set up; started by ourselves
+    #[command(hide = true)]
+    Guard,
 }
 
 /// The command line as it is parsed and as its help shows it.
@@ -144,6 +148,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),
+        Verb::Guard => guard::run(),
     }
 }
 
@@ -156,8 +161,17 @@ mod tests {
     const SCREEN_LINES: usize = 45;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 8] =
-        ["export", "plan init", "runs rename", "runs rm", "runs seal", "runs tag", "serve", "ui"];
+    const WITHOUT_DOCUMENT: [&str; 9] = [
+        "export",
+        "guard",
+        "plan init",
+        "runs rename",
+        "runs rm",
+        "runs seal",
+        "runs tag",
+        "serve",
+        "ui",
+    ];
 
     /// Every command with its words, commands of commands among them.
     fn commands() -> Vec<(String, Command)> {

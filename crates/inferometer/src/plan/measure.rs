@@ -122,7 +122,10 @@ fn wait(
         let urge = interrupts.urge();
         if urge > passed_on {
             passed_on = urge;
-            signal_group(child.id(), if urge == Urge::Now { Ending::AtOnce } else { Ending::Asked });
+            signal_group(
+                child.id(),
+                if urge == Urge::Now { Ending::AtOnce } else { Ending::Asked },
+            );
         }
         if ticked.elapsed() >= Duration::from_secs(1) {
             tick();

@@ -251,7 +251,7 @@ impl<'a> Runner<'a> {
                 self.note(Event::Started { server: label, seconds, log })?;
                 Ok(Start::Up(Some(Box::new(launched))))
             }
-            Err(failure) => Ok(Start::Failed(failure.sentence)),
+            Err(failure) => Ok(Start::Failed(failure.sentence().to_owned())),
         }
     }
 
@@ -280,9 +280,8 @@ impl<'a> Runner<'a> {
         };
         self.rest(head.pause_s);
         let configured = cell.server.and_then(|index| self.of.plan.servers.get(index));
-        let is_fresh = server
-            .as_ref()
-            .is_some_and(|server| matches!(server.reset_caches(), Reset::Done(_)));
+        let is_fresh =
+            server.as_ref().is_some_and(|server| matches!(server.reset_caches(), Reset::Done(_)));
         let url = server.as_ref().map(|server| server.url.clone());
         let url = url.or_else(|| configured.and_then(|server| server.url.clone()));
         let with = Words { url: url.as_deref().unwrap_or_default(), attempt, is_fresh };

@@ -18,6 +18,7 @@ mod schema;
 pub mod series;
 pub mod sheet;
 pub mod spec;
+pub mod start_up;
 pub mod words;
 
 pub use health::{ClientHealth, HealthVerdict};
@@ -30,3 +31,4 @@ pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
 pub use run::RunData;
 pub use series::Series;
 pub use sheet::Sheet;
+pub use start_up::StartUp;

@@ -10,6 +10,7 @@ compile_error!("inferometer measures with Linux epoll and kernel receive stamps;
 
 pub mod clock;
 pub mod host;
+pub mod page_cache;
 pub mod poller;
 pub mod probe;
 pub mod process;

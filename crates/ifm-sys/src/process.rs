@@ -1,19 +1,112 @@
-//! Processes that this one started.
+//! Processes: those that this one started, what the kernel tells about others, and their ends.
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use std::io;
 
 /// Ends a process that was started as the head of a group of its own, with everything that it
 /// started. Does nothing if it has gone.
 pub fn end_group(head: u32) {
-    let pid = i32::try_from(head).ok().and_then(Pid::from_raw);
-    if let Some(pid) = pid {
+    signal_group(head, Ending::AtOnce);
+}
+
+/// How a process is told to end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// SIGTERM: it may tidy up, or refuse.
+    Asked,
+    /// SIGKILL.
+    AtOnce,
+}
+
+impl Ending {
+    fn signal(self) -> Signal {
+        match self {
+            Ending::Asked => Signal::TERM,
+            Ending::AtOnce => Signal::KILL,
+        }
+    }
+}
+
+fn pid_of(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+/// Tells every process of a group to end. Does nothing if there is none, or none that we may.
+pub fn signal_group(group: u32, ending: Ending) {
+    if let Some(group) = pid_of(group).filter(|group| *group != Pid::INIT) {
         // It may have ended by itself already.
-        let _ = kill_process_group(pid, Signal::KILL);
+        let _ = kill_process_group(group, ending.signal());
+    }
+}
+
+/// Tells one process to end. Does nothing if it has gone, or if we may not.
+pub fn signal(process: u32, ending: Ending) {
+    if let Some(process) = pid_of(process).filter(|process| *process != Pid::INIT) {
+        // It may have ended by itself already.
+        let _ = kill_process(process, ending.signal());
+    }
+}
+
+/// Makes this process the head of a session of its own: signals of a terminal and of its former
+/// group no longer reach it.
+///
+/// # Errors
+/// It is the head of a group already.
+pub fn lead_session() -> io::Result<()> {
+    rustix::process::setsid()?;
+    Ok(())
+}
+
+/// A process as the kernel tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Process {
+    /// Its number, which another may have had before.
+    pub id: u32,
+    /// Its group.
+    pub group: u32,
+    /// When it started, clock ticks since boot: together with the number it means one process only.
+    pub started: u64,
+    /// Whether it runs; otherwise it has ended and waits for whoever started it.
+    pub runs: bool,
+}
+
+impl Process {
+    /// What the kernel tells; absent where there is no such process.
+    pub fn of(id: u32) -> Option<Process> {
+        let text = std::fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+        // The name stands in brackets and may hold any character, brackets and spaces too.
+        let (_, rest) = text.rsplit_once(')')?;
+        let fields: Vec<&str> = rest.split_whitespace().collect();
+        Some(Process {
+            id,
+            group: fields.get(2)?.parse().ok()?,
+            started: fields.get(19)?.parse().ok()?,
+            runs: !matches!(*fields.first()?, "Z" | "X" | "x"),
+        })
+    }
+
+    /// Every process of the machine, or of this container.
+    pub fn all() -> Vec<Process> {
+        let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+        let ids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        ids.filter_map(Process::of).collect()
+    }
+
+    /// Whether its environment, as it was when its program began, holds this variable with this value.
+    /// False where that cannot be read.
+    pub fn carries(&self, name: &str, value: &str) -> bool {
+        let Ok(bytes) = std::fs::read(format!("/proc/{}/environ", self.id)) else { return false };
+        let mut entries = bytes.split(|byte| *byte == 0);
+        entries.any(|entry| {
+            entry.strip_prefix(name.as_bytes()).and_then(|rest| rest.strip_prefix(b"="))
+                == Some(value.as_bytes())
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::os::unix::process::CommandExt;
     use std::process::Command;
 
@@ -22,10 +115,16 @@ mod tests {
         let mut head = Command::new("sh")
             .args(["-c", "sleep 60 & wait"])
             .process_group(0)
+            .env("IFM_MARK", "a=b")
             .spawn()
             .expect("a shell");
-        super::end_group(head.id());
+        let told = Process::of(head.id()).expect("a process");
+        assert_eq!((told.group, told.runs), (head.id(), true));
+        assert!(told.carries("IFM_MARK", "a=b") && !told.carries("IFM_MARK", "a"));
+        assert!(Process::all().contains(&told));
+        end_group(head.id());
         let status = head.wait().expect("a status");
         assert_eq!(status.code(), None, "ended by a signal: {status}");
+        assert!(Process::of(head.id()).is_none_or(|now| now.started != told.started));
     }
 }

@@ -14,8 +14,12 @@ mod course;
 mod documents;
 mod duration;
 mod exit;
+#[allow(dead_code, reason = "the plan uses it")]
+mod guard;
 mod host;
 mod job;
+#[allow(dead_code, unused_imports, reason = "the plan uses it")]
+mod launch;
 mod lengths;
 mod levels;
 mod limit;
@@ -38,6 +42,8 @@ mod terminal;
 #[cfg(test)]
 mod testing;
 mod tokenize;
+#[allow(dead_code, reason = "the plan uses it")]
+mod tree;
 mod url;
 
 use clap::error::ErrorKind;

@@ -1,11 +1,31 @@
-//! A server for the tests of this crate that answers by a function.
+//! A server for the tests of this crate that answers by a function, processes that tests start, and
+//! waiting for what happens.
 
 use crate::caller::Endpoint;
 use crate::url::BaseUrl;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Command;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// A process that lives in this binary as an ignored test.
+pub fn process(test: &str) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", test]);
+    command
+}
+
+/// Waits until something is so; the limit is for what will never be.
+#[track_caller]
+pub fn eventually(mut is_so: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < until, "it is not so after two minutes");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
 
 /// One request as the server saw it.
 pub struct Asked {
@@ -31,13 +51,7 @@ pub enum Said {
 pub fn server(say: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> Endpoint {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
-    let say = Arc::new(say);
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let (stream, say) = (stream.unwrap(), say.clone());
-            std::thread::spawn(move || serve(stream, &*say));
-        }
-    });
+    std::thread::spawn(move || answer(&listener, say));
     let (url, _) = BaseUrl::parse(&format!("http://{address}")).unwrap();
     Endpoint {
         url,
@@ -46,6 +60,15 @@ pub fn server(say: impl Fn(&Asked) -> Said + Send + Sync + 'static) -> Endpoint 
         authorization: None,
         headers: Vec::new(),
         secrets: Arc::default(),
+    }
+}
+
+/// Answers each request to a listener by `say`, for ever.
+pub fn answer(listener: &TcpListener, say: impl Fn(&Asked) -> Said + Send + Sync + 'static) {
+    let say = Arc::new(say);
+    for stream in listener.incoming() {
+        let (stream, say) = (stream.unwrap(), say.clone());
+        std::thread::spawn(move || serve(stream, &*say));
     }
 }
 

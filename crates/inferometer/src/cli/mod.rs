@@ -10,6 +10,7 @@ pub mod demo;
 mod ending_args;
 pub mod export;
 pub mod gate;
+mod guard;
 pub mod import;
 pub mod levels;
 pub mod limit;
@@ -91,6 +92,9 @@ enum Verb {
     Report(report::ReportArgs),
     /// Print the JSON Schema of a format that this program writes, or list them
     Schema(schema::SchemaArgs),
+    /// Undo what a process that died had set up; started by ourselves
+    #[command(hide = true)]
+    Guard,
 }
 
 /// The command line as it is parsed and as its help shows it.
@@ -133,6 +137,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Runs(args) => runs::run(&args),
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),
+        Verb::Guard => guard::run(),
     }
 }
 
@@ -145,8 +150,8 @@ mod tests {
     const SCREEN_LINES: usize = 45;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 7] =
-        ["export", "runs rename", "runs rm", "runs seal", "runs tag", "serve", "ui"];
+    const WITHOUT_DOCUMENT: [&str; 8] =
+        ["export", "guard", "runs rename", "runs rm", "runs seal", "runs tag", "serve", "ui"];
 
     /// Every command with its words, commands of commands among them.
     fn commands() -> Vec<(String, Command)> {

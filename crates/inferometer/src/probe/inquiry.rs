@@ -2,7 +2,7 @@
 //! questions learned.
 
 use super::noted::{self, Length};
-use crate::caller::{Caller, Reply};
+use crate::caller::{Caller, Endpoint, Reply};
 use ifm_core::manifest::ServerInfo;
 use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};
@@ -156,7 +156,7 @@ impl Inquiry {
     /// Why there is no good one, in a clause: refused, late, or not understood.
     pub fn ask(&mut self, wish: &Wish<'_>) -> Result<Heard, String> {
         let patience = self.patience()?;
-        let bytes = self.request(wish)?;
+        let bytes = written(self.caller.endpoint(), &self.model, wish)?;
         let reply = self.caller.send(&bytes, patience);
         let reply = self.note(reply)?;
         let answer = reply.answer(Expect { api: wish.api, keep_text: true, stream: wish.stream });
@@ -175,34 +175,6 @@ impl Inquiry {
             (_, Some(error)) => Err(error.clone()),
             (outcome, None) => Err(outcome.word().to_owned()),
         }
-    }
-
-    fn request(&self, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
-        let endpoint = self.caller.endpoint();
-        let path = dialect::path(wish.api, endpoint.url.path(), &self.model, wish.stream);
-        let none = Map::new();
-        let template = RequestTemplate::new(&TemplateSpec {
-            api: wish.api,
-            host: &endpoint.url.authority(),
-            path: &path,
-            model: &self.model,
-            authorization: endpoint.authorization.as_deref(),
-            headers: &endpoint.headers,
-            stream: wish.stream,
-            ignore_eos: wish.ignore_eos,
-            temperature: Some(0.0),
-            extra_body: wish.fields.as_object().unwrap_or(&none),
-        });
-        let template = template.map_err(|error| error.to_string())?;
-        let mut bytes = Vec::new();
-        let ask = Ask {
-            prompt: wish.prompt,
-            output_tokens: Some(wish.tokens),
-            fields: None,
-            number: None,
-        };
-        template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
-        Ok(bytes)
     }
 
     /// Asks the API that was found to answer. `fields` are added to the body.
@@ -233,4 +205,31 @@ impl Inquiry {
         }
         Ok(reply)
     }
+}
+
+/// A request as bytes.
+///
+/// # Errors
+/// What of it cannot be sent, in a clause.
+pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
+    let path = dialect::path(wish.api, endpoint.url.path(), model, wish.stream);
+    let none = Map::new();
+    let template = RequestTemplate::new(&TemplateSpec {
+        api: wish.api,
+        host: &endpoint.url.authority(),
+        path: &path,
+        model,
+        authorization: endpoint.authorization.as_deref(),
+        headers: &endpoint.headers,
+        stream: wish.stream,
+        ignore_eos: wish.ignore_eos,
+        temperature: Some(0.0),
+        extra_body: wish.fields.as_object().unwrap_or(&none),
+    });
+    let template = template.map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    let ask =
+        Ask { prompt: wish.prompt, output_tokens: Some(wish.tokens), fields: None, number: None };
+    template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
 }

@@ -24,7 +24,7 @@ mod stream;
 mod tests;
 
 pub use finding::{Finding, Grade, Section};
-pub use inquiry::Inquiry;
+pub use inquiry::{Inquiry, Wish, written};
 pub use render::{ProbeDocument, text};
 
 use std::time::Duration;

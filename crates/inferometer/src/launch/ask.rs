@@ -1,0 +1,140 @@
+//! What is asked of a server that is to be started.
+
+use super::kind::Kind;
+use crate::cli::resolve::authorization;
+use crate::exit::Failure;
+use crate::secrets::Secrets;
+use ifm_wire::request::is_secret_field;
+use serde_json::{Map, Value};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// How long a server may take, unless told otherwise: large models are read for minutes.
+const READY_WITHIN: Duration = Duration::from_secs(30 * 60);
+/// How long it may take to end, unless told otherwise.
+const GRACE: Duration = Duration::from_secs(15);
+
+/// A server to be started.
+#[derive(Debug, Clone)]
+pub struct Ask {
+    /// What it is.
+    pub kind: &'static Kind,
+    /// The model that it serves: a path, a name, or a size of our own engine.
+    pub model: Option<String>,
+    /// Program and first words in place of the kind's own; of the kind `command`, all of it.
+    pub command: Vec<String>,
+    /// More words. Here, in `command` and in `env`, `{port}`, `{model}` and names of parameters in
+    /// braces are filled.
+    pub args: Vec<String>,
+    /// Variables beside those of this process.
+    pub env: Vec<(String, String)>,
+    /// Settings by name, in order: flags, or variables where the kind has no flags.
+    pub parameters: Vec<(String, Value)>,
+    /// The container that it runs in.
+    pub container: Option<Container>,
+    /// The folder that it runs in, if not our own.
+    pub folder: Option<PathBuf>,
+    /// The port; absent for a free one.
+    pub port: Option<u16>,
+    /// How long it may take until its first token.
+    pub ready_within: Duration,
+    /// How long it may take to end when it is asked to, before it is killed.
+    pub grace: Duration,
+    /// Where its output is kept.
+    pub log: PathBuf,
+    /// The variable that holds the key for its requests.
+    pub api_key_env: Option<String>,
+    /// Set by whoever no longer wants it.
+    pub stop: Arc<AtomicBool>,
+}
+
+/// A container to be started.
+#[derive(Debug, Clone)]
+pub struct Container {
+    /// The image.
+    pub image: String,
+    /// The program that runs it; absent for docker or podman, whichever is there.
+    pub program: Option<String>,
+    /// Words for that program, such as `--gpus all`.
+    pub args: Vec<String>,
+    /// Where the server listens inside, if not at 8000.
+    pub port: Option<u16>,
+}
+
+impl Container {
+    /// Whether it listens on the host itself.
+    pub fn shares_network(&self) -> bool {
+        let mut words = self.args.iter().map(String::as_str);
+        let mut former = "";
+        words.any(|word| {
+            let is_host = matches!(word, "--network=host" | "--net=host")
+                || (word == "host" && matches!(former, "--network" | "--net"));
+            former = word;
+            is_host
+        })
+    }
+}
+
+impl Ask {
+    /// A server of this kind with all else as usual, its output in this file.
+    pub fn new(kind: &'static Kind, log: PathBuf) -> Ask {
+        Ask {
+            kind,
+            model: None,
+            command: Vec::new(),
+            args: Vec::new(),
+            env: Vec::new(),
+            parameters: Vec::new(),
+            container: None,
+            folder: None,
+            port: None,
+            ready_within: READY_WITHIN,
+            grace: GRACE,
+            log,
+            api_key_env: None,
+            stop: Arc::default(),
+        }
+    }
+
+    /// A path as the server sees it.
+    pub fn path_of(&self, path: &str) -> PathBuf {
+        self.folder.as_deref().unwrap_or(Path::new("")).join(path)
+    }
+
+    /// The key for its requests.
+    ///
+    /// # Errors
+    /// The variable that was named holds none.
+    pub fn key(&self) -> Result<Option<String>, Failure> {
+        let value = authorization(self.api_key_env.as_deref())?;
+        Ok(value.map(|value| value.trim_start_matches("Bearer ").to_owned()))
+    }
+
+    /// What must not get into anything that is written: the key, values of variables and words whose
+    /// names speak of a secret.
+    ///
+    /// # Errors
+    /// As [`Ask::key`].
+    pub fn secrets(&self) -> Result<Secrets, Failure> {
+        let flags = self.args.windows(2).filter_map(|pair| match pair {
+            [name, value] => Some((name.clone(), value.clone())),
+            _ => None,
+        });
+        let joined = self.args.iter().filter_map(|word| word.split_once('='));
+        let joined = joined.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let usual = ["HF_TOKEN", "HUGGING_FACE_HUB_TOKEN"];
+        let usual =
+            usual.iter().filter_map(|name| Some(((*name).to_owned(), std::env::var(name).ok()?)));
+        let named = flags.chain(joined).chain(self.env.iter().cloned()).chain(usual);
+        let secret = named.filter(|(name, _)| {
+            let name = name.trim_start_matches('-').to_ascii_lowercase().replace('-', "_");
+            is_secret_field(&name.replace('_', ""))
+                || is_secret_field(&name)
+                || name.ends_with("token")
+        });
+        let key = authorization(self.api_key_env.as_deref())?;
+        Ok(Secrets::new(key.as_deref(), &secret.collect::<Vec<_>>(), &Map::new()))
+    }
+}

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 /// What the process says once it can be relied upon.
 const READY: &str = "guarding";
 /// How long a command may take.
-const COMMAND: Duration = Duration::from_secs(60);
+pub const COMMAND: Duration = Duration::from_secs(60);
 
 /// What is to be undone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,14 +30,14 @@ pub enum Undo {
     /// A GPU gets its power limit back.
     PowerLimit {
         /// Which GPU.
-        gpu: String,
+        gpu: u32,
         /// The limit that it had.
         milliwatts: u32,
     },
     /// A GPU's clocks are free again.
     Clocks {
         /// Which GPU.
-        gpu: String,
+        gpu: u32,
     },
     /// A command is run.
     Command {
@@ -70,7 +70,10 @@ fn restore(undo: &Undo) -> Result<(), String> {
 }
 
 /// Runs a command to its end, or kills it after a time.
-fn run(words: &[String], limit: Duration) -> Result<(), String> {
+///
+/// # Errors
+/// It does not start, fails, or does not end.
+pub fn run(words: &[String], limit: Duration) -> Result<(), String> {
     let shown = words.join(" ");
     let (program, rest) = words.split_first().ok_or("a command without words")?;
     let mut command = Command::new(program);
@@ -313,7 +316,7 @@ mod tests {
         let guard = Guard::start().unwrap();
         let path = std::env::var("IFM_TEST_PATH").unwrap();
         let _file = guard.hold(touch(Path::new(&path))).unwrap();
-        let tree = Tree::planned(Duration::from_millis(50));
+        let tree = Tree::planned().with_grace(Duration::from_millis(50));
         let _before = guard.hold(Undo::EndServer(tree.clone())).unwrap();
         // Two that will not end when asked, one of them in a session of its own.
         let stubborn = "trap '' TERM INT HUP; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; \
@@ -352,7 +355,7 @@ mod tests {
     #[test]
     fn a_number_that_went_to_another_process_is_left_alone() {
         let mut other = Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
-        let mut tree = Tree::planned(Duration::from_millis(50)).with_head(other.id());
+        let mut tree = Tree::planned().with_grace(Duration::from_millis(50)).with_head(other.id());
         assert!(tree.runs());
         tree.started = tree.started.map(|ticks| ticks + 1);
         assert!(!tree.runs());

@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// The variable that carries the token.
 pub const TOKEN: &str = "INFEROMETER_TOKEN";
+/// How long they may take to end when they are asked to, unless told otherwise.
+pub const GRACE: Duration = Duration::from_secs(15);
 /// How long processes that were killed may take to go: a device may hold them for a while.
 const KILLED: Duration = Duration::from_secs(10);
 /// Between two looks.
@@ -36,9 +38,14 @@ pub struct Ended {
 
 impl Tree {
     /// Processes yet to be started, and the token to give them.
-    pub fn planned(grace: Duration) -> Tree {
+    pub fn planned() -> Tree {
         let token = format!("{}-{:x}", std::process::id(), ifm_sys::mono_ns());
-        Tree { pgid: None, started: None, token, grace_ms: grace.as_millis() as u64 }
+        Tree { pgid: None, started: None, token, grace_ms: 0 }.with_grace(GRACE)
+    }
+
+    /// The same, with another time to end when they are asked to.
+    pub fn with_grace(self, grace: Duration) -> Tree {
+        Tree { grace_ms: grace.as_millis() as u64, ..self }
     }
 
     /// The same, once the head of the group runs. It must not have been waited for yet.

@@ -4,6 +4,7 @@ use super::kind::Kind;
 use crate::cli::resolve::authorization;
 use crate::exit::Failure;
 use crate::secrets::Secrets;
+use crate::tree::GRACE;
 use ifm_wire::request::is_secret_field;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};
@@ -13,8 +14,6 @@ use std::time::Duration;
 
 /// How long a server may take, unless told otherwise: large models are read for minutes.
 const READY_WITHIN: Duration = Duration::from_secs(30 * 60);
-/// How long it may take to end, unless told otherwise.
-const GRACE: Duration = Duration::from_secs(15);
 
 /// A server to be started.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ mod tests;
 
 pub use ask::{Ask, Container};
 pub use kind::{KINDS, Kind};
-pub use measure::{StartUps, measure};
+pub use measure::{StartUps, cool, measure};
 
 use crate::caller::{Caller, Endpoint};
 use crate::exit::{Code, Failure};
@@ -153,7 +153,7 @@ fn attempt(
     port: u16,
     secrets: &Arc<Secrets>,
 ) -> Result<Launched, Attempt> {
-    let tree = Tree::planned(ask.grace);
+    let tree = Tree::planned().with_grace(ask.grace);
     let order = Order::of(ask, port, &tree.token)?;
     let (url, _) = BaseUrl::parse(&format!("http://127.0.0.1:{port}"))?;
     let endpoint = Endpoint {
@@ -276,7 +276,7 @@ impl Running {
         Attempt {
             failure: Failure::server(format!("{sentence}{says}"))
                 .hint(format!("all that it wrote is in {}", self.log.path().display())),
-            is_port_taken: status.is_some() && says_port_taken(&says),
+            is_port_taken: status.is_some() && self.log.says_port_taken(),
         }
     }
 
@@ -351,14 +351,6 @@ impl Launched {
             is_port_free: is_free(self.process.port),
         }
     }
-}
-
-/// Whether a log tells of a port that another process has, in the words of usual servers.
-fn says_port_taken(text: &str) -> bool {
-    let text = text.to_lowercase();
-    ["address already in use", "address in use", "eaddrinuse", "errno 98", "couldn't bind"]
-        .iter()
-        .any(|words| text.contains(words))
 }
 
 fn free_port() -> Result<u16, Failure> {

@@ -233,6 +233,39 @@ fn a_server_that_does_not_end_is_killed_with_what_left_its_group() {
 }
 
 #[test]
+fn a_container_is_run_and_removed_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let guard = Guard::start().unwrap();
+    let mut ask = stand_in(folder.path(), "plain");
+    let (program, removed) = (folder.path().join("docker"), folder.path().join("removed"));
+    let line = ask.command.pop().unwrap().replace("$4", "$port");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = rm ]; then echo \"$@\" > '{}'; exit; fi\nfor word; do case $word in \
+         127.0.0.1:*) port=${{word#127.0.0.1:}}; port=${{port%:*}};; esac; done\n{line}\n",
+        removed.display()
+    );
+    let text = folder.path().join("docker.sh");
+    std::fs::write(&text, script).unwrap();
+    // Copied by another process: a file that a thread beside this one inherited for writing, on its way
+    // to another program, cannot be run.
+    let copied = Command::new("install").args(["-m", "700"]).arg(text).arg(&program).status();
+    assert!(copied.unwrap().success());
+    ask.kind = Kind::named("container").unwrap();
+    ask.command.clear();
+    ask.container = Some(Container {
+        image: "image".to_owned(),
+        program: Some(program.display().to_string()),
+        args: Vec::new(),
+        port: None,
+    });
+    let server = start(&guard, &ask).unwrap();
+    assert!(server.command.iter().any(|word| word == "image") && !removed.exists());
+    assert!(server.stop().is_gone);
+    let removed = std::fs::read_to_string(removed).unwrap();
+    assert!(removed.starts_with("rm --force inferometer-"), "{removed}");
+}
+
+#[test]
 #[ignore = "not a test: starts a server and is killed by the test below"]
 fn the_starter() {
     let guard = Guard::start().unwrap();

@@ -9,9 +9,9 @@ use crate::terminal;
 use crate::tree::Tree;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -114,6 +114,8 @@ pub struct Guard(Arc<Inner>);
 struct Inner {
     child: Mutex<Child>,
     lines: Mutex<Option<ChildStdin>>,
+    /// Kept open: whatever it may have to say must not end it.
+    _said: Mutex<BufReader<ChildStdout>>,
     next: AtomicU64,
 }
 
@@ -134,15 +136,16 @@ impl Guard {
             .map_err(|error| cannot(error.to_string()))?;
         let lines = child.stdin.take();
         let stdout = child.stdout.take().ok_or_else(|| cannot("it has no output".to_owned()))?;
-        let mut said = BufReader::new(stdout).lines();
-        if !said.any(|line| line.is_ok_and(|line| line.trim() == READY)) {
+        let mut said = BufReader::new(stdout);
+        if !said.by_ref().lines().any(|line| line.is_ok_and(|line| line.trim() == READY)) {
             // It has ended, or is of no use.
             let _ = child.kill();
             let _ = child.wait();
             return Err(cannot("it ended at once".to_owned()));
         }
         let (child, lines) = (Mutex::new(child), Mutex::new(lines));
-        Ok(Guard(Arc::new(Inner { child, lines, next: AtomicU64::new(0) })))
+        let inner = Inner { child, lines, _said: Mutex::new(said), next: AtomicU64::new(0) };
+        Ok(Guard(Arc::new(inner)))
     }
 
     /// From here on this is undone if this process dies, however it dies. Hold first, then set up.

@@ -189,8 +189,17 @@ fn last_line(text: &str) -> Option<String> {
     let near = lines.get(lines.len().saturating_sub(LINES)..)?;
     let tells = |line: &&&str| {
         let line = line.to_lowercase();
-        let words =
-            ["error:", "error ", "exception", "fatal", "panic", "failed", "cannot", "denied"];
+        let words = [
+            "error:",
+            "error ",
+            "error,",
+            "exception",
+            "fatal",
+            "panic",
+            "failed",
+            "cannot",
+            "denied",
+        ];
         // What only points at another line is not it.
         words.iter().any(|word| line.contains(word)) && !line.contains("root cause above")
     };
@@ -239,6 +248,10 @@ mod tests {
             ("--\n", None),
             ("one\ntwo", Some("two")),
             ("50 %\r51 %\r", Some("51 %")),
+            (
+                "ValidationError: 1 error\n  Value error, no such\n  see there",
+                Some("Value error, no such"),
+            ),
             ("E: RuntimeError: failed. See root cause above.\nbye", Some("bye")),
         ] {
             std::fs::write(&path, text).unwrap();

@@ -77,11 +77,14 @@ impl Process {
         // The name stands in brackets and may hold any character, brackets and spaces too.
         let (_, rest) = text.rsplit_once(')')?;
         let fields: Vec<&str> = rest.split_whitespace().collect();
+        let threads: u32 = fields.get(17)?.parse().ok()?;
+        // A first thread that has ended looks as if all had.
+        let has_ended = matches!(*fields.first()?, "Z" | "X" | "x") && threads <= 1;
         Some(Process {
             id,
             group: fields.get(2)?.parse().ok()?,
             started: fields.get(19)?.parse().ok()?,
-            runs: !matches!(*fields.first()?, "Z" | "X" | "x"),
+            runs: !has_ended,
         })
     }
 
@@ -123,6 +126,9 @@ mod tests {
         assert!(told.carries("IFM_MARK", "a=b") && !told.carries("IFM_MARK", "a"));
         assert!(Process::all().contains(&told));
         end_group(head.id());
+        while Process::of(head.id()).is_some_and(|now| now.runs) {
+            std::thread::yield_now();
+        }
         let status = head.wait().expect("a status");
         assert_eq!(status.code(), None, "ended by a signal: {status}");
         assert!(Process::of(head.id()).is_none_or(|now| now.started != told.started));

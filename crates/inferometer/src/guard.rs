@@ -10,17 +10,15 @@ use crate::tree::Tree;
 use ifm_telemetry::control::Restore;
 use serde::{Deserialize, Serialize};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// What the process says once it can be relied upon.
 const READY: &str = "guarding";
-/// How long a server may take to end when it is asked to, before it is killed.
-pub const GRACE: Duration = Duration::from_secs(15);
 /// How long a command may take.
 pub const COMMAND: Duration = Duration::from_secs(60);
 
@@ -56,7 +54,7 @@ impl Undo {
     /// What is not as it was, in one sentence.
     pub fn now(&self) -> Result<(), String> {
         match self {
-            Undo::EndServer(tree) => match tree.end(GRACE).is_gone {
+            Undo::EndServer(tree) => match tree.end().is_gone {
                 true => Ok(()),
                 false => Err("processes of a server that was started do not end".to_owned()),
             },
@@ -71,13 +69,16 @@ fn restore(undo: &Undo) -> Result<(), String> {
     let what = match *undo {
         Undo::PowerLimit { gpu, milliwatts } => Restore::PowerLimit { gpu, milliwatts },
         Undo::Clocks { gpu } => Restore::Clocks { gpu },
-        Undo::EndServer(_) | Undo::Command { .. } => return Ok(()),
+        Undo::EndServer { .. } | Undo::Command { .. } => return Ok(()),
     };
     let library = crate::plan::power::library();
     ifm_telemetry::control::restore(library.as_deref(), what).map_err(|error| error.to_string())
 }
 
 /// Runs a command to its end, or kills it after a time.
+///
+/// # Errors
+/// It does not start, fails, or does not end.
 pub fn run(words: &[String], limit: Duration) -> Result<(), String> {
     let shown = words.join(" ");
     let (program, rest) = words.split_first().ok_or("a command without words")?;
@@ -119,6 +120,8 @@ pub struct Guard(Arc<Inner>);
 struct Inner {
     child: Mutex<Child>,
     lines: Mutex<Option<ChildStdin>>,
+    /// Kept open: whatever it may have to say must not end it.
+    _said: Mutex<BufReader<ChildStdout>>,
     next: AtomicU64,
 }
 
@@ -139,15 +142,16 @@ impl Guard {
             .map_err(|error| cannot(error.to_string()))?;
         let lines = child.stdin.take();
         let stdout = child.stdout.take().ok_or_else(|| cannot("it has no output".to_owned()))?;
-        let mut said = BufReader::new(stdout).lines();
-        if !said.any(|line| line.is_ok_and(|line| line.trim() == READY)) {
+        let mut said = BufReader::new(stdout);
+        if !said.by_ref().lines().any(|line| line.is_ok_and(|line| line.trim() == READY)) {
             // It has ended, or is of no use.
             let _ = child.kill();
             let _ = child.wait();
             return Err(cannot("it ended at once".to_owned()));
         }
         let (child, lines) = (Mutex::new(child), Mutex::new(lines));
-        Ok(Guard(Arc::new(Inner { child, lines, next: AtomicU64::new(0) })))
+        let inner = Inner { child, lines, _said: Mutex::new(said), next: AtomicU64::new(0) };
+        Ok(Guard(Arc::new(inner)))
     }
 
     /// From here on this is undone if this process dies, however it dies. Hold first, then set up.
@@ -277,6 +281,8 @@ mod tests {
     #[ignore = "not a test: the guard process of the tests of this crate"]
     fn the_process() {
         guard().unwrap();
+        // Nobody reads what the frame of tests has to say.
+        std::process::exit(0);
     }
 
     fn touch(path: &Path) -> Undo {
@@ -319,7 +325,7 @@ mod tests {
         let guard = Guard::start().unwrap();
         let path = std::env::var("IFM_TEST_PATH").unwrap();
         let _file = guard.hold(touch(Path::new(&path))).unwrap();
-        let tree = Tree::planned();
+        let tree = Tree::planned().with_grace(Duration::from_millis(50));
         let _before = guard.hold(Undo::EndServer(tree.clone())).unwrap();
         // Two that will not end when asked, one of them in a session of its own.
         let stubborn = "trap '' TERM INT HUP; setsid sh -c 'trap \"\" TERM; while :; do sleep 1; \
@@ -346,7 +352,7 @@ mod tests {
             .unwrap();
         let mut lines = BufReader::new(holder.stdout.take().unwrap()).lines().map(Result::unwrap);
         let token = lines.find_map(|line| line.strip_prefix("token ").map(str::to_owned)).unwrap();
-        let tree = Tree { pgid: None, started: None, token };
+        let tree = Tree { pgid: None, started: None, token, grace_ms: 0 };
         // Both have begun.
         testing::eventually(|| tree.count() >= 2);
         holder.kill().unwrap();
@@ -358,11 +364,11 @@ mod tests {
     #[test]
     fn a_number_that_went_to_another_process_is_left_alone() {
         let mut other = Command::new("sleep").arg("600").process_group(0).spawn().unwrap();
-        let mut tree = Tree::planned().with_head(other.id());
+        let mut tree = Tree::planned().with_grace(Duration::from_millis(50)).with_head(other.id());
         assert!(tree.runs());
         tree.started = tree.started.map(|ticks| ticks + 1);
         assert!(!tree.runs());
-        assert!(tree.end(Duration::ZERO).is_gone && other.try_wait().unwrap().is_none());
+        assert!(tree.end().is_gone && other.try_wait().unwrap().is_none());
         other.kill().unwrap();
         other.wait().unwrap();
     }

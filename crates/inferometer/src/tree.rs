@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 /// The variable that carries the token.
 pub const TOKEN: &str = "INFEROMETER_TOKEN";
+/// How long they may take to end when they are asked to, unless told otherwise.
+pub const GRACE: Duration = Duration::from_secs(15);
 /// How long processes that were killed may take to go: a device may hold them for a while.
 const KILLED: Duration = Duration::from_secs(10);
 /// Between two looks.
@@ -21,6 +23,8 @@ pub struct Tree {
     pub started: Option<u64>,
     /// Value of [`TOKEN`] in the environment of each.
     pub token: String,
+    /// How long they may take to end when they are asked to, before they are killed, milliseconds.
+    pub grace_ms: u64,
 }
 
 /// How they ended.
@@ -36,13 +40,18 @@ impl Tree {
     /// Processes yet to be started, and the token to give them.
     pub fn planned() -> Tree {
         let token = format!("{}-{:x}", std::process::id(), ifm_sys::mono_ns());
-        Tree { pgid: None, started: None, token }
+        Tree { pgid: None, started: None, token, grace_ms: 0 }.with_grace(GRACE)
+    }
+
+    /// The same, with another time to end when they are asked to.
+    pub fn with_grace(self, grace: Duration) -> Tree {
+        Tree { grace_ms: grace.as_millis() as u64, ..self }
     }
 
     /// The same, once the head of the group runs. It must not have been waited for yet.
     pub fn with_head(&self, head: u32) -> Tree {
         let started = Process::of(head).map(|process| process.started);
-        Tree { pgid: Some(head), started, token: self.token.clone() }
+        Tree { pgid: Some(head), started, ..self.clone() }
     }
 
     /// Those that run.
@@ -80,7 +89,8 @@ impl Tree {
     }
 
     /// Asks all of them to end, gives them time, and kills those that are left.
-    pub fn end(&self, grace: Duration) -> Ended {
+    pub fn end(&self) -> Ended {
+        let grace = Duration::from_millis(self.grace_ms);
         let mut was_killed = false;
         for (ending, patience) in [(Ending::Asked, grace), (Ending::AtOnce, KILLED)] {
             let members = self.members();

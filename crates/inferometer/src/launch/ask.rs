@@ -3,8 +3,8 @@
 use super::kind::Kind;
 use crate::cli::resolve::authorization;
 use crate::exit::Failure;
-use crate::guard::GRACE;
 use crate::secrets::Secrets;
+use crate::tree::GRACE;
 use ifm_wire::request::is_secret_field;
 use serde_json::{Map, Value};
 use std::path::{Path, PathBuf};

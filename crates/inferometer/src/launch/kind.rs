@@ -217,6 +217,9 @@ impl Order {
             let own = std::env::current_exe().map_err(|error| Failure::files(error.to_string()))?;
             order.words[0] = own.display().to_string();
         }
+        if order.words.is_empty() && kind.name == "command" {
+            return Err(Failure::usage("a server of this kind needs a command"));
+        }
         order.add_model(kind, ask)?;
         match kind.listen {
             Listen::Flags(host, flag) => {
@@ -249,9 +252,6 @@ impl Order {
                     .hint("its kind is \"container\""));
             }
             (None, _) => {}
-        }
-        if order.words.is_empty() {
-            return Err(Failure::usage("a server of this kind needs a command"));
         }
         if kind.name == "command" && !gaps.used.contains("port") {
             return Err(Failure::usage("the command of a server does not say its port").hint(

@@ -74,7 +74,14 @@ impl Log {
 
     /// The last line that says something: one that tells of an error, if there is one near the end.
     pub fn last_line(&self) -> Option<String> {
-        last_line(&self.path)
+        last_line(&end_of(&self.path)?)
+    }
+
+    /// Whether it ends with talk of a port that another process has, in the words of usual servers.
+    pub fn says_port_taken(&self) -> bool {
+        let end = end_of(&self.path).unwrap_or_default().to_lowercase();
+        let words = ["address already in use", "address in use", "eaddrinuse", "couldn't bind"];
+        words.iter().any(|words| end.contains(words))
     }
 }
 
@@ -166,20 +173,33 @@ fn mark(left_out: u64) -> String {
     format!("\n[inferometer left out {left_out:>20} bytes here]\n")
 }
 
-fn last_line(path: &Path) -> Option<String> {
+/// The end of a file, as text without colours.
+fn end_of(path: &Path) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LOOK))).ok()?;
     let mut end = Vec::new();
     file.read_to_end(&mut end).ok()?;
-    let text = without_escapes(&String::from_utf8_lossy(&end));
+    Some(without_escapes(&String::from_utf8_lossy(&end)))
+}
+
+fn last_line(text: &str) -> Option<String> {
     let lines = text.split(['\n', '\r']).map(str::trim);
     let lines: Vec<&str> = lines.filter(|line| line.chars().any(char::is_alphanumeric)).collect();
     let near = lines.get(lines.len().saturating_sub(LINES)..)?;
     let tells = |line: &&&str| {
         let line = line.to_lowercase();
-        let words =
-            ["error:", "error ", "exception", "fatal", "panic", "failed", "cannot", "denied"];
+        let words = [
+            "error:",
+            "error ",
+            "error,",
+            "exception",
+            "fatal",
+            "panic",
+            "failed",
+            "cannot",
+            "denied",
+        ];
         // What only points at another line is not it.
         words.iter().any(|word| line.contains(word)) && !line.contains("root cause above")
     };
@@ -228,6 +248,10 @@ mod tests {
             ("--\n", None),
             ("one\ntwo", Some("two")),
             ("50 %\r51 %\r", Some("51 %")),
+            (
+                "ValidationError: 1 error\n  Value error, no such\n  see there",
+                Some("Value error, no such"),
+            ),
             ("E: RuntimeError: failed. See root cause above.\nbye", Some("bye")),
         ] {
             std::fs::write(&path, text).unwrap();

@@ -39,6 +39,9 @@ pub fn measure(guard: &Guard, ask: &Ask, repeats: u32, cold: bool) -> Result<Sta
 }
 
 /// Takes the files of the model out of the cache.
+///
+/// # Errors
+/// Why some are still there, in one sentence.
 pub fn cool(ask: &Ask) -> Result<(), String> {
     let model = ask.model.as_deref().ok_or("the start is not cold: no model is named")?;
     let place = place_of(ask, model)

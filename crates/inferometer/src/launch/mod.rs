@@ -102,7 +102,6 @@ struct Running {
     tree: Tree,
     log: Log,
     port: u16,
-    grace: Duration,
     /// Released in this order: the processes, then the container.
     held: Vec<Held>,
 }
@@ -154,7 +153,7 @@ fn attempt(
     port: u16,
     secrets: &Arc<Secrets>,
 ) -> Result<Launched, Attempt> {
-    let tree = Tree::planned();
+    let tree = Tree::planned().with_grace(ask.grace);
     let order = Order::of(ask, port, &tree.token)?;
     let (url, _) = BaseUrl::parse(&format!("http://127.0.0.1:{port}"))?;
     let endpoint = Endpoint {
@@ -239,7 +238,7 @@ impl Running {
         held.push(guard.hold(Undo::EndServer(tree.clone()))?);
         planned.forget();
         held.reverse();
-        Ok((Running { child, tree, log, port, grace: ask.grace, held }, start_ns))
+        Ok((Running { child, tree, log, port, held }, start_ns))
     }
 
     /// Ends what there is, and says why there is no server.
@@ -277,13 +276,13 @@ impl Running {
         Attempt {
             failure: Failure::server(format!("{sentence}{says}"))
                 .hint(format!("all that it wrote is in {}", self.log.path().display())),
-            is_port_taken: status.is_some() && says_port_taken(&says),
+            is_port_taken: status.is_some() && self.log.says_port_taken(),
         }
     }
 
     /// Ends all processes; whether some had to be killed, and whether any is left.
     fn end(&mut self) -> crate::tree::Ended {
-        let ended = self.tree.end(self.grace);
+        let ended = self.tree.end();
         // The head has ended, or cannot be ended: then it is not waited for.
         if ended.is_gone {
             let _ = self.child.wait();
@@ -352,14 +351,6 @@ impl Launched {
             is_port_free: is_free(self.process.port),
         }
     }
-}
-
-/// Whether a log tells of a port that another process has, in the words of usual servers.
-fn says_port_taken(text: &str) -> bool {
-    let text = text.to_lowercase();
-    ["address already in use", "address in use", "eaddrinuse", "errno 98", "couldn't bind"]
-        .iter()
-        .any(|words| text.contains(words))
 }
 
 fn free_port() -> Result<u16, Failure> {

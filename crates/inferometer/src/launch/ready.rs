@@ -60,11 +60,14 @@ impl Wait<'_> {
     pub fn until_warm(&mut self, start_up: &mut StartUp) -> Result<Inspection, Unready> {
         self.listening()?;
         start_up.listening_s = Some(self.since(ifm_sys::mono_ns()));
-        let inspection = self.ready()?;
+        let model = self.ready()?;
         start_up.ready_s = Some(self.since(ifm_sys::mono_ns()));
-        let first_ns = self.first_token(&inspection.model)?;
+        let first_ns = self.first_token(&model)?;
         start_up.first_token_s = Some(self.since(first_ns));
-        Ok(inspection)
+        // What else it tells about itself can wait, and must not keep the first request waiting.
+        let Endpoint { url, authorization, headers, .. } = &self.endpoint;
+        server::inspect(url, false, authorization.as_deref(), headers, Some(&model), PATIENCE)
+            .map_err(|failure| Unready::Broken(format!("does not tell its model: {failure}")))
     }
 
     fn since(&self, at_ns: u64) -> f64 {
@@ -96,31 +99,41 @@ impl Wait<'_> {
         Ok(())
     }
 
-    fn ready(&mut self) -> Result<Inspection, Unready> {
+    /// Waits until it calls itself well and lists its models; the one to ask for.
+    fn ready(&mut self) -> Result<String, Unready> {
         let mut caller = Caller::new(self.endpoint.clone());
         let models = format!("{}/models", self.endpoint.url.path());
+        let mut listed = Value::Null;
         for path in self.ask.kind.health.into_iter().chain([models.as_str()]) {
             loop {
                 let reply = caller.get(path, &[], PATIENCE.min(self.left()));
                 match reply.status() {
-                    Some(200..=299) => break,
                     // A server without such a path may still answer.
-                    Some(404 | 405 | 501) => break,
+                    Some(200..=299 | 404 | 405 | 501) => {
+                        listed = serde_json::from_slice(&reply.body()).unwrap_or_default();
+                        break;
+                    }
                     Some(401 | 403) => return Err(Unready::Broken(refusal(path, &reply))),
                     _ => self.rest(|| format!("did not get ready ({path}: {})", reply.fault()))?,
                 }
             }
         }
+        self.model_of(&listed)
+            .ok_or_else(|| Unready::Broken("lists no model, and none was named".to_owned()))
+    }
+
+    /// The listed model that was asked for, or the one that stands there by another name.
+    fn model_of(&self, listed: &Value) -> Option<String> {
+        let entries = listed.get("data").and_then(Value::as_array).into_iter().flatten();
+        let ids: Vec<&str> = entries.filter_map(|entry| entry.get("id")?.as_str()).collect();
         let wanted = self.ask.model.as_deref();
-        let first = wanted.filter(|_| self.ask.kind.has_many_models);
-        let endpoint = &self.endpoint;
-        let inspect = |wanted| {
-            let key = endpoint.authorization.as_deref();
-            server::inspect(&endpoint.url, false, key, &endpoint.headers, wanted, PATIENCE)
+        let is_wanted = |id: &&&str| {
+            // Ollama adds a tag.
+            let rest = wanted.and_then(|wanted| id.strip_prefix(wanted));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
         };
-        inspect(first)
-            .or_else(|failure| if wanted.is_some() { inspect(wanted) } else { Err(failure) })
-            .map_err(|failure| Unready::Broken(format!("does not tell its model: {failure}")))
+        let own = ids.first().filter(|_| !self.ask.kind.has_many_models);
+        ids.iter().find(is_wanted).or(own).copied().or(wanted).map(str::to_owned)
     }
 
     /// Asks for a few tokens; when the first came. A server that compiles for its first request is

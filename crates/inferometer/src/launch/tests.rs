@@ -51,19 +51,28 @@ fn the_server() {
     }
     let listener =
         TcpListener::bind(format!("127.0.0.1:{}", std::env::var(PORT).unwrap())).unwrap();
-    let (manner, asked) = (manner.to_owned(), AtomicUsize::new(0));
+    let (manner, asked) = (manner.to_owned(), Times::default());
     testing::answer(&listener, move |request| say(&manner, request, &asked));
 }
 
-fn say(manner: &str, request: &Asked, times: &AtomicUsize) -> Said {
+/// How often it was asked.
+#[derive(Default)]
+struct Times {
+    health: AtomicUsize,
+    reset: AtomicUsize,
+    chat: AtomicUsize,
+}
+
+fn say(manner: &str, request: &Asked, times: &Times) -> Said {
+    let before = |count: &AtomicUsize| count.fetch_add(1, Ordering::Relaxed);
     let error = |status| Said::Json(status, json!({"error": {"message": "out of order"}}));
     let event = |delta: Value| json!({"choices": [{"index": 0, "delta": delta}]});
     match (request.path.as_str(), manner) {
-        ("/health", "slow") if times.fetch_add(1, Ordering::Relaxed) < 3 => error(503),
+        ("/health", "slow") if before(&times.health) < 3 => error(503),
         ("/health", _) => Said::Json(200, Value::Null),
         ("/v1/models", "closed") => error(401),
         ("/v1/models", _) => Said::Json(200, json!({"data": [{"id": "stand-in"}]})),
-        ("/reset_prefix_cache", _) if times.fetch_add(1, Ordering::Relaxed) == 0 => error(400),
+        ("/reset_prefix_cache", _) if before(&times.reset) == 0 => error(400),
         ("/reset_prefix_cache", _) => Said::Json(200, Value::Null),
         ("/v1/chat/completions", "broken") => error(500),
         ("/v1/chat/completions", "silent") => Said::Silence,
@@ -73,7 +82,7 @@ fn say(manner: &str, request: &Asked, times: &AtomicUsize) -> Said {
         }
         ("/v1/chat/completions", "dying") => std::process::exit(7),
         ("/v1/chat/completions", _) => {
-            if manner == "compiling" && times.fetch_add(1, Ordering::Relaxed) == 0 {
+            if manner == "compiling" && before(&times.chat) == 0 {
                 sleep(500 * MS);
             }
             Said::Events(vec![event(json!({"content": "OK"}))])
@@ -114,7 +123,7 @@ fn a_server_is_started_used_and_stopped() {
         0.3 <= listening && listening < ready && Some(ready) < times.first_token_s,
         "{times:?}"
     );
-    assert_eq!((server.model.as_str(), server.is_alive()), ("stand-in", true));
+    assert!(server.is_alive() && server.model == "stand-in");
     assert_eq!(
         server.command.last(),
         server.url.split([':', '/']).nth(4).map(str::to_owned).as_ref()
@@ -146,7 +155,7 @@ fn what_is_wrong_with_a_server_is_one_sentence() {
     for (manner, expect) in [
         ("exits", "vllm exited with code 1 before it was ready"),
         ("exits", "its log says: ValueError: no such model, key ***"),
-        ("broken", "vllm is ready, but its first answer was an error: out of order"),
+        ("broken", "vllm is ready, but its first answer was an error: HTTP 500: out of order"),
         ("empty", "its first answer was an error: an answer without a token"),
         ("closed", "vllm does not let us in (/v1/models: HTTP 401: out of order)"),
         ("dying", "vllm exited with code 7 before it was ready"),
@@ -221,6 +230,39 @@ fn a_server_that_does_not_end_is_killed_with_what_left_its_group() {
     let tree = server.process.tree.clone();
     drop(server);
     assert!(!tree.runs());
+}
+
+#[test]
+fn a_container_is_run_and_removed_by_its_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let guard = Guard::start().unwrap();
+    let mut ask = stand_in(folder.path(), "plain");
+    let (program, removed) = (folder.path().join("docker"), folder.path().join("removed"));
+    let line = ask.command.pop().unwrap().replace("$4", "$port");
+    let script = format!(
+        "#!/bin/sh\nif [ \"$1\" = rm ]; then echo \"$@\" > '{}'; exit; fi\nfor word; do case $word in \
+         127.0.0.1:*) port=${{word#127.0.0.1:}}; port=${{port%:*}};; esac; done\n{line}\n",
+        removed.display()
+    );
+    let text = folder.path().join("docker.sh");
+    std::fs::write(&text, script).unwrap();
+    // Copied by another process: a file that a thread beside this one inherited for writing, on its way
+    // to another program, cannot be run.
+    let copied = Command::new("install").args(["-m", "700"]).arg(text).arg(&program).status();
+    assert!(copied.unwrap().success());
+    ask.kind = Kind::named("container").unwrap();
+    ask.command.clear();
+    ask.container = Some(Container {
+        image: "image".to_owned(),
+        program: Some(program.display().to_string()),
+        args: Vec::new(),
+        port: None,
+    });
+    let server = start(&guard, &ask).unwrap();
+    assert!(server.command.iter().any(|word| word == "image") && !removed.exists());
+    assert!(server.stop().is_gone);
+    let removed = std::fs::read_to_string(removed).unwrap();
+    assert!(removed.starts_with("rm --force inferometer-"), "{removed}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ mod demo;
 mod documents;
 mod endings;
 mod foreign;
+mod guard;
 mod lengths;
 mod limit;
 mod load;

@@ -1,18 +1,15 @@
-//! How long a server took to start, seconds since its process was started.
+//! How long a server took to start. Seconds, each since its process was started.
 
 use serde::{Deserialize, Serialize};
 
-/// The start of a server. What was not seen is absent.
+/// One start of a server, as far as it came.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StartUp {
-    /// Until its port took connections, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Until its port took a connection.
     pub listening_s: Option<f64>,
-    /// Until it said that it was ready, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Until it called itself ready and listed its models.
     pub ready_s: Option<f64>,
-    /// Until the first token of its first answer, seconds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// Until the first token of the first answer, which may have waited for compilers.
     pub first_token_s: Option<f64>,
 }

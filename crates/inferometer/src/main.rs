@@ -13,6 +13,7 @@ mod conformance;
 mod course;
 mod documents;
 mod exit;
+mod facts;
 mod host;
 mod job;
 mod lengths;

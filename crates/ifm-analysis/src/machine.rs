@@ -106,14 +106,18 @@ pub const MACHINE: &[MachineFact] = &[
     shared(Part::Confidential, "confidential computing of the GPUs", |f| {
         confidential(f, |cc| cc.gpus.map(on))
     }),
-    shared(Part::Confidential, "its environment", |f| confidential(f, |cc| cc.environment.clone())),
-    shared(Part::Confidential, "its development mode", |f| {
+    shared(Part::Confidential, "confidential environment", |f| {
+        confidential(f, |cc| cc.environment.clone())
+    }),
+    shared(Part::Confidential, "confidential development mode", |f| {
         confidential(f, |cc| cc.dev_mode.map(on))
     }),
     shared(Part::Confidential, "protected PCIe", |f| {
         confidential(f, |cc| cc.protected_pcie.map(on))
     }),
-    told(Part::Confidential, "takes work", |f| confidential(f, |cc| cc.is_ready.map(yes))),
+    told(Part::Confidential, "GPUs take confidential work", |f| {
+        confidential(f, |cc| cc.is_ready.map(yes))
+    }),
     shared(Part::Confidential, "guest that the processor protects", |f| {
         confidential(f, |cc| cc.cpu_guest.clone())
     }),

@@ -16,6 +16,7 @@ pub mod goodput;
 pub mod health;
 pub mod insight;
 pub mod level;
+pub mod machine;
 pub mod matrix;
 mod measured;
 pub mod repeats;

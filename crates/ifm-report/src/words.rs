@@ -486,6 +486,8 @@ pub(crate) fn energy(energy: &LevelEnergy) -> String {
     let mut parts = Vec::new();
     parts
         .extend(energy.joules_per_output_token.map(|joules| format!("{} J/token", number(joules))));
+    let per_watt = energy.joules_per_output_token.map(f64::recip);
+    parts.extend(per_watt.map(|rate| format!("{} tok/s per W", number(rate))));
     parts.extend(energy.joules_per_request.map(|joules| format!("{} J/request", number(joules))));
     parts.push(format!("mean {} W", number(energy.watts_mean)));
     parts.extend(energy.watts_peak.map(|watts| format!("peak {} W", number(watts))));

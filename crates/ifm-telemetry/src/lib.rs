@@ -11,6 +11,7 @@ pub mod control;
 pub mod dcgm;
 pub mod drm;
 pub mod engine;
+pub mod engine_facts;
 pub mod gpu_facts;
 pub mod host;
 pub mod nvml;

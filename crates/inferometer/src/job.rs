@@ -7,6 +7,7 @@ use crate::output::Format;
 use crate::secrets::Secrets;
 use crate::server::Inspection;
 use crate::url::BaseUrl;
+use ifm_core::Facts;
 use ifm_core::PlanCell;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
@@ -49,6 +50,8 @@ pub struct Job {
     pub facts: WorkloadFacts,
     /// What the server said about itself.
     pub inspection: Inspection,
+    /// The machine of the server; absent where nobody tells of it.
+    pub machine: Option<Facts>,
     /// Reading threads; absent means by the number of users.
     pub readers: Option<usize>,
     /// Processors for the reading threads.

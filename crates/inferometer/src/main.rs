@@ -13,11 +13,10 @@ mod conformance;
 mod course;
 mod documents;
 mod exit;
-#[allow(dead_code, reason = "the plan uses it")]
+mod facts;
 mod guard;
 mod host;
 mod job;
-#[allow(dead_code, unused_imports, reason = "the plan uses it")]
 mod launch;
 mod lengths;
 mod levels;
@@ -42,7 +41,6 @@ mod terminal;
 #[cfg(test)]
 mod testing;
 mod tokenize;
-#[allow(dead_code, reason = "the plan uses it")]
 mod tree;
 mod url;
 

@@ -4,6 +4,7 @@
 //! Not here: which names are secret (`ifm-wire`).
 
 use ifm_core::RequestRecord;
+use ifm_core::facts::ServerProcess;
 use ifm_core::manifest::ServerInfo;
 use ifm_wire::Answer;
 use ifm_wire::request::{is_secret_field, is_secret_header};
@@ -120,6 +121,12 @@ impl Secrets {
         texts.into_iter().flatten().for_each(|text| self.blot_in(text));
     }
 
+    /// Blots out what a server's process says.
+    pub fn blot_process(&self, server: &mut ServerProcess) {
+        let texts = server.command.iter_mut().chain(server.notes.values_mut());
+        texts.for_each(|text| self.blot_in(text));
+    }
+
     /// Blots out what a server says about itself.
     pub fn blot_server(&self, server: &mut ServerInfo) {
         let ServerInfo { kind: _, version, server_header, models, context_tokens: _, notes } =
@@ -127,6 +134,29 @@ impl Secrets {
         let texts = [version, server_header].into_iter().flatten();
         texts.chain(models).chain(notes.values_mut()).for_each(|text| self.blot_in(text));
     }
+}
+
+/// The words of a server's command line as they are stored: values of flags whose names speak of a
+/// secret are masked, and so is what stands behind them.
+pub fn mask_flags(words: &[String]) -> Vec<String> {
+    let is_secret = |flag: &str| {
+        let name = flag.trim_start_matches('-').replace('-', "_");
+        flag.starts_with('-') && (is_secret_field(&name) || name.ends_with("token"))
+    };
+    let mut was_flag = false;
+    let masked = words.iter().map(|word| {
+        let is_value = std::mem::take(&mut was_flag) && !word.starts_with("--");
+        match word.split_once('=') {
+            _ if is_value => MASK.to_owned(),
+            Some((flag, _)) if is_secret(flag) => format!("{flag}={MASK}"),
+            None if is_secret(word) => {
+                was_flag = true;
+                word.clone()
+            }
+            _ => word.clone(),
+        }
+    });
+    masked.collect()
 }
 
 /// How many bytes at the beginning of the text are the secret, or a beginning of it that is long
@@ -297,6 +327,17 @@ mod tests {
     fn a_short_key_is_blotted_out_and_a_short_word_of_a_value_is_not() {
         let secrets = secrets("Bearer pass", &[("X-Mode", "a"), ("X-Note", "fast and good")]);
         assert_eq!(secrets.blot("a fast pass"), "a fast ***");
+    }
+
+    #[test]
+    fn a_servers_command_is_kept_without_its_keys() {
+        let line = "vllm serve m --api-key sk-1 --hf-token=sk-2 --hf-token sk-3 --api-key --port 80 \
+                    --max-num-batched-tokens 2048 --tokenizer t --ssl-keyfile f";
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        let text = mask_flags(&words).join(" ");
+        assert!(!text.contains("sk-"), "{text}");
+        assert!(text.contains("--api-key *** --hf-token=*** --hf-token *** --api-key --port 80"));
+        assert!(text.ends_with("--max-num-batched-tokens 2048 --tokenizer t --ssl-keyfile f"));
     }
 
     #[test]

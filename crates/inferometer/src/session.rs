@@ -558,6 +558,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         spec: job.spec.clone(),
         host: host::describe(),
         server: job.inspection.info.clone(),
+        facts: job.machine.clone(),
         clock: ClockInfo {
             source: "CLOCK_MONOTONIC".to_owned(),
             origin_unix_ns: unix_ns,
@@ -570,7 +571,6 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         health: None,
         capacity: None,
         plan: job.plan.clone(),
-        facts: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

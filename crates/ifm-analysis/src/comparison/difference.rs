@@ -25,6 +25,19 @@ pub struct Difference {
     pub a: Option<String>,
     /// What it is on the second side.
     pub b: Option<String>,
+    /// Whether it is one of the machine: a gate refuses it unless told.
+    pub is_of_machine: bool,
+}
+
+impl Difference {
+    /// Of anything but the machine.
+    pub(crate) fn new(
+        what: impl Into<String>,
+        kind: DifferenceKind,
+        (a, b): (Option<String>, Option<String>),
+    ) -> Difference {
+        Difference { what: what.into(), kind, a, b, is_of_machine: false }
+    }
 }
 
 /// Everything that was looked at, differences first by weight, then what is the same. `keys` are the
@@ -38,6 +51,7 @@ pub(crate) fn differences(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Di
     found.extend(measured_lengths(a, b, keys));
     found.extend(doubts(a, b));
     found.extend(untold);
+    found.extend(machine_untold(a, b));
     found.sort_by_key(|difference| std::cmp::Reverse(difference.kind));
     found
 }
@@ -50,6 +64,19 @@ fn joined(side: &Side, of: &dyn Fn(&Member) -> Option<String>) -> Option<String>
     (!words.is_empty()).then(|| words.join(" | "))
 }
 
+/// Whether anything is told of a side's machine.
+fn has_machine(side: &Side) -> bool {
+    side.members.iter().any(|member| member.facts.iter().any(|fact| fact.is_of_machine))
+}
+
+/// That the machine of one of two sides of ours is not known: it may differ.
+fn machine_untold(a: &Side, b: &Side) -> Option<Difference> {
+    let is_found = a.is_own() && b.is_own() && has_machine(a) != has_machine(b);
+    let words = |side| Some(if has_machine(side) { "given" } else { "not given" }.to_owned());
+    let kind = DifferenceKind::Warning;
+    is_found.then(|| Difference::new("facts of the machine", kind, (words(a), words(b))))
+}
+
 /// The facts of both sides, in their order; and what only one of them tells, where a side is a
 /// document: that is no difference, and it may hide one.
 fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Option<Difference>) {
@@ -58,8 +85,12 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
     let is_mixed = a.is_own() != b.is_own();
     let mut found: Vec<Difference> = Vec::new();
     let mut untold: [Vec<&str>; 2] = Default::default();
+    let have_machines = has_machine(a) && has_machine(b);
     for fact in facts() {
         let what = fact.what.as_str();
+        if fact.is_of_machine && !have_machines {
+            continue;
+        }
         let is_known = |found: &Difference| found.what == what;
         if fact.setting.as_ref().is_some_and(|name| keys.contains(name)) {
             continue;
@@ -70,13 +101,16 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
         let of = |member: &Member| member.facts.iter().find(|f| f.what == what)?.value.clone();
         let (of_a, of_b) = (joined(a, &of), joined(b, &of));
         match (&of_a, &of_b) {
+            (None, None) if fact.is_of_machine => {}
             (None, Some(_)) if !are_own => untold[0].push(what),
             (Some(_), None) if !are_own => untold[1].push(what),
             _ => {
                 // Two tools call one thing by two names.
                 let most = if is_mixed { DifferenceKind::Warning } else { DifferenceKind::Unlike };
                 let kind = if of_a == of_b { DifferenceKind::Same } else { fact.kind.min(most) };
-                found.push(Difference { what: what.to_owned(), kind, a: of_a, b: of_b });
+                let is_of_machine = fact.is_of_machine;
+                let found_here = Difference::new(what, kind, (of_a, of_b));
+                found.push(Difference { is_of_machine, ..found_here });
             }
         }
     }
@@ -88,11 +122,9 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
         }
         _ => names.join(", "),
     };
-    let untold = untold.iter().any(|names| !names.is_empty()).then(|| Difference {
-        what: "not given, so it may differ".to_owned(),
-        kind: DifferenceKind::Warning,
-        a: Some(list(&untold[0])),
-        b: Some(list(&untold[1])),
+    let untold = untold.iter().any(|names| !names.is_empty()).then(|| {
+        let sides = (Some(list(&untold[0])), Some(list(&untold[1])));
+        Difference::new("not given, so it may differ", DifferenceKind::Warning, sides)
     });
     (found, untold)
 }
@@ -112,7 +144,7 @@ fn prompts(a: &Side, b: &Side) -> Difference {
         (false, true) => DifferenceKind::Warning,
         (false, false) => DifferenceKind::Expected,
     };
-    Difference { what: "SHA-256 of the prompts".to_owned(), kind, a: sum_a, b: sum_b }
+    Difference::new("SHA-256 of the prompts", kind, (sum_a, sum_b))
 }
 
 /// Whether two numbers differ by more than the share that is allowed.
@@ -138,7 +170,7 @@ fn asked_lengths(a: &Side, b: &Side) -> Vec<Difference> {
             _ => DifferenceKind::Same,
         };
         let words = |value: Option<f64>| value.map(|value| format!("{value:.0}"));
-        Difference { what: what.to_owned(), kind, a: words(a), b: words(b) }
+        Difference::new(what, kind, (words(a), words(b)))
     })
     .collect()
 }
@@ -166,7 +198,7 @@ fn measured_lengths(a: &Side, b: &Side, keys: &BTreeSet<String>) -> Vec<Differen
             {
                 let words = |value: f64| Some(format!("{value:.1}"));
                 let what = format!("{what} {at}");
-                found.push(Difference { what, kind, a: words(a), b: words(b) });
+                found.push(Difference::new(what, kind, (words(a), words(b))));
             }
         };
         add("mean output tokens", DifferenceKind::Unlike, first.output, second.output);
@@ -183,8 +215,7 @@ fn doubts(a: &Side, b: &Side) -> Vec<Difference> {
         let kind = DifferenceKind::Warning;
         let is_found = a.is_some() || b.is_some();
         let told = |words: Option<String>| Some(words.unwrap_or_else(|| "none".to_owned()));
-        let (a, b) = (told(a), told(b));
-        is_found.then(|| Difference { what: what.to_owned(), kind, a, b })
+        is_found.then(|| Difference::new(what, kind, (told(a), told(b))))
     };
     let doubt = |which: usize| move |run: &Member| run.doubts.get(which)?.clone();
     let checks = |run: &Member| {

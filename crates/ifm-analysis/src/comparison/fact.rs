@@ -4,6 +4,7 @@
 //! What is not here: two sides, see [`difference`](super::difference), and the facts of documents,
 //! see [`document`](super::document).
 
+use crate::machine::MACHINE;
 use ifm_core::Manifest;
 
 /// What a difference means for the comparison.
@@ -40,11 +41,13 @@ pub(crate) struct Fact {
     pub value: Option<String>,
     /// The setting of a document that it is.
     pub setting: Option<String>,
+    /// Whether it is one of the machine, which a gate does not let differ unless told.
+    pub is_of_machine: bool,
 }
 
 impl Fact {
     pub fn new(what: String, kind: DifferenceKind, value: Option<String>) -> Fact {
-        Fact { what, kind, value, setting: None }
+        Fact { what, kind, value, setting: None, is_of_machine: false }
     }
 
     /// Of a setting, which is no fact where levels are told apart by it.
@@ -72,7 +75,7 @@ const fn unlike(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnF
     OwnFact { what, kind: DifferenceKind::Unlike, of }
 }
 
-/// Every fact, in the order in which reports list them.
+/// Every fact but those of the machine, in the order in which reports list them.
 const FACTS: [OwnFact; 24] = [
     expected("model", |run| Some(run.spec.target.model.clone())),
     expected("server", server),
@@ -139,6 +142,13 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
     ] {
         facts.push(Fact::new(what.to_owned(), DifferenceKind::Warning, Some(value.to_owned())));
     }
+    let machine = manifest.facts.iter().flat_map(|told| {
+        MACHINE.iter().filter(|fact| fact.is_shared).map(|fact| Fact {
+            is_of_machine: true,
+            ..Fact::new(fact.what.to_owned(), DifferenceKind::Warning, fact.value(told))
+        })
+    });
+    facts.extend(machine);
     facts
 }
 

@@ -257,8 +257,8 @@ pub(crate) fn head(side: &Side, at: &[AtLoad]) -> SideHead {
 /// That no level of one side is, or lies between, levels of the other.
 fn no_common_condition(a: &[AtLoad], b: &[AtLoad]) -> Difference {
     let words = |side: &[AtLoad]| Some(list_words(side.iter().map(|at| &at.at)));
-    let (what, kind) = ("loads, of which none is common".to_owned(), DifferenceKind::Unlike);
-    Difference { what, kind, a: words(a), b: words(b) }
+    let what = "loads, of which none is common";
+    Difference::new(what, DifferenceKind::Unlike, (words(a), words(b)))
 }
 
 /// That no measure has a value on both sides.
@@ -269,19 +269,17 @@ fn no_common_measure(a: &[AtLoad], b: &[AtLoad]) -> Difference {
         let names: Vec<String> = names.into_iter().collect();
         Some(if names.is_empty() { "none".to_owned() } else { names.join(", ") })
     };
-    let (what, kind) = ("metrics, of which none is common".to_owned(), DifferenceKind::Unlike);
-    Difference { what, kind, a: words(a), b: words(b) }
+    let what = "metrics, of which none is common";
+    Difference::new(what, DifferenceKind::Unlike, (words(a), words(b)))
 }
 
 /// The levels that only one side has.
 fn unmatched(a: &[AtLoad], b: &[AtLoad]) -> Option<Difference> {
     let (of_a, of_b) = (without_match(a, b), without_match(b, a));
     let words = |side: &[&Condition]| Some(list_words(side.iter().copied()));
-    (!of_a.is_empty() || !of_b.is_empty()).then(|| Difference {
-        what: "levels that only one side has, left out".to_owned(),
-        kind: DifferenceKind::Expected,
-        a: words(&of_a),
-        b: words(&of_b),
+    (!of_a.is_empty() || !of_b.is_empty()).then(|| {
+        let what = "levels that only one side has, left out";
+        Difference::new(what, DifferenceKind::Expected, (words(&of_a), words(&of_b)))
     })
 }
 
@@ -297,7 +295,7 @@ pub(crate) fn of_definitions(drafts: &[Draft]) -> Vec<Difference> {
         let quantity = draft.measure.quantity_words();
         let kind = if are_all { DifferenceKind::Unlike } else { DifferenceKind::Warning };
         let what = format!("definition of {quantity}");
-        let difference = Difference { what, kind, a: Some(a.words()), b: Some(b.words()) };
+        let difference = Difference::new(what, kind, (Some(a.words()), Some(b.words())));
         if !found.contains(&difference) {
             found.push(difference);
         }

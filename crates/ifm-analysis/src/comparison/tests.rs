@@ -279,6 +279,41 @@ fn errors_are_counted_and_end_a_capacity() {
 }
 
 #[test]
+fn machines_are_compared_where_both_are_told() {
+    use ifm_core::facts::{Facts, Gpu, Host};
+    let settings = settings();
+    let told = |limit_w: Option<f64>, load_average: f64| {
+        let gpu = Gpu { power_limit_w: limit_w, ecc: Some(true), ..Gpu::default() };
+        let host = Host { load_average: Some(load_average), ..Host::default() };
+        Some(Facts { gpus: vec![gpu], host: Some(host), ..Facts::default() })
+    };
+    let of = |facts: Option<Facts>, seed| {
+        let mut run = noisy_run(&[NoisyLoop { seed, ..NOISY }]);
+        run.manifest.facts = facts;
+        run
+    };
+    let found = |a, b, what: &str| {
+        let pair = two(&of(a, 0), &of(b, 1), &settings);
+        assert!(pair.unlike().next().is_none(), "numbers of two machines do compare");
+        pair.differences.into_iter().find(|difference| difference.what == what)
+    };
+    let a = told(Some(700.0), 0.1);
+    let limit = found(a.clone(), told(Some(500.0), 9.0), "power limit").expect("a difference");
+    assert_eq!((limit.kind, limit.is_of_machine), (DifferenceKind::Warning, true));
+    assert_eq!((limit.a.as_deref(), limit.b.as_deref()), (Some("700 W"), Some("500 W")));
+    let same = found(a.clone(), told(Some(700.0), 0.1), "power limit").expect("looked at");
+    assert_eq!(same.kind, DifferenceKind::Same);
+    let untold = found(a.clone(), told(None, 0.1), "power limit").expect("a difference");
+    assert_eq!((untold.kind, untold.b), (DifferenceKind::Warning, None));
+    assert!(found(a.clone(), told(Some(700.0), 9.0), "load average when read").is_none());
+    assert!(found(a.clone(), told(Some(700.0), 0.1), "MIG").is_none(), "nobody tells it");
+    assert!(found(a.clone(), None, "power limit").is_none());
+    let silent = found(a, None, "facts of the machine").expect("one side tells nothing");
+    assert_eq!((silent.kind, silent.is_of_machine), (DifferenceKind::Warning, false));
+    assert!(found(None, None, "facts of the machine").is_none());
+}
+
+#[test]
 fn unlike_things_are_told() {
     let settings = settings();
     let a = noisy_run(&[NOISY]);

@@ -38,19 +38,7 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(window) = level.window().map(|rates| rates.window) else {
         return AtLevel::NotApplicable;
     };
-    let span = (window.start_ns, window.end_ns);
-    let mut sources: Vec<&str> = [Quantity::GpuClock, Quantity::GpuThrottleReasons]
-        .into_iter()
-        .flat_map(|quantity| telemetry::of(&context.run.series, quantity))
-        .map(|series| series.source.as_str())
-        .collect();
-    sources.sort_unstable();
-    sources.dedup();
-    let gpus: Vec<Gpu> = sources
-        .into_iter()
-        .map(|source| Gpu::of(source, &context.run.series, span))
-        .filter(|gpu| !(gpu.clocks_mhz.is_empty() && gpu.reasons.is_empty()))
-        .collect();
+    let gpus = gpus(&context.run.series, (window.start_ns, window.end_ns));
     if gpus.is_empty() {
         return AtLevel::NotApplicable;
     }
@@ -67,12 +55,28 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     }
 }
 
+/// The GPUs that told of their clocks in a span.
+pub(super) fn gpus(series: &[Series], span: (u64, u64)) -> Vec<Gpu<'_>> {
+    let mut sources: Vec<&str> = [Quantity::GpuClock, Quantity::GpuThrottleReasons]
+        .into_iter()
+        .flat_map(|quantity| telemetry::of(series, quantity))
+        .map(|series| series.source.as_str())
+        .collect();
+    sources.sort_unstable();
+    sources.dedup();
+    sources
+        .into_iter()
+        .map(|source| Gpu::of(source, series, span))
+        .filter(|gpu| !(gpu.clocks_mhz.is_empty() && gpu.reasons.is_empty()))
+        .collect()
+}
+
 /// One GPU while the level ran, idle moments left out.
-struct Gpu<'run> {
-    source: &'run str,
-    clocks_mhz: Vec<f64>,
+pub(super) struct Gpu<'run> {
+    pub source: &'run str,
+    pub clocks_mhz: Vec<f64>,
+    pub temperatures_c: Vec<f64>,
     reasons: Vec<u64>,
-    hottest_c: Option<f64>,
 }
 
 impl<'run> Gpu<'run> {
@@ -90,12 +94,12 @@ impl<'run> Gpu<'run> {
             .collect();
         let idled = |at_ns: u64| reasons.iter().any(|(at, bits)| *at == at_ns && bits & IDLE != 0);
         let clocks = samples(Quantity::GpuClock).into_iter();
-        let hottest = samples(Quantity::GpuTemperature).into_iter().map(|(_, degrees)| degrees);
+        let temperatures = samples(Quantity::GpuTemperature).into_iter();
         Gpu {
             source,
             clocks_mhz: clocks.filter(|(at_ns, _)| !idled(*at_ns)).map(|(_, mhz)| mhz).collect(),
             reasons: reasons.iter().map(|(_, bits)| *bits).filter(|b| b & IDLE == 0).collect(),
-            hottest_c: hottest.reduce(f64::max),
+            temperatures_c: temperatures.map(|(_, degrees)| degrees).collect(),
         }
     }
 
@@ -114,7 +118,8 @@ impl<'run> Gpu<'run> {
         if parts.is_empty() {
             return None;
         }
-        parts.extend(self.hottest_c.map(|degrees| format!("up to {degrees:.0} °C")));
+        let hottest_c = self.temperatures_c.iter().copied().reduce(f64::max);
+        parts.extend(hottest_c.map(|degrees| format!("up to {degrees:.0} °C")));
         Some(format!("{}: {}", self.source, parts.join(", ")))
     }
 

@@ -143,7 +143,8 @@ fn compare(name: &str, pair: &Pair, percentile: f64, pick: Pick) -> Option<Strin
     })
 }
 
-fn words(load: Load) -> String {
+/// A load in words.
+pub(super) fn words(load: Load) -> String {
     match load {
         Load::Users(users) => counted(users.into(), "user"),
         Load::ReqPerS(rate) => format!("{rate:.2} req/s"),

@@ -24,6 +24,7 @@ mod repeats;
 mod samples;
 mod server_cache;
 mod shared_server;
+mod slowing;
 mod warm_up;
 
 pub use client::load_missed;
@@ -162,7 +163,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 21] = [
+const CHECKS: [&Check; 22] = [
     &failures::CHECK,
     &completeness::CHECK,
     &planned_levels::CHECK,
@@ -179,6 +180,7 @@ const CHECKS: [&Check; 21] = [
     &shared_server::CHECK,
     &clocks::CHECK,
     &drift::CHECK,
+    &slowing::CHECK,
     &warm_up::CHECK,
     &cold::CHECK,
     &noise::CHECK,

@@ -35,6 +35,8 @@ objects! {
         /// What the server said of itself: `server` of the schema `manifest`, without what is not
         /// known.
         server: Map<String, Value> = known_object(&model.manifest.server),
+        /// The server's machine: `facts` of the schema `manifest`; absent where nobody told of it.
+        facts: Option<Map<String, Value>> = model.manifest.facts.as_ref().map(known_object),
         /// What the words mean.
         definitions: Definitions = ().into(),
         /// The loads, in the order in which they ran.

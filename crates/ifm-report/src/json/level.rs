@@ -146,6 +146,8 @@ objects! {
         energy_j_per_output_token: Option<f64> = energy.joules_per_output_token,
         /// Joules per complete answer.
         energy_j_per_request: Option<f64> = energy.joules_per_request,
+        /// Output tokens per second for each watt of the mean power: output tokens per joule.
+        output_tokens_per_s_per_w: Option<f64> = energy.joules_per_output_token.map(f64::recip),
         /// Output tokens per kilowatt-hour.
         output_tokens_per_kwh: Option<f64> = energy.joules_per_output_token.map(tokens_per_kwh),
     }

@@ -155,6 +155,11 @@ pub struct LoadArgs {
     #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
     pub plan_cell: Option<ifm_core::PlanCell>,
 
+    /// Facts of the server's machine, as inferometer facts -o writes them there [default: those of this
+    /// host, if the server is on loopback]
+    #[arg(help_heading = "Server", long, value_name = "FILE")]
+    pub facts: Option<PathBuf>,
+
     /// Also write a report: .html, .md, .json, .csv, .svg or .png
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     pub out: Vec<PathBuf>,

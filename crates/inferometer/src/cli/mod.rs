@@ -9,6 +9,7 @@ pub mod conform;
 pub mod demo;
 mod ending_args;
 pub mod export;
+pub mod facts;
 pub mod gate;
 mod guard;
 pub mod import;
@@ -92,6 +93,8 @@ enum Verb {
     Audit(audit::AuditArgs),
     /// Test a client against streams with known answers
     Conform(conform::ConformArgs),
+    /// Show this machine as results record it, or write it for a client on another host
+    Facts(facts::FactsArgs),
     /// Compute what a machine and a model can reach at most
     Limit(limit::LimitArgs),
     /// Show the run store as a local web page: list, compare, watch, import
@@ -143,6 +146,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Export(args) => export::run(&args),
         Verb::Audit(args) => audit::run(&args),
         Verb::Conform(args) => conform::run(&args),
+        Verb::Facts(args) => facts::run(&args),
         Verb::Limit(args) => limit::run(&args),
         Verb::Ui(args) => ui::run(&args),
         Verb::Runs(args) => runs::run(&args),

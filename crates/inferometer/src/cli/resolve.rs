@@ -7,13 +7,15 @@ use crate::calibration::CalibrationAsk;
 use crate::caller::{Caller, Endpoint};
 use crate::course::Course;
 use crate::exit::Failure;
+use crate::facts;
 use crate::job::Job;
 use crate::lengths;
 use crate::levels::{LevelRequest, items_max, load_specs};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
-use crate::server;
+use crate::server::{self, PageReader};
 use crate::tokenize::ServerTokenizer;
 use crate::url::BaseUrl;
+use ifm_core::Facts;
 use ifm_core::spec::{Api, LimitSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_wire::RequestTemplate;
@@ -21,10 +23,14 @@ use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec};
 use ifm_workload::{LengthRange, Lengths, WorkloadFacts};
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The latency target that answers refer to where none is named.
 const DEFAULT_SLO: &str = "ttft:p99<500ms,itl:p99<50ms";
+
+/// The tag by which reports compare confidential computing; one that the user gives stays.
+const CONFIDENTIAL_TAG: &str = "cc";
 
 /// Whether readers may run on these processors.
 fn check_cpus(cpus: &[usize]) -> Result<(), Failure> {
@@ -64,6 +70,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         early.for_each(|early| early.at_broken_target = true);
     }
     let slo = slo(args)?;
+    let attached = args.facts.as_deref().map(facts::read).transpose()?;
     let telemetry = args.telemetry.ask()?;
     let headers = headers(&args.headers)?;
     let extra_body = extra_body(args)?;
@@ -114,6 +121,21 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     )?;
     if let Some(context) = inspection.info.context_tokens {
         warn_of_context(&workload.facts, context);
+    }
+    let page = format!("{}/metrics", url.root());
+    let known = facts::Known {
+        addresses: &addresses,
+        inspection: &inspection,
+        metrics: &telemetry.metrics,
+        page: PageReader::new(page, args.insecure, key.clone(), asking.clone()),
+    };
+    let mut machine = facts::of_run(attached, &known);
+    if let Some(server) = machine.as_mut().and_then(|machine| machine.server.as_mut()) {
+        secrets.blot_process(server);
+    }
+    let mut tags: BTreeMap<String, String> = args.tags.iter().cloned().collect();
+    if let Some(word) = machine.as_ref().and_then(Facts::confidential_word) {
+        tags.entry(CONFIDENTIAL_TAG.to_owned()).or_insert_with(|| word.to_owned());
     }
     let prompt_lengths = match made_up_lengths(&workload.facts) {
         None => None,
@@ -201,7 +223,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         spec,
         command: mask_command(words),
         name: args.name.clone(),
-        tags: args.tags.iter().cloned().collect(),
+        tags,
         plan: args.plan_cell.clone(),
         addresses,
         tls,
@@ -213,6 +235,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         dataset: workload.dataset.into(),
         facts: workload.facts,
         inspection,
+        machine,
         readers: args.readers,
         cpus: args.cpus.clone(),
         precise: args.precise,

@@ -81,6 +81,7 @@ const SCHEMAS: &[Published] = &[
         super::workload::PreviewDocument
     ),
     published!("workload-list", "workload list", ["workload list"], super::workload::WorkloadList),
+    published!("facts", "facts", ["facts"], crate::facts::FactsDocument),
     published!("limit", "limit", ["limit"], crate::limit::LimitDocument),
     published!("limit-list", "limit --list", ["limit --list"], crate::limit::LimitList),
     published!("runs", "runs, runs list", ["runs", "runs list"], super::run_list::RunList),
@@ -164,6 +165,7 @@ mod tests {
             "conformance" => "Conformance of a client",
             "workload-preview" => "Preview of a workload",
             "workload-list" => "Workloads and data sets",
+            "facts" => "Facts of a machine",
             "limit" => "Limit of a machine and a model",
             "limit-list" => "Machines, models and number formats",
             "runs" => "Runs and imports of a store",

@@ -88,6 +88,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("import", &["import results.json", "import results/ --name monday", "import - < console.txt"]),
     ("export", &["export last --as vllm -o result.json"]),
     ("audit", &["audit results.json", "audit results/ --gpu l40s --json", "audit last"]),
+    ("facts", &["facts", "facts -o facts.json --server-pid 4711"]),
     ("limit", &["limit --gpu l40s -m llama-3.1-8b --measured itl=22.2ms@1"]),
     ("report", &["report last -o report.html", "report results/ --format md"]),
 ];

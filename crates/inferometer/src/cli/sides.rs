@@ -105,7 +105,20 @@ impl SideArgs {
         name: &str,
         differences: impl Iterator<Item = &'a Difference>,
     ) -> Result<(), Failure> {
-        let unlike = differences.filter(|found| found.kind == DifferenceKind::Unlike);
+        self.refuse(name, differences.filter(|found| found.kind == DifferenceKind::Unlike), "")
+    }
+
+    /// Refuses differences, unless told otherwise. `way_out` is what else there is to do than to compare
+    /// them nevertheless.
+    ///
+    /// # Errors
+    /// What the sides differ in.
+    pub fn refuse<'a>(
+        &self,
+        name: &str,
+        unlike: impl Iterator<Item = &'a Difference>,
+        way_out: &str,
+    ) -> Result<(), Failure> {
         let words: Vec<String> = unlike
             .map(|found| {
                 let side = |text: &Option<String>| text.clone().unwrap_or("not known".to_owned());
@@ -117,7 +130,8 @@ impl SideArgs {
         }
         let words: String = words.join("; ").chars().filter(|c| !c.is_control()).collect();
         let sentence = format!("{name} is unlike the baseline in: {words}");
-        Err(Failure::new(Code::Unlike, sentence).hint("--even-so compares them nevertheless"))
+        let hint = format!("{way_out}--even-so compares them nevertheless");
+        Err(Failure::new(Code::Unlike, sentence).hint(hint))
     }
 }
 

@@ -6,7 +6,6 @@ use super::Experiment;
 use crate::exit::{Code, Failure};
 use crate::guard::{self, Guard, Held, Undo};
 use ifm_plan::{Cell, Condition, Setter};
-use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The conditions as they stand.
@@ -114,21 +113,12 @@ fn filled(words: &[String], value: &str) -> Vec<String> {
     words.iter().map(|word| word.replace("{value}", value)).collect()
 }
 
-/// Whether this machine computes confidentially: `on` or `off`; absent where nothing tells it.
-fn confidential() -> Option<String> {
-    let of_gpus = ifm_telemetry::gpu_facts::read(super::power::library().as_deref()).ok();
-    let (_, told) = of_gpus.unwrap_or_default();
-    let guest = ifm_telemetry::host::confidential_guest(Path::new("/"));
-    let mut confidential = told.unwrap_or_default();
-    confidential.cpu_guest = confidential.cpu_guest.or(guest);
-    Some(if confidential.is_on()? { "on" } else { "off" }.to_owned())
-}
-
 /// The state that a condition is in now: the first line that its command prints, or what the machine
 /// tells of its confidential computing.
 fn observe(condition: &Condition) -> Result<String, Failure> {
     let Some((program, rest)) = condition.read.split_first() else {
-        return confidential().ok_or_else(|| {
+        let state = crate::facts::confidential_state();
+        return state.map(str::to_owned).ok_or_else(|| {
             Failure::usage(format!(
                 "condition {}: neither the GPU's driver nor the kernel tells whether confidential \
                  computing is on",

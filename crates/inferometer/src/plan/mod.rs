@@ -10,7 +10,7 @@ mod conditions;
 pub mod document;
 mod interrupt;
 mod measure;
-pub mod power;
+mod power;
 pub mod report;
 mod run;
 pub mod text;

@@ -6,17 +6,11 @@ use crate::terminal;
 use ifm_plan::{Condition, Setter};
 use ifm_telemetry::control::{Control, ControlError};
 use ifm_telemetry::steady::{Steadiness, SteadyRule, steadiness};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 const MW_PER_W: f64 = 1e3;
 /// Time between two readings of the temperature.
 const PERIOD: Duration = Duration::from_secs(1);
-
-/// The driver's library in place of the usual one, if this variable names one.
-pub fn library() -> Option<PathBuf> {
-    std::env::var_os("INFEROMETER_NVML").map(PathBuf::from)
-}
 
 /// Sets a power limit (watts) or a clock (MHz) on the GPUs of a condition. What undoes it is held
 /// first, once for each GPU.
@@ -30,7 +24,7 @@ pub fn set(
     is_first: bool,
 ) -> Result<Vec<Held>, String> {
     let words = |error: ControlError| error.to_string();
-    let control = Control::open(library().as_deref()).map_err(words)?;
+    let control = Control::open(crate::facts::library().as_deref()).map_err(words)?;
     let number: f64 = value.parse().map_err(|_| format!("{value} is not a number"))?;
     let gpus: Vec<u32> = match condition.gpus.is_empty() {
         true => (0..control.count()).collect(),

@@ -8,10 +8,12 @@ use super::interrupt::{Interrupts, Urge};
 use super::measure::{Measured, measure};
 use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};
+use crate::facts::{self, FactsDocument};
 use crate::guard::Guard;
 use crate::launch::{self, Ask, Container, Launched, Reset};
 use crate::terminal;
 use ifm_core::PlanCell;
+use ifm_core::facts::ServerProcess;
 use ifm_core::words::counted;
 use ifm_plan::{Cell, CellLoad, Event, Fate, Journal, Line, Words, estimate, groups, words};
 use ifm_store::PlanJournal;
@@ -292,6 +294,9 @@ impl<'a> Runner<'a> {
             attempt,
         };
         let mut flags = vec!["--plan-cell".to_owned(), place.to_string(), "--json".to_owned()];
+        if let Some(facts) = server.as_ref().map(|server| self.facts(server)).transpose()? {
+            flags.extend(["--facts".to_owned(), facts.display().to_string()]);
+        }
         flags.extend(["--store".to_owned(), self.of.store.root().display().to_string()]);
         if cell.what != CellLoad::Exec {
             flags.push("--quiet".to_owned());
@@ -318,6 +323,29 @@ impl<'a> Runner<'a> {
             }
             Measured::Interrupted => Ok(()),
         }
+    }
+
+    /// Writes the facts of this machine and of a server that the plan started, for the runs on it.
+    fn facts(&self, server: &Launched) -> Result<PathBuf, Failure> {
+        let log = server.log();
+        let log_file = log.strip_prefix(absolute(self.of.store.root())).unwrap_or(&log);
+        let (mut facts, _) = facts::of_host();
+        facts.server = Some(ServerProcess {
+            kind: server.info.kind.clone(),
+            version: server.info.version.clone(),
+            pid: Some(server.pid),
+            command: server.command.clone(),
+            model: Some(server.model.clone()),
+            log_file: Some(log_file.display().to_string()),
+            start_up: Some(server.start_up),
+            ..ServerProcess::default()
+        });
+        let path = self.logs.join(format!("facts-{}.json", self.journal.starts_s.len()));
+        let text = serde_json::to_string_pretty(&FactsDocument::from(facts));
+        let text = text.map_err(|error| Failure::new(Code::Internal, error.to_string()))?;
+        std::fs::write(&path, text)
+            .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
+        Ok(path)
     }
 
     /// Waits before a cell, unless the plan is to stop.

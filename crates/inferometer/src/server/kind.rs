@@ -73,12 +73,19 @@ const SGLANG: &[&str] = &[
     "dp_size",
     "kv_cache_dtype",
     "max_running_requests",
+    "max_total_num_tokens",
     "quantization",
     "schedule_policy",
     "tp_size",
 ];
 const LLAMA_CPP: &[&str] = &["total_slots", "model_ftype"];
-const TGI: &[&str] = &["max_concurrent_requests", "max_input_tokens", "max_total_tokens", "sha"];
+const TGI: &[&str] = &[
+    "max_batch_total_tokens",
+    "max_concurrent_requests",
+    "max_input_tokens",
+    "max_total_tokens",
+    "sha",
+];
 
 const fn kind(
     name: &'static str,

@@ -88,7 +88,7 @@ impl Sources {
     /// GPUs of the driver, or else those of the kernel; and the processors.
     fn find_devices(&mut self, gpus: Option<&[u32]>, is_asked: bool, absent: &mut Absent) {
         let mut why = Vec::new();
-        match Gpus::of_driver(crate::plan::power::library().as_deref(), gpus) {
+        match Gpus::of_driver(crate::facts::library().as_deref(), gpus) {
             Ok(found) => self.devices.push(Box::new(found)),
             Err(reason) => {
                 why.push(reason);

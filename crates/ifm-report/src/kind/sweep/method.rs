@@ -4,6 +4,7 @@ use crate::ReportModel;
 use crate::format::{bytes, command_line, count, number, percent, plain, span};
 use crate::page::{Block, Columns, Section, Table};
 use crate::words::DEFINITIONS;
+use ifm_analysis::machine::told_of;
 use ifm_core::ClientHealth;
 use ifm_core::health::SpanQuantiles;
 
@@ -23,8 +24,18 @@ pub(super) fn section(model: &ReportModel) -> Section {
             details("Definitions", Block::Table(definitions)),
             details("Server", Block::Table(server(model))),
             details("Client", Block::Table(client(model))),
-        ],
+        ]
+        .into_iter()
+        .chain(machine(model).map(|table| details("Machine of the server", Block::Table(table))))
+        .collect(),
     )
+}
+
+/// What is told of the server's machine; absent where nobody did.
+fn machine(model: &ReportModel) -> Option<Table> {
+    let told = told_of(model.manifest.facts.as_ref()?);
+    let rows = told.map(|(_, what, value)| (what.to_owned(), plain(&value))).collect();
+    Some(facts("The machine of the server and its process, as they tell.", rows))
 }
 
 fn facts(caption: &str, rows: Vec<(String, String)>) -> Table {

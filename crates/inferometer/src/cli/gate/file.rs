@@ -21,6 +21,9 @@ pub struct ThresholdsFile {
     pub baseline: Option<String>,
     /// What becomes of a threshold that the data do not decide.
     pub inconclusive: Option<Inconclusive>,
+    /// Differences that are meant, by their names.
+    #[serde(default)]
+    pub allow_differences: Vec<String>,
     #[serde(default)]
     max: Limits,
     #[serde(default)]

@@ -13,7 +13,7 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use file::ThresholdsFile;
-use ifm_analysis::comparison::Settings;
+use ifm_analysis::comparison::{DifferenceKind, Settings};
 use ifm_analysis::gate::{
     Bound, GateResult, GateState, Suggestion, Threshold, judge, measures, suggest,
 };
@@ -75,6 +75,11 @@ pub struct GateArgs {
     #[arg(long, value_name = "METRIC@LOAD=LIMIT")]
     min: Vec<String>,
 
+    /// A difference that is meant: of the machine (kernel, power-limit, …) or of what was asked, by the
+    /// name under which it is refused; may be repeated
+    #[arg(long, value_name = "NAME")]
+    allow_difference: Vec<String>,
+
     /// What becomes of a threshold that the data do not decide [default: report]
     #[arg(long, value_enum, value_name = "WHAT")]
     inconclusive: Option<Inconclusive>,
@@ -132,7 +137,9 @@ pub fn run(args: &GateArgs, words: &[String]) -> Result<Code, Failure> {
         let named = sides.iter().map(|side| name_runs(&store, &side.label, &side.runs));
         named.collect::<Result<_, _>>()?
     };
-    let mut result = check(args, &store, &named, &thresholds)?;
+    let allowed: Vec<&String> =
+        args.allow_difference.iter().chain(&file.allow_differences).collect();
+    let mut result = check(args, &store, &named, &thresholds, &allowed)?;
     if !args.interleave.is_empty() {
         // What repeats it measures both sides again.
         result.run.command = mask_command(words);
@@ -189,6 +196,7 @@ fn check(
     store: &Store,
     named: &[Named],
     thresholds: &[Threshold],
+    allowed: &[&String],
 ) -> Result<GateResult, Failure> {
     let settings =
         settings(&args.sides, measures(thresholds), no_target(), Settings::default().threshold);
@@ -198,8 +206,20 @@ fn check(
     };
     let result = judge(&run, baseline.as_ref(), thresholds, &settings)
         .map_err(|error| Failure::usage(error.to_string()))?;
-    args.sides.refuse_unlike(&run.label, result.differences.iter())?;
+    let is_allowed = |what: &str| allowed.iter().any(|name| plain_name(name) == plain_name(what));
+    let refused = result.differences.iter().filter(|found| {
+        let is_unlike = found.kind == DifferenceKind::Unlike
+            || (found.is_of_machine && found.kind > DifferenceKind::Same);
+        is_unlike && !is_allowed(&found.what)
+    });
+    let way_out = "--allow-difference NAME lets one of them differ; ";
+    args.sides.refuse(&run.label, refused, way_out)?;
     Ok(result)
+}
+
+/// A name as it is compared: `power-limit` is `power limit`.
+fn plain_name(name: &str) -> String {
+    name.to_lowercase().replace(['-', '_'], " ")
 }
 
 /// Prints a thresholds file made from the run.

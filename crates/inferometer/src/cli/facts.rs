@@ -1,0 +1,60 @@
+//! `inferometer facts`: the machine, for the record.
+
+use crate::exit::{Code, Failure};
+use crate::facts::{self, FactsDocument};
+use crate::output::check_folder;
+use crate::terminal;
+use clap::Args;
+use std::path::PathBuf;
+
+/// Flags of `facts`.
+#[derive(Debug, Args)]
+pub struct FactsArgs {
+    /// File to write, JSON: run, sweep and capacity attach it with --facts [default: text on standard
+    /// output]
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Process of a running server, whose command line is kept without secrets
+    #[arg(long, value_name = "PID")]
+    server_pid: Option<u32>,
+
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(long)]
+    no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(long)]
+    ascii: bool,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// There is no such process, or the file cannot be written.
+pub fn run(args: &FactsArgs) -> Result<Code, Failure> {
+    args.out.as_deref().map(check_folder).transpose()?;
+    let server = args.server_pid.map(facts::of_process).transpose()?;
+    let (mut found, without_gpus) = facts::of_host();
+    found.server = server;
+    if let Some(why) = without_gpus {
+        terminal::say(&format!("no GPU is told: {why}"));
+    }
+    if let Some(path) = &args.out {
+        let document = FactsDocument::from(found.clone());
+        let text = serde_json::to_string_pretty(&document).unwrap_or_default();
+        std::fs::write(path, format!("{text}\n"))
+            .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
+        terminal::say(&format!("wrote {}", path.display()));
+    }
+    if args.json {
+        terminal::print_document(&FactsDocument::from(found));
+    } else if args.out.is_none() {
+        terminal::print(&facts::text(&found, &terminal::style(args.no_color, args.ascii)));
+    }
+    Ok(Code::Done)
+}

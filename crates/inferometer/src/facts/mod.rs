@@ -1,0 +1,103 @@
+//! The machine of a server: this host's facts as GPUs, kernel and process tell them, and documents of facts
+//! that were made elsewhere.
+//!
+//! Not here: what the facts are (`ifm-core`), who tells them (`ifm-telemetry`), and their words
+//! (`ifm-analysis`).
+
+mod document;
+mod process;
+
+pub use document::{FactsDocument, read, text};
+pub use process::of_process;
+
+use crate::job::MetricsAsk;
+use crate::server::{Inspection, PageReader};
+use ifm_core::Facts;
+use ifm_core::facts::{Confidential, ServerProcess};
+use ifm_telemetry::{Page, engine_facts, gpu_facts, host};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+/// The variable that names a file to take in place of NVIDIA's library.
+const LIBRARY_VARIABLE: &str = "INFEROMETER_NVML";
+
+/// The library of the GPU's driver, where it is not at its usual place.
+pub fn library() -> Option<PathBuf> {
+    std::env::var_os(LIBRARY_VARIABLE).filter(|path| !path.is_empty()).map(PathBuf::from)
+}
+
+/// The facts of this host, without a server; and why no GPU is among them, if so.
+pub fn of_host() -> (Facts, Option<String>) {
+    let root = Path::new(host::ROOT);
+    let (gpus, mut confidential, why) = match gpu_facts::read(library().as_deref()) {
+        Ok((gpus, confidential)) => (gpus, confidential, None),
+        Err(why) => (Vec::new(), None, Some(why)),
+    };
+    if let Some(guest) = host::confidential_guest(root) {
+        let told = confidential.get_or_insert_with(Confidential::default);
+        told.cpu_guest = Some(guest);
+    }
+    let facts = Facts {
+        taken_utc: Some(format!("{:.0}", jiff::Timestamp::now())),
+        gpus,
+        confidential,
+        host: Some(host::read(root)),
+        server: None,
+    };
+    (facts, why)
+}
+
+/// `on` or `off`, as this host tells of confidential computing; absent where nobody does.
+pub fn confidential_state() -> Option<&'static str> {
+    of_host().0.confidential_word()
+}
+
+/// A server as a run knows it.
+pub struct Known<'a> {
+    /// Its addresses.
+    pub addresses: &'a [SocketAddr],
+    /// What it said.
+    pub inspection: &'a Inspection,
+    /// Whether its counters are read.
+    pub metrics: &'a MetricsAsk,
+    /// Its page of counters, asked with the key.
+    pub page: PageReader,
+}
+
+/// The facts for a run: those of a document, or of this host where the server is on loopback; absent
+/// where nobody tells them. The server's own account fills what they leave out.
+pub fn of_run(attached: Option<Facts>, known: &Known<'_>) -> Option<Facts> {
+    let is_here = known.addresses.iter().all(|address| address.ip().is_loopback());
+    let is_attached = attached.is_some();
+    let mut facts = attached.or_else(|| is_here.then(|| of_host().0))?;
+    let port = known.addresses.first().map(SocketAddr::port);
+    let found = || port.filter(|_| is_here && !is_attached).and_then(process::listening_on);
+    let mut server = facts.server.take().or_else(found).unwrap_or_default();
+    let info = &known.inspection.info;
+    server.kind = server.kind.or_else(|| info.kind.clone());
+    server.version = server.version.or_else(|| info.version.clone());
+    server.model = server.model.or_else(|| Some(known.inspection.model.clone()));
+    if server.kv_capacity_tokens.is_none() {
+        add_cache(&mut server, known);
+    }
+    facts.server = Some(server);
+    Some(facts)
+}
+
+/// The names by which servers tell the room of their caches, tokens.
+const CAPACITY_NOTES: [&str; 2] = ["max_total_num_tokens", "max_batch_total_tokens"];
+
+fn add_cache(server: &mut ServerProcess, known: &Known<'_>) {
+    let notes = &known.inspection.info.notes;
+    let noted = CAPACITY_NOTES.iter().find_map(|name| notes.get(*name)?.parse().ok());
+    server.kv_capacity_tokens = noted;
+    if noted.is_some() || *known.metrics == MetricsAsk::Off {
+        return;
+    }
+    let Ok(text) = known.page.read() else { return };
+    let told = engine_facts::read(&Page::read(&text));
+    server.kv_capacity_tokens = told.capacity_tokens;
+    for (name, value) in told.notes {
+        server.notes.entry(name).or_insert(value);
+    }
+}

@@ -90,8 +90,19 @@ impl Cell {
         factors
     }
 
-    /// What the cell is in words: `base, chat, 8 users, repeat 2`.
+    /// What the cell is in words, without what is the same in all cells: `base, chat, 8 users,
+    /// repeat 2`.
     pub fn label(&self, plan: &Plan) -> String {
+        let server = self.server.and_then(|index| plan.servers.get(index));
+        let lists = server.into_iter().flat_map(|server| &server.parameters);
+        let of_parameters = lists.map(|(name, list)| (name.as_str(), list.len()));
+        let of_conditions = plan.conditions.iter().map(|c| (c.name.as_str(), c.values.len()));
+        let whole = [("server", plan.servers.len()), ("workload", plan.workloads.len())];
+        let constant: Vec<&str> = of_parameters
+            .chain(of_conditions)
+            .chain(whole)
+            .filter_map(|(name, count)| (count == 1).then_some(name))
+            .collect();
         let word = |(name, value): (String, String)| match name.as_str() {
             "server" | "workload" | "load" => value,
             "users" if value == "1" => "1 user".to_owned(),
@@ -100,7 +111,9 @@ impl Cell {
             "start" => format!("{value} start"),
             _ => format!("{name} {value}"),
         };
-        let mut words: Vec<String> = self.factors(plan).into_iter().map(word).collect();
+        let varying = |(name, _): &(String, String)| !constant.contains(&name.as_str());
+        let mut words: Vec<String> =
+            self.factors(plan).into_iter().filter(varying).map(word).collect();
         if plan.head.repeats > 1 {
             words.push(format!("repeat {}", self.repeat));
         }
@@ -311,7 +324,7 @@ mod tests {
         let keys: std::collections::BTreeSet<&str> = cells.iter().map(|c| c.key.as_str()).collect();
         assert_eq!(keys.len(), cells.len());
         let first = cells.first().unwrap();
-        let label = "v, max-num-seqs 64, enforce-eager true, power 600, 128/32, 1 user, repeat 1";
+        let label = "v, max-num-seqs 64, power 600, 1 user, repeat 1";
         assert_eq!(first.label(&plan), label);
         // Every start is a group; the server that runs already is one.
         assert_eq!(groups(&plan, &cells).len(), 2 + 8 + 1);

@@ -154,9 +154,7 @@ mod tests {
         assert!(
             on.starts_with("run --base-url http://h --concurrency 8 --workload 128/32 --seed ")
         );
-        assert!(
-            on.contains("--requests 100 --slo chat --name p: a, max-num-seqs 64, cc on, chat, 8")
-        );
+        assert!(on.contains("--requests 100 --slo chat --name p: cc on, 8 users --tag"));
         assert!(
             on.contains("--tag max-num-seqs=64 --tag cc=on --tag quant=w8a8 --api completions")
         );

@@ -23,14 +23,21 @@ pub struct Curve<'a> {
     pub points: Vec<CurvePoint<'a>>,
 }
 
-/// The values of the factors that tell curves apart, joined; lengths say that they are some.
+/// The values of the factors that tell curves apart, joined.
 pub fn name_of(of: &Factors) -> String {
-    let word = |(name, value): (&str, &str)| match name {
+    of.iter().map(|(name, value)| factor_words(name, value)).collect::<Vec<_>>().join(" · ")
+}
+
+/// A factor in words: a value that means nothing alone, such as a number, comes with its name.
+pub fn factor_words(name: &str, value: &str) -> String {
+    let is_bare = value.parse::<f64>().is_ok() || ["true", "false", "on", "off"].contains(&value);
+    match name {
         key::INPUT_TOKENS => format!("{value} tokens in"),
         key::OUTPUT_TOKENS => format!("{value} tokens out"),
+        key::POWER_LIMIT_W => format!("{value} W"),
+        _ if is_bare => format!("{} {value}", name.replace('_', " ")),
         _ => value.to_owned(),
-    };
-    of.iter().map(word).collect::<Vec<_>>().join(" · ")
+    }
 }
 
 impl Curve<'_> {

@@ -20,7 +20,7 @@ mod reading;
 mod stated;
 
 pub use cold::Cold;
-pub use curve::{Curve, CurvePoint, name_of};
+pub use curve::{Curve, CurvePoint, factor_words, name_of};
 pub use fitting::{Fitting, Miss, Resumed};
 pub use from_run::USER_RATE_ESTIMATED;
 pub use held::HELD_MIN;

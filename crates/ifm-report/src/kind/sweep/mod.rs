@@ -233,38 +233,99 @@ pub(crate) fn tone(severity: Severity) -> Tone {
     }
 }
 
+/// Runs whose checks are told one by one; of more than that, what they found is told once for all.
+const TOLD_APART_MAX: usize = 4;
+
 /// The checks of several runs; absent without a run.
 pub(super) fn trust_of(models: &[ReportModel]) -> Option<Trust> {
-    match models {
-        [] => None,
-        [only] => Some(trust(only)),
-        several => {
-            let mut all = Trust::default();
-            let (mut made, mut noted, mut cautions, mut invalid) = (0, 0, 0, 0);
-            for model in several {
-                let trusted = trust(model);
-                let name = plain(model.manifest.name.as_deref().unwrap_or(&model.manifest.run_id));
-                let named = |text: String| format!("{name}: {text}");
-                all.loud.extend(trusted.loud.into_iter().map(|(tone, text)| (tone, named(text))));
-                all.all.extend(
-                    trusted
-                        .all
-                        .into_iter()
-                        .map(|check| Check { title: named(check.title), ..check }),
-                );
-                for check in &model.summary.checks {
-                    made += u32::from(check.state() != CheckState::NotApplicable);
-                    noted += u32::from(words::is_noted(check));
-                    cautions += u32::from(check.state() == CheckState::Caution);
-                    invalid += u32::from(check.state() == CheckState::Invalid);
-                }
-            }
-            let passed = made - noted - cautions - invalid;
-            all.line = format!("{} runs, {made} checks: {passed} ✓", several.len());
-            tally(&mut all.line, [(noted, '·'), (cautions, '⚠'), (invalid, '✗')]);
-            Some(all)
+    let all: Vec<Trust> = match models {
+        [] => return None,
+        [only] => return Some(trust(only)),
+        several => several.iter().map(trust).collect(),
+    };
+    let (mut made, mut noted, mut cautions, mut invalid) = (0, 0, 0, 0);
+    for check in models.iter().flat_map(|model| &model.summary.checks) {
+        made += u32::from(check.state() != CheckState::NotApplicable);
+        noted += u32::from(words::is_noted(check));
+        cautions += u32::from(check.state() == CheckState::Caution);
+        invalid += u32::from(check.state() == CheckState::Invalid);
+    }
+    let passed = made - noted - cautions - invalid;
+    let mut line = format!("{} runs, {made} checks: {passed} ✓", models.len());
+    tally(&mut line, [(noted, '·'), (cautions, '⚠'), (invalid, '✗')]);
+    let names = models.iter().map(|model| model.manifest.name.as_ref());
+    let ids = models.iter().map(|model| &model.manifest.run_id);
+    let names = names.zip(ids).map(|(name, id)| plain(name.unwrap_or(id)));
+    Some(match models.len() {
+        0..=TOLD_APART_MAX => apart(line, names.zip(all)),
+        _ => together(line, &all),
+    })
+}
+
+/// The checks of each run, under its name.
+fn apart(line: String, runs: impl Iterator<Item = (String, Trust)>) -> Trust {
+    let mut told = Trust { line, ..Trust::default() };
+    for (name, trust) in runs {
+        let named = |text: String| format!("{name}: {text}");
+        told.loud.extend(trust.loud.into_iter().map(|(tone, text)| (tone, named(text))));
+        let check = |check: Check| Check { title: named(check.title), ..check };
+        told.all.extend(trust.all.into_iter().map(check));
+    }
+    told
+}
+
+/// Each check once, with how many runs it holds in, and each thing that was found once, with how many
+/// runs it was found in. Numbers apart: `12 of 288 runs: only 6 complete answers`.
+fn together(line: String, runs: &[Trust]) -> Trust {
+    let of_runs = |count: usize| format!("{count} of {} runs", runs.len());
+    let mut loud: Vec<(Tone, &str, usize)> = Vec::new();
+    for (tone, text) in runs.iter().flat_map(|trust| &trust.loud) {
+        let alike = |(of, other, _): &&mut (Tone, &str, usize)| of == tone && is_alike(other, text);
+        match loud.iter_mut().find(alike) {
+            Some((.., count)) => *count += 1,
+            None => loud.push((*tone, text, 1)),
         }
     }
+    let mut titles: Vec<&str> = Vec::new();
+    for check in runs.iter().flat_map(|trust| &trust.all) {
+        if !titles.contains(&check.title.as_str()) {
+            titles.push(&check.title);
+        }
+    }
+    let check = |title: &&str| {
+        let of_title =
+            || runs.iter().flat_map(|run| &run.all).filter(|check| check.title == *title);
+        let mut states: Vec<(&str, usize)> = Vec::new();
+        for check in of_title() {
+            match states.iter_mut().find(|(state, _)| *state == check.state) {
+                Some((_, count)) => *count += 1,
+                None => states.push((&check.state, 1)),
+            }
+        }
+        let words = states.iter().map(|(state, count)| format!("{state} in {}", of_runs(*count)));
+        Check {
+            state: words.collect::<Vec<_>>().join(", "),
+            title: (*title).to_owned(),
+            lines: Vec::new(),
+        }
+    };
+    Trust {
+        line,
+        all: titles.iter().map(check).collect(),
+        loud: loud
+            .into_iter()
+            .map(|(tone, text, count)| match count {
+                1 => (tone, format!("1 run: {text}")),
+                count => (tone, format!("{}, such as: {text}", of_runs(count))),
+            })
+            .collect(),
+    }
+}
+
+/// Whether two sentences differ in their numbers only.
+fn is_alike(one: &str, other: &str) -> bool {
+    let letters = |text: &str| -> String { text.chars().filter(|c| c.is_alphabetic()).collect() };
+    letters(one) == letters(other)
 }
 
 fn trust(model: &ReportModel) -> Trust {

@@ -14,7 +14,7 @@ use crate::page::{Block, Cell, Column, Columns, Figure, Head, Page, Section, Tab
 use ifm_analysis::insight::{
     CENTER, Meant, OUTPUT, Tone, Topic, setup_of, told_by, user_speed_curves,
 };
-use ifm_analysis::survey::{Curve, Pool, Pooled, Reading};
+use ifm_analysis::survey::{Curve, Pool, Pooled, Reading, factor_words};
 use ifm_chart::{Cartesian, Chart, Plot};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 use ifm_core::spec::SloSpec;
@@ -52,7 +52,8 @@ pub(super) fn page(subject: &Subject) -> Page {
 /// The most output and the best speed for one user.
 fn tiles(pool: &Pool, by: &[String]) -> Vec<Tile> {
     let who = |cell: &Pooled| {
-        let words: Vec<String> = by.iter().filter_map(|name| cell.factor(name)).collect();
+        let words: Vec<String> =
+            by.iter().filter_map(|name| Some(factor_words(name, &cell.factor(name)?))).collect();
         (!words.is_empty()).then(|| plain(&words.join(" · ")))
     };
     let tile = |question: &str, cell: &Pooled, rate: f64, topic| {

@@ -18,6 +18,7 @@ pub mod text;
 pub use run::{Limits, run};
 
 use crate::exit::Failure;
+use crate::launch::Kind;
 use ifm_plan::{Cell, Group, Journal, Plan, cells, groups};
 use ifm_store::{PlanFolder, Store};
 use std::path::{Path, PathBuf};
@@ -48,6 +49,9 @@ impl Experiment {
         let wrong =
             |error: ifm_plan::PlanError| Failure::usage(format!("{}: {error}", name.display()));
         let plan = Plan::parse(&text).map_err(wrong)?;
+        for kind in plan.servers.iter().filter_map(|server| server.kind.as_deref()) {
+            Kind::named(kind)?;
+        }
         let cells = cells(&plan).map_err(wrong)?;
         let groups = groups(&plan, &cells);
         let folder = store.plan(&plan.head.name);

@@ -10,7 +10,7 @@ use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};
 use crate::facts::{self, FactsDocument};
 use crate::guard::Guard;
-use crate::launch::{self, Ask, Container, Launched, Reset};
+use crate::launch::{self, Ask, Container, Kind, Launched, Reset};
 use crate::terminal;
 use ifm_core::PlanCell;
 use ifm_core::facts::ServerProcess;
@@ -176,9 +176,12 @@ impl<'a> Runner<'a> {
                 self.wait_for(cell, &why);
                 continue;
             }
-            if server.as_mut().is_some_and(|server| !server.is_alive()) {
-                terminal::warn("the server has ended: it is started anew");
-                server = None;
+            if let Some(ended) = server.take_if(|server| !server.is_alive()) {
+                let says = ended.last_line().map(|line| format!("; its log says: {line}"));
+                terminal::warn(&format!(
+                    "the server has ended and is started anew{}",
+                    says.unwrap_or_default()
+                ));
             }
             if server.is_none() {
                 server = match self.start(cell)? {
@@ -217,11 +220,7 @@ impl<'a> Runner<'a> {
         let Some(kind) = &server.kind else { return Ok(Start::Up(None)) };
         let number = self.journal.starts_s.len() + 1;
         let log = self.logs.join(format!("server-{}-{number}.log", server.name));
-        let kind = launch::KINDS.iter().find(|known| known.name == *kind).ok_or_else(|| {
-            let known: Vec<&str> = launch::KINDS.iter().map(|kind| kind.name).collect();
-            Failure::usage(format!("[[server]] {}: no kind is called {kind}", server.name))
-                .hint(format!("there are {}", known.join(", ")))
-        })?;
+        let kind = Kind::named(kind)?;
         let ask = Ask {
             model: server.model.clone(),
             command: server.command.clone(),

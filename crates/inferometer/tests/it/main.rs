@@ -20,6 +20,7 @@ mod load;
 mod loads;
 mod machines;
 mod matrix;
+mod plan;
 mod probe;
 mod proofs;
 mod real_files;

@@ -5,6 +5,7 @@
 //! them is in `scripted`.
 
 use crate::truth::{Api, Truth};
+use serde::Deserialize;
 
 /// What a case is about. Tables group by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -72,7 +73,8 @@ pub struct Step {
 }
 
 /// Client limits a case needs to be over in bounded time. Absent: the client's own.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Longest wait for the first token, milliseconds.
     pub first_token_ms: Option<u64>,

@@ -25,15 +25,6 @@ pub fn choice(index: usize, delta: &str, finish_reason: Option<&str>) -> String 
     )
 }
 
-/// One completions choice, as an element of `choices`.
-pub fn text_choice(index: usize, text: &str, finish_reason: Option<&str>) -> String {
-    let finish = finish_reason.map_or_else(|| "null".to_owned(), quote);
-    format!(
-        "{{\"index\": {index}, \"text\": {}, \"logprobs\": null, \"finish_reason\": {finish}}}",
-        quote(text)
-    )
-}
-
 /// A usage object for so many output tokens.
 pub fn usage(tokens: u32) -> String {
     format!(

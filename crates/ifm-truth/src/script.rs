@@ -1,14 +1,22 @@
 //! A small language to write cases down: events, writes, framing, truth.
 //!
+//! A file holds the cases of a class, one after the other: a name in brackets, a line that says what
+//! the stream does, one that says why its truth is what it is, and then indented lines that write the
+//! stream down, each a verb and what it needs. Lines that begin with `#` are comments. In texts `␊`,
+//! `␍`, `␉` and `␠` are the characters whose pictures they are, `⟨U+2028⟩` is a character by its
+//! number, `⟨60 × …⟩` is a text so many times, in which `№` is the number of the round, and
+//! `⟨fields⟩` are the fields that open a chat event.
+//!
 //! Events are rendered the way the Python servers of the field render them (a blank after `:`
 //! and `,`), each event is one write, and each write is one HTTP chunk, unless a case says
-//! otherwise. Nothing is sent here; [`Script::case`] lowers everything to bytes and times.
+//! otherwise. Nothing is sent here; a case is lowered to bytes and times.
 
 use crate::case::{Action, Case, Class, Limits, Step};
 use crate::payload::{CHAT_FIELDS, TEXT_FIELDS, choice, quote, token, usage};
 use crate::truth::{Api, Truth};
 use ifm_core::Outcome;
 use std::ops::Range;
+use std::str::FromStr;
 
 /// Head of the usual streamed answer.
 pub const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\n\
@@ -16,9 +24,27 @@ pub const STREAM_HEAD: &str = "HTTP/1.1 200 OK\r\n\
     cache-control: no-cache\r\n\
     transfer-encoding: chunked\r\n\r\n";
 
+/// Reads the cases of a class.
+///
+/// # Errors
+/// The first line that is none of the language, with the name of its case.
+pub fn read(class: Class, text: &'static str) -> Result<Vec<Case>, String> {
+    let blocks = text.split("\n[").skip(1).map(|block| {
+        let mut lines = block.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+        let mut head = || lines.next().ok_or_else(|| format!("no whole case: {block}"));
+        let (name, what, why) = (head()?.trim_end_matches(']'), head()?, head()?);
+        let mut script = Script::new(name, class, what, why);
+        for line in lines {
+            script.line(line.trim_start()).ok_or_else(|| format!("{name}: {line}"))?;
+        }
+        Ok(script.case())
+    });
+    blocks.collect()
+}
+
 /// Where a write is cut in two.
 #[derive(Debug, Clone, Copy)]
-pub enum Cut {
+enum Cut {
     /// After this many bytes from its front.
     Front(usize),
     /// Before this many bytes of its back.
@@ -43,7 +69,7 @@ type Writes = Vec<(u64, Vec<u8>)>;
 
 /// A case being written down.
 #[derive(Debug)]
-pub struct Script {
+struct Script {
     name: &'static str,
     class: Class,
     what: &'static str,
@@ -51,9 +77,9 @@ pub struct Script {
     api: Api,
     limits: Limits,
     requests: u32,
-    fields: &'static str,
-    space: &'static str,
-    newline: &'static str,
+    fields: String,
+    space: String,
+    newline: String,
     head: Option<String>,
     head_ms: u64,
     framing: Framing,
@@ -75,9 +101,78 @@ pub fn one_chunk(bytes: &[u8]) -> Vec<u8> {
     framed
 }
 
+/// Every byte as a chunk of its own.
+fn byte_chunks(bytes: &[u8]) -> Vec<u8> {
+    bytes.iter().flat_map(|byte| [b'1', b'\r', b'\n', *byte, b'\r', b'\n']).collect()
+}
+
+/// Chunks of seven bytes, so that chunk ends fall everywhere within an event.
+fn small_chunks(bytes: &[u8]) -> Vec<u8> {
+    bytes.chunks(7).flat_map(one_chunk).collect()
+}
+
+/// Sizes in capitals with leading zeros, followed by extensions.
+fn extended_chunks(bytes: &[u8]) -> Vec<u8> {
+    let size = format!("{:08X};token=abc;quoted=\"a;b\\\"c\" ; bare\r\n", bytes.len()).into_bytes();
+    [size.as_slice(), bytes, b"\r\n"].concat()
+}
+
+/// What stands behind a verb: words, the last of which may be a text of several.
+struct Words<'line>(&'line str);
+
+impl<'line> Words<'line> {
+    fn word(&mut self) -> &'line str {
+        let (word, rest) = self.0.split_once(' ').unwrap_or((self.0, ""));
+        self.0 = rest;
+        word
+    }
+
+    fn next<T: FromStr>(&mut self) -> Option<T> {
+        self.word().parse().ok()
+    }
+
+    fn range(&mut self) -> Option<Range<usize>> {
+        Some(self.next()?..self.next()?)
+    }
+
+    fn cut(&mut self) -> Option<Cut> {
+        Some(match self.word() {
+            "front" => Cut::Front(self.next()?),
+            "back" => Cut::Back(self.next()?),
+            _ => return None,
+        })
+    }
+
+    /// All that is left, without its signs for what cannot be seen.
+    fn text(&self) -> Option<String> {
+        let pictures =
+            [("␊", "\n"), ("␍", "\r"), ("␉", "\t"), ("␠", " "), ("⟨fields⟩", CHAT_FIELDS)];
+        let mut text =
+            pictures.iter().fold(self.0.to_owned(), |text, (sign, is)| text.replace(sign, is));
+        // The innermost first.
+        while let Some((before, after)) = text.split_once('⟩') {
+            let (before, inside) = before.rsplit_once('⟨')?;
+            let plain = match inside.split_once(" × ") {
+                Some((count, unit)) => (0..count.parse::<u32>().ok()?)
+                    .map(|round| unit.replace('№', &format!("{round:02}")))
+                    .collect(),
+                None => {
+                    let number = u32::from_str_radix(inside.strip_prefix("U+")?, 16).ok()?;
+                    char::from_u32(number)?.to_string()
+                }
+            };
+            text = [before, &plain, after].concat();
+        }
+        Some(text)
+    }
+
+    fn bytes(&self) -> Option<Vec<u8>> {
+        self.text().map(String::into_bytes)
+    }
+}
+
 impl Script {
-    /// Begins a chat case.
-    pub fn chat(name: &'static str, class: Class, what: &'static str, why: &'static str) -> Script {
+    fn new(name: &'static str, class: Class, what: &'static str, why: &'static str) -> Script {
         Script {
             name,
             class,
@@ -86,9 +181,9 @@ impl Script {
             api: Api::Chat,
             limits: Limits::default(),
             requests: 1,
-            fields: CHAT_FIELDS,
-            space: " ",
-            newline: "\n",
+            fields: CHAT_FIELDS.to_owned(),
+            space: " ".to_owned(),
+            newline: "\n".to_owned(),
             head: Some(STREAM_HEAD.to_owned()),
             head_ms: 0,
             framing: Framing::Chunked(one_chunk),
@@ -103,288 +198,199 @@ impl Script {
         }
     }
 
-    /// Begins a completions case.
-    pub fn completions(
-        name: &'static str,
-        class: Class,
-        what: &'static str,
-        why: &'static str,
-    ) -> Script {
-        Script {
-            api: Api::Completions,
-            fields: TEXT_FIELDS,
-            ..Script::chat(name, class, what, why)
+    /// Does what a line says; nothing for a line that is none of the language.
+    fn line(&mut self, line: &str) -> Option<()> {
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let mut words = Words(rest);
+        self.write_events(verb, &mut words)
+            .or_else(|| self.set_message(verb, &mut words))
+            .or_else(|| self.set_truth(verb, &mut words))
+    }
+
+    /// Writes of the body. Times are milliseconds.
+    fn write_events(&mut self, verb: &str, words: &mut Words<'_>) -> Option<()> {
+        match verb {
+            // Bytes of the body as they are.
+            "raw" => self.writes.push((words.next()?, words.bytes()?)),
+            // One event with this payload.
+            "payload" => self.payload(words.next()?, &words.text()?),
+            // One event with these members after the opening fields.
+            "event" => self.event(words.next()?, &words.text()?),
+            // One chat event with this delta of choice 0; with this content; that names the role,
+            // beside this content as a JSON value.
+            "delta" => self.delta(words.next()?, &words.text()?),
+            "content" => self.content("content", words.next()?, &words.text()?),
+            "role" => {
+                let (at_ms, content) = (words.next()?, words.text()?);
+                self.delta(at_ms, &format!("{{\"role\": \"assistant\", \"content\": {content}}}"));
+            }
+            // The suite's ten tokens: the first at 100 ms, then one every 20 ms.
+            "ten_tokens" => self.tokens("content", 0..10, 100, 20),
+            // The tokens of a range, the first at that time, then one every so often.
+            "tokens" => self.tokens("content", words.range()?, words.next()?, words.next()?),
+            // The same under another field of the delta.
+            "tokens_as" => {
+                let field = words.word();
+                self.tokens(field, words.range()?, words.next()?, words.next()?);
+            }
+            // So many lines, the first at that time, then one every so often.
+            "each" => {
+                let (count, first_ms, gap_ms): (u32, u64, u64) =
+                    (words.next()?, words.next()?, words.next()?);
+                let verb = words.word();
+                for position in 0..count {
+                    let text = words
+                        .0
+                        .replace("⟨token⟩", &quote(&token(position as usize)))
+                        .replace("⟨count⟩", &(position + 1).to_string())
+                        .replace("⟨total⟩", &(position + 9).to_string());
+                    let at_ms = first_ms + gap_ms * u64::from(position);
+                    self.write_events(verb, &mut Words(&format!("{at_ms} {text}")))?;
+                }
+            }
+            // The chunk that only tells why choice 0 ended, the event that only tells usage, the end
+            // mark; and all three, the usual tail.
+            "finish" => self.finish(words.next()?, words.0),
+            "usage" => self.usage(words.next()?, words.next()?),
+            "done" => self.payload(words.next()?, "[DONE]"),
+            "tail" | "tail_as" => {
+                let (at_ms, tokens) = (words.next()?, words.next()?);
+                self.finish(at_ms, if verb == "tail" { "length" } else { words.0 });
+                self.usage(at_ms, tokens);
+                self.payload(at_ms, "[DONE]");
+            }
+            // The write that was written last is cut in two before it is framed.
+            "split_write" => {
+                let last = self.writes.len().saturating_sub(1);
+                cut_at(&mut self.writes, last, words.cut()?, words.next()?);
+            }
+            // All writes that are due at the same time so far are one.
+            "join_writes" => self.writes = joined(std::mem::take(&mut self.writes)),
+            _ => return None,
         }
+        Some(())
     }
 
-    /// Replaces the fields that open each event.
-    pub fn fields(mut self, fields: &'static str) -> Script {
-        self.fields = fields;
-        self
+    /// How the body becomes a message, and what becomes of the connection.
+    fn set_message(&mut self, verb: &str, words: &mut Words<'_>) -> Option<()> {
+        match verb {
+            "completions" => {
+                self.api = Api::Completions;
+                self.fields = TEXT_FIELDS.to_owned();
+            }
+            // Other fields that open each event.
+            "fields" => self.fields = words.text()?,
+            // What ends a line, and that nothing stands after `data:`, for the events that follow.
+            "newline" => self.newline = words.text()?,
+            "without_space" => self.space.clear(),
+            // The response's head, blank line included.
+            "head" => (self.head_ms, self.head) = (words.next()?, Some(words.text()?)),
+            // No head of its own and no framing: the writes are the message.
+            "bare" => {
+                self.head = None;
+                self.frame(Framing::Bare);
+            }
+            "without_framing" => self.frame(Framing::Bare),
+            // Framed by `content-length`: `{length}` in the head is replaced by the size.
+            "with_length" => self.frame(Framing::Length),
+            // One chunk of the whole body, sent write by write.
+            "in_one_chunk" => self.framing = Framing::OneChunk,
+            "chunked_by" => {
+                self.framing = Framing::Chunked(match words.0 {
+                    "bytes" => byte_chunks,
+                    "sevens" => small_chunks,
+                    "extended" => extended_chunks,
+                    _ => return None,
+                });
+            }
+            // Bytes outside of the body.
+            "before" => self.before.push((words.next()?, words.bytes()?)),
+            "after" => self.after.push((words.next()?, words.bytes()?)),
+            // What ends the chunked body.
+            "end" => self.end = words.bytes()?,
+            // The first send of that time, as framed, is cut in two.
+            "cut" => self.cuts.push((words.next()?, words.cut()?, words.next()?)),
+            // Everything that is due at the same time is one send, head and framing included.
+            "join_sends" => self.joins_sends = true,
+            "close" => self.finale = Some(Step { at_ms: words.next()?, action: Action::Close }),
+            // The body gets no end.
+            "reset" => {
+                self.end.clear();
+                self.finale = Some(Step { at_ms: words.next()?, action: Action::Reset });
+            }
+            "stall" => self.end.clear(),
+            _ => return None,
+        }
+        Some(())
     }
 
-    /// Sets what stands after `data:` and what ends a line, for the events that follow.
-    pub fn lines(mut self, space: &'static str, newline: &'static str) -> Script {
-        self.space = space;
-        self.newline = newline;
-        self
+    /// What the client is to do, and what it must report: the suite's ten tokens, unless this says
+    /// otherwise.
+    fn set_truth(&mut self, verb: &str, words: &mut Words<'_>) -> Option<()> {
+        match verb {
+            "limits" => self.limits = serde_json::from_str(words.0).ok()?,
+            "requests" => self.requests = words.next()?,
+            // First and last token, events, tokens; see [`Truth::complete`].
+            "complete" => {
+                let (first_ms, last_ms) = (words.next()?, words.next()?);
+                self.truth = Truth::complete(first_ms, last_ms, words.next()?, words.next());
+            }
+            // Outcome, status, and how many token-bearing events arrived.
+            "ended" => {
+                let truth = Truth::ended(Outcome::from_word(words.word())?, words.next());
+                self.truth = Truth { token_events: Some(words.next()?), ..truth };
+            }
+            // Fields that differ.
+            "truth" => {
+                let mut truth = serde_json::to_value(&self.truth).ok()?;
+                let changes = serde_json::from_str::<serde_json::Map<_, _>>(words.0).ok()?;
+                truth.as_object_mut()?.extend(changes);
+                self.truth = serde_json::from_value(truth).ok()?;
+            }
+            _ => return None,
+        }
+        Some(())
     }
 
-    /// Writes bytes of the body as they are.
-    pub fn raw(mut self, at_ms: u64, bytes: impl AsRef<[u8]>) -> Script {
-        self.writes.push((at_ms, bytes.as_ref().to_vec()));
-        self
+    fn frame(&mut self, framing: Framing) {
+        self.framing = framing;
+        self.end.clear();
     }
 
-    /// Writes one event with this payload.
-    pub fn payload(self, at_ms: u64, payload: &str) -> Script {
+    fn payload(&mut self, at_ms: u64, payload: &str) {
         let event = format!("data:{}{payload}{}{}", self.space, self.newline, self.newline);
-        self.raw(at_ms, event)
+        self.writes.push((at_ms, event.into_bytes()));
     }
 
-    /// Writes one event with these members after the opening fields.
-    pub fn event(self, at_ms: u64, members: &str) -> Script {
+    fn event(&mut self, at_ms: u64, members: &str) {
         let payload = format!("{{{}, {members}}}", self.fields);
-        self.payload(at_ms, &payload)
+        self.payload(at_ms, &payload);
     }
 
-    /// Writes one chat event with this delta of choice 0.
-    pub fn delta(self, at_ms: u64, delta: &str) -> Script {
-        let members = format!("\"choices\": [{}]", choice(0, delta, None));
-        self.event(at_ms, &members)
+    fn delta(&mut self, at_ms: u64, delta: &str) {
+        self.event(at_ms, &format!("\"choices\": [{}]", choice(0, delta, None)));
     }
 
-    /// Writes one chat event with this content.
-    pub fn content(self, at_ms: u64, text: &str) -> Script {
-        self.delta(at_ms, &format!("{{\"content\": {}}}", quote(text)))
+    fn content(&mut self, field: &str, at_ms: u64, text: &str) {
+        self.delta(at_ms, &format!("{{\"{field}\": {}}}", quote(text)));
     }
 
-    /// Writes the first delta that only names the role; `content` is a JSON value.
-    pub fn role(self, at_ms: u64, content: &str) -> Script {
-        self.delta(at_ms, &format!("{{\"role\": \"assistant\", \"content\": {content}}}"))
-    }
-
-    /// Writes the tokens of a range under a delta field, the first at `first_ms`, then one every
-    /// `gap_ms`.
-    pub fn tokens_as(self, field: &str, range: Range<usize>, first_ms: u64, gap_ms: u64) -> Script {
-        self.each_delta(range.len(), first_ms, gap_ms, |position| {
-            format!("{{\"{field}\": {}}}", quote(&token(range.start + position)))
-        })
-    }
-
-    /// Writes the content tokens of a range.
-    pub fn tokens(self, range: Range<usize>, first_ms: u64, gap_ms: u64) -> Script {
-        self.tokens_as("content", range, first_ms, gap_ms)
-    }
-
-    /// Writes so many payloads, the first at `first_ms`, then one every `gap_ms`.
-    pub fn each_payload(
-        mut self,
-        count: usize,
-        first_ms: u64,
-        gap_ms: u64,
-        payload: impl Fn(usize) -> String,
-    ) -> Script {
-        for position in 0..count {
-            self = self.payload(first_ms + gap_ms * position as u64, &payload(position));
+    fn tokens(&mut self, field: &str, range: Range<usize>, first_ms: u64, gap_ms: u64) {
+        for (at, position) in range.enumerate() {
+            self.content(field, first_ms + gap_ms * at as u64, &token(position));
         }
-        self
     }
 
-    /// Writes so many events, each with these members after the opening fields.
-    pub fn each_event(
-        self,
-        count: usize,
-        first_ms: u64,
-        gap_ms: u64,
-        members: impl Fn(usize) -> String,
-    ) -> Script {
-        let fields = self.fields;
-        self.each_payload(count, first_ms, gap_ms, |position| {
-            format!("{{{fields}, {}}}", members(position))
-        })
+    fn finish(&mut self, at_ms: u64, reason: &str) {
+        self.event(at_ms, &format!("\"choices\": [{}]", choice(0, "{}", Some(reason))));
     }
 
-    /// Writes so many chat events, each with this delta of choice 0.
-    pub fn each_delta(
-        self,
-        count: usize,
-        first_ms: u64,
-        gap_ms: u64,
-        delta: impl Fn(usize) -> String,
-    ) -> Script {
-        self.each_event(count, first_ms, gap_ms, |position| {
-            format!("\"choices\": [{}]", choice(0, &delta(position), None))
-        })
-    }
-
-    /// Writes the suite's ten tokens: the first at 100 ms, then one every 20 ms.
-    pub fn ten_tokens(self) -> Script {
-        self.tokens(0..10, 100, 20)
-    }
-
-    /// Writes the chunk that only tells why choice 0 ended.
-    pub fn finish(self, at_ms: u64, reason: &str) -> Script {
-        let members = format!("\"choices\": [{}]", choice(0, "{}", Some(reason)));
-        self.event(at_ms, &members)
-    }
-
-    /// Writes the event that only tells usage.
-    pub fn usage(self, at_ms: u64, tokens: u32) -> Script {
-        let members = format!("\"choices\": [], \"usage\": {}", usage(tokens));
-        self.event(at_ms, &members)
-    }
-
-    /// Writes the end mark.
-    pub fn done(self, at_ms: u64) -> Script {
-        self.payload(at_ms, "[DONE]")
-    }
-
-    /// Writes finish, usage and end mark, the usual tail.
-    pub fn tail(self, at_ms: u64, tokens: u32) -> Script {
-        self.tail_as(at_ms, "length", tokens)
-    }
-
-    /// Writes the usual tail with another finish reason.
-    pub fn tail_as(self, at_ms: u64, reason: &str, tokens: u32) -> Script {
-        self.finish(at_ms, reason).usage(at_ms, tokens).done(at_ms)
-    }
-
-    /// Replaces the response head, blank line included; it goes out at `at_ms`.
-    pub fn head(mut self, at_ms: u64, head: &str) -> Script {
-        self.head = Some(head.to_owned());
-        self.head_ms = at_ms;
-        self
-    }
-
-    /// Sends no head of its own and frames nothing: the writes are the message.
-    pub fn bare(mut self) -> Script {
-        self.head = None;
-        self.without_framing()
-    }
-
-    /// Makes chunks of each write by a function.
-    pub fn chunked_by(mut self, encode: fn(&[u8]) -> Vec<u8>) -> Script {
-        self.framing = Framing::Chunked(encode);
-        self
-    }
-
-    /// Makes one chunk of the whole body, sent write by write.
-    pub fn in_one_chunk(mut self) -> Script {
-        self.framing = Framing::OneChunk;
-        self
-    }
-
-    /// Sends bytes outside of the body, before its head.
-    pub fn before(mut self, at_ms: u64, bytes: &[u8]) -> Script {
-        self.before.push((at_ms, bytes.to_vec()));
-        self
-    }
-
-    /// Sends bytes outside of the body, after its end.
-    pub fn after(mut self, at_ms: u64, bytes: &[u8]) -> Script {
-        self.after.push((at_ms, bytes.to_vec()));
-        self
-    }
-
-    /// Sends the body as it is, with nothing after its last byte.
-    pub fn without_framing(mut self) -> Script {
-        self.framing = Framing::Bare;
-        self.end.clear();
-        self
-    }
-
-    /// Frames the body by `content-length`: `{length}` in the head is replaced by its size.
-    pub fn with_length(mut self) -> Script {
-        self.framing = Framing::Length;
-        self.end.clear();
-        self
-    }
-
-    /// Replaces what ends the chunked body.
-    pub fn end(mut self, bytes: &[u8]) -> Script {
-        self.end = bytes.to_vec();
-        self
-    }
-
-    /// Cuts the body write that was written last in two before it is framed; the rest goes at
-    /// `rest_ms`.
-    pub fn split_write(mut self, cut: Cut, rest_ms: u64) -> Script {
-        let last = self.writes.len().saturating_sub(1);
-        cut_at(&mut self.writes, last, cut, rest_ms);
-        self
-    }
-
-    /// Cuts the first send of that time, as framed, in two; the rest goes at `rest_ms`.
-    pub fn cut(mut self, at_ms: u64, cut: Cut, rest_ms: u64) -> Script {
-        self.cuts.push((at_ms, cut, rest_ms));
-        self
-    }
-
-    /// Makes one body write of all those that are due at the same time so far.
-    pub fn join_writes(mut self) -> Script {
-        self.writes = joined(self.writes);
-        self
-    }
-
-    /// Makes one send of everything that is due at the same time, head and framing included.
-    pub fn join_sends(mut self) -> Script {
-        self.joins_sends = true;
-        self
-    }
-
-    /// Closes the connection.
-    pub fn close(mut self, at_ms: u64) -> Script {
-        self.finale = Some(Step { at_ms, action: Action::Close });
-        self
-    }
-
-    /// Resets the connection; the body gets no end.
-    pub fn reset(mut self, at_ms: u64) -> Script {
-        self.end.clear();
-        self.finale = Some(Step { at_ms, action: Action::Reset });
-        self
-    }
-
-    /// Leaves the body without its end, so that the connection falls silent.
-    pub fn stall(mut self) -> Script {
-        self.end.clear();
-        self
-    }
-
-    /// Sets the limits the client has to run with.
-    pub fn limits(mut self, limits: Limits) -> Script {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets the number of requests.
-    pub fn requests(mut self, requests: u32) -> Script {
-        self.requests = requests;
-        self
-    }
-
-    /// Sets the truth of a complete answer; see [`Truth::complete`]. The default is the suite's
-    /// ten tokens.
-    pub fn complete(mut self, first_ms: u64, last_ms: u64, events: u32, tokens: u32) -> Script {
-        self.truth = Truth::complete(first_ms, last_ms, events, Some(tokens));
-        self
-    }
-
-    /// Sets the truth of a request that ended otherwise; `events` token-bearing events arrived.
-    pub fn ended(mut self, outcome: Outcome, http_status: Option<u16>, events: u32) -> Script {
-        self.truth = Truth { token_events: Some(events), ..Truth::ended(outcome, http_status) };
-        self
-    }
-
-    /// Changes the truth.
-    pub fn truth(mut self, change: impl FnOnce(&mut Truth)) -> Script {
-        change(&mut self.truth);
-        self
+    fn usage(&mut self, at_ms: u64, tokens: u32) {
+        self.event(at_ms, &format!("\"choices\": [], \"usage\": {}", usage(tokens)));
     }
 
     /// The finished case.
-    pub fn case(mut self) -> Case {
+    fn case(mut self) -> Case {
         self.writes.sort_by_key(|(at_ms, _)| *at_ms);
         let mut sends = self.sends();
         for (at_ms, cut, rest_ms) in &self.cuts {

@@ -6,6 +6,7 @@
 //! how the two are compared, is not here: the caller of the suite does that.
 
 use ifm_core::Outcome;
+use serde::{Deserialize, Serialize};
 
 /// Which of the two OpenAI endpoints a case speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,7 +40,8 @@ impl Api {
 /// For an outcome that is not ok the latencies are absent: latencies are over complete answers
 /// only, so a client may keep them or not and nothing is compared but the outcome, the status
 /// and (where given) the number of token-bearing events that arrived before the end.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Truth {
     /// How the request ended.
     pub outcome: Outcome,

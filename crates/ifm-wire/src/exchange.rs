@@ -233,7 +233,7 @@ impl ExchangeDecoder {
     fn has_lines(&self) -> bool {
         let content_type = self.reader.head().and_then(|head| head.content_type.as_deref());
         let media_type = content_type.and_then(|text| text.split(';').next()).unwrap_or_default();
-        self.facts.dialect.framing() == Framing::Lines
+        self.facts.dialect.framing == Framing::Lines
             && !media_type.trim().eq_ignore_ascii_case("application/json")
     }
 

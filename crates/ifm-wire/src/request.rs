@@ -45,7 +45,7 @@ pub fn is_secret_field(name: &str) -> bool {
 /// A request with gaps: the prompt, the number of output tokens, and fields of its own.
 #[derive(Debug, Clone)]
 pub struct RequestTemplate {
-    dialect: &'static dyn Dialect,
+    dialect: &'static Dialect,
     /// Head up to the value of `Content-Length`.
     head: String,
     /// Fields that are the same for each request, but for the object that holds the length.
@@ -76,13 +76,12 @@ impl RequestTemplate {
     /// [`RequestError`] when a header or a body field cannot be sent.
     pub fn new(spec: &TemplateSpec<'_>) -> Result<RequestTemplate, RequestError> {
         let dialect = dialect::of(spec.api);
-        let taken =
-            dialect.prompt_fields().iter().find(|name| spec.extra_body.contains_key(**name));
+        let taken = dialect.prompt_fields().find(|name| spec.extra_body.contains_key(*name));
         if let Some(name) = taken {
             return Err(RequestError::PromptField(name));
         }
         let mut fixed = dialect.fixed_fields(spec);
-        let within = dialect.length_field().and_then(|length| length.within);
+        let within = dialect.length.and_then(|length| length.within);
         merge(&mut fixed, spec.extra_body, within);
         let options = match within.and_then(|name| fixed.remove(name)) {
             Some(Value::Object(options)) => options,
@@ -103,7 +102,7 @@ impl RequestTemplate {
             fixed,
             options_before: opened(&options),
             options,
-            length: dialect.length_field().filter(|length| !is_set(length)),
+            length: dialect.length.filter(|length| !is_set(length)),
             ids_of: None,
         })
     }
@@ -203,11 +202,11 @@ impl RequestTemplate {
 
     /// Whether the API generates tokens, so that an output length means something to it.
     pub fn generates(&self) -> bool {
-        self.dialect.length_field().is_some()
+        self.dialect.length.is_some()
     }
 
     fn within(&self) -> Option<&'static str> {
-        self.dialect.length_field().and_then(|length| length.within)
+        self.dialect.length.and_then(|length| length.within)
     }
 
     fn tokens(&self, ask: &Ask<'_>) -> Option<u32> {
@@ -254,7 +253,7 @@ fn merge(fields: &mut Map<String, Value>, over: &Map<String, Value>, within: Opt
 }
 
 /// All headers beside those that every request has. The user's own win over those of the API.
-fn headers(spec: &TemplateSpec<'_>, dialect: &dyn Dialect) -> Vec<(String, String)> {
+fn headers(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Vec<(String, String)> {
     let is_given = |name: &str| spec.headers.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
     let mut headers: Vec<(String, String)> = dialect
         .headers(spec.authorization)
@@ -266,8 +265,8 @@ fn headers(spec: &TemplateSpec<'_>, dialect: &dyn Dialect) -> Vec<(String, Strin
     headers
 }
 
-fn head_of(spec: &TemplateSpec<'_>, dialect: &dyn Dialect) -> Result<String, RequestError> {
-    let accepts = match dialect.framing() {
+fn head_of(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Result<String, RequestError> {
+    let accepts = match dialect.framing {
         Framing::Events => "text/event-stream",
         Framing::Lines => "application/x-ndjson",
     };

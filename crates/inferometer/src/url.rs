@@ -131,7 +131,7 @@ fn api_prefix(path: &str) -> (String, Option<Api>) {
     // The base of an endpoint that was named is taken as it stands, unless that endpoint is at
     // the server's root: other endpoints still have their version.
     let is_whole =
-        api.is_some_and(|api| dialect::of(api).endpoint().base == dialect::Base::Versioned);
+        api.is_some_and(|api| dialect::of(api).endpoint.base == dialect::Base::Versioned);
     match names_version || is_whole {
         true => (path.to_owned(), api),
         false => (format!("{path}/v1"), api),

@@ -68,12 +68,6 @@ const REGISTRIES: &[Registry] = &[
         shared: &[],
     },
     Registry {
-        folder: "crates/ifm-truth/src/cases",
-        file: "crates/ifm-truth/src/cases/mod.rs",
-        item: "fn suite",
-        shared: &[],
-    },
-    Registry {
         folder: "xtask/src/check",
         file: "xtask/src/check/mod.rs",
         item: "const CHECKS",

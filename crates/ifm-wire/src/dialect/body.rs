@@ -28,21 +28,46 @@ pub(crate) fn put_field(name: &str, value: &(impl Serialize + ?Sized), out: &mut
 }
 
 /// Appends a field with a list of one message: what the user says.
-pub(super) fn put_user_message(name: &str, text: &str, out: &mut Vec<u8>) {
+fn put_user_message(name: &str, text: &str, out: &mut Vec<u8>) {
     put_name(name, out);
     out.extend_from_slice(br#"[{"role":"user","content":"#);
     put(text, out);
     out.extend_from_slice(b"}]");
 }
 
-/// The refusal of a prompt that an API does not take.
-pub(super) fn refusal(dialect: &dyn Dialect, ask: &Ask<'_>, takes: &'static str) -> RequestError {
+/// The refusal of a kind of prompt that an API does not take.
+pub(super) fn refusal(dialect: &Dialect, ask: &Ask<'_>) -> RequestError {
     let kind = match ask.prompt {
         Prompt::Text(_) => "texts",
         Prompt::Tokens(_) => "token ids",
         Prompt::Messages(_) => "messages",
     };
-    RequestError::Prompt { api: dialect.api().word(), kind, takes }
+    let prompts = &dialect.prompts;
+    let takes = match (prompts.tokens, prompts.messages) {
+        (Some(_), _) => "texts and token ids",
+        (None, Some(_)) => "texts and messages",
+        (None, None) => "texts",
+    };
+    RequestError::Prompt { api: dialect.api.word(), kind, takes }
+}
+
+/// Writes a prompt where the dialect says that its kind stands.
+pub(super) fn write_prompt(
+    dialect: &Dialect,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Option<u32>, RequestError> {
+    let prompts = &dialect.prompts;
+    match (ask.prompt, prompts.tokens, prompts.messages) {
+        (Prompt::Text(text), ..) if prompts.text == "messages" => {
+            put_user_message(prompts.text, text, out);
+        }
+        (Prompt::Text(text), ..) => put_field(prompts.text, text, out),
+        (Prompt::Tokens(ids), Some(name), _) => put_field(name, ids, out),
+        (Prompt::Messages(messages), _, Some(put)) => put(messages, ask, out),
+        _ => return Err(refusal(dialect, ask)),
+    }
+    Ok(None)
 }
 
 /// Appends a list, each item by `put_item`.

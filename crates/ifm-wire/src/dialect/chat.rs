@@ -3,80 +3,22 @@
 //! A stream ends with `[DONE]`; from servers that leave it out it is complete with a finish reason
 //! for every choice and the end of the response.
 
-use super::body::{put_field, put_list, put_name, put_object, put_user_message, refusal};
-use super::{Base, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, openai};
-use crate::ask::{Ask, RequestError, TemplateSpec};
+use super::body::{put_field, put_list, put_name, put_object};
+use super::openai;
+use super::{Dialect, Prompts};
+use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, Prompt, ToolCall};
-use serde_json::{Map, Value};
+use ifm_core::{Message, ToolCall};
 
 /// The dialect.
-#[derive(Debug)]
-pub(super) struct Chat;
+pub(super) static DIALECT: Dialect = Dialect {
+    prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
+    ..openai::usual(Api::Chat, "/chat/completions")
+};
 
-impl Dialect for Chat {
-    fn api(&self) -> Api {
-        Api::Chat
-    }
-
-    fn endpoint(&self) -> Endpoint {
-        let path = "/chat/completions";
-        Endpoint { base: Base::Versioned, stream: Some(path), whole: path }
-    }
-
-    fn end(&self) -> End {
-        End::MarkOrFinish
-    }
-
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        openai::fixed_fields(spec)
-    }
-
-    fn length_field(&self) -> Option<LengthField> {
-        Some(openai::LENGTH)
-    }
-
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        &["messages"]
-    }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        match ask.prompt {
-            Prompt::Text(text) => put_user_message("messages", text, out),
-            Prompt::Messages(messages) => {
-                put_name("messages", out);
-                put_list(messages, out, put_message);
-            }
-            Prompt::Tokens(_) => return Err(refusal(self, ask, "texts and messages")),
-        }
-        Ok(None)
-    }
-
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        openai::OUTPUT_KEYS
-    }
-
-    fn is_end_mark(&self, data: &[u8]) -> bool {
-        openai::is_done(data)
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        _memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        openai::read(data, text)
-    }
-
-    /// The shape is that of an event, with `message` in the place of `delta`.
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        openai::read(data, text)
-    }
+fn put_messages(messages: &[Message], _ask: &Ask<'_>, out: &mut Vec<u8>) {
+    put_name("messages", out);
+    put_list(messages, out, put_message);
 }
 
 fn put_message(message: &Message, out: &mut Vec<u8>) {

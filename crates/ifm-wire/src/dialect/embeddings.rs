@@ -5,92 +5,50 @@
 //! There is no first token; prompt tokens are counted, and output tokens are zero where the server
 //! says so by its sum of both.
 
-use super::body::{put_field, refusal};
+use super::body::{self};
 use super::json;
-use super::{Base, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Usage};
-use crate::ask::{Ask, RequestError, TemplateSpec};
-use ifm_core::Prompt;
+use super::{ChunkFacts, Dialect, Endpoint, Generated, Memory, Prompts, Usage};
+use crate::ask::{Ask, RequestError};
 use ifm_core::spec::Api;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde_json::Value;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value};
 
 /// The dialect.
-#[derive(Debug)]
-pub(super) struct Embeddings;
+pub(super) static DIALECT: Dialect = Dialect {
+    can_ignore_eos: false,
+    prompts: Prompts { tokens: Some("input"), ..Prompts::texts("input") },
+    write_prompt,
+    ..Dialect::new(Api::Embeddings, Endpoint::whole("/embeddings"), read, read)
+};
 
-impl Dialect for Embeddings {
-    fn api(&self) -> Api {
-        Api::Embeddings
+fn write_prompt(
+    dialect: &Dialect,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Option<u32>, RequestError> {
+    match ask.fields.and_then(|fields| fields.get("input")) {
+        Some(input) => Ok(Some(count(input))),
+        None => body::write_prompt(dialect, ask, out).map(|_| Some(1)),
     }
+}
 
-    fn endpoint(&self) -> Endpoint {
-        Endpoint { base: Base::Versioned, stream: None, whole: "/embeddings" }
+fn read<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    _text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let answer: Answer<'input> = json::parse(data)?;
+    if answer.error.is_some() {
+        return Ok(json::failure(data));
     }
-
-    fn can_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        Map::from_iter([("model".to_owned(), spec.model.into())])
-    }
-
-    fn length_field(&self) -> Option<LengthField> {
-        None
-    }
-
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        &["input"]
-    }
-
-    /// The fields may hold the input, but only [`Dialect::write_prompt`] counts it.
-    fn has_prompt(&self, _fields: &Map<String, Value>) -> bool {
-        false
-    }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        if let Some(input) = ask.fields.and_then(|fields| fields.get("input")) {
-            return Ok(Some(count(input)));
-        }
-        match ask.prompt {
-            Prompt::Text(text) => put_field("input", text, out),
-            Prompt::Tokens(ids) => put_field("input", ids, out),
-            Prompt::Messages(_) => return Err(refusal(self, ask, "texts and token ids")),
-        }
-        Ok(Some(1))
-    }
-
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        &[]
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        _memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        self.read_answer(data, text)
-    }
-
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        _text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let answer: Answer<'input> = json::parse(data)?;
-        if answer.error.is_some() {
-            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
-        }
-        let vectors = answer.data.map(|entries| entries.iter().filter(|it| it.is_full()).count());
-        Ok(ChunkFacts {
-            results: vectors.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
-            usage: answer.usage.map(Usage::from),
-            ..ChunkFacts::default()
-        })
-    }
+    let vectors = answer.data.map(|entries| entries.iter().filter(|it| it.is_full()).count());
+    Ok(ChunkFacts {
+        results: vectors.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+        usage: answer.usage.map(Usage::from),
+        ..ChunkFacts::default()
+    })
 }
 
 /// Vectors that an input asks for: one for a text or a list of token ids, one for each item of a
@@ -108,9 +66,7 @@ fn count(input: &Value) -> u32 {
 struct Answer<'input> {
     #[serde(borrow, default)]
     data: Option<Vec<Entry<'input>>>,
-    #[serde(default)]
     usage: Option<PromptUsage>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 

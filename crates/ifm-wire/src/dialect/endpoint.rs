@@ -24,9 +24,26 @@ pub struct Endpoint {
     pub whole: &'static str,
 }
 
+impl Endpoint {
+    /// One path below the version, for streams and whole answers.
+    pub(super) const fn versioned(path: &'static str) -> Endpoint {
+        Endpoint { base: Base::Versioned, stream: Some(path), whole: path }
+    }
+
+    /// A path below the version, for whole answers alone.
+    pub(super) const fn whole(path: &'static str) -> Endpoint {
+        Endpoint { base: Base::Versioned, stream: None, whole: path }
+    }
+
+    /// Paths at the root of the server.
+    pub(super) const fn root(stream: &'static str, whole: &'static str) -> Endpoint {
+        Endpoint { base: Base::Root, stream: Some(stream), whole }
+    }
+}
+
 /// Path of a request: `base_path` is that of the base URL, without a slash at its end.
 pub fn path(api: Api, base_path: &str, model: &str, stream: bool) -> String {
-    let endpoint = of(api).endpoint();
+    let endpoint = of(api).endpoint;
     let base = match endpoint.base {
         Base::Versioned => base_path,
         Base::Root => without_version(base_path),
@@ -43,12 +60,12 @@ const MODEL: &str = "{model}";
 pub fn api_of_path(path: &str) -> Option<(&str, Api)> {
     let mut best: Option<(&str, Api)> = None;
     for dialect in DIALECTS {
-        let endpoint = dialect.endpoint();
+        let endpoint = dialect.endpoint;
         for pattern in [endpoint.stream.unwrap_or(endpoint.whole), endpoint.whole] {
             if let Some(base) = base_of(path, pattern)
                 && best.is_none_or(|(other, _)| base.len() < other.len())
             {
-                best = Some((base, dialect.api()));
+                best = Some((base, dialect.api));
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Reading the JSON of a server without copying it.
 
+use super::ChunkFacts;
 use super::error::{bounded_sentence, error_message};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -24,6 +25,11 @@ pub(super) fn parse<'input, T: Deserialize<'input>>(data: &'input str) -> Result
 /// The sentence of a payload that is known to report an error.
 pub(super) fn error_in(data: &str) -> String {
     error_message(&serde_json::from_str(data).unwrap_or_default())
+}
+
+/// What a payload says that is known to report an error.
+pub(super) fn failure<'input>(data: &str) -> ChunkFacts<'input> {
+    ChunkFacts { error: Some(error_in(data)), ..ChunkFacts::default() }
 }
 
 /// A JSON string whose very characters matter, borrowed from the input unless it holds escapes.

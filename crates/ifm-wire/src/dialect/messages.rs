@@ -10,21 +10,18 @@
 //! `--extra-body`. The key goes into `x-api-key`, and also into `Authorization` for servers that
 //! only speak the API, unless it is one of Anthropic's own.
 
-use super::body::{
-    put_arguments, put_field, put_items, put_list, put_name, put_object, put_user_message, refusal,
-};
+use super::body::{put_arguments, put_field, put_items, put_list, put_name, put_object};
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
     Usage,
 };
-use crate::ask::{Ask, RequestError, TemplateSpec};
+use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, Prompt, Role, ToolCall};
+use ifm_core::{Message, Role, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
 
 /// The version of the API whose answers are read here.
 const VERSION: &str = "2023-06-01";
@@ -34,113 +31,76 @@ const OUTPUT_TOKENS: u32 = 4096;
 const KEY_PREFIX: &str = "sk-ant-";
 
 /// The dialect.
-#[derive(Debug)]
-pub(super) struct Messages;
+pub(super) static DIALECT: Dialect = Dialect {
+    can_ignore_eos: false,
+    headers,
+    length: Some(LengthField {
+        within: None,
+        names: &["max_tokens"],
+        default: Some(OUTPUT_TOKENS),
+    }),
+    prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
+    output_keys: &[b"text", b"thinking", b"partial_json"],
+    ..Dialect::new(Api::Messages, Endpoint::versioned("/messages"), read_event, read_answer)
+};
 
-impl Dialect for Messages {
-    fn api(&self) -> Api {
-        Api::Messages
-    }
-
-    fn endpoint(&self) -> Endpoint {
-        let path = "/messages";
-        Endpoint { base: Base::Versioned, stream: Some(path), whole: path }
-    }
-
-    fn can_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
-        let mut headers = vec![("anthropic-version", VERSION.to_owned())];
-        if let Some(value) = authorization {
-            let key = value.strip_prefix("Bearer ").unwrap_or(value);
-            headers.push(("x-api-key", key.to_owned()));
-            if !key.starts_with(KEY_PREFIX) {
-                headers.push(("Authorization", value.to_owned()));
-            }
+fn headers(authorization: Option<&str>) -> Vec<(&'static str, String)> {
+    let mut headers = vec![("anthropic-version", VERSION.to_owned())];
+    if let Some(value) = authorization {
+        let key = value.strip_prefix("Bearer ").unwrap_or(value);
+        headers.push(("x-api-key", key.to_owned()));
+        if !key.starts_with(KEY_PREFIX) {
+            headers.push(("Authorization", value.to_owned()));
         }
-        headers
     }
+    headers
+}
 
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        let mut fields = Map::new();
-        fields.insert("model".to_owned(), spec.model.into());
-        fields.insert("stream".to_owned(), spec.stream.into());
-        if let Some(temperature) = spec.temperature {
-            fields.insert("temperature".to_owned(), json!(temperature));
+fn read_event<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let event: Event<'input> = json::parse(data)?;
+    let kind = event.kind.as_ref().map_or("", |kind| kind.0.as_ref());
+    let mut facts = ChunkFacts::default();
+    match kind {
+        "message_start" => {
+            let usage = event.message.and_then(|message| message.usage);
+            let usage = usage.map(Usage::from);
+            facts.usage = usage.map(|usage| Usage { completion_tokens: None, ..usage });
         }
-        fields
-    }
-
-    fn length_field(&self) -> Option<LengthField> {
-        Some(LengthField { within: None, names: &["max_tokens"], default: Some(OUTPUT_TOKENS) })
-    }
-
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        &["messages"]
-    }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        match ask.prompt {
-            Prompt::Text(text) => put_user_message("messages", text, out),
-            Prompt::Messages(messages) => put_messages(messages, ask, out),
-            Prompt::Tokens(_) => return Err(refusal(self, ask, "texts and messages")),
+        "content_block_start" => facts.choices = of_block(event.content_block, text),
+        "content_block_delta" => facts.choices = of_delta(event.delta, text),
+        "message_delta" => {
+            let reason = event.delta.and_then(|delta| delta.stop_reason);
+            facts.choices = Choices::one(ended(reason));
+            facts.usage = event.usage.map(Usage::from);
         }
-        Ok(None)
-    }
-
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        &[b"text", b"thinking", b"partial_json"]
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        _memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let event: Event<'input> = json::parse(data)?;
-        let kind = event.kind.as_ref().map_or("", |kind| kind.0.as_ref());
-        let mut facts = ChunkFacts::default();
-        match kind {
-            "message_start" => {
-                let usage = event.message.and_then(|message| message.usage);
-                let usage = usage.map(Usage::from);
-                facts.usage = usage.map(|usage| Usage { completion_tokens: None, ..usage });
-            }
-            "content_block_start" => facts.choices = of_block(event.content_block, text),
-            "content_block_delta" => facts.choices = of_delta(event.delta, text),
-            "message_delta" => {
-                let reason = event.delta.and_then(|delta| delta.stop_reason);
-                facts.choices = Choices::one(ended(reason));
-                facts.usage = event.usage.map(Usage::from);
-            }
-            "message_stop" => facts.is_end = true,
-            _ if kind == "error" || event.error.is_some() => {
-                facts.error = Some(json::error_in(data));
-            }
-            _ => {}
+        "message_stop" => facts.is_end = true,
+        _ if kind == "error" || event.error.is_some() => {
+            facts.error = Some(json::error_in(data));
         }
-        Ok(facts)
+        _ => {}
     }
+    Ok(facts)
+}
 
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        mut text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let answer: Answer<'input> = json::parse(data)?;
-        if answer.error.is_some() {
-            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
-        }
-        let Some(content) = answer.content else { return Ok(ChunkFacts::default()) };
-        for block in content {
-            of_block(Some(block), text.as_deref_mut());
-        }
-        let choices = Choices::one(ended(answer.stop_reason));
-        Ok(ChunkFacts { choices, usage: answer.usage.map(Usage::from), ..ChunkFacts::default() })
+fn read_answer<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    mut text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let answer: Answer<'input> = json::parse(data)?;
+    if answer.error.is_some() {
+        return Ok(json::failure(data));
     }
+    let Some(content) = answer.content else { return Ok(ChunkFacts::default()) };
+    for block in content {
+        of_block(Some(block), text.as_deref_mut());
+    }
+    let choices = Choices::one(ended(answer.stop_reason));
+    Ok(ChunkFacts { choices, usage: answer.usage.map(Usage::from), ..ChunkFacts::default() })
 }
 
 /// The messages, and beside them what the system says. Outputs of tools are said by the user, and
@@ -211,60 +171,48 @@ fn put_tool_use(call: &ToolCall, out: &mut Vec<u8>) {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Event<'input> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Option<Word<'input>>,
-    #[serde(default)]
     message: Option<Started>,
-    #[serde(borrow, default)]
     content_block: Option<Block<'input>>,
-    #[serde(borrow, default)]
     delta: Option<Delta<'input>>,
-    #[serde(default)]
     usage: Option<RawUsage>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
 /// The message of a stream that begins.
 #[derive(Deserialize)]
 struct Started {
-    #[serde(default)]
     usage: Option<RawUsage>,
 }
 
 /// A whole answer.
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Answer<'input> {
-    #[serde(borrow, default)]
     content: Option<Vec<Block<'input>>>,
-    #[serde(borrow, default)]
     stop_reason: Option<Word<'input>>,
-    #[serde(default)]
     usage: Option<RawUsage>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Block<'input> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Option<Word<'input>>,
-    #[serde(borrow, default)]
     text: Option<Text<'input>>,
-    #[serde(borrow, default)]
     thinking: Option<Text<'input>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Delta<'input> {
-    #[serde(borrow, default)]
     text: Option<Text<'input>>,
-    #[serde(borrow, default)]
     thinking: Option<Text<'input>>,
-    #[serde(borrow, default)]
     partial_json: Option<Text<'input>>,
-    #[serde(borrow, default)]
     stop_reason: Option<Word<'input>>,
 }
 
@@ -278,7 +226,6 @@ struct RawUsage {
     cache_read_input_tokens: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     output_tokens: Option<u32>,
-    #[serde(default)]
     output_tokens_details: Option<OutputDetails>,
 }
 

@@ -5,7 +5,7 @@
 //! generated output and of what kind, how the stream ends, what the server counted. It knows no
 //! stamps and no socket.
 //!
-//! To add an API: an [`Api`], one file here that implements [`Dialect`], and its line in
+//! To add an API: an [`Api`], one file here with its [`Dialect`], and its line in
 //! [`DIALECTS`].
 
 pub(crate) mod body;
@@ -35,31 +35,31 @@ pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, Usage};
 pub use generated::Generated;
 
 use crate::ask::{Ask, RequestError, TemplateSpec};
+use ifm_core::Message;
 use ifm_core::spec::Api;
 use serde_json::{Map, Value};
-use std::fmt;
 
 /// Every API that is spoken, in the order of [`Api::ALL`].
-pub static DIALECTS: [&dyn Dialect; Api::ALL.len()] = [
-    &chat::Chat,
-    &completions::Completions,
-    &responses::Responses,
-    &messages::Messages,
-    &sglang::Sglang,
-    &tgi::Tgi,
-    &ollama::Ollama { is_chat: true },
-    &ollama::Ollama { is_chat: false },
-    &llama_cpp::LlamaCpp,
-    &triton::Triton,
-    &embeddings::Embeddings,
-    &rerank::Rerank,
+pub static DIALECTS: [&Dialect; Api::ALL.len()] = [
+    &chat::DIALECT,
+    &completions::DIALECT,
+    &responses::DIALECT,
+    &messages::DIALECT,
+    &sglang::DIALECT,
+    &tgi::DIALECT,
+    &ollama::CHAT,
+    &ollama::GENERATE,
+    &llama_cpp::DIALECT,
+    &triton::DIALECT,
+    &embeddings::DIALECT,
+    &rerank::DIALECT,
 ];
 
 /// The dialect of an API.
-pub fn of(api: Api) -> &'static dyn Dialect {
+pub fn of(api: Api) -> &'static Dialect {
     DIALECTS
         .into_iter()
-        .find(|dialect| dialect.api() == api)
+        .find(|dialect| dialect.api == api)
         .expect("invariant: every API stands in the table, which a test checks")
 }
 
@@ -98,48 +98,139 @@ pub struct LengthField {
     pub default: Option<u32>,
 }
 
+/// Reads the payload of an event, or a whole answer; generated text is appended, if that is wanted.
+/// The memory lives as long as the stream. An error says in one bounded sentence why the payload is
+/// not JSON of this API.
+type Read = for<'input> fn(
+    &'input str,
+    &mut Memory,
+    Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String>;
+/// Appends the fields that hold the prompt; says how many results the answer must hold.
+type WritePrompt = fn(&Dialect, &Ask<'_>, &mut Vec<u8>) -> Result<Option<u32>, RequestError>;
+/// Appends the fields that hold messages.
+type PutMessages = fn(&[Message], &Ask<'_>, &mut Vec<u8>);
+/// Fields of a JSON object.
+type Fields = Map<String, Value>;
+
+/// Where the kinds of prompts stand in the body.
+#[derive(Debug, Clone, Copy)]
+struct Prompts {
+    /// The field of a text; below `messages` it is what a user says.
+    text: &'static str,
+    /// The field of token ids, if they are taken.
+    tokens: Option<&'static str>,
+    /// Writes messages, if they are taken.
+    messages: Option<PutMessages>,
+}
+
+impl Prompts {
+    /// Texts alone.
+    const fn texts(field: &'static str) -> Prompts {
+        Prompts { text: field, tokens: None, messages: None }
+    }
+}
+
 /// One API.
-pub trait Dialect: fmt::Debug + Sync {
+#[derive(Debug)]
+pub struct Dialect {
     /// Which one.
-    fn api(&self) -> Api;
-
+    pub api: Api,
     /// Where it stands on a server.
-    fn endpoint(&self) -> Endpoint;
-
+    pub endpoint: Endpoint,
     /// How the events of its streams are told apart.
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
+    pub framing: Framing,
     /// What makes one of its streams complete.
-    fn end(&self) -> End {
-        End::Mark
-    }
-
+    pub end: End,
+    /// The mark, without any JSON, that ends a stream.
+    end_mark: Option<&'static str>,
     /// Whether the API has a word for going on past the end of the text.
-    fn can_ignore_eos(&self) -> bool {
-        true
+    pub can_ignore_eos: bool,
+    /// Whether the body names the model.
+    names_model: bool,
+    /// Where the output length stands; absent for an API that generates nothing.
+    pub length: Option<LengthField>,
+    /// Puts further fields that all requests of a level share into the body and its options.
+    more_fields: fn(&TemplateSpec<'_>, &mut Fields, &mut Fields),
+    headers: fn(Option<&str>) -> Vec<(&'static str, String)>,
+    prompts: Prompts,
+    /// Fields of the body that hold the prompt, where those of `prompts` are not all.
+    prompt_fields: &'static [&'static str],
+    write_prompt: WritePrompt,
+    /// The field that bounds how many results the answer may hold, for an API that answers with a
+    /// list of them.
+    results_max: Option<&'static str>,
+    /// Keys of JSON strings that carry output, for the quick way through a stream of events that
+    /// differ in nothing else.
+    pub output_keys: &'static [&'static [u8]],
+    read_event: Read,
+    read_answer: Read,
+}
+
+impl Dialect {
+    /// The usual: events, an end of its own, the model and options in the body.
+    const fn new(api: Api, endpoint: Endpoint, read_event: Read, read_answer: Read) -> Dialect {
+        Dialect {
+            api,
+            endpoint,
+            framing: Framing::Events,
+            end: End::Mark,
+            end_mark: None,
+            can_ignore_eos: true,
+            names_model: true,
+            length: None,
+            more_fields: |_, _, _| {},
+            headers: |authorization| {
+                authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
+            },
+            prompts: Prompts::texts(""),
+            prompt_fields: &[],
+            write_prompt: body::write_prompt,
+            results_max: None,
+            output_keys: &[],
+            read_event,
+            read_answer,
+        }
     }
 
     /// Headers that the API wants beside the usual ones; those that the user gives win.
     /// `authorization` is the value of an `Authorization` header, if there is a key.
-    fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
-        authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
+    pub fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
+        (self.headers)(authorization)
     }
 
     /// Fields of the body that are the same for every request of a level, without the user's.
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value>;
-
-    /// Where the output length stands; absent for an API that generates nothing.
-    fn length_field(&self) -> Option<LengthField>;
+    pub fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        let (mut fields, mut options) = (Map::new(), Map::new());
+        if self.names_model {
+            fields.insert("model".to_owned(), spec.model.into());
+        }
+        let Some(length) = self.length else { return fields };
+        fields.insert("stream".to_owned(), spec.stream.into());
+        if spec.ignore_eos && self.can_ignore_eos {
+            options.insert("ignore_eos".to_owned(), true.into());
+        }
+        if let Some(temperature) = spec.temperature {
+            options.insert("temperature".to_owned(), temperature.into());
+        }
+        (self.more_fields)(spec, &mut fields, &mut options);
+        match length.within {
+            Some(name) => fields.extend([(name.to_owned(), options.into())]),
+            None => fields.extend(options),
+        }
+        fields
+    }
 
     /// Fields of the body that [`Dialect::write_prompt`] may write.
-    fn prompt_fields(&self) -> &'static [&'static str];
+    pub fn prompt_fields(&self) -> impl Iterator<Item = &'static str> {
+        let own = (self.prompt_fields.is_empty()).then_some(self.prompts.text);
+        own.into_iter().chain(self.prompts.tokens).chain(self.prompt_fields.iter().copied())
+    }
 
     /// Whether the fields of one request hold its prompt, so that [`Dialect::write_prompt`] is not
     /// called for it.
-    fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
-        self.prompt_fields().iter().any(|name| fields.contains_key(*name))
+    pub fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
+        self.length.is_some() && self.prompt_fields().any(|name| fields.contains_key(name))
     }
 
     /// Appends the fields that hold the prompt to a JSON object that is being written. Returns
@@ -147,21 +238,23 @@ pub trait Dialect: fmt::Debug + Sync {
     ///
     /// # Errors
     /// [`RequestError::Prompt`] for a kind of prompt that the API does not take.
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError>;
+    pub fn write_prompt(
+        &self,
+        ask: &Ask<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u32>, RequestError> {
+        (self.write_prompt)(self, ask, out)
+    }
 
     /// The most results that a body lets the answer hold, for an API that answers with a list of
     /// them.
-    fn results_max(&self, _body: &Map<String, Value>) -> Option<u32> {
-        None
+    pub fn results_max(&self, body: &Map<String, Value>) -> Option<u32> {
+        body.get(self.results_max?)?.as_u64()?.try_into().ok()
     }
 
-    /// Keys of JSON strings that carry output, for the quick way through a stream of events that
-    /// differ in nothing else.
-    fn output_keys(&self) -> &'static [&'static [u8]];
-
     /// Whether the payload is a mark, without any JSON, that ends a stream.
-    fn is_end_mark(&self, _data: &[u8]) -> bool {
-        false
+    pub fn is_end_mark(&self, data: &[u8]) -> bool {
+        self.end_mark.is_some_and(|mark| data.trim_ascii() == mark.as_bytes())
     }
 
     /// Reads the payload of one event of a stream; generated text is appended to `text`, if
@@ -169,22 +262,26 @@ pub trait Dialect: fmt::Debug + Sync {
     ///
     /// # Errors
     /// Why the payload is not JSON of this API, in one bounded sentence.
-    fn read_event<'input>(
+    pub fn read_event<'input>(
         &self,
         data: &'input str,
         memory: &mut Memory,
         text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String>;
+    ) -> Result<ChunkFacts<'input>, String> {
+        (self.read_event)(data, memory, text)
+    }
 
     /// Reads a whole answer that was not streamed.
     ///
     /// # Errors
     /// As [`Dialect::read_event`].
-    fn read_answer<'input>(
+    pub fn read_answer<'input>(
         &self,
         data: &'input str,
         text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String>;
+    ) -> Result<ChunkFacts<'input>, String> {
+        (self.read_answer)(data, &mut Memory::default(), text)
+    }
 }
 
 #[cfg(test)]
@@ -193,10 +290,10 @@ mod tests {
 
     #[test]
     fn the_table_has_one_line_for_each_api_in_its_order() {
-        let listed = DIALECTS.map(|dialect| dialect.api());
+        let listed = DIALECTS.map(|dialect| dialect.api);
         assert_eq!(listed, Api::ALL);
         for api in Api::ALL {
-            assert_eq!(of(api).api(), api);
+            assert_eq!(of(api).api, api);
         }
     }
 
@@ -204,7 +301,7 @@ mod tests {
     fn what_the_workload_writes_is_not_fixed() {
         for dialect in DIALECTS {
             let spec = TemplateSpec {
-                api: dialect.api(),
+                api: dialect.api,
                 host: "h",
                 path: "/",
                 model: "m",
@@ -217,7 +314,7 @@ mod tests {
             };
             let fixed = dialect.fixed_fields(&spec);
             for name in dialect.prompt_fields() {
-                assert!(!fixed.contains_key(*name), "{dialect:?} {name}");
+                assert!(!fixed.contains_key(name), "{dialect:?} {name}");
             }
         }
     }

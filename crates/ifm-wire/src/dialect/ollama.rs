@@ -6,105 +6,46 @@
 //! it out for a prompt that they had cached. The API has no word for going on past the end of the
 //! text.
 
-use super::body::{
-    put_arguments, put_field, put_list, put_name, put_object, put_user_message, refusal,
-};
+use super::body::{put_arguments, put_field, put_list, put_name, put_object};
 use super::json::{self, Presence, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, Generated, LengthField,
-    Memory, Usage,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, Generated, LengthField, Memory,
+    Prompts, Usage,
 };
-use crate::ask::{Ask, RequestError, TemplateSpec};
+use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, Prompt, ToolCall};
+use ifm_core::{Message, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
 
-/// The dialect of either API.
-#[derive(Debug)]
-pub(super) struct Ollama {
-    /// Whether the API takes and gives messages.
-    pub(super) is_chat: bool,
+/// The dialect of chats.
+pub(super) static CHAT: Dialect = Dialect {
+    prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
+    ..usual(Api::OllamaChat, "/api/chat")
+};
+
+/// The dialect of texts.
+pub(super) static GENERATE: Dialect =
+    Dialect { prompts: Prompts::texts("prompt"), ..usual(Api::OllamaGenerate, "/api/generate") };
+
+const fn usual(api: Api, path: &'static str) -> Dialect {
+    Dialect {
+        framing: Framing::Lines,
+        can_ignore_eos: false,
+        length: Some(LengthField {
+            within: Some("options"),
+            names: &["num_predict"],
+            default: None,
+        }),
+        output_keys: &[b"content", b"response", b"thinking"],
+        ..Dialect::new(api, Endpoint::root(path, path), read, read)
+    }
 }
 
-/// The object that holds how to sample, the output length among it.
-const OPTIONS: &str = "options";
-
-impl Dialect for Ollama {
-    fn api(&self) -> Api {
-        if self.is_chat { Api::OllamaChat } else { Api::OllamaGenerate }
-    }
-
-    fn endpoint(&self) -> Endpoint {
-        let path = if self.is_chat { "/api/chat" } else { "/api/generate" };
-        Endpoint { base: Base::Root, stream: Some(path), whole: path }
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Lines
-    }
-
-    fn can_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        let mut options = Map::new();
-        if let Some(temperature) = spec.temperature {
-            options.insert("temperature".to_owned(), json!(temperature));
-        }
-        let mut fields = Map::new();
-        fields.insert("model".to_owned(), spec.model.into());
-        fields.insert(OPTIONS.to_owned(), options.into());
-        fields.insert("stream".to_owned(), spec.stream.into());
-        fields
-    }
-
-    fn length_field(&self) -> Option<LengthField> {
-        Some(LengthField { within: Some(OPTIONS), names: &["num_predict"], default: None })
-    }
-
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        if self.is_chat { &["messages"] } else { &["prompt"] }
-    }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        match (ask.prompt, self.is_chat) {
-            (Prompt::Text(text), true) => put_user_message("messages", text, out),
-            (Prompt::Messages(messages), true) => {
-                put_name("messages", out);
-                put_list(messages, out, put_message);
-            }
-            (_, true) => return Err(refusal(self, ask, "texts and messages")),
-            (Prompt::Text(text), false) => put_field("prompt", text, out),
-            (_, false) => return Err(refusal(self, ask, "texts")),
-        }
-        Ok(None)
-    }
-
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        &[b"content", b"response", b"thinking"]
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        _memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        read(data, text)
-    }
-
-    /// The shape is that of the last object of a stream, with the whole text.
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        read(data, text)
-    }
+fn put_messages(messages: &[Message], _ask: &Ask<'_>, out: &mut Vec<u8>) {
+    put_name("messages", out);
+    put_list(messages, out, put_message);
 }
 
 fn put_message(message: &Message, out: &mut Vec<u8>) {
@@ -134,44 +75,37 @@ fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Event<'input> {
-    #[serde(borrow, default)]
     message: Option<Said<'input>>,
-    #[serde(borrow, default)]
     response: Option<Text<'input>>,
-    #[serde(borrow, default)]
     thinking: Option<Text<'input>>,
-    #[serde(default)]
     tool_calls: Option<Presence>,
-    #[serde(default)]
     done: Option<bool>,
-    #[serde(borrow, default)]
     done_reason: Option<Word<'input>>,
     #[serde(default, deserialize_with = "json::count")]
     prompt_eval_count: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     eval_count: Option<u32>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize, Default)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Said<'input> {
-    #[serde(borrow, default)]
     content: Option<Text<'input>>,
-    #[serde(borrow, default)]
     thinking: Option<Text<'input>>,
-    #[serde(default)]
     tool_calls: Option<Presence>,
 }
 
 fn read<'input>(
     data: &'input str,
+    _memory: &mut Memory,
     text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let event: Event<'input> = json::parse(data)?;
     if event.error.is_some() {
-        return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+        return Ok(json::failure(data));
     }
     let said = event.message.unwrap_or_default();
     let answer = said.content.or(event.response);

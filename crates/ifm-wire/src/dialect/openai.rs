@@ -5,11 +5,12 @@
 
 use super::json::{self, Presence, Word};
 use super::text::{Content, Text};
-use super::{ChoiceFacts, ChunkFacts, Generated, LengthField, Usage};
-use crate::ask::TemplateSpec;
+use super::{
+    ChoiceFacts, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, Usage,
+};
+use ifm_core::spec::Api;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
-use serde_json::{Map, Value};
 use std::fmt;
 
 /// Names of the output length.
@@ -19,27 +20,29 @@ pub(super) const LENGTH: LengthField =
 pub(super) const OUTPUT_KEYS: &[&[u8]] =
     &[b"content", b"text", b"reasoning_content", b"reasoning", b"arguments"];
 
+/// The mark that ends a stream.
+pub(super) const DONE: &str = "[DONE]";
+
 /// Whether the payload is the mark that ends a stream.
 pub(super) fn is_done(data: &[u8]) -> bool {
-    data.trim_ascii() == b"[DONE]"
+    data.trim_ascii() == DONE.as_bytes()
 }
 
-/// The fields of both APIs that are the same for each request.
-pub(super) fn fixed_fields(spec: &TemplateSpec<'_>) -> Map<String, Value> {
-    let mut fields = Map::new();
-    fields.insert("model".to_owned(), spec.model.into());
-    fields.insert("stream".to_owned(), spec.stream.into());
-    if spec.stream {
-        let options = serde_json::json!({ "include_usage": true });
-        fields.insert("stream_options".to_owned(), options);
+/// What both APIs share.
+pub(super) const fn usual(api: Api, path: &'static str) -> Dialect {
+    Dialect {
+        end: End::MarkOrFinish,
+        end_mark: Some(DONE),
+        more_fields: |spec, fields, _| {
+            if spec.stream {
+                let options = serde_json::json!({ "include_usage": true });
+                fields.insert("stream_options".to_owned(), options);
+            }
+        },
+        length: Some(LENGTH),
+        output_keys: OUTPUT_KEYS,
+        ..Dialect::new(api, Endpoint::versioned(path), read, read)
     }
-    if spec.ignore_eos {
-        fields.insert("ignore_eos".to_owned(), true.into());
-    }
-    if let Some(temperature) = spec.temperature {
-        fields.insert("temperature".to_owned(), temperature.into());
-    }
-    fields
 }
 
 /// Reads one payload. Generated text is appended to `text`, if given.
@@ -48,6 +51,7 @@ pub(super) fn fixed_fields(spec: &TemplateSpec<'_>) -> Map<String, Value> {
 /// Why it is not a JSON object of this shape.
 pub fn read<'input>(
     data: &'input str,
+    _memory: &mut Memory,
     mut text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let chunk: Chunk<'input> = json::parse(data)?;
@@ -67,14 +71,11 @@ pub fn read<'input>(
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Chunk<'input> {
-    #[serde(borrow, default)]
     object: Option<Word<'input>>,
-    #[serde(borrow, default)]
     choices: Option<RawChoices<'input>>,
-    #[serde(default)]
     usage: Option<RawUsage>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
@@ -118,32 +119,25 @@ impl<'de: 'input, 'input> Deserialize<'de> for RawChoices<'input> {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Choice<'input> {
     #[serde(default, deserialize_with = "json::index")]
     index: Option<u16>,
     #[serde(borrow, default, alias = "message")]
     delta: Option<Delta<'input>>,
-    #[serde(borrow, default)]
     text: Option<Text<'input>>,
-    #[serde(borrow, default)]
     finish_reason: Option<Word<'input>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Delta<'input> {
-    #[serde(default)]
     role: Option<IgnoredAny>,
-    #[serde(borrow, default)]
     content: Option<Content<'input>>,
-    #[serde(borrow, default)]
     reasoning: Option<Text<'input>>,
-    #[serde(borrow, default)]
     reasoning_content: Option<Text<'input>>,
-    #[serde(borrow, default)]
     refusal: Option<Text<'input>>,
-    #[serde(default)]
     tool_calls: Option<Presence>,
-    #[serde(default)]
     function_call: Option<Presence>,
 }
 
@@ -199,9 +193,7 @@ struct RawUsage {
     prompt_tokens: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     completion_tokens: Option<u32>,
-    #[serde(default)]
     prompt_tokens_details: Option<PromptDetails>,
-    #[serde(default)]
     completion_tokens_details: Option<CompletionDetails>,
     #[serde(default, deserialize_with = "json::count")]
     reasoning_tokens: Option<u32>,
@@ -247,7 +239,7 @@ mod tests {
     use std::borrow::Cow;
 
     fn only(data: &str) -> ChoiceFacts<'_> {
-        let facts = read(data, None).unwrap();
+        let facts = read(data, &mut Memory::default(), None).unwrap();
         assert_eq!(facts.choices.len(), 1, "{data}");
         facts.choices.iter().next().unwrap().clone()
     }
@@ -298,10 +290,11 @@ mod tests {
     #[test]
     fn choices_may_be_absent_null_or_many() {
         for data in [r#"{}"#, r#"{"choices":null}"#, r#"{"choices":[]}"#] {
-            assert!(read(data, None).unwrap().choices.is_empty());
+            assert!(read(data, &mut Memory::default(), None).unwrap().choices.is_empty());
         }
         let facts = read(
             r#"{"choices":[{"index":1,"text":"a"},{"index":0,"text":"b"},{"index":2,"text":"c"}]}"#,
+            &mut Memory::default(),
             None,
         )
         .unwrap();
@@ -311,7 +304,7 @@ mod tests {
 
     #[test]
     fn usage_is_taken_with_its_details() {
-        let facts = read(r#"{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":4,"accepted_prediction_tokens":2,"rejected_prediction_tokens":1}}}"#, None).unwrap();
+        let facts = read(r#"{"choices":[],"usage":{"prompt_tokens":8,"completion_tokens":10,"prompt_tokens_details":{"cached_tokens":3},"completion_tokens_details":{"reasoning_tokens":4,"accepted_prediction_tokens":2,"rejected_prediction_tokens":1}}}"#, &mut Memory::default(), None).unwrap();
         let expect = Usage {
             prompt_tokens: Some(8),
             completion_tokens: Some(10),
@@ -321,9 +314,11 @@ mod tests {
             rejected_draft_tokens: Some(1),
         };
         assert_eq!(facts.usage, Some(expect));
-        assert_eq!(read(r#"{"usage":null}"#, None).unwrap().usage, None);
+        assert_eq!(read(r#"{"usage":null}"#, &mut Memory::default(), None).unwrap().usage, None);
         assert_eq!(
-            read(r#"{"usage":{"prompt_tokens_details":null}}"#, None).unwrap().usage,
+            read(r#"{"usage":{"prompt_tokens_details":null}}"#, &mut Memory::default(), None)
+                .unwrap()
+                .usage,
             Some(Usage::default())
         );
     }
@@ -336,11 +331,16 @@ mod tests {
             (r#"{"object":"error","message":"engine died","code":400}"#, "engine died"),
             (r#"{"error":{"code":500}}"#, r#"{"code":500}"#),
         ] {
-            let facts = read(data, None).unwrap();
+            let facts = read(data, &mut Memory::default(), None).unwrap();
             assert_eq!(facts.error.as_deref(), Some(message), "{data}");
         }
-        assert_eq!(read(r#"{"error":null,"choices":[]}"#, None).unwrap().error, None);
-        assert!(read("{broken", None).unwrap_err().contains("malformed JSON"));
+        assert_eq!(
+            read(r#"{"error":null,"choices":[]}"#, &mut Memory::default(), None).unwrap().error,
+            None
+        );
+        assert!(
+            read("{broken", &mut Memory::default(), None).unwrap_err().contains("malformed JSON")
+        );
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
             r#"{"choices":[{"delta":{"content":"a\nb"}}]}"#,
             r#"{"choices":[{"text":"c"}]}"#,
         ] {
-            read(data, Some(&mut text)).unwrap();
+            read(data, &mut Memory::default(), Some(&mut text)).unwrap();
         }
         assert_eq!((&*text, text.answer().as_str()), ("Hm. a\nbc", "a\nbc"));
     }

@@ -11,107 +11,68 @@
 use super::body::{put_field, refusal};
 use super::embeddings::PromptUsage;
 use super::json;
-use super::{Base, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Usage};
-use crate::ask::{Ask, RequestError, TemplateSpec};
+use super::{ChunkFacts, Dialect, Endpoint, Generated, Memory, Usage};
+use crate::ask::{Ask, RequestError};
 use ifm_core::spec::Api;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 /// Most words of a query that is cut from a text of one line.
 const QUERY_WORDS_MAX: usize = 32;
 
 /// The dialect.
-#[derive(Debug)]
-pub(super) struct Rerank;
+pub(super) static DIALECT: Dialect = Dialect {
+    can_ignore_eos: false,
+    prompt_fields: &["query", "documents"],
+    results_max: Some("top_n"),
+    write_prompt,
+    ..Dialect::new(Api::Rerank, Endpoint::whole("/rerank"), read, read)
+};
 
-impl Dialect for Rerank {
-    fn api(&self) -> Api {
-        Api::Rerank
-    }
-
-    fn endpoint(&self) -> Endpoint {
-        Endpoint { base: Base::Versioned, stream: None, whole: "/rerank" }
-    }
-
-    fn can_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        Map::from_iter([("model".to_owned(), spec.model.into())])
-    }
-
-    fn length_field(&self) -> Option<LengthField> {
-        None
-    }
-
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        &["query", "documents"]
-    }
-
-    /// The fields may hold a part of the prompt, or all: [`Dialect::write_prompt`] looks.
-    fn has_prompt(&self, _fields: &Map<String, Value>) -> bool {
-        false
-    }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        let field = |name: &str| ask.fields.and_then(|fields| fields.get(name));
-        let text = || ask.prompt.as_text().ok_or_else(|| refusal(self, ask, "texts"));
-        let documents = match (field("query"), field("documents").and_then(Value::as_array)) {
-            (Some(_), Some(documents)) => documents.len(),
-            (None, Some(documents)) => {
-                put_field("query", text()?, out);
-                documents.len()
-            }
-            (Some(_), None) => {
-                put_field("documents", &[text()?], out);
-                1
-            }
-            (None, None) => {
-                let (query, documents) = split(text()?);
-                put_field("query", query, out);
-                put_field("documents", &documents, out);
-                documents.len()
-            }
-        };
-        Ok(Some(u32::try_from(documents).unwrap_or(u32::MAX)))
-    }
-
-    fn results_max(&self, body: &Map<String, Value>) -> Option<u32> {
-        body.get("top_n").and_then(Value::as_u64).and_then(|most| most.try_into().ok())
-    }
-
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        &[]
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        _memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        self.read_answer(data, text)
-    }
-
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        _text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let answer: Answer = json::parse(data)?;
-        if answer.error.is_some() {
-            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
+fn write_prompt(
+    dialect: &Dialect,
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Option<u32>, RequestError> {
+    let field = |name: &str| ask.fields.and_then(|fields| fields.get(name));
+    let text = || ask.prompt.as_text().ok_or_else(|| refusal(dialect, ask));
+    let documents = match (field("query"), field("documents").and_then(Value::as_array)) {
+        (Some(_), Some(documents)) => documents.len(),
+        (None, Some(documents)) => {
+            put_field("query", text()?, out);
+            documents.len()
         }
-        let scores = answer.results.or(answer.data);
-        let scores = scores.map(|scores| scores.iter().filter(|it| it.is_full()).count());
-        Ok(ChunkFacts {
-            results: scores.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
-            usage: answer.usage.map(Usage::from),
-            ..ChunkFacts::default()
-        })
+        (Some(_), None) => {
+            put_field("documents", &[text()?], out);
+            1
+        }
+        (None, None) => {
+            let (query, documents) = split(text()?);
+            put_field("query", query, out);
+            put_field("documents", &documents, out);
+            documents.len()
+        }
+    };
+    Ok(Some(u32::try_from(documents).unwrap_or(u32::MAX)))
+}
+
+fn read<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    _text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let answer: Answer = json::parse(data)?;
+    if answer.error.is_some() {
+        return Ok(json::failure(data));
     }
+    let scores = answer.results.or(answer.data);
+    let scores = scores.map(|scores| scores.iter().filter(|it| it.is_full()).count());
+    Ok(ChunkFacts {
+        results: scores.map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
+        usage: answer.usage.map(Usage::from),
+        ..ChunkFacts::default()
+    })
 }
 
 /// The query and the documents that a text holds: see the module. Never without a document.
@@ -140,21 +101,15 @@ fn word_starts(text: &str) -> impl Iterator<Item = usize> + '_ {
 
 #[derive(Deserialize)]
 struct Answer {
-    #[serde(default)]
     results: Option<Vec<Score>>,
-    #[serde(default)]
     data: Option<Vec<Score>>,
-    #[serde(default)]
     usage: Option<PromptUsage>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
 #[derive(Deserialize)]
 struct Score {
-    #[serde(default)]
     relevance_score: Option<f64>,
-    #[serde(default)]
     score: Option<f64>,
 }
 

@@ -7,129 +7,91 @@
 //! event whose type ends with `.delta` carries output of the model, but for the output of its
 //! tools. Answers are not left on the server: `store` is false.
 
-use super::body::{put_field, put_list, put_name, put_object, refusal};
+use super::body::{put_field, put_list, put_name, put_object};
 use super::json::{self, Word};
 use super::text::{AnyText, Text};
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
     Usage,
 };
-use crate::ask::{Ask, RequestError, TemplateSpec};
+use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, Prompt, Role, ToolCall};
+use ifm_core::{Message, Role, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
 /// The dialect.
-#[derive(Debug)]
-pub(super) struct Responses;
-
-impl Dialect for Responses {
-    fn api(&self) -> Api {
-        Api::Responses
-    }
-
-    fn endpoint(&self) -> Endpoint {
-        let path = "/responses";
-        Endpoint { base: Base::Versioned, stream: Some(path), whole: path }
-    }
-
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        let mut fields = Map::new();
-        fields.insert("model".to_owned(), spec.model.into());
+pub(super) static DIALECT: Dialect = Dialect {
+    more_fields: |_, fields, _| {
         fields.insert("store".to_owned(), false.into());
-        fields.insert("stream".to_owned(), spec.stream.into());
-        if spec.ignore_eos {
-            fields.insert("ignore_eos".to_owned(), true.into());
-        }
-        if let Some(temperature) = spec.temperature {
-            fields.insert("temperature".to_owned(), json!(temperature));
-        }
-        fields
-    }
+    },
+    length: Some(LengthField { within: None, names: &["max_output_tokens"], default: None }),
+    prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("input") },
+    output_keys: &[b"delta"],
+    ..Dialect::new(Api::Responses, Endpoint::versioned("/responses"), read_event, read_answer)
+};
 
-    fn length_field(&self) -> Option<LengthField> {
-        Some(LengthField { within: None, names: &["max_output_tokens"], default: None })
-    }
+fn put_messages(messages: &[Message], _ask: &Ask<'_>, out: &mut Vec<u8>) {
+    put_name("input", out);
+    put_list(messages, out, put_items);
+}
 
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        &["input"]
+fn read_event<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    if super::openai::is_done(data.as_bytes()) {
+        // A mark that some servers send behind the last event, and which says nothing.
+        return Ok(ChunkFacts::default());
     }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        match ask.prompt {
-            Prompt::Text(text) => put_field("input", text, out),
-            Prompt::Messages(messages) => {
-                put_name("input", out);
-                put_list(messages, out, put_items);
-            }
-            Prompt::Tokens(_) => return Err(refusal(self, ask, "texts and messages")),
+    let event: Event<'input> = json::parse(data)?;
+    let Some(kind) = &event.kind else {
+        let error = event.error.is_some().then(|| json::error_in(data));
+        return Ok(ChunkFacts { error, ..ChunkFacts::default() });
+    };
+    match (kind.0.as_ref(), event.response) {
+        ("response.completed" | "response.incomplete", Some(response)) => {
+            Ok(ChunkFacts { is_end: true, ..response.facts(None) })
         }
-        Ok(None)
-    }
-
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        &[b"delta"]
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        _memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        if super::openai::is_done(data.as_bytes()) {
-            // A mark that some servers send behind the last event, and which says nothing.
-            return Ok(ChunkFacts::default());
+        ("response.failed" | "response.cancelled", response) => {
+            let error = response.and_then(|response| response.error);
+            Ok(failure(error.as_ref().unwrap_or(&Value::Null)))
         }
-        let event: Event<'input> = json::parse(data)?;
-        let Some(kind) = &event.kind else {
-            let error = event.error.is_some().then(|| json::error_in(data));
-            return Ok(ChunkFacts { error, ..ChunkFacts::default() });
-        };
-        match (kind.0.as_ref(), event.response) {
-            ("response.completed" | "response.incomplete", Some(response)) => {
-                Ok(ChunkFacts { is_end: true, ..response.facts(None) })
-            }
-            ("response.failed" | "response.cancelled", response) => {
-                let error = response.and_then(|response| response.error);
-                Ok(failure(error.as_ref().unwrap_or(&Value::Null)))
-            }
-            ("error", _) => {
-                Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() })
-            }
-            ("response.output_item.added", _) => {
-                let name = event.item.and_then(|item| item.name);
-                let has_answer = name.is_some_and(|name| name.0.is_some_and(|n| !n.is_empty()));
-                Ok(ChunkFacts {
-                    choices: output(ChoiceFacts { has_answer, ..ChoiceFacts::default() }),
-                    ..ChunkFacts::default()
-                })
-            }
-            (kind, _) => {
-                let delta = event.delta.and_then(|delta| delta.0);
-                Ok(delta.map_or_else(ChunkFacts::default, |delta| of_delta(kind, delta, text)))
-            }
+        ("error", _) => {
+            Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() })
+        }
+        ("response.output_item.added", _) => {
+            let name = event.item.and_then(|item| item.name);
+            let has_answer = name.is_some_and(|name| name.0.is_some_and(|n| !n.is_empty()));
+            Ok(ChunkFacts {
+                choices: output(ChoiceFacts { has_answer, ..ChoiceFacts::default() }),
+                ..ChunkFacts::default()
+            })
+        }
+        (kind, _) => {
+            let delta = event.delta.and_then(|delta| delta.0);
+            Ok(delta.map_or_else(ChunkFacts::default, |delta| of_delta(kind, delta, text)))
         }
     }
+}
 
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let response: Response<'input> = json::parse(data)?;
-        if let Some(error) = &response.error {
-            return Ok(failure(error));
-        }
-        match response.status.as_ref().map(|status| status.0.as_ref()) {
-            None => return Ok(ChunkFacts::default()),
-            Some("failed" | "cancelled") => return Ok(failure(&Value::Null)),
-            Some(_) => {}
-        }
-        Ok(response.facts(text))
+fn read_answer<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let response: Response<'input> = json::parse(data)?;
+    if let Some(error) = &response.error {
+        return Ok(failure(error));
     }
+    match response.status.as_ref().map(|status| status.0.as_ref()) {
+        None => return Ok(ChunkFacts::default()),
+        Some("failed" | "cancelled") => return Ok(failure(&Value::Null)),
+        Some(_) => {}
+    }
+    Ok(response.facts(text))
 }
 
 /// Items of a conversation: a message, the calls that it asks for, or the output of a tool.
@@ -166,16 +128,13 @@ fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Event<'input> {
-    #[serde(rename = "type", borrow, default)]
+    #[serde(rename = "type")]
     kind: Option<Word<'input>>,
-    #[serde(borrow, default)]
     delta: Option<AnyText<'input>>,
-    #[serde(borrow, default)]
     item: Option<Item<'input>>,
-    #[serde(borrow, default)]
     response: Option<Response<'input>>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
@@ -186,16 +145,12 @@ struct Item<'input> {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Response<'input> {
-    #[serde(borrow, default)]
     status: Option<Word<'input>>,
-    #[serde(default)]
     error: Option<Value>,
-    #[serde(borrow, default)]
     incomplete_details: Option<IncompleteDetails<'input>>,
-    #[serde(default)]
     usage: Option<RawUsage>,
-    #[serde(borrow, default)]
     output: Option<Output<'input>>,
 }
 
@@ -231,10 +186,9 @@ impl OutputItem<'_> {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Part<'input> {
-    #[serde(borrow, default)]
     text: Option<AnyText<'input>>,
-    #[serde(borrow, default)]
     refusal: Option<AnyText<'input>>,
 }
 
@@ -244,9 +198,7 @@ struct RawUsage {
     input_tokens: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     output_tokens: Option<u32>,
-    #[serde(default)]
     input_tokens_details: Option<InputDetails>,
-    #[serde(default)]
     output_tokens_details: Option<OutputDetails>,
 }
 

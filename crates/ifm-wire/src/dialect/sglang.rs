@@ -5,160 +5,109 @@
 //! that streams disjoint pieces of text counts in the same way. A stream ends with `[DONE]`.
 //! A request that the server gave up says so in the reason why it ended (`abort`): a failure.
 
-use super::body::{put_field, refusal};
 use super::json::{self, Word};
 use super::openai;
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
     Usage,
 };
-use crate::ask::{Ask, RequestError, TemplateSpec};
-use ifm_core::Prompt;
 use ifm_core::spec::Api;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
-use serde_json::{Map, Value, json};
 use std::borrow::Cow;
 
 /// The dialect.
-#[derive(Debug)]
-pub(super) struct Sglang;
+pub(super) static DIALECT: Dialect = Dialect {
+    names_model: false,
+    end_mark: Some(openai::DONE),
+    length: Some(LengthField {
+        within: Some("sampling_params"),
+        names: &["max_new_tokens"],
+        default: None,
+    }),
+    prompts: Prompts { tokens: Some("input_ids"), ..Prompts::texts("text") },
+    ..Dialect::new(Api::Sglang, Endpoint::root("/generate", "/generate"), read_event, read_answer)
+};
 
-/// The object that holds how to sample, the output length among it.
-const OPTIONS: &str = "sampling_params";
-
-impl Dialect for Sglang {
-    fn api(&self) -> Api {
-        Api::Sglang
+fn read_event<'input>(
+    data: &'input str,
+    memory: &mut Memory,
+    text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let event: Event<'input> = json::parse(data)?;
+    if event.error.is_some() {
+        return Ok(json::failure(data));
     }
-
-    fn endpoint(&self) -> Endpoint {
-        Endpoint { base: Base::Root, stream: Some("/generate"), whole: "/generate" }
+    let index = event.index.unwrap_or(0);
+    let sequence = memory.sequence(index);
+    let written = event.text.map_or(0, Text::written_bytes);
+    let counted = event.meta_info.as_ref().and_then(|meta| meta.completion_tokens);
+    let has_grown = match counted {
+        Some(tokens) => tokens > sequence.tokens,
+        None => written > sequence.text_bytes,
+    };
+    let has_new_text = written != sequence.text_bytes && written > 0;
+    sequence.tokens = counted.unwrap_or(sequence.tokens).max(sequence.tokens);
+    sequence.text_bytes = written;
+    if let (Some(kept), Some(text)) = (text, event.text) {
+        keep(text, &mut sequence.text, &mut kept.text);
     }
+    let (finish_reason, error) = match event.meta_info.as_ref().and_then(|m| m.finish_reason) {
+        Some(reason) => read_reason(reason),
+        None => (None, None),
+    };
+    let choice = ChoiceFacts {
+        index,
+        has_answer: has_grown && has_new_text,
+        has_empty_text: has_grown && !has_new_text,
+        finish_reason,
+        ..ChoiceFacts::default()
+    };
+    // A count that has not grown says nothing new, and would be one of this choice alone.
+    let usage = event.meta_info.filter(|_| has_grown).map(Usage::from);
+    Ok(ChunkFacts { choices: Choices::one(choice), usage, error, ..ChunkFacts::default() })
+}
 
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        let mut options = Map::new();
-        if spec.ignore_eos {
-            options.insert("ignore_eos".to_owned(), true.into());
+/// One answer, or a list of them where several were asked for.
+fn read_answer<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    mut text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let answers: Vec<Event<'input>> = match data.starts_with('[') {
+        true => json::parse(data)?,
+        false => vec![json::parse(data)?],
+    };
+    let mut facts = ChunkFacts::default();
+    for (position, answer) in answers.into_iter().enumerate() {
+        if answer.error.is_some() {
+            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..facts });
         }
-        if let Some(temperature) = spec.temperature {
-            options.insert("temperature".to_owned(), json!(temperature));
+        let Some(meta) = answer.meta_info else { continue };
+        if let (Some(kept), Some(text)) = (text.as_deref_mut(), answer.text) {
+            text.append_to(&mut kept.text);
         }
-        let mut fields = Map::new();
-        fields.insert(OPTIONS.to_owned(), options.into());
-        fields.insert("stream".to_owned(), spec.stream.into());
-        fields
+        let (finish_reason, error) = meta.finish_reason.map_or((None, None), read_reason);
+        facts.error = facts.error.or(error);
+        let index = u16::try_from(position).unwrap_or(u16::MAX);
+        facts.choices.push(ChoiceFacts { index, finish_reason, ..ChoiceFacts::default() });
+        facts.usage = Some(match facts.usage {
+            None => Usage::from(meta),
+            Some(usage) => usage.and_also(&Usage::from(meta)),
+        });
     }
-
-    fn length_field(&self) -> Option<LengthField> {
-        Some(LengthField { within: Some(OPTIONS), names: &["max_new_tokens"], default: None })
-    }
-
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        &["text", "input_ids"]
-    }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        match ask.prompt {
-            Prompt::Text(text) => put_field("text", text, out),
-            Prompt::Tokens(ids) => put_field("input_ids", ids, out),
-            Prompt::Messages(_) => return Err(refusal(self, ask, "texts and token ids")),
-        }
-        Ok(None)
-    }
-
-    /// None: events differ in their counts.
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        &[]
-    }
-
-    fn is_end_mark(&self, data: &[u8]) -> bool {
-        openai::is_done(data)
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let event: Event<'input> = json::parse(data)?;
-        if event.error.is_some() {
-            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
-        }
-        let index = event.index.unwrap_or(0);
-        let sequence = memory.sequence(index);
-        let written = event.text.map_or(0, Text::written_bytes);
-        let counted = event.meta_info.as_ref().and_then(|meta| meta.completion_tokens);
-        let has_grown = match counted {
-            Some(tokens) => tokens > sequence.tokens,
-            None => written > sequence.text_bytes,
-        };
-        let has_new_text = written != sequence.text_bytes && written > 0;
-        sequence.tokens = counted.unwrap_or(sequence.tokens).max(sequence.tokens);
-        sequence.text_bytes = written;
-        if let (Some(kept), Some(text)) = (text, event.text) {
-            keep(text, &mut sequence.text, &mut kept.text);
-        }
-        let (finish_reason, error) = match event.meta_info.as_ref().and_then(|m| m.finish_reason) {
-            Some(reason) => read_reason(reason),
-            None => (None, None),
-        };
-        let choice = ChoiceFacts {
-            index,
-            has_answer: has_grown && has_new_text,
-            has_empty_text: has_grown && !has_new_text,
-            finish_reason,
-            ..ChoiceFacts::default()
-        };
-        // A count that has not grown says nothing new, and would be one of this choice alone.
-        let usage = event.meta_info.filter(|_| has_grown).map(Usage::from);
-        Ok(ChunkFacts { choices: Choices::one(choice), usage, error, ..ChunkFacts::default() })
-    }
-
-    /// One answer, or a list of them where several were asked for.
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        mut text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let answers: Vec<Event<'input>> = match data.starts_with('[') {
-            true => json::parse(data)?,
-            false => vec![json::parse(data)?],
-        };
-        let mut facts = ChunkFacts::default();
-        for (position, answer) in answers.into_iter().enumerate() {
-            if answer.error.is_some() {
-                return Ok(ChunkFacts { error: Some(json::error_in(data)), ..facts });
-            }
-            let Some(meta) = answer.meta_info else { continue };
-            if let (Some(kept), Some(text)) = (text.as_deref_mut(), answer.text) {
-                text.append_to(&mut kept.text);
-            }
-            let (finish_reason, error) = meta.finish_reason.map_or((None, None), read_reason);
-            facts.error = facts.error.or(error);
-            let index = u16::try_from(position).unwrap_or(u16::MAX);
-            facts.choices.push(ChoiceFacts { index, finish_reason, ..ChoiceFacts::default() });
-            facts.usage = Some(match facts.usage {
-                None => Usage::from(meta),
-                Some(usage) => usage.and_also(&Usage::from(meta)),
-            });
-        }
-        Ok(facts)
-    }
+    Ok(facts)
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Event<'input> {
     #[serde(default, deserialize_with = "json::index")]
     index: Option<u16>,
-    #[serde(borrow, default)]
     text: Option<Text<'input>>,
-    #[serde(borrow, default)]
     meta_info: Option<Meta<'input>>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
@@ -240,7 +189,7 @@ mod tests {
         let mut memory = Memory::default();
         let mut text = Generated::default();
         let carry = |data: &&str| {
-            let facts = Sglang.read_event(data, &mut memory, Some(&mut text)).unwrap();
+            let facts = DIALECT.read_event(data, &mut memory, Some(&mut text)).unwrap();
             facts.choices.iter().any(|choice| choice.has_answer)
         };
         (events.iter().map(carry).collect(), text.into())
@@ -271,7 +220,7 @@ mod tests {
             {"text":"a","meta_info":{"finish_reason":{"type":"stop"},"prompt_tokens":3,"completion_tokens":1}},
             {"text":"b","meta_info":{"finish_reason":"length","prompt_tokens":3,"completion_tokens":4}}
         ]"#;
-        let facts = Sglang.read_answer(list, None).unwrap();
+        let facts = DIALECT.read_answer(list, None).unwrap();
         let reasons: Vec<_> = facts.choices.iter().map(|c| c.finish_reason.clone()).collect();
         assert_eq!(reasons, [Some("stop".into()), Some("length".into())]);
         let usage = facts.usage.unwrap();

@@ -113,6 +113,7 @@ fn is_string_body(body: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Memory;
     use super::*;
     use crate::dialect::openai;
     use proptest::prelude::*;
@@ -167,7 +168,10 @@ mod tests {
         let event = r#"{"choices":[{"delta":{"content":"\"content\":\"x"}}]}"#;
         let template = learned(event);
         let other = r#"{"choices":[{"delta":{"content":"y"}}]}"#;
-        assert!(!template.matches(other.as_bytes()) || openai::read(other, None).is_ok());
+        assert!(
+            !template.matches(other.as_bytes())
+                || openai::read(other, &mut Memory::default(), None).is_ok()
+        );
         assert!(template.matches(event.as_bytes()) || !template.armed);
     }
 
@@ -177,9 +181,9 @@ mod tests {
             let template = learned(EVENT);
             let event = EVENT.replace(" tok", &text);
             if template.matches(event.as_bytes()) {
-                let facts = openai::read(&event, None);
+                let facts = openai::read(&event, &mut Memory::default(), None);
                 prop_assert!(facts.is_ok(), "{event}");
-                let full = openai::read(EVENT, None);
+                let full = openai::read(EVENT, &mut Memory::default(), None);
                 prop_assert_eq!(facts.ok(), full.ok());
             }
         }

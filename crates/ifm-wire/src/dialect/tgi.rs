@@ -6,151 +6,123 @@
 //! `error`. The API samples unless told otherwise and refuses a temperature of zero, which is sent
 //! as no temperature; it has no word for going on past the end of the text.
 
-use super::body::{put_field, refusal};
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
-    Base, ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
     Usage,
 };
-use crate::ask::{Ask, RequestError, TemplateSpec};
-use ifm_core::Prompt;
+use crate::ask::TemplateSpec;
 use ifm_core::spec::Api;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 /// The dialect.
-#[derive(Debug)]
-pub(super) struct Tgi;
+pub(super) static DIALECT: Dialect = Dialect {
+    names_model: false,
+    can_ignore_eos: false,
+    more_fields,
+    length: Some(LengthField {
+        within: Some("parameters"),
+        names: &["max_new_tokens"],
+        default: None,
+    }),
+    prompts: Prompts::texts("inputs"),
+    ..Dialect::new(
+        Api::Tgi,
+        Endpoint::root("/generate_stream", "/generate"),
+        read_event,
+        read_answer,
+    )
+};
 
-/// The object that holds how to sample, the output length among it.
-const OPTIONS: &str = "parameters";
-
-impl Dialect for Tgi {
-    fn api(&self) -> Api {
-        Api::Tgi
-    }
-
-    fn endpoint(&self) -> Endpoint {
-        Endpoint { base: Base::Root, stream: Some("/generate_stream"), whole: "/generate" }
-    }
-
-    fn can_ignore_eos(&self) -> bool {
-        false
-    }
-
-    fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
-        let mut options = Map::new();
-        options.insert("details".to_owned(), true.into());
-        if let Some(temperature) = spec.temperature {
-            let samples = temperature > 0.0;
-            options.insert("do_sample".to_owned(), samples.into());
-            if samples {
-                options.insert("temperature".to_owned(), json!(temperature));
-            }
+fn more_fields(
+    spec: &TemplateSpec<'_>,
+    fields: &mut Map<String, Value>,
+    options: &mut Map<String, Value>,
+) {
+    fields.remove("stream");
+    options.insert("details".to_owned(), true.into());
+    if let Some(temperature) = spec.temperature {
+        let samples = temperature > 0.0;
+        options.insert("do_sample".to_owned(), samples.into());
+        if !samples {
+            options.remove("temperature");
         }
-        let mut fields = Map::new();
-        fields.insert(OPTIONS.to_owned(), options.into());
-        fields
-    }
-
-    fn length_field(&self) -> Option<LengthField> {
-        Some(LengthField { within: Some(OPTIONS), names: &["max_new_tokens"], default: None })
-    }
-
-    fn prompt_fields(&self) -> &'static [&'static str] {
-        &["inputs"]
-    }
-
-    fn write_prompt(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        match ask.prompt {
-            Prompt::Text(text) => put_field("inputs", text, out),
-            _ => return Err(refusal(self, ask, "texts")),
-        }
-        Ok(None)
-    }
-
-    /// None: events differ in their tokens.
-    fn output_keys(&self) -> &'static [&'static [u8]] {
-        &[]
-    }
-
-    fn read_event<'input>(
-        &self,
-        data: &'input str,
-        memory: &mut Memory,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let event: Event<'input> = json::parse(data)?;
-        if event.error.is_some() {
-            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
-        }
-        let mut choice = ChoiceFacts::default();
-        let sequence = memory.sequence(0);
-        if let Some(token) = &event.token {
-            sequence.tokens = sequence.tokens.saturating_add(1);
-            let is_shown = !token.special.unwrap_or(false);
-            let has_text = is_shown && token.text.is_some_and(|text| !text.is_empty());
-            choice.has_answer = has_text;
-            choice.has_empty_text = !has_text;
-            if let (Some(kept), Some(text), true) = (text, token.text, is_shown) {
-                text.append_to(&mut kept.text);
-            }
-        }
-        let mut usage = Usage { completion_tokens: Some(sequence.tokens), ..Usage::default() };
-        let is_end = event.generated_text.is_some() || event.details.is_some();
-        if let Some(details) = event.details {
-            usage.completion_tokens = details.generated_tokens.or(usage.completion_tokens);
-            usage.prompt_tokens = details.input_length;
-            choice.finish_reason = details.finish_reason.map(|reason| reason.0);
-        }
-        let usage = Some(usage).filter(|_| is_end || event.token.is_some());
-        Ok(ChunkFacts { choices: Choices::one(choice), usage, is_end, ..ChunkFacts::default() })
-    }
-
-    /// One answer, or a list of one, as some servers of the API send it.
-    fn read_answer<'input>(
-        &self,
-        data: &'input str,
-        text: Option<&mut Generated>,
-    ) -> Result<ChunkFacts<'input>, String> {
-        let answer: Option<Event<'input>> = match data.starts_with('[') {
-            true => json::parse::<Vec<Event<'input>>>(data)?.into_iter().next(),
-            false => Some(json::parse(data)?),
-        };
-        let Some(answer) = answer else { return Ok(ChunkFacts::default()) };
-        if answer.error.is_some() {
-            return Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() });
-        }
-        let Some(generated) = answer.generated_text else { return Ok(ChunkFacts::default()) };
-        if let Some(kept) = text {
-            generated.append_to(&mut kept.text);
-        }
-        let mut facts = ChunkFacts { is_end: true, ..ChunkFacts::default() };
-        let mut choice = ChoiceFacts::default();
-        if let Some(details) = answer.details {
-            choice.finish_reason = details.finish_reason.map(|reason| reason.0);
-            facts.usage = Some(Usage {
-                completion_tokens: details.generated_tokens,
-                prompt_tokens: details.input_length,
-                ..Usage::default()
-            });
-        }
-        facts.choices.push(choice);
-        Ok(facts)
     }
 }
 
+fn read_event<'input>(
+    data: &'input str,
+    memory: &mut Memory,
+    text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let event: Event<'input> = json::parse(data)?;
+    if event.error.is_some() {
+        return Ok(json::failure(data));
+    }
+    let mut choice = ChoiceFacts::default();
+    let sequence = memory.sequence(0);
+    if let Some(token) = &event.token {
+        sequence.tokens = sequence.tokens.saturating_add(1);
+        let is_shown = !token.special.unwrap_or(false);
+        let has_text = is_shown && token.text.is_some_and(|text| !text.is_empty());
+        choice.has_answer = has_text;
+        choice.has_empty_text = !has_text;
+        if let (Some(kept), Some(text), true) = (text, token.text, is_shown) {
+            text.append_to(&mut kept.text);
+        }
+    }
+    let mut usage = Usage { completion_tokens: Some(sequence.tokens), ..Usage::default() };
+    let is_end = event.generated_text.is_some() || event.details.is_some();
+    if let Some(details) = event.details {
+        usage.completion_tokens = details.generated_tokens.or(usage.completion_tokens);
+        usage.prompt_tokens = details.input_length;
+        choice.finish_reason = details.finish_reason.map(|reason| reason.0);
+    }
+    let usage = Some(usage).filter(|_| is_end || event.token.is_some());
+    Ok(ChunkFacts { choices: Choices::one(choice), usage, is_end, ..ChunkFacts::default() })
+}
+
+/// One answer, or a list of one, as some servers of the API send it.
+fn read_answer<'input>(
+    data: &'input str,
+    _memory: &mut Memory,
+    text: Option<&mut Generated>,
+) -> Result<ChunkFacts<'input>, String> {
+    let answer: Option<Event<'input>> = match data.starts_with('[') {
+        true => json::parse::<Vec<Event<'input>>>(data)?.into_iter().next(),
+        false => Some(json::parse(data)?),
+    };
+    let Some(answer) = answer else { return Ok(ChunkFacts::default()) };
+    if answer.error.is_some() {
+        return Ok(json::failure(data));
+    }
+    let Some(generated) = answer.generated_text else { return Ok(ChunkFacts::default()) };
+    if let Some(kept) = text {
+        generated.append_to(&mut kept.text);
+    }
+    let mut facts = ChunkFacts { is_end: true, ..ChunkFacts::default() };
+    let mut choice = ChoiceFacts::default();
+    if let Some(details) = answer.details {
+        choice.finish_reason = details.finish_reason.map(|reason| reason.0);
+        facts.usage = Some(Usage {
+            completion_tokens: details.generated_tokens,
+            prompt_tokens: details.input_length,
+            ..Usage::default()
+        });
+    }
+    facts.choices.push(choice);
+    Ok(facts)
+}
+
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Event<'input> {
-    #[serde(borrow, default)]
     token: Option<Token<'input>>,
-    #[serde(borrow, default)]
     generated_text: Option<Text<'input>>,
-    #[serde(borrow, default)]
     details: Option<Details<'input>>,
-    #[serde(default)]
     error: Option<IgnoredAny>,
 }
 
@@ -158,7 +130,6 @@ struct Event<'input> {
 struct Token<'input> {
     #[serde(borrow, default)]
     text: Option<Text<'input>>,
-    #[serde(default)]
     special: Option<bool>,
 }
 

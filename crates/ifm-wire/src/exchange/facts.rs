@@ -24,7 +24,7 @@ enum Kind {
 #[derive(Debug)]
 pub(super) struct Facts {
     pub(super) expect: Expect,
-    pub(super) dialect: &'static dyn Dialect,
+    pub(super) dialect: &'static Dialect,
     memory: Memory,
     template: Template,
     pub(super) read: u32,
@@ -198,7 +198,7 @@ impl Facts {
                     && facts.error.is_none()
                     && !facts.is_end
                 {
-                    self.template.learn(data.as_bytes(), self.dialect.output_keys());
+                    self.template.learn(data.as_bytes(), self.dialect.output_keys);
                 }
             }
         }
@@ -328,7 +328,7 @@ impl Facts {
     /// framing, `says_length` that this framing told where.
     pub(super) fn is_complete(&self, is_whole: bool, says_length: bool) -> bool {
         self.end_mark_ns.is_some()
-            || match self.dialect.end() {
+            || match self.dialect.end {
                 End::Mark => false,
                 End::MarkOrFinish => is_whole && self.all_finished(),
                 End::Response => is_whole && says_length && self.choices_seen > 0,

@@ -14,8 +14,8 @@ use std::path::PathBuf;
 /// Reads the word of an API, with hyphens or as it is stored.
 fn api_words() -> impl TypedValueParser<Value = Api> {
     let words = DIALECTS.map(|dialect| {
-        let stored = dialect.api().word();
-        let endpoint = dialect.endpoint();
+        let stored = dialect.api.word();
+        let endpoint = dialect.endpoint;
         let path = endpoint.stream.unwrap_or(endpoint.whole);
         let base = if endpoint.base == Base::Versioned { "/v1" } else { "" };
         let help = format!("POST {base}{}", path.replace("{model}", "MODEL"));

@@ -91,9 +91,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &extra_body));
     // An API without streams answers whole, and one without the word is not told to go on.
     let dialect = dialect::of(api);
-    let stream = !args.no_stream && dialect.endpoint().stream.is_some();
-    let ignore_eos =
-        args.ignore_eos.unwrap_or(workload.facts.ignore_eos) && dialect.can_ignore_eos();
+    let stream = !args.no_stream && dialect.endpoint.stream.is_some();
+    let ignore_eos = args.ignore_eos.unwrap_or(workload.facts.ignore_eos) && dialect.can_ignore_eos;
     let draft = TemplateSpec {
         api,
         host: &url.authority(),
@@ -366,7 +365,7 @@ fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
 
 /// The value of `Authorization`, and all other headers, as the API wants them.
 fn with_api_headers(
-    dialect: &dyn Dialect,
+    dialect: &Dialect,
     authorization: Option<&str>,
     headers: &[(String, String)],
 ) -> (Option<String>, Vec<(String, String)>) {

@@ -14,7 +14,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
     let mut found = Map::new();
     let (mut answering, mut refusing, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for api in Api::ALL {
-        let endpoint = dialect::of(api).endpoint();
+        let endpoint = dialect::of(api).endpoint;
         let stream = inquiry.only_streams && endpoint.stream.is_some();
         let wish = Wish {
             api,

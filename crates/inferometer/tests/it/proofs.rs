@@ -4,7 +4,6 @@
 use crate::support::{assert_measured, paced, run, stderr, stdout};
 use ifm_truth::case::{Case, Class};
 use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
-use ifm_truth::script::Script;
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use ifm_truth::slower_and_slower;
 use serde_json::Value;
@@ -63,13 +62,14 @@ fn a_report_of_a_search_says_what_the_search_said() {
 }
 
 /// Four tokens at once: an answer that costs no time.
-fn quick() -> Case {
-    Script::chat("quick", Class::Plain, "four tokens at once", "the usual stream")
-        .tokens(0..4, 5, 0)
-        .tail(5, 4)
-        .complete(5, 5, 4, 4)
-        .case()
-}
+const QUICK: &str = "
+[quick]
+four tokens at once
+the usual stream
+    tokens 0 4 5 0
+    tail 5 4
+    complete 5 5 4 4
+";
 
 #[test]
 fn each_kind_of_failure_is_listed_with_its_number() {
@@ -83,7 +83,7 @@ fn each_kind_of_failure_is_listed_with_its_number() {
         ("timeout_idle", 5),
     ];
     let mut cases: Vec<Case> = ifm_truth::cases::suite();
-    cases.push(quick());
+    cases.extend(ifm_truth::script::read(Class::Plain, QUICK).unwrap());
     // Of each twenty requests sixteen go well and each failure comes once.
     let turns: Vec<&str> = FAILURES
         .iter()

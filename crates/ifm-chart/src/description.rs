@@ -8,10 +8,10 @@
 //! hatch is the condition (with, without); a hollow mark is a figure that is outside the limit or
 //! not trusted.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// One chart.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Chart {
     /// Short name in ASCII letters, digits and hyphens; unique on a page, prefix of all ids in the
     /// drawing.
@@ -25,7 +25,7 @@ pub struct Chart {
 }
 
 /// The kinds of drawing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[expect(clippy::large_enum_variant, reason = "a report has tens of charts")]
 pub enum Plot {
     /// Figures over two axes: lines, bands, bars, dots, steps, and mixtures of these.
@@ -50,7 +50,8 @@ pub enum Plot {
 /// | a dot for each repeat | [`Form::Dots`] with several points of the same `x` |
 /// | dumbbell | two series of [`Form::Dots`], `is_horizontal`, `is_joined` |
 /// | limit of each row | [`Form::Tick`] |
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Cartesian {
     /// Axis of the known quantity (load, category), drawn below, or at the left if
     /// `is_horizontal`.
@@ -72,7 +73,8 @@ pub struct Cartesian {
 }
 
 /// One axis.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Axis {
     /// Quantity, such as `ITL P99`.
     pub name: String,
@@ -90,7 +92,7 @@ pub struct Axis {
 }
 
 /// How values become places on an axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Scale {
     /// Even.
     Linear {
@@ -112,7 +114,7 @@ impl Default for Scale {
 }
 
 /// A second reading of an axis: what stands there in another quantity.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Second {
     /// Quantity.
     pub name: String,
@@ -129,7 +131,8 @@ pub struct Second {
 pub const GREY: u8 = u8::MAX;
 
 /// Figures of one thing under one condition.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Series {
     /// Name in full, as tooltips and tables have it.
     pub name: String,
@@ -151,7 +154,8 @@ pub struct Series {
 }
 
 /// One figure.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Point {
     /// Place on the x axis, in its unit; the index of the name on a category axis.
     pub x: f64,
@@ -177,7 +181,7 @@ impl Default for Point {
 }
 
 /// How the points of a series are drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Form {
     /// Points joined by straight lines, named at the end; the interval is a band.
     #[default]
@@ -195,7 +199,7 @@ pub enum Form {
 }
 
 /// Condition of a series: dash of its line, hatch of its bars.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Dash {
     /// Drawn through; bars filled.
     #[default]
@@ -209,7 +213,7 @@ pub enum Dash {
 }
 
 /// Shape of the points of a series.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mark {
     /// Circle.
     #[default]
@@ -225,7 +229,7 @@ pub enum Mark {
 }
 
 /// How much a series stands out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Weight {
     /// As the others.
     #[default]
@@ -237,7 +241,7 @@ pub enum Weight {
 }
 
 /// Something to read the figures against.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Guide {
     /// A tinted stretch of an axis; an end that is `None` lies at the end of the axis.
     Zone {
@@ -278,7 +282,7 @@ pub enum Guide {
 }
 
 /// Which axis a guide is measured on. In a horizontal chart too x is the axis of categories.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Along {
     /// The axis of the known quantity.
     X,
@@ -287,7 +291,7 @@ pub enum Along {
 }
 
 /// Verdict that a colour carries beside its words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Tone {
     /// Inside the limit.
     Good,
@@ -301,7 +305,7 @@ pub enum Tone {
 }
 
 /// Words at a place of the drawing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Note {
     /// Place on the x axis.
     pub x: f64,
@@ -314,7 +318,7 @@ pub struct Note {
 }
 
 /// A grid of numbers, coloured by how far they lie from the middle.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Heatmap {
     /// What the numbers are, such as `overhead`.
     pub name: String,
@@ -331,7 +335,8 @@ pub struct Heatmap {
 }
 
 /// Name of a row or column.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Heading {
     /// What neighbours have in common, written once over them.
     pub group: Option<String>,
@@ -342,7 +347,7 @@ pub struct Heading {
 }
 
 /// How the numbers of a heatmap become colours: two directions from a middle.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct HeatScale {
     /// Value without colour: 0 for differences, 1 for ratios.
     pub middle: f64,
@@ -356,7 +361,7 @@ pub struct HeatScale {
 }
 
 /// One number of a heatmap.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Cell {
     /// Index of the row.
     pub row: usize,
@@ -371,7 +376,7 @@ pub struct Cell {
 }
 
 /// What is known about a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum CellState {
     /// A difference is shown: coloured.
     #[default]
@@ -383,7 +388,7 @@ pub enum CellState {
 }
 
 /// A picture of which blocks of a matrix are computed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mask {
     /// What a row is, such as `query block`.
     pub row_name: String,
@@ -394,7 +399,7 @@ pub struct Mask {
 }
 
 /// One block of a [`Mask`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Block {
     /// All of it is computed.
     Full,

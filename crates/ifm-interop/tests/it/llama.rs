@@ -1,7 +1,7 @@
 //! `llama-bench` and `llama-batched-bench`: every way in which they write.
 
-use super::{import, import_text};
-use ifm_core::sheet::{Quantity, RemarkKind, Row, RowRole, Sheet, Statistic, StdKind, key};
+use super::import;
+use ifm_core::sheet::{PartKind, Quantity, Row, RowRole, Sheet, Statistic, StdKind, key};
 
 fn rows(sheet: &Sheet) -> Vec<&Row> {
     sheet.parts.iter().flat_map(|part| &part.rows).collect()
@@ -75,44 +75,41 @@ fn samples_are_repeats_and_give_the_mean() {
 }
 
 #[test]
-fn columns_of_forks_and_new_fields_survive() {
-    let text = "| model | size | params | backend | ngl | moe_cache | test | t/s |\n\
-        | --- | ---: | ---: | --- | --: | --: | ---: | ---: |\n\
-        | qwen 30B | 17.28 GiB | 30.53 B | ROCm | 99 | 8 | pp 512 @ d1024 | 1,0 |\n\
-        | qwen 30B | 17.28 GiB | 30.53 B | ROCm | 99 | 8 | tg128 | 88.10 +/- 0.20 |\n\
-        | qwen 30B | 17.28 GiB |\n";
-    let sheet = import_text("notes.md", text).unwrap();
-    let rows = rows(&sheet);
-    assert_eq!(rows.len(), 1);
-    assert_eq!(rows[0].factors.get("moe_cache"), Some("8"));
-    assert_eq!(rows[0].factors.get("n_gpu_layers"), Some("99"));
-    assert_eq!(rows[0].value(&Quantity::DecodeRate, Statistic::Mean), Some(88.1));
-    let lines: Vec<_> = sheet.remarks.iter().map(|remark| remark.place.line).collect();
-    assert_eq!(lines, [Some(3), Some(5)]);
-    let json = r#"{"build_commit": "b", "model_type": "m", "n_prompt": 0, "n_gen": 128,
-        "avg_ts": 10.5, "avg_ns": 5, "n_gen_warmup": 3, "power": {"w": 1}}"#;
-    let sheet = import_text("x.jsonl", json).unwrap();
-    let row = &sheet.parts[0].rows[0];
-    assert_eq!(row.unknown["n_gen_warmup"], 3);
-    assert_eq!(row.unknown["power"]["w"], 1);
+fn real_files_of_llama_bench_have_the_same_tests() {
+    let csv = import("llama-bench-0c1e570/small/run.csv").unwrap();
+    let lines = import("llama-bench-0c1e570/small/run.jsonl").unwrap();
+    let tests = |rows: &[Row]| -> Vec<String> {
+        let means = rows.iter().filter(|row| row.factors.get(key::REPEAT).is_none());
+        means.map(|row| row.factors.get(key::TEST).expect("a test").to_owned()).collect()
+    };
+    assert_eq!(tests(&csv.parts[0].rows), ["pp32", "tg8", "pp32", "tg8"]);
+    assert_eq!(tests(&csv.parts[0].rows), tests(&lines.parts[0].rows));
+    assert_eq!(lines.parts[0].rows.len(), 4 * (1 + 3));
+    assert_eq!(csv.parts[0].rows[2].factors.get(key::DEPTH_TOKENS), Some("32"));
+    assert_eq!(csv.source.tool_version.as_deref(), Some("0c1e570 (1)"));
+    for row in &csv.parts[0].rows {
+        assert_eq!(row.factors.get("n_batch"), Some("2048"));
+        assert_eq!(row.value(&Quantity::Parameters, Statistic::Value), Some(26_483_200.0));
+    }
 }
 
 #[test]
-fn a_damaged_statement_or_record_costs_no_other() {
-    let insert = "INSERT INTO llama_bench (build_commit, n_prompt, n_gen, avg_ts) VALUES \
-        ('b', '512', '0', '99.5');\n";
-    let sheet = import_text("x.sql", &format!("{insert}{}\n{insert}", &insert[..70])).unwrap();
-    assert_eq!(sheet.parts[0].rows.len(), 2);
-    assert_eq!(sheet.remarks[0].place.line, Some(2));
-    let head = "build_commit,model_type,n_prompt,n_gen,avg_ts\n";
-    let record = "\"b\",\"llama \"\"x\"\"\",\"512\",\"0\",\"99.5\"\n";
-    let sheet = import_text("x.csv", &format!("{head}{record}\"b\",\"m\"\n{record}")).unwrap();
-    let rows = &sheet.parts[0].rows;
-    assert_eq!(rows.len(), 2);
-    assert_eq!(rows[0].factors.get(key::MODEL), Some("llama \"x\""));
-    assert_eq!(rows[1].value(&Quantity::PrefillRate, Statistic::Mean), Some(99.5));
-    assert_eq!(
-        (sheet.remarks[0].kind, sheet.remarks[0].place.line),
-        (RemarkKind::Skipped, Some(3))
-    );
+fn a_batch_of_llama_is_the_same_as_table_and_lines() {
+    let table = import("llama-batched-bench-0c1e570/table.txt").unwrap();
+    let lines = import("llama-batched-bench-0c1e570/run.jsonl").unwrap();
+    for sheet in [&table, &lines] {
+        let rows = &sheet.parts[0].rows;
+        assert_eq!(sheet.parts[0].kind, PartKind::StaticBatch);
+        let batches: Vec<_> = rows.iter().map(|row| row.factors.get(key::BATCH_SIZE)).collect();
+        assert_eq!(batches, [Some("1"), Some("2"), Some("4")]);
+        for row in rows {
+            let number = |factor| row.factors.number(factor).unwrap();
+            let tokens = number(key::BATCH_SIZE) * number(key::OUTPUT_TOKENS);
+            let value = |quantity| row.value(&quantity, Statistic::Value).unwrap();
+            let generation = value(Quantity::Other("generation_time".to_owned()));
+            let rate = value(Quantity::DecodeRate);
+            assert!((tokens / (generation / 1e3) / rate - 1.0).abs() < 0.04, "{rate}");
+        }
+    }
+    assert_eq!(lines.parts[0].rows[0].factors.get("is_pp_shared"), Some("1"));
 }

@@ -2,19 +2,18 @@
 
 mod clients;
 mod damage;
-mod engine;
 mod exported;
 mod guidellm;
 mod llama;
 mod mapped;
+mod meanings;
 mod notes;
 mod seeds;
 mod serving;
 mod stored;
-mod written;
 
 use ifm_core::Sheet;
-use ifm_core::sheet::Row;
+use ifm_core::sheet::{Figure, Row};
 use ifm_interop::{ImportError, Input};
 use serde_json::Value;
 use std::path::PathBuf;
@@ -40,6 +39,24 @@ fn one_row(sheet: &Sheet) -> &Row {
 #[track_caller]
 fn close(a: f64, b: f64) {
     assert!((a - b).abs() <= 1e-9 * b.abs(), "{a} {b}");
+}
+
+/// Holds every printed figure against the exact one; how many there were.
+#[track_caller]
+fn compare(printed: &Row, exact: &Row) -> usize {
+    let mut compared = 0;
+    for figure in &printed.figures {
+        let same = |other: &&Figure| {
+            (&other.quantity, other.statistic) == (&figure.quantity, figure.statistic)
+        };
+        let Some(other) = exact.figures.iter().find(same) else { continue };
+        let (Some(value), Some(exact)) = (figure.canonical(), other.canonical()) else { continue };
+        let unit = figure.unit.factor().expect("a known unit");
+        let slack = figure.rounding().expect("digits") * unit * 1.000_001;
+        assert!((value - exact).abs() <= slack, "{figure:?} {exact}");
+        compared += 1;
+    }
+    compared
 }
 
 /// A request as the server logged it.

@@ -1,12 +1,13 @@
 //! Notes that people write: headings, tables, lists, sentences, blocks of several tools.
 //!
-//! The files of `tests/data/notes` are made up, two of each kind, in the manner of notes that were
-//! found. The notes themselves belong to others: where `IFM_SEEDS`, or `shared/seeds` beside the
-//! repository, holds them, they are read too.
+//! The notes that were found belong to others: where `IFM_SEEDS`, or `shared/seeds` beside the
+//! repository, holds them, they are read. What those of `tests/data/notes` mean, made up in the manner
+//! of the ones that were found, is in `meanings.rs`.
 
-use super::{data, import};
+use super::data;
+use super::seeds::seed;
 use ifm_core::Sheet;
-use ifm_core::sheet::{PartKind, Quantity, RemarkKind, Row, RowRole, Statistic, key};
+use ifm_core::sheet::{PartKind, Quantity, Row, RowRole, Statistic, key};
 use ifm_interop::Input;
 use std::path::PathBuf;
 
@@ -61,212 +62,16 @@ fn holds(sheet: &Sheet, spots: &[Spot]) {
 }
 
 use Quantity::{
-    E2e, Efficiency, FlopRate, InFlight, InputRate, Itl, KernelTime, Memory, OutputRate, Rank,
-    Ratio, RequestRate, Sparsity, TotalRate, Ttft, UserRate,
+    E2e, Efficiency, InFlight, InputRate, Itl, KernelTime, Memory, OutputRate, Rank, Ratio,
+    Sparsity, TotalRate, Ttft, UserRate,
 };
-use Statistic::{HalfWidth, Max, Mean, Median, Min, Value};
+use Statistic::{HalfWidth, Max, Mean, Median, Value};
 const P99: Statistic = Statistic::Percentile(99.0);
 
 #[test]
-fn reports_of_variants() {
-    let sheet = import("notes/report-a.md").unwrap();
-    assert_eq!(counts(&sheet), [4, 6, 0, 0]);
-    assert!(sheet.parts.iter().all(|part| part.kind == PartKind::StaticBatch));
-    holds(
-        &sheet,
-        &[
-            Spot(
-                25,
-                E2e,
-                Value,
-                Some(0.42),
-                "model=plain_small batch_size=2 input_tokens=100 repeat=1",
-            ),
-            Spot(48, E2e, Value, Some(0.19), "quantization=w4a16 repeat=2"),
-            Spot(49, OutputRate, Value, Some(201.0), "output_tokens=20"),
-            Spot(27, InputRate, Value, None, ""),
-            Spot(13, InputRate, Value, None, "model=w4a16_alpha_small"),
-            Spot(14, OutputRate, HalfWidth, Some(1.41), "model=plain_small"),
-            Spot(61, Rank, Value, Some(2.0), "model=plain_small batch_size=2"),
-        ],
-    );
-    let kinds = |kind| sheet.remarks.iter().filter(|remark| remark.kind == kind).count();
-    assert_eq!((kinds(RemarkKind::Repaired), kinds(RemarkKind::Missing)), (3, 1));
-
-    let sheet = import("notes/report-b.md").unwrap();
-    assert_eq!(counts(&sheet), [3, 2, 0, 0]);
-    holds(
-        &sheet,
-        &[
-            Spot(16, Ttft, Mean, Some(60.25), "quantization=BF16 concurrency=8 input_tokens=512"),
-            Spot(17, Ttft, P99, None, "quantization=BF16"),
-            Spot(18, OutputRate, Value, Some(1250.0), "quantization=FP8 model=granite-9.9b-chat"),
-            Spot(25, Itl, Statistic::Percentile(95.0), Some(31.25), "concurrency=32"),
-            Spot(31, Rank, Value, Some(2.0), "quantization=BF16"),
-        ],
-    );
-}
-
-#[test]
-fn notes_from_a_workstation() {
-    let sheet = import("notes/workstation-a.md").unwrap();
-    let kinds: Vec<PartKind> = sheet.parts.iter().map(|part| part.kind).collect();
-    use PartKind::{Engine, Kernel, Serving, Training};
-    assert_eq!(kinds, [Engine, Engine, Kernel, Kernel, Serving, Serving, Training]);
-    assert_eq!(counts(&sheet), [14, 0, 0, 0]);
-    holds(
-        &sheet,
-        &[
-            Spot(11, Quantity::PrefillRate, Mean, Some(4000.5), "power_limit_w=320 test=pp256"),
-            Spot(
-                24,
-                Quantity::DecodeRate,
-                Mean,
-                Some(85.0),
-                "power_limit_w=240 gpu=NVIDIA_GeForce_RTX_5080",
-            ),
-            Spot(43, KernelTime, Value, Some(33.0), "pass=backward mask=Causal_Mask"),
-            Spot(60, FlopRate, Value, Some(205.0), "pass=forward mask=Soft_Bias"),
-            Spot(47, Sparsity, Value, Some(37.5), "mask=Causal_Mask"),
-            Spot(78, Ttft, Mean, Some(33.25), "concurrency=4 model=acme/tulu-3-8b workload=sonnet"),
-            Spot(97, Memory, Max, Some(44.0), "model=smollm-2-1.7b batch_size=8"),
-            Spot(99, Quantity::Duration, Min, Some(90.0), "method=lora"),
-        ],
-    );
-    let pictures = rows(&sheet).filter(|(_, row)| row.text.is_some() && row.label.is_some());
-    assert_eq!(pictures.count(), 1);
-
-    let sheet = import("notes/workstation-b.md").unwrap();
-    assert_eq!(counts(&sheet), [3, 0, 0, 0]);
-    holds(
-        &sheet,
-        &[
-            Spot(
-                16,
-                OutputRate,
-                Value,
-                Some(410.5),
-                "concurrency=16 power_limit_w=275 model=Mixtral_8x7B",
-            ),
-            Spot(15, Ttft, Value, Some(20.5), "concurrency=1 gpu=RTX_6000_Ada"),
-            Spot(25, Quantity::Duration, Value, Some(45.0), "model=llama-4-3b batch_size=4"),
-        ],
-    );
-}
-
-#[test]
-fn figures_in_prose() {
-    let sheet = import("notes/narrative-a.txt").unwrap();
-    let result = |row: &&Row| row.figures.iter().all(|f| !matches!(f.quantity, Quantity::Other(_)));
-    let figures = rows(&sheet).map(|(_, row)| row).filter(|row| !is_claim(row));
-    assert_eq!(figures.filter(result).count(), 8);
-    assert_eq!(claims(&sheet), [1]);
-    holds(
-        &sheet,
-        &[
-            Spot(5, UserRate, Value, Some(90.5), "workload=Search concurrency=1"),
-            Spot(9, Itl, Value, Some(88.9), "workload=Code_Review_Agents concurrency=16"),
-            Spot(13, Efficiency, Value, Some(12.5), "workload=Code_Review_Agents concurrency=16"),
-            Spot(17, Ttft, Value, Some(2.75), "workload=Code_Review_Agents"),
-        ],
-    );
-    assert!(rows(&sheet).all(|(_, row)| row.role == RowRole::Stated && row.text.is_some()));
-    assert!(rows(&sheet).all(|(part, _)| part.factors.get(key::GPU).is_none()));
-
-    let sheet = import("notes/narrative-b.md").unwrap();
-    assert_eq!(counts(&sheet), [0, 0, 4, 0]);
-    holds(
-        &sheet,
-        &[
-            Spot(5, Ttft, Median, Some(310.0), "concurrency=24"),
-            Spot(5, Ttft, P99, Some(1.2), ""),
-            Spot(10, OutputRate, Value, Some(2150.5), ""),
-            Spot(11, RequestRate, Value, Some(12.5), "concurrency=24"),
-        ],
-    );
-}
-
-#[test]
-fn comparisons_that_a_text_draws() {
-    let sheet = import("notes/compare-a.md").unwrap();
-    assert_eq!(counts(&sheet), [4, 0, 8, 0]);
-    let small = "model=Gemma-9.5-4B-it-w4a16-s quantization=W4A16 gpu=A10G";
-    holds(
-        &sheet,
-        &[
-            Spot(30, E2e, Median, Some(9.1), "model=Gemma-9.5-4B-it gpu=A10G"),
-            Spot(44, E2e, Median, Some(6.2), small),
-            Spot(51, Quantity::PeakInFlight, Value, Some(21.0), small),
-            Spot(59, InFlight, Median, Some(18.0), "model=Gemma-9.5-4B-it"),
-            Spot(57, Itl, Value, Some(17.5), small),
-            Spot(64, Ratio, Value, Some(1.67), "model=Gemma-9.5-4B-it"),
-            Spot(67, Ratio, Value, Some(2.33), small),
-            Spot(68, Quantity::Other("denominator".to_owned()), Value, Some(15.0), ""),
-        ],
-    );
-
-    let sheet = import("notes/compare-b.md").unwrap();
-    assert_eq!(counts(&sheet), [2, 0, 1, 0]);
-    holds(
-        &sheet,
-        &[
-            Spot(8, Itl, Value, Some(44.5), "condition=base gpu=NVIDIA_L4"),
-            Spot(14, Itl, Value, Some(27.25), "condition=compressed"),
-            Spot(19, Ratio, Value, Some(1.6), "condition=compressed"),
-            Spot(19, Quantity::AcceptLength, Value, Some(2.8), ""),
-        ],
-    );
-}
-
-#[test]
-fn cells_that_are_announced() {
-    let sheet = import("notes/plan-a.md").unwrap();
-    assert_eq!(counts(&sheet), [0, 0, 0, 4 * 2 * 3 * 2]);
-    holds(
-        &sheet,
-        &[
-            Spot(
-                5,
-                E2e,
-                Mean,
-                None,
-                "workload=Short_Prompts concurrency=64 input_tokens=200 condition=TDX",
-            ),
-            Spot(
-                42,
-                E2e,
-                P99,
-                None,
-                "workload=Dolly concurrency=4 model=Phi_4_14B condition=No_TDX",
-            ),
-        ],
-    );
-    let sheet = import("notes/plan-b.md").unwrap();
-    assert_eq!(counts(&sheet), [0, 0, 0, 2 * 2 * 2]);
-    holds(&sheet, &[Spot(13, OutputRate, Value, None, "concurrency=100 workload=Chat")]);
-}
-
-/// One of the notes that were found; absent, and told, where they are not at hand.
-#[expect(clippy::print_stdout, reason = "a test that is skipped says so")]
-fn found(number: &str) -> Option<Sheet> {
-    let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/seeds");
-    let folder = std::env::var_os("IFM_SEEDS").map_or(beside, PathBuf::from);
-    let files = std::fs::read_dir(&folder).into_iter().flatten().flatten();
-    let mut files = files.map(|entry| entry.path());
-    let file = files.find(|path| {
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(number))
-    });
-    let Some(file) = file else {
-        println!("skipped: no {number} in {}", folder.display());
-        return None;
-    };
-    let reader = std::fs::File::open(&file).expect("a file");
-    Some(ifm_interop::read(Input::new(number, reader)).expect("a sheet"))
-}
-
-#[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn found_000_is_a_plan_of_288_cells() {
-    let Some(sheet) = found("000") else { return };
+    let sheet = seed("000");
     assert_eq!(counts(&sheet), [0, 0, 0, 288]);
     let repeated = rows(&sheet).map(|(part, row)| {
         format!("{:?} {:?}", row.factors.within(&part.factors), row.figures[0].statistic)
@@ -288,8 +93,9 @@ fn found_000_is_a_plan_of_288_cells() {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn found_001_states_eleven_figures() {
-    let Some(sheet) = found("001") else { return };
+    let sheet = seed("001");
     let result = |row: &&Row| row.figures.iter().all(|f| !matches!(f.quantity, Quantity::Other(_)));
     let figures = rows(&sheet).map(|(_, row)| row).filter(|row| !is_claim(row));
     assert_eq!(figures.filter(result).count(), 11);
@@ -314,8 +120,9 @@ fn found_001_states_eleven_figures() {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn found_002_is_147_runs_in_49_groups() {
-    let Some(sheet) = found("002") else { return };
+    let sheet = seed("002");
     assert_eq!(counts(&sheet), [147, 3 * 49, 0, 0]);
     let groups: std::collections::BTreeSet<String> = rows(&sheet)
         .filter(|(_, row)| row.role == RowRole::Measured)
@@ -341,8 +148,9 @@ fn found_002_is_147_runs_in_49_groups() {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn found_003_holds_tables_and_conclusions() {
-    let Some(sheet) = found("003") else { return };
+    let sheet = seed("003");
     // Two tables of ten lines each, for each model: the lines of one run are one row.
     assert_eq!(counts(&sheet), [20, 0, 10, 0]);
     let base = "model=LLama-3.1-8B-Instruct gpu=L40S";
@@ -360,8 +168,9 @@ fn found_003_holds_tables_and_conclusions() {
 }
 
 #[test]
+#[cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS")]
 fn found_004_holds_every_block() {
-    let Some(sheet) = found("004") else { return };
+    let sheet = seed("004");
     let parts = |kind| sheet.parts.iter().filter(|part| part.kind == kind).count();
     assert_eq!(
         [PartKind::Engine, PartKind::Kernel, PartKind::Serving, PartKind::Training].map(parts),

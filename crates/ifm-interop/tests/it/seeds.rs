@@ -11,7 +11,7 @@ use ifm_interop::Input;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The report whose file name begins so, imported.
-fn seed(number: &str) -> Sheet {
+pub fn seed(number: &str) -> Sheet {
     let Some(folder) = option_env!("IFM_DOCUMENTS") else { panic!("no documents: see build.rs") };
     let files = std::fs::read_dir(folder).expect("the folder").filter_map(Result::ok);
     let path = files

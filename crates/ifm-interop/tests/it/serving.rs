@@ -1,7 +1,7 @@
 //! `vllm bench serve` and SGLang's `bench_serving`: the file, the printed block and the server's
 //! own log of one run.
 
-use super::{data, import, import_text, one_row};
+use super::{compare, data, import, import_text, one_row};
 use ifm_core::sheet::{
     Definition, PartKind, Quantity, RemarkKind, Row, SheetRequest, Statistic, key,
 };
@@ -34,15 +34,12 @@ fn file_and_console_of_one_run_agree() {
         let console = import(&format!("{folder}/console.txt")).unwrap();
         assert_eq!(console.parts[0].kind, PartKind::Serving);
         let [printed] = console.parts[0].rows.as_slice() else { panic!("{folder}: one block") };
-        let mut compared = 0;
-        for figure in &printed.figures {
-            let Some(same) = exact.figure(&figure.quantity, figure.statistic) else { continue };
-            let off = (figure.value.unwrap() - same.value.unwrap()).abs();
-            assert!(off <= figure.rounding().unwrap() * 1.000_001, "{folder}: {figure:?} {same:?}");
-            assert_eq!(figure.definition, same.definition, "{folder}: {figure:?}");
-            compared += 1;
-        }
+        let compared = compare(printed, exact);
         assert!(compared >= 25, "{folder}: {compared}");
+        for figure in &printed.figures {
+            let same = exact.figure(&figure.quantity, figure.statistic);
+            assert!(same.is_none_or(|same| same.definition == figure.definition), "{figure:?}");
+        }
         for factor in [key::CONCURRENCY, key::RATE, key::ENGINE] {
             assert_eq!(exact.factors.get(factor), printed.factors.get(factor), "{folder} {factor}");
         }
@@ -144,130 +141,6 @@ fn unknown_fields_survive_and_texts_are_told_as_lost() {
 }
 
 #[test]
-fn a_failed_request_is_no_zero() {
-    let text = r#"{"backend": "openai-chat", "model_id": "m", "tokenizer_id": "m", "num_prompts": 3,
-        "request_rate": "inf", "duration": 1.0, "completed": 2, "total_token_throughput": 1.0,
-        "request_throughput": 2.0, "request_goodput:": 1.5, "mean_ttft_ms": 100.0,
-        "input_lens": [8, 8, 8], "output_lens": [3, 0, 1], "ttfts": [0.1, 0.0, 0.1],
-        "itls": [[0.01, 0.03], [], []], "errors": ["", "Traceback\n  File x\nTimeoutError\n", ""]}"#;
-    let sheet = import_text("old.json", text).unwrap();
-    let row = &sheet.parts[0].rows[0];
-    assert_eq!(row.value(&Quantity::Goodput, Statistic::Value), Some(1.5));
-    assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(1.0));
-    assert!(sheet.remarks.iter().any(|remark| remark.kind == RemarkKind::Assumed));
-    let [good, failed, short] = row.requests.as_slice() else { panic!("three requests") };
-    assert_eq!((good.gaps, good.gap_max_ms, good.e2e_ms), (Some(2), Some(30.0), Some(140.0)));
-    assert_eq!(failed.error.as_deref(), Some("TimeoutError"));
-    assert_eq!((failed.ttft_ms, failed.gaps, failed.output_tokens), (None, None, None));
-    assert_eq!((short.gaps, short.gap_max_ms), (Some(0), None));
-}
-
-#[test]
-fn nothing_finished_means_nothing_measured() {
-    for text in [
-        // Written after vLLM's code, which takes the mean of nothing as zero.
-        "{\"endpoint_type\": \"openai\", \"burstiness\": 1.0, \"completed\": 0, \"failed\": 5, \
-         \"mean_ttft_ms\": 0.0, \"p99_ttft_ms\": 0.0, \"output_throughput\": 0.0}",
-        "============ Serving Benchmark Result ============\nSuccessful requests: 0\n\
-         Failed requests: 5\nOutput token throughput (tok/s): 0.00\nMean TTFT (ms): 0.00\n\
-         P99 TTFT (ms): 0.00\n==================================================\n",
-    ] {
-        let sheet = import_text("failed", text).unwrap();
-        let row = &sheet.parts[0].rows[0];
-        assert_eq!(row.value(&Quantity::RequestsFailed, Statistic::Value), Some(5.0));
-        assert_eq!(row.value(&Quantity::OutputRate, Statistic::Value), Some(0.0));
-        assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), None);
-        assert!(sheet.remarks.iter().any(|remark| remark.kind == RemarkKind::Missing));
-    }
-    let nan = "{\"tag\": null, \"backend\": \"sglang\", \"dataset_name\": \"random\", \
-        \"request_rate\": Infinity, \"completed\": 0, \"total_output_tokens\": 0, \
-        \"total_throughput\": 0.0, \"mean_ttft_ms\": NaN}";
-    let sheet = import_text("nan.jsonl", nan).unwrap();
-    assert_eq!(sheet.parts[0].rows[0].value(&Quantity::Ttft, Statistic::Mean), None);
-}
-
-#[test]
-fn a_sweep_names_what_it_varied() {
-    let run = |number: i32, tokens: u32| {
-        format!(
-            "{{\n \"endpoint_type\": \"openai\",\n \"burstiness\": 1.0,\n \"completed\": 3,\n \
-             \"mean_ttft_ms\": 5.0,\n \"max_concurrency\": 4,\n \"run_number\": {number},\n \
-             \"max_num_batched_tokens\": {tokens},\n \"random_input_len\": 100\n}}"
-        )
-    };
-    let text = format!("[{},\n{},\n{}]", run(0, 2048), run(1, 2048), run(-1, 8192));
-    let sheet = import_text("summary.json", &text).unwrap();
-    let rows = &sheet.parts[0].rows;
-    assert_eq!(rows.len(), 3);
-    assert_eq!(rows[1].factors.get(key::REPEAT), Some("2"));
-    assert_eq!(rows[1].factors.get("max_num_batched_tokens"), Some("2048"));
-    assert_eq!(rows[1].factors.get(key::INPUT_TOKENS), Some("100"));
-    assert_eq!(rows[1].place.line, Some(11));
-    assert_eq!(rows[2].label.as_deref(), Some("warm-up"));
-}
-
-#[test]
-fn the_client_in_rust_is_told_by_its_fields() {
-    let text = "{\"endpoint_type\": \"openai-chat\", \"burstiness\": 1.0, \"completed\": 3, \
-        \"failed_requests\": 1, \"input_throughput\": 5.0, \"max_model_len\": 4096, \
-        \"mode\": \"multi_turn\", \"mean_ttft_ms\": 9.0, \"steady_state\": {\"mean_ttft_ms\": 8.0, \
-        \"window_s\": 3}, \"per_turn_metrics\": [{\"mean_ttft_ms\": 7.0}, {\"mean_ttft_ms\": 6.0}]}";
-    let sheet = import_text("rs.json", text).unwrap();
-    assert_eq!(sheet.source.tool.as_deref(), Some("vllm bench serve, Rust client"));
-    let rows = &sheet.parts[0].rows;
-    let ttft = |row: &Row| row.value(&Quantity::Ttft, Statistic::Mean);
-    assert_eq!(rows.iter().map(ttft).collect::<Vec<_>>(), [9.0, 8.0, 7.0, 6.0].map(Some));
-    assert_eq!(rows[1].factors.get("window"), Some("steady state"));
-    assert_eq!(rows[1].unknown.get("window_s"), Some(&serde_json::json!(3)));
-    assert_eq!(rows[3].factors.get("turn"), Some("2"));
-    assert_eq!(rows[0].value(&Quantity::RequestsFailed, Statistic::Value), Some(1.0));
-}
-
-/// Written after TensorRT-LLM's `benchmark_serving`, of 2026.
-const TENSOR_RT: &str = "\
-============ Serving Benchmark Result ============
-Total requests:                          16
-Successful requests:                     15
-Failed requests:                         1
-Benchmark duration (s):                  17.66
-Total Token throughput (tok/s):          1,855.00
-User throughput (tok/s):                 90.10
-=======================!FAILED REQUESTS!=======================
-Total failed requests: 1
-=====================!CHECK LOG FOR ERRORS!====================
----------------Time to First Token----------------
-Mean TTFT (ms):                          [result]
-Std Dev TTFT (ms):                       3.00
------------------ Energy Metrics -----------------
-Total Energy (J):                        5000.1234
-==================================================
-";
-
-#[test]
-fn the_lines_tell_which_tool_printed() {
-    let sheet = import_text("log", TENSOR_RT).unwrap();
-    let part = &sheet.parts[0];
-    assert_eq!(part.tool.as_deref(), Some("TensorRT-LLM benchmark_serving"));
-    let row = &part.rows[0];
-    assert_eq!(row.value(&Quantity::Requests, Statistic::Value), Some(16.0));
-    assert_eq!(row.value(&Quantity::TotalRate, Statistic::Value), Some(1855.0));
-    assert_eq!(row.value(&Quantity::UserRate, Statistic::Value), Some(90.1));
-    assert_eq!(row.value(&Quantity::Energy, Statistic::Value), Some(5000.1234));
-    assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), None);
-    let missing = sheet.remarks.iter().find(|remark| remark.kind == RemarkKind::Missing).unwrap();
-    assert_eq!(missing.place.line, Some(12));
-}
-
-#[test]
-fn a_block_that_breaks_off_is_told_and_the_next_is_read() {
-    let cut: String = TENSOR_RT.lines().take(5).map(|line| format!("{line}\n")).collect();
-    let sheet = import_text("log", &format!("{cut}{TENSOR_RT}")).unwrap();
-    assert_eq!(sheet.parts.len(), 2);
-    assert_eq!(sheet.parts[0].rows[0].figures.len(), 4);
-    assert!(sheet.remarks.iter().any(|r| r.kind == RemarkKind::Skipped && r.place.line == Some(5)));
-}
-
-#[test]
 fn a_damaged_line_costs_no_other() {
     let good = std::fs::read_to_string(data("sglang-serve-0.5.23/result.jsonl")).unwrap();
     let line = good.trim();
@@ -350,12 +223,7 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
         assert_eq!(value(Quantity::PeakOutputRate), Some(72.0));
         assert_eq!(value(Quantity::OutputTokens), Some(144.0));
         let console = import(&format!("{folder}/console.txt")).unwrap();
-        let printed = &console.parts[0].rows[0];
-        for figure in &printed.figures {
-            let Some(same) = row.figure(&figure.quantity, figure.statistic) else { continue };
-            let off = (figure.value.unwrap() - same.value.unwrap()).abs();
-            assert!(off <= figure.rounding().unwrap() * 1.000_001, "{folder}: {figure:?}");
-        }
+        assert!(compare(&console.parts[0].rows[0], row) >= 20, "{folder}");
         let queued = values(row, |r| r.client_queue_ms);
         assert_eq!(queued.is_empty(), folder.starts_with("sglang"));
     }
@@ -363,35 +231,6 @@ fn real_runs_with_failures_two_tokens_a_piece_and_no_counts() {
 
 fn value_of_mean(row: &Row, quantity: Quantity) -> f64 {
     row.value(&quantity, Statistic::Mean).expect("a mean")
-}
-
-#[test]
-fn what_is_no_number_where_one_belongs_is_told_with_its_place() {
-    let text = "{\"endpoint_type\": \"openai\",\n\"burstiness\": 1.0, \"completed\": 3,\n\
-        \"output_throughput\": \"abc\", \"request_throughput\": [1.0],\n\"mean_ttft_ms\": \"5.5\", \
-        \"p99_ttft_ms\": null, \"mean_tpot_ms\": NaN, \"mean_itl_ms\": \"\",\n\
-        \"ttfts\": [0.1, \"x\", true], \"itls\": [[0.1], [\"y\"], []]}";
-    let sheet = import_text("words.json", text).unwrap();
-    let row = &sheet.parts[0].rows[0];
-    assert_eq!(row.value(&Quantity::Ttft, Statistic::Mean), Some(5.5), "a number in quotes is one");
-    let told: Vec<(u32, &str, &str)> = sheet
-        .remarks
-        .iter()
-        .filter(|remark| remark.kind == RemarkKind::Lost)
-        .map(|remark| {
-            let place = &remark.place;
-            (place.line.unwrap(), place.pointer.as_deref().unwrap(), remark.text.as_str())
-        })
-        .collect();
-    assert_eq!(
-        told,
-        [
-            (3, "/output_throughput", "\"abc\" stands where a number belongs: it is not kept"),
-            (3, "/request_throughput", "a list stands where a number belongs: it is not kept"),
-            (5, "/ttfts", "\"x\" and 1 other stand where numbers belong: they are not kept"),
-            (5, "/itls", "\"y\" stands where a number belongs: it is not kept"),
-        ]
-    );
 }
 
 /// A file of a hundred thousand rows would take twice the memory.

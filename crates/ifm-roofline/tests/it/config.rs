@@ -8,76 +8,22 @@ fn read(config: &Value) -> Model {
     Model::from_config(&config.to_string()).unwrap()
 }
 
+/// A line of `tests/data/configs.jsonl` each: whose it is, what it gives, and the file.
+fn configs() -> Vec<Value> {
+    let lines = include_str!("../data/configs.jsonl").lines();
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
 fn llama() -> Value {
-    json!({
-        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "attention_bias": false,
-        "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336, "mlp_bias": false,
-        "max_position_embeddings": 131072, "num_attention_heads": 32, "num_hidden_layers": 32,
-        "num_key_value_heads": 8, "rope_scaling": {"factor": 8.0, "rope_type": "llama3"},
-        "rope_theta": 500000.0, "tie_word_embeddings": false, "torch_dtype": "bfloat16",
-        "vocab_size": 128256
-    })
+    configs()[0]["config"].clone()
 }
 
 #[test]
 fn files_of_common_architectures_give_the_published_counts() {
-    let cases = [
-        (llama(), 8_030_261_248.0, Some("bf16")),
-        // Llama 3.2 1B: shared embeddings, heads narrower than width over heads would say.
-        (
-            json!({"model_type": "llama", "hidden_size": 2048, "intermediate_size": 8192,
-                "num_attention_heads": 32, "num_hidden_layers": 16, "num_key_value_heads": 8,
-                "head_dim": 64, "tie_word_embeddings": true, "vocab_size": 128256,
-                "torch_dtype": "bfloat16"}),
-            1_235_814_400.0,
-            Some("bf16"),
-        ),
-        // Qwen2.5 7B: biases of queries, keys and values; a window that is not used.
-        (
-            json!({"model_type": "qwen2", "hidden_size": 3584, "intermediate_size": 18944,
-                "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
-                "sliding_window": 131072, "max_window_layers": 28, "use_sliding_window": false,
-                "tie_word_embeddings": false, "vocab_size": 152064, "torch_dtype": "bfloat16"}),
-            7_615_616_512.0,
-            Some("bf16"),
-        ),
-        // Gemma 3 27B as published: the language part in a configuration of its own, embeddings
-        // shared without a word.
-        (
-            json!({"model_type": "gemma3", "torch_dtype": "bfloat16",
-                "text_config": {"model_type": "gemma3_text", "hidden_size": 5376, "head_dim": 128,
-                    "intermediate_size": 21504, "num_attention_heads": 32, "num_hidden_layers": 62,
-                    "num_key_value_heads": 16, "sliding_window": 1024, "vocab_size": 262208},
-                "vision_config": {"model_type": "siglip_vision_model", "hidden_size": 1152}}),
-            27_009_346_304.0,
-            Some("bf16"),
-        ),
-        // gpt-oss 20B: layers by kind, experts in 4 bits.
-        (
-            json!({"model_type": "gpt_oss", "hidden_size": 2880, "head_dim": 64,
-                "intermediate_size": 2880, "num_attention_heads": 64, "num_hidden_layers": 24,
-                "num_key_value_heads": 8, "num_local_experts": 32, "num_experts_per_tok": 4,
-                "attention_bias": true, "sliding_window": 128, "vocab_size": 201088,
-                "layer_types": (0..24).map(|layer| if layer % 2 == 0 { "sliding_attention" }
-                    else { "full_attention" }).collect::<Vec<_>>(),
-                "tie_word_embeddings": false, "quantization_config": {"quant_method": "mxfp4"}}),
-            20_914_757_184.0,
-            Some("mxfp4"),
-        ),
-        // Mixtral 8x7B: no window.
-        (
-            json!({"model_type": "mixtral", "hidden_size": 4096, "intermediate_size": 14336,
-                "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8,
-                "num_local_experts": 8, "num_experts_per_tok": 2, "sliding_window": null,
-                "tie_word_embeddings": false, "vocab_size": 32000}),
-            46_702_792_704.0,
-            None,
-        ),
-    ];
-    for (config, parameters, format) in cases {
-        let model = read(&config);
-        assert_eq!(model.parameters(), parameters, "{}", model.name);
-        assert_eq!(model.native_format.as_deref(), format, "{}", model.name);
+    for row in configs() {
+        let model = read(&row["config"]);
+        assert_eq!(json!(model.parameters()), row["parameters"], "{}", row["of"]);
+        assert_eq!(json!(model.native_format), row["format"], "{}", row["of"]);
     }
 }
 

@@ -1,176 +1,21 @@
 //! Runs to store: one small run with every kind of request, and any run at all.
 
-use ifm_core::Metric;
-use ifm_core::health::{ClientHealth, HealthVerdict, SpanQuantiles};
-use ifm_core::manifest::{
-    ClockInfo, HostInfo, LevelEnd, LevelInfo, Manifest, RunState, SCHEMA_VERSION, SentWorkload,
-    ServerInfo, TemplatePlace, ToolInfo,
-};
-use ifm_core::spec::{
-    Api, ArrivalLaw, ArrivalSpec, EarlyEnd, LimitSpec, LoadSpec, RateCurve, RateStretch, RunSpec,
-    SloSpec, SloTerm, TargetSpec, WorkloadSpec,
-};
+use ifm_core::manifest::{Manifest, SCHEMA_VERSION};
 use ifm_core::{
     CountSource, Counted, Outcome, Phase, RequestRecord, Series, TimeoutKind, TokenEvents,
 };
 use proptest::prelude::*;
-use std::collections::BTreeMap;
 
 const MS: u64 = 1_000_000;
 
-/// A manifest with something in every field.
+/// A manifest with something in every field: the head of the newest golden run.
 pub fn manifest(run_id: &str) -> Manifest {
-    Manifest {
-        schema_version: SCHEMA_VERSION.to_string(),
-        run_id: run_id.to_string(),
-        name: Some("base".to_string()),
-        tool: ToolInfo { name: "inferometer".to_string(), version: "0.1.0".to_string() },
-        created_utc: "2026-11-20T12:14:27Z".to_string(),
-        command: vec!["inferometer".to_string(), "sweep".to_string()],
-        state: RunState::Complete,
-        stop_reason: None,
-        tags: BTreeMap::new(),
-        spec: spec(),
-        host: HostInfo {
-            os: "Linux 6.18".to_string(),
-            cpu: None,
-            cpus: 2,
-            memory_bytes: Some(8 << 30),
-            load_average: Some(0.25),
-            kernel_stamps: true,
-        },
-        server: ServerInfo { kind: Some("vllm".to_string()), ..ServerInfo::default() },
-        facts: None,
-        clock: ClockInfo {
-            source: "CLOCK_MONOTONIC".to_string(),
-            origin_unix_ns: 1_795_176_867_000_000_000,
-            origin_monotonic_ns: None,
-            offset_ns: vec![(0, 0), (1_000_000_000, -120)],
-        },
-        levels: vec![LevelInfo {
-            level: 0,
-            start_ns: 5 * MS,
-            send_end_ns: 900 * MS,
-            end_ns: 950 * MS,
-            complete: true,
-            ended_by: Some(LevelEnd::Settled),
-            measured_again: None,
-        }],
-        prompts_sha256: Some("00".repeat(32)),
-        workload: Some(sent_workload()),
-        health: Some(health()),
-        capacity: None,
-        plan: None,
-        files: Vec::new(),
-        extra: serde_json::Map::new(),
-    }
-}
-
-fn sent_workload() -> SentWorkload {
-    SentWorkload {
-        facts: serde_json::Map::from_iter([
-            ("kind".to_string(), "sharegpt".into()),
-            ("rules".to_string(), vec!["first two turns"].into()),
-        ]),
-        template_by: TemplatePlace::Server,
-        prompts: 5,
-        distinct_prompts: 4,
-        sessions: Some(3),
-        prompt_tokens: vec![(100, 3), (120, 2)],
-        output_tokens: vec![(256, 5)],
-    }
-}
-
-fn spec() -> RunSpec {
-    RunSpec {
-        target: TargetSpec {
-            base_url: "http://127.0.0.1:8000/v1".to_string(),
-            api: Api::Chat,
-            model: "m".to_string(),
-            api_key_env: Some("OPENAI_API_KEY".to_string()),
-            headers: BTreeMap::new(),
-            extra_body: serde_json::Map::new(),
-            insecure_tls: false,
-            stream: true,
-            fresh_connections: false,
-            request_ids: false,
-        },
-        workload: WorkloadSpec {
-            kind: "random".to_string(),
-            text: Some("1024/256".to_string()),
-            prompt_tokens: Some(1024),
-            output_tokens: Some(256),
-            shared_prefix_tokens: 0,
-            ignore_eos: true,
-            temperature: Some(0.5),
-            tokenizer: "built-in".to_string(),
-            tokenizer_sha256: "11".repeat(32),
-            seed: 7,
-            prompt_lengths: None,
-        },
-        levels: vec![LoadSpec {
-            concurrency: 2,
-            arrivals: Some(ArrivalSpec {
-                law: ArrivalLaw::Gamma(0.5),
-                stretches: vec![RateStretch {
-                    from_req_per_s: 1.0,
-                    to_req_per_s: 4.0,
-                    curve: RateCurve::Exponential,
-                    seconds: Some(60.0),
-                }],
-                seed: 3,
-            }),
-            requests: Some(4),
-            duration_s: None,
-            sessions: None,
-            warmup_requests: 1,
-            early_end: Some(EarlyEnd {
-                settled_share: Some(0.05),
-                at_broken_target: true,
-                requests_min: 50,
-                seconds_min: 5.0,
-            }),
-        }],
-        limits: LimitSpec {
-            connect_s: Some(5.0),
-            first_token_s: None,
-            idle_s: None,
-            total_s: Some(600.0),
-        },
-        slo: SloSpec {
-            name: "chat".to_string(),
-            terms: vec![SloTerm { metric: Metric::Ttft, percentile: Some(99.0), limit_ms: 500.0 }],
-        },
-        keep_text: true,
-        cooldown_s: Some(5.0),
-        budget_s: Some(300.0),
-    }
-}
-
-fn health() -> ClientHealth {
-    ClientHealth {
-        verdict: HealthVerdict::Good,
-        reasons: Vec::new(),
-        reader_lag: Some(SpanQuantiles { n: 9, p50_ns: 2_000, p99_ns: 9_000, max_ns: 9_500 }),
-        send_lateness: None,
-        reads: 9,
-        stamped_reads: 9,
-        events: 7,
-        co_arrived_events: 2,
-        reader_cpu_ns: 3 * MS,
-        decoder_cpu_ns: MS,
-        process_cpu_ns: 5 * MS,
-        wall_ns: 950 * MS,
-        reader_busy_share: 0.125,
-        involuntary_switches: 0,
-        readers_first: None,
-        steal_share: None,
-        starved_sends: 0,
-        late_allocations: 0,
-        decoder_stalls: 0,
-        clock_steps: 0,
-        reconnects: 0,
-    }
+    let text = include_str!("../golden/v1.2/manifest.json");
+    let mut head: Manifest = serde_json::from_str(text).unwrap();
+    (head.run_id, head.schema_version) = (run_id.to_string(), SCHEMA_VERSION.to_string());
+    head.files.clear();
+    head.extra.clear();
+    head
 }
 
 /// A request that has every optional field.

@@ -4,9 +4,10 @@
 //! ones. A new version of the format gets new folders beside these; these are never written again.
 
 use crate::fixtures::{manifest, records, series};
+use ifm_core::RequestRecord;
 use ifm_core::manifest::RunState;
-use ifm_core::{Manifest, RequestRecord};
 use ifm_store::{JOURNAL_FILE, MANIFEST_FILE, Store};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// What runs of format 1.0 hold of [`records`]: they knew no conversations.
@@ -18,133 +19,76 @@ fn records_v1() -> Vec<RequestRecord> {
     records
 }
 
-/// What runs of format 1.0 hold of [`manifest`].
-fn manifest_v1(run_id: &str) -> Manifest {
-    let mut head = manifest_v1_1(run_id);
-    head.schema_version = "1.0".to_string();
-    head.workload = None;
-    head.spec.workload.text = None;
-    head.spec.levels[0].arrivals = None;
-    head
-}
-
-/// What runs of format 1.1 hold of [`manifest`]: their levels did not end by evidence.
-fn manifest_v1_1(run_id: &str) -> Manifest {
-    let mut head = manifest(run_id);
-    head.schema_version = "1.1".to_string();
-    head.levels[0].ended_by = None;
-    head.spec.levels[0].early_end = None;
-    (head.spec.cooldown_s, head.spec.budget_s) = (None, None);
-    head
-}
-
 fn golden() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join("golden")
 }
 
-#[test]
-fn the_sealed_run_of_version_1_0_loads() {
-    let store = Store::at(golden());
-    let loaded = store.open(&store.find("v1").unwrap()).unwrap();
-    assert_eq!(loaded.data.requests, records_v1());
-    assert_eq!(loaded.data.series, series());
-    let mut head = loaded.data.manifest;
-    assert_eq!(head.state, RunState::Complete);
-    assert_eq!(head.extra["later"], "kept");
-    assert_eq!(head.files.len(), 2);
-    head.extra.clear();
-    head.files.clear();
-    assert_eq!(head, manifest_v1("v1"));
+/// The versions, and what their runs hold of [`records`].
+fn versions() -> [(&'static str, Vec<RequestRecord>); 3] {
+    [("v1", records_v1()), ("v1.1", records()), ("v1.2", records())]
 }
 
-#[test]
-fn the_open_run_of_version_1_0_loads_and_seals() {
-    let loaded = Store::at(golden()).find("v1-open").map(|run| Store::at(golden()).open(&run));
-    let loaded = loaded.unwrap().unwrap();
-    assert_eq!(loaded.data.requests, records_v1());
-    assert_eq!(loaded.data.series, series());
-    assert_eq!(loaded.data.manifest.state, RunState::Open);
-
-    let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("v1-open");
-    std::fs::create_dir(&copy).unwrap();
-    for name in [MANIFEST_FILE, JOURNAL_FILE] {
-        std::fs::copy(golden().join("v1-open").join(name), copy.join(name)).unwrap();
+/// That a head says all that the file says, in the same words. A field that came later says nothing.
+fn says_all(head: &Value, file: &Value, place: &str) {
+    match (head, file) {
+        (Value::Object(head), Value::Object(file)) => {
+            for (name, value) in file {
+                let place = format!("{place}/{name}");
+                says_all(
+                    head.get(name).unwrap_or_else(|| panic!("{place} is lost")),
+                    value,
+                    &place,
+                );
+            }
+            let later = head.iter().filter(|(name, _)| !file.contains_key(*name));
+            let is_silent = |value: &Value| [Value::Null, false.into(), 0.into()].contains(value);
+            assert!(later.into_iter().all(|(_, value)| is_silent(value)), "{place}: {head:?}");
+        }
+        (Value::Array(head), Value::Array(file)) => {
+            assert_eq!(head.len(), file.len(), "{place}");
+            head.iter().zip(file).for_each(|(head, file)| says_all(head, file, place));
+        }
+        _ => assert_eq!(head, file, "{place}"),
     }
-    let store = Store::at(folder.path());
-    let run = store.find("v1-open").unwrap();
-    store.seal_abandoned(&run).unwrap();
-    assert_eq!(store.open(&run).unwrap().data.requests, records_v1());
 }
 
 #[test]
-fn the_sealed_run_of_version_1_1_loads() {
+fn sealed_runs_of_every_version_load() {
     let store = Store::at(golden());
-    let loaded = store.open(&store.find("v1.1").unwrap()).unwrap();
-    assert_eq!(loaded.data.requests, records());
-    assert_eq!(loaded.data.series, series());
-    let mut head = loaded.data.manifest;
-    assert_eq!(head.state, RunState::Complete);
-    assert_eq!(head.extra["later"], "kept");
-    assert_eq!(head.files.len(), 2);
-    head.extra.clear();
-    head.files.clear();
-    assert_eq!(head, manifest_v1_1("v1.1"));
-}
-
-#[test]
-fn the_open_run_of_version_1_1_loads_and_seals() {
-    let loaded = Store::at(golden()).find("v1.1-open").map(|run| Store::at(golden()).open(&run));
-    let loaded = loaded.unwrap().unwrap();
-    assert_eq!(loaded.data.requests, records());
-    assert_eq!(loaded.data.series, series());
-    assert_eq!(loaded.data.manifest.state, RunState::Open);
-
-    let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("v1.1-open");
-    std::fs::create_dir(&copy).unwrap();
-    for name in [MANIFEST_FILE, JOURNAL_FILE] {
-        std::fs::copy(golden().join("v1.1-open").join(name), copy.join(name)).unwrap();
+    for (version, records) in versions() {
+        let loaded = store.open(&store.find(version).unwrap()).unwrap();
+        assert_eq!(loaded.data.requests, records, "{version}");
+        assert_eq!(loaded.data.series, series(), "{version}");
+        let head = loaded.data.manifest;
+        assert_eq!((head.state, head.files.len()), (RunState::Complete, 2), "{version}");
+        assert_eq!(head.extra["later"], "kept", "{version}");
+        let file = std::fs::read(golden().join(version).join(MANIFEST_FILE)).unwrap();
+        let file = serde_json::from_slice(&file).unwrap();
+        says_all(&serde_json::to_value(&head).unwrap(), &file, version);
     }
-    let store = Store::at(folder.path());
-    let run = store.find("v1.1-open").unwrap();
-    store.seal_abandoned(&run).unwrap();
-    assert_eq!(store.open(&run).unwrap().data.requests, records());
 }
 
 #[test]
-fn the_sealed_run_of_version_1_2_loads() {
-    let store = Store::at(golden());
-    let loaded = store.open(&store.find("v1.2").unwrap()).unwrap();
-    assert_eq!(loaded.data.requests, records());
-    assert_eq!(loaded.data.series, series());
-    let mut head = loaded.data.manifest;
-    assert_eq!(head.state, RunState::Complete);
-    assert_eq!(head.extra["later"], "kept");
-    assert_eq!(head.files.len(), 2);
-    head.extra.clear();
-    head.files.clear();
-    assert_eq!(head, manifest("v1.2"));
-}
+fn open_runs_of_every_version_load_and_seal() {
+    for (version, records) in versions() {
+        let name = format!("{version}-open");
+        let store = Store::at(golden());
+        let loaded = store.open(&store.find(&name).unwrap()).unwrap();
+        assert_eq!(loaded.data.requests, records, "{version}");
+        assert_eq!(loaded.data.series, series(), "{version}");
+        assert_eq!(loaded.data.manifest.state, RunState::Open, "{version}");
 
-#[test]
-fn the_open_run_of_version_1_2_loads_and_seals() {
-    let loaded = Store::at(golden()).find("v1.2-open").map(|run| Store::at(golden()).open(&run));
-    let loaded = loaded.unwrap().unwrap();
-    assert_eq!(loaded.data.requests, records());
-    assert_eq!(loaded.data.series, series());
-    assert_eq!(loaded.data.manifest.state, RunState::Open);
-
-    let folder = tempfile::tempdir().unwrap();
-    let copy = folder.path().join("v1.2-open");
-    std::fs::create_dir(&copy).unwrap();
-    for name in [MANIFEST_FILE, JOURNAL_FILE] {
-        std::fs::copy(golden().join("v1.2-open").join(name), copy.join(name)).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let copy = folder.path().join(&name);
+        std::fs::create_dir(&copy).unwrap();
+        for file in [MANIFEST_FILE, JOURNAL_FILE] {
+            std::fs::copy(golden().join(&name).join(file), copy.join(file)).unwrap();
+        }
+        let store = Store::at(folder.path());
+        let run = store.find(&name).unwrap();
+        store.seal_abandoned(&run).unwrap();
+        assert_eq!(store.open(&run).unwrap().data.requests, records, "{version}");
     }
-    let store = Store::at(folder.path());
-    let run = store.find("v1.2-open").unwrap();
-    store.seal_abandoned(&run).unwrap();
-    assert_eq!(store.open(&run).unwrap().data.requests, records());
 }
 
 /// Makes the folders of a version; run by hand, once, after which they are history.

@@ -22,65 +22,16 @@ fn read(text: &str) -> (Option<&'static str>, Vec<(Q, f64)>) {
 
 #[test]
 fn every_page_is_recognised_and_read() {
-    let expect: [&[(Q, f64)]; 6] = [
-        &[
-            (Q::ServerPromptTokens, 18.0),
-            (Q::ServerOutputTokens, 16.0),
-            (Q::ServerCacheQueries, 18.0),
-            (Q::ServerCacheHits, 8.0),
-            (Q::ServerRunning, 0.0),
-            (Q::ServerWaiting, 0.0),
-        ],
-        &[
-            (Q::ServerRequests, 6226.0),
-            (Q::ServerPromptTokens, 5_453_083.0),
-            (Q::ServerOutputTokens, 155_722.0),
-            (Q::ServerCacheQueries, 1000.0),
-            (Q::ServerCacheHits, 830.0),
-            (Q::ServerPreemptions, 2.0),
-            (Q::ServerRunning, 3.0),
-            (Q::ServerWaiting, 7.0),
-            (Q::ServerKvShare, 0.412),
-        ],
-        &[
-            (Q::ServerRequests, 11228.0),
-            (Q::ServerPromptTokens, 8_128_902.0),
-            (Q::ServerOutputTokens, 7_557_572.0),
-            (Q::ServerCacheQueries, 8_128_902.0),
-            (Q::ServerCacheHits, 61029.0),
-            (Q::ServerRunning, 162.0),
-            (Q::ServerWaiting, 2826.0),
-            (Q::ServerKvShare, 0.28),
-        ],
-        &[
-            (Q::ServerRequests, 150.0),
-            (Q::ServerPromptTokens, 18000.0),
-            (Q::ServerOutputTokens, 12500.0),
-            (Q::ServerRunning, 1.0),
-            (Q::ServerWaiting, 2.0),
-        ],
-        &[
-            (Q::ServerRequests, 100.0),
-            (Q::ServerPromptTokens, 54321.0),
-            (Q::ServerOutputTokens, 12345.0),
-            (Q::ServerCacheQueries, 100.0),
-            (Q::ServerCacheHits, 38.0),
-            (Q::ServerRunning, 3.0),
-            (Q::ServerWaiting, 1.0),
-            (Q::ServerKvShare, 0.62),
-        ],
-        &[
-            (Q::ServerPromptTokens, 1792.0),
-            (Q::ServerOutputTokens, 448.0),
-            (Q::ServerRunning, 4.0),
-            (Q::ServerWaiting, 2.0),
-            (Q::ServerKvShare, 0.5),
-        ],
-    ];
-    for ((name, text), expect) in PAGES.into_iter().zip(expect) {
+    for (name, text) in PAGES {
         let page = Page::read(text);
         assert_eq!((page.faulty_lines, page.is_cut), (0, false), "{name}");
-        assert_eq!(read(text), (Some(name), expect.to_vec()), "{name}");
+        let expect = include_str!("../data/expected.txt").lines();
+        let expect = expect.filter_map(|line| line.strip_prefix(&format!("{name} ")));
+        let (engine, told) = read(text);
+        assert_eq!(engine, Some(name));
+        let told: Vec<String> =
+            told.iter().map(|(what, value)| format!("{what:?} {value}")).collect();
+        assert_eq!(told, expect.collect::<Vec<_>>(), "{name}");
     }
 }
 

@@ -5,6 +5,7 @@ use ifm_core::{Message, Prompt, Role, ToolCall};
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect;
 use ifm_wire::request::{Ask, RequestError, TemplateSpec};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 /// What is asked.
@@ -70,7 +71,7 @@ impl Asked {
 /// How often the name stands at the top of an object.
 fn count_of(body: &str, name: &str) -> usize {
     struct Names(Vec<String>);
-    impl<'de> serde::Deserialize<'de> for Names {
+    impl<'de> Deserialize<'de> for Names {
         fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
             struct Each;
             impl<'de> serde::de::Visitor<'de> for Each {
@@ -129,178 +130,76 @@ fn talk() -> Prompt {
     ])
 }
 
-#[test]
-fn texts_are_asked_as_each_api_wants_them() {
-    let said = "say \"hi\"\n\u{1}é";
-    let user = json!([{"role": "user", "content": said}]);
-    for (api, expect) in [
-        (
-            Api::Chat,
-            json!({
-                "model": "a/m", "stream": true, "stream_options": {"include_usage": true},
-                "ignore_eos": true, "temperature": 0.5, "max_tokens": 16, "messages": user,
-            }),
-        ),
-        (
-            Api::Completions,
-            json!({
-                "model": "a/m", "stream": true, "stream_options": {"include_usage": true},
-                "ignore_eos": true, "temperature": 0.5, "max_tokens": 16, "prompt": said,
-            }),
-        ),
-        (
-            Api::Responses,
-            json!({
-                "model": "a/m", "stream": true, "store": false, "ignore_eos": true,
-                "temperature": 0.5, "max_output_tokens": 16, "input": said,
-            }),
-        ),
-        (
-            Api::Messages,
-            json!({
-                "model": "a/m", "stream": true, "temperature": 0.5, "max_tokens": 16,
-                "messages": user,
-            }),
-        ),
-        (
-            Api::Sglang,
-            json!({
-                "text": said, "stream": true,
-                "sampling_params": {"ignore_eos": true, "temperature": 0.5, "max_new_tokens": 16},
-            }),
-        ),
-        (
-            Api::Tgi,
-            json!({
-                "inputs": said,
-                "parameters": {
-                    "details": true, "do_sample": true, "temperature": 0.5, "max_new_tokens": 16,
-                },
-            }),
-        ),
-        (
-            Api::OllamaChat,
-            json!({
-                "model": "a/m", "messages": user, "stream": true,
-                "options": {"temperature": 0.5, "num_predict": 16},
-            }),
-        ),
-        (
-            Api::OllamaGenerate,
-            json!({
-                "model": "a/m", "prompt": said, "stream": true,
-                "options": {"temperature": 0.5, "num_predict": 16},
-            }),
-        ),
-        (
-            Api::LlamaCpp,
-            json!({
-                "model": "a/m", "prompt": said, "stream": true, "ignore_eos": true,
-                "temperature": 0.5, "n_predict": 16,
-            }),
-        ),
-        (
-            Api::Triton,
-            json!({
-                "text_input": said, "stream": true, "ignore_eos": true, "temperature": 0.5,
-                "max_tokens": 16,
-            }),
-        ),
-        (Api::Embeddings, json!({"model": "a/m", "input": said})),
-        (Api::Rerank, json!({"model": "a/m", "query": "say \"hi\"", "documents": ["\u{1}é"]})),
-    ] {
-        let ignores = expect.to_string().contains("\"ignore_eos\":true");
-        assert_eq!(dialect::of(api).can_ignore_eos, ignores, "{api:?}");
-        assert_eq!(Asked::of(api, text()).body(), expect, "{api:?}");
-    }
+/// A request and its body, or parts of it: a line of `tests/bodies.jsonl`.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    api: Api,
+    /// A text, token ids, or `talk`; without it the text of [`text`].
+    prompt: Option<Value>,
+    /// Whether the length of the answer is left open.
+    #[serde(default)]
+    open: bool,
+    #[serde(default)]
+    fields: Map<String, Value>,
+    #[serde(default)]
+    extra: Map<String, Value>,
+    body: Option<Value>,
+    #[serde(default)]
+    at: Map<String, Value>,
+    results: Option<u32>,
+    /// For who reads the line.
+    #[serde(default, rename = "why")]
+    _why: String,
 }
 
 #[test]
-fn token_ids_are_asked_where_the_api_takes_them_and_refused_in_words_elsewhere() {
-    for api in Api::ALL {
-        let field = match api {
-            Api::Completions | Api::LlamaCpp => "prompt",
-            Api::Sglang => "input_ids",
-            Api::Embeddings => "input",
-            _ => {
-                let error = Asked::of(api, ids()).write().unwrap_err().to_string();
-                assert!(error.contains("takes no token ids") && error.contains("it takes texts"));
-                assert!(error.contains(api.word()), "{error}");
-                continue;
-            }
+fn requests_are_written_as_each_api_wants_them() {
+    let lines = include_str!("../bodies.jsonl").lines();
+    let rows = lines.map(|line| (line, serde_json::from_str::<Row>(line).expect(line)));
+    let mut texts = 0;
+    for (line, row) in rows {
+        let prompt = match &row.prompt {
+            None => text(),
+            Some(Value::String(word)) if word == "talk" => talk(),
+            Some(Value::String(text)) => Prompt::Text(text.clone()),
+            Some(_) => ids(),
         };
-        assert_eq!(Asked::of(api, ids()).body()[field], json!([1, 70_000]), "{api:?}");
+        let asked = Asked {
+            output_tokens: (!row.open).then_some(16),
+            fields: row.fields.into(),
+            extra: row.extra.into(),
+            ..Asked::of(row.api, prompt)
+        };
+        let body = asked.body();
+        assert!(row.body.is_some() || !row.at.is_empty(), "{line}: nothing is expected");
+        if let Some(expect) = &row.body {
+            assert_eq!(body, *expect, "{line}");
+        }
+        for (place, expect) in &row.at {
+            assert_eq!(body.pointer(place), Some(expect), "{line}");
+        }
+        let is_list = matches!(row.api, Api::Embeddings | Api::Rerank);
+        let results = asked.write().expect("a request").1;
+        assert_eq!(results.is_some(), is_list, "{line}");
+        assert!(row.results.is_none() || row.results == results, "{line}: {results:?}");
+        if row.prompt.is_none() {
+            let ignores = body.to_string().contains("\"ignore_eos\":true");
+            assert_eq!(dialect::of(row.api).can_ignore_eos, ignores, "{line}");
+            texts += 1;
+        }
     }
+    assert_eq!(texts, Api::ALL.len(), "the text is asked of every API");
 }
 
 #[test]
-fn conversations_are_asked_with_their_calls_and_refused_in_words_elsewhere() {
-    let chat = json!([
-        {"role": "system", "content": "be brief"},
-        {"role": "user", "content": "rain?"},
-        {"role": "assistant", "content": "I look", "tool_calls": [
-            {"id": "c1", "type": "function",
-             "function": {"name": "rain", "arguments": "{\"in\":\"Rome\"}"}},
-            {"id": "c2", "type": "function", "function": {"name": "rain", "arguments": "{broken"}},
-        ]},
-        {"role": "tool", "content": "no", "tool_call_id": "c1"},
-        {"role": "tool", "content": "yes", "tool_call_id": "c2"},
-        {"role": "assistant", "content": "", "tool_calls": [
-            {"id": "c3", "type": "function", "function": {"name": "rain", "arguments": "{}"}},
-        ]},
-        {"role": "tool", "content": "maybe", "tool_call_id": "c3"},
-    ]);
-    assert_eq!(Asked::of(Api::Chat, talk()).body()["messages"], chat);
-    let ollama = json!([
-        {"role": "system", "content": "be brief"},
-        {"role": "user", "content": "rain?"},
-        {"role": "assistant", "content": "I look", "tool_calls": [
-            {"id": "c1", "function": {"name": "rain", "arguments": {"in": "Rome"}}},
-            {"id": "c2", "function": {"name": "rain", "arguments": {}}},
-        ]},
-        {"role": "tool", "content": "no", "tool_call_id": "c1"},
-        {"role": "tool", "content": "yes", "tool_call_id": "c2"},
-        {"role": "assistant", "content": "", "tool_calls": [
-            {"id": "c3", "function": {"name": "rain", "arguments": {}}},
-        ]},
-        {"role": "tool", "content": "maybe", "tool_call_id": "c3"},
-    ]);
-    assert_eq!(Asked::of(Api::OllamaChat, talk()).body()["messages"], ollama);
-    let responses = json!([
-        {"role": "system", "content": "be brief"},
-        {"role": "user", "content": "rain?"},
-        {"role": "assistant", "content": "I look"},
-        {"type": "function_call", "call_id": "c1", "name": "rain",
-         "arguments": "{\"in\":\"Rome\"}"},
-        {"type": "function_call", "call_id": "c2", "name": "rain", "arguments": "{broken"},
-        {"type": "function_call_output", "call_id": "c1", "output": "no"},
-        {"type": "function_call_output", "call_id": "c2", "output": "yes"},
-        {"type": "function_call", "call_id": "c3", "name": "rain", "arguments": "{}"},
-        {"type": "function_call_output", "call_id": "c3", "output": "maybe"},
-    ]);
-    assert_eq!(Asked::of(Api::Responses, talk()).body()["input"], responses);
-    let anthropic = Asked::of(Api::Messages, talk()).body();
-    assert_eq!(anthropic["system"], "be brief");
-    let messages = json!([
-        {"role": "user", "content": "rain?"},
-        {"role": "assistant", "content": [
-            {"type": "text", "text": "I look"},
-            {"type": "tool_use", "id": "c1", "name": "rain", "input": {"in": "Rome"}},
-            {"type": "tool_use", "id": "c2", "name": "rain", "input": {}},
-        ]},
-        {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "c1", "content": "no"},
-            {"type": "tool_result", "tool_use_id": "c2", "content": "yes"},
-        ]},
-        {"role": "assistant", "content": [
-            {"type": "tool_use", "id": "c3", "name": "rain", "input": {}},
-        ]},
-        {"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": "c3", "content": "maybe"},
-        ]},
-    ]);
-    assert_eq!(anthropic["messages"], messages);
+fn what_an_api_does_not_take_is_refused_in_words() {
     for api in Api::ALL {
+        if !matches!(api, Api::Completions | Api::LlamaCpp | Api::Sglang | Api::Embeddings) {
+            let error = Asked::of(api, ids()).write().unwrap_err().to_string();
+            assert!(error.contains("takes no token ids") && error.contains("it takes texts"));
+            assert!(error.contains(api.word()), "{error}");
+        }
         if !matches!(api, Api::Chat | Api::OllamaChat | Api::Responses | Api::Messages) {
             let error = Asked::of(api, talk()).write();
             assert!(matches!(error, Err(RequestError::Prompt { .. })), "{api:?}");
@@ -312,133 +211,11 @@ fn conversations_are_asked_with_their_calls_and_refused_in_words_elsewhere() {
 fn a_length_that_is_left_open_is_not_sent_unless_the_api_insists() {
     for api in Api::ALL {
         let open = Asked { output_tokens: None, ..Asked::of(api, text()) }.body();
-        let Some(length) = dialect::of(api).length else { continue };
+        let Some(length) = dialect::of(api).length_field() else { continue };
         let holder = length.within.map_or(&open, |name| &open[name]);
         let sent = holder.get(length.names[0]).cloned();
         assert_eq!(sent, (api == Api::Messages).then(|| json!(4096)), "{api:?}");
     }
-}
-
-#[test]
-fn fields_of_the_user_win_within_the_options_too() {
-    let own = Asked {
-        extra: json!({"options": {"num_ctx": 4096, "temperature": null}, "keep_alive": 0}),
-        ..Asked::of(Api::OllamaGenerate, Prompt::Text("p".to_owned()))
-    };
-    let expect = json!({
-        "model": "a/m", "prompt": "p", "stream": true, "keep_alive": 0,
-        "options": {"num_ctx": 4096, "num_predict": 16},
-    });
-    assert_eq!(own.body(), expect);
-    let longer = Asked { extra: json!({"sampling_params": {"max_new_tokens": 9}}), ..own.clone() };
-    let longer = Asked { api: Api::Sglang, ..longer };
-    assert_eq!(longer.body()["sampling_params"]["max_new_tokens"], 9);
-    let bare = Asked { extra: json!({"parameters": null}), api: Api::Tgi, ..own.clone() };
-    assert_eq!(bare.body(), json!({"inputs": "p", "parameters": {"max_new_tokens": 16}}));
-    let bare = Asked { output_tokens: None, ..bare };
-    assert_eq!(bare.body(), json!({"inputs": "p"}));
-}
-
-#[test]
-fn fields_of_one_request_win_and_are_said_once() {
-    let prompt = || Prompt::Text("p".to_owned());
-    let chat = Asked {
-        fields: json!({"temperature": 1, "max_completion_tokens": 3, "stream_options": null, "n": 2}),
-        ..Asked::of(Api::Chat, prompt())
-    };
-    let expect = json!({
-        "model": "a/m", "stream": true, "ignore_eos": true, "temperature": 1, "n": 2,
-        "max_completion_tokens": 3, "messages": [{"role": "user", "content": "p"}],
-    });
-    assert_eq!(chat.body(), expect);
-    let own = Asked { fields: json!({"messages": [], "top_p": 1}), ..chat.clone() };
-    assert_eq!(own.body()["messages"], json!([]));
-    assert_eq!(own.body()["max_tokens"], 16);
-    let ollama = Asked {
-        fields: json!({"options": {"num_predict": 3, "seed": 7}, "think": false}),
-        ..Asked::of(Api::OllamaChat, prompt())
-    };
-    let options = json!({"temperature": 0.5, "num_predict": 3, "seed": 7});
-    assert_eq!(ollama.body()["options"], options);
-    let anthropic = Asked { api: Api::Messages, prompt: talk(), ..chat };
-    let anthropic = Asked { fields: json!({"system": "mine"}), ..anthropic };
-    assert_eq!(anthropic.body()["system"], "mine");
-}
-
-#[test]
-fn lists_say_how_many_results_they_ask_for() {
-    let long = (0..100).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
-    let query = (0..32).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
-    let rest = (32..100).map(|n| format!("w{n}")).collect::<Vec<_>>().join(" ");
-    let none = json!({});
-    let two = json!({"documents": ["a", "b"]});
-    for (api, prompt, fields, extra, expect, results) in [
-        (Api::Embeddings, "p", &none, &none, json!({"input": "p"}), 1),
-        (
-            Api::Embeddings,
-            "p",
-            &json!({"input": ["a", "b"]}),
-            &none,
-            json!({"input": ["a", "b"]}),
-            2,
-        ),
-        (Api::Embeddings, "p", &json!({"input": [1, 2, 3]}), &none, json!({"input": [1, 2, 3]}), 1),
-        (
-            Api::Embeddings,
-            "p",
-            &json!({"input": [[1], [2]]}),
-            &none,
-            json!({"input": [[1], [2]]}),
-            2,
-        ),
-        (
-            Api::Rerank,
-            "q\n\n a \nb\n",
-            &none,
-            &none,
-            json!({"query": "q", "documents": ["a", "b"]}),
-            2,
-        ),
-        (Api::Rerank, &long, &none, &none, json!({"query": query, "documents": [rest]}), 1),
-        (Api::Rerank, "a b c", &none, &none, json!({"query": "a", "documents": ["b c"]}), 1),
-        (Api::Rerank, "word", &none, &none, json!({"query": "word", "documents": ["word"]}), 1),
-        (Api::Rerank, "q", &two, &none, json!({"query": "q", "documents": ["a", "b"]}), 2),
-        (
-            Api::Rerank,
-            "p",
-            &json!({"query": "q"}),
-            &none,
-            json!({"query": "q", "documents": ["p"]}),
-            1,
-        ),
-        (
-            Api::Rerank,
-            "q",
-            &two,
-            &json!({"top_n": 1}),
-            json!({"query": "q", "documents": ["a", "b"], "top_n": 1}),
-            1,
-        ),
-        (
-            Api::Rerank,
-            "q\na\nb\nc",
-            &none,
-            &json!({"top_n": 2}),
-            json!({"query": "q", "documents": ["a", "b", "c"], "top_n": 2}),
-            2,
-        ),
-    ] {
-        let asked = Asked {
-            fields: fields.clone(),
-            extra: extra.clone(),
-            ..Asked::of(api, Prompt::Text(prompt.to_owned()))
-        };
-        let mut whole: Map<String, Value> = expect.as_object().expect("an object").clone();
-        whole.insert("model".to_owned(), "a/m".into());
-        assert_eq!(asked.body(), Value::Object(whole));
-        assert_eq!(asked.write().expect("a request").1, Some(results), "{prompt} {fields}");
-    }
-    assert_eq!(Asked::of(Api::Chat, text()).write().expect("a request").1, None);
 }
 
 #[test]
@@ -526,13 +303,13 @@ fn a_temperature_of_zero_is_no_sampling_where_the_api_refuses_it() {
 fn the_page_of_the_apis_tells_of_each() {
     let page = include_str!("../../../../docs/reference/apis.md");
     for dialect in dialect::DIALECTS {
-        let word = dialect.api.word().replace('_', "-");
+        let word = dialect.api().word().replace('_', "-");
         let row = page.lines().find(|line| line.starts_with(&format!("| `{word}` | `/")));
         let row = row.unwrap_or_else(|| panic!("no row for {word}"));
-        let endpoint = dialect.endpoint;
+        let endpoint = dialect.endpoint();
         let path = endpoint.stream.unwrap_or(endpoint.whole).replace("{model}", "MODEL");
         assert!(row.contains(&format!("{path}`")), "{row}");
-        let length = dialect.length.map_or("none", |length| length.names[0]);
+        let length = dialect.length_field().map_or("none", |length| length.names[0]);
         assert!(row.contains(length), "{row}");
         let ignores = dialect.can_ignore_eos;
         assert_eq!(row.contains("ignore_eos"), ignores, "{row}");

@@ -105,87 +105,21 @@ impl Node {
     }
 }
 
-const EVENTS: [(Api, &str); 16] = [
-    (
-        Api::Chat,
-        r#"{"id":"c-1","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":" tok"},"logprobs":null,"finish_reason":null}]}"#,
-    ),
-    (
-        Api::Chat,
-        r#"{"id":"c-1","choices":[{"index":0,"delta":{"role":"assistant","content":"a"}}],"usage":null}"#,
-    ),
-    (Api::Chat, r#"{"choices":[{"index":1,"delta":{"reasoning_content":"hm","content":null}}]}"#),
-    (Api::Chat, r#"{"choices":[{"index":0,"delta":{"reasoning":"hm"}}]}"#),
-    (
-        Api::Chat,
-        r#"{"id":"c","choices":[{"index":0,"text":"a","finish_reason":null}],"usage":{"prompt_tokens":2,"completion_tokens":3}}"#,
-    ),
-    (Api::Chat, r#"{"choices":[{"text":"a","logprobs":{"content":[{"token":"a","text":"b"}]}}]}"#),
-    (
-        Api::Chat,
-        r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{"},"text":"x"}]}}]}"#,
-    ),
-    (Api::Chat, r#"{"choices":[{"index":0,"delta":{"content":[{"type":"text","text":"a"}]}}]}"#),
-    (
-        Api::Chat,
-        r#"{"choices":[{"index":0,"delta":{"content":"a"}},{"index":1,"delta":{"content":"b"}}]}"#,
-    ),
-    (Api::Responses, r#"{"type":"response.output_text.delta","item_id":"m","delta":"a"}"#),
-    (Api::Responses, r#"{"type":"response.reasoning_text.delta","sequence_number":1,"delta":"a"}"#),
-    (
-        Api::Messages,
-        r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a"}}"#,
-    ),
-    (Api::Messages, r#"{"type":"content_block_delta","index":1,"delta":{"thinking":"a"}}"#),
-    (Api::LlamaCpp, r#"{"index":0,"content":"a","stop":false}"#),
-    (Api::LlamaCpp, r#"{"content":"a","stop":false,"tokens_predicted":3,"tokens_evaluated":6}"#),
-    (Api::Triton, r#"{"model_name":"m","text_output":"a","sequence_end":false}"#),
-];
-const KEYS: [&str; 22] = [
-    "content",
-    "text",
-    "reasoning",
-    "reasoning_content",
-    "role",
-    "finish_reason",
-    "usage",
-    "error",
-    "refusal",
-    "index",
-    "object",
-    "choices",
-    "delta",
-    "message",
-    "type",
-    "thinking",
-    "stop",
-    "tokens_predicted",
-    "num_output_tokens",
-    "x",
-    r"cont\u0065nt",
-    r#"\"content"#,
-];
-const VALUES: [&str; 19] = [
-    "null",
-    r#""""#,
-    r#""a""#,
-    r#""stop""#,
-    r#""error""#,
-    "0",
-    "1",
-    "70000",
-    "0.0",
-    "-1",
-    r#""3""#,
-    "true",
-    "[]",
-    "{}",
-    "[{}]",
-    r#"{"completion_tokens":3}"#,
-    r#"{"content":"b"}"#,
-    r#"[{"delta":{"content":"b"}}]"#,
-    "",
-];
+/// Events to begin with: a line each of `tests/events.txt`, the API and what it sends.
+fn beginnings() -> Vec<(Api, &'static str)> {
+    let lines = include_str!("../events.txt").lines();
+    let parts = lines.map(|line| line.split_once(' ').expect("an API and an event"));
+    let api = |word: &str| Api::ALL.into_iter().find(|api| api.word() == word);
+    parts.map(|(word, event)| (api(word).expect(word), event)).collect()
+}
+
+/// Names, a space between two of them.
+const KEYS: &str = r#"content text reasoning reasoning_content role finish_reason usage error refusal index
+    object choices delta message type thinking stop tokens_predicted num_output_tokens x cont\u0065nt
+    \"content"#;
+/// Leaves, and what is none; the empty text is one of them, too.
+const VALUES: &str = r#"null "" "a" "stop" "error" 0 1 70000 0.0 -1 "3" true [] {} [{}]
+    {"completion_tokens":3} {"content":"b"} [{"delta":{"content":"b"}}]"#;
 
 /// A way in which an event may differ from the one before.
 #[derive(Debug, Clone)]
@@ -268,8 +202,9 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn change() -> impl Strategy<Value = Change> {
-    let key = || prop::sample::select(KEYS.to_vec());
-    let value = || prop::sample::select(VALUES.to_vec());
+    let key = || prop::sample::select(KEYS.split_whitespace().collect::<Vec<_>>());
+    let values = || VALUES.split_whitespace().chain([""]).collect::<Vec<_>>();
+    let value = || prop::sample::select(values());
     let place = any::<Index>;
     prop_oneof![
         3 => (place(), text()).prop_map(|(place, text)| Change::Text(place, text)),
@@ -316,7 +251,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => change().prop_map(Step::Once),
         1 => (any::<Index>(), any::<u8>()).prop_map(|(place, byte)| Step::Damaged(place, byte)),
         1 => prop::sample::select(RAW.to_vec()).prop_map(Step::Raw),
-        1 => (0..EVENTS.len()).prop_map(Step::Another),
+        1 => (0..beginnings().len()).prop_map(Step::Another),
     ]
 }
 
@@ -336,13 +271,14 @@ fn event(tree: &Node) -> Vec<u8> {
 
 /// The response that these steps make of the first event.
 fn stream(first: usize, steps: &[Step]) -> Vec<u8> {
-    let mut tree = Node::parse(EVENTS[first].1);
+    let events = beginnings();
+    let mut tree = Node::parse(events[first].1);
     let mut bytes = b"HTTP/1.1 200 OK\r\n\r\n: stream\n\n".to_vec();
     for step in steps {
         match step {
             Step::Text(place, text) => Change::Text(*place, text.clone()).apply(&mut tree),
             Step::Becomes(change) => change.apply(&mut tree),
-            Step::Another(which) => tree = Node::parse(EVENTS[*which].1),
+            Step::Another(which) => tree = Node::parse(events[*which].1),
             Step::Once(_) | Step::Damaged(..) | Step::Raw(_) => {}
         }
         match step {
@@ -379,15 +315,19 @@ fn the_quick_way_finds_what_the_full_one_finds() {
     let cuts = prop::collection::vec(any::<Index>(), 0..8);
     // So many bytes are missing at the end: a blank line, a line end, or what makes an event whole.
     let missing = 0_usize..4;
-    try_cases(2500, &(0..EVENTS.len(), steps, cuts, missing), |(first, steps, cuts, missing)| {
-        let mut bytes = stream(first, &steps);
-        bytes.truncate(bytes.len() - missing);
-        let parts = pieces(&bytes, &cuts);
-        let api = EVENTS[first].0;
-        let quick = decode(api, &parts, false);
-        let mut full = decode(api, &parts, true);
-        prop_assert!(full.text.take().is_some());
-        prop_assert_eq!(quick, full, "{}", String::from_utf8_lossy(&bytes));
-        Ok(())
-    });
+    try_cases(
+        2500,
+        &(0..beginnings().len(), steps, cuts, missing),
+        |(first, steps, cuts, missing)| {
+            let mut bytes = stream(first, &steps);
+            bytes.truncate(bytes.len() - missing);
+            let parts = pieces(&bytes, &cuts);
+            let api = beginnings()[first].0;
+            let quick = decode(api, &parts, false);
+            let mut full = decode(api, &parts, true);
+            prop_assert!(full.text.take().is_some());
+            prop_assert_eq!(quick, full, "{}", String::from_utf8_lossy(&bytes));
+            Ok(())
+        },
+    );
 }

@@ -48,29 +48,6 @@ fn tls_where_there_is_none_is_code_5() {
 }
 
 #[test]
-fn mistakes_on_the_command_line_are_code_2() {
-    check(&["run", "http://127.0.0.1:1", "--concurency", "4"], 2, &["--concurrency"]);
-    check(&["run", "ftp://h", "-n", "1"], 2, &["only http and https"]);
-    check(&["run", "http://127.0.0.1:1", "-W", "banana"], 2, &["--workload banana"]);
-    check(&["run", "http://127.0.0.1:1", "--slo", "ttft"], 2, &["--slo", "hint:"]);
-    check(&["run", "http://127.0.0.1:1", "--tokenizer", "nowhere.json"], 2, &["nowhere.json"]);
-    check(&["run", "http://127.0.0.1:1", "-o", "r.docx"], 2, &["names no format", ".html"]);
-    check(&["run", "http://127.0.0.1:1", "-o", "no/such/r.html"], 2, &["does not exist"]);
-    check(&["run", "http://127.0.0.1:1", "--extra-body", "[]"], 2, &["not a JSON object"]);
-    check(&["run", "http://127.0.0.1:1", "--extra-body", r#"{"messages":1}"#], 2, &["messages"]);
-    check(&["run", "http://127.0.0.1:1", "--extra-body", "@no.json"], 2, &["@no.json cannot be"]);
-    check(&["run", "http://127.0.0.1:1", "-H", "a b: c"], 2, &["\"a b\""]);
-    check(&["run", "http://127.0.0.1:1", "-H", "secretvalue"], 2, &["no colon"]);
-    check(&["run", "http://8.8.8.8", "-n", "1"], 2, &["public address", "--yes"]);
-    check(&["run", "http://127.0.0.1:1", "--api-key-env", "NO_SUCH_KEY"], 2, &["NO_SUCH_KEY"]);
-    check(&["sweep", "http://127.0.0.1:1", "-c", "8..1"], 2, &["downwards"]);
-    check(&["runs", "show", "nothing"], 2, &["no run matches"]);
-    check(&["report"], 2, &["there is no run in", "inferometer report results.json"]);
-    check(&["audit"], 2, &["audit needs", "Examples:", "inferometer audit results.json"]);
-    check(&["runs", "rm", "nothing", "--json"], 2, &["--json"]);
-}
-
-#[test]
 fn a_server_that_refuses_everything_is_told_in_its_own_words() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, url) = serve(folder.path(), &[]);

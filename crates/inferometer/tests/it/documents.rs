@@ -3,103 +3,6 @@
 use crate::support::{run, stderr, stdout, store};
 use std::fs;
 
-/// A result of vLLM's client with these mean times to first token.
-fn serve_json(concurrency: u32, ttft_ms: f64) -> String {
-    format!(
-        r#"{{"date":"20261120-110920","backend":"openai-chat","model_id":"m","tokenizer_id":"m",
-        "num_prompts":8,"request_rate":"inf","max_concurrency":{concurrency},"duration":2.0,
-        "completed":8,"failed":0,"total_input_tokens":80,"total_output_tokens":160,
-        "request_throughput":4.0,"output_throughput":80.0,"total_token_throughput":120.0,
-        "mean_ttft_ms":{ttft_ms}}}"#
-    )
-}
-
-#[test]
-fn a_folder_is_imported_by_content_and_kept() {
-    let folder = tempfile::tempdir().unwrap();
-    let results = folder.path().join("results");
-    fs::create_dir_all(results.join("deeper")).unwrap();
-    fs::write(results.join("a.bin"), serve_json(1, 10.0)).unwrap();
-    fs::write(results.join("deeper/b.json"), serve_json(8, 30.0)).unwrap();
-    fs::write(results.join("readme.txt"), "nothing in here\n").unwrap();
-    let output = run(folder.path(), &["import", "results", "--name", "base"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    assert!(stderr(&output).contains("2 files read, 2 rows, 0 files skipped, 1 other"));
-    let list = stdout(&run(folder.path(), &["runs", "list"]));
-    assert!(list.contains("imported") && list.contains("base"), "{list}");
-
-    let output = run(folder.path(), &["import", "results", "--format", "json", "--dry-run"]);
-    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    let sheets = document["import"]["sheets"].as_array().unwrap();
-    let users =
-        |index: usize| sheets[index]["parts"][0]["rows"][0]["factors"]["concurrency"].clone();
-    assert_eq!((users(0), users(1)), (serde_json::json!("1"), serde_json::json!("8")));
-    assert_eq!(stdout(&run(folder.path(), &["runs", "list"])).matches("imported").count(), 1);
-}
-
-#[test]
-fn the_good_part_is_kept_and_the_rest_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    let whole = serve_json(1, 10.0);
-    fs::write(folder.path().join("cut.json"), &whole[..whole.len() - 20]).unwrap();
-    fs::write(folder.path().join("two.json"), format!("{whole}\n{}", &whole[..200])).unwrap();
-    fs::write(folder.path().join("empty.json"), "").unwrap();
-    let output = run(folder.path(), &["import", "cut.json", "two.json", "empty.json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-    assert_eq!(stdout(&output).matches("skipped   line ").count(), 2, "{}", stdout(&output));
-    assert!(stderr(&output).contains("empty.json: no known results"), "{}", stderr(&output));
-    assert!(stderr(&output).contains("1 file skipped"), "{}", stderr(&output));
-    // A file that is only damaged is worth the same code as one that is left out.
-    let output = run(folder.path(), &["import", "cut.json"]);
-    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
-}
-
-#[test]
-fn what_is_not_known_says_what_came_closest() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("x.json"), r#"{"model_id": "m", "request_throughput": 1}"#)
-        .unwrap();
-    let output = run(folder.path(), &["import", "x.json"]);
-    assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(said.contains("vllm bench serve") && said.contains("tokenizer_id"), "{said}");
-    assert_eq!(run(folder.path(), &["import", "nowhere"]).status.code(), Some(2));
-}
-
-#[test]
-fn an_audit_says_what_cannot_be_right_and_its_exit_code_says_how_sure() {
-    let folder = tempfile::tempdir().unwrap();
-    let sound = serve_json(1, 10.0);
-    fs::write(folder.path().join("sound.json"), &sound).unwrap();
-    let wrong =
-        sound.replace("\"total_token_throughput\":120.0", "\"total_token_throughput\":131.0");
-    fs::write(folder.path().join("wrong.json"), wrong).unwrap();
-    // The file has an input rate only by its parts: 80 tokens in 2 s.
-    let with_rate = |name: &str| {
-        let path = folder.path().join(name);
-        let text = fs::read_to_string(&path).unwrap();
-        fs::write(
-            &path,
-            text.replace(
-                "\"output_throughput\"",
-                "\"input_throughput\":40.0,\"output_throughput\"",
-            ),
-        )
-        .unwrap();
-    };
-    with_rate("sound.json");
-    with_rate("wrong.json");
-    let output = run(folder.path(), &["audit", "sound.json"]);
-    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
-    let output = run(folder.path(), &["audit", "wrong.json", "--format", "json"]);
-    assert_eq!(output.status.code(), Some(9), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(document["findings"][0]["rule"], "token_sum");
-    // The same through a kept import, by its name.
-    run(folder.path(), &["import", "wrong.json", "--name", "bad"]);
-    assert_eq!(run(folder.path(), &["audit", "bad"]).status.code(), Some(9));
-}
-
 /// The figure of a row of an imported file: (quantity, statistic) as stored words.
 fn figure(row: &serde_json::Value, quantity: &str, statistic: &str) -> f64 {
     let figures = row["figures"].as_array().unwrap();
@@ -172,32 +75,6 @@ fn every_format_writes_a_run_or_says_why_not() {
     let table = fs::read_to_string(folder.path().join("csv/csv.csv")).unwrap();
     assert!(table.lines().next().unwrap().contains("ttft_p99_ms"), "{table}");
     assert_eq!(table.lines().count(), 3);
-}
-
-#[test]
-fn rows_of_any_table_come_in_by_a_map() {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("own.csv"), "conc,first_tok,note\n1,12.5,a\n8,40,b\n").unwrap();
-    let words = ["import", "own.csv", "--map", "ttft_ms=first_tok,users=conc", "-f", "json"];
-    let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    let document: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    let rows = &document["import"]["sheets"][0]["parts"][0]["rows"];
-    assert_eq!(rows[1]["factors"]["concurrency"], "8");
-    assert_eq!(rows[1]["figures"][0]["value"], 40.0);
-    assert_eq!(rows[1]["unknown"]["note"], "b");
-
-    let words = ["import", "own.csv", "--map", "ttft_ms=first"];
-    let output = run(folder.path(), &words);
-    assert_eq!(output.status.code(), Some(2));
-    let said = stderr(&output);
-    assert!(said.contains("no column \"first\"") && said.contains("first_tok"), "{said}");
-    // Without a map the way is told, with the columns that there are.
-    let said = stderr(&run(folder.path(), &["import", "own.csv"]));
-    assert!(
-        said.contains("its columns: conc, first_tok, note") && said.contains("--map"),
-        "{said}"
-    );
 }
 
 /// Rows of an import, each with what holds for its part.

@@ -117,39 +117,4 @@ fn other_tools_flags_name_the_same_workload() {
     let lengths: Vec<u64> =
         lengths.as_array().unwrap().iter().map(|bin| bin[0].as_u64().unwrap()).collect();
     assert!(lengths.iter().all(|tokens| (20..=60).contains(tokens)), "{lengths:?}");
-    // Without a word on whose ratio it is, it means three things.
-    let unclear = run(folder.path(), &["run", &url, "--random-range-ratio", "0.5"]);
-    assert_eq!(unclear.status.code(), Some(2));
-}
-
-#[test]
-fn a_preview_sends_nothing_and_names_what_is_wrong() {
-    let folder = tempfile::tempdir().unwrap();
-    conversations(folder.path(), &[2, 2, 4]);
-    let text = run(folder.path(), &["workload", "preview", "-W", "sharegpt:talks.json", "--ascii"]);
-    assert_eq!(text.status.code(), Some(0), "{}", stderr(&text));
-    for part in ["3 read, 3 kept", "prompt tokens", "vLLM", "item 0"] {
-        assert!(stdout(&text).contains(part), "{part}: {}", stdout(&text));
-    }
-    let words = ["workload", "preview", "-W", "100-200/normal(50,5)", "-n", "300", "--json"];
-    let output = run(folder.path(), &words);
-    let document: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(document["preview"]["distinct_prompts"], 300, "prompts are unique");
-    let list = run(folder.path(), &["workload", "list"]);
-    assert!(stdout(&list).contains("numina-math") && stdout(&list).contains("sharegpt-chat:FILE"));
-    std::fs::write(folder.path().join("bad.jsonl"), "{\"prompt\": \"a b c d\"}\n{\"prompt\": \n")
-        .unwrap();
-    for (workload, part) in [
-        ("sharegpt:nosuch.json", "nosuch.json"),
-        ("custom:bad.jsonl", "bad.jsonl:2"),
-        ("chatt", "there are chat"),
-    ] {
-        let output = run(folder.path(), &["workload", "preview", "-W", workload]);
-        assert_eq!(output.status.code(), Some(2), "{workload}");
-        assert!(stderr(&output).contains(part), "{workload}: {}", stderr(&output));
-    }
-    let words = ["workload", "preview", "-W", "custom:bad.jsonl", "--on-bad-row", "skip"];
-    let skipped = run(folder.path(), &words);
-    assert_eq!(skipped.status.code(), Some(0), "{}", stderr(&skipped));
-    assert!(stdout(&skipped).contains("1 malformed") && stdout(&skipped).contains("bad.jsonl:2"));
 }

@@ -95,7 +95,7 @@ impl Dialect for Embeddings {
 
 /// Vectors that an input asks for: one for a text or a list of token ids, one for each item of a
 /// list of those.
-fn count(input: &Value) -> u32 {
+pub(super) fn count(input: &Value) -> u32 {
     match input.as_array() {
         Some(items) if !items.iter().all(Value::is_number) => {
             u32::try_from(items.len()).unwrap_or(u32::MAX)

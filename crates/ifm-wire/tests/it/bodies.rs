@@ -208,6 +208,7 @@ fn texts_are_asked_as_each_api_wants_them() {
         ),
         (Api::Embeddings, json!({"model": "a/m", "input": said})),
         (Api::Rerank, json!({"model": "a/m", "query": "say \"hi\"", "documents": ["\u{1}é"]})),
+        (Api::OllamaEmbed, json!({"model": "a/m", "input": said})),
     ] {
         let ignores = expect.to_string().contains("\"ignore_eos\":true");
         assert_eq!(dialect::of(api).can_ignore_eos(), ignores, "{api:?}");
@@ -374,6 +375,7 @@ fn lists_say_how_many_results_they_ask_for() {
     let two = json!({"documents": ["a", "b"]});
     for (api, prompt, fields, extra, expect, results) in [
         (Api::Embeddings, "p", &none, &none, json!({"input": "p"}), 1),
+        (Api::OllamaEmbed, "p", &none, &none, json!({"input": "p"}), 1),
         (
             Api::Embeddings,
             "p",
@@ -458,6 +460,7 @@ fn heads_say_where_and_what_is_taken() {
         (Api::Triton, false, "POST /v2/models/a%2Fm/generate HTTP/1.1"),
         (Api::Embeddings, false, "POST /v1/embeddings HTTP/1.1"),
         (Api::Rerank, true, "POST /v1/rerank HTTP/1.1"),
+        (Api::OllamaEmbed, true, "POST /api/embed HTTP/1.1"),
     ] {
         let asked = Asked { stream, ..Asked::of(api, text()) };
         let (request, _) = asked.write().expect("a request");

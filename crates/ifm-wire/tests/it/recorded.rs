@@ -402,6 +402,7 @@ const CASES: &[Case] = &[
         output: Some((0, FinalUsage)),
         ..OK
     },
+    Case { file: "ollama_embed.http", api: Api::OllamaEmbed, prompt: Some((8, FinalUsage)), ..OK },
 ];
 
 fn bytes_of(file: &str) -> Vec<u8> {
@@ -478,7 +479,7 @@ fn answers_mean_what_the_api_says() {
 }
 
 fn is_list(api: Api) -> bool {
-    matches!(api, Api::Embeddings | Api::Rerank)
+    matches!(api, Api::Embeddings | Api::Rerank | Api::OllamaEmbed)
 }
 
 #[test]

@@ -209,7 +209,7 @@ const UNLIMITED: [&str; 5] = ["max", "inf", "infinite", "unlimited", "none"];
 pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     const RATE: &[Statistic] = &[Statistic::Value, Statistic::Mean];
     const P99: &[Statistic] = &[Statistic::Percentile(99.0)];
-    let measures: [(&str, Quantity, &'static [Statistic], Meant); 8] = [
+    let measures: [(&str, Quantity, &'static [Statistic], Meant); 9] = [
         ("req/s", Quantity::RequestRate, RATE, Meant::Plain),
         ("out tok/s", Quantity::OutputRate, OUTPUT, Meant::Plain),
         ("TTFT", Quantity::Ttft, CENTER, Meant::Ms),
@@ -218,6 +218,7 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         ("ITL", Quantity::Itl, CENTER, Meant::Ms),
         ("ITL p99", Quantity::Itl, P99, Meant::Ms),
         ("E2E", Quantity::E2e, CENTER, Meant::Ms),
+        ("failed", Quantity::RequestsFailed, RATE, Meant::Plain),
     ];
     let factor = |name: &String| {
         let (head, name) = (Head::text(name.replace('_', " ")), name.clone());

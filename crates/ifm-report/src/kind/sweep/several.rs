@@ -89,8 +89,8 @@ struct Shown {
     topics: &'static [Topic],
 }
 
-/// Output, and middle and tail of both latencies.
-fn shown(slo: &SloSpec) -> [Shown; 5] {
+/// Output, middle and tail of both latencies of a stream, and the time of whole answers.
+fn shown(slo: &SloSpec) -> [Shown; 6] {
     let of = |id, name, quantity, question, statistics: &[Statistic], topics| Shown {
         id,
         question,
@@ -123,6 +123,7 @@ fn shown(slo: &SloSpec) -> [Shown; 5] {
         tail("ttft-tail", "ttft", "TTFT", ttft, "How long do the unlucky wait?"),
         middle("itl", "ITL", itl.clone(), "How long between tokens?", &[Topic::Itl]),
         tail("itl-tail", "itl", "ITL", itl, "How long are the long gaps?"),
+        middle("e2e", "E2E", Quantity::E2e, "How long does a whole answer take?", &[]),
     ]
 }
 

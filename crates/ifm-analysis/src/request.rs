@@ -102,6 +102,14 @@ pub(crate) fn each_value(
         Metric::Ttfat => metrics.ttfat_ns,
         Metric::E2e => metrics.e2e_ns,
         Metric::E2eDue => metrics.e2e_ns_from_due,
+        Metric::E2ePerToken => {
+            // What was asked for is never taken for a count.
+            let counted = record.output_tokens.filter(|counted| counted.tokens > 0);
+            if let Some((ns, counted)) = metrics.e2e_ns.zip(counted) {
+                each(ns as f64 / f64::from(counted.tokens), !counted.from.is_estimate());
+            }
+            return;
+        }
         Metric::Itl => return each_gap(record, |gap, _| each(gap as f64, true)),
         Metric::Tpot | Metric::UserSpeed if record.streamed => {
             return each_sequence(record, |sequence| {
@@ -299,6 +307,23 @@ mod tests {
         let metrics = RequestMetrics::derive(&record);
         assert_eq!(metrics.tpot_ns, Some(300e6 / 9.0));
         assert_eq!(metrics.tpot_ns_after_first_event, Some(150e6));
+    }
+
+    #[test]
+    fn the_wait_is_spread_over_the_tokens_of_the_answer() {
+        let mut record = request(0, 0, 0, 1000.0, &[100.0, 120.0, 160.0]);
+        let of = |record: &RequestRecord| {
+            let mut found = Vec::new();
+            let metrics = RequestMetrics::derive(record);
+            let each = |ns, is_exact| found.push((ns, is_exact));
+            each_value(record, &metrics, Metric::E2ePerToken, each);
+            found
+        };
+        assert_eq!(of(&record), [(160e6 / 3.0, true)]);
+        record.output_tokens = Some(Counted { tokens: 5, from: CountSource::Events });
+        assert_eq!(of(&record), [(32e6, false)]);
+        record.output_tokens = None;
+        assert_eq!(of(&record), []);
     }
 
     #[test]

@@ -33,11 +33,13 @@ pub enum Api {
     Embeddings,
     /// Reranking, as Jina and Cohere have it.
     Rerank,
+    /// Ollama's own API for embeddings.
+    OllamaEmbed,
 }
 
 impl Api {
     /// Every API, in the order in which help and documentation list them.
-    pub const ALL: [Api; 12] = [
+    pub const ALL: [Api; 13] = [
         Api::Chat,
         Api::Completions,
         Api::Responses,
@@ -50,11 +52,12 @@ impl Api {
         Api::Triton,
         Api::Embeddings,
         Api::Rerank,
+        Api::OllamaEmbed,
     ];
 
     /// Whether answers are generated tokens, so that a rate of them means something.
     pub fn generates(self) -> bool {
-        !matches!(self, Api::Embeddings | Api::Rerank)
+        !matches!(self, Api::Embeddings | Api::Rerank | Api::OllamaEmbed)
     }
 
     /// Whether the server puts a prompt into the model's chat template.
@@ -69,7 +72,8 @@ impl Api {
             | Api::LlamaCpp
             | Api::Triton
             | Api::Embeddings
-            | Api::Rerank => false,
+            | Api::Rerank
+            | Api::OllamaEmbed => false,
         }
     }
 
@@ -88,6 +92,7 @@ impl Api {
             Api::Triton => "triton",
             Api::Embeddings => "embeddings",
             Api::Rerank => "rerank",
+            Api::OllamaEmbed => "ollama_embed",
         }
     }
 

@@ -73,6 +73,8 @@ pub(crate) struct Shard<'level> {
     slots: Vec<Slot>,
     /// Slots without a request.
     idle: Vec<usize>,
+    /// Whether such a slot waits for a request whose bytes are not ready.
+    is_starved: bool,
     /// A request that is not due yet.
     ahead: Option<Box<Prepared>>,
     /// Slots that pause after a failure, until.
@@ -103,6 +105,7 @@ impl<'level> Shard<'level> {
             shared,
             poller: Poller::new(READY_MAX)?,
             idle: Vec::with_capacity(slots.len()),
+            is_starved: false,
             ahead: None,
             paused: Vec::with_capacity(slots.len()),
             slots,
@@ -254,9 +257,13 @@ impl<'level> Shard<'level> {
             let request = match self.ahead.take() {
                 Some(request) => request,
                 None => match self.feed.claim(now) {
-                    Claim::Request(request) => request,
+                    Claim::Request(request) => {
+                        // Once for each request, however often it was asked for.
+                        self.report.starved_sends += u64::from(self.is_starved);
+                        request
+                    }
                     Claim::Later { starved } => {
-                        self.report.starved_sends += u64::from(starved);
+                        self.is_starved |= starved;
                         return Waiting::ForFeed;
                     }
                     Claim::Never => {
@@ -273,6 +280,7 @@ impl<'level> Shard<'level> {
             self.idle.pop();
             self.start(index, request);
         }
+        self.is_starved = false;
         Waiting::No
     }
 

@@ -89,7 +89,7 @@ pub(crate) fn percent(share: f64) -> String {
         "<0.1%".to_owned()
     } else if share < 1.0 && value > 99.9 {
         ">99.9%".to_owned()
-    } else if value == value.round() || value.abs() >= 9.95 && value < 99.0 {
+    } else if value == value.round() || value.abs() >= 9.95 && !(99.0..100.0).contains(&value) {
         format!("{}%", rounded(value, 0))
     } else {
         format!("{}%", rounded(value, 1))

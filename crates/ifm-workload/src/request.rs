@@ -152,6 +152,8 @@ pub const COLUMNS: &[Column] = &[
     column("norm_distance", &["norm_distance"], "how far the edited file is from the first"),
     column("problem", &["problem"], "a problem to be solved"),
     column("solution", &["solution"], "its solution, counted for the length"),
+    column("turns", &["turns"], "the turns of a question"),
+    column("category", &["category"], "what a question is about"),
 ];
 
 const fn column(

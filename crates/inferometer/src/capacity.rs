@@ -327,7 +327,7 @@ fn cost_line(course: &CapacityCourse, answer: &Answer<'_>) -> Option<String> {
 }
 
 /// What settles a load, if it is not exactly at the limit.
-const MORE: &str = "--looks and -n give it more requests";
+const MORE: &str = "--measurements and -n give it more requests";
 
 /// What could not be settled, and how many looks it got.
 fn unsettled_words(course: &CapacityCourse, (lowest, highest): (u32, u32)) -> String {

@@ -110,6 +110,8 @@ pub enum Doubt {
         /// Whether both are.
         both: bool,
     },
+    /// A side, or each, is a mean with a deviation, and how many values it is over is not stated.
+    Uncounted,
     /// The sides define the measure differently; both definitions.
     Definitions(String, String),
     /// A value is zero or can be, so there is no ratio.
@@ -131,6 +133,7 @@ impl Doubt {
             Doubt::Short(_) => "too_few",
             Doubt::NoValue => "no_value",
             Doubt::OneNumber { .. } => "one_number",
+            Doubt::Uncounted => "uncounted",
             Doubt::Definitions(..) => "definitions",
             Doubt::NoRatio => "no_ratio",
             Doubt::Between => "between_loads",
@@ -148,6 +151,9 @@ impl fmt::Display for Doubt {
             Doubt::NoValue => "a side has no value",
             Doubt::OneNumber { both: true } => "cannot be decided: one number on each side",
             Doubt::OneNumber { both: false } => "cannot be decided: one number on one side",
+            Doubt::Uncounted => {
+                "cannot be decided: how many values the stated deviation is over is not known"
+            }
             Doubt::Definitions(a, b) => {
                 return write!(formatter, "defined differently: {a}; and {b}");
             }
@@ -211,6 +217,9 @@ fn by_requests(a: &RunEvidence, b: &RunEvidence, rules: &Rules) -> Result<Contra
     let lonely = |run: &RunEvidence| matches!(run.spread, Spread::Unknown);
     if lonely(a) || lonely(b) {
         return Err(Doubt::OneNumber { both: lonely(a) && lonely(b) });
+    }
+    if !(a.spread.is_known() && b.spread.is_known()) {
+        return Err(Doubt::Uncounted);
     }
     let shortage = a.shortage.or(b.shortage);
     let (Some((log_a, variance_a, freedom_a)), Some((log_b, variance_b, freedom_b))) =
@@ -426,6 +435,8 @@ mod tests {
         };
         check(&lonely, &lonely, true);
         check(&a, &lonely, false);
+        let uncounted = RunEvidence { spread: Spread::Uncounted, ..a.clone() };
+        assert_eq!(contrast(&of(&a), &of(&uncounted), &RULES), Err(Doubt::Uncounted));
     }
 
     #[test]

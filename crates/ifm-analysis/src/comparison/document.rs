@@ -269,6 +269,7 @@ impl Level<'_> {
             value: value * scale,
             error: error.map(|(error, freedom)| (error * scale, freedom)),
             n,
+            is_uncounted: n.is_none() && self.deviation(&reading.quantity).is_some(),
             is_of_requests: self.point.kind == PartKind::Serving,
         };
         Some(Told { measure, by: by(reading), column: Column::Stated(stated) })
@@ -299,19 +300,20 @@ impl Level<'_> {
             (Some(requests), n) => Some(n.map_or(requests, |n| n.min(requests))),
             (None, n) => n.filter(|_| is_single),
         };
-        let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
-        let std = kinds
-            .into_iter()
-            .find_map(|kind| Some((kind, self.point.value(quantity, Statistic::Std(kind))?)));
-        let Some((((kind, std), n), count)) = std.zip(n.filter(|n| *n >= 2)).map(|found| {
-            let count = found.1 as f64;
-            (found, count)
-        }) else {
+        let Some(((kind, std), n)) = self.deviation(quantity).zip(n.filter(|n| *n >= 2)) else {
             return (None, reading.n);
         };
+        let count = n as f64;
         // Deviations over all values become those of a sample.
         let widened = if kind == StdKind::Sample { 1.0 } else { count / (count - 1.0) };
         (Some(((std * std * widened / count).sqrt(), count - 1.0)), Some(n))
+    }
+
+    /// The deviation that is stated of a quantity.
+    fn deviation(&self, quantity: &Quantity) -> Option<(StdKind, f64)> {
+        let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
+        let of = |kind| Some((kind, self.point.value(quantity, Statistic::Std(kind))?));
+        kinds.into_iter().find_map(of)
     }
 
     /// Failed requests, where they were counted.

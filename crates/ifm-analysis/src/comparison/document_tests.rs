@@ -140,6 +140,14 @@ fn what_a_file_holds_decides_what_is_said() {
     let doubt = Doubt::OneNumber { both: true };
     assert_eq!((p99.verdict, p99.doubt.clone()), (Verdict::Inconclusive, Some(doubt.clone())));
     assert_eq!(found(&both, "out_tok_s").doubt, Some(doubt));
+    // A deviation without the number of values behind it, as in a table of llama-bench.
+    let std = Statistic::Std(StdKind::Unknown);
+    let table = |name, mean| {
+        let figures = [(Quantity::DecodeRate, MEAN, mean), (Quantity::DecodeRate, std, mean / 9.0)];
+        [sheet(name, "a tool", PartKind::Engine, vec![row(&figures)])]
+    };
+    let table = pair(&table("a", 100.0), &table("b", 110.0), &settings());
+    assert_eq!(found(&table, "decode_tok_s").doubt, Some(Doubt::Uncounted));
     // Requests on one side, one number on the other.
     let lone = [serving("c", vec![row(&[(Quantity::Ttft, MEAN, 100.0)])])];
     let mixed = pair(&[with_requests("d", 1, 1.0, 300)], &lone, &settings());

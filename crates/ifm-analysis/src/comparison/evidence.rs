@@ -67,8 +67,17 @@ pub(crate) enum Spread {
     /// The standard error of a mean, `s / sqrt(n)`, with `n - 1`: from the standard deviation and
     /// the number of values that a document states.
     Stated { error: f64, freedom: f64 },
+    /// A deviation, over a number of values that the document does not state.
+    Uncounted,
     /// Nothing: one number.
     Unknown,
+}
+
+impl Spread {
+    /// Whether it tells how far the value may be off.
+    pub fn is_known(&self) -> bool {
+        matches!(self, Spread::Draws(..) | Spread::Stated { .. })
+    }
 }
 
 /// What one run says about a measure at one load.
@@ -105,9 +114,7 @@ impl Evidence {
     pub fn has_spread(&self) -> bool {
         match self {
             Evidence::Share { .. } => true,
-            Evidence::Runs(runs) => {
-                runs.len() > 1 || runs.iter().any(|run| !matches!(run.spread, Spread::Unknown))
-            }
+            Evidence::Runs(runs) => runs.len() > 1 || runs.iter().any(|run| run.spread.is_known()),
         }
     }
 }
@@ -357,6 +364,7 @@ impl Stated {
     fn run(&self, run: usize) -> RunEvidence {
         let spread = match self.error {
             Some((error, freedom)) => Spread::Stated { error, freedom },
+            None if self.is_uncounted => Spread::Uncounted,
             None => Spread::Unknown,
         };
         let n = self.n.filter(|_| self.error.is_some() && self.is_of_requests);
@@ -382,7 +390,7 @@ impl RunEvidence {
                     high: self.value + reach,
                 })
             }
-            Spread::Unknown => None,
+            Spread::Uncounted | Spread::Unknown => None,
         }
     }
 
@@ -402,7 +410,7 @@ impl RunEvidence {
                 (crate::stat::welch::Moments::of(&logs)?.variance?, freedom.max(1.0))
             }
             Spread::Stated { error, freedom } => ((error / self.value).powi(2), *freedom),
-            Spread::Unknown => return None,
+            Spread::Uncounted | Spread::Unknown => return None,
         };
         // What differs by less than the last digits of a number does not vary.
         Some((self.value.ln(), if variance < 1e-24 { 0.0 } else { variance }, freedom))

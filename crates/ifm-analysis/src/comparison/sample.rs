@@ -93,6 +93,8 @@ pub(crate) struct Stated {
     pub error: Option<(f64, f64)>,
     /// Number of values, where it is told.
     pub n: Option<u64>,
+    /// Whether a deviation is stated and the number of values behind it is not.
+    pub is_uncounted: bool,
     /// Whether the values are requests, rather than repeats.
     pub is_of_requests: bool,
 }

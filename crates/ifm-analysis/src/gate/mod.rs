@@ -145,7 +145,7 @@ pub enum GateError {
         loads: String,
     },
     /// No level of a document has a value of the measure.
-    #[error("{threshold} is nothing that {name} holds at any level")]
+    #[error("{name} has no value for {threshold} at any level")]
     NoSuchMeasure {
         /// The threshold.
         threshold: String,
@@ -390,6 +390,7 @@ fn judge_value(
                 [run] if matches!(run.spread, Spread::Unknown) => {
                     return (GateState::Inconclusive, Some(GateReason::OneNumber));
                 }
+                [run] if matches!(run.spread, Spread::Uncounted) => Doubt::Uncounted,
                 _ => Doubt::NoValue,
             },
             Evidence::Share { .. } => Doubt::NoValue,

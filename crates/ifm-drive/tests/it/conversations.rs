@@ -1,7 +1,7 @@
 //! A source that follows conversations: a turn waits for the answer to the one before and for the
 //! pause behind it.
 
-use crate::support::{Kept, plan, post};
+use crate::support::{Kept, Same, plan, post};
 use ifm_core::Phase;
 use ifm_drive::{
     Answered, LevelPlan, NextAsk, Offer, Progress, RequestMeta, RequestSource, Stop, TurnMeta,
@@ -100,6 +100,30 @@ fn what_goes_back_is_the_content_alone() {
             assert_eq!(record.text, Some(text(kept_text.clone())), "{case}");
         }
     }
+}
+
+/// A source that takes its time for each request.
+struct Slow(Same);
+
+impl RequestSource for Slow {
+    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        self.0.next(ask, buffer)
+    }
+}
+
+#[test]
+fn a_request_that_was_not_ready_is_counted_once() {
+    // Every event of one user's answer makes the shard look again for the other's request.
+    let pace =
+        Pace { ttft_ns: 1_000_000, itl_ns: 1_000_000, coalesce: false, burst: 1, usage: true };
+    let server = run_paced(PacedOptions::for_benchmarks(pace)).expect("a server");
+    let plan = LevelPlan { slots: 2, requests: Some(6), ..plan(server.address()) };
+    let mut source = Slow(Same(post("/v1/chat/completions")));
+    let progress = Arc::new(Progress::default());
+    let result = drive_level(&plan, &mut source, &mut Kept::default(), &Stop::default(), &progress)
+        .expect("a level that runs");
+    assert!((1..=6).contains(&result.evidence.starved_sends), "{:?}", result.evidence);
 }
 
 #[test]

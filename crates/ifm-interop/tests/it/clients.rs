@@ -1,8 +1,8 @@
-//! AIPerf, genai-bench, inference-benchmarker, oha and k6: what one run left behind in several forms,
+//! AIPerf, genai-bench, inference-benchmarker, oha, k6 and Locust: what one run left behind in several forms,
 //! against each other and against the server's own log; runs with failures and with reasoning.
 
 use super::{close, compare, data, import, one_row, truth};
-use ifm_core::sheet::{Definition, Quantity, RemarkKind, Row, SheetRequest, Statistic, Unit, key};
+use ifm_core::sheet::{Definition, Quantity, RemarkKind, Row, RowRole, SheetRequest, Statistic, Unit, key};
 
 fn mean(row: &Row, of: fn(&SheetRequest) -> Option<f64>) -> f64 {
     let values: Vec<f64> = row.requests.iter().filter_map(of).collect();
@@ -193,6 +193,29 @@ fn ohas_printed_summary_is_that_of_its_file() {
         let exact = file.figure(&figure.quantity, figure.statistic).unwrap();
         let (value, exact) = (figure.canonical().unwrap(), exact.canonical().unwrap());
         assert!((value - exact).abs() < 6e-5, "{figure:?}: {exact}");
+    }
+}
+
+#[test]
+fn locust_has_a_row_for_each_name_and_one_over_all() {
+    let sheet = import("locust-2.47.0/run_stats.csv").unwrap();
+    assert_eq!(sheet.source.tool.as_deref(), Some("locust"));
+    let [chat, all] = sheet.parts[0].rows.as_slice() else { panic!("{sheet:?}") };
+    assert_eq!((chat.label.as_deref(), chat.role), (Some("chat"), RowRole::Measured));
+    assert_eq!((all.label.as_deref(), all.role), (Some("Aggregated"), RowRole::Summary));
+    for (quantity, statistic, value) in [
+        (Quantity::Requests, Statistic::Value, 111.0),
+        (Quantity::RequestsFailed, Statistic::Value, 13.0),
+        (Quantity::RequestRate, Statistic::Value, 37.043_785_748_914_37),
+        (Quantity::E2e, Statistic::Mean, 103.545_224_270_263_89),
+        (Quantity::E2e, Statistic::Median, 100.0),
+        (Quantity::E2e, Statistic::Percentile(99.9), 220.0),
+    ] {
+        let figure = chat.figure(&quantity, statistic).expect("stated");
+        assert_eq!(figure.value, Some(value), "{figure:?}");
+        let has_failed = !matches!(figure.definition, Definition::Same);
+        let is_count = matches!(quantity, Quantity::Requests | Quantity::RequestsFailed);
+        assert_eq!(has_failed, !is_count, "{figure:?}");
     }
 }
 

@@ -9,12 +9,12 @@ use crate::terminal::{Color, wrap};
 use crate::words::target;
 use ifm_analysis::comparison::{Comparison, Difference, DifferenceKind, Pair, Row, Verdict};
 
-/// Widths of the columns: measure, each side, change. The verdict takes the rest.
+/// Widths of the columns: measure (at least), each side, change. The verdict takes the rest.
 const MEASURE: usize = 16;
 const SIDE: usize = 18;
 const CHANGE: usize = 27;
-/// Below this width the sides are left out, and only the change is shown.
-const WIDTH_WITH_SIDES: usize = MEASURE + 2 * SIDE + CHANGE + 16;
+/// What the verdict needs beside the sides; where it has less, they are left out.
+const VERDICT: usize = 16;
 
 /// The whole comparison; ends with a line break.
 pub fn comparison_terminal(comparison: &Comparison, style: &TerminalStyle) -> String {
@@ -74,9 +74,13 @@ fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String 
     if pair.rows.is_empty() {
         return String::new();
     }
-    let with_sides = style.width >= WIDTH_WITH_SIDES;
+    let is_inter_event = is_inter_event(comparison, pair);
+    let name = |row: &Row| format!("  {}", words::measure(row.measure, is_inter_event));
+    let measure = pair.rows.iter().map(|row| name(row).chars().count() + 1).max();
+    let measure = measure.unwrap_or_default().max(MEASURE);
+    let with_sides = style.width >= measure + 2 * SIDE + CHANGE + VERDICT;
     let cut = |text: &str| -> String { style.text(&plain(text)).chars().take(SIDE - 2).collect() };
-    let mut head = format!("{:MEASURE$}", "");
+    let mut head = format!("{:measure$}", "");
     if with_sides {
         let (a, b) = (cut(&comparison.baseline.label), cut(&pair.side.label));
         head.push_str(&format!("{a:<SIDE$}{b:<SIDE$}"));
@@ -91,17 +95,17 @@ fn table(comparison: &Comparison, pair: &Pair, style: &TerminalStyle) -> String 
         out.push_str(&style.paint(Color::Dim, &style.text(&title)));
         out.push('\n');
         for row in rows {
-            out.push_str(&line(row, is_inter_event(comparison, pair), with_sides, style));
+            let name = format!("{:<measure$}", name(row));
+            out.push_str(&line(row, &name, with_sides, style));
             out.push('\n');
         }
     }
     out
 }
 
-fn line(row: &Row, is_inter_event: bool, with_sides: bool, style: &TerminalStyle) -> String {
+fn line(row: &Row, name: &str, with_sides: bool, style: &TerminalStyle) -> String {
     let unit = row.measure.unit();
-    let name = format!("  {}", words::measure(row.measure, is_inter_event));
-    let mut line = format!("{name:<MEASURE$}");
+    let mut line = name.to_owned();
     if with_sides {
         for cell in [row.a, row.b] {
             let text = cell.map_or_else(|| ABSENT.to_owned(), |cell| words::cell(unit, &cell));

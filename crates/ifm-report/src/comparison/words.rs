@@ -19,6 +19,8 @@ const NS_PER_S: f64 = 1e9;
 const SECONDS_FROM_NS: f64 = 999.5e6;
 /// Things that are the same are named up to this number.
 const SAME_NAMED: usize = 8;
+/// Up to this number rows are named, where one reason holds for all that are inconclusive.
+const NAMED_ROWS: usize = 4;
 /// Above this factor a change is told as a factor.
 const FACTOR_FROM: f64 = 4.0;
 
@@ -183,7 +185,7 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
         let Some(doubt) = &row.doubt else { continue };
         let reason = match (doubt, row.detectable) {
             (Doubt::Wide, Some(least)) if !row.measure.is_share() => {
-                format!("{doubt}, {} and more would probably show", percent(rounded(least)))
+                format!("{doubt}: only {} or more would probably show", percent(rounded(least)))
             }
             _ => doubt.to_string(),
         };
@@ -192,8 +194,10 @@ pub(crate) fn doubts(pair: &Pair, is_inter_event: bool) -> Vec<String> {
             None => found.push((reason, vec![row])),
         }
     }
-    let line = |(reason, rows): &(String, Vec<&Row>)| {
-        format!("{}: {reason}", places(rows, is_inter_event))
+    let is_only = found.len() == 1;
+    let line = |(reason, rows): &(String, Vec<&Row>)| match is_only && rows.len() > NAMED_ROWS {
+        true => format!("every inconclusive row: {reason}"),
+        false => format!("{}: {reason}", places(rows, is_inter_event)),
     };
     let has_runs = pair.rows.iter().flat_map(|row| [row.a, row.b]).flatten().any(|c| c.runs > 1);
     found.iter().map(line).chain(has_runs.then(|| OF_RUNS.to_owned())).collect()
@@ -421,11 +425,11 @@ fn basis(comparison: &Comparison, pair: &Pair) -> String {
     if has(Basis::Stated) {
         from.push("stated means, deviations and counts, as if each value were independent");
     }
-    let rest = format!(
-        "{} are relevant; chances are corrected for {}",
-        percent(comparison.threshold),
-        counted(comparison.tested as u64, "row")
-    );
+    let tested = match comparison.tested {
+        0 => String::new(),
+        tested => format!("; chances are corrected for {}", counted(tested as u64, "row")),
+    };
+    let rest = format!("changes of {} or more are relevant{tested}", percent(comparison.threshold));
     match from.is_empty() {
         true if has(Basis::Counts) => {
             format!("shares are of counted requests; nothing else has an interval; {rest}")

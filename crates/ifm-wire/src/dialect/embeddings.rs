@@ -23,7 +23,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     ..Dialect::new(Api::Embeddings, Endpoint::whole("/embeddings"), read, read)
 };
 
-fn write_prompt(
+pub(super) fn write_prompt(
     dialect: &Dialect,
     ask: &Ask<'_>,
     out: &mut Vec<u8>,
@@ -53,7 +53,7 @@ fn read<'input>(
 
 /// Vectors that an input asks for: one for a text or a list of token ids, one for each item of a
 /// list of those.
-fn count(input: &Value) -> u32 {
+pub(super) fn count(input: &Value) -> u32 {
     match input.as_array() {
         Some(items) if !items.iter().all(Value::is_number) => {
             u32::try_from(items.len()).unwrap_or(u32::MAX)

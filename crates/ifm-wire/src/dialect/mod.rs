@@ -20,6 +20,7 @@ mod json;
 mod llama_cpp;
 mod messages;
 mod ollama;
+mod ollama_embed;
 pub mod openai;
 mod rerank;
 mod responses;
@@ -53,6 +54,7 @@ pub static DIALECTS: [&Dialect; Api::ALL.len()] = [
     &triton::DIALECT,
     &embeddings::DIALECT,
     &rerank::DIALECT,
+    &ollama_embed::DIALECT,
 ];
 
 /// The dialect of an API.

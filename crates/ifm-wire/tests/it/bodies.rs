@@ -179,7 +179,7 @@ fn requests_are_written_as_each_api_wants_them() {
         for (place, expect) in &row.at {
             assert_eq!(body.pointer(place), Some(expect), "{line}");
         }
-        let is_list = matches!(row.api, Api::Embeddings | Api::Rerank);
+        let is_list = matches!(row.api, Api::Embeddings | Api::Rerank | Api::OllamaEmbed);
         let results = asked.write().expect("a request").1;
         assert_eq!(results.is_some(), is_list, "{line}");
         assert!(row.results.is_none() || row.results == results, "{line}: {results:?}");
@@ -235,6 +235,7 @@ fn heads_say_where_and_what_is_taken() {
         (Api::Triton, false, "POST /v2/models/a%2Fm/generate HTTP/1.1"),
         (Api::Embeddings, false, "POST /v1/embeddings HTTP/1.1"),
         (Api::Rerank, true, "POST /v1/rerank HTTP/1.1"),
+        (Api::OllamaEmbed, true, "POST /api/embed HTTP/1.1"),
     ] {
         let asked = Asked { stream, ..Asked::of(api, text()) };
         let (request, _) = asked.write().expect("a request");

@@ -126,7 +126,7 @@ fn answers_mean_what_the_api_says() {
 }
 
 fn is_list(api: Api) -> bool {
-    matches!(api, Api::Embeddings | Api::Rerank)
+    matches!(api, Api::Embeddings | Api::Rerank | Api::OllamaEmbed)
 }
 
 #[test]

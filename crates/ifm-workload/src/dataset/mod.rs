@@ -15,6 +15,7 @@ pub mod random_ids;
 pub mod sharegpt;
 pub mod sharegpt_chat;
 pub mod sonnet;
+pub mod spec_bench;
 
 use std::fmt;
 
@@ -71,6 +72,7 @@ pub const DATASETS: &[DatasetKind] = &[
     numina::KIND,
     numina::KIND_AIMO,
     sonnet::KIND,
+    spec_bench::KIND,
     custom::KIND,
     openai_batch::KIND,
     agent_trace::KIND,

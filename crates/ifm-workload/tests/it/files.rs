@@ -144,6 +144,27 @@ fn parquet_is_read_by_columns() {
 }
 
 #[test]
+fn questions_are_asked_by_category() {
+    let folder = Folder::new();
+    let question = |id: u32, category: &str| {
+        format!(
+            "{{\"question_id\":{id},\"category\":\"{category}\",\
+             \"turns\":[\"first of {id}\",\"more\"]}}\n"
+        )
+    };
+    let rows = [question(81, "writing"), question(82, "math"), question(83, "writing")].concat();
+    folder.write("question.jsonl", &rows);
+    let all = folder.open("spec-bench", "question.jsonl", "");
+    assert_eq!(texts(&all), ["first of 81", "first of 82", "first of 83"]);
+    assert_eq!(items(&all)[0].turns[0].output_tokens, Some(256));
+    let some = folder.open("mt-bench", "question.jsonl", "?category=writing&output=64");
+    assert_eq!(texts(&some), ["first of 81", "first of 83"]);
+    assert_eq!(items(&some)[0].turns[0].output_tokens, Some(64));
+    folder.write("empty.jsonl", "{\"turns\":[]}\n");
+    assert!(folder.error("spec-bench", "empty.jsonl", "").contains("no first turn"));
+}
+
+#[test]
 fn a_malformed_row_is_named_and_stops_or_is_left_out() {
     let folder = Folder::new();
     let good = "{\"prompt\":\"fine\"}\n";

@@ -38,60 +38,60 @@ pub struct CapacityArgs {
     more: Vec<String>,
 
     /// What is varied
-    #[arg(long, value_enum, default_value = "users", value_name = "WHAT")]
+    #[arg(help_heading = "Search", long, value_enum, default_value = "users", value_name = "WHAT")]
     by: By,
 
     /// Load to begin with: users, or requests per second
-    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    #[arg(help_heading = "Search", long, default_value_t = 1.0, value_name = "N")]
     start: f64,
 
     /// Users at most
-    #[arg(long, default_value = "1024", value_parser = level, value_name = "N")]
+    #[arg(help_heading = "Search", long, default_value = "1024", value_parser = level, value_name = "N")]
     max_users: u32,
 
     /// Requests per second at most, for --by rate
-    #[arg(long, default_value_t = 1000.0, value_name = "RATE")]
+    #[arg(help_heading = "Search", long, default_value_t = 1000.0, value_name = "RATE")]
     max_rate: f64,
 
     /// How requests are spaced, for --by rate: poisson, constant, gamma:SHAPE, burst:N
     /// [default: poisson]
-    #[arg(long, value_name = "LAW")]
+    #[arg(help_heading = "Search", long, value_name = "LAW")]
     arrivals: Option<String>,
 
     /// Requests in flight at most, for --by rate; a rate that needs more is outside
-    #[arg(long, value_name = "N", default_value_t = 4096, value_parser = level)]
+    #[arg(help_heading = "Search", long, value_name = "N", default_value_t = 4096, value_parser = level)]
     max_in_flight: u32,
 
-    /// The search ends when both ends of the bracket are within this share of each other
-    #[arg(long, default_value_t = 0.05, value_name = "SHARE")]
+    /// The search ends when the highest load that passes and the lowest that fails are this close
+    #[arg(help_heading = "Search", long, default_value_t = 0.05, value_name = "SHARE")]
     precision: f64,
 
     /// Requests of one measurement of a load; four for each user if that is more
-    #[arg(short = 'n', long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    #[arg(help_heading = "Search", short = 'n', long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     requests: u32,
 
-    /// Looks at a load before it counts as unsettled
-    #[arg(long, default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
+    /// Measurements of one load before it counts as unsettled
+    #[arg(help_heading = "Search", long = "measurements", alias = "looks", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
     looks: u32,
 
-    /// Pause between an answer and the next request of a person, to turn users into people
-    #[arg(long, value_parser = seconds, value_name = "SPAN")]
+    /// Pause of a person between an answer and the next request; tells how many people the users are
+    #[arg(help_heading = "Search", long, value_parser = seconds, value_name = "SPAN")]
     users_think: Option<f64>,
 
-    /// People to be served; tells how many servers they need
-    #[arg(long, requires = "users_think", value_name = "N")]
+    /// Number of people to serve; tells how many servers they need
+    #[arg(help_heading = "Search", long, requires = "users_think", value_name = "N")]
     target_users: Option<u32>,
 
     /// Share of a server that is kept free
-    #[arg(long, default_value_t = 0.2, value_name = "SHARE")]
+    #[arg(help_heading = "Search", long, default_value_t = 0.2, value_name = "SHARE")]
     headroom: f64,
 
     /// Price of one GPU for an hour, US dollars
-    #[arg(long, value_parser = money, value_name = "MONEY")]
+    #[arg(help_heading = "Search", long, value_parser = money, value_name = "MONEY")]
     price: Option<f64>,
 
     /// GPUs of the server, for --price
-    #[arg(long, default_value_t = 1.0, value_name = "N")]
+    #[arg(help_heading = "Search", long, default_value_t = 1.0, value_name = "N")]
     gpus: f64,
 
     #[command(flatten)]

@@ -6,6 +6,7 @@ mod bandwidth_claim;
 mod cold_first;
 mod duplicate_label;
 mod encoding;
+mod failed_requests;
 mod faster_than_light;
 mod flop_counts;
 mod implied_definition;
@@ -59,6 +60,7 @@ pub(super) const RULES: &[&Rule] = &[
     &ordered_percentiles::RULE,
     &little::RULE,
     &asked_rate::RULE,
+    &failed_requests::RULE,
     &mixed_concurrency::RULE,
     &implied_definition::RULE,
     &two_notions::RULE,

@@ -15,6 +15,7 @@ mod llama_batched;
 mod llama_bench;
 mod llm_d;
 mod llmperf;
+mod locust;
 pub(super) mod oha;
 mod perf_analyzer;
 mod rows;
@@ -57,6 +58,7 @@ pub(crate) const FORMATS: &[&Format] = &[
     &llmperf::REQUESTS,
     &oha::FORMAT,
     &k6::FORMAT,
+    &locust::FORMAT,
     &perf_analyzer::FORMAT,
     &rows::FORMAT,
     &table::FORMAT,

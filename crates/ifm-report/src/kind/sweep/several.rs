@@ -90,8 +90,8 @@ struct Shown {
     topics: &'static [Topic],
 }
 
-/// Output, and middle and tail of both latencies.
-fn shown(slo: &SloSpec) -> [Shown; 5] {
+/// Output, middle and tail of both latencies of a stream, and the time of whole answers.
+fn shown(slo: &SloSpec) -> [Shown; 6] {
     let of = |id, name, quantity, question, statistics: &[Statistic], topics| Shown {
         id,
         question,
@@ -124,6 +124,7 @@ fn shown(slo: &SloSpec) -> [Shown; 5] {
         tail("ttft-tail", "ttft", "TTFT", ttft, "How long do the unlucky wait?"),
         middle("itl", "ITL", itl.clone(), "How long between tokens?", &[Topic::Itl]),
         tail("itl-tail", "itl", "ITL", itl, "How long are the long gaps?"),
+        middle("e2e", "E2E", Quantity::E2e, "How long does a whole answer take?", &[]),
     ]
 }
 
@@ -210,7 +211,7 @@ const UNLIMITED: [&str; 5] = ["max", "inf", "infinite", "unlimited", "none"];
 pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
     const RATE: &[Statistic] = &[Statistic::Value, Statistic::Mean];
     const P99: &[Statistic] = &[Statistic::Percentile(99.0)];
-    let measures: [(&str, Quantity, &'static [Statistic], Meant); 8] = [
+    let measures: [(&str, Quantity, &'static [Statistic], Meant); 9] = [
         ("req/s", Quantity::RequestRate, RATE, Meant::Plain),
         ("out tok/s", Quantity::OutputRate, OUTPUT, Meant::Plain),
         ("TTFT", Quantity::Ttft, CENTER, Meant::Ms),
@@ -219,6 +220,7 @@ pub(in super::super) fn points(pool: &Pool, by: &[String]) -> Table {
         ("ITL", Quantity::Itl, CENTER, Meant::Ms),
         ("ITL p99", Quantity::Itl, P99, Meant::Ms),
         ("E2E", Quantity::E2e, CENTER, Meant::Ms),
+        ("failed", Quantity::RequestsFailed, RATE, Meant::Plain),
     ];
     let factor = |name: &String| {
         let (head, name) = (Head::text(name.replace('_', " ")), name.clone());

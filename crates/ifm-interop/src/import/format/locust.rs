@@ -1,0 +1,64 @@
+//! Locust: the table that `--csv` leaves behind at the end of a test, a row for each name of a request
+//! and a last one over all of them. It knows no tokens.
+//!
+//! Times and rates are of all requests, with those that failed; percentiles are rounded to two
+//! digits by Locust itself. What is not here: the history that it writes beside it.
+
+use super::super::statistic::different;
+use super::{Format, Like, records, sure};
+use ifm_core::sheet::{Definition, Figure, PartKind, Quantity, RowRole, Statistic, Unit, meaning};
+use serde_json::Value;
+
+pub(super) const FORMAT: Format = Format {
+    id: "locust",
+    title: "Locust, _stats.csv",
+    tool: Some("locust"),
+    kind: PartKind::Serving,
+    like: Like::By(|head| sure(!head.is_json() && head.text().starts_with(HEAD))),
+    marks: &[],
+    read: |format, input| {
+        records::read_csv(format, input, |cells, draft| {
+            for (name, cell) in cells {
+                match (figure(&name, &cell), name.as_str()) {
+                    (Some(figure), _) => draft.row.figures.push(figure),
+                    (None, "Name") => {
+                        if cell == ALL {
+                            draft.row.role = RowRole::Summary;
+                        }
+                        draft.row.label = Some(cell);
+                    }
+                    _ => {
+                        draft.row.unknown.insert(name, Value::String(cell));
+                    }
+                }
+            }
+        })
+    },
+};
+const HEAD: &str = "Type,Name,Request Count,Failure Count,Median Response Time,";
+/// The name of the row over all requests.
+const ALL: &str = "Aggregated";
+const WHOLE: &str = "sending, waiting and receiving of the whole response";
+
+fn figure(name: &str, cell: &str) -> Option<Figure> {
+    let time = |statistic| (Quantity::E2e, statistic, Unit::Ms);
+    let (quantity, statistic, unit) = match name {
+        "Request Count" => (Quantity::Requests, Statistic::Value, Unit::Count),
+        "Failure Count" => (Quantity::RequestsFailed, Statistic::Value, Unit::Count),
+        "Requests/s" => (Quantity::RequestRate, Statistic::Value, Unit::PerS),
+        "Median Response Time" => time(Statistic::Median),
+        "Average Response Time" => time(Statistic::Mean),
+        "Min Response Time" => time(Statistic::Min),
+        "Max Response Time" => time(Statistic::Max),
+        // The same as the median and the maximum, but rounded.
+        "50%" | "100%" => return None,
+        _ => time(Statistic::percentile(name.strip_suffix('%')?.parse().ok()?)),
+    };
+    let definition = match quantity {
+        Quantity::E2e => different(&format!("{WHOLE}; {}", meaning::WITH_FAILED)),
+        Quantity::RequestRate => different(meaning::WITH_FAILED),
+        _ => Definition::Same,
+    };
+    let value = cell.trim().parse().ok()?;
+    Some(Figure::new(quantity, statistic, value, unit).defined(definition))
+}

@@ -1,0 +1,5 @@
+from locust import HttpUser, task
+class Chat(HttpUser):
+    @task
+    def chat(self):
+        self.client.post("/v1/chat/completions", json={"model": "truth-model", "messages": [{"role": "user", "content": "go on"}]}, name="chat")

@@ -2,7 +2,9 @@
 //! against each other and against the server's own log; runs with failures and with reasoning.
 
 use super::{close, compare, data, import, one_row, truth};
-use ifm_core::sheet::{Definition, Quantity, RemarkKind, Row, RowRole, SheetRequest, Statistic, Unit, key};
+use ifm_core::sheet::{
+    Definition, Quantity, RemarkKind, Row, RowRole, SheetRequest, Statistic, Unit, key,
+};
 
 fn mean(row: &Row, of: fn(&SheetRequest) -> Option<f64>) -> f64 {
     let values: Vec<f64> = row.requests.iter().filter_map(of).collect();

@@ -24,6 +24,7 @@ pub mod request;
 mod roof;
 pub mod settling;
 pub mod slo;
+pub mod starts;
 pub mod stat;
 pub mod survey;
 pub mod tally;

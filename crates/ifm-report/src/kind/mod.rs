@@ -12,6 +12,7 @@ mod matrix;
 mod note;
 mod reading;
 mod scenario;
+mod start_up;
 pub(crate) mod sweep;
 mod target;
 mod variant;
@@ -68,6 +69,7 @@ impl Kind {
     /// take back are struck out, and sentences about the same lose their praise.
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
+        page.sections.extend(start_up::section(subject));
         page.sections.extend(reading::section(subject));
         if let Some(audit) = subject.audit {
             let strike = |tile: crate::page::Tile| common::strike(audit, tile);

@@ -241,7 +241,10 @@ impl<'a> Runner<'a> {
         };
         let label = ifm_plan::start_words(&self.of.plan, cell).unwrap_or_default();
         if cell.what == (CellLoad::StartUp { cold: true }) {
-            launch::cool(&ask).unwrap_or_else(|why| terminal::warn(&why));
+            // A start that is called cold and is not would be a false number.
+            if let Err(why) = launch::cool(&ask) {
+                return Ok(Start::Failed(why));
+            }
         }
         terminal::say(&format!("starting {}: {label}", server.name));
         let begun = Instant::now();

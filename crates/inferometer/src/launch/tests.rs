@@ -45,7 +45,9 @@ fn the_server() {
         "stubborn" => {
             signal_hook::flag::register(signal_hook::consts::SIGTERM, Arc::default()).unwrap();
             let line = "trap '' TERM; while :; do sleep 1; done";
-            Command::new("setsid").args(["sh", "-c", line]).spawn().unwrap();
+            // `--fork`: what stays behind is nobody's child.
+            let left = Command::new("setsid").args(["--fork", "sh", "-c", line]).status();
+            assert!(left.unwrap().success());
         }
         _ => {}
     }

@@ -52,6 +52,16 @@ pub enum Metric {
     DecodeRate,
     /// Requests per second inside the latency target, as a document states it.
     Goodput,
+    /// Steps per second of a command.
+    StepRate,
+    /// Time of a command from its start to its end.
+    CommandTime,
+    /// Most memory in use on the GPUs while a command ran.
+    GpuMemory,
+    /// Most memory of the host that a command used.
+    HostMemory,
+    /// Energy that was drawn while a command ran.
+    Energy,
 }
 
 /// What a metric's values are counted in.
@@ -63,8 +73,14 @@ pub enum MetricUnit {
     TokPerS,
     /// Requests per second.
     ReqPerS,
+    /// Steps per second.
+    StepPerS,
     /// A share, 0 to 1.
     Share,
+    /// Bytes.
+    Bytes,
+    /// Joules.
+    J,
 }
 
 /// Which way is better.
@@ -108,6 +124,10 @@ const TOKENS: Kind = Kind::new(MetricUnit::TokPerS, Direction::Higher, Values::O
 const REQUESTS: Kind = Kind::new(MetricUnit::ReqPerS, Direction::Higher, Values::One);
 const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One);
 const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
+const STEPS: Kind = Kind::new(MetricUnit::StepPerS, Direction::Higher, Values::One);
+const SPAN: Kind = Kind::new(MetricUnit::Ns, Direction::Lower, Values::One);
+const BYTES: Kind = Kind::new(MetricUnit::Bytes, Direction::Lower, Values::One);
+const ENERGY: Kind = Kind::new(MetricUnit::J, Direction::Lower, Values::One);
 
 /// A row of the table.
 struct Facts {
@@ -121,7 +141,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 20] = [
+static METRICS: [Facts; 25] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
@@ -142,6 +162,11 @@ static METRICS: [Facts; 20] = [
     row(Metric::PrefillRate, "prefill_tok_s", "prefill tok/s", Some(Quantity::PrefillRate), TOKENS),
     row(Metric::DecodeRate, "decode_tok_s", "decode tok/s", Some(Quantity::DecodeRate), TOKENS),
     row(Metric::Goodput, "goodput", "goodput req/s", Some(Quantity::Goodput), REQUESTS),
+    row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
+    row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
+    row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),
+    row(Metric::HostMemory, "host_memory", "host memory", Some(Quantity::HostMemory), BYTES),
+    row(Metric::Energy, "energy", "energy", Some(Quantity::Energy), ENERGY),
 ];
 
 const fn row(
@@ -182,6 +207,12 @@ impl Metric {
     /// The quantity of a document that it is, if any has it.
     pub fn quantity(self) -> Option<&'static Quantity> {
         self.facts().quantity.as_ref()
+    }
+
+    /// Whether only a command that was measured from its start to its end has it. How long a server
+    /// was measured, and what it drew in that time, was somebody's choice.
+    pub fn is_of_commands(self) -> bool {
+        self >= Metric::StepRate
     }
 
     /// What its values are counted in.

@@ -9,6 +9,7 @@
 compile_error!("inferometer measures with Linux epoll and kernel receive stamps; run it on Linux");
 
 pub mod clock;
+pub mod family;
 pub mod host;
 pub mod page_cache;
 pub mod poller;

@@ -111,6 +111,11 @@ pub fn peak_memory_bytes() -> u64 {
     accounts.ru_maxrss.max(0) as u64 * 1024
 }
 
+/// A time of the kernel, nanoseconds.
+pub(crate) fn timeval_ns(time: libc::timeval) -> u64 {
+    time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_usec.max(0) as u64 * 1_000
+}
+
 /// What the kernel accounts for child processes that have ended and were waited for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ChildrenUsage {
@@ -128,11 +133,8 @@ pub fn children_usage() -> ChildrenUsage {
         libc::getrusage(libc::RUSAGE_CHILDREN, &mut accounts);
         accounts
     };
-    let ns = |time: libc::timeval| {
-        time.tv_sec.max(0) as u64 * 1_000_000_000 + time.tv_usec.max(0) as u64 * 1_000
-    };
     ChildrenUsage {
-        cpu_ns: ns(accounts.ru_utime) + ns(accounts.ru_stime),
+        cpu_ns: timeval_ns(accounts.ru_utime) + timeval_ns(accounts.ru_stime),
         peak_memory_bytes: accounts.ru_maxrss.max(0) as u64 * 1024,
     }
 }

@@ -12,6 +12,7 @@ mod cli;
 mod conformance;
 mod course;
 mod documents;
+mod exec;
 mod exit;
 mod facts;
 mod guard;
@@ -79,6 +80,7 @@ fn main() -> ExitCode {
     terminal::end_screen();
     terminal::clear_line();
     match ended {
+        // A command that was measured ends with a code of its own.
         Ok(Ok(code)) => match terminal::output_failure() {
             None => code.into(),
             Some(error) => {

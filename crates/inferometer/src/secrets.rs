@@ -46,6 +46,28 @@ impl Secrets {
         secrets
     }
 
+    /// The secrets of a command: values of its environment, and of flags among its words, under names
+    /// that speak of one.
+    pub fn of_command(
+        words: &[String],
+        environment: impl Iterator<Item = (String, String)>,
+    ) -> Secrets {
+        let is_secret = |name: &str| {
+            let name = name.trim_start_matches('-').replace('-', "_").to_ascii_lowercase();
+            is_secret_field(&name) || name.ends_with("token")
+        };
+        let mut secrets = Secrets::default();
+        let joined = words.iter().filter_map(|word| word.split_once('='));
+        let apart = words.iter().zip(words.iter().skip(1));
+        let apart = apart.filter(|(flag, _)| flag.starts_with("--") && !flag.contains('='));
+        let named = joined.chain(apart.map(|(flag, value)| (flag.as_str(), value.as_str())));
+        named.filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(value));
+        environment.filter(|(name, _)| is_secret(name)).for_each(|(_, value)| secrets.add(&value));
+        secrets.known.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+        secrets.known.dedup();
+        secrets
+    }
+
     /// A value, and its parts that a server may repeat alone: the key behind `Bearer`, the value of
     /// a cookie.
     fn add(&mut self, value: &str) {
@@ -321,6 +343,20 @@ mod tests {
         }
         assert_eq!(blotted("abcd and abcdabcd"), "*** and ******");
         assert!(matches!(Secrets::default().blot("abcd"), Cow::Borrowed("abcd")));
+    }
+
+    #[test]
+    fn a_command_keeps_no_secret_of_its_flags_or_environment() {
+        let words =
+            ["train", "--hf-token", "hf_0123456", "--api_key=sk-98765", "--max-tokens", "4096"];
+        let environment = [("WANDB_API_KEY", "wandb-1234"), ("HOME", "/home/somebody")];
+        let own = |text: &&str| (*text).to_owned();
+        let secrets = Secrets::of_command(
+            &words.iter().map(own).collect::<Vec<_>>(),
+            environment.iter().map(|(name, value)| (own(name), own(value))),
+        );
+        let text = "hf_0123456 sk-98765 wandb-1234 4096 /home/somebody";
+        assert_eq!(secrets.blot(text), "*** *** *** 4096 /home/somebody");
     }
 
     #[test]

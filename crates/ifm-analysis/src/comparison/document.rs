@@ -224,7 +224,7 @@ fn facts(sheet: &Sheet, constant: &Factors) -> Vec<Fact> {
             "kind" => ("kind of measurement", Unlike),
             // Lengths are compared as numbers.
             key::INPUT_TOKENS | key::OUTPUT_TOKENS | key::REQUESTS => continue,
-            key::CONDITION => (name, Expected),
+            key::CONDITION | key::COMMAND => (name, Expected),
             _ => (name, Warning),
         };
         let fact = Fact::new(what.replace('_', " "), kind, Some(value.to_owned()));
@@ -253,6 +253,9 @@ impl Level<'_> {
 
     /// What is known of a measure.
     fn told(&self, measure: Measure, requests: &Requests) -> Option<Told> {
+        if measure.metric.is_of_commands() && self.point.kind != PartKind::Training {
+            return None;
+        }
         if measure.figure().is_none() {
             let column = self.share(measure)?;
             return Some(Told { measure, by: By::Ours, column });

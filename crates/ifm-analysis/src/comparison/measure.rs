@@ -38,7 +38,7 @@ pub enum MeasureError {
         "unknown metric: {text}, known are: ttft, ttfat, itl, tpot, e2e, ttft_due, e2e_due and \
          tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of files of \
          other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, \
-         goodput"
+         goodput; of commands steps_s, time, memory, host_memory, energy"
     )]
     Unknown {
         /// The measure as written.

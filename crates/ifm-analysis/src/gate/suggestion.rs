@@ -94,10 +94,10 @@ fn limit(measure: Measure, cell: &Cell) -> (Bound, Limit) {
     let (low, high) = (cell.low.unwrap_or(cell.value), cell.high.unwrap_or(cell.value));
     match measure.unit() {
         Unit::Share => (Bound::Max, Limit::Value(crate::slo::ERROR_RATE_MAX)),
-        Unit::TokPerS | Unit::ReqPerS => {
+        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS => {
             (Bound::Min, Limit::Value(two_digits(low * (1.0 - ROOM_RATE), f64::floor)))
         }
-        Unit::Ns => {
+        Unit::Ns | Unit::Bytes | Unit::J => {
             let is_tail = measure.percentile().is_some_and(|p| p > 90.0);
             let room = if is_tail { ROOM_TAIL } else { ROOM_MEDIAN };
             (Bound::Max, Limit::Value(two_digits(high * (1.0 + room), f64::ceil)))

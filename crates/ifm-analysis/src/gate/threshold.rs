@@ -10,6 +10,7 @@ use std::fmt;
 /// Longest threshold that is read, bytes.
 const TEXT_MAX: usize = 200;
 const NS_PER_MS: f64 = 1e6;
+const GIB: f64 = 1_073_741_824.0;
 
 /// On which side of the limit a value has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -137,12 +138,16 @@ fn parse_limit(text: &str, measure: Measure) -> Result<Limit, &'static str> {
     if lower.ends_with('%') && measure.unit() != Unit::Share {
         return Err("a percentage of the baseline needs its sign, such as +5% or -3%");
     }
+    // A number with one of these units, or without any.
+    let scaled = |units: &[(&str, f64)], none: f64| {
+        let found = units.iter().find_map(|(unit, one)| Some((lower.strip_suffix(unit)?, *one)));
+        let (digits, one) = found.unwrap_or((lower.as_str(), none));
+        number(digits).map(|value| value * one)
+    };
     let (value, hint) = match measure.unit() {
         Unit::Ns => {
             let units = [("ms", NS_PER_MS), ("us", NS_PER_MS / 1e3), ("s", NS_PER_MS * 1e3)];
-            let found = units.iter().find_map(|(unit, ns)| Some((lower.strip_suffix(unit)?, ns)));
-            let (digits, ns) = found.unwrap_or((lower.as_str(), &NS_PER_MS));
-            (number(digits).map(|value| value * ns), "write a time such as 50ms or 0.5s, or +5%")
+            (scaled(&units, NS_PER_MS), "write a time such as 50ms or 0.5s, or +5%")
         }
         Unit::Share => {
             let share = match lower.strip_suffix('%') {
@@ -152,13 +157,17 @@ fn parse_limit(text: &str, measure: Measure) -> Result<Limit, &'static str> {
             let share = share.filter(|share| *share <= 1.0);
             (share, "write a share such as 1%, or a change in points such as +0.5%")
         }
-        Unit::TokPerS | Unit::ReqPerS => {
-            let (digits, factor) = match lower.strip_suffix('k') {
-                Some(digits) => (digits, 1e3),
-                None => (lower.as_str(), 1.0),
-            };
-            (number(digits).map(|value| value * factor), "write a number such as 1200, or -3%")
+        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS => {
+            (scaled(&[("k", 1e3)], 1.0), "write a number such as 1200, or -3%")
         }
+        Unit::Bytes => (
+            scaled(&[("gib", GIB), ("mib", GIB / 1024.0), ("gb", 1e9), ("mb", 1e6)], 1.0),
+            "write a size such as 80GB or 512MiB, or +5%",
+        ),
+        Unit::J => (
+            scaled(&[("kwh", 3.6e6), ("wh", 3.6e3), ("kj", 1e3), ("mj", 1e6), ("j", 1.0)], 1.0),
+            "write an energy such as 500kJ or 2kWh, or +5%",
+        ),
     };
     value.filter(|value| *value >= 0.0).map(Limit::Value).ok_or(hint)
 }
@@ -193,6 +202,9 @@ mod tests {
         check("ttft.p50@8=+5%", "ttft.p50@8", Limit::Change(0.05));
         check("out_tok_s@8=1.2k", "out_tok_s@8", Limit::Value(1200.0));
         check("error_rate=1%", "error_rate", Limit::Value(0.01));
+        check("memory=80GB", "memory", Limit::Value(80e9));
+        check("energy=2kWh", "energy", Limit::Value(7.2e6));
+        check("time=90s", "time", Limit::Value(90e9));
         check("success=0.99", "success", Limit::Value(0.99));
         check("error_rate=+0.5%", "error_rate", Limit::Change(0.005));
     }

@@ -91,12 +91,42 @@ pub fn tokens_per_kwh(joules_per_token: f64) -> f64 {
 }
 
 /// What a group of devices drew.
-struct Drawn {
-    of: PoweredBy,
-    method: EnergyMethod,
-    devices: u32,
-    joules: f64,
-    watts_peak: Option<f64>,
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Drawn {
+    /// Whose it is.
+    pub of: PoweredBy,
+    /// How it came about.
+    pub method: EnergyMethod,
+    /// Devices that it is added up over.
+    pub devices: u32,
+    /// Energy, joules.
+    pub joules: f64,
+    /// Highest power of all devices together among the samples, watts; absent for one that was
+    /// stated.
+    pub watts_peak: Option<f64>,
+}
+
+impl Drawn {
+    /// What was drawn between two moments, nanoseconds since the origin of the series; absent
+    /// where it is not known of every device, and for less than a second.
+    pub fn within(series: &[Series], span: (u64, u64)) -> Option<Drawn> {
+        if span.1.saturating_sub(span.0) as f64 / 1e9 < WINDOW_S_MIN {
+            return None;
+        }
+        let drawn = match known_devices(series)? {
+            PoweredBy::Stated => stated(series, span),
+            PoweredBy::Gpus => gpus(series, span),
+            PoweredBy::Processors => processors(series, span),
+        }?;
+        // No device that works draws nothing: a sensor that says so is none.
+        (drawn.joules.is_finite() && drawn.joules > 0.0).then_some(drawn)
+    }
+}
+
+/// Most memory in use on all GPUs together among the samples between two moments, bytes; absent
+/// where they were never read together.
+pub fn gpu_memory_peak(series: &[Series], span: (u64, u64)) -> Option<f64> {
+    peak(of(series, Quantity::GpuMemory).map(|series| sampled::within(series, span).collect()))
 }
 
 impl LevelEnergy {
@@ -109,17 +139,8 @@ impl LevelEnergy {
     ) -> Option<LevelEnergy> {
         let window = rates.window;
         let seconds = window.seconds();
-        let span = (window.start_ns, window.end_ns);
-        if seconds < WINDOW_S_MIN {
-            return None;
-        }
-        let drawn = match known_devices(series)? {
-            PoweredBy::Stated => stated(series, span),
-            PoweredBy::Gpus => gpus(series, span),
-            PoweredBy::Processors => processors(series, span),
-        }?;
-        // No device that works draws nothing: a sensor that says so is none.
-        let joules = Some(drawn.joules).filter(|joules| joules.is_finite() && *joules > 0.0)?;
+        let drawn = Drawn::within(series, (window.start_ns, window.end_ns))?;
+        let joules = drawn.joules;
         let tokens = Some(rates.output_tokens).filter(|tokens| generates && *tokens > 0.0);
         Some(LevelEnergy {
             of: drawn.of,

@@ -41,6 +41,10 @@ pub mod key {
     pub const ENGINE: &str = "engine";
     /// Test of an engine benchmark: `pp512`, `tg128`.
     pub const TEST: &str = "test";
+    /// Command line of a command that was measured as a whole.
+    pub const COMMAND: &str = "command";
+    /// How a command ended, where it did not end well.
+    pub const ENDED: &str = "ended";
     /// Number of the repeat, from 1.
     pub const REPEAT: &str = "repeat";
 }

@@ -84,7 +84,7 @@ pub enum PartKind {
     Engine,
     /// One kernel, such as attention.
     Kernel,
-    /// A training run.
+    /// A training run, or another command that was measured from its start to its end.
     Training,
     /// A comparison or conclusion that the document draws.
     Conclusion,

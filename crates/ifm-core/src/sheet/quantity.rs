@@ -81,8 +81,12 @@ pub enum Quantity {
     Energy,
     /// Energy per output token, J.
     EnergyPerToken,
-    /// Memory, bytes.
+    /// Memory, bytes; of a training run that of its GPUs.
     Memory,
+    /// Memory of the host that the processes of a command use, bytes.
+    HostMemory,
+    /// Steps of a command per second, such as those of a training run.
+    StepRate,
     /// Memory traffic, bytes per second.
     Bandwidth,
     /// Arithmetic, floating-point operations per second.
@@ -224,6 +228,8 @@ impl std::fmt::Display for Quantity {
             Quantity::Energy => "energy",
             Quantity::EnergyPerToken => "energy per token",
             Quantity::Memory => "memory",
+            Quantity::HostMemory => "host memory",
+            Quantity::StepRate => "steps per second",
             Quantity::Bandwidth => "memory bandwidth",
             Quantity::FlopRate => "arithmetic rate",
             Quantity::Sparsity => "sparsity",

@@ -94,7 +94,10 @@ pub(crate) fn unit(unit: Unit) -> (&'static str, f64) {
         Unit::Ns => ("s", NS_PER_S),
         Unit::TokPerS => ("tok/s", 1.0),
         Unit::ReqPerS => ("req/s", 1.0),
+        Unit::StepPerS => ("steps/s", 1.0),
         Unit::Share => ("share", 1.0),
+        Unit::Bytes => ("bytes", 1.0),
+        Unit::J => ("J", 1.0),
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod words;
 pub use json::comparison_json;
 pub(crate) use json::{
     alone as alone_json, cell as cell_json, differences as differences_json, load as load_json,
+    unit as unit_json,
 };
 pub use markdown::comparison_markdown;
 pub(crate) use markdown::differences as differences_markdown;

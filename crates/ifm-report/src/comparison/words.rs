@@ -15,6 +15,10 @@ use ifm_core::words::counted;
 
 const NS_PER_MS: f64 = 1e6;
 const NS_PER_S: f64 = 1e9;
+const BYTES_PER_MB: f64 = 1e6;
+/// Decimal gigabytes, as most people write memory.
+const BYTES_PER_GB: f64 = 1e9;
+const J_PER_KJ: f64 = 1e3;
 /// From here on a time is written in seconds.
 const SECONDS_FROM_NS: f64 = 999.5e6;
 /// Things that are the same are named up to this number.
@@ -43,8 +47,26 @@ pub(crate) fn condition(at: &Condition) -> String {
 pub(crate) fn value(unit: Unit, value: f64) -> String {
     match unit {
         Unit::Ns => span(value),
-        Unit::TokPerS | Unit::ReqPerS => number(value),
         Unit::Share => percent(value),
+        _ => match written(unit, value) {
+            (_, "") => number(value),
+            (per, name) => format!("{} {name}", number(value / per)),
+        },
+    }
+}
+
+/// What a value of a unit is divided by to be written, and the name that stands behind it then.
+fn written(unit: Unit, value: f64) -> (f64, &'static str) {
+    let size = value.abs();
+    match unit {
+        Unit::Ns if size >= SECONDS_FROM_NS => (NS_PER_S, "s"),
+        Unit::Ns => (NS_PER_MS, "ms"),
+        Unit::Bytes if size >= BYTES_PER_GB => (BYTES_PER_GB, "GB"),
+        Unit::Bytes => (BYTES_PER_MB, "MB"),
+        Unit::J if size >= J_PER_KJ => (J_PER_KJ, "kJ"),
+        Unit::J => (1.0, "J"),
+        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS => (1.0, ""),
+        Unit::Share => (1e-2, ""),
     }
 }
 
@@ -55,18 +77,10 @@ pub(crate) fn cell(unit: Unit, cell: &Cell) -> String {
     let half = half.filter(|_| !cell.is_interpolated);
     let text = match (half, unit) {
         (None, _) | (_, Unit::Share) => value(unit, cell.value),
-        (Some(half), Unit::Ns) => {
-            let (per, name) = if cell.value.abs() >= SECONDS_FROM_NS {
-                (NS_PER_S, "s")
-            } else {
-                (NS_PER_MS, "ms")
-            };
-            let text = number(cell.value / per);
-            format!("{text} ±{} {name}", half_of(&text, half / per))
-        }
         (Some(half), _) => {
-            let text = number(cell.value);
-            format!("{text} ±{}", half_of(&text, half))
+            let (per, name) = written(unit, cell.value);
+            let text = number(cell.value / per);
+            format!("{text} ±{} {name}", half_of(&text, half / per)).trim_end().to_owned()
         }
     };
     format!("{sign}{text}")
@@ -97,12 +111,7 @@ pub(crate) fn bounds(unit: Unit, cell: &Cell) -> String {
 
 /// A bound in the unit of the value that it belongs to, without the unit's name.
 fn bound(unit: Unit, bound: f64, of: f64) -> String {
-    match unit {
-        Unit::Ns if of.abs() >= SECONDS_FROM_NS => number(bound / NS_PER_S),
-        Unit::Ns => number(bound / NS_PER_MS),
-        Unit::TokPerS | Unit::ReqPerS => number(bound),
-        Unit::Share => number(bound * 100.0),
-    }
+    number(bound / written(unit, of).0)
 }
 
 /// A share with its sign, without the percent sign.

@@ -11,7 +11,7 @@ pub use template::gate_template;
 use crate::TerminalStyle;
 use crate::comparison::{
     alone_json, cell_json, differences_json, differences_markdown, differences_terminal, load_json,
-    words,
+    unit_json, words,
 };
 use crate::format::{ABSENT, command_line, number, percent};
 use crate::json::{Object, SCHEMA_VERSION};
@@ -55,7 +55,8 @@ fn limit(threshold: &Threshold) -> String {
 fn limit_value(measure: Measure, limit: Limit) -> String {
     match (limit, measure.unit()) {
         (Limit::Value(ns), Unit::Ns) => crate::format::limit(ns / 1e6),
-        (Limit::Value(rate), Unit::TokPerS | Unit::ReqPerS) => number(rate),
+        (Limit::Value(value), Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS) => number(value),
+        (Limit::Value(value), unit @ (Unit::Bytes | Unit::J)) => words::value(unit, value),
         (Limit::Value(share), Unit::Share) => format!("{} %", short(share * 100.0)),
         (Limit::Change(change), unit) => {
             let sign = if change < 0.0 { "−" } else { "+" };
@@ -240,12 +241,7 @@ pub fn gate_json(result: &GateResult) -> String {
 
 fn row_json(row: &GateRow) -> Value {
     let threshold = &row.threshold;
-    let (unit, per) = match threshold.measure.unit() {
-        Unit::Ns => ("s", 1e9),
-        Unit::TokPerS => ("tok/s", 1.0),
-        Unit::ReqPerS => ("req/s", 1.0),
-        Unit::Share => ("share", 1.0),
-    };
+    let (unit, per) = unit_json(threshold.measure.unit());
     let bound = match threshold.bound {
         Bound::Max => "max",
         Bound::Min => "min",

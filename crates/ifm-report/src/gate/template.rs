@@ -56,7 +56,7 @@ fn line(suggestion: &Suggestion) -> String {
     let limit = match (threshold.limit, unit) {
         (Limit::Value(ns), Unit::Ns) => format!("{}ms", short(ns / 1e6)),
         (Limit::Value(share), Unit::Share) => format!("{}%", short(share * 100.0)),
-        (Limit::Value(rate), Unit::TokPerS | Unit::ReqPerS) => short(rate),
+        (Limit::Value(value), _) => short(value),
         (Limit::Change(change), _) => format!("{:+}%", change * 100.0),
     };
     let found = words::bounds(unit, &suggestion.cell);

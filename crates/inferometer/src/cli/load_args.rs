@@ -225,7 +225,7 @@ impl LoadArgs {
 }
 
 /// `gpu=L40S`.
-fn tag(text: &str) -> Result<(String, String), String> {
+pub fn tag(text: &str) -> Result<(String, String), String> {
     const LENGTH_MAX: usize = 200;
     let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
     let is_name =

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod conform;
 pub mod demo;
 mod ending_args;
+pub mod exec;
 pub mod export;
 pub mod facts;
 pub mod gate;
@@ -39,7 +40,7 @@ pub mod ui;
 pub mod workload;
 pub mod workload_args;
 
-use crate::exit::{Code, Failure};
+use crate::exit::Failure;
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// Benchmark LLM servers and believe the numbers.
@@ -97,6 +98,8 @@ enum Verb {
     Facts(facts::FactsArgs),
     /// Compute what a machine and a model can reach at most
     Limit(limit::LimitArgs),
+    /// Measure any command, such as a training run: time, memory, energy, rates
+    Exec(exec::ExecArgs),
     /// Show the run store as a local web page: list, compare, watch, import
     Ui(ui::UiArgs),
     /// List stored runs (also: show, rename, tag, seal, rm)
@@ -125,12 +128,13 @@ pub fn parse(words: &[String]) -> Result<Cli, clap::Error> {
 
 pub use mistakes::explained;
 
-/// Runs the command that the words ask for.
+/// Runs the command that the words ask for, and gives the exit code: one of ours, or that of a
+/// command that was measured.
 ///
 /// # Errors
 /// What the user has to know.
-pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
-    match cli.verb.unwrap_or_else(|| Verb::Demo(demo::DemoArgs::default())) {
+pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
+    let code = match cli.verb.unwrap_or_else(|| Verb::Demo(demo::DemoArgs::default())) {
         Verb::Demo(args) => demo::run(&args, words),
         Verb::Run(args) => run::run(&args, words),
         Verb::Sweep(args) => sweep::run(&args, words),
@@ -153,7 +157,9 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<Code, Failure> {
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),
         Verb::Guard => guard::run(),
-    }
+        Verb::Exec(args) => return exec::run(&args),
+    }?;
+    Ok(code as u8)
 }
 
 #[cfg(test)]

@@ -38,7 +38,7 @@ pub struct RankArgs {
 
 /// Metrics by which results are ordered where nobody says it: throughputs, the most usual first, and
 /// times of files that hold none.
-const METRICS: [Measure; 9] = [
+const METRICS: [Measure; 11] = [
     Measure::value_of(Metric::OutputRate),
     Measure::value_of(Metric::DecodeRate),
     Measure::value_of(Metric::PrefillRate),
@@ -48,6 +48,8 @@ const METRICS: [Measure; 9] = [
     Measure::percentile_of(Metric::Ttft, 50.0),
     Measure::value_of(Metric::Prefill),
     Measure::value_of(Metric::Kernel),
+    Measure::value_of(Metric::StepRate),
+    Measure::value_of(Metric::CommandTime),
 ];
 
 /// Runs the command.

@@ -92,6 +92,7 @@ const SCHEMAS: &[Published] = &[
         List
     ),
     published!("imported", "import", ["import"], super::import::Imported),
+    published!("executed", "exec", ["exec"], super::exec::Executed),
     published!("import", "import.json of a stored import", [], ifm_store::Import),
     published!("sheet", "one document of an import: results as in a file", [], ifm_core::Sheet),
 ];

@@ -75,6 +75,23 @@ pub const EVERYDAY: &[(&str, &[&str])] = &[
             "json",
         ],
     ),
+    (
+        "exec",
+        &[
+            "command",
+            "steps",
+            "tokens",
+            "loss",
+            "json_lines",
+            "skip_steps",
+            "repeat",
+            "timeout",
+            "name",
+            "tags",
+            "out",
+            "json",
+        ],
+    ),
 ];
 
 /// Examples of each command, without the program's name.
@@ -90,6 +107,14 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("audit", &["audit results.json", "audit results/ --gpu l40s --json", "audit last"]),
     ("facts", &["facts", "facts -o facts.json --server-pid 4711"]),
     ("limit", &["limit --gpu l40s -m llama-3.1-8b --measured itl=22.2ms@1"]),
+    (
+        "exec",
+        &[
+            "exec -- python train.py",
+            "exec --steps 'step[:=](\\d+)' --loss 'loss[:=](\\S+)' --skip-steps 10 -- python train.py",
+            "exec --repeat 3 --name lora --json-lines step=.step,loss=.loss -- ./train.sh",
+        ],
+    ),
     ("report", &["report last -o report.html", "report results/ --format md"]),
 ];
 

@@ -50,7 +50,11 @@ pub enum PowerWord {
     Off,
 }
 
-fn power(word: &str) -> Result<PowerWord, String> {
+/// Reads `auto`, `local`, `local:0,1` or `off`.
+///
+/// # Errors
+/// A sentence on what is expected.
+pub fn power(word: &str) -> Result<PowerWord, String> {
     let gpus = |list: &str| list.split(',').map(|number| number.trim().parse().ok()).collect();
     match (word, word.strip_prefix("local:").map(gpus)) {
         ("auto", _) => Ok(PowerWord::Auto),
@@ -61,7 +65,11 @@ fn power(word: &str) -> Result<PowerWord, String> {
     }
 }
 
-fn watts(text: &str) -> Result<f64, String> {
+/// Reads a number of watts.
+///
+/// # Errors
+/// A sentence on what is expected.
+pub fn watts(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches(['W', 'w']).trim_end();
     match number.parse::<f64>() {
         Ok(watts) if watts > 0.0 && watts <= WATTS_MAX => Ok(watts),
@@ -80,15 +88,27 @@ impl TelemetryArgs {
             None if self.no_metrics => MetricsAsk::Off,
             None => MetricsAsk::Tried,
         };
-        let power = match (&self.power_url, self.power_watts, &self.power) {
-            (Some(typed), ..) => PowerAsk::Exporter(page_url("--power-url", typed)?),
-            (None, Some(watts), _) => PowerAsk::Stated(watts),
-            (None, None, PowerWord::Auto) => PowerAsk::IfLoopback,
-            (None, None, PowerWord::Local(gpus)) => PowerAsk::Local(gpus.clone()),
-            (None, None, PowerWord::Off) => PowerAsk::Off,
-        };
+        let power = power_ask(self.power_url.as_deref(), self.power_watts, &self.power)?;
         Ok(TelemetryAsk { metrics, power, verbose: self.verbose })
     }
+}
+
+/// Whose power is recorded, by what three flags say of it.
+///
+/// # Errors
+/// A URL that cannot be one.
+pub fn power_ask(
+    url: Option<&str>,
+    watts: Option<f64>,
+    word: &PowerWord,
+) -> Result<PowerAsk, Failure> {
+    Ok(match (url, watts, word) {
+        (Some(typed), ..) => PowerAsk::Exporter(page_url("--power-url", typed)?),
+        (None, Some(watts), _) => PowerAsk::Stated(watts),
+        (None, None, PowerWord::Auto) => PowerAsk::IfLoopback,
+        (None, None, PowerWord::Local(gpus)) => PowerAsk::Local(gpus.clone()),
+        (None, None, PowerWord::Off) => PowerAsk::Off,
+    })
 }
 
 /// The URL of a page: the scheme may be missing, and so may the path, which is then `/metrics`.

@@ -1,4 +1,5 @@
-//! What is recorded beside the answers while levels run: the server's counters, power and clocks.
+//! What is recorded beside the answers while levels run, or while a command runs: the server's
+//! counters, power and clocks.
 //!
 //! A thread of low priority reads everything once a second; the session has it read before and
 //! after each level too, so that counters can be told apart by level. Whatever fails, the run goes
@@ -7,7 +8,7 @@
 
 mod sources;
 
-use crate::job::Job;
+use crate::job::{Job, TelemetryAsk};
 use crate::output::Format;
 use crate::terminal::{say, warn};
 use ifm_core::Series;
@@ -53,11 +54,22 @@ impl State {
 impl Telemetry {
     /// Looks for what there is to record, says what it is, and begins.
     pub fn start(job: &Job, origin_ns: u64) -> Telemetry {
-        let (sources, absent) = Sources::find(job);
+        let tells = !job.quiet && job.format == Format::Text;
+        Telemetry::watch(&job.telemetry, Some(job), tells, origin_ns)
+    }
+
+    /// The same for what runs on this host without a server: of a job only where there is one.
+    pub fn watch(
+        ask: &TelemetryAsk,
+        server: Option<&Job>,
+        tells: bool,
+        origin_ns: u64,
+    ) -> Telemetry {
+        let (sources, absent) = Sources::find(ask, server);
         for (why, is_asked) in absent {
             match is_asked {
                 true => warn(&why),
-                false if job.telemetry.verbose => say(&format!("not recorded: {why}")),
+                false if ask.verbose => say(&format!("not recorded: {why}")),
                 false => {}
             }
         }
@@ -65,7 +77,7 @@ impl Telemetry {
         if words.is_empty() {
             return Telemetry { shared: None, thread: None };
         }
-        if !job.quiet && job.format == Format::Text {
+        if tells {
             say(&format!("also recorded: {}", words.join(", ")));
         }
         let state = State { sources, recorder: Recorder::default(), origin_ns, is_over: false };

@@ -1,6 +1,6 @@
 //! Everything that can be recorded for a run: found once, read again and again.
 
-use crate::job::{Job, MetricsAsk, PowerAsk};
+use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::server::PageReader;
 use ifm_core::series::Quantity;
 use ifm_telemetry::drm::Cards;
@@ -55,16 +55,17 @@ impl Watched {
 }
 
 impl Sources {
-    /// Looks for what the job asks for.
-    pub fn find(job: &Job) -> (Sources, Absent) {
+    /// Looks for what is asked for. Without a server this host's devices are those that work.
+    pub fn find(ask: &TelemetryAsk, server: Option<&Job>) -> (Sources, Absent) {
         let mut sources = Sources::default();
         let mut absent = Absent::new();
-        match counters(job) {
+        match server.map_or(Ok(None), counters) {
             Ok(counters) => sources.counters = counters,
-            Err(why) => absent.push((why, matches!(job.telemetry.metrics, MetricsAsk::At(_)))),
+            Err(why) => absent.push((why, matches!(ask.metrics, MetricsAsk::At(_)))),
         }
-        let is_loopback = job.addresses.iter().all(|address| address.ip().is_loopback());
-        match &job.telemetry.power {
+        let mut addresses = server.into_iter().flat_map(|job| &job.addresses);
+        let is_loopback = addresses.all(|address| address.ip().is_loopback());
+        match &ask.power {
             PowerAsk::Off => {}
             PowerAsk::IfLoopback if !is_loopback => absent.push((
                 "power: the server is not on loopback (--power local if it runs on this host, \
@@ -77,7 +78,7 @@ impl Sources {
                 sources.find_devices(gpus.as_deref(), true, &mut absent);
             }
             PowerAsk::Stated(watts) => sources.stated_w = Some(*watts),
-            PowerAsk::Exporter(url) => match exporter(job, url) {
+            PowerAsk::Exporter(url) => match exporter(server, url) {
                 Ok(page) => sources.exporter = Some(page),
                 Err(why) => absent.push((why, true)),
             },
@@ -166,8 +167,8 @@ fn counters(job: &Job) -> Result<Option<Counters>, String> {
     }
 }
 
-fn exporter(job: &Job, url: &str) -> Result<Watched, String> {
-    let insecure = job.spec.target.insecure_tls;
+fn exporter(server: Option<&Job>, url: &str) -> Result<Watched, String> {
+    let insecure = server.is_some_and(|job| job.spec.target.insecure_tls);
     let reader = PageReader::new(url.to_owned(), insecure, None, Vec::new());
     let text = reader.read().map_err(|error| format!("power: {error}"))?;
     match dcgm::read(&Page::read(&text)).is_empty() {

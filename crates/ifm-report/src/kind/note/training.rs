@@ -1,53 +1,82 @@
-//! Training runs: time and memory, as far as somebody wrote them down.
+//! Training runs, and other commands that were measured as a whole: time, memory, energy, steps and
+//! loss, as far as somebody measured or wrote them down. Repeats stand in one row.
 
 use super::super::Subject;
 use crate::format::{ABSENT, bytes, number, plain, span};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
-use ifm_analysis::survey::Point;
+use ifm_analysis::survey::{Point, Pooled};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
 
 const NS_PER_MS: f64 = 1e6;
+const MS_PER_S: f64 = 1e3;
 const MS_PER_MIN: f64 = 60_000.0;
+/// Below this a time is written in seconds alone, ms.
+const SECONDS_UNTIL_MS: f64 = 120_000.0;
 /// Decimal gigabytes, as most people write memory.
 const BYTES_PER_GB: f64 = 1e9;
+const J_PER_KJ: f64 = 1e3;
 
 /// The chapter; none without a training run.
 pub(super) fn section(subject: &Subject) -> Option<Section> {
-    let points: Vec<&Point> = subject.question.survey.measured(PartKind::Training).collect();
-    if points.is_empty() {
+    let cells = subject.question.survey.pool(PartKind::Training).cells;
+    if cells.is_empty() {
         return None;
     }
+    let has_commands = cells.iter().any(|cell| cell.factor(key::COMMAND).is_some());
     let factor = |head: Head, name: &'static str| {
-        Column::new(head, move |point: &Point| {
-            let value = point.factor(name).map(|value| plain(&value));
+        Column::new(head, move |cell: &Pooled| {
+            let value = cell.factor(name).map(|value| plain(&value));
             Cell::text(value.unwrap_or_else(|| ABSENT.to_owned()))
         })
     };
     let numbers = |head: &str, quantity: Quantity, write: fn(f64) -> String| {
-        Column::new(Head::number(head), move |point: &Point| range(point, &quantity, write))
+        Column::new(Head::number(head), move |cell: &Pooled| range(cell, &quantity, write))
     };
-    let columns = Columns::<Point>::default()
-        .name("Model", |point| {
-            let model = point.factor(key::MODEL).or_else(|| point.label.clone());
-            plain(&model.unwrap_or_default())
-        })
+    let other = |name: &str| Quantity::Other(name.to_owned());
+    let columns = Columns::<Pooled>::default()
+        .name(if has_commands { "What" } else { "Model" }, |cell| plain(&name(cell)))
+        .push(factor(Head::text("Model"), key::MODEL))
+        .when(has_commands)
         .push(factor(Head::text("Method"), "method"))
         .push(factor(Head::text("GPU"), key::GPU))
         .push(factor(Head::number("Batch size"), key::BATCH_SIZE))
+        .push(factor(Head::text("Ended early"), key::ENDED))
+        .cell(Head::number("Runs"), |cell| match cell.points.len() {
+            1 => Cell::text(ABSENT),
+            runs => Cell::number(Some(runs as f64), number),
+        })
         .push(numbers("Time", Quantity::Duration, clock))
         .push(numbers("Memory", Quantity::Memory, memory))
-        .push(numbers("Tokens per second", Quantity::TotalRate, number));
-    let caption = "Lowest and highest value where the document gives a range. What is not there was \
-                   not written down: no loss, no number of steps or tokens.";
-    let mut table = columns.table(caption, points.iter().copied());
+        .push(numbers("Host memory", Quantity::HostMemory, memory))
+        .push(numbers("Energy", Quantity::Energy, energy))
+        .push(numbers("Steps", other("steps"), number))
+        .push(numbers("Steps per second", Quantity::StepRate, number))
+        .push(numbers("Tokens per second", Quantity::TotalRate, number))
+        .push(numbers("First loss", other("first loss"), number))
+        .push(numbers("Loss", other("loss"), number));
+    let caption = "Lowest and highest value where a document gives a range; in brackets the 95 % \
+                   interval of a mean over three and more runs. Memory is that of the GPUs where \
+                   inferometer measured it. What is not there was not measured or not written down.";
+    let mut table = columns.table(caption, cells.iter());
     table.drop_empty_columns();
     let mut blocks = vec![Block::Table(table)];
-    let texts: Vec<&str> = points.iter().filter_map(|point| point.text.as_deref()).collect();
+    let points = cells.iter().flat_map(|cell| &cell.points);
+    let texts: Vec<&str> = points.filter_map(|point| point.text.as_deref()).collect();
     if !texts.is_empty() {
         let text = Block::Pre(texts.join("\n\n"));
-        blocks.push(Block::Details("As it was written".to_owned(), vec![text]));
+        blocks.push(Block::Details("As it was written or printed".to_owned(), vec![text]));
     }
     Some(Section::new("Training", blocks))
+}
+
+/// The name that somebody gave, else the model, else the command.
+fn name(cell: &Pooled) -> String {
+    let first = cell.first();
+    let is_own = cell.factor(key::COMMAND).is_some();
+    let heading = first.filter(|_| is_own).and_then(|point| point.headings.last().cloned());
+    let label = || first.and_then(|point| point.label.clone());
+    let named = heading.or_else(|| cell.factor(key::MODEL)).or_else(label);
+    named.or_else(|| cell.factor(key::COMMAND)).unwrap_or_default()
 }
 
 fn memory(value: f64) -> String {
@@ -57,25 +86,44 @@ fn memory(value: f64) -> String {
     }
 }
 
-/// One value, or the lowest and the highest.
-fn range(point: &Point, quantity: &Quantity, write: impl Fn(f64) -> String) -> Cell {
-    let value = |statistic| point.value(quantity, statistic);
-    match (value(Statistic::Min), value(Statistic::Max), point.central(quantity)) {
-        (_, _, Some(only)) => Cell::number(Some(only.value), write),
-        (Some(low), Some(high), None) => {
-            let text = format!("{} to {}", write(low), write(high));
-            Cell { value: Some(high), ..Cell::text(text) }
-        }
-        (low, high, None) => Cell::number(low.or(high), write),
+fn energy(joules: f64) -> String {
+    match joules >= J_PER_KJ {
+        true => format!("{} kJ", number(joules / J_PER_KJ)),
+        false => format!("{} J", number(joules)),
     }
 }
 
-/// Hours and minutes above a minute: `3 h 20 min`.
+/// One value, or the mean of repeats with its interval, or the lowest and the highest.
+fn range(cell: &Pooled, quantity: &Quantity, write: impl Fn(f64) -> String) -> Cell {
+    if let Some(only) = cell.central(quantity) {
+        let text = match (only.low, only.high) {
+            (Some(low), Some(high)) => {
+                format!("{} [{}, {}]", write(only.value), write(low), write(high))
+            }
+            _ => write(only.value),
+        };
+        return Cell { value: Some(only.value), ..Cell::text(text) };
+    }
+    let value = |statistic| cell.first().and_then(|point: &Point| point.value(quantity, statistic));
+    match (value(Statistic::Min), value(Statistic::Max)) {
+        (Some(low), Some(high)) => {
+            let text = format!("{} to {}", write(low), write(high));
+            Cell { value: Some(high), ..Cell::text(text) }
+        }
+        (low, high) => Cell::number(low.or(high), write),
+    }
+}
+
+/// Hours and minutes above two minutes: `3 h 20 min`, `12 min 5 s`.
 fn clock(ms: f64) -> String {
+    if ms < SECONDS_UNTIL_MS {
+        return span(ms * NS_PER_MS);
+    }
     let minutes = (ms / MS_PER_MIN).round() as u64;
+    let seconds = (ms / MS_PER_S).round() as u64;
     match (minutes / 60, minutes % 60) {
-        (0, 0) => span(ms * NS_PER_MS),
-        (0, minutes) => format!("{minutes} min"),
+        (0, _) if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        (0, _) => format!("{} min {} s", seconds / 60, seconds % 60),
         (hours, 0) => format!("{hours} h"),
         (hours, minutes) => format!("{hours} h {minutes} min"),
     }

@@ -1,0 +1,256 @@
+//! `inferometer exec -- CMD…`: any command under the telemetry of runs, kept as a result.
+
+use super::load_args::tag;
+use super::telemetry_args::{PowerWord, power, power_ask, watts};
+use crate::exec::pattern::{Field, Patterns};
+use crate::exec::{self, Ask, Stream};
+use crate::exit::Failure;
+use crate::job::{MetricsAsk, TelemetryAsk};
+use crate::secrets::Secrets;
+use crate::session::store_root;
+use crate::{output, terminal};
+use clap::Args;
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::survey::Survey;
+use ifm_core::Sheet;
+use ifm_core::duration::seconds;
+use ifm_core::sheet::{Factors, SHEET_VERSION};
+use ifm_report::kind::{Kind, Subject};
+use ifm_report::page::{self, Page};
+use ifm_store::{Import, Store, new_run_id};
+use serde::Serialize;
+use std::io::IsTerminal;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The report that shows commands.
+const REPORT: &str = "note";
+
+/// Flags of `exec`.
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// The command and its words; what it prints passes through
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "CMD"
+    )]
+    command: Vec<String>,
+
+    /// Regular expression of a line that tells a step; its first group is the step's number, without
+    /// one each such line is a step
+    #[arg(help_heading = "Progress", long, value_name = "REGEX")]
+    steps: Option<String>,
+
+    /// The same for tokens since the last such line
+    #[arg(help_heading = "Progress", long, value_name = "REGEX")]
+    tokens: Option<String>,
+
+    /// The same for tokens since the start
+    #[arg(help_heading = "Progress", long, conflicts_with = "tokens", value_name = "REGEX")]
+    tokens_total: Option<String>,
+
+    /// Tokens of each step, if you know them and no line tells
+    #[arg(help_heading = "Progress", long, conflicts_with_all = ["tokens", "tokens_total"], value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
+    tokens_per_step: Option<u32>,
+
+    /// The same as --steps for the loss
+    #[arg(help_heading = "Progress", long, value_name = "REGEX")]
+    loss: Option<String>,
+
+    /// Fields of lines that are JSON objects: step, tokens, tokens_total, loss
+    #[arg(help_heading = "Progress", long, value_name = "step=.step,loss=.loss")]
+    json_lines: Option<String>,
+
+    /// Rates begin with this step: those before it are warm-up
+    #[arg(help_heading = "Progress", long, default_value_t = 0, value_name = "N")]
+    skip_steps: u64,
+
+    /// Times that the command is measured
+    #[arg(help_heading = "Runs", long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "N")]
+    repeat: u32,
+
+    /// Times that it runs before, uncounted
+    #[arg(help_heading = "Runs", long, default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=100), value_name = "N")]
+    warmup: u32,
+
+    /// End each run after this time; its rates count, its time does not
+    #[arg(help_heading = "Runs", long, value_parser = seconds, value_name = "SPAN")]
+    timeout: Option<f64>,
+
+    /// Devices of this host whose power counts: auto (all that there are), local:0,1 (these GPUs), off
+    #[arg(help_heading = "Telemetry", long, default_value = "auto", value_parser = power, value_name = "WHICH")]
+    power: PowerWord,
+
+    /// Page of a DCGM exporter that tells the power of the GPUs
+    #[arg(help_heading = "Telemetry", long, value_name = "URL", conflicts_with = "power_watts")]
+    power_url: Option<String>,
+
+    /// Power that is drawn, if you know it and nothing measures it
+    #[arg(help_heading = "Telemetry", long, value_parser = watts, value_name = "W")]
+    power_watts: Option<f64>,
+
+    /// Name of the result, to find it by
+    #[arg(help_heading = "Results", long)]
+    name: Option<String>,
+
+    /// What was set, such as model=llama-3.2-1b or batch_size=32; may be repeated
+    #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
+    tags: Vec<(String, String)>,
+
+    /// File to write: .html, .md, .json or .csv; may be repeated
+    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
+    out: Vec<PathBuf>,
+
+    /// One JSON document on standard output; what the command prints goes to standard error
+    #[arg(help_heading = "Results", long)]
+    json: bool,
+
+    /// Say nothing of what was measured, and what was looked for and not found
+    #[arg(help_heading = "Results", short = 's', long)]
+    quiet: bool,
+
+    /// Folder of stored runs and imports [default: .inferometer/runs]
+    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(help_heading = "Results", long)]
+    no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(help_heading = "Results", long)]
+    ascii: bool,
+}
+
+/// What `exec --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Executed<'a> {
+    /// What kind of document this is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_exec")))]
+    kind: &'static str,
+    /// Exit code: 0 if every run ended well, else that of the first that did not.
+    exit_code: u8,
+    /// What was measured, as it is stored.
+    import: &'a Import,
+}
+
+/// Runs the command and gives its exit code.
+///
+/// # Errors
+/// A flag that cannot be understood, or results that cannot be kept.
+pub fn run(args: &ExecArgs) -> Result<u8, Failure> {
+    let ask = args.ask()?;
+    args.out.iter().try_for_each(|path| output::check_path(path))?;
+    let root = store_root(args.store.as_ref());
+    // What took hours is not to be lost at the end.
+    std::fs::create_dir_all(&root).map_err(|error| {
+        Failure::files(format!("cannot make the store {}: {error}", root.display()))
+    })?;
+    let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
+    let measured = match exec::measure(&ask, &id) {
+        Ok(measured) => measured,
+        Err(error) => {
+            terminal::say(&Failure::usage(error.sentence).to_string());
+            return Ok(error.code);
+        }
+    };
+    let import = Import {
+        sheet_version: SHEET_VERSION,
+        id,
+        name: args.name.clone(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        sheets: vec![measured.sheet],
+    };
+    let kept = Store::at(root).keep_import(&import);
+    args.tell(&import, measured.code)?;
+    kept.map_err(|error| Failure::files(error.to_string()))?;
+    if !args.quiet {
+        terminal::say(&format!("kept as {}", import.id));
+    }
+    Ok(measured.code)
+}
+
+impl ExecArgs {
+    fn ask(&self) -> Result<Ask, Failure> {
+        let mut patterns = Patterns::default();
+        let mut add = |field, flag: &str, pattern: &Option<String>| {
+            let added = pattern.iter().try_for_each(|pattern| patterns.add_text(field, pattern));
+            added.map_err(|why| Failure::usage(format!("{flag}: {why}")))
+        };
+        add(Field::Step, "--steps", &self.steps)?;
+        add(Field::Tokens, "--tokens", &self.tokens)?;
+        add(Field::TokensTotal, "--tokens-total", &self.tokens_total)?;
+        add(Field::Loss, "--loss", &self.loss)?;
+        let added = self.json_lines.iter().try_for_each(|text| patterns.add_json(text));
+        added.map_err(|why| Failure::usage(format!("--json-lines: {why}")))?;
+        if self.tokens_per_step.is_some() && !patterns.has(Field::Step) {
+            return Err(Failure::usage(
+                "--tokens-per-step needs --steps: it is tokens of each step",
+            ));
+        }
+        let mut factors = Factors::default();
+        self.tags.iter().for_each(|(name, value)| factors.set(name, value));
+        let is_once = self.repeat + self.warmup == 1;
+        let environment = std::env::vars_os().filter_map(|(name, value)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        });
+        Ok(Ask {
+            words: self.command.clone(),
+            name: self.name.clone(),
+            factors,
+            repeats: self.repeat,
+            warmups: self.warmup,
+            timeout: self.timeout.map(Duration::from_secs_f64),
+            patterns,
+            skip_steps: self.skip_steps,
+            tokens_per_step: self.tokens_per_step.map(f64::from),
+            telemetry: TelemetryAsk {
+                metrics: MetricsAsk::Off,
+                power: power_ask(self.power_url.as_deref(), self.power_watts, &self.power)?,
+                verbose: !self.quiet && !self.json,
+            },
+            // In a group of its own it could not read a terminal, and would stand still.
+            has_input: is_once && !std::io::stdin().is_terminal(),
+            output: if self.json { Stream::Err } else { Stream::Out },
+            tells: !self.quiet,
+            secrets: Secrets::of_command(&self.command, environment),
+        })
+    }
+
+    /// Says what was measured, and writes it where that was asked for. Standard output is the
+    /// command's own, unless a document was asked for.
+    fn tell(&self, import: &Import, code: u8) -> Result<(), Failure> {
+        for remark in import.sheets.iter().flat_map(|sheet| &sheet.remarks) {
+            terminal::warn(&remark.text);
+        }
+        let page = shown(&import.sheets);
+        for (path, page) in self.out.iter().filter_map(|path| Some((path, page.as_ref()?))) {
+            let written = output::write_page(page, path)?;
+            written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
+        }
+        if self.json {
+            terminal::print_document(&Executed {
+                kind: "inferometer_exec",
+                exit_code: code,
+                import,
+            });
+        } else if let Some(page) = page.filter(|_| !self.quiet) {
+            let style = terminal::style(self.no_color, self.ascii);
+            terminal::say(page::terminal(&page, &style).trim_end());
+        }
+        Ok(())
+    }
+}
+
+/// The report of what was measured.
+fn shown(sheets: &[Sheet]) -> Option<Page> {
+    let survey = Survey::of_sheets(sheets);
+    let question = Question::new(&survey);
+    let insights = insights(&question);
+    let subject =
+        Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };
+    Some(Kind::from_word(REPORT)?.page(&subject))
+}

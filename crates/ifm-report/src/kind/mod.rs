@@ -14,6 +14,8 @@ mod reading;
 mod scenario;
 pub(crate) mod sweep;
 mod target;
+#[cfg(test)]
+mod testing;
 mod variant;
 
 use crate::ReportModel;

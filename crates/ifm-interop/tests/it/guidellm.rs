@@ -1,6 +1,6 @@
 //! GuideLLM: file, YAML, CSV, console and the server's own log of one run; other generations.
 
-use super::{close, data, import, one_row, truth};
+use super::{close, compare, data, import, one_row, truth};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Definition, Place, Quantity, RemarkKind, Row, Statistic, Unit, key};
 
@@ -59,19 +59,7 @@ fn the_console_shows_the_file_rounded() {
     let (exact, printed) = (one_row(&file), one_row(&console));
     assert_eq!(printed.factors.get(key::STRATEGY), Some("concurrent"));
     assert_eq!(printed.factors.get(key::CONCURRENCY), Some("4"));
-    let mut compared = 0;
-    for figure in &printed.figures {
-        // What the table calls a half width is that of the file's interval.
-        if figure.statistic == Statistic::HalfWidth {
-            assert!(figure.value.is_some());
-            continue;
-        }
-        let of = |statistic| exact.figure(&figure.quantity, statistic).and_then(|f| f.value);
-        let Some(exact) = of(figure.statistic) else { continue };
-        let off = (figure.value.unwrap() - exact).abs();
-        assert!(off <= figure.rounding().unwrap() * 1.000_001, "{figure:?} {exact}");
-        compared += 1;
-    }
+    let compared = compare(printed, exact);
     assert!(compared >= 20, "{compared}");
     let ttft = printed.figure(&Quantity::Ttft, Statistic::Percentile(95.0)).unwrap();
     assert_eq!((ttft.value, ttft.printed.as_deref()), (Some(74.7), Some("74.7*")));

@@ -15,6 +15,8 @@ mod scenario;
 mod start_up;
 pub(crate) mod sweep;
 mod target;
+#[cfg(test)]
+mod testing;
 mod variant;
 
 use crate::ReportModel;

@@ -1,12 +1,8 @@
 //! Data sets from files: every format and kind, and what is wrong with a file.
-use std::{
-    fs,
-    path::PathBuf,
-    sync::{Arc, OnceLock},
-};
+use std::{fs, path::PathBuf, sync::Arc};
 
+use crate::tokenizer;
 use ifm_core::{Message, Prompt, Role};
-use ifm_tokenizer::Tokenizer;
 use ifm_workload::{
     Answers, Lengths, OnBadRow, OpenedWorkload, WorkItem, WorkloadError, WorkloadRequest,
     facts::DropReason, open,
@@ -19,12 +15,6 @@ use parquet::{
 };
 use proptest::prelude::*;
 use serde_json::json;
-
-fn tokenizer() -> Tokenizer {
-    static SHARED: OnceLock<Tokenizer> = OnceLock::new();
-    let embedded = || Tokenizer::embedded().expect("the embedded vocabulary loads");
-    SHARED.get_or_init(embedded).clone()
-}
 
 struct Folder(tempfile::TempDir);
 

@@ -1,22 +1,12 @@
 //! Workloads by name: presets, kinds, options and lengths.
-use std::{collections::BTreeSet, fs, path::Path, sync::OnceLock};
+use std::{collections::BTreeSet, fs, path::Path};
 
+use crate::{opened, tokenizer};
 use ifm_core::{Prompt, Role};
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{
-    AfterLast, DATASETS, Lengths, OpenedWorkload, WorkItem, WorkloadError, WorkloadRequest, open,
-    presets, preview,
+    AfterLast, DATASETS, Lengths, WorkItem, WorkloadError, WorkloadRequest, open, presets, preview,
 };
-
-fn tokenizer() -> Tokenizer {
-    static SHARED: OnceLock<Tokenizer> = OnceLock::new();
-    let embedded = || Tokenizer::embedded().expect("the embedded vocabulary loads");
-    SHARED.get_or_init(embedded).clone()
-}
-
-fn opened(text: &str) -> OpenedWorkload {
-    open(&WorkloadRequest::new(text, 7), &tokenizer()).unwrap_or_else(|error| panic!("{error}"))
-}
 
 fn error(text: &str) -> String {
     match open(&WorkloadRequest::new(text, 7), &tokenizer()) {

@@ -1,13 +1,8 @@
 //! What a preview tells.
 use std::fs;
 
-use ifm_tokenizer::Tokenizer;
-use ifm_workload::{OpenedWorkload, WorkloadRequest, open, preview};
-
-fn opened(text: &str) -> OpenedWorkload {
-    let tokenizer = Tokenizer::embedded().expect("the embedded vocabulary loads");
-    open(&WorkloadRequest::new(text, 3), &tokenizer).unwrap_or_else(|error| panic!("{error}"))
-}
+use crate::opened;
+use ifm_workload::preview;
 
 #[test]
 fn unique_prompts_are_told_apart() {

@@ -1,16 +1,12 @@
 //! Random prompts over the embedded vocabulary: exact, distinct, reproducible.
 use std::collections::BTreeSet;
 
-use ifm_tokenizer::Tokenizer;
+use crate::tokenizer;
 use ifm_workload::{
     Dataset, Generator, LengthRange, LengthScale, RandomSpec, WorkItem, WorkloadError,
     dataset::random::RandomPrompts,
 };
 use proptest::prelude::*;
-
-fn tokenizer() -> Tokenizer {
-    Tokenizer::embedded().expect("the embedded vocabulary loads")
-}
 
 fn text(item: WorkItem) -> String {
     item.turns[0].prompt.as_text().expect("random prompts are texts").to_owned()

@@ -42,24 +42,9 @@ fn answers_that_are_no_openai_api_are_code_5() {
 
 #[test]
 fn tls_where_there_is_none_is_code_5() {
-    let server = paced(1, 0);
-    let url = format!("https://{}", server.address());
+    let answer = "HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\nconnection: close\r\n\r\n";
+    let url = canned(answer).replace("http://", "https://");
     check(&["run", &url, "-n", "1", "--insecure"], 5, &["hint:"]);
-}
-
-#[test]
-fn a_server_that_refuses_everything_is_told_in_its_own_words() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_server, url) = serve(folder.path(), &[]);
-    let wrong_model =
-        run(folder.path(), &["run", &url, "-m", "nope", "-n", "200", "-W", "16/4", "-s"]);
-    assert_eq!(wrong_model.status.code(), Some(6), "{}", stderr(&wrong_model));
-    let error = stderr(&wrong_model);
-    assert!(error.contains("HTTP 404") && error.contains("nope"), "{error}");
-    let too_long = run(folder.path(), &["run", &url, "-n", "200", "-W", "16/900000", "-s"]);
-    assert_eq!(too_long.status.code(), Some(6), "{}", stderr(&too_long));
-    assert!(stderr(&too_long).contains("HTTP 400"), "{}", stderr(&too_long));
-    assert!(run(folder.path(), &["report", "last"]).status.success(), "it is stored");
 }
 
 #[test]
@@ -67,7 +52,8 @@ fn a_server_that_goes_away_in_mid_run_is_code_5_and_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let (server, url) = serve(folder.path(), &[]);
     let mut client = program(folder.path())
-        .args(["run", &url, "-n", "100000", "-W", "16/4", "--json=requests", "-w", "0"])
+        // Several users see sooner that nobody is there any more.
+        .args(["run", &url, "-c", "8", "-n", "100000", "-W", "16/4", "--json=requests", "-w", "0"])
         .stdout(std::process::Stdio::piped())
         .stderr(std::process::Stdio::piped())
         .spawn()

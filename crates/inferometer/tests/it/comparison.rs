@@ -1,8 +1,7 @@
 //! Stored runs against each other, and the files of a gate; verdicts and codes are in `comparisons.says`
 //! and `gates.says`.
 
-use crate::support::{program, run, stderr, stdout, store};
-use serde_json::Value;
+use crate::support::{json, program, run, stderr, stdout, store};
 use std::process::Output;
 
 /// A folder with a quick run, "fast", and a slow one, "slow", each of 1 and 2 users.
@@ -11,11 +10,6 @@ fn two_runs() -> tempfile::TempDir {
     store(folder.path(), "fast", &[1, 2], (5.0, 1.0));
     store(folder.path(), "slow", &[1, 2], (30.0, 4.0));
     folder
-}
-
-fn json(output: &Output) -> Value {
-    let text = stdout(output);
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text} {}", stderr(output)))
 }
 
 fn code(output: &Output) -> Option<i32> {

@@ -83,8 +83,8 @@ fn a_slow_start_is_no_failure_and_a_client_that_hangs_after_its_request_is_one()
     );
     let limits = ["--case", "baseline", "--tolerance-ms", "60000", "--time-limit"];
     slower_and_slower(|factor| {
-        let slow = format!("sleep {}; {ask}", 2 * factor);
-        let limit = format!("{}ms", 1500 * factor);
+        let slow = format!("sleep {:.1}; {ask}", 0.8 * factor as f64);
+        let limit = format!("{}ms", 600 * factor);
         let slow = document(folder.path(), &[&["--cmd", &slow][..], &limits, &[&limit]].concat());
         match &slow["cases"][0]["verdict"] {
             verdict if verdict == "right" => Ok(()),

@@ -83,13 +83,3 @@ fn a_level_under_way_is_cut_at_the_budget() {
     assert!(level["requests"]["sent"].as_u64().unwrap() < 1_000_000);
     assert!(said.contains("ended during the last level"), "{said}");
 }
-
-#[test]
-fn what_cannot_settle_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    for share in ["0", "100%", "five", "-1"] {
-        let flag = format!("--until-settled={share}");
-        let output = run(folder.path(), &["run", "http://127.0.0.1:9", &flag]);
-        assert_eq!(output.status.code(), Some(2), "{share}: {}", stderr(&output));
-    }
-}

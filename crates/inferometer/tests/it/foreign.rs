@@ -1,8 +1,8 @@
 //! Results of other tools in every command that takes results: what is said, and by which code.
 
 use crate::schemas::check as follows_schema;
-use crate::support::{paced, run, stderr, stdout};
-use serde_json::{Value, json};
+use crate::support::{document, paced, run, stderr};
+use serde_json::json;
 use std::path::Path;
 
 /// A file of `vllm bench serve` at 4 users, times `factor` times as long; with its single requests
@@ -65,9 +65,8 @@ fn sweep(folder: &Path, name: &str, levels: &[(u32, f64)]) {
     std::fs::write(folder.join(name), format!("# Serving\n\n{head}{lines}")).unwrap();
 }
 
-fn files() -> tempfile::TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path();
+/// Files of other tools in a folder; the scripts of `says` read them, too.
+pub(crate) fn write(path: &Path) {
     vllm(path, "base.json", 1.0, true);
     vllm(path, "like.json", 1.0, true);
     vllm(path, "slow.json", 1.05, true);
@@ -78,67 +77,13 @@ fn files() -> tempfile::TempDir {
     sweep(path, "sweep.md", &[(1, 100.0), (8, 300.0), (32, 900.0)]);
     sweep(path, "other.md", &[(1, 90.0), (8, 280.0), (32, 450.0)]);
     std::fs::write(path.join("prose.txt"), "Nothing was measured here.\n").unwrap();
-    folder
-}
-
-fn document(folder: &Path, words: &[&str]) -> Value {
-    let output = run(folder, words);
-    serde_json::from_str(&stdout(&output))
-        .unwrap_or_else(|error| panic!("{words:?}: {error}: {}", stderr(&output)))
-}
-
-#[test]
-fn every_command_takes_files_of_other_tools_and_says_what_they_allow() {
-    let folder = files();
-    let folder = folder.path();
-    let check = |words: &[&str], code: i32, expect: &[&str]| {
-        let output = run(folder, words);
-        let text = format!("{}{}", stdout(&output), stderr(&output));
-        assert_eq!(output.status.code(), Some(code), "{words:?}: {text}");
-        for word in expect {
-            assert!(text.contains(word), "{words:?} without {word:?}: {text}");
-        }
-    };
-    let one = "cannot be decided: one number on each side";
-    // Single requests, means with deviations, one number.
-    check(&["compare", "base.json", "slow.json", "--fail-on", "worse"], 1, &["TTFT p50", "worse"]);
-    check(&["compare", "base.json", "like.json", "--fail-on", "worse"], 0, &["0 worse"]);
-    check(&["compare", "few.json", "less.json"], 0, &["TTFT mean", "worse", "stated means", one]);
-    check(&["compare", "old.md", "new.md"], 0, &["pp512", "+10.0 %", "tg128", one]);
-    check(&["compare", "base.json", "few.json"], 0, &["TTFT"]);
-    check(&["compare", "sweep.md", "other.md"], 0, &["8 users", "out tok/s", one]);
-    check(&["compare", "base.json", "old.md"], 7, &["unlike", "--even-so"]);
-    // Ranks, gates, capacities.
-    check(&["rank", "slow.json", "base.json", "--metric", "ttft.p50"], 0, &["base.json"]);
-    check(&["rank", "old.md", "new.md"], 0, &["decode tok/s at", "tg128", one]);
-    check(&["rank", "old.md", "new.md", "--at", "pp512"], 0, &["prefill tok/s at pp512"]);
-    check(&["rank", "old.md", "new.md", "--at", "pp1"], 2, &["pp1", "is not a load"]);
-    let gate = |words: &[&'static str]| [&["gate", "slow.json"][..], words].concat();
-    check(&gate(&["--max", "ttft.p50@4=60ms"]), 0, &["PASS"]);
-    check(&gate(&["--max", "ttft.p50@4=40ms"]), 1, &["FAIL"]);
-    check(&gate(&["--max", "ttft.mean=+2%", "--baseline", "base.json"]), 1, &["FAIL"]);
-    check(&["gate", "new.md", "--min", "decode_tok_s=40"], 4, &["cannot be decided: one number"]);
-    check(&["gate", "new.md", "--min", "decode_tok_s=-3%", "--baseline", "old.md"], 4, &[one]);
-    check(&["gate", "base.json", "--init"], 0, &["[max]", "ttft"]);
-    let slo = ["--slo", "ttft:p99<500ms"];
-    check(&[&["capacity", "sweep.md"], &slo[..]].concat(), 0, &["between 8 users and 32 users"]);
-    check(&[&["capacity", "other.md"], &slo[..]].concat(), 0, &["at least 32 users"]);
-    check(&["capacity", "sweep.md", "--slo", "ttft:p99<5ms"], 0, &["below every measured load"]);
-    check(&["capacity", "sweep.md", "--slo", "itl:p99<5ms"], 0, &["not known", "ITL p99"]);
-    check(&["capacity", "old.md", "--slo", "ttft:p99<5ms"], 2, &["no result holds a level"]);
-    check(&["capacity", "none.json", "--slo", "ttft:p99<5ms"], 2, &["no such file"]);
-    // What cannot be taken says why.
-    check(&["compare", "base.json", "prose.txt"], 2, &["prose.txt"]);
-    check(&["compare", "base.json", "absent"], 2, &["absent"]);
-    check(&["compare", "base.json", "absent.json"], 2, &["no such file"]);
-    check(&["compare", "base.json", "base.json"], 2, &["named twice"]);
-    check(&["export", "base.json", "--as", "csv"], 0, &["ttft"]);
 }
 
 #[test]
 fn a_run_and_a_file_stand_on_two_sides_and_imports_count_as_files() {
-    let folder = files();
+    let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
+    write(folder);
     let server = paced(30, 4);
     let url = format!("http://{}", server.address());
     let words = ["sweep", &url, "-c", "4", "-n", "60", "-W", "32/16", "--name", "own", "-s"];
@@ -162,8 +107,9 @@ fn a_run_and_a_file_stand_on_two_sides_and_imports_count_as_files() {
 
 #[test]
 fn what_is_said_of_files_follows_the_schemas() {
-    let folder = files();
+    let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
+    write(folder);
     let slo = ["--slo", "ttft:p99<500ms"];
     let check = |name: &str, words: &[&str]| {
         follows_schema(folder, name, &document(folder, &[words, &["--json"][..]].concat()));

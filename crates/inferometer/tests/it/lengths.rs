@@ -1,6 +1,6 @@
 //! Prompts as long as asked, by whoever is to count them.
 
-use crate::support::{assert_measured, paced, run, serve, stderr, stdout};
+use crate::support::{assert_measured, run, serve, stderr, stdout};
 use serde_json::Value;
 use std::path::Path;
 
@@ -43,30 +43,4 @@ fn the_server_counts_what_was_asked_template_included() {
             assert!(told.contains("by the server's count: 1.000"), "{told}");
         }
     }
-}
-
-#[test]
-fn a_server_with_our_vocabulary_needs_no_calibration() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_server, url) = serve(folder.path(), &[]);
-    let (counted, lengths, told) = measure(folder.path(), &url, &["-W", "40/2"]);
-    assert_eq!(counted, [43; 4], "the text is exact, the template comes on top");
-    assert_eq!(lengths, serde_json::json!({"counted_by": "tokenizer"}));
-    assert!(!told.contains("by the server's count"), "{told}");
-    assert!(told.contains("prompt 43.0 (asked 40.0, 3 by the chat template)"), "{told}");
-}
-
-#[test]
-fn a_server_that_cannot_be_calibrated_is_measured_all_the_same() {
-    let folder = tempfile::tempdir().unwrap();
-    // It only streams, and refuses all that is to come whole.
-    let server = paced(1, 0);
-    let url = format!("http://{}", server.address());
-    let words = ["run", &url, "-n", "2", "-w", "0", "-W", "40/2", "--no-stream"];
-    let output = run(folder.path(), &words);
-    let told = stderr(&output);
-    assert!(told.contains("warning: prompt lengths are by the embedded vocabulary"), "{told}");
-    let output = run(folder.path(), &[&words[..], &["--prompt-lengths", "server"]].concat());
-    assert_eq!(output.status.code(), Some(5), "{}", stderr(&output));
-    assert!(stderr(&output).contains("--tokenizer"), "{}", stderr(&output));
 }

@@ -1,15 +1,10 @@
 //! Open loops and the search for a capacity, as a user runs them.
 
-use crate::support::{assert_measured, pace, paced, run, stderr, stdout};
+use crate::support::{assert_measured, json, pace, paced, run, stdout};
 use ifm_truth::paced::{PacedOptions, run_paced};
 use ifm_truth::slower_and_slower;
 use serde_json::Value;
 use std::fs;
-
-fn json(output: &std::process::Output) -> Value {
-    serde_json::from_str(&stdout(output))
-        .unwrap_or_else(|error| panic!("{error}: {} {}", stdout(output), stderr(output)))
-}
 
 #[test]
 fn a_rate_is_kept_whatever_the_server_does() {
@@ -39,19 +34,6 @@ fn a_rate_is_kept_whatever_the_server_does() {
 }
 
 #[test]
-fn a_sweep_over_rates_names_them() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = paced(5, 1);
-    let url = format!("http://{}", server.address());
-    let words = ["sweep", &url, "-W", "16/4", "--rate", "40,80", "-n", "20", "--seed", "3"];
-    let output = run(folder.path(), &words);
-    assert_measured(&output);
-    let text = stdout(&output);
-    assert!(text.contains("40.0/s") && text.contains("80.0/s"), "{text}");
-    assert!(text.contains("How many requests?"), "{text}");
-}
-
-#[test]
 fn guidellms_sweep_measures_both_ends_and_rates_between() {
     // A host that stood still while many were sent reaches no more with four users than with one, and
     // there is nothing between: it is asked again, of a slower server.
@@ -77,55 +59,6 @@ fn guidellms_sweep_measures_both_ends_and_rates_between() {
     let asked: Vec<f64> = levels.iter().filter_map(|l| l["req_per_s_asked"].as_f64()).collect();
     assert!(asked.len() == 2 && asked[0] < asked[1], "{asked:?}");
     assert!(is_by_rate, "rates are the answer");
-}
-
-#[test]
-fn guidellms_other_profiles_mean_users_and_laws() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = paced(2, 1);
-    let url = format!("http://{}", server.address());
-    let sweep = |flags: &[&str]| {
-        let words = ["sweep", &url, "-W", "16/2", "-n", "4", "-w", "0", "--json"];
-        run(folder.path(), &[&words[..], flags].concat())
-    };
-    let asked = |flags: &[&str]| {
-        let output = sweep(flags);
-        assert_measured(&output);
-        json(&output)["spec"]["levels"].clone()
-    };
-    let levels = asked(&["--profile", "concurrent", "--rate", "1,3"]);
-    assert_eq!((&levels[0]["concurrency"], &levels[1]["concurrency"]), (&1.into(), &3.into()));
-    assert_eq!(levels[0].get("arrivals"), None);
-    for law in ["constant", "poisson"] {
-        let levels = asked(&["--rate-type", law, "--rate", "100,200"]);
-        assert_eq!(levels.as_array().unwrap().len(), 2);
-        assert_eq!(levels[1]["arrivals"]["law"], law, "{levels}");
-    }
-    for flags in [
-        &["--profile", "poisson"][..],
-        &["--profile", "constant", "-c", "2"],
-        &["--profile", "concurrent"],
-        &["--profile", "sweep", "--rate", "3"],
-        &["--profile", "nonsense"],
-    ] {
-        let refused = sweep(flags);
-        assert_eq!(refused.status.code(), Some(2), "{flags:?}");
-        assert!(stderr(&refused).contains("profile"), "{}", stderr(&refused));
-    }
-}
-
-#[test]
-fn levels_are_repeated_forth_and_back() {
-    let folder = tempfile::tempdir().unwrap();
-    let server = paced(2, 1);
-    let url = format!("http://{}", server.address());
-    let words = ["sweep", &url, "-W", "16/2", "-c", "1,3", "--repeat", "2", "-n", "4", "--json"];
-    let output = run(folder.path(), &words);
-    assert_measured(&output);
-    let document = json(&output);
-    let levels = document["levels"].as_array().unwrap();
-    let users: Vec<_> = levels.iter().map(|l| l["concurrency_asked"].as_u64().unwrap()).collect();
-    assert_eq!(users, [1, 3, 3, 1]);
 }
 
 #[test]
@@ -188,32 +121,6 @@ fn a_trace_is_replayed_at_its_own_times() {
     due.sort_unstable();
     let since: Vec<u64> = due.iter().map(|at| (at - due[0]) / 1_000_000).collect();
     assert_eq!(since, [0, 20, 25, 150, 155, 300], "twice as fast");
-    let untimed = run(folder.path(), &["run", &url, "-W", "16/2", "--replay"]);
-    assert_eq!(untimed.status.code(), Some(2), "{}", stderr(&untimed));
-}
-
-#[test]
-fn what_cannot_be_a_load_is_told() {
-    let folder = tempfile::tempdir().unwrap();
-    for words in [
-        &["run", "http://127.0.0.1:9", "--rate", "0"][..],
-        &["run", "http://127.0.0.1:9", "--rate", "1,2"],
-        &["run", "http://127.0.0.1:9", "--ramp", "5"],
-        &["run", "http://127.0.0.1:9", "--rate", "1", "--arrivals", "gamma:0"],
-        &["run", "http://127.0.0.1:9", "--arrivals", "poisson"],
-        &["sweep", "http://127.0.0.1:9", "--rate", "1", "-c", "2"],
-        &["sweep", "http://127.0.0.1:9", "--repeat", "2"],
-        &["capacity", "http://127.0.0.1:9", "--start", "9", "--max-users", "3"],
-        &["capacity", "http://127.0.0.1:9", "--precision", "2"],
-        &["capacity", "http://127.0.0.1:9", "--start", "1.5"],
-        &["capacity", "http://127.0.0.1:9", "--arrivals", "constant"],
-        &["capacity", "http://127.0.0.1:9", "--by", "rate", "--start", "0"],
-        &["capacity", "http://127.0.0.1:9", "--by", "rate", "--start", "9", "--max-rate", "3"],
-        &["capacity", "http://127.0.0.1:9", "--by", "rate", "--arrivals", "soon"],
-    ] {
-        let output = run(folder.path(), words);
-        assert_eq!(output.status.code(), Some(2), "{words:?}: {}", stderr(&output));
-    }
 }
 
 #[test]

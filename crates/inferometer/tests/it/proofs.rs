@@ -1,21 +1,15 @@
 //! Answers that are known beforehand: what the program says of servers whose capacity, failures and
 //! delays are given.
 
-use crate::support::{assert_measured, paced, run, stderr, stdout};
+use crate::support::{assert_measured, json, paced, run, stderr, stdout};
 use ifm_truth::case::{Case, Class};
 use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use ifm_truth::slower_and_slower;
 use serde_json::Value;
 use std::path::Path;
-use std::process::Output;
 
 const MS: u64 = 1_000_000;
-
-fn json(output: &Output) -> Value {
-    serde_json::from_str(&stdout(output))
-        .unwrap_or_else(|error| panic!("{error}: {} {}", stdout(output), stderr(output)))
-}
 
 /// A server with a queue in front of some stations, each busy for so long with an answer of one
 /// token.

@@ -9,7 +9,9 @@
 //! | `bytes NAME HEX`, `large NAME BYTES`, `folder NAME` | a file of these bytes, one of so many, a folder |
 //! | `change NAME TO :: OLD => NEW` | a copy of a file, with this in place of that |
 //! | `store NAME USERS TTFT ITL [TOKENS]` | a stored run, times in ms |
-//! | `$ words` | runs the program; its code is 0 unless `code N` follows |
+//! | `tools` | the files of other tools that `foreign.rs` writes |
+//! | `paced TTFT ITL`, `serve` | from here on `{url}` is a server with this pace in ms, or our own engine |
+//! | `$ words` | runs the program; its code is 0 unless `code N` follows; with `measured` it may be that of a busy host |
 //! | `$ cat NAME` | looks at a file instead |
 //! | `has TEXT`, `out TEXT`, `err TEXT`, `not TEXT` | stands in what was said, on standard output, among the errors, nowhere |
 //! | `next TEXT` | stands behind what the former `next` found |
@@ -18,12 +20,17 @@
 //! | `flat TEXT` | stands on standard output, runs of white space being one space |
 //! | `count N TEXT` | the text stands so many times on standard output |
 //! | `silent`, `width N` | standard output is empty; no line of it is longer |
+//! | `lines N`, `each POINTER JSON` | standard output has so many lines; every one is a document with this value there |
+//! | `check ID STATE` | the check of a run's document is in this state |
 //! | `at POINTER JSON`, `size POINTER N` | the document on standard output has this value, or a list of this length, there |
 //!
 //! A `\n` in a text is the end of a line. Escapes of Markdown and narrow spaces are left out of what was
 //! said: the snapshots of pages hold those. `{003}` is the published document of this number.
 
-use crate::support::{published, run, stderr, stdout, store_changed};
+use crate::support::{
+    Running, assert_measured, paced, published, run, serve, stderr, stdout, store_changed,
+};
+use ifm_truth::paced::Paced;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +54,7 @@ macro_rules! scripts {
 }
 
 scripts! {
-    audits, comparisons, gates, imports, limits, machines, matrix, mistakes, workloads,
+    audits, comparisons, engine, foreign, gates, imports, limits, loads, machines, matrix, mistakes, workloads,
     published_reports: cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS"),
 }
 
@@ -101,8 +108,8 @@ fn words(line: &str) -> Vec<String> {
     words.into_iter().map(document).collect()
 }
 
-/// Runs a command; its code is the one that is told behind it.
-fn command(folder: &Path, line: &str, code: i32, place: &str) -> Said {
+/// Runs a command; its code is told by the line behind it.
+fn command(folder: &Path, line: &str, behind: &str, place: &str) -> Said {
     let words = words(line);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (out, err) = match words.as_slice() {
@@ -110,7 +117,13 @@ fn command(folder: &Path, line: &str, code: i32, place: &str) -> Said {
         words => {
             let output = run(folder, words);
             let (out, err) = (stdout(&output), stderr(&output));
-            assert_eq!(output.status.code(), Some(code), "{place}: {line}\n{out}\n{err}");
+            if behind == "measured" {
+                assert_measured(&output);
+            } else {
+                let code =
+                    behind.strip_prefix("code ").map_or(0, |code| code.parse().expect(place));
+                assert_eq!(output.status.code(), Some(code), "{place}: {line}\n{out}\n{err}");
+            }
             assert!(!err.contains("panicked"), "{place}: {err}");
             (out, err)
         }
@@ -149,6 +162,26 @@ fn check(said: &mut Said, word: &str, expect: &str, place: &str) -> bool {
         }
         "flat" => {
             has(&said.out.split_whitespace().collect::<Vec<_>>().join(" "), expect);
+        }
+        "lines" => {
+            assert_eq!(Ok(said.out.lines().count()), expect.parse(), "{place}: {}", said.out)
+        }
+        "each" => {
+            let (pointer, expect) = expect.split_once(' ').expect(place);
+            let expect: Value = serde_json::from_str(expect).expect(place);
+            assert!(!said.out.is_empty(), "{place}: nothing is said");
+            for line in said.out.lines() {
+                let document: Value = serde_json::from_str(line).expect(place);
+                let found = document.pointer(pointer).unwrap_or(&Value::Null);
+                assert_eq!(*found, expect, "{place}: {line}");
+            }
+        }
+        "check" => {
+            let (id, state) = expect.split_once(' ').expect(place);
+            let document: Value = serde_json::from_str(&said.out).expect(place);
+            let checks = document["checks"].as_array().expect(place);
+            let found = checks.iter().find(|check| check["id"] == id).expect(place);
+            assert_eq!(found["state"], state, "{place}: {found}");
         }
         "silent" => assert_eq!(said.out, "", "{place}"),
         "width" => {
@@ -201,6 +234,7 @@ fn make(folder: &Path, line: &str, rest: &[&str], place: &str) {
         ["large", name, bytes] => {
             fs::write(folder.join(name), "x".repeat(bytes.parse().expect(place))).unwrap();
         }
+        ["tools"] => crate::foreign::write(folder),
         ["folder", name] => fs::create_dir(folder.join(name)).unwrap(),
         ["store", name, users, ttft, itl, tokens @ ..] => {
             let number = |text: &&str| text.parse::<f64>().expect(place);
@@ -212,6 +246,12 @@ fn make(folder: &Path, line: &str, rest: &[&str], place: &str) {
     }
 }
 
+/// A server that ends with the script, or with the next one.
+enum Server {
+    Paced { _is: Paced },
+    Engine { _is: Running },
+}
+
 fn say(name: &str) {
     let script = fs::read_to_string(folder().join(format!("{name}.says"))).unwrap();
     let own = tempfile::tempdir().unwrap();
@@ -221,16 +261,27 @@ fn say(name: &str) {
     }
     let lines: Vec<&str> = script.lines().collect();
     let mut said = Said::default();
+    let mut server: Option<(Server, String)> = None;
     for (index, line) in lines.iter().enumerate() {
         let place = format!("{name}.says:{}", index + 1);
         let (word, text) = line.split_once(' ').unwrap_or((line, ""));
         match word {
             // Lines of a file begin with spaces.
-            "" | "#" | "code" => {}
+            "" | "#" | "code" | "measured" => {}
+            "paced" => {
+                let (ttft, itl) = text.split_once(' ').expect(&place);
+                let paced = paced(ttft.parse().expect(&place), itl.parse().expect(&place));
+                let url = format!("http://{}", paced.address());
+                server = Some((Server::Paced { _is: paced }, url));
+            }
+            "serve" => {
+                let (running, url) = serve(own.path(), &[]);
+                server = Some((Server::Engine { _is: running }, url));
+            }
             "$" => {
-                let code = lines.get(index + 1).and_then(|next| next.strip_prefix("code "));
-                let code = code.map_or(0, |code| code.parse().expect(&place));
-                said = command(own.path(), text, code, &place);
+                let behind = lines.get(index + 1).copied().unwrap_or_default();
+                let url = server.as_ref().map_or("", |(_, url)| url);
+                said = command(own.path(), &text.replace("{url}", url), behind, &place);
             }
             _ => {
                 if !check(&mut said, word, text, &place) {

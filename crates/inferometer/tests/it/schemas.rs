@@ -1,6 +1,6 @@
 //! What the program writes is what its published schemas say, and no more.
 
-use crate::support::{paced, run, serve, stderr, stdout};
+use crate::support::{document, paced, run, serve, stderr, stdout};
 use boon::{Compiler, Schemas};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -60,13 +60,6 @@ pub(crate) fn check(folder: &Path, name: &str, document: &Value) {
         spoiled[field] = json!([[[]]]);
         assert!(judge(schema.clone(), &spoiled, false).is_err(), "{name} with a wrong {field}");
     }
-}
-
-/// The JSON document that a command prints.
-fn document(folder: &Path, words: &[&str]) -> Value {
-    let output = run(folder, words);
-    serde_json::from_str(&stdout(&output))
-        .unwrap_or_else(|error| panic!("{words:?}: {error}: {}", stderr(&output)))
 }
 
 #[test]

@@ -4,6 +4,7 @@ use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Manifest;
 use ifm_store::Store;
 use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
+use serde_json::Value;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -32,6 +33,19 @@ pub fn stdout(output: &Output) -> String {
 
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The JSON document that was printed.
+#[track_caller]
+pub fn json(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output))
+        .unwrap_or_else(|error| panic!("{error}: {} {}", stdout(output), stderr(output)))
+}
+
+/// The JSON document that a command prints.
+#[track_caller]
+pub fn document(folder: &Path, words: &[&str]) -> Value {
+    json(&run(folder, words))
 }
 
 /// That a run was measured. Its code is 6 where the host was so busy that half of the requests left

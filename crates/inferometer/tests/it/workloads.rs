@@ -76,23 +76,6 @@ fn a_data_set_that_ends_ends_the_run_and_says_so() {
 }
 
 #[test]
-fn token_ids_are_counted_to_the_token_and_only_sent_where_they_can_be() {
-    let folder = tempfile::tempdir().unwrap();
-    let (_server, url) = serve(folder.path(), &[]);
-    let words = ["run", &url, "-W", "random-ids:70/4", "-n", "6", "-w", "0"];
-    let output = run(folder.path(), &[&words[..], &["--api", "completions"]].concat());
-    assert_measured(&output);
-    let tokens = &document(folder.path())["levels"][0]["tokens"];
-    assert_eq!(
-        (&tokens["prompt_mean"], &tokens["prompt_asked_mean"]),
-        (&70.0.into(), &70.0.into())
-    );
-    let refused = run(folder.path(), &words);
-    assert_eq!(refused.status.code(), Some(2), "{}", stderr(&refused));
-    assert!(stderr(&refused).contains("token ids"), "{}", stderr(&refused));
-}
-
-#[test]
 fn other_tools_flags_name_the_same_workload() {
     let folder = tempfile::tempdir().unwrap();
     conversations(folder.path(), &[2; 8]);

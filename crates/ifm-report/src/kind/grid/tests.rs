@@ -1,12 +1,11 @@
 //! Grids that are full, thin and only announced.
 
-use super::super::Kind;
+use super::super::testing::Results;
 use super::*;
 use crate::ReportModel;
 use crate::page::{Pictures, html, markdown};
 use crate::testing::model;
-use ifm_analysis::insight::{GridWorkload, Question, insights};
-use ifm_analysis::survey::Survey;
+use ifm_analysis::insight::GridWorkload;
 use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Quantity, Row, Source, Unit, key};
@@ -44,21 +43,10 @@ fn draw(
     sheets: &[Sheet],
     compare: Option<(&str, &str)>,
 ) -> (&'static str, Page) {
-    let mut survey = Survey::default();
-    for run in runs {
-        survey.extend(Survey::of_run(&run.manifest, &run.summary));
-    }
-    survey.extend(Survey::of_sheets(sheets));
-    let question = Question {
-        compare_by: compare.map(|(by, _)| by.to_owned()),
-        baseline: compare.map(|(_, baseline)| baseline.to_owned()),
-        ..Question::new(&survey)
-    };
-    let insights = insights(&question);
-    let (audit, title) = (None, None);
-    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
-    let kind = Kind::recognise(&subject).expect("a kind");
-    (kind.word, kind.page(&subject))
+    Results { runs, sheets, ..Results::default() }.draw(|question| {
+        question.compare_by = compare.map(|(by, _)| by.to_owned());
+        question.baseline = compare.map(|(_, baseline)| baseline.to_owned());
+    })
 }
 
 #[test]

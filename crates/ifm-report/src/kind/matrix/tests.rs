@@ -1,51 +1,36 @@
 //! The page of a matrix, from made-up batches and from runs.
 
-use super::super::{KINDS, Kind, Subject};
+use super::super::KINDS;
+use super::super::testing::{self, Results};
 use crate::page::{Page, Pictures, html, markdown};
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::survey::{Origin, Point, Reading, Survey};
+use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_analysis::testing::{closed_loop, run};
-use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
 
 /// Repeats of a batch: model, size with lengths, output rates. The second label stands twice.
 fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -> Vec<Point> {
-    let point = |(index, rate): (usize, &f64)| Point {
-        origin: 0,
-        part: 0,
-        kind: PartKind::StaticBatch,
-        role: RowRole::Measured,
-        headings: Vec::new(),
-        // As in the reports that are around: the second label stands twice.
-        label: Some(format!("{model}_run{}", index.max(1))),
-        setting: Factors::default()
+    let point = |(index, rate): (usize, &f64)| {
+        let setting = Factors::default()
             .with(key::MODEL, model)
             .with(key::BATCH_SIZE, size)
             .with(key::INPUT_TOKENS, input)
-            .with(key::OUTPUT_TOKENS, output),
-        load: None,
-        repeat: None,
-        readings: vec![
+            .with(key::OUTPUT_TOKENS, output);
+        let all = rate * f64::from(input + output) / f64::from(output);
+        let e2e_ms = f64::from(size * output) / rate * 1e3;
+        let readings = vec![
             Reading::new(Quantity::OutputRate, Statistic::Value, *rate),
-            Reading::new(
-                Quantity::TotalRate,
-                Statistic::Value,
-                rate * f64::from(input + output) / f64::from(output),
-            ),
-            Reading::new(Quantity::E2e, Statistic::Value, f64::from(size * output) / rate * 1e3),
-        ],
-        verdict: VerdictState::Unknown,
-        searched: None,
-        place: Place::default(),
-        text: None,
+            Reading::new(Quantity::TotalRate, Statistic::Value, all),
+            Reading::new(Quantity::E2e, Statistic::Value, e2e_ms),
+        ];
+        // As in the reports that are around: the second label stands twice.
+        let label = Some(format!("{model}_run{}", index.max(1)));
+        Point { label, ..testing::point(PartKind::StaticBatch, setting, readings) }
     };
     rates.iter().enumerate().map(point).collect()
 }
 
 fn survey(points: Vec<Point>) -> Survey {
-    let origin =
-        Origin { name: "result.jsonl".to_owned(), tool: None, tool_version: None, is_own: false };
-    Survey { origins: vec![origin], points }
+    testing::survey("result.jsonl", points)
 }
 
 fn small() -> Survey {
@@ -62,19 +47,16 @@ fn small() -> Survey {
     survey(points)
 }
 
+fn draw(survey: &Survey, kind: Option<&'static str>) -> (&'static str, Page) {
+    Results { points: survey.clone(), kind, ..Results::default() }.draw(|_| {})
+}
+
 fn page(survey: &Survey) -> Page {
-    let question = Question::new(survey);
-    let insights = insights(&question);
-    let subject =
-        Subject { runs: &[], sheets: &[], question, insights: &insights, audit: None, title: None };
-    super::page(&subject)
+    draw(survey, Some("matrix")).1
 }
 
 fn recognised(survey: &Survey) -> Option<&'static str> {
-    let question = Question::new(survey);
-    let subject =
-        Subject { runs: &[], sheets: &[], question, insights: &[], audit: None, title: None };
-    Kind::recognise(&subject).map(|kind| kind.word)
+    Some(draw(survey, None).0)
 }
 
 #[test]

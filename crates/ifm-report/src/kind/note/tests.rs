@@ -1,30 +1,13 @@
 //! The page of a note, from made-up rows.
 
-use super::super::{Kind, Subject};
+use super::super::testing::{self, Results};
 use crate::page::{Page, Pictures, html, markdown};
-use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::level::Load;
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::survey::{Origin, Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, StdKind, key};
+use ifm_analysis::survey::{Point, Reading, Survey};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
 
 fn point(kind: PartKind, part: usize, setting: Factors, readings: Vec<Reading>) -> Point {
-    Point {
-        origin: 0,
-        part,
-        kind,
-        role: RowRole::Measured,
-        headings: Vec::new(),
-        label: None,
-        setting,
-        load: None,
-        repeat: None,
-        readings,
-        verdict: VerdictState::Unknown,
-        searched: None,
-        place: Place::default(),
-        text: None,
-    }
+    Point { part, ..testing::point(kind, setting, readings) }
 }
 
 fn reading(quantity: Quantity, statistic: Statistic, value: f64) -> Reading {
@@ -107,24 +90,23 @@ fn note() -> Survey {
     ];
     let setting = Factors::default().with(key::MODEL, "llama-3.2-1b").with(key::BATCH_SIZE, 32);
     points.push(point(PartKind::Training, 7, setting, training));
-    let name = "note.md".to_owned();
-    let origin = Origin { name, tool: None, tool_version: None, is_own: false };
-    Survey { origins: vec![origin], points }
+    testing::survey("note.md", points)
 }
 
-fn page(survey: &Survey) -> (Option<&'static str>, Page) {
-    let question = Question { usd_per_hour: Some(1.8), ..Question::new(survey) };
-    let insights = insights(&question);
-    let (insights, title) = (insights.as_slice(), None);
-    let subject = Subject { runs: &[], sheets: &[], question, insights, audit: None, title };
-    (Kind::recognise(&subject).map(|kind| kind.word), super::page(&subject))
+/// The kind that is recognised, and the page of this one.
+fn page(survey: &Survey) -> (&'static str, Page) {
+    let draw = |kind| {
+        let results = Results { points: survey.clone(), kind, ..Results::default() };
+        results.draw(|question| question.usd_per_hour = Some(1.8))
+    };
+    (draw(None).0, draw(Some("note")).1)
 }
 
 #[test]
 fn the_page_of_a_note() {
     let survey = note();
     let (word, page) = page(&survey);
-    assert_eq!(word, Some("note"));
+    assert_eq!(word, "note");
     insta::assert_snapshot!(markdown(&page, Pictures::None));
     crate::page::agreement::check(&page);
 }
@@ -204,9 +186,9 @@ fn one_row_alone_is_a_page_and_nothing_says_so() {
     let mut survey = note();
     survey.points.truncate(1);
     let (word, one) = page(&survey);
-    assert_eq!(word, Some("note"));
+    assert_eq!(word, "note");
     assert!(html(&one).contains("pp512"));
     let empty = Survey::default();
     let (word, nothing) = page(&empty);
-    assert_eq!((word, nothing.sections.len(), nothing.banners.len()), (Some("sweep"), 0, 1));
+    assert_eq!((word, nothing.sections.len(), nothing.banners.len()), ("sweep", 0, 1));
 }

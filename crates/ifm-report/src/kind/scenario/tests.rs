@@ -1,11 +1,10 @@
 //! Pages of made-up runs and of a document that only states figures.
 
-use super::super::{Kind, Subject};
+use super::super::testing::Results;
 use crate::ReportModel;
 use crate::TerminalStyle;
 use crate::page::{Block, Page, Pictures, html, markdown, terminal};
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::survey::Survey;
+use ifm_analysis::insight::Question;
 use ifm_analysis::testing::{closed_loop, run};
 use ifm_chart::Plot;
 use ifm_core::sheet::{
@@ -45,21 +44,16 @@ fn models() -> Vec<ReportModel> {
 }
 
 /// The page of a kind that is recognised, with everything asked.
-fn page(runs: &[ReportModel], sheets: &[Sheet], ask: impl Fn(&mut Question)) -> Page {
-    let mut survey = Survey::default();
-    for run in runs {
-        survey.extend(Survey::of_run(&run.manifest, &run.summary));
-    }
-    survey.extend(Survey::of_sheets(sheets));
-    let mut question = Question::new(&survey);
-    if let Some(first) = runs.first() {
-        question.slo = first.manifest.spec.slo.clone();
-    }
-    ask(&mut question);
-    let insights = insights(&question);
-    let subject = Subject { runs, sheets, question, insights: &insights, audit: None, title: None };
-    let kind = Kind::recognise(&subject).expect("a kind");
-    kind.page(&subject)
+fn page(runs: &[ReportModel], sheets: &[Sheet], ask: impl FnOnce(&mut Question)) -> Page {
+    let results = Results { runs, sheets, ..Results::default() };
+    results
+        .draw(|question| {
+            if let Some(first) = runs.first() {
+                question.slo = first.manifest.spec.slo.clone();
+            }
+            ask(question);
+        })
+        .1
 }
 
 #[test]
@@ -135,14 +129,8 @@ fn stated_figures_stay_stated() {
 
 /// What the checks say of a document, and its page.
 fn audited(sheet: &Sheet) -> Page {
-    let sheets = std::slice::from_ref(sheet);
-    let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
-    let survey = Survey::of_sheets(sheets);
-    let question = Question::new(&survey);
-    let insights = insights(&question);
-    let (runs, audit, title) = (&[][..], Some(&audit), None);
-    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
-    Kind::from_word("scenario").expect("a kind").page(&subject)
+    let (sheets, kind) = (std::slice::from_ref(sheet), Some("scenario"));
+    Results { sheets, kind, is_audited: true, ..Results::default() }.draw(|_| {}).1
 }
 
 /// The stated figures, with the gap and the efficiency that the others make.

@@ -1,11 +1,11 @@
 //! Twins, unlike models, thin documents and runs of ours.
 
-use super::super::Kind;
+use super::super::testing::{self, Results};
 use super::*;
 use crate::page::{Pictures, Tile, html, markdown};
 use crate::testing::model;
 use ifm_analysis::insight::Tone;
-use ifm_analysis::survey::Survey;
+use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_analysis::testing::{NoisyLoop, noisy_run};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Figure, Part, PartKind, Place, Row, Source, Statistic, Unit};
@@ -38,19 +38,9 @@ fn sheet(models: &[(&str, &[RowOf])]) -> Sheet {
     Sheet { source, parts: models.iter().map(part).collect(), remarks: Vec::new() }
 }
 
-fn draw(sheet: &Sheet, kind: Option<&str>) -> (&'static str, Page) {
-    let survey = Survey::of_sheets(std::slice::from_ref(sheet));
-    let question = Question::new(&survey);
-    let insights = insights(&question);
+fn draw(sheet: &Sheet, kind: Option<&'static str>) -> (&'static str, Page) {
     let sheets = std::slice::from_ref(sheet);
-    let (runs, audit, title) = (&[][..], None, None);
-    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
-    let kind = match kind {
-        Some(word) => Kind::from_word(word),
-        None => Kind::recognise(&subject),
-    };
-    let kind = kind.expect("a kind");
-    (kind.word, kind.page(&subject))
+    Results { sheets, kind, ..Results::default() }.draw(|_| {})
 }
 
 const BASE: &[RowOf] =
@@ -102,15 +92,8 @@ fn two_runs_are_compared_run_by_run() {
         model(&run)
     };
     let runs = [run("aaaa", 20.0, 1), run("bbbb", 10.0, 5)];
-    let mut survey = Survey::default();
-    for run in &runs {
-        survey.extend(Survey::of_run(&run.manifest, &run.summary));
-    }
-    let question = Question { baseline: Some("bbbb".to_owned()), ..Question::new(&survey) };
-    let insights = insights(&question);
-    let (sheets, audit, title) = (&[][..], None, None);
-    let subject = Subject { runs: &runs, sheets, question, insights: &insights, audit, title };
-    let page = (KIND.page)(&subject);
+    let results = Results { runs: &runs, kind: Some("variant"), ..Results::default() };
+    let page = results.draw(|question| question.baseline = Some("bbbb".to_owned())).1;
     let text = markdown(&page, Pictures::None);
     assert!(page.title.starts_with("aaaa against bbbb"), "{}", page.title);
     for expect in ["concurrent@8", "slower at 1 and", "(median ITL)", "no difference shown"] {
@@ -141,36 +124,22 @@ fn plot<'p>(page: &'p Page, id: &str) -> &'p ifm_chart::Cartesian {
 /// At half the load all is served, at the next a third is not.
 #[test]
 fn output_stands_against_what_was_offered() {
-    let points = |model: &str, rows: &[(f64, f64)]| -> Vec<ifm_analysis::survey::Point> {
-        let point = |(rate, output): &(f64, f64)| ifm_analysis::survey::Point {
-            origin: 0,
-            part: 0,
-            kind: PartKind::Serving,
-            role: RowRole::Measured,
-            headings: Vec::new(),
-            label: None,
-            setting: Factors::default().with(key::MODEL, model).with(key::OUTPUT_TOKENS, 100),
-            load: Some(ifm_analysis::level::Load::ReqPerS(*rate)),
-            repeat: None,
-            readings: vec![
-                ifm_analysis::survey::Reading::new(Quantity::OutputRate, Statistic::Mean, *output),
-                ifm_analysis::survey::Reading::new(Quantity::Itl, Statistic::Median, 10.0 + rate),
-            ],
-            verdict: ifm_analysis::slo::VerdictState::Unknown,
-            searched: None,
-            place: Place::default(),
-            text: None,
+    let points = |model: &str, rows: &[(f64, f64)]| -> Vec<Point> {
+        let point = |(rate, output): &(f64, f64)| {
+            let setting = Factors::default().with(key::MODEL, model).with(key::OUTPUT_TOKENS, 100);
+            let readings = vec![
+                Reading::new(Quantity::OutputRate, Statistic::Mean, *output),
+                Reading::new(Quantity::Itl, Statistic::Median, 10.0 + rate),
+            ];
+            let load = Some(ifm_analysis::level::Load::ReqPerS(*rate));
+            Point { load, ..testing::point(PartKind::Serving, setting, readings) }
         };
         rows.iter().map(point).collect()
     };
     let mut all = points("m", &[(2.0, 200.0), (4.0, 300.0)]);
     all.extend(points("m-int8", &[(2.0, 200.0), (4.0, 390.0)]));
-    let survey = Survey { origins: Vec::new(), points: all };
-    let question = Question::new(&survey);
-    let insights = insights(&question);
-    let (runs, sheets, audit, title) = (&[][..], &[][..], None, None);
-    let subject = Subject { runs, sheets, question, insights: &insights, audit, title };
-    let page = (KIND.page)(&subject);
+    let points = Survey { origins: Vec::new(), points: all };
+    let page = Results { points, kind: Some("variant"), ..Results::default() }.draw(|_| {}).1;
     let served = plot(&page, "served");
     let names: Vec<&str> = served.series.iter().map(|series| series.name.as_str()).collect();
     assert_eq!(names, ["m", "m-int8", "served = offered"]);
@@ -200,14 +169,8 @@ fn miscounted(tpot_of: impl Fn(&RowOf) -> f64) -> Sheet {
 
 /// The page with the checks.
 fn checked_page(sheet: &Sheet) -> Page {
-    let sheets = std::slice::from_ref(sheet);
-    let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
-    let survey = Survey::of_sheets(sheets);
-    let question = Question::new(&survey);
-    let insights = insights(&question);
-    let (runs, insights, title) = (&[][..], &insights[..], None);
-    let subject = Subject { runs, sheets, question, insights, audit: Some(&audit), title };
-    Kind::from_word("variant").expect("a kind").page(&subject)
+    let (sheets, kind) = (std::slice::from_ref(sheet), Some("variant"));
+    Results { sheets, kind, is_audited: true, ..Results::default() }.draw(|_| {}).1
 }
 
 /// The tile about output, with the checks.

@@ -1,0 +1,73 @@
+//! Pages of made-up results, for the tests of kinds.
+
+use super::{Kind, Subject};
+use crate::ReportModel;
+use crate::page::Page;
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::slo::VerdictState;
+use ifm_analysis::survey::{Origin, Point, Reading, Survey};
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, PartKind, Place, RowRole};
+
+/// What a page is made of.
+#[derive(Default)]
+pub(crate) struct Results<'a> {
+    pub runs: &'a [ReportModel],
+    pub sheets: &'a [Sheet],
+    /// Points beside those of the runs and sheets.
+    pub points: Survey,
+    /// The word of a kind; without one it is recognised.
+    pub kind: Option<&'static str>,
+    /// Whether the page knows what the checks say of the sheets.
+    pub is_audited: bool,
+}
+
+impl Results<'_> {
+    /// The word of the kind, and its page after what is asked.
+    pub fn draw(self, ask: impl FnOnce(&mut Question)) -> (&'static str, Page) {
+        let Results { runs, sheets, points: mut survey, kind, is_audited } = self;
+        for run in runs {
+            survey.extend(Survey::of_run(&run.manifest, &run.summary));
+        }
+        survey.extend(Survey::of_sheets(sheets));
+        let mut question = Question::new(&survey);
+        ask(&mut question);
+        let insights = insights(&question);
+        let audit = ifm_analysis::audit::audit(&ifm_analysis::audit::Subject::new(sheets));
+        let audit = is_audited.then_some(&audit);
+        let subject = Subject { runs, sheets, question, insights: &insights, audit, title: None };
+        let kind = match kind {
+            Some(word) => Kind::from_word(word),
+            None => Kind::recognise(&subject),
+        };
+        let kind = kind.expect("a kind");
+        (kind.word, kind.page(&subject))
+    }
+}
+
+/// Points of one document.
+pub(crate) fn survey(name: &str, points: Vec<Point>) -> Survey {
+    let name = name.to_owned();
+    let origin = Origin { name, tool: None, tool_version: None, is_own: false };
+    Survey { origins: vec![origin], points }
+}
+
+/// A row of a document, without anything that it need not have.
+pub(crate) fn point(kind: PartKind, setting: Factors, readings: Vec<Reading>) -> Point {
+    Point {
+        origin: 0,
+        part: 0,
+        kind,
+        role: RowRole::Measured,
+        headings: Vec::new(),
+        label: None,
+        setting,
+        load: None,
+        repeat: None,
+        readings,
+        verdict: VerdictState::Unknown,
+        searched: None,
+        place: Place::default(),
+        text: None,
+    }
+}

@@ -6,6 +6,7 @@
 
 use crate::ChartError;
 use crate::font;
+use crate::packed::LIBRARY;
 use crate::theme::{Theme, palette};
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime, Value};
 use std::cell::RefCell;
@@ -14,8 +15,6 @@ use std::cell::RefCell;
 const MEMORY_BYTES: usize = 512 << 20;
 /// Stack of the script, within the 2 MiB that threads have.
 const STACK_BYTES: usize = 1 << 20;
-/// ECharts, as built by `assets/echarts/build.sh`.
-pub(crate) const LIBRARY: &str = include_str!("../assets/echarts/echarts.min.js");
 /// From a drawing to an option of ECharts, for pages too.
 pub(crate) const DRAWING: &str = concat!(
     include_str!("../assets/drawing/frame.js"),
@@ -74,7 +73,7 @@ impl Engine {
         runtime.set_max_stack_size(STACK_BYTES);
         let context = Context::full(&runtime).map_err(failed)?;
         context.with(|ctx| {
-            evaluate(&ctx, LIBRARY)?;
+            evaluate(&ctx, &LIBRARY)?;
             evaluate(&ctx, &format!("{DRAWING}{PLATFORM}"))?;
             evaluate(&ctx, &format!("installMeasure({})", font::advances()))
         })?;

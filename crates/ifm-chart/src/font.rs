@@ -4,19 +4,17 @@
 //! widths with which they are drawn. Scripts beyond these come from the reader's system.
 //! What is not here: shaping; a line of labels is as wide as its letters.
 
+use crate::packed::{BOLD_TTF, REGULAR_TTF};
 use serde_json::{Map, Value, json};
-
-const REGULAR_TTF: &[u8] = include_bytes!("../assets/font/Inter-Regular.ttf");
-const BOLD_TTF: &[u8] = include_bytes!("../assets/font/Inter-SemiBold.ttf");
 
 /// The regular font as TrueType.
 pub fn font_ttf() -> &'static [u8] {
-    REGULAR_TTF
+    &REGULAR_TTF
 }
 
 /// The semibold font (weight 600) as TrueType.
 pub fn font_bold_ttf() -> &'static [u8] {
-    BOLD_TTF
+    &BOLD_TTF
 }
 
 /// The regular font for pages.
@@ -31,7 +29,7 @@ pub fn font_bold_woff2() -> &'static [u8] {
 
 /// Widths of all letters in em, by code point, of both weights.
 pub(crate) fn advances() -> Value {
-    json!({ "regular": advances_of(REGULAR_TTF), "bold": advances_of(BOLD_TTF) })
+    json!({ "regular": advances_of(&REGULAR_TTF), "bold": advances_of(&BOLD_TTF) })
 }
 
 fn advances_of(font: &[u8]) -> Value {
@@ -63,7 +61,7 @@ fn code_points(face: &ttf_parser::Face<'_>) -> Vec<u32> {
 
 /// Whether the bundled font has all letters of a text.
 pub(crate) fn has_all(text: &str) -> bool {
-    let Ok(face) = ttf_parser::Face::parse(REGULAR_TTF, 0) else { return false };
+    let Ok(face) = ttf_parser::Face::parse(&REGULAR_TTF, 0) else { return false };
     text.chars().all(|letter| letter.is_whitespace() || face.glyph_index(letter).is_some())
 }
 

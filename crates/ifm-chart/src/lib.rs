@@ -13,6 +13,7 @@ mod drawing;
 mod engine;
 mod font;
 mod number;
+mod packed;
 mod page;
 mod png;
 mod scale;

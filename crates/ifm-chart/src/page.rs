@@ -9,16 +9,17 @@
 use crate::ChartError;
 use crate::description::{Cartesian, Chart, Plot, Scale};
 use crate::drawing::{drawing, slug};
-use crate::engine::{DRAWING, LIBRARY};
+use crate::engine::DRAWING;
+use crate::packed::LIBRARY;
 use crate::svg::{escape, svg};
 use crate::theme::{Theme, palette, variables};
 use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 static SCRIPT: LazyLock<String> = LazyLock::new(|| {
-    let live = include_str!("../assets/page/live.js");
+    let (library, live) = (LIBRARY.as_str(), include_str!("../assets/page/live.js"));
     format!(
-        "(() => {{\n{LIBRARY}\n{DRAWING}\nconst THEMES = {{ light: {}, dark: {} }};\n{live}}})();\n",
+        "(() => {{\n{library}\n{DRAWING}\nconst THEMES = {{ light: {}, dark: {} }};\n{live}}})();\n",
         palette(Theme::Light),
         palette(Theme::Dark),
     )

@@ -72,7 +72,7 @@ impl ReportModel {
             parts.push("not streamed".to_owned());
         }
         if spec.target.fresh_connections {
-            parts.push("a new connection for each request, inside its time".to_owned());
+            parts.push("a new connection for each request, its time included".to_owned());
         }
         parts.push(self.loads());
         let sent: u64 = self.summary.levels.iter().map(|level| level.counts.sent).sum();

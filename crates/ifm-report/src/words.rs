@@ -95,7 +95,7 @@ fn users_answer(answer: &UsersAnswer, slo: &SloSpec, label: GapLabel) -> Answer 
             format!("no load was shown to be inside {}", target(slo))
         }
         (UsersState::Unknown, _) => {
-            format!("the measured levels cannot be compared with {}", target(slo))
+            format!("no measured level tells whether it meets {}", target(slo))
         }
         (UsersState::AtLeast, _) => format!("inside {}, no higher level was measured", target(slo)),
         (UsersState::None, Some(worse)) => format!("outside {} ({worse})", target(slo)),

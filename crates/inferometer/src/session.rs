@@ -483,9 +483,15 @@ fn verdict(
         Code::Invalid,
         format!("none of {} got a complete answer: {why}", counted(failed, "request")),
     )
-    .hint(match came_whole(run) {
-        true => "the server does not stream: --no-stream measures its whole answers".to_owned(),
-        false => format!(
+    .hint(match run.requests.iter().find_map(|record| record.http_status) {
+        _ if came_whole(run) => {
+            "the server does not stream: --no-stream measures its whole answers".to_owned()
+        }
+        Some(401 | 403) => {
+            "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
+                .to_owned()
+        }
+        _ => format!(
             "check the URL, --model and --api; inferometer report {} --format requests tells what \
              became of each request",
             run.manifest.run_id

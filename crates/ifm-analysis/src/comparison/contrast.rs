@@ -160,7 +160,7 @@ impl fmt::Display for Doubt {
             Doubt::NoRatio => "no ratio of values at zero",
             Doubt::Between => "between two measured loads that do not agree",
             Doubt::Wide => "the interval is too wide",
-            Doubt::Size => "they differ, by how much is open",
+            Doubt::Size => "they differ; by how much is not settled",
             Doubt::Correction => "not certain after correction for several comparisons",
         };
         formatter.write_str(words)

@@ -77,6 +77,7 @@ fn with_requests(name: &str, seed: u64, factor: f64, n: usize) -> Sheet {
             e2e_ms: Some(ttft + gaps),
             gaps: Some(20),
             gaps_sum_ms: Some(gaps),
+            input_tokens: Some(79),
             output_tokens: Some(21),
             ..SheetRequest::default()
         });
@@ -90,6 +91,8 @@ fn with_requests(name: &str, seed: u64, factor: f64, n: usize) -> Sheet {
         (Quantity::Tpot, MEAN, mean(|request| Some(request.gaps_sum_ms? / 20.0))),
         (Quantity::RequestsOk, VALUE, n as f64),
         (Quantity::RequestsFailed, VALUE, 0.0),
+        // Four users, and 100 tokens for each request.
+        (Quantity::TotalRate, VALUE, 4e5 / mean(|request| request.e2e_ms)),
     ]);
     row.requests = requests;
     serving(name, vec![row])
@@ -148,6 +151,11 @@ fn what_a_file_holds_decides_what_is_said() {
     };
     let table = pair(&table("a", 100.0), &table("b", 110.0), &settings());
     assert_eq!(found(&table, "decode_tok_s").doubt, Some(Doubt::Uncounted));
+    // Each request brings tokens of both kinds.
+    let slower =
+        pair(&[with_requests("a", 1, 1.0, 300)], &[with_requests("b", 2, 1.2, 300)], &settings());
+    let total = found(&slower, "total_tok_s");
+    assert_eq!((total.verdict, total.basis), (Verdict::Worse, Some(Basis::Requests)), "{total:?}");
     // Requests on one side, one number on the other.
     let lone = [serving("c", vec![row(&[(Quantity::Ttft, MEAN, 100.0)])])];
     let mixed = pair(&[with_requests("d", 1, 1.0, 300)], &lone, &settings());

@@ -94,7 +94,7 @@ impl<'a> Requests<'a> {
             return None;
         }
         match measure.metric {
-            Metric::OutputRate | Metric::RequestRate => {
+            Metric::OutputRate | Metric::RequestRate | Metric::InputRate | Metric::TotalRate => {
                 let reading = reading?;
                 Some((self.rate(measure, reading.value)?, Some(reading)))
             }
@@ -166,9 +166,11 @@ impl<'a> Requests<'a> {
     fn rate(&self, measure: Measure, value: f64) -> Option<Column> {
         let each = |request: &&SheetRequest| {
             let amount = match measure.metric {
-                Metric::OutputRate => request.output_tokens? as f64,
-                _ => 1.0,
-            };
+                Metric::OutputRate => request.output_tokens?,
+                Metric::InputRate => request.input_tokens?,
+                Metric::TotalRate => request.input_tokens? + request.output_tokens?,
+                _ => 1,
+            } as f64;
             Some((amount, request.e2e_ms? * 1e6))
         };
         let pairs: Vec<(f64, f64)> = self.good.iter().map(each).collect::<Option<_>>()?;

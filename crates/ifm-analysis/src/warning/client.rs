@@ -37,7 +37,12 @@ pub fn load_missed(run: &RunData, summary: &RunSummary) -> Option<String> {
 fn late_tail(context: &Context) -> Option<Finding> {
     let late = context.run.manifest.health.as_ref()?.send_lateness?;
     let text = lateness(late.p99_ns, "at P99", context.levels)?;
-    Some((Severity::Invalid, format!("{text}: that much of the tail from due is the client's")))
+    Some((
+        Severity::Invalid,
+        format!(
+            "{text}: that part of the tail, counted from the due time, is the client's own delay"
+        ),
+    ))
 }
 
 /// How late requests left, if that is much of the shortest median wait.

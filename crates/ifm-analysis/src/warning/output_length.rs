@@ -25,7 +25,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "answers have {got:.1} tokens in the mean, {asked:.1} were asked for ({})",
+            "answers have {got:.1} tokens on average, {asked:.1} were asked for ({})",
             percent(difference)
         ),
     )
@@ -41,6 +41,6 @@ mod tests {
         let spoil = |run: &mut ifm_core::RunData| {
             run.requests.iter_mut().for_each(|record| record.output_tokens_asked = Some(20));
         };
-        check("output_length", spoil, Severity::Caution, "16.0 tokens in the mean, 20.0 were");
+        check("output_length", spoil, Severity::Caution, "16.0 tokens on average, 20.0 were");
     }
 }

@@ -27,7 +27,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     AtLevel::Fires(
         Severity::Caution,
         format!(
-            "prompts have {got:.1} tokens in the mean, {asked:.1} were meant ({})",
+            "prompts have {got:.1} tokens on average, {asked:.1} were meant ({})",
             percent(difference)
         ),
     )
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn fires_on_short_and_on_much_longer_prompts() {
-        check("prompt_length", count(80), Severity::Caution, "80.0 tokens in the mean, 100.0");
+        check("prompt_length", count(80), Severity::Caution, "80.0 tokens on average, 100.0");
         check("prompt_length", count(165), Severity::Caution, "(65.0 %)");
     }
 

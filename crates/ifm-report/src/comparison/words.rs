@@ -428,7 +428,7 @@ fn basis(comparison: &Comparison, pair: &Pair) -> String {
     if has(Basis::Requests) {
         from.push(match has(Basis::Runs) {
             true => "the requests of one run where there are no repeats",
-            false => "the requests of one run a side: how runs differ is not in them",
+            false => "the requests of one run on each side: how much runs differ is not covered",
         });
     }
     if has(Basis::Stated) {
@@ -436,7 +436,7 @@ fn basis(comparison: &Comparison, pair: &Pair) -> String {
     }
     let tested = match comparison.tested {
         0 => String::new(),
-        tested => format!("; chances are corrected for {}", counted(tested as u64, "row")),
+        tested => format!("; corrected for {}", counted(tested as u64, "comparison")),
     };
     let rest = format!("changes of {} or more are relevant{tested}", percent(comparison.threshold));
     match from.is_empty() {

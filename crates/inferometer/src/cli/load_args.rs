@@ -93,7 +93,7 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long)]
     pub no_stream: bool,
 
-    /// Open a new connection for each request, inside its time
+    /// Open a new connection for each request; its time counts
     #[arg(help_heading = "Server", long)]
     pub fresh_connections: bool,
 

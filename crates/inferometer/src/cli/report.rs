@@ -74,7 +74,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "MEASURE", value_parser = measures())]
     rank_by: Option<String>,
 
-    /// A place for each model by its mean alone, also where the repeats do not tell two apart
+    /// Rank every model by its mean alone, even where the repeats show no difference
     #[arg(long)]
     strict_order: bool,
 

@@ -12,9 +12,9 @@ use std::path::PathBuf;
 /// What a malformed row of a data set does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BadRowWord {
-    /// Ends the command with file, line and reason
+    /// Stops, and names file, line and reason
     Stop,
-    /// Is left out, counted and told
+    /// Skips the row; the result says how many
     Skip,
 }
 
@@ -71,11 +71,11 @@ pub struct WorkloadArgs {
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub columns: Vec<String>,
 
-    /// What a malformed row does
+    /// What to do with a malformed row
     #[arg(long, value_enum, default_value = "stop", value_name = "WHAT")]
     pub on_bad_row: BadRowWord,
 
-    /// Where the answers come from that later turns of a conversation carry [default: as the data
+    /// Whose answers the later turns of a conversation repeat [default: as the data
     /// set has it]
     #[arg(long, value_enum, value_name = "WHOSE")]
     pub answers: Option<AnswersWord>,

@@ -43,7 +43,7 @@ pub(super) const TIE: InsightRule = InsightRule {
 
 pub(super) const MISSING: InsightRule = InsightRule {
     id: "condition_missing",
-    title: "how many figures of a grid nobody measured",
+    title: "how many figures of a grid were not measured",
     look: missing,
 };
 

@@ -46,7 +46,7 @@ fn served(pool: &Pool) -> String {
     let length =
         |(quantity, words): (Quantity, &str)| Some(format!("{} {words}", mean(&quantity)?));
     let lengths = [
-        (Quantity::InputTokens, "prompt tokens in the mean"),
+        (Quantity::InputTokens, "prompt tokens on average"),
         (Quantity::OutputTokens, "output tokens"),
     ];
     let parts: Vec<String> = names.chain(lengths.into_iter().filter_map(length)).collect();

@@ -82,7 +82,7 @@ fn in_flight(level: &LevelSummary) -> String {
     let Some(window) = level.window() else { return ABSENT.to_owned() };
     let concurrency = &window.concurrency;
     format!(
-        "{} in the mean, at most {} ({})",
+        "{} on average, at most {} ({})",
         number(concurrency.mean),
         concurrency.max,
         window.window.kind.word()

@@ -46,7 +46,7 @@ pub struct ConformArgs {
     #[arg(long, value_name = "API")]
     api: Option<String>,
 
-    /// What a time may be off, milliseconds, beside the server's own lateness
+    /// How far off a time may be, milliseconds, on top of the server's own lateness
     #[arg(long, default_value_t = 10.0, value_name = "MS")]
     tolerance_ms: f64,
 
@@ -62,7 +62,7 @@ pub struct ConformArgs {
     #[arg(long, default_value = "60s", value_name = "TIME", value_parser = ifm_core::duration::seconds)]
     time_limit: f64,
 
-    /// Cases at the same time: most of a case is waiting
+    /// Cases to run at the same time; a case mostly waits
     #[arg(long, default_value_t = 4, value_name = "N")]
     jobs: usize,
 

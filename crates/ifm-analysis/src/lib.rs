@@ -72,7 +72,7 @@ pub fn summarize(run: &RunData) -> RunSummary {
         .map(|(level, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
             let mut summary = level::summarize_measured(spec, *level, info, requests);
-            let energy = |rates| LevelEnergy::of(rates, summary.generates, &run.series);
+            let energy = |rates| LevelEnergy::of(rates, summary.generates, run);
             summary.energy = summary.window().and_then(energy);
             summary.server = server_account(run, *level);
             summary

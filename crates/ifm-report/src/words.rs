@@ -491,6 +491,7 @@ pub(crate) fn energy(energy: &LevelEnergy) -> String {
     parts.extend(energy.joules_per_request.map(|joules| format!("{} J/request", number(joules))));
     parts.push(format!("mean {} W", number(energy.watts_mean)));
     parts.extend(energy.watts_peak.map(|watts| format!("peak {} W", number(watts))));
+    parts.extend(energy.watts_limit.map(|watts| format!("limit {} W", number(watts))));
     let many = |one: &str| match energy.devices {
         1 => format!("1 {one}"),
         devices => format!("{devices} {one}s"),

@@ -6,7 +6,7 @@
 
 use super::{of, sampled};
 use crate::measured::{WindowKind, WindowSummary};
-use ifm_core::Series;
+use ifm_core::{RunData, Series};
 use ifm_core::series::Quantity;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -79,6 +79,9 @@ pub struct LevelEnergy {
     /// Highest power of all devices together among the samples, watts; absent for one that was
     /// stated.
     pub watts_peak: Option<f64>,
+    /// Power limit of the GPUs that it is added up over, together, watts; absent where the facts of the
+    /// machine do not tell it of each.
+    pub watts_limit: Option<f64>,
     /// Joules for each output token of the window; absent without tokens.
     pub joules_per_output_token: Option<f64>,
     /// Joules for each complete answer of the window; absent without one.
@@ -135,8 +138,9 @@ impl LevelEnergy {
     pub(crate) fn of(
         rates: &WindowSummary,
         generates: bool,
-        series: &[Series],
+        run: &RunData,
     ) -> Option<LevelEnergy> {
+        let series = &run.series;
         let window = rates.window;
         let seconds = window.seconds();
         let drawn = Drawn::within(series, (window.start_ns, window.end_ns))?;
@@ -151,10 +155,25 @@ impl LevelEnergy {
             joules,
             watts_mean: joules / seconds,
             watts_peak: drawn.watts_peak,
+            watts_limit: (drawn.of == PoweredBy::Gpus).then(|| limit(run)).flatten(),
             joules_per_output_token: tokens.map(|tokens| joules / tokens),
             joules_per_request: (rates.ok > 0).then(|| joules / rates.ok as f64),
         })
     }
+}
+
+/// The power limit of all GPUs whose power was read, as the facts of the machine tell it.
+fn limit(run: &RunData) -> Option<f64> {
+    let of_gpus = [Quantity::GpuPower, Quantity::GpuEnergy];
+    let read = of_gpus.into_iter().flat_map(|quantity| of(&run.series, quantity));
+    let sources: BTreeSet<&str> = read.map(|series| series.source.as_str()).collect();
+    let gpus = &run.manifest.facts.as_ref()?.gpus;
+    let of_source = |source: &&str| {
+        let index: u32 = source.strip_prefix("NVML GPU ")?.parse().ok()?;
+        let gpu = gpus.iter().find(|gpu| gpu.index == Some(index))?;
+        gpu.power_limit_enforced_w.or(gpu.power_limit_w)
+    };
+    sources.iter().map(of_source).sum()
 }
 
 /// What is taken: what the user said, else the GPUs, else the processors.
@@ -256,7 +275,6 @@ fn peak(devices: impl Iterator<Item = Vec<(u64, f64)>>) -> Option<f64> {
 mod tests {
     use super::*;
     use crate::testing::{closed_loop, run, telemetry};
-    use ifm_core::RunData;
 
     /// 2 users, 60 rounds of 16 tokens: 15 s and 1920 tokens, steady but for the first wave of 0.25 s,
     /// sampled from before its start until after its end.
@@ -350,5 +368,27 @@ mod tests {
         let mut short = run(&[2], closed_loop((0, 0), (2, 3), 1000.0, (100.0, 10.0, 16)));
         short.series = vec![telemetry(Quantity::GpuPower, "a", (0.0, 20.0), &|_| 100.0)];
         assert!(energy(&short).is_none(), "less than a second");
+    }
+
+    #[test]
+    fn the_power_limit_stands_beside_it_where_every_gpu_tells_it() {
+        use ifm_core::facts::{Facts, Gpu};
+        let limits = |told: &[Option<f64>]| {
+            let mut run = level();
+            run.series = ["NVML GPU 0", "NVML GPU 1"]
+                .map(|gpu| telemetry(Quantity::GpuPower, gpu, (0.0, 20.0), &|_| 200.0))
+                .to_vec();
+            let gpu = |(index, limit): (usize, &Option<f64>)| Gpu {
+                index: Some(index as u32),
+                power_limit_w: *limit,
+                ..Gpu::default()
+            };
+            let gpus = told.iter().enumerate().map(gpu).collect();
+            run.manifest.facts = Some(Facts { gpus, ..Facts::default() });
+            energy(&run).expect("energy").watts_limit
+        };
+        assert_eq!(limits(&[Some(350.0), Some(400.0)]), Some(750.0));
+        assert_eq!(limits(&[Some(350.0), None]), None);
+        assert_eq!(limits(&[Some(350.0)]), None);
     }
 }

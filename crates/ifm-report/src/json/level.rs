@@ -142,6 +142,8 @@ objects! {
         power_w_mean: f64 = energy.watts_mean,
         /// Largest power, watts.
         power_w_peak: Option<f64> = energy.watts_peak,
+        /// Power limit of the GPUs together, watts, as the facts of the machine tell it.
+        power_w_limit: Option<f64> = energy.watts_limit,
         /// Joules per output token.
         energy_j_per_output_token: Option<f64> = energy.joules_per_output_token,
         /// Joules per complete answer.

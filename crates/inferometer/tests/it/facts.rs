@@ -117,7 +117,7 @@ fn confidential_computing_tags_runs_and_makes_a_grid() {
 
     let output = run(folder, &["report", "off", "on", "-f", "json"]);
     let page: Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(page["report"], "grid", "{}", stdout(&output));
+    assert_eq!(page["kind"], "grid", "{}", stdout(&output));
     let text = stdout(&run(folder, &["report", "off", "on", "-f", "md"]));
     assert!(text.contains("off") && text.contains("on") && text.contains('Δ'), "{text}");
 

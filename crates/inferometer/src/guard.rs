@@ -198,28 +198,16 @@ pub struct Held {
 }
 
 impl Held {
-    /// Undoes it now.
-    ///
-    /// # Errors
-    /// What is not as it was, in one sentence.
-    pub fn undo(mut self) -> Result<(), String> {
-        self.settle()
-    }
-
     /// It is not to be undone any more.
     pub fn forget(mut self) {
         self.undo = None;
-    }
-
-    fn settle(&mut self) -> Result<(), String> {
-        // Held until it is done: if we die meanwhile, the guard does it.
-        self.undo.take().map_or(Ok(()), |undo| undo.now())
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        if let Err(sentence) = self.settle() {
+        // Held until it is done: if we die meanwhile, the guard does it.
+        if let Some(Err(sentence)) = self.undo.take().map(|undo| undo.now()) {
             terminal::warn(&sentence);
         }
         // Without a guard process there is nothing to release.
@@ -296,15 +284,12 @@ mod tests {
         let guard = Guard::start().unwrap();
         let dropped = guard.hold(touch(&path("dropped"))).unwrap();
         guard.hold(touch(&path("forgotten"))).unwrap().forget();
-        let undone = guard.hold(touch(&path("undone"))).unwrap();
         assert!(!path("dropped").exists());
         drop(dropped);
         assert!(path("dropped").exists());
-        undone.undo().unwrap();
-        assert!(path("undone").exists());
-        std::fs::remove_file(path("undone")).unwrap();
+        std::fs::remove_file(path("dropped")).unwrap();
         drop(guard);
-        assert!(!path("forgotten").exists() && !path("undone").exists(), "released");
+        assert!(!path("forgotten").exists() && !path("dropped").exists(), "released");
     }
 
     #[test]

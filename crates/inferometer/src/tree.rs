@@ -78,6 +78,7 @@ impl Tree {
     }
 
     /// Whether any of them runs.
+    #[cfg(test)]
     pub fn runs(&self) -> bool {
         self.members().any()
     }

@@ -5,17 +5,17 @@
 //! does with it.
 
 mod ask;
+mod cold;
 mod kind;
 mod log;
-mod measure;
 mod ready;
 
 #[cfg(test)]
 mod tests;
 
 pub use ask::{Ask, Container};
-pub use kind::{KINDS, Kind};
-pub use measure::{StartUps, cool, measure};
+pub use cold::cool;
+pub use kind::Kind;
 
 use crate::caller::{Caller, Endpoint};
 use crate::exit::{Code, Failure};

@@ -1,42 +1,11 @@
-//! Starting a server again and again, as a measurement.
+//! Making a start cold: the files of the model are taken out of the kernel's cache of files. The server's
+//! own program stays in it.
 
 use super::ask::Ask;
-use super::start;
-use crate::exit::Failure;
-use crate::guard::Guard;
-use ifm_core::StartUp;
 use std::path::{Path, PathBuf};
 
 /// Most files of a model.
 const FILES_MAX: usize = 10_000;
-
-/// The starts of one server.
-#[derive(Debug)]
-pub struct StartUps {
-    /// One after another.
-    pub repeats: Vec<StartUp>,
-    /// Why some are not as cold as they were asked to be, in one sentence.
-    pub note: Option<String>,
-}
-
-/// Starts a server and stops it, so many times. Cold: the files of its model are taken out of the
-/// kernel's cache before each start; the server's own program stays in it.
-///
-/// # Errors
-/// A start that fails ends the measurement.
-pub fn measure(guard: &Guard, ask: &Ask, repeats: u32, cold: bool) -> Result<StartUps, Failure> {
-    let mut measured = StartUps { repeats: Vec::new(), note: None };
-    for _ in 0..repeats {
-        if cold {
-            let why = cool(ask).err();
-            measured.note = measured.note.or(why);
-        }
-        let server = start(guard, ask)?;
-        measured.repeats.push(server.start_up);
-        server.stop();
-    }
-    Ok(measured)
-}
 
 /// Takes the files of the model out of the cache.
 ///

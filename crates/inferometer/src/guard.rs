@@ -154,6 +154,11 @@ impl Guard {
         Ok(Guard(Arc::new(inner)))
     }
 
+    /// The number of the process: it is below this one, and none of what is measured.
+    pub fn id(&self) -> u32 {
+        self.0.child.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).id()
+    }
+
     /// From here on this is undone if this process dies, however it dies. Hold first, then set up.
     ///
     /// # Errors

@@ -54,12 +54,12 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// Begins.
-    pub fn start() -> Watch {
+    /// Begins, without the process of a guard.
+    pub fn start(guard: Option<u32>) -> Watch {
         let over = Arc::new((Mutex::new(false), Condvar::new()));
         let of_thread = Arc::clone(&over);
         let work = std::thread::Builder::new().name("memory".to_owned());
-        let thread = work.spawn(move || watch(&of_thread.0, &of_thread.1)).ok();
+        let thread = work.spawn(move || watch(guard, &of_thread.0, &of_thread.1)).ok();
         Watch { over, thread }
     }
 
@@ -71,11 +71,13 @@ impl Watch {
     }
 }
 
-fn watch(over: &Mutex<bool>, bell: &Condvar) -> Seen {
+fn watch(guard: Option<u32>, over: &Mutex<bool>, bell: &Condvar) -> Seen {
     let mut seen = Seen::default();
     loop {
         let begun = Instant::now();
-        seen.add(&descendants());
+        let mut processes = descendants();
+        processes.retain(|process| Some(*process) != guard);
+        seen.add(&processes);
         let pause = PERIOD_MIN.max(begun.elapsed() * COST_PARTS);
         let is_over = over.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = bell.wait_timeout_while(is_over, pause, |is_over| !*is_over);

@@ -6,7 +6,9 @@
 use super::memory::{Seen, Watch};
 use super::output::{self, Heard, Shared, Stream};
 use super::pattern::Patterns;
+use crate::guard::{Guard, Held, Undo};
 use crate::terminal::{say, warn};
+use crate::tree::{TOKEN, Tree};
 use ifm_core::words::counted;
 use ifm_sys::family::{self, Ended};
 use ifm_sys::process::end_group;
@@ -111,6 +113,7 @@ enum Event {
 pub struct Runner {
     sender: Sender<Event>,
     events: Receiver<Event>,
+    guard: Option<Guard>,
 }
 
 impl Runner {
@@ -118,6 +121,8 @@ impl Runner {
     pub fn start() -> Runner {
         let (sender, events) = channel();
         family::adopt_orphans();
+        // Without it only a kill -9 of this process leaves the command running.
+        let guard = Guard::start().map_err(|error| warn(&error.to_string())).ok();
         if let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM, SIGHUP]) {
             let sender = sender.clone();
             std::thread::spawn(move || {
@@ -125,7 +130,7 @@ impl Runner {
                 signals.forever().all(|signal| sender.send(Event::Signal(signal)).is_ok())
             });
         }
-        Runner { sender, events }
+        Runner { sender, events, guard }
     }
 
     /// Runs a command to its end.
@@ -134,10 +139,14 @@ impl Runner {
     /// It cannot be started.
     pub fn run(&self, order: &Order) -> Result<Lived, NotStarted> {
         let own = ifm_sys::thread::peak_memory_bytes();
+        let tree = Tree::planned();
+        let hold = |tree: Tree| self.guard.as_ref()?.hold(Undo::EndServer(tree)).ok();
+        let by_token = hold(tree.clone());
         let begun_ns = ifm_sys::mono_ns();
-        let mut child = start(order)?;
+        let mut child = start(order, &tree.token)?;
         let pid = child.id();
-        let memory = Watch::start();
+        let by_group = hold(tree.with_head(pid));
+        let memory = Watch::start(self.guard.as_ref().map(Guard::id));
         let heard = Shared::default();
         let (done, pipes) = channel();
         let out = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn io::Read + Send>);
@@ -159,7 +168,8 @@ impl Runner {
         });
         let (ended, ended_ns, cause) = self.wait(pid, order.timeout);
         let memory = memory.finish();
-        let left_behind = end_left();
+        let left_behind = self.end_left();
+        by_token.into_iter().chain(by_group).for_each(Held::forget);
         let mut accounts = vec![ended];
         accounts.extend(std::iter::from_fn(family::reap));
         // With all of its processes gone the pipes end; one that somebody else holds does not.
@@ -211,7 +221,7 @@ impl Runner {
             };
             if cause.is_some() {
                 end_group(pid);
-                family::descendants().into_iter().for_each(family::end);
+                self.below().into_iter().for_each(family::end);
             } else if asked == End::Interrupted {
                 say("\nending the command, Ctrl-C again to kill it");
                 family::interrupt_group(pid);
@@ -222,9 +232,40 @@ impl Runner {
             due = Some(Instant::now() + GRACE);
         }
     }
+
+    /// What runs below this process, the guard apart.
+    fn below(&self) -> Vec<u32> {
+        let guard = self.guard.as_ref().map(Guard::id);
+        let mut all = family::descendants();
+        all.retain(|process| Some(*process) != guard);
+        all
+    }
+
+    /// Ends what a command left behind, after a while in which it may do so itself; says how many
+    /// processes that were.
+    fn end_left(&self) -> usize {
+        let by = Instant::now() + LEFT_GRACE;
+        let mut ended = 0;
+        loop {
+            let left = self.below();
+            // One that cannot be ended is waited for no longer than that.
+            if left.is_empty() || Instant::now() >= by + LEFT_GRACE {
+                break;
+            }
+            if Instant::now() >= by {
+                ended = ended.max(left.len());
+                left.into_iter().for_each(family::end);
+            }
+            std::thread::sleep(LEFT_LOOK);
+        }
+        if ended > 0 {
+            warn(&format!("the command left {} running: ended", counted(ended as u64, "program")));
+        }
+        ended
+    }
 }
 
-fn start(order: &Order) -> Result<std::process::Child, NotStarted> {
+fn start(order: &Order, token: &str) -> Result<std::process::Child, NotStarted> {
     let (program, rest) = order
         .words
         .split_first()
@@ -232,6 +273,8 @@ fn start(order: &Order) -> Result<std::process::Child, NotStarted> {
     let mut command = Command::new(program);
     command
         .args(rest)
+        // By it the guard finds what left the group.
+        .env(TOKEN, token)
         // Ctrl-C of the terminal goes to us alone; what the command gets is ours to say.
         .process_group(0)
         .stdin(if order.has_input { Stdio::inherit() } else { Stdio::null() })
@@ -245,27 +288,4 @@ fn start(order: &Order) -> Result<std::process::Child, NotStarted> {
         code: if error.kind() == io::ErrorKind::NotFound { 127 } else { 126 },
         sentence: format!("{program} cannot be started: {error}"),
     })
-}
-
-/// Ends what a command left behind, after a while in which it may do so itself; says how many
-/// processes that were.
-fn end_left() -> usize {
-    let by = Instant::now() + LEFT_GRACE;
-    let mut ended = 0;
-    loop {
-        let left = family::descendants();
-        // One that cannot be ended is waited for no longer than that.
-        if left.is_empty() || Instant::now() >= by + LEFT_GRACE {
-            break;
-        }
-        if Instant::now() >= by {
-            ended = ended.max(left.len());
-            left.into_iter().for_each(family::end);
-        }
-        std::thread::sleep(LEFT_LOOK);
-    }
-    if ended > 0 {
-        warn(&format!("the command left {} running: ended", counted(ended as u64, "program")));
-    }
-    ended
 }

@@ -16,6 +16,7 @@ use ifm_core::sheet::{
 use ifm_core::words::counted;
 use ifm_core::{Series, Sheet};
 use serde_json::{Map, Value, json};
+use std::collections::BTreeSet;
 
 /// Id of the format, and the tool, of what is written here.
 const FORMAT: &str = "inferometer-exec";
@@ -39,6 +40,15 @@ pub fn sheet(ask: &Ask, id: &str, lives: &[Lived], recorded: (&[Series], u64)) -
     if let Some(cpu) = ifm_sys::host::cpu_name() {
         part.factors.set(key::HARDWARE, cpu);
     }
+    let (facts, _) = crate::facts::of_host();
+    let gpus: BTreeSet<&String> = facts.gpus.iter().filter_map(|gpu| gpu.name.as_ref()).collect();
+    if let (Some(gpu), 1) = (gpus.first(), gpus.len()) {
+        part.factors.set(key::GPU, gpu);
+    }
+    if let Some(state) = facts.confidential_word() {
+        part.factors.set("cc", state);
+    }
+    part.unknown.insert("facts".to_owned(), json!(facts));
     if ask.skip_steps > 0 {
         part.factors.set("skip_steps", ask.skip_steps);
     }

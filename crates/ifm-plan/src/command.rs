@@ -109,6 +109,10 @@ fn tags(plan: &Plan, cell: &Cell) -> Vec<(String, String)> {
         }
         tags.extend(server.tags.iter().map(|(name, value)| (name.clone(), value.clone())));
     }
+    let workload = cell.workload.and_then(|index| plan.workloads.get(index));
+    if let Some(name) = workload.and_then(|workload| workload.name.clone()) {
+        tags.push(("workload".to_owned(), name));
+    }
     if let CellLoad::StartUp { cold } = cell.what {
         tags.push(("start".to_owned(), if cold { "cold" } else { "warm" }.to_owned()));
     }
@@ -156,7 +160,7 @@ mod tests {
         );
         assert!(on.contains("--requests 100 --slo chat --name p: cc on, 8 users --tag"));
         assert!(
-            on.contains("--tag max-num-seqs=64 --tag cc=on --tag quant=w8a8 --api completions")
+            on.contains("--tag max-num-seqs=64 --tag cc=on --tag quant=w8a8 --tag workload=chat --api completions")
         );
         assert_eq!(on.replace("cc=on", "cc=off").replace("cc on", "cc off"), off, "same prompts");
         let command = of(&CellLoad::Exec, "on");

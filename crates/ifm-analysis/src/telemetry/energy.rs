@@ -6,8 +6,8 @@
 
 use super::{of, sampled};
 use crate::measured::{WindowKind, WindowSummary};
-use ifm_core::{RunData, Series};
 use ifm_core::series::Quantity;
+use ifm_core::{RunData, Series};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Shorter windows are not judged: devices tell their power as a mean over some time.
@@ -135,11 +135,7 @@ pub fn gpu_memory_peak(series: &[Series], span: (u64, u64)) -> Option<f64> {
 impl LevelEnergy {
     /// The energy over the window of these rates, of tokens where the level generates some; absent
     /// where it is not known of every device.
-    pub(crate) fn of(
-        rates: &WindowSummary,
-        generates: bool,
-        run: &RunData,
-    ) -> Option<LevelEnergy> {
+    pub(crate) fn of(rates: &WindowSummary, generates: bool, run: &RunData) -> Option<LevelEnergy> {
         let series = &run.series;
         let window = rates.window;
         let seconds = window.seconds();

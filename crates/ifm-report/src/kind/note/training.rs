@@ -122,7 +122,7 @@ fn clock(ms: f64) -> String {
     let minutes = (ms / MS_PER_MIN).round() as u64;
     let seconds = (ms / MS_PER_S).round() as u64;
     match (minutes / 60, minutes % 60) {
-        (0, _) if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        (0, _) if seconds.is_multiple_of(60) => format!("{} min", seconds / 60),
         (0, _) => format!("{} min {} s", seconds / 60, seconds % 60),
         (hours, 0) => format!("{hours} h"),
         (hours, minutes) => format!("{hours} h {minutes} min"),

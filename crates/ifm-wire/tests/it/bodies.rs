@@ -211,7 +211,7 @@ fn what_an_api_does_not_take_is_refused_in_words() {
 fn a_length_that_is_left_open_is_not_sent_unless_the_api_insists() {
     for api in Api::ALL {
         let open = Asked { output_tokens: None, ..Asked::of(api, text()) }.body();
-        let Some(length) = dialect::of(api).length_field() else { continue };
+        let Some(length) = dialect::of(api).length else { continue };
         let holder = length.within.map_or(&open, |name| &open[name]);
         let sent = holder.get(length.names[0]).cloned();
         assert_eq!(sent, (api == Api::Messages).then(|| json!(4096)), "{api:?}");
@@ -304,13 +304,13 @@ fn a_temperature_of_zero_is_no_sampling_where_the_api_refuses_it() {
 fn the_page_of_the_apis_tells_of_each() {
     let page = include_str!("../../../../docs/reference/apis.md");
     for dialect in dialect::DIALECTS {
-        let word = dialect.api().word().replace('_', "-");
+        let word = dialect.api.word().replace('_', "-");
         let row = page.lines().find(|line| line.starts_with(&format!("| `{word}` | `/")));
         let row = row.unwrap_or_else(|| panic!("no row for {word}"));
-        let endpoint = dialect.endpoint();
+        let endpoint = dialect.endpoint;
         let path = endpoint.stream.unwrap_or(endpoint.whole).replace("{model}", "MODEL");
         assert!(row.contains(&format!("{path}`")), "{row}");
-        let length = dialect.length_field().map_or("none", |length| length.names[0]);
+        let length = dialect.length.map_or("none", |length| length.names[0]);
         assert!(row.contains(length), "{row}");
         let ignores = dialect.can_ignore_eos;
         assert_eq!(row.contains("ignore_eos"), ignores, "{row}");

@@ -220,12 +220,14 @@ fn repeats_are_compared_ranked_and_gated() {
         assert_eq!((output.status.code(), rows(&document).len()), (Some(0), 4));
     }
     let compared = run(folder.path(), &["compare", "fast", "slow", "--metric", "time", "--json"]);
-    let found: Value = serde_json::from_slice(&compared.stdout).expect(&stderr(&compared));
+    let found: Value = serde_json::from_slice(&compared.stdout)
+        .unwrap_or_else(|_| panic!("{}", stderr(&compared)));
     let row = &found["pairs"][0]["rows"][0];
     assert_eq!((row["metric"].as_str(), row["unit"].as_str()), (Some("time"), Some("s")), "{row}");
     assert!(row["a"]["runs"] == 4 && row["change"]["low"].is_number(), "{row}");
     let ranked = run(folder.path(), &["rank", "slow", "fast", "--json"]);
-    let found: Value = serde_json::from_slice(&ranked.stdout).expect(&stderr(&ranked));
+    let found: Value =
+        serde_json::from_slice(&ranked.stdout).unwrap_or_else(|_| panic!("{}", stderr(&ranked)));
     assert_eq!(found["metric"], "time", "{found}");
     // Each sleeps at least as long as it was told.
     let gate = |limit: &str| {

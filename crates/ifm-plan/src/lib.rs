@@ -12,16 +12,18 @@ mod estimate;
 mod filter;
 mod journal;
 mod kubernetes;
+mod matrix;
 mod order;
 mod slurm;
 mod spec;
 mod template;
 
-pub use cell::{Cell, CellLoad, Group, cells, groups};
+pub use cell::{Cell, CellLoad};
 pub use command::{Words, start_words, words};
 pub use estimate::{Estimate, estimate};
 pub use journal::{Event, Fate, Journal, Line};
 pub use kubernetes::manifests;
+pub use matrix::{Group, cells, groups};
 pub use slurm::{Submission, script};
 pub use spec::{
     Condition, Head, Kubernetes, Load, Order, Plan, PlanError, Server, Setter, Slurm, Workload,

@@ -156,6 +156,8 @@ mod tests {
         }
     }
 
+    // It is waited for by the function that is tested.
+    #[expect(clippy::zombie_processes)]
     #[test]
     fn a_child_is_below_this_process_until_it_ends() {
         let mut child =

@@ -18,6 +18,7 @@ mod facts;
 mod guard;
 mod host;
 mod job;
+mod key;
 mod launch;
 mod lengths;
 mod levels;

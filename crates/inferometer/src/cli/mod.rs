@@ -22,6 +22,7 @@ mod measured;
 mod mistakes;
 pub mod pacing_args;
 pub mod plan;
+mod plan_report;
 pub mod probe;
 pub mod rank;
 mod repeats;

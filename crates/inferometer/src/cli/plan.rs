@@ -1,8 +1,9 @@
 //! `inferometer plan`: an experiment of many cells from one file.
 
 use super::list::{Entry, List};
+use super::plan_report;
 use crate::exit::{Code, Failure};
-use crate::plan::{self, Experiment, Limits, cluster, document::PlanDocument, report, text};
+use crate::plan::{self, Experiment, Limits, cluster, document::PlanDocument, text};
 use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, Subcommand, ValueEnum};
@@ -213,7 +214,7 @@ pub fn run(command: &PlanCommand) -> Result<Code, Failure> {
             args.plan.output.tell(&of, args.all)?;
             match args.out.is_empty() {
                 true => {}
-                false => report::write(&of, &of.journal()?, &args.out)?,
+                false => plan_report::write(&of, &of.journal()?, &args.out)?,
             }
             Ok(Code::Done)
         }
@@ -276,7 +277,7 @@ fn measure(
     let journal = of.journal()?;
     output.tell(of, false)?;
     if !how.out.is_empty() && journal.runs().next().is_some() {
-        report::write(of, &journal, &how.out)?;
+        plan_report::write(of, &journal, &how.out)?;
     }
     if code != Code::Done {
         terminal::say(&format!("then: inferometer plan resume {}", of.plan.head.name));

@@ -7,7 +7,7 @@ use crate::exit::{Code, Failure};
 use crate::probe::{Inquiry, ProbeDocument, Report};
 use crate::secrets::Secrets;
 use crate::url::BaseUrl;
-use crate::{probe, server, terminal};
+use crate::{key, probe, server, terminal};
 use clap::Args;
 use ifm_core::duration::seconds;
 use ifm_drive::TlsTarget;
@@ -70,8 +70,8 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
         None => server::find_local()?,
     };
     let headers = resolve::headers(&args.headers)?;
-    let key_env = resolve::key_env(args.api_key_env.as_deref());
-    let authorization = resolve::authorization(key_env.as_deref())?;
+    let key_env = key::key_env(args.api_key_env.as_deref());
+    let authorization = key::authorization(key_env.as_deref())?;
     let addresses = url.resolve()?;
     let address = *addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();

@@ -9,6 +9,7 @@ use crate::course::Course;
 use crate::exit::Failure;
 use crate::facts;
 use crate::job::Job;
+use crate::key::{authorization, key_env};
 use crate::lengths;
 use crate::levels::{LevelRequest, items_max, load_specs};
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
@@ -379,32 +380,6 @@ fn with_api_headers(
         }
     }
     (key, all)
-}
-
-/// The variable that holds the API key: the named one, or the usual one if it is set.
-pub fn key_env(named: Option<&str>) -> Option<String> {
-    const USUAL: &str = "OPENAI_API_KEY";
-    let usual = || std::env::var_os(USUAL).is_some_and(|key| !key.is_empty()).then_some(USUAL);
-    named.or_else(usual).map(str::to_owned)
-}
-
-/// The value of the `Authorization` header.
-///
-/// # Errors
-/// The variable holds no key, or one that no header can carry.
-pub fn authorization(key_env: Option<&str>) -> Result<Option<String>, Failure> {
-    let Some(name) = key_env else { return Ok(None) };
-    match std::env::var(name) {
-        Ok(key) if key.trim().bytes().any(|byte| !byte.is_ascii_graphic()) => {
-            Err(Failure::usage(format!(
-                "the API key in {name} holds a space or another character \
-                that no header can carry"
-            ))
-            .hint("copy it again, without line breaks"))
-        }
-        Ok(key) if !key.trim().is_empty() => Ok(Some(format!("Bearer {}", key.trim()))),
-        _ => Err(Failure::usage(format!("the environment variable {name} holds no API key"))),
-    }
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! What is asked of a server that is to be started.
 
 use super::kind::Kind;
-use crate::cli::resolve::authorization;
 use crate::exit::Failure;
+use crate::key::authorization;
 use crate::secrets::Secrets;
 use crate::tree::GRACE;
 use ifm_wire::request::is_secret_field;

@@ -8,6 +8,7 @@ mod ask;
 mod cold;
 mod kind;
 mod log;
+mod order;
 mod ready;
 
 #[cfg(test)]
@@ -25,8 +26,8 @@ use crate::tree::Tree;
 use crate::url::BaseUrl;
 use ifm_core::StartUp;
 use ifm_core::manifest::ServerInfo;
-use kind::Order;
 use log::Log;
+use order::Order;
 use ready::{Unready, Wait};
 use serde_json::json;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};

@@ -11,7 +11,6 @@ pub mod document;
 mod interrupt;
 mod measure;
 mod power;
-pub mod report;
 mod run;
 pub mod text;
 

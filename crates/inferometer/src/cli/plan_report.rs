@@ -1,9 +1,9 @@
 //! The report of a plan: that of its runs, with every cell that has none named with its reason.
 
-use super::Experiment;
-use crate::cli::report::ReportArgs;
+use super::report::ReportArgs;
 use crate::exit::Failure;
 use crate::output;
+use crate::plan::Experiment;
 use crate::subjects;
 use ifm_core::words::counted;
 use ifm_plan::{Cell, Fate, Journal};

@@ -9,7 +9,7 @@ use super::{Delta, Question, Shown};
 use crate::level::Load;
 use crate::stat::interval::percentile_interval;
 use crate::stat::percentile_of_sorted;
-use crate::survey::{Point, Pooled, Reading, Survey};
+use crate::survey::{Point, Pooled, Reading, Survey, factor_words};
 use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, key};
 
 /// Confidence of the interval of a median over cells.
@@ -137,8 +137,8 @@ impl<'a> Grid<'a> {
         }
         (!cells.is_empty()).then_some(Grid {
             by,
-            base,
-            other,
+            base: factor_words(&by, &base),
+            other: factor_words(&by, &other),
             left_out: others,
             rows,
             models,

@@ -136,9 +136,9 @@ impl<'a> Grid<'a> {
             side.get_or_insert_with(|| Pooled { points: Vec::new() }).points.push(point);
         }
         (!cells.is_empty()).then_some(Grid {
-            by,
             base: factor_words(&by, &base),
             other: factor_words(&by, &other),
+            by,
             left_out: others,
             rows,
             models,

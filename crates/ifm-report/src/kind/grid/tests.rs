@@ -156,7 +156,7 @@ fn tagged_runs_are_a_grid_with_intervals() {
     let text = markdown(&page, Pictures::None);
     for expect in [
         "## Edit 10K Characters (8 Concurrent Requests)",
-        "on against off",
+        "cc on against cc off",
         "✗ slower (+",
         "no difference shown",
         "3 / 3",

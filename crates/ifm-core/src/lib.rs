@@ -18,6 +18,7 @@ mod schema;
 pub mod series;
 pub mod sheet;
 pub mod spec;
+mod vocabulary;
 pub mod words;
 
 pub use health::{ClientHealth, HealthVerdict};

@@ -6,8 +6,7 @@
 //! collecting the evidence, which is the client's part.
 
 use crate::request::{RequestMetrics, each_gap};
-use crate::stat::{Distribution, Population, percentile_of_sorted};
-use ifm_core::health::SpanQuantiles;
+use crate::stat::{Distribution, Population};
 use ifm_core::{ClientHealth, HealthVerdict, Phase, RequestRecord};
 
 /// Below this share of reads with a kernel stamp, times depend on how fast the client reads.
@@ -29,56 +28,19 @@ pub const CO_ARRIVED_SHARE_MIN: f64 = 0.01;
 /// The percentile of the gaps that the lag is compared with.
 const GAP_PERCENTILE: f64 = 5.0;
 
-/// What the client saw of itself over one run, before any judgement. The fields without a comment
-/// on their meaning are those of [`ClientHealth`].
+/// What the client saw of itself over one run, before any judgement, and what it is judged by.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HealthEvidence {
-    /// Delay from the kernel's receive stamp to our read; absent without kernel stamps.
-    pub reader_lag: Option<SpanQuantiles>,
-    /// Delay from due to first byte leaving, per request.
-    pub send_lateness: Option<SpanQuantiles>,
+    /// All but the verdict and its reasons.
+    pub seen: ClientHealth,
     /// Median time from start to last token, nanoseconds; absent without a complete answer.
     pub e2e_ns_p50: Option<u64>,
     /// Most streams open at once.
     pub streams_max: u32,
     /// Requests sent.
     pub requests: u64,
-    /// Reads in all.
-    pub reads: u64,
-    /// Reads with a kernel receive stamp.
-    pub stamped_reads: u64,
-    /// Token-bearing events in all.
-    pub events: u64,
-    /// Token-bearing events that shared their read with another.
-    pub co_arrived_events: u64,
     /// Fifth percentile of the gaps between events, see [`gap_ns_p5`]; absent without gaps.
     pub gap_ns_p5: Option<u64>,
-    /// CPU time of the reading threads, nanoseconds.
-    pub reader_cpu_ns: u64,
-    /// CPU time of the decoding thread, nanoseconds.
-    pub decoder_cpu_ns: u64,
-    /// CPU time of the whole process during the load, nanoseconds.
-    pub process_cpu_ns: u64,
-    /// Wall time of the load, nanoseconds.
-    pub wall_ns: u64,
-    /// Share of the wall time for which the busiest reading thread was on a CPU, 0 to 1.
-    pub reader_busy_share: f64,
-    /// Times a reading thread was put off its CPU against its will.
-    pub involuntary_switches: u64,
-    /// Whether the reading threads ran before all others; absent where nobody asked for that.
-    pub readers_first: Option<bool>,
-    /// Share of the host's CPU time stolen by the hypervisor, 0 to 1.
-    pub steal_share: Option<f64>,
-    /// Times a request was due and its bytes were not ready.
-    pub starved_sends: u64,
-    /// Buffers made or grown after the load had started.
-    pub late_allocations: u64,
-    /// Times a reading thread had to wait for the decoder.
-    pub decoder_stalls: u64,
-    /// Steps of the wall clock against the monotonic one above 50 microseconds.
-    pub clock_steps: u64,
-    /// Keep-alive connections found dead and opened again.
-    pub reconnects: u64,
 }
 
 /// Judges the evidence. The order of the reasons is fixed.
@@ -97,29 +59,7 @@ pub fn judge(evidence: HealthEvidence) -> ClientHealth {
     .flatten()
     .collect();
     let verdict = if reasons.is_empty() { HealthVerdict::Good } else { HealthVerdict::Suspect };
-    ClientHealth {
-        verdict,
-        reasons,
-        reader_lag: evidence.reader_lag,
-        send_lateness: evidence.send_lateness,
-        reads: evidence.reads,
-        stamped_reads: evidence.stamped_reads,
-        events: evidence.events,
-        co_arrived_events: evidence.co_arrived_events,
-        reader_cpu_ns: evidence.reader_cpu_ns,
-        decoder_cpu_ns: evidence.decoder_cpu_ns,
-        process_cpu_ns: evidence.process_cpu_ns,
-        wall_ns: evidence.wall_ns,
-        reader_busy_share: evidence.reader_busy_share,
-        involuntary_switches: evidence.involuntary_switches,
-        readers_first: evidence.readers_first,
-        steal_share: evidence.steal_share,
-        starved_sends: evidence.starved_sends,
-        late_allocations: evidence.late_allocations,
-        decoder_stalls: evidence.decoder_stalls,
-        clock_steps: evidence.clock_steps,
-        reconnects: evidence.reconnects,
-    }
+    ClientHealth { verdict, reasons, ..evidence.seen }
 }
 
 fn share(part: u64, of: u64) -> Option<f64> {
@@ -131,7 +71,7 @@ fn ms(ns: u64) -> f64 {
 }
 
 fn uncovered(evidence: &HealthEvidence) -> Option<String> {
-    let coverage = share(evidence.stamped_reads, evidence.reads)?;
+    let coverage = share(evidence.seen.stamped_reads, evidence.seen.reads)?;
     let many = evidence.streams_max > STREAMS_WITHOUT_STAMPS_MAX;
     (many && coverage < STAMP_COVERAGE_MIN).then(|| {
         format!(
@@ -143,7 +83,7 @@ fn uncovered(evidence: &HealthEvidence) -> Option<String> {
 }
 
 fn late(evidence: &HealthEvidence) -> Option<String> {
-    let p99_ns = evidence.send_lateness?.p99_ns;
+    let p99_ns = evidence.seen.send_lateness?.p99_ns;
     // A request that a slot sends late is timed from when it was sent: no latency is wrong, but
     // the slot was idle meanwhile. That matters by its share of the slot's time.
     let of_answer_ns = (evidence.e2e_ns_p50.unwrap_or(0) as f64 * SEND_LATENESS_SHARE_MAX) as u64;
@@ -152,45 +92,45 @@ fn late(evidence: &HealthEvidence) -> Option<String> {
 }
 
 fn stalled(evidence: &HealthEvidence) -> Option<String> {
-    let stalls = evidence.decoder_stalls;
+    let stalls = evidence.seen.decoder_stalls;
     (stalls > 0)
         .then(|| format!("reading had to wait {stalls} times because decoding was far behind"))
 }
 
 fn busy(evidence: &HealthEvidence) -> Option<String> {
-    let share = evidence.reader_busy_share;
+    let share = evidence.seen.reader_busy_share;
     (share > READER_BUSY_SHARE_MAX).then(|| {
         format!("the busiest reading thread was on a CPU {:.0} % of the time", share * 100.0)
     })
 }
 
 fn stolen(evidence: &HealthEvidence) -> Option<String> {
-    let share = evidence.steal_share?;
+    let share = evidence.seen.steal_share?;
     (share > STEAL_SHARE_MAX)
         .then(|| format!("the hypervisor took {:.1} % of the CPU time of this host", share * 100.0))
 }
 
 fn stepped(evidence: &HealthEvidence) -> Option<String> {
-    (evidence.clock_steps > 0).then(|| {
-        let times = if evidence.clock_steps == 1 { "time" } else { "times" };
-        format!("the wall clock was stepped {} {times} during the run", evidence.clock_steps)
+    (evidence.seen.clock_steps > 0).then(|| {
+        let times = if evidence.seen.clock_steps == 1 { "time" } else { "times" };
+        format!("the wall clock was stepped {} {times} during the run", evidence.seen.clock_steps)
     })
 }
 
 fn starved(evidence: &HealthEvidence) -> Option<String> {
-    let share = share(evidence.starved_sends, evidence.requests)?;
+    let share = share(evidence.seen.starved_sends, evidence.requests)?;
     (share > STARVED_SHARE_MAX).then(|| {
         format!(
             "{} of {} requests were due before their bytes were ready",
-            evidence.starved_sends, evidence.requests
+            evidence.seen.starved_sends, evidence.requests
         )
     })
 }
 
 fn lagging(evidence: &HealthEvidence) -> Option<String> {
-    let lag_ns = evidence.reader_lag?.p99_ns;
+    let lag_ns = evidence.seen.reader_lag?.p99_ns;
     let gap_ns = evidence.gap_ns_p5?;
-    let shared = share(evidence.co_arrived_events, evidence.events)?;
+    let shared = share(evidence.seen.co_arrived_events, evidence.seen.events)?;
     (lag_ns > gap_ns && shared > CO_ARRIVED_SHARE_MIN).then(|| {
         format!(
             "the reader came late: {:.1} ms at P99, longer than the short gaps of {:.1} ms, and \
@@ -199,19 +139,6 @@ fn lagging(evidence: &HealthEvidence) -> Option<String> {
             ms(gap_ns),
             shared * 100.0
         )
-    })
-}
-
-/// Quantiles of a population of nanoseconds, in any order; absent for no values.
-pub fn span_quantiles(values: &[u64]) -> Option<SpanQuantiles> {
-    let mut sorted: Vec<f64> = values.iter().map(|value| *value as f64).collect();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let at = |p| percentile_of_sorted(&sorted, p).map(|value| value.round() as u64);
-    Some(SpanQuantiles {
-        n: values.len() as u64,
-        p50_ns: at(50.0)?,
-        p99_ns: at(99.0)?,
-        max_ns: at(100.0)?,
     })
 }
 
@@ -253,6 +180,7 @@ pub fn e2e_ns_p50(requests: &[RequestRecord]) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::testing::{MS, request};
+    use ifm_core::health::SpanQuantiles;
 
     fn spans(p99_ns: u64) -> Option<SpanQuantiles> {
         Some(SpanQuantiles { n: 1000, p50_ns: p99_ns / 2, p99_ns, max_ns: 2 * p99_ns })
@@ -260,31 +188,31 @@ mod tests {
 
     /// A client that is as bad as it may be without being suspect.
     fn just_good() -> HealthEvidence {
-        HealthEvidence {
+        let seen = ClientHealth {
             reader_lag: spans(5 * MS),
             send_lateness: spans(SEND_LATENESS_NS_P99_MAX),
-            e2e_ns_p50: Some(10 * MS),
-            streams_max: 1000,
-            requests: 1000,
             reads: 1000,
             stamped_reads: 990,
             events: 1000,
             co_arrived_events: 500,
-            gap_ns_p5: Some(5 * MS),
             reader_busy_share: READER_BUSY_SHARE_MAX,
             steal_share: Some(STEAL_SHARE_MAX),
             starved_sends: 1,
-            ..HealthEvidence::default()
+            ..ClientHealth::default()
+        };
+        HealthEvidence {
+            seen,
+            e2e_ns_p50: Some(10 * MS),
+            streams_max: 1000,
+            requests: 1000,
+            gap_ns_p5: Some(5 * MS),
         }
     }
 
     #[test]
     fn lateness_that_is_little_beside_the_answers_is_no_reason() {
-        let patient = HealthEvidence {
-            e2e_ns_p50: Some(1000 * MS),
-            send_lateness: spans(20 * MS),
-            ..just_good()
-        };
+        let mut patient = HealthEvidence { e2e_ns_p50: Some(1000 * MS), ..just_good() };
+        patient.seen.send_lateness = spans(20 * MS);
         assert_eq!(judge(patient).verdict, HealthVerdict::Good);
     }
 
@@ -320,43 +248,40 @@ mod tests {
             assert_eq!(health.reasons.len(), 1, "{:?}", health.reasons);
             assert!(health.reasons[0].contains(word), "{:?}", health.reasons);
         };
-        check(|evidence| evidence.stamped_reads = 989, "receive stamp");
-        check(|evidence| evidence.send_lateness = spans(MS + 1), "left late");
-        check(|evidence| evidence.decoder_stalls = 1, "decoding was far behind");
+        check(|evidence| evidence.seen.stamped_reads = 989, "receive stamp");
+        check(|evidence| evidence.seen.send_lateness = spans(MS + 1), "left late");
+        check(|evidence| evidence.seen.decoder_stalls = 1, "decoding was far behind");
         check(
             |evidence| {
                 evidence.e2e_ns_p50 = Some(100 * MS);
-                evidence.send_lateness = spans(2 * MS + 1);
+                evidence.seen.send_lateness = spans(2 * MS + 1);
             },
             "left late",
         );
-        check(|evidence| evidence.reader_busy_share = 0.81, "reading thread");
-        check(|evidence| evidence.steal_share = Some(0.021), "hypervisor");
-        check(|evidence| evidence.clock_steps = 1, "stepped 1 time ");
-        check(|evidence| evidence.starved_sends = 2, "bytes were ready");
-        check(|evidence| evidence.reader_lag = spans(5 * MS + 1), "came late");
+        check(|evidence| evidence.seen.reader_busy_share = 0.81, "reading thread");
+        check(|evidence| evidence.seen.steal_share = Some(0.021), "hypervisor");
+        check(|evidence| evidence.seen.clock_steps = 1, "stepped 1 time ");
+        check(|evidence| evidence.seen.starved_sends = 2, "bytes were ready");
+        check(|evidence| evidence.seen.reader_lag = spans(5 * MS + 1), "came late");
     }
 
     #[test]
     fn few_streams_need_no_kernel_stamps() {
         let mut evidence = just_good();
-        (evidence.stamped_reads, evidence.streams_max) = (0, STREAMS_WITHOUT_STAMPS_MAX);
+        (evidence.seen.stamped_reads, evidence.streams_max) = (0, STREAMS_WITHOUT_STAMPS_MAX);
         assert_eq!(judge(evidence).verdict, HealthVerdict::Good);
     }
 
     #[test]
     fn a_late_reader_does_no_harm_while_events_come_alone() {
         let mut evidence = just_good();
-        evidence.reader_lag = spans(100 * MS);
-        evidence.co_arrived_events = 10;
+        evidence.seen.reader_lag = spans(100 * MS);
+        evidence.seen.co_arrived_events = 10;
         assert_eq!(judge(evidence).verdict, HealthVerdict::Good);
     }
 
     #[test]
     fn quantiles_by_hand() {
-        assert_eq!(span_quantiles(&[]), None);
-        let spans = span_quantiles(&[30, 10, 20]).expect("values");
-        assert_eq!((spans.n, spans.p50_ns, spans.p99_ns, spans.max_ns), (3, 20, 30, 30));
         let requests = [request(0, 0, 0, 0.0, &[100.0, 100.0, 120.0, 160.0])];
         // Gaps 20 and 40: the fifth percentile is 21.
         assert_eq!(gap_ns_p5(&requests), Some(21 * MS));

@@ -146,7 +146,7 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
     }
     let (metric, bound) = lower.split_once(':').ok_or_else(grammar)?;
     let word = if metric == "e2el" { "e2e" } else { metric };
-    let metric = Metric::of_word(word)
+    let metric = Metric::from_word(word)
         .filter(|metric| metric.is_bounded_by_targets())
         .ok_or_else(|| SloError::Metric { term: named() })?;
     let (percentile, limit) = match bound.split_once('<') {

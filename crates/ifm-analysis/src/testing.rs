@@ -13,8 +13,8 @@ use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
 };
 use ifm_core::{
-    ClientHealth, CountSource, Counted, HealthVerdict, Manifest, Outcome, Phase, RequestRecord,
-    RunData, RunState, Series, TokenEvents,
+    ClientHealth, CountSource, Counted, Manifest, Outcome, Phase, RequestRecord, RunData, RunState,
+    Series, TokenEvents,
 };
 use std::collections::BTreeMap;
 
@@ -323,26 +323,15 @@ fn spec(concurrency: &[u32]) -> RunSpec {
 /// A client that kept up.
 pub fn health() -> ClientHealth {
     ClientHealth {
-        verdict: HealthVerdict::Good,
-        reasons: Vec::new(),
-        reader_lag: None,
-        send_lateness: None,
         reads: 100,
         stamped_reads: 100,
         events: 100,
-        co_arrived_events: 0,
         reader_cpu_ns: 5 * MS,
         decoder_cpu_ns: MS,
         process_cpu_ns: 8 * MS,
         wall_ns: 1000 * MS,
         reader_busy_share: 0.005,
-        involuntary_switches: 0,
-        readers_first: None,
         steal_share: Some(0.0),
-        starved_sends: 0,
-        late_allocations: 0,
-        decoder_stalls: 0,
-        clock_steps: 0,
-        reconnects: 0,
+        ..ClientHealth::default()
     }
 }

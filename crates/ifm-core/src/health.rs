@@ -3,11 +3,12 @@
 use serde::{Deserialize, Serialize};
 
 /// Whether the client's own part in the numbers is small enough to ignore.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum HealthVerdict {
     /// The client kept up.
+    #[default]
     Good,
     /// The client may have been the bottleneck: see the reasons.
     Suspect,
@@ -28,7 +29,7 @@ pub struct SpanQuantiles {
 }
 
 /// Evidence about the client, over one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClientHealth {
     /// The verdict over all that follows.

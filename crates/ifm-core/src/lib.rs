@@ -21,6 +21,7 @@ pub mod series;
 pub mod sheet;
 pub mod spec;
 pub mod start_up;
+mod vocabulary;
 pub mod words;
 
 pub use facts::Facts;

@@ -91,38 +91,28 @@ pub struct ClockInfo {
     pub offset_ns: Vec<(u64, i64)>,
 }
 
-/// What ended a level.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum LevelEnd {
-    /// The number of requests, the duration, or the end of the workload or schedule.
-    Planned,
-    /// The intervals were as narrow as asked.
-    Settled,
-    /// The latency target was surely missed.
-    TargetBroken,
-    /// So many requests failed that the level is surely outside every target.
-    TooManyErrors,
-    /// The time for all levels was over.
-    Budget,
-    /// The user, or a server that could not be used.
-    Stopped,
+crate::vocabulary! {
+    /// What ended a level.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum LevelEnd {
+        /// The number of requests, the duration, or the end of the workload or schedule.
+        Planned = "planned",
+        /// The intervals were as narrow as asked.
+        Settled = "settled",
+        /// The latency target was surely missed.
+        TargetBroken = "target_broken",
+        /// So many requests failed that the level is surely outside every target.
+        TooManyErrors = "too_many_errors",
+        /// The time for all levels was over.
+        Budget = "budget",
+        /// The user, or a server that could not be used.
+        Stopped = "stopped",
+    }
 }
 
 impl LevelEnd {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            LevelEnd::Planned => "planned",
-            LevelEnd::Settled => "settled",
-            LevelEnd::TargetBroken => "target_broken",
-            LevelEnd::TooManyErrors => "too_many_errors",
-            LevelEnd::Budget => "budget",
-            LevelEnd::Stopped => "stopped",
-        }
-    }
-
     /// Whether the level was as long as it was meant to be.
     pub fn is_complete(self) -> bool {
         !matches!(self, LevelEnd::Budget | LevelEnd::Stopped)

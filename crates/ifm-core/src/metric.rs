@@ -5,7 +5,6 @@
 //! document can state ([`Quantity`]).
 
 use crate::sheet::Quantity;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 
 /// A metric.
@@ -186,7 +185,7 @@ impl Metric {
     }
 
     /// The metric of a word.
-    pub fn of_word(word: &str) -> Option<Metric> {
+    pub fn from_word(word: &str) -> Option<Metric> {
         Metric::all().find(|metric| metric.word() == word)
     }
 
@@ -253,19 +252,7 @@ impl fmt::Display for Metric {
     }
 }
 
-impl Serialize for Metric {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
-}
-
-impl<'de> Deserialize<'de> for Metric {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Metric, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        let unknown = || serde::de::Error::custom(format!("unknown metric: {word}"));
-        Metric::of_word(&word).ok_or_else(unknown)
-    }
-}
+crate::vocabulary::stored_as_word!(Metric, "metric");
 
 #[cfg(test)]
 mod tests {
@@ -275,7 +262,7 @@ mod tests {
     fn every_row_is_at_the_place_of_its_metric() {
         for (place, metric) in Metric::all().enumerate() {
             assert_eq!(metric as usize, place);
-            assert_eq!(Metric::of_word(metric.word()), Some(metric));
+            assert_eq!(Metric::from_word(metric.word()), Some(metric));
         }
     }
 }

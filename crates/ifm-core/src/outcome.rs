@@ -100,19 +100,7 @@ impl std::fmt::Display for Outcome {
     }
 }
 
-impl Serialize for Outcome {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
-}
-
-impl<'de> Deserialize<'de> for Outcome {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        Outcome::from_word(&word)
-            .ok_or_else(|| serde::de::Error::custom(format!("unknown outcome: {word}")))
-    }
-}
+crate::vocabulary::stored_as_word!(Outcome, "outcome");
 
 #[cfg(test)]
 mod tests {

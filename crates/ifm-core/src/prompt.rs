@@ -38,29 +38,19 @@ impl Prompt {
     }
 }
 
-/// Who speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Role {
-    /// Whoever set the conversation up.
-    System,
-    /// The user.
-    User,
-    /// The model.
-    Assistant,
-    /// A tool that the model called.
-    Tool,
-}
-
-impl Role {
-    /// The word that APIs use.
-    pub fn word(self) -> &'static str {
-        match self {
-            Role::System => "system",
-            Role::User => "user",
-            Role::Assistant => "assistant",
-            Role::Tool => "tool",
-        }
+crate::vocabulary! {
+    /// Who speaks.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Role {
+        /// Whoever set the conversation up.
+        System = "system",
+        /// The user.
+        User = "user",
+        /// The model.
+        Assistant = "assistant",
+        /// A tool that the model called.
+        Tool = "tool",
     }
 }
 

@@ -6,44 +6,23 @@
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// Who counted a number of tokens, best first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum CountSource {
-    /// The server, in the usage object of each chunk.
-    ChunkUsage,
-    /// The server, in one usage object of the answer.
-    FinalUsage,
-    /// The model's tokenizer, over the whole text, on our side.
-    Tokenizer,
-    /// The number of token-bearing events: an estimate, since one event may hold several tokens.
-    Events,
+crate::vocabulary! {
+    /// Who counted a number of tokens, best first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum CountSource {
+        /// The server, in the usage object of each chunk.
+        ChunkUsage = "chunk_usage",
+        /// The server, in one usage object of the answer.
+        FinalUsage = "final_usage",
+        /// The model's tokenizer, over the whole text, on our side.
+        Tokenizer = "tokenizer",
+        /// The number of token-bearing events: an estimate, since one event may hold several tokens.
+        Events = "events",
+    }
 }
 
 impl CountSource {
-    /// Every source, best first.
-    pub const ALL: [CountSource; 4] = [
-        CountSource::ChunkUsage,
-        CountSource::FinalUsage,
-        CountSource::Tokenizer,
-        CountSource::Events,
-    ];
-
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            CountSource::ChunkUsage => "chunk_usage",
-            CountSource::FinalUsage => "final_usage",
-            CountSource::Tokenizer => "tokenizer",
-            CountSource::Events => "events",
-        }
-    }
-
-    /// The source of a stored word.
-    pub fn from_word(word: &str) -> Option<CountSource> {
-        CountSource::ALL.into_iter().find(|source| source.word() == word)
-    }
-
     /// Whether the number is an estimate rather than a count.
     pub fn is_estimate(self) -> bool {
         self == CountSource::Events
@@ -59,28 +38,15 @@ pub struct Counted {
     pub from: CountSource,
 }
 
-/// Which part of a level a request belongs to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// Sent to warm the server up; kept, but in no metric.
-    Warmup,
-    /// Measured.
-    Measure,
-}
-
-impl Phase {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Phase::Warmup => "warmup",
-            Phase::Measure => "measure",
-        }
-    }
-
-    /// The phase of a stored word.
-    pub fn from_word(word: &str) -> Option<Phase> {
-        [Phase::Warmup, Phase::Measure].into_iter().find(|phase| phase.word() == word)
+crate::vocabulary! {
+    /// Which part of a level a request belongs to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    pub enum Phase {
+        /// Sent to warm the server up; kept, but in no metric.
+        Warmup = "warmup",
+        /// Measured.
+        Measure = "measure",
     }
 }
 

@@ -17,98 +17,52 @@ pub struct Series {
     pub value: Vec<f64>,
 }
 
-/// What servers and devices tell beside the answers. The words are stored, so that they stay.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Quantity {
-    /// Requests that the server has ended, of all clients. A counter.
-    ServerRequests,
-    /// Prompt tokens of the server's requests, those that came from a cache included. A counter.
-    ServerPromptTokens,
-    /// Tokens that the server has generated. A counter.
-    ServerOutputTokens,
-    /// What the server has looked up in its prefix cache. A counter.
-    ServerCacheQueries,
-    /// What of that it has found. A counter, in the unit of the former.
-    ServerCacheHits,
-    /// Requests that lost their place in the batch and began again. A counter.
-    ServerPreemptions,
-    /// Requests in the batch.
-    ServerRunning,
-    /// Requests that wait for a place in the batch.
-    ServerWaiting,
-    /// Share of the memory for keys and values that is in use.
-    ServerKvShare,
-    /// Power that a GPU draws.
-    GpuPower,
-    /// Energy that a GPU has drawn since some moment. A counter.
-    GpuEnergy,
-    /// Clock of a GPU's processors.
-    GpuClock,
-    /// Clock of a GPU's memory.
-    GpuMemoryClock,
-    /// Temperature of a GPU.
-    GpuTemperature,
-    /// Why a GPU's clock is lower than it could be: the bits of NVML.
-    GpuThrottleReasons,
-    /// Memory in use on a GPU.
-    GpuMemory,
-    /// Share of the time in which a GPU did something.
-    GpuBusyShare,
-    /// Energy that a processor package, or its memory, has drawn since some moment. A counter.
-    CpuEnergy,
-    /// Power that the user says the server draws. Nobody measured it.
-    StatedPower,
+crate::vocabulary! {
+    /// What servers and devices tell beside the answers. The words are stored, so that they stay.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    pub enum Quantity {
+        /// Requests that the server has ended, of all clients. A counter.
+        ServerRequests = "server_requests_total",
+        /// Prompt tokens of the server's requests, those that came from a cache included. A counter.
+        ServerPromptTokens = "server_prompt_tokens_total",
+        /// Tokens that the server has generated. A counter.
+        ServerOutputTokens = "server_output_tokens_total",
+        /// What the server has looked up in its prefix cache. A counter.
+        ServerCacheQueries = "server_cache_queries_total",
+        /// What of that it has found. A counter, in the unit of the former.
+        ServerCacheHits = "server_cache_hits_total",
+        /// Requests that lost their place in the batch and began again. A counter.
+        ServerPreemptions = "server_preemptions_total",
+        /// Requests in the batch.
+        ServerRunning = "server_requests_running",
+        /// Requests that wait for a place in the batch.
+        ServerWaiting = "server_requests_waiting",
+        /// Share of the memory for keys and values that is in use.
+        ServerKvShare = "server_kv_cache_share",
+        /// Power that a GPU draws.
+        GpuPower = "gpu_power_w",
+        /// Energy that a GPU has drawn since some moment. A counter.
+        GpuEnergy = "gpu_energy_j",
+        /// Clock of a GPU's processors.
+        GpuClock = "gpu_clock_mhz",
+        /// Clock of a GPU's memory.
+        GpuMemoryClock = "gpu_memory_clock_mhz",
+        /// Temperature of a GPU.
+        GpuTemperature = "gpu_temperature_c",
+        /// Why a GPU's clock is lower than it could be: the bits of NVML.
+        GpuThrottleReasons = "gpu_throttle_reasons",
+        /// Memory in use on a GPU.
+        GpuMemory = "gpu_memory_bytes",
+        /// Share of the time in which a GPU did something.
+        GpuBusyShare = "gpu_busy_share",
+        /// Energy that a processor package, or its memory, has drawn since some moment. A counter.
+        CpuEnergy = "cpu_energy_j",
+        /// Power that the user says the server draws. Nobody measured it.
+        StatedPower = "stated_power_w",
+    }
 }
 
 impl Quantity {
-    /// Every quantity.
-    pub const ALL: [Quantity; 19] = [
-        Quantity::ServerRequests,
-        Quantity::ServerPromptTokens,
-        Quantity::ServerOutputTokens,
-        Quantity::ServerCacheQueries,
-        Quantity::ServerCacheHits,
-        Quantity::ServerPreemptions,
-        Quantity::ServerRunning,
-        Quantity::ServerWaiting,
-        Quantity::ServerKvShare,
-        Quantity::GpuPower,
-        Quantity::GpuEnergy,
-        Quantity::GpuClock,
-        Quantity::GpuMemoryClock,
-        Quantity::GpuTemperature,
-        Quantity::GpuThrottleReasons,
-        Quantity::GpuMemory,
-        Quantity::GpuBusyShare,
-        Quantity::CpuEnergy,
-        Quantity::StatedPower,
-    ];
-
-    /// Name of its series.
-    pub fn word(self) -> &'static str {
-        match self {
-            Quantity::ServerRequests => "server_requests_total",
-            Quantity::ServerPromptTokens => "server_prompt_tokens_total",
-            Quantity::ServerOutputTokens => "server_output_tokens_total",
-            Quantity::ServerCacheQueries => "server_cache_queries_total",
-            Quantity::ServerCacheHits => "server_cache_hits_total",
-            Quantity::ServerPreemptions => "server_preemptions_total",
-            Quantity::ServerRunning => "server_requests_running",
-            Quantity::ServerWaiting => "server_requests_waiting",
-            Quantity::ServerKvShare => "server_kv_cache_share",
-            Quantity::GpuPower => "gpu_power_w",
-            Quantity::GpuEnergy => "gpu_energy_j",
-            Quantity::GpuClock => "gpu_clock_mhz",
-            Quantity::GpuMemoryClock => "gpu_memory_clock_mhz",
-            Quantity::GpuTemperature => "gpu_temperature_c",
-            Quantity::GpuThrottleReasons => "gpu_throttle_reasons",
-            Quantity::GpuMemory => "gpu_memory_bytes",
-            Quantity::GpuBusyShare => "gpu_busy_share",
-            Quantity::CpuEnergy => "cpu_energy_j",
-            Quantity::StatedPower => "stated_power_w",
-        }
-    }
-
     /// Its unit, unless whoever measured it counts in another.
     pub fn unit(self) -> &'static str {
         match self {

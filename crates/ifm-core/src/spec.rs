@@ -5,56 +5,41 @@ use crate::sheet::Statistic;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Which API of the server carries the load. Where it stands on a server and what it says is the
-/// business of `ifm-wire`, which has one dialect for each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Api {
-    /// OpenAI's chat completions.
-    Chat,
-    /// OpenAI's completions.
-    Completions,
-    /// OpenAI's Responses.
-    Responses,
-    /// Anthropic's messages.
-    Messages,
-    /// SGLang's own API.
-    Sglang,
-    /// Text Generation Inference's own API.
-    Tgi,
-    /// Ollama's own API for conversations.
-    OllamaChat,
-    /// Ollama's own API for texts.
-    OllamaGenerate,
-    /// llama.cpp's own API.
-    LlamaCpp,
-    /// Triton's generate extension.
-    Triton,
-    /// Embeddings, as OpenAI has them.
-    Embeddings,
-    /// Reranking, as Jina and Cohere have it.
-    Rerank,
-    /// Ollama's own API for embeddings.
-    OllamaEmbed,
+crate::vocabulary! {
+    /// Which API of the server carries the load. Where it stands on a server and what it says is the
+    /// business of `ifm-wire`, which has one dialect for each.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Api {
+        /// OpenAI's chat completions.
+        Chat = "chat",
+        /// OpenAI's completions.
+        Completions = "completions",
+        /// OpenAI's Responses.
+        Responses = "responses",
+        /// Anthropic's messages.
+        Messages = "messages",
+        /// SGLang's own API.
+        Sglang = "sglang",
+        /// Text Generation Inference's own API.
+        Tgi = "tgi",
+        /// Ollama's own API for conversations.
+        OllamaChat = "ollama_chat",
+        /// Ollama's own API for texts.
+        OllamaGenerate = "ollama_generate",
+        /// llama.cpp's own API.
+        LlamaCpp = "llama_cpp",
+        /// Triton's generate extension.
+        Triton = "triton",
+        /// Embeddings, as OpenAI has them.
+        Embeddings = "embeddings",
+        /// Reranking, as Jina and Cohere have it.
+        Rerank = "rerank",
+        /// Ollama's own API for embeddings.
+        OllamaEmbed = "ollama_embed",
+    }
 }
 
 impl Api {
-    /// Every API, in the order in which help and documentation list them.
-    pub const ALL: [Api; 13] = [
-        Api::Chat,
-        Api::Completions,
-        Api::Responses,
-        Api::Messages,
-        Api::Sglang,
-        Api::Tgi,
-        Api::OllamaChat,
-        Api::OllamaGenerate,
-        Api::LlamaCpp,
-        Api::Triton,
-        Api::Embeddings,
-        Api::Rerank,
-        Api::OllamaEmbed,
-    ];
-
     /// Whether answers are generated tokens, so that a rate of them means something.
     pub fn generates(self) -> bool {
         !matches!(self, Api::Embeddings | Api::Rerank | Api::OllamaEmbed)
@@ -76,45 +61,9 @@ impl Api {
             | Api::OllamaEmbed => false,
         }
     }
-
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Api::Chat => "chat",
-            Api::Completions => "completions",
-            Api::Responses => "responses",
-            Api::Messages => "messages",
-            Api::Sglang => "sglang",
-            Api::Tgi => "tgi",
-            Api::OllamaChat => "ollama_chat",
-            Api::OllamaGenerate => "ollama_generate",
-            Api::LlamaCpp => "llama_cpp",
-            Api::Triton => "triton",
-            Api::Embeddings => "embeddings",
-            Api::Rerank => "rerank",
-            Api::OllamaEmbed => "ollama_embed",
-        }
-    }
-
-    /// The API of a stored word, or `None` for a word that is not on the list.
-    pub fn from_word(word: &str) -> Option<Api> {
-        Api::ALL.into_iter().find(|api| api.word() == word)
-    }
 }
 
-impl Serialize for Api {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.word())
-    }
-}
-
-impl<'de> Deserialize<'de> for Api {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let word = String::deserialize(deserializer)?;
-        Api::from_word(&word)
-            .ok_or_else(|| serde::de::Error::custom(format!("unknown API: {word}")))
-    }
-}
+crate::vocabulary::stored_as_word!(Api, "API");
 
 /// The server under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

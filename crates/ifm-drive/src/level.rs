@@ -6,6 +6,7 @@ use crate::feed::Feed;
 use crate::plan::{LevelPlan, Progress, RequestSource, Sink, Stop, StopLevel};
 use crate::shard::{Shard, ShardReport};
 use crate::shared::Shared;
+use ifm_core::ClientHealth;
 use ifm_core::manifest::{LevelEnd, LevelInfo};
 use ifm_sys::{mono_ns, process_cpu_ns, thread};
 use std::sync::Arc;
@@ -33,38 +34,8 @@ pub struct Evidence {
     pub reader_lag: Histogram,
     /// From a slot's becoming free to its next request, per request.
     pub send_lateness: Histogram,
-    /// Reads that brought bytes.
-    pub reads: u64,
-    /// Of these, with a kernel stamp.
-    pub stamped_reads: u64,
-    /// Token-bearing events.
-    pub events: u64,
-    /// Of these, in one read with another.
-    pub co_arrived_events: u64,
-    /// CPU time of all shards, nanoseconds.
-    pub reader_cpu_ns: u64,
-    /// CPU time of the decoder, nanoseconds.
-    pub decoder_cpu_ns: u64,
-    /// CPU time of the process over the level, nanoseconds.
-    pub process_cpu_ns: u64,
-    /// Wall time of the level, nanoseconds.
-    pub wall_ns: u64,
-    /// Largest share of its wall time that a shard was on a CPU, 0 to 1.
-    pub reader_busy_share: f64,
-    /// Times a shard was put off its CPU against its will.
-    pub involuntary_switches: u64,
-    /// Times a free slot had to wait for the feeder.
-    pub starved_sends: u64,
-    /// Segments made after the start.
-    pub late_segments: u64,
-    /// Times a shard found the decoder's queue full.
-    pub decoder_stalls: u64,
-    /// Steps of the wall clock.
-    pub clock_steps: u64,
-    /// Connections found dead and opened again.
-    pub reconnects: u64,
-    /// Whether every shard ran before all other threads; absent where that was not asked for.
-    pub shards_first: Option<bool>,
+    /// What was counted and timed: all but the two above, the share stolen, and the verdict.
+    pub counts: ClientHealth,
     /// (monotonic time, wall minus monotonic clock), nanoseconds, about one a second.
     pub clock: Vec<(u64, i64)>,
 }
@@ -74,22 +45,23 @@ impl Evidence {
     pub fn merge(&mut self, other: &Evidence) {
         self.reader_lag.merge(&other.reader_lag);
         self.send_lateness.merge(&other.send_lateness);
-        self.reads += other.reads;
-        self.stamped_reads += other.stamped_reads;
-        self.events += other.events;
-        self.co_arrived_events += other.co_arrived_events;
-        self.reader_cpu_ns += other.reader_cpu_ns;
-        self.decoder_cpu_ns += other.decoder_cpu_ns;
-        self.process_cpu_ns += other.process_cpu_ns;
-        self.wall_ns += other.wall_ns;
-        self.reader_busy_share = self.reader_busy_share.max(other.reader_busy_share);
-        self.involuntary_switches += other.involuntary_switches;
-        self.starved_sends += other.starved_sends;
-        self.late_segments += other.late_segments;
-        self.decoder_stalls += other.decoder_stalls;
-        self.clock_steps += other.clock_steps;
-        self.reconnects += other.reconnects;
-        self.shards_first = match (self.shards_first, other.shards_first) {
+        let (own, more) = (&mut self.counts, &other.counts);
+        own.reads += more.reads;
+        own.stamped_reads += more.stamped_reads;
+        own.events += more.events;
+        own.co_arrived_events += more.co_arrived_events;
+        own.reader_cpu_ns += more.reader_cpu_ns;
+        own.decoder_cpu_ns += more.decoder_cpu_ns;
+        own.process_cpu_ns += more.process_cpu_ns;
+        own.wall_ns += more.wall_ns;
+        own.reader_busy_share = own.reader_busy_share.max(more.reader_busy_share);
+        own.involuntary_switches += more.involuntary_switches;
+        own.starved_sends += more.starved_sends;
+        own.late_allocations += more.late_allocations;
+        own.decoder_stalls += more.decoder_stalls;
+        own.clock_steps += more.clock_steps;
+        own.reconnects += more.reconnects;
+        own.readers_first = match (own.readers_first, more.readers_first) {
             (Some(own), Some(other)) => Some(own && other),
             (own, other) => own.or(other),
         };
@@ -97,32 +69,32 @@ impl Evidence {
     }
 
     fn of(plan: &LevelPlan, shards: Vec<ShardReport>, decoder: &DecoderReport) -> Evidence {
-        let mut evidence = Evidence {
-            shards_first: plan.precise.then(|| shards.iter().all(|shard| shard.ran_first)),
-            reader_lag: decoder.lag.clone(),
+        let mut counts = ClientHealth {
+            readers_first: plan.precise.then(|| shards.iter().all(|shard| shard.ran_first)),
             reads: decoder.reads,
             stamped_reads: decoder.stamped_reads,
             events: decoder.events,
             co_arrived_events: decoder.co_arrived_events,
             decoder_cpu_ns: decoder.cpu_ns,
-            ..Evidence::default()
+            ..ClientHealth::default()
         };
+        let (mut send_lateness, mut clock) = (Histogram::default(), Vec::new());
         for (index, shard) in shards.into_iter().enumerate() {
             let busy = shard.cpu_ns as f64 / shard.wall_ns.max(1) as f64;
-            evidence.reader_busy_share = evidence.reader_busy_share.max(busy);
-            evidence.send_lateness.merge(&shard.send_lateness);
-            evidence.reader_cpu_ns += shard.cpu_ns;
-            evidence.involuntary_switches += shard.involuntary_switches;
-            evidence.starved_sends += shard.starved_sends;
-            evidence.late_segments += shard.late_segments;
-            evidence.decoder_stalls += shard.decoder_stalls;
-            evidence.clock_steps = evidence.clock_steps.max(shard.clock_steps);
-            evidence.reconnects += shard.reconnects;
+            counts.reader_busy_share = counts.reader_busy_share.max(busy);
+            send_lateness.merge(&shard.send_lateness);
+            counts.reader_cpu_ns += shard.cpu_ns;
+            counts.involuntary_switches += shard.involuntary_switches;
+            counts.starved_sends += shard.starved_sends;
+            counts.late_allocations += shard.late_segments;
+            counts.decoder_stalls += shard.decoder_stalls;
+            counts.clock_steps = counts.clock_steps.max(shard.clock_steps);
+            counts.reconnects += shard.reconnects;
             if index == 0 {
-                evidence.clock = shard.clock;
+                clock = shard.clock;
             }
         }
-        evidence
+        Evidence { reader_lag: decoder.lag.clone(), send_lateness, counts, clock }
     }
 }
 
@@ -203,8 +175,8 @@ pub fn drive_level(
         return Err(DriveError::Source(error));
     }
     let mut evidence = Evidence::of(plan, shards, &decoder);
-    evidence.process_cpu_ns = process_cpu_ns() - cpu_before;
-    evidence.wall_ns = end_ns - start_ns;
+    evidence.counts.process_cpu_ns = process_cpu_ns() - cpu_before;
+    evidence.counts.wall_ns = end_ns - start_ns;
     // A sink that had enough knows why; it is for the caller to say so.
     let is_whole = stop.level() == StopLevel::Run && decoder.gave_up.is_none();
     let info = feed.measure_start_ns().map(|measure_start_ns| LevelInfo {

@@ -151,7 +151,7 @@ fn calls(requests: u32, events: usize) -> u64 {
         }
         drive(address, &request, requests, events)
     });
-    calls - evidence.late_segments * CALLS_PER_SEGMENT
+    calls - evidence.counts.late_allocations * CALLS_PER_SEGMENT
 }
 
 #[test]

@@ -7,48 +7,24 @@
 use crate::truth::{Api, Truth};
 use serde::Deserialize;
 
-/// What a case is about. Tables group by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Class {
-    /// The usual stream and its usual variants in time.
-    Plain,
-    /// The grammar of the event stream.
-    Grammar,
-    /// HTTP/1.1 message framing.
-    Framing,
-    /// What kinds of output count as tokens.
-    Kinds,
-    /// Who counts tokens and where the count stands.
-    Counts,
-    /// JSON texts that mean the same or look like something else.
-    Text,
-    /// Requests that do not end well.
-    Failures,
-}
-
-impl Class {
-    /// Every class, in the order of the suite.
-    pub const ALL: [Class; 7] = [
-        Class::Plain,
-        Class::Grammar,
-        Class::Framing,
-        Class::Kinds,
-        Class::Counts,
-        Class::Text,
-        Class::Failures,
-    ];
-
-    /// The word used in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Class::Plain => "plain",
-            Class::Grammar => "grammar",
-            Class::Framing => "framing",
-            Class::Kinds => "kinds",
-            Class::Counts => "counts",
-            Class::Text => "text",
-            Class::Failures => "failures",
-        }
+ifm_core::vocabulary! {
+    /// What a case is about. Tables group by it.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+    pub enum Class {
+        /// The usual stream and its usual variants in time.
+        Plain = "plain",
+        /// The grammar of the event stream.
+        Grammar = "grammar",
+        /// HTTP/1.1 message framing.
+        Framing = "framing",
+        /// What kinds of output count as tokens.
+        Kinds = "kinds",
+        /// Who counts tokens and where the count stands.
+        Counts = "counts",
+        /// JSON texts that mean the same or look like something else.
+        Text = "text",
+        /// Requests that do not end well.
+        Failures = "failures",
     }
 }
 

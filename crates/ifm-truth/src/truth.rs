@@ -8,13 +8,15 @@
 use ifm_core::Outcome;
 use serde::{Deserialize, Serialize};
 
-/// Which of the two OpenAI endpoints a case speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Api {
-    /// `/v1/chat/completions`.
-    Chat,
-    /// `/v1/completions`.
-    Completions,
+ifm_core::vocabulary! {
+    /// Which of the two OpenAI endpoints a case speaks.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum Api {
+        /// `/v1/chat/completions`.
+        Chat = "chat",
+        /// `/v1/completions`.
+        Completions = "completions",
+    }
 }
 
 impl Api {
@@ -23,14 +25,6 @@ impl Api {
         match self {
             Api::Chat => "/v1/chat/completions",
             Api::Completions => "/v1/completions",
-        }
-    }
-
-    /// The word used in logs and tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Api::Chat => "chat",
-            Api::Completions => "completions",
         }
     }
 }

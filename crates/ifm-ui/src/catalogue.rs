@@ -18,30 +18,20 @@ use std::time::SystemTime;
 /// Loads that are spelled out.
 const LOADS_SHOWN: usize = 5;
 
-/// Where a run stands, or that it is an import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum State {
-    Running,
-    Unsealed,
-    Complete,
-    Partial,
-    Imported,
-    Broken,
+ifm_core::vocabulary! {
+    /// Where a run stands, or that it is an import.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub(crate) enum State {
+        Running = "running",
+        Unsealed = "cut off",
+        Complete = "complete",
+        Partial = "partial",
+        Imported = "imported",
+        Broken = "broken",
+    }
 }
 
 impl State {
-    /// Its word.
-    pub(crate) fn word(self) -> &'static str {
-        match self {
-            State::Running => "running",
-            State::Unsealed => "cut off",
-            State::Complete => "complete",
-            State::Partial => "partial",
-            State::Imported => "imported",
-            State::Broken => "broken",
-        }
-    }
-
     /// Its sign, beside the word.
     pub(crate) fn sign(self) -> &'static str {
         match self {

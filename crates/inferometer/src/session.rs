@@ -168,7 +168,7 @@ impl Session {
                 .is_some_and(|arrivals| matches!(arrivals.law, ArrivalLaw::Replay(_)));
             let ran_out = result.workload_ended && self.source.is_exhausted() && !is_replay;
             self.evidence.merge(&result.evidence);
-            if index == 0 && result.evidence.shards_first == Some(false) {
+            if index == 0 && result.evidence.counts.readers_first == Some(false) {
                 terminal::warn(
                     "--precise: the system does not let this process run before others (root, \
                      CAP_SYS_NICE or a limit rtprio above 0 would); its processors are kept awake",
@@ -517,30 +517,18 @@ fn judge(
     evidence: &Evidence,
     steal_share: Option<f64>,
 ) -> ClientHealth {
-    health::judge(HealthEvidence {
+    let seen = ClientHealth {
         reader_lag: evidence.reader_lag.quantiles(),
         send_lateness: evidence.send_lateness.quantiles(),
+        steal_share,
+        ..evidence.counts.clone()
+    };
+    health::judge(HealthEvidence {
+        seen,
         e2e_ns_p50: health::e2e_ns_p50(records),
         streams_max: job.spec.levels.iter().map(|level| level.concurrency).max().unwrap_or(0),
         requests: records.len() as u64,
-        reads: evidence.reads,
-        stamped_reads: evidence.stamped_reads,
-        events: evidence.events,
-        co_arrived_events: evidence.co_arrived_events,
         gap_ns_p5: health::gap_ns_p5(records),
-        reader_cpu_ns: evidence.reader_cpu_ns,
-        decoder_cpu_ns: evidence.decoder_cpu_ns,
-        process_cpu_ns: evidence.process_cpu_ns,
-        wall_ns: evidence.wall_ns,
-        reader_busy_share: evidence.reader_busy_share,
-        involuntary_switches: evidence.involuntary_switches,
-        readers_first: evidence.shards_first,
-        steal_share,
-        starved_sends: evidence.starved_sends,
-        late_allocations: evidence.late_segments,
-        decoder_stalls: evidence.decoder_stalls,
-        clock_steps: evidence.clock_steps,
-        reconnects: evidence.reconnects,
     })
 }
 

@@ -2,25 +2,16 @@
 
 use ifm_core::sheet::Place;
 
-/// How sure a finding is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Level {
-    /// Worth a look; an innocent reason is likely.
-    Hint,
-    /// An innocent reason is hard to think of.
-    Strong,
-    /// It cannot be right: arithmetic or physics forbid it.
-    Proof,
-}
-
-impl Level {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Level::Hint => "hint",
-            Level::Strong => "strong",
-            Level::Proof => "proof",
-        }
+ifm_core::vocabulary! {
+    /// How sure a finding is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Level {
+        /// Worth a look; an innocent reason is likely.
+        Hint = "hint",
+        /// An innocent reason is hard to think of.
+        Strong = "strong",
+        /// It cannot be right: arithmetic or physics forbid it.
+        Proof = "proof",
     }
 }
 

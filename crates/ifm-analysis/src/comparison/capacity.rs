@@ -11,28 +11,18 @@ use crate::slo::ERROR_RATE_MAX;
 use ifm_core::Metric;
 use ifm_core::spec::SloSpec;
 
-/// What is known of a side's capacity.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CapacityState {
-    /// It lies between two measured loads.
-    Found,
-    /// Every measured load is inside.
-    AtLeast,
-    /// The lowest measured load is outside.
-    Below,
-    /// A load has no value for a term of the target.
-    Unknown,
-}
-
-impl CapacityState {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            CapacityState::Found => "found",
-            CapacityState::AtLeast => "at_least",
-            CapacityState::Below => "below",
-            CapacityState::Unknown => "unknown",
-        }
+ifm_core::vocabulary! {
+    /// What is known of a side's capacity.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum CapacityState {
+        /// It lies between two measured loads.
+        Found = "found",
+        /// Every measured load is inside.
+        AtLeast = "at_least",
+        /// The lowest measured load is outside.
+        Below = "below",
+        /// A load has no value for a term of the target.
+        Unknown = "unknown",
     }
 }
 

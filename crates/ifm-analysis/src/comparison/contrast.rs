@@ -18,29 +18,19 @@ const POWER: f64 = 0.8;
 /// A change of a share by less than this is not relevant, 0 to 1.
 pub const SHARE_POINTS_MIN: f64 = 0.005;
 
-/// What an interval rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Basis {
-    /// The requests of one run on each side: how runs differ among themselves is not in it.
-    Requests,
-    /// Repeated runs: how they differ among themselves.
-    Runs,
-    /// Counted requests.
-    Counts,
-    /// A mean with its standard deviation and number of values, on at least one side: as if each
-    /// value were independent of the others.
-    Stated,
-}
-
-impl Basis {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Basis::Requests => "requests",
-            Basis::Runs => "runs",
-            Basis::Counts => "counts",
-            Basis::Stated => "stated",
-        }
+ifm_core::vocabulary! {
+    /// What an interval rests on.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Basis {
+        /// The requests of one run on each side: how runs differ among themselves is not in it.
+        Requests = "requests",
+        /// Repeated runs: how they differ among themselves.
+        Runs = "runs",
+        /// Counted requests.
+        Counts = "counts",
+        /// A mean with its standard deviation and number of values, on at least one side: as if each
+        /// value were independent of the others.
+        Stated = "stated",
     }
 }
 
@@ -61,40 +51,20 @@ pub struct Cell {
     pub is_interpolated: bool,
 }
 
-/// What may be said of a difference.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The second side is better, by a relevant amount.
-    Better,
-    /// The second side is worse, by a relevant amount.
-    Worse,
-    /// They differ, but by less than is relevant.
-    NoRelevantDifference,
-    /// No difference was found, and a relevant one would have been.
-    NoDifferenceShown,
-    /// The data do not decide.
-    Inconclusive,
-}
-
-impl Verdict {
-    /// Every verdict.
-    pub const ALL: [Verdict; 5] = [
-        Verdict::Better,
-        Verdict::Worse,
-        Verdict::NoRelevantDifference,
-        Verdict::NoDifferenceShown,
-        Verdict::Inconclusive,
-    ];
-
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Verdict::Better => "better",
-            Verdict::Worse => "worse",
-            Verdict::NoRelevantDifference => "no_relevant_difference",
-            Verdict::NoDifferenceShown => "no_difference_shown",
-            Verdict::Inconclusive => "inconclusive",
-        }
+ifm_core::vocabulary! {
+    /// What may be said of a difference.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Verdict {
+        /// The second side is better, by a relevant amount.
+        Better = "better",
+        /// The second side is worse, by a relevant amount.
+        Worse = "worse",
+        /// They differ, but by less than is relevant.
+        NoRelevantDifference = "no_relevant_difference",
+        /// No difference was found, and a relevant one would have been.
+        NoDifferenceShown = "no_difference_shown",
+        /// The data do not decide.
+        Inconclusive = "inconclusive",
     }
 }
 

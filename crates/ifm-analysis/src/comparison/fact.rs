@@ -7,28 +7,18 @@
 use crate::machine::MACHINE;
 use ifm_core::Manifest;
 
-/// What a difference means for the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum DifferenceKind {
-    /// None.
-    Same,
-    /// What is being compared, or chance that is meant to differ.
-    Expected,
-    /// It may explain a difference of the numbers.
-    Warning,
-    /// The sides answer different questions.
-    Unlike,
-}
-
-impl DifferenceKind {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            DifferenceKind::Same => "same",
-            DifferenceKind::Expected => "expected",
-            DifferenceKind::Warning => "warning",
-            DifferenceKind::Unlike => "unlike",
-        }
+ifm_core::vocabulary! {
+    /// What a difference means for the comparison.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum DifferenceKind {
+        /// None.
+        Same = "same",
+        /// What is being compared, or chance that is meant to differ.
+        Expected = "expected",
+        /// It may explain a difference of the numbers.
+        Warning = "warning",
+        /// The sides answer different questions.
+        Unlike = "unlike",
     }
 }
 

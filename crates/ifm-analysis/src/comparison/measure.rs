@@ -170,7 +170,7 @@ impl Measure {
             None => (lower.as_str(), None),
         };
         let (text, name) = (text.trim().to_owned(), word.to_owned());
-        let Some(metric) = Metric::of_word(word) else {
+        let Some(metric) = Metric::from_word(word) else {
             return Err(MeasureError::Unknown { text });
         };
         let over = match (metric.has_many_values(), over) {

@@ -338,6 +338,6 @@ fn apart(side: &Side, at: &[AtLoad], confidence: f64) -> Vec<Apart> {
 #[cfg(test)]
 mod document_tests;
 #[cfg(test)]
-mod proof;
+mod proof_tests;
 #[cfg(test)]
 mod tests;

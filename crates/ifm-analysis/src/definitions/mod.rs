@@ -15,31 +15,24 @@ use crate::level::{self, LevelSummary};
 use ifm_core::sheet::{Factors, Part, PartKind, Place, Row, RowRole, Source, key};
 use ifm_core::{RequestRecord, RunData, Sheet};
 
-/// By whose definitions numbers are computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Definitions {
-    /// Ours.
-    Ours,
-    /// `vllm bench serve`, Python, 0.33.
-    Vllm,
-    /// SGLang's `bench_serving`, Python, 0.5.
-    Sglang,
-    /// GuideLLM 0.8.
-    Guidellm,
-    /// AIPerf 0.13.
-    Aiperf,
+ifm_core::vocabulary! {
+    /// By whose definitions numbers are computed.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Definitions {
+        /// Ours.
+        Ours = "inferometer",
+        /// `vllm bench serve`, Python, 0.33.
+        Vllm = "vllm",
+        /// SGLang's `bench_serving`, Python, 0.5.
+        Sglang = "sglang",
+        /// GuideLLM 0.8.
+        Guidellm = "guidellm",
+        /// AIPerf 0.13.
+        Aiperf = "aiperf",
+    }
 }
 
 impl Definitions {
-    /// All of them.
-    pub const ALL: [Definitions; 5] = [
-        Definitions::Ours,
-        Definitions::Vllm,
-        Definitions::Sglang,
-        Definitions::Guidellm,
-        Definitions::Aiperf,
-    ];
-
     /// Those of a tool, by the name that it has in files.
     pub fn of_tool(name: &str) -> Option<Definitions> {
         Some(match name {
@@ -49,17 +42,6 @@ impl Definitions {
             "aiperf" => Definitions::Aiperf,
             _ => return None,
         })
-    }
-
-    /// The word on the command line and in files.
-    pub fn word(self) -> &'static str {
-        match self {
-            Definitions::Ours => "inferometer",
-            Definitions::Vllm => "vllm",
-            Definitions::Sglang => "sglang",
-            Definitions::Guidellm => "guidellm",
-            Definitions::Aiperf => "aiperf",
-        }
     }
 }
 

@@ -29,25 +29,16 @@ use ifm_core::Metric;
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// What a threshold, or all of them, came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GateState {
-    /// Inside, whatever the interval holds.
-    Pass,
-    /// Outside, whatever the interval holds.
-    Fail,
-    /// The data do not decide.
-    Inconclusive,
-}
-
-impl GateState {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            GateState::Pass => "pass",
-            GateState::Fail => "fail",
-            GateState::Inconclusive => "inconclusive",
-        }
+ifm_core::vocabulary! {
+    /// What a threshold, or all of them, came to.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum GateState {
+        /// Inside, whatever the interval holds.
+        Pass = "pass",
+        /// Outside, whatever the interval holds.
+        Fail = "fail",
+        /// The data do not decide.
+        Inconclusive = "inconclusive",
     }
 }
 

@@ -33,28 +33,18 @@ use crate::matrix::RankBy;
 use crate::survey::Survey;
 use ifm_core::spec::SloSpec;
 
-/// How much an insight matters, and which way.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tone {
-    /// It is bad for the user of the server.
-    Bad,
-    /// It deserves care.
-    Warn,
-    /// It is good.
-    Good,
-    /// It is so.
-    Note,
-}
-
-impl Tone {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Tone::Bad => "bad",
-            Tone::Warn => "warn",
-            Tone::Good => "good",
-            Tone::Note => "note",
-        }
+ifm_core::vocabulary! {
+    /// How much an insight matters, and which way.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Tone {
+        /// It is bad for the user of the server.
+        Bad = "bad",
+        /// It deserves care.
+        Warn = "warn",
+        /// It is good.
+        Good = "good",
+        /// It is so.
+        Note = "note",
     }
 }
 

@@ -14,26 +14,18 @@ const STEADY_E2E_MIN: f64 = 3.0;
 const STEADY_COMPLETIONS_MIN: u64 = 10;
 const NS_PER_S: f64 = 1e9;
 
-/// Which part of a level a rate is taken over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WindowKind {
-    /// From the start of the first request behind the first wave to the last moment at which the
-    /// asked number of requests was in flight: the ramp at the start and the drain at the end, when
-    /// slots had nothing more to send, are out. In an open loop, from one median answer after the
-    /// first start to the last start; of bursts whole periods; at a rate that changes there is none.
-    /// Requests that were still warming up are out too.
-    Steady,
-    /// From the first start to the last end.
-    Whole,
-}
-
-impl WindowKind {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            WindowKind::Steady => "steady",
-            WindowKind::Whole => "whole",
-        }
+ifm_core::vocabulary! {
+    /// Which part of a level a rate is taken over.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum WindowKind {
+        /// From the start of the first request behind the first wave to the last moment at which the
+        /// asked number of requests was in flight: the ramp at the start and the drain at the end, when
+        /// slots had nothing more to send, are out. In an open loop, from one median answer after the
+        /// first start to the last start; of bursts whole periods; at a rate that changes there is none.
+        /// Requests that were still warming up are out too.
+        Steady = "steady",
+        /// From the first start to the last end.
+        Whole = "whole",
     }
 }
 

@@ -14,48 +14,30 @@ use std::collections::{BTreeMap, BTreeSet};
 const WINDOW_S_MIN: f64 = 1.0;
 const J_PER_KWH: f64 = 3.6e6;
 
-/// Whose energy it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PoweredBy {
-    /// Graphics processors, without the rest of the host.
-    Gpus,
-    /// Processor packages and their memory, without the rest of the host. They do the client's
-    /// work too.
-    Processors,
-    /// Whatever the user meant.
-    Stated,
-}
-
-impl PoweredBy {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            PoweredBy::Gpus => "gpus",
-            PoweredBy::Processors => "processors",
-            PoweredBy::Stated => "stated",
-        }
+ifm_core::vocabulary! {
+    /// Whose energy it is.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum PoweredBy {
+        /// Graphics processors, without the rest of the host.
+        Gpus = "gpus",
+        /// Processor packages and their memory, without the rest of the host. They do the client's
+        /// work too.
+        Processors = "processors",
+        /// Whatever the user meant.
+        Stated = "stated",
     }
 }
 
-/// How the energy came about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EnergyMethod {
-    /// The devices count their energy.
-    Counter,
-    /// Power was sampled, of one device at least.
-    Samples,
-    /// The user said so.
-    Stated,
-}
-
-impl EnergyMethod {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            EnergyMethod::Counter => "counter",
-            EnergyMethod::Samples => "samples",
-            EnergyMethod::Stated => "stated",
-        }
+ifm_core::vocabulary! {
+    /// How the energy came about.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum EnergyMethod {
+        /// The devices count their energy.
+        Counter = "counter",
+        /// Power was sampled, of one device at least.
+        Samples = "samples",
+        /// The user said so.
+        Stated = "stated",
     }
 }
 

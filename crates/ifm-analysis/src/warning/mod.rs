@@ -33,25 +33,16 @@ pub use cold::cold_levels;
 use crate::level::{LevelSummary, Load, MeasuredByLevel};
 use ifm_core::{RequestRecord, RunData};
 
-/// How much a warning weighs, lightest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    /// Worth knowing; the numbers stand.
-    Note,
-    /// Some numbers may mislead.
-    Caution,
-    /// The level does not show what it was meant to show.
-    Invalid,
-}
-
-impl Severity {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            Severity::Note => "note",
-            Severity::Caution => "caution",
-            Severity::Invalid => "invalid",
-        }
+ifm_core::vocabulary! {
+    /// How much a warning weighs, lightest first.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+    pub enum Severity {
+        /// Worth knowing; the numbers stand.
+        Note = "note",
+        /// Some numbers may mislead.
+        Caution = "caution",
+        /// The level does not show what it was meant to show.
+        Invalid = "invalid",
     }
 }
 
@@ -70,28 +61,18 @@ pub struct Warning {
     pub text: String,
 }
 
-/// Result of a check in one word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CheckState {
-    /// Made, and nothing found above a note.
-    Passed,
-    /// Made, and some numbers may mislead.
-    Caution,
-    /// Made, and a level does not show what it was meant to show.
-    Invalid,
-    /// The run does not hold what the check needs.
-    NotApplicable,
-}
-
-impl CheckState {
-    /// The stored word.
-    pub fn word(self) -> &'static str {
-        match self {
-            CheckState::Passed => "passed",
-            CheckState::Caution => "caution",
-            CheckState::Invalid => "invalid",
-            CheckState::NotApplicable => "not_applicable",
-        }
+ifm_core::vocabulary! {
+    /// Result of a check in one word.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum CheckState {
+        /// Made, and nothing found above a note.
+        Passed = "passed",
+        /// Made, and some numbers may mislead.
+        Caution = "caution",
+        /// Made, and a level does not show what it was meant to show.
+        Invalid = "invalid",
+        /// The run does not hold what the check needs.
+        NotApplicable = "not_applicable",
     }
 }
 

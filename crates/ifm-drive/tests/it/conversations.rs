@@ -140,7 +140,7 @@ fn a_turn_waits_for_the_answer_and_the_pause() {
     let result = drive_level(&plan, &mut source, &mut kept, &Stop::default(), &progress)
         .expect("a level that runs");
     assert!(result.workload_ended && result.gave_up.is_none());
-    assert_eq!(result.evidence.starved_sends, 0, "a pause is not a fault of the client");
+    assert_eq!(result.evidence.counts.starved_sends, 0, "a pause is not a fault of the client");
     assert_eq!(kept.0.len(), 7 * usize::from(TURNS));
     assert_eq!(source.answers.len(), kept.0.len());
     assert!(

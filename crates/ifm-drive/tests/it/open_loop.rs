@@ -108,9 +108,9 @@ fn a_precise_client_sends_the_same_and_says_whether_it_ran_first() {
     assert!(records.iter().all(|record| record.outcome.is_ok()));
     assert!(records.iter().all(|record| record.start_ns >= record.due_ns));
     let granted = std::thread::spawn(|| ifm_sys::thread::run_first().is_ok()).join().unwrap();
-    assert_eq!(evidence.shards_first, Some(granted));
+    assert_eq!(evidence.counts.readers_first, Some(granted));
     let (_, evidence) = drive_told(2 * MS, 5, MS, any_address());
-    assert_eq!(evidence.shards_first, None, "nobody asked");
+    assert_eq!(evidence.counts.readers_first, None, "nobody asked");
 }
 
 #[test]

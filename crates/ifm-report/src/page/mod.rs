@@ -399,7 +399,7 @@ pub(crate) fn sign(tone: Tone) -> char {
 }
 
 #[cfg(test)]
-pub(crate) mod agreement;
+pub(crate) mod agreement_tests;
 #[cfg(test)]
 pub(crate) mod testing;
 

@@ -101,11 +101,7 @@ fn read(
     play: &Play<'_>,
     draws: &mut Draws,
 ) -> Result<Vec<Turn>, Fault> {
-    let list = columns.get(&row.fields, "messages").and_then(Value::as_array);
-    let list = list.ok_or_else(|| {
-        let there = row.fields.keys().map(String::as_str).collect::<Vec<_>>();
-        Fault::Row(columns.missing(&["messages"], &there))
-    })?;
+    let list = columns.list(row, "messages").map_err(Fault::Row)?;
     let tools = columns.get(&row.fields, "tools").filter(|tools| tools.is_array());
     let fields = tools.map(|tools| Arc::new(Map::from_iter([("tools".to_owned(), tools.clone())])));
     if list.iter().any(|turn| turn.get("messages").is_some()) {

@@ -69,10 +69,7 @@ fn read(columns: &Columns, row: &Row, output: u32) -> Result<Step, String> {
                 None => Prompt::Text(text.to_owned()),
             }
         }
-        _ => {
-            let there = row.fields.keys().map(String::as_str).collect::<Vec<_>>();
-            return Err(columns.missing(&["prompt", "messages"], &there));
-        }
+        _ => return Err(columns.missing(&["prompt", "messages"], row)),
     };
     let output = match (get("output_tokens"), get("answer").and_then(value::text)) {
         (Some(tokens), _) => {

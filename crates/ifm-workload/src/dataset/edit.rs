@@ -56,12 +56,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
 }
 
 fn read(columns: &Columns, row: &Row, min: f64, max: f64) -> Result<Step, String> {
-    let field = |name: &str| {
-        let text = columns.get(&row.fields, name).and_then(value::text);
-        let there = || row.fields.keys().map(String::as_str).collect::<Vec<_>>();
-        text.ok_or_else(|| columns.missing(&[name], &there()))
-    };
-    let (code, change) = (field("code")?, field("change_request")?);
+    let (code, change) = (columns.text(row, "code")?, columns.text(row, "change_request")?);
     let distance = columns.get(&row.fields, "norm_distance").and_then(value::number);
     if distance.is_some_and(|distance| !(min..=max).contains(&distance)) {
         return Ok(Step::Drop(DropReason::DistanceOutside));

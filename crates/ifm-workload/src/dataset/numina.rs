@@ -13,7 +13,6 @@ use crate::{
     order::{self, Step},
     select::{Candidate, Limits, Output},
     source::{Columns, Row},
-    value,
 };
 
 /// NuminaMath's entry in the registry.
@@ -63,14 +62,9 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
 }
 
 fn read(columns: &Columns, row: &Row) -> Result<Step, String> {
-    let field = |name: &str| {
-        let text = columns.get(&row.fields, name).and_then(value::text);
-        let there = || row.fields.keys().map(String::as_str).collect::<Vec<_>>();
-        text.ok_or_else(|| columns.missing(&[name], &there()))
-    };
     Ok(Step::Take(Candidate {
-        prompt: Prompt::Text(field("problem")?.to_owned()),
-        output: Output::Answer(field("solution")?.into()),
+        prompt: Prompt::Text(columns.text(row, "problem")?.to_owned()),
+        output: Output::Answer(columns.text(row, "solution")?.into()),
         at_ns: None,
         fields: None,
     }))

@@ -3,7 +3,6 @@
 //! Not here: first questions alone (`sharegpt`), tools (`agent_trace`).
 
 use ifm_core::{Message, Role};
-use serde_json::Value;
 
 use super::{Dataset, DatasetKind, sharegpt::SHAREGPT};
 use crate::{
@@ -122,11 +121,6 @@ pub(super) fn tell_answers(opening: &mut Opening<'_>, answers: Answers) {
 /// The messages of a row, from the first that is not the model's: ShareGPT has
 /// conversations that begin with the end of an answer.
 fn read(columns: &Columns, row: &Row) -> Result<Vec<Message>, String> {
-    let list = columns.get(&row.fields, "messages").and_then(Value::as_array);
-    let list = list.ok_or_else(|| {
-        let there = row.fields.keys().map(String::as_str).collect::<Vec<_>>();
-        columns.missing(&["messages"], &there)
-    })?;
-    let messages = read_messages(list)?;
+    let messages = read_messages(columns.list(row, "messages")?)?;
     Ok(messages.into_iter().skip_while(|message| message.role == Role::Assistant).collect())
 }

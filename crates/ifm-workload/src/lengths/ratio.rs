@@ -11,33 +11,23 @@
 use super::{LengthRange, Lengths};
 use crate::error::WorkloadError;
 
-/// Whose `range_ratio` is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RangeRatio {
-    /// vLLM since 0.9, in Python and in Rust: `[floor(L(1-r)), ceil(L(1+r))]`, from 0
-    /// to below 1.
-    Vllm,
-    /// SGLang, InferenceX and vLLM's scripts before 0.9: `[max(1, int(L r)), L]`,
-    /// from 0 to 1.
-    Sglang,
-    /// The first release of the Rust client `vllm-bench`: `[int(L r), L]`, above 0 to
-    /// 1.
-    VllmBench01,
+ifm_core::vocabulary! {
+    /// Whose `range_ratio` is meant.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum RangeRatio {
+        /// vLLM since 0.9, in Python and in Rust: `[floor(L(1-r)), ceil(L(1+r))]`, from 0
+        /// to below 1.
+        Vllm = "vllm",
+        /// SGLang, InferenceX and vLLM's scripts before 0.9: `[max(1, int(L r)), L]`,
+        /// from 0 to 1.
+        Sglang = "sglang",
+        /// The first release of the Rust client `vllm-bench`: `[int(L r), L]`, above 0 to
+        /// 1.
+        VllmBench01 = "vllm-bench-0.1",
+    }
 }
 
 impl RangeRatio {
-    /// All meanings.
-    pub const ALL: [Self; 3] = [Self::Vllm, Self::Sglang, Self::VllmBench01];
-
-    /// The word that names it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Vllm => "vllm",
-            Self::Sglang => "sglang",
-            Self::VllmBench01 => "vllm-bench-0.1",
-        }
-    }
-
     /// The range that it makes of a length, in words.
     pub fn formula(self) -> &'static str {
         match self {

@@ -6,9 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::Row;
 use crate::{
     error::WorkloadError,
     request::{COLUMNS, Column},
+    value,
 };
 
 /// The columns of one data set: what is looked for, and under which names.
@@ -71,15 +73,51 @@ impl Columns {
         found.find(|value| !value.is_null())
     }
 
+    /// The field of a row with a meaning.
+    ///
+    /// # Errors
+    /// What to say of a row that lacks it.
+    pub(crate) fn found<'row>(&self, row: &'row Row, name: &str) -> Result<&'row Value, String> {
+        self.get(&row.fields, name).ok_or_else(|| self.missing(&[name], row))
+    }
+
+    /// The same as a text.
+    ///
+    /// # Errors
+    /// What to say of a row that has none.
+    pub(crate) fn text<'row>(&self, row: &'row Row, name: &str) -> Result<&'row str, String> {
+        let text = self.get(&row.fields, name).and_then(value::text);
+        text.ok_or_else(|| self.missing(&[name], row))
+    }
+
+    /// The same as a list.
+    ///
+    /// # Errors
+    /// What to say of a row that has none.
+    pub(crate) fn list<'row>(&self, row: &'row Row, name: &str) -> Result<&'row [Value], String> {
+        let list = self.get(&row.fields, name).and_then(Value::as_array);
+        list.map(Vec::as_slice).ok_or_else(|| self.missing(&[name], row))
+    }
+
+    /// The same as a number of tokens.
+    ///
+    /// # Errors
+    /// What to say of a row that has none.
+    pub(crate) fn tokens(&self, row: &Row, name: &str) -> Result<u32, String> {
+        let tokens = value::tokens(self.found(row, name)?);
+        tokens.ok_or_else(|| format!("'{name}' is not a number of tokens"))
+    }
+
     /// Whether the user said where this meaning stands.
     pub(crate) fn is_mapped(&self, name: &str) -> bool {
         self.mapping.contains_key(name)
     }
 
-    /// What to say of a row or a file that lacks a column.
-    pub(crate) fn missing(&self, any_of: &[&str], there: &[&str]) -> String {
+    /// What to say of a row that lacks a column.
+    pub(crate) fn missing(&self, any_of: &[&str], row: &Row) -> String {
+        let there = row.fields.keys().map(String::as_str).collect::<Vec<_>>();
         let columns = any_of.iter().filter_map(|name| find(name)).collect::<Vec<_>>();
-        self.lack(&columns, there)
+        self.lack(&columns, &there)
     }
 
     fn lack(&self, columns: &[&Column], there: &[&str]) -> String {

@@ -48,36 +48,25 @@ struct Row {
     error: Option<String>,
 }
 
-/// What a run is or is doing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-enum State {
-    /// A run that was sealed after all of its levels.
-    Complete,
-    /// A run that was sealed after it was cut short.
-    Partial,
-    /// A run that goes on.
-    Running,
-    /// A run that was cut off and is not sealed.
-    Unsealed,
-    /// Documents of other tools.
-    Imported,
-    /// It cannot be read.
-    #[default]
-    Broken,
-}
-
-impl State {
-    fn word(self) -> &'static str {
-        match self {
-            State::Complete => "complete",
-            State::Partial => "partial",
-            State::Running => "running",
-            State::Unsealed => "unsealed",
-            State::Imported => "imported",
-            State::Broken => "broken",
-        }
+ifm_core::vocabulary! {
+    /// What a run is or is doing.
+    #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+    #[cfg_attr(test, derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    enum State {
+        /// A run that was sealed after all of its levels.
+        Complete = "complete",
+        /// A run that was sealed after it was cut short.
+        Partial = "partial",
+        /// A run that goes on.
+        Running = "running",
+        /// A run that was cut off and is not sealed.
+        Unsealed = "unsealed",
+        /// Documents of other tools.
+        Imported = "imported",
+        /// It cannot be read.
+        #[default]
+        Broken = "broken",
     }
 }
 

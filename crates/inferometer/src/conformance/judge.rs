@@ -33,28 +33,16 @@ impl Verdict {
     }
 }
 
-/// What a number is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Matter {
-    /// Whether the answer is complete.
-    Outcome,
-    /// How many tokens it has.
-    Count,
-    /// When they came.
-    Time,
-}
-
-impl Matter {
-    /// Every matter, in the order of tables.
-    pub const ALL: [Matter; 3] = [Matter::Outcome, Matter::Count, Matter::Time];
-
-    /// The word used in tables.
-    pub fn word(self) -> &'static str {
-        match self {
-            Matter::Outcome => "outcome",
-            Matter::Count => "count",
-            Matter::Time => "time",
-        }
+ifm_core::vocabulary! {
+    /// What a number is about.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Matter {
+        /// Whether the answer is complete.
+        Outcome = "outcome",
+        /// How many tokens it has.
+        Count = "count",
+        /// When they came.
+        Time = "time",
     }
 }
 

@@ -64,8 +64,12 @@ fn the_page_of_two_use_cases() {
     });
     assert_eq!(page.kind, "scenario");
     insta::assert_snapshot!(markdown(&page, Pictures::None));
-    crate::page::agreement::check(&page);
-    crate::page::agreement::drawn_as_tabulated(&page, &["itl", "ttft-each", "throughput"], 1.0);
+    crate::page::agreement_tests::check(&page);
+    crate::page::agreement_tests::drawn_as_tabulated(
+        &page,
+        &["itl", "ttft-each", "throughput"],
+        1.0,
+    );
 }
 
 #[test]
@@ -123,7 +127,7 @@ fn stated_figures_stay_stated() {
     let page = page(&[], &[sheet()], |_| {});
     assert_eq!((page.kind, page.banners.len()), ("scenario", 2));
     assert!(page.banners[1].contains("names no model and no GPU"), "{:?}", page.banners);
-    crate::page::agreement::check(&page);
+    crate::page::agreement_tests::check(&page);
     insta::assert_snapshot!(markdown(&page, Pictures::None));
 }
 

@@ -500,9 +500,9 @@ mod tests {
     fn the_page_of_a_sweep() {
         let page = page(&model(&sweep()));
         insta::assert_snapshot!(markdown(&page, Pictures::None));
-        crate::page::agreement::check(&page);
+        crate::page::agreement_tests::check(&page);
         let ids = ["output", "pareto", "ttft", "itl"];
-        crate::page::agreement::drawn_as_tabulated(&page, &ids, 1e6);
+        crate::page::agreement_tests::drawn_as_tabulated(&page, &ids, 1e6);
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn a_request_that_was_not_ready_is_counted_once() {
     let progress = Arc::new(Progress::default());
     let result = drive_level(&plan, &mut source, &mut Kept::default(), &Stop::default(), &progress)
         .expect("a level that runs");
-    assert!((1..=6).contains(&result.evidence.starved_sends), "{:?}", result.evidence);
+    assert!((1..=6).contains(&result.evidence.counts.starved_sends), "{:?}", result.evidence);
 }
 
 #[test]

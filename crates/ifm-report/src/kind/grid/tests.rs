@@ -63,7 +63,7 @@ fn the_page_of_a_grid() {
     let (word, page) = draw(&[], &[sheet], None);
     assert_eq!(word, "grid");
     insta::assert_snapshot!(markdown(&page, Pictures::None));
-    crate::page::agreement::check(&page);
+    crate::page::agreement_tests::check(&page);
 }
 
 #[test]

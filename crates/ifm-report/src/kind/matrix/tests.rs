@@ -65,7 +65,7 @@ fn the_page_of_a_matrix() {
     assert_eq!(recognised(&survey), Some("matrix"));
     let page = page(&survey);
     insta::assert_snapshot!(markdown(&page, Pictures::None));
-    crate::page::agreement::check(&page);
+    crate::page::agreement_tests::check(&page);
 }
 
 /// Three builds of a model, three times each, at two loads of fixed lengths.

@@ -108,7 +108,7 @@ fn the_page_of_a_note() {
     let (word, page) = page(&survey);
     assert_eq!(word, "note");
     insta::assert_snapshot!(markdown(&page, Pictures::None));
-    crate::page::agreement::check(&page);
+    crate::page::agreement_tests::check(&page);
 }
 
 /// An engine names the architecture; a document names the model, in the heading above its rows.

@@ -54,7 +54,7 @@ fn the_page_of_twins() {
     let (word, page) = draw(&sheet, None);
     assert_eq!((word, page.charts().len()), ("variant", 6));
     insta::assert_snapshot!(markdown(&page, Pictures::None));
-    crate::page::agreement::check(&page);
+    crate::page::agreement_tests::check(&page);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! hand. Not here: where it is stored and how its process is run, which the binary adds.
 
 use crate::cell::{Cell, CellLoad, digest};
-use crate::spec::Plan;
+use crate::spec::{Plan, Server};
 
 /// What a cell's command line needs besides the plan.
 #[derive(Debug, Clone, Copy)]
@@ -104,7 +104,10 @@ fn tags(plan: &Plan, cell: &Cell) -> Vec<(String, String)> {
     let conditions = plan.conditions.iter().map(|condition| condition.name.clone());
     tags.extend(conditions.zip(cell.conditions.iter().cloned()));
     if let Some(server) = cell.server.and_then(|index| plan.servers.get(index)) {
-        if plan.servers.len() > 1 && !server.tags.contains_key("server") {
+        // The plan's own name of a server is of use only where nothing else tells it apart.
+        let is_alike = |other: &&Server| other.name != server.name && other.tags == server.tags;
+        if plan.servers.iter().any(|other| is_alike(&other)) && !server.tags.contains_key("server")
+        {
             tags.push(("server".to_owned(), server.name.clone()));
         }
         tags.extend(server.tags.iter().map(|(name, value)| (name.clone(), value.clone())));

@@ -233,7 +233,7 @@ mod tests {
         let grid = Grid::of(&Question::new(&survey)).expect("a grid");
         assert_eq!(
             (grid.by.as_str(), grid.base.as_str(), grid.other.as_str()),
-            ("cc", "off", "on")
+            ("cc", "cc off", "cc on")
         );
         let loads: Vec<Option<Load>> = grid.rows.iter().map(|row| row.load).collect();
         assert_eq!(loads, [100, 50, 1].map(|users| Some(Load::Users(users))));

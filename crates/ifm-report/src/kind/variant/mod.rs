@@ -17,6 +17,7 @@ use super::{Kind, Subject};
 use crate::format::plain;
 use crate::page::{Block, Columns, Figure, Page, Remark, Section, Table};
 use ifm_analysis::insight::{CENTER, Insight, Question, Scheme, Stage, Topic, Versus, insights};
+use ifm_analysis::machine::told_of;
 use ifm_core::sheet::{Quantity, RowRole, key};
 use std::borrow::Cow;
 
@@ -126,24 +127,31 @@ fn spread(insights: &[Insight]) -> Vec<Remark> {
     remarks
 }
 
+/// Facts of a machine that a reader of two curves wants to know.
+const HARDWARE: [&str; 5] =
+    ["GPUs", "GPU memory", "GPU driver", "power limit", "processor of the host"];
+
 fn hardware(subject: &Subject) -> Section {
     let survey = subject.question.survey;
     let mut lines: Vec<String> = Vec::new();
-    for point in &survey.points {
-        let written = point.factor(key::HARDWARE).or_else(|| point.factor(key::GPU));
-        if let Some(line) = written.map(|words| plain(&words)).filter(|line| !lines.contains(line))
-        {
+    // What several runs share stands once.
+    let mut add = |line: String| {
+        if !lines.contains(&line) {
             lines.push(line);
         }
+    };
+    for point in &survey.points {
+        let written = point.factor(key::HARDWARE).or_else(|| point.factor(key::GPU));
+        written.into_iter().for_each(|words| add(plain(&words)));
     }
-    let engines = survey.values(key::ENGINE);
-    lines.extend(engines.iter().map(|engine| format!("engine: {}", plain(engine))));
-    for run in subject.runs {
-        let notes = run.manifest.server.notes.iter();
-        let line = notes.map(|(name, value)| format!("{}: {}", plain(name), plain(value)));
-        lines.extend(line);
+    for facts in subject.runs.iter().filter_map(|run| run.manifest.facts.as_ref()) {
+        let devices = told_of(facts).filter(|(_, what, _)| HARDWARE.contains(what));
+        devices.for_each(|(_, what, value)| add(format!("{what}: {}", plain(&value))));
     }
-    lines.dedup();
+    survey.values(key::ENGINE).iter().for_each(|engine| add(format!("engine: {}", plain(engine))));
+    for (name, value) in subject.runs.iter().flat_map(|run| &run.manifest.server.notes) {
+        add(format!("{}: {}", plain(name), plain(value)));
+    }
     let block = match lines.is_empty() {
         true => Block::Prose("Not stated.".to_owned()),
         false => Block::List(lines),

@@ -7,8 +7,8 @@ use crate::disk::{RealFiles, replace_file};
 use crate::error::{FindError, StoreError};
 use crate::run_id::{check_run_id, matches_run_id};
 use crate::store::{Store, is_import};
-use ifm_core::Sheet;
 use ifm_core::sheet::SHEET_VERSION;
+use ifm_core::{PlanCell, Sheet};
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File};
 use std::io::Read;
@@ -31,6 +31,9 @@ pub struct Import {
     pub name: Option<String>,
     /// Version of inferometer that read the documents.
     pub tool_version: String,
+    /// The cell of a plan that it is the result of; absent outside plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanCell>,
     /// The documents.
     pub sheets: Vec<Sheet>,
 }
@@ -152,6 +155,7 @@ mod tests {
             id: id.to_owned(),
             name: name.map(str::to_owned),
             tool_version: "0".to_owned(),
+            plan: None,
             sheets: vec![Sheet::default()],
         }
     }

@@ -103,6 +103,7 @@ fn keep(app: &App, name: Option<String>, sheets: Vec<Sheet>) -> Result<Import, F
         id: new_run_id(time::now_unix_ns(), u16::from_le_bytes(chance)),
         name,
         tool_version: app.version.clone(),
+        plan: None,
         sheets,
     };
     app.store.keep_import(&import)?;

@@ -18,6 +18,7 @@ fn store_of_one() -> (tempfile::TempDir, Store) {
         id: "theirs".to_string(),
         name: None,
         tool_version: "0".to_string(),
+        plan: None,
         sheets: Vec::new(),
     };
     store.keep_import(&import).unwrap();

@@ -99,6 +99,10 @@ pub struct ExecArgs {
     #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
     tags: Vec<(String, String)>,
 
+    /// The cell of a plan, written by `plan run`.
+    #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
+    plan_cell: Option<ifm_core::PlanCell>,
+
     /// File to write: .html, .md, .json or .csv; may be repeated
     #[arg(help_heading = "Results", short, long, value_name = "FILE")]
     out: Vec<PathBuf>,
@@ -162,6 +166,7 @@ pub fn run(args: &ExecArgs) -> Result<u8, Failure> {
         id,
         name: args.name.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan: args.plan_cell.clone(),
         sheets: vec![measured.sheet],
     };
     let kept = Store::at(root).keep_import(&import);

@@ -173,6 +173,7 @@ fn keep(args: &ImportArgs, sheets: Vec<Sheet>) -> Result<Option<String>, Failure
         id: new_run_id(ifm_sys::real_ns(), std::process::id() as u16),
         name: args.name.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan: None,
         sheets,
     };
     if !args.dry_run {

@@ -3,10 +3,12 @@
 use super::{Experiment, files};
 use crate::exit::Failure;
 use ifm_core::RunState;
+use ifm_core::sheet::{Quantity, Statistic};
 use ifm_plan::{Event, Fate, Journal};
 use std::collections::BTreeMap;
 
 const NS_PER_S: f64 = 1e9;
+const MS_PER_S: f64 = 1e3;
 
 /// The events that the journal lacks: cells that it calls begun, of which the store has a complete
 /// run. The latest one counts.
@@ -28,6 +30,19 @@ pub fn missing_events(of: &Experiment, journal: &Journal) -> Result<Vec<Event>, 
         if manifest.state == RunState::Complete && is_begun(&place.cell) {
             let end_ns = manifest.levels.iter().map(|level| level.end_ns).max().unwrap_or(0);
             found.entry(place.cell).or_insert((entry.id, end_ns as f64 / NS_PER_S));
+        }
+    }
+    for id in of.store.import_ids().map_err(files)? {
+        let Ok(import) = of.store.find_import(&id) else { continue };
+        let Some(place) = import.plan.filter(|place| place.plan == of.plan.head.name) else {
+            continue;
+        };
+        if is_begun(&place.cell) {
+            let times =
+                import.sheets.iter().flat_map(|sheet| &sheet.parts).flat_map(|part| &part.rows);
+            let ms = times.filter_map(|row| row.value(&Quantity::Duration, Statistic::Value));
+            let seconds = ms.sum::<f64>() / MS_PER_S;
+            found.entry(place.cell).or_insert((import.id, seconds));
         }
     }
     let event = |(cell, (run, seconds))| Event::Done { cell, run, seconds };

@@ -18,7 +18,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// Largest document that is taken from it, bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 /// Where documents of results have the id of what they stored.
-const ID_POINTERS: [&str; 3] = ["/id", "/run/id", "/import/id"];
+const ID_POINTERS: [&str; 2] = ["/id", "/run"];
 
 /// What came of a cell.
 #[derive(Debug)]
@@ -166,7 +166,7 @@ mod tests {
     #[test]
     fn documents_name_what_they_stored() {
         assert_eq!(id_of(r#"{"id": "a"}"#).as_deref(), Some("a"));
-        assert_eq!(id_of(r#"{"run": {"id": "b"}}"#).as_deref(), Some("b"));
+        assert_eq!(id_of(r#"{"run": "b"}"#).as_deref(), Some("b"));
         assert_eq!(id_of(r#"{"id": 1}"#), None);
         assert_eq!(id_of("no"), None);
     }

@@ -111,9 +111,13 @@ pub struct ExecArgs {
     #[arg(help_heading = "Results", long)]
     json: bool,
 
-    /// Say nothing of what was measured, and what was looked for and not found
+    /// Say nothing of what was measured
     #[arg(help_heading = "Results", short = 's', long)]
     quiet: bool,
+
+    /// Say what was looked for and not found
+    #[arg(help_heading = "Telemetry", short, long)]
+    verbose: bool,
 
     /// Folder of stored runs and imports [default: .inferometer/runs]
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
@@ -215,7 +219,7 @@ impl ExecArgs {
             telemetry: TelemetryAsk {
                 metrics: MetricsAsk::Off,
                 power: power_ask(self.power_url.as_deref(), self.power_watts, &self.power)?,
-                verbose: !self.quiet && !self.json,
+                verbose: self.verbose,
             },
             // In a group of its own it could not read a terminal, and would stand still.
             has_input: is_once && !std::io::stdin().is_terminal(),

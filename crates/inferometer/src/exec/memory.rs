@@ -13,12 +13,14 @@ use std::time::{Duration, Instant};
 const PERIOD_MIN: Duration = Duration::from_millis(100);
 /// Reading takes at most one part in so many of the time: it holds up a process for a moment.
 const COST_PARTS: u32 = 20;
+/// Of fewer samples the largest says nothing.
+const SAMPLES_MIN: u64 = 5;
 
 /// What was seen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Seen {
-    /// Largest sum among the samples, bytes; absent where nothing could be read.
-    pub peak: Option<u64>,
+    /// Largest sum among the samples, bytes.
+    largest: Option<u64>,
     /// Most processes at one time.
     pub processes: usize,
     /// Samples that could be read.
@@ -28,6 +30,11 @@ pub struct Seen {
 }
 
 impl Seen {
+    /// Largest sum among the samples, bytes; absent where there are too few.
+    pub fn peak(&self) -> Option<u64> {
+        self.largest.filter(|_| self.samples >= SAMPLES_MIN)
+    }
+
     /// Adds a sample of these processes.
     fn add(&mut self, processes: &[u32]) {
         let (mut sum, mut count) = (0, 0);
@@ -41,7 +48,7 @@ impl Seen {
         }
         if count > 0 {
             self.samples += 1;
-            self.peak = self.peak.max(Some(sum));
+            self.largest = self.largest.max(Some(sum));
             self.processes = self.processes.max(count);
         }
     }
@@ -104,7 +111,9 @@ mod tests {
         let ids = both.each_ref().map(std::process::Child::id);
         let (one, two) = (of(&ids[..1]), of(&ids));
         assert_eq!((one.processes, two.processes, two.samples), (1, 2, 1));
-        assert!(two.peak > one.peak, "{one:?} {two:?}");
+        assert!(two.largest > one.largest && one.peak().is_none(), "{one:?} {two:?}");
+        let often = Seen { samples: SAMPLES_MIN, ..two };
+        assert_eq!(often.peak(), two.largest);
         both.iter_mut().for_each(|child| drop(child.stdin.take()));
         both.iter_mut().for_each(|child| assert!(child.wait().is_ok_and(|end| end.success())));
         assert_eq!(of(&ids), Seen::default());

@@ -25,6 +25,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// How long what it leaves behind may take to end by itself, and how often that is looked at.
 const LEFT_GRACE: Duration = Duration::from_secs(2);
 const LEFT_LOOK: Duration = Duration::from_millis(20);
+/// A process begins with the largest memory of this one in its account, which is off by the pages
+/// that processors have not added yet: only what is larger by this much is its own, bytes.
+const OWN_MARGIN: u64 = 16 << 20;
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,8 +82,8 @@ pub struct Lived {
     pub cpu_ns: (u64, u64),
     /// Memory as it was sampled.
     pub memory: Seen,
-    /// Largest resident memory of one process, by the kernel's account; absent where it is no more
-    /// than what a process begins with from this one.
+    /// Largest resident memory of one process, by the kernel's account; absent where it is hardly
+    /// more than what a process begins with from this one.
     pub largest: Option<u64>,
     /// What it printed.
     pub heard: Heard,
@@ -138,13 +141,12 @@ impl Runner {
     /// # Errors
     /// It cannot be started.
     pub fn run(&self, order: &Order) -> Result<Lived, NotStarted> {
-        let own = ifm_sys::thread::peak_memory_bytes();
         let tree = Tree::planned();
         let hold = |tree: Tree| self.guard.as_ref()?.hold(Undo::EndServer(tree)).ok();
         let by_token = hold(tree.clone());
         let begun_ns = ifm_sys::mono_ns();
         let mut child = start(order, &tree.token)?;
-        let pid = child.id();
+        let (pid, own) = (child.id(), ifm_sys::thread::peak_memory_bytes());
         let by_group = hold(tree.with_head(pid));
         let memory = Watch::start(self.guard.as_ref().map(Guard::id));
         let heard = Shared::default();
@@ -186,7 +188,7 @@ impl Runner {
             span_ns: (begun_ns, ended_ns),
             cpu_ns: (sum(|ended| ended.user_ns), sum(|ended| ended.system_ns)),
             memory,
-            largest: largest.filter(|bytes| *bytes > own),
+            largest: largest.filter(|bytes| *bytes > own + OWN_MARGIN),
             heard,
             left_behind,
         })

@@ -23,6 +23,8 @@ const FORMAT: &str = "inferometer-exec";
 const TOOL: &str = "inferometer exec";
 /// Most marks and samples of a series that are kept with a row: of more, every n-th.
 const KEPT_MAX: usize = 2_000;
+/// So many steps tell whether they come in bunches.
+const BUNCHES_FROM: u64 = 4;
 /// Memory on the GPUs before the start that is told, bytes.
 const BEFORE_MIN: f64 = 256.0 * 1_048_576.0;
 /// What is meant where the kernel tells no shares.
@@ -157,8 +159,9 @@ fn figures(ask: &Ask, lived: &Lived, (series, origin_ns): (&[Series], u64)) -> V
     add(other("processor time, user"), Some(user_s), Unit::S, same());
     add(other("processor time, system"), Some(system_s), Unit::S, same());
     // Between two samples a process may have grown and gone: the kernel has its account.
-    let host = lived.memory.peak.max(lived.largest);
-    let is_whole = lived.memory.has_whole && lived.memory.peak >= lived.largest;
+    let sampled = lived.memory.peak();
+    let host = sampled.max(lived.largest);
+    let is_whole = lived.memory.has_whole && sampled >= lived.largest;
     let meant = if is_whole { Definition::Different(WHOLE.to_owned()) } else { same() };
     add(Quantity::HostMemory, host.map(|bytes| bytes as f64), Unit::Bytes, meant);
     let on_gpus = Definition::Different(GPU_MEMORY.to_owned());
@@ -220,6 +223,8 @@ fn remarks_of(
         let is_unseen = ask.patterns.has(field) && progress.seen() == 0;
         tell(is_unseen, missing, format!("no line of the output told {word}"));
     }
+    let is_brief = lived.memory.peak().max(lived.largest).is_none();
+    tell(is_brief, missing, "it was too short for its memory to be sampled".to_owned());
     let no_loss = ask.patterns.has(Field::Loss) && progress.losses.is_none();
     tell(no_loss, missing, "no line of the output told a loss".to_owned());
     let rates = progress.rates(ask.skip_steps, ask.tokens_per_step);
@@ -227,11 +232,14 @@ fn remarks_of(
     tell(
         is_short,
         missing,
-        format!("no rate: nothing was told behind the {} steps left out", ask.skip_steps),
+        format!(
+            "no rate: two lines at different times are needed, from step {} on",
+            ask.skip_steps
+        ),
     );
     let (together, seen) = (progress.together, progress.seen());
     tell(
-        seen > 1 && 2 * together >= seen,
+        seen >= BUNCHES_FROM && 2 * together >= seen,
         assumed,
         format!(
             "{together} of {seen} steps came together with the one before: the command holds its \

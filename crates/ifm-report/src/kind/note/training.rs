@@ -2,7 +2,7 @@
 //! loss, as far as somebody measured or wrote them down. Repeats stand in one row.
 
 use super::super::Subject;
-use crate::format::{ABSENT, bytes, number, plain, span};
+use crate::format::{ABSENT, count, number, plain, span};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use ifm_analysis::survey::{Point, Pooled};
 use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
@@ -14,6 +14,7 @@ const MS_PER_MIN: f64 = 60_000.0;
 const SECONDS_UNTIL_MS: f64 = 120_000.0;
 /// Decimal gigabytes, as most people write memory.
 const BYTES_PER_GB: f64 = 1e9;
+const BYTES_PER_MB: f64 = 1e6;
 const J_PER_KJ: f64 = 1e3;
 
 /// The chapter; none without a training run.
@@ -43,13 +44,13 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         .push(factor(Head::text("Ended early"), key::ENDED))
         .cell(Head::number("Runs"), |cell| match cell.points.len() {
             1 => Cell::text(ABSENT),
-            runs => Cell::number(Some(runs as f64), number),
+            runs => Cell::number(Some(runs as f64), whole),
         })
         .push(numbers("Time", Quantity::Duration, clock))
         .push(numbers("Memory", Quantity::Memory, memory))
         .push(numbers("Host memory", Quantity::HostMemory, memory))
         .push(numbers("Energy", Quantity::Energy, energy))
-        .push(numbers("Steps", other("steps"), number))
+        .push(numbers("Steps", other("steps"), whole))
         .push(numbers("Steps per second", Quantity::StepRate, number))
         .push(numbers("Tokens per second", Quantity::TotalRate, number))
         .push(numbers("First loss", other("first loss"), number))
@@ -82,8 +83,13 @@ fn name(cell: &Pooled) -> String {
 fn memory(value: f64) -> String {
     match value >= BYTES_PER_GB {
         true => format!("{} GB", number(value / BYTES_PER_GB)),
-        false => bytes(value as u64),
+        false => format!("{} MB", number(value / BYTES_PER_MB)),
     }
+}
+
+/// A whole number without decimals.
+fn whole(value: f64) -> String {
+    if value.fract() == 0.0 { count(value as u64) } else { number(value) }
 }
 
 fn energy(joules: f64) -> String {
@@ -97,7 +103,7 @@ fn energy(joules: f64) -> String {
 fn range(cell: &Pooled, quantity: &Quantity, write: impl Fn(f64) -> String) -> Cell {
     if let Some(only) = cell.central(quantity) {
         let text = match (only.low, only.high) {
-            (Some(low), Some(high)) => {
+            (Some(low), Some(high)) if low < high => {
                 format!("{} [{}, {}]", write(only.value), write(low), write(high))
             }
             _ => write(only.value),

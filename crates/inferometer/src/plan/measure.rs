@@ -15,10 +15,12 @@ use std::time::{Duration, Instant};
 
 /// How often the process is looked at.
 const STEP: Duration = Duration::from_millis(50);
+/// Where the kernel has the program that runs.
+const OWN_PROGRAM: &str = "/proc/self/exe";
 /// Largest document that is taken from it, bytes.
 const DOCUMENT_BYTES_MAX: u64 = 256 << 20;
 /// Where documents of results have the id of what they stored.
-const ID_POINTERS: [&str; 2] = ["/id", "/run"];
+const ID_POINTERS: [&str; 4] = ["/id", "/run/id", "/run", "/import/id"];
 
 /// What came of a cell.
 #[derive(Debug)]
@@ -54,10 +56,11 @@ pub fn measure(
     let cannot = |error: std::io::Error| {
         Failure::new(Code::Internal, format!("the process of a cell did not start: {error}"))
     };
-    let program = std::env::current_exe().map_err(cannot)?;
     let mut log_file = File::create(log)
         .map_err(|error| Failure::files(format!("cannot create {}: {error}", log.display())))?;
-    let mut command = Command::new(program);
+    // This very program, also where its file was replaced since it started.
+    let mut command = Command::new(OWN_PROGRAM);
+    command.arg0("inferometer");
     // A group of its own: Ctrl-C reaches it through this process, once.
     command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.process_group(0);

@@ -224,7 +224,7 @@ fn repeats_are_compared_ranked_and_gated() {
         .unwrap_or_else(|_| panic!("{}", stderr(&compared)));
     let row = &found["pairs"][0]["rows"][0];
     assert_eq!((row["metric"].as_str(), row["unit"].as_str()), (Some("time"), Some("s")), "{row}");
-    assert!(row["a"]["runs"] == 4 && row["change"]["low"].is_number(), "{row}");
+    assert!(row["a"]["runs"] == 4 && row["ratio"]["low"].is_number(), "{row}");
     let ranked = run(folder.path(), &["rank", "slow", "fast", "--json"]);
     let found: Value =
         serde_json::from_slice(&ranked.stdout).unwrap_or_else(|_| panic!("{}", stderr(&ranked)));

@@ -66,6 +66,6 @@ fn what_ends_is_looked_at_to_its_end() {
     assert_eq!(found.prompt_lengths.iter().collect::<Vec<_>>(), [(7, 20), (20, 10)]);
     let ids = opened("random-ids:500/5");
     let found = preview(ids.dataset.as_ref(), 2).unwrap();
-    assert!(found.samples[0].text.split(' ').all(|id| id.parse::<u32>().is_ok()));
+    assert!(found.samples[0].text.split_whitespace().all(|id| id.parse::<u32>().is_ok()));
     assert_eq!(found.span_ns, None);
 }

@@ -3,12 +3,15 @@
 //! A made-up run is small and regular, so that a test can compute every number by hand and then
 //! spoil one thing. What is not here: anything a program should use.
 
+use crate::slo::VerdictState;
 use crate::stat::random::RandomStream;
+use crate::survey::{Point, Reading};
 use ifm_core::Metric;
 use ifm_core::manifest::{
     ClockInfo, HostInfo, LevelEnd, LevelInfo, SentWorkload, ServerInfo, TemplatePlace, ToolInfo,
 };
 use ifm_core::series::Quantity;
+use ifm_core::sheet::{Factors, PartKind, Place, RowRole};
 use ifm_core::spec::{
     Api, LimitSpec, LoadSpec, RunSpec, SloSpec, SloTerm, TargetSpec, WorkloadSpec,
 };
@@ -333,5 +336,25 @@ pub fn health() -> ClientHealth {
         reader_busy_share: 0.005,
         steal_share: Some(0.0),
         ..ClientHealth::default()
+    }
+}
+
+/// A row of a document, without anything that it need not have.
+pub fn point(kind: PartKind, setting: Factors, readings: Vec<Reading>) -> Point {
+    Point {
+        origin: 0,
+        part: 0,
+        kind,
+        role: RowRole::Measured,
+        headings: Vec::new(),
+        label: None,
+        setting,
+        load: None,
+        repeat: None,
+        readings,
+        verdict: VerdictState::Unknown,
+        searched: None,
+        place: Place::default(),
+        text: None,
     }
 }

@@ -1,8 +1,7 @@
 //! Batches made up for tests.
 
-use crate::slo::VerdictState;
 use crate::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
 
 /// One repeat of a batch of `size` sequences with `input` and `output` tokens each: output rate,
 /// and the total rate that goes with it.
@@ -15,24 +14,17 @@ pub(crate) fn batch(
     let total = rate * f64::from(input + output) / f64::from(output);
     let reading = |quantity, value| Reading::new(quantity, Statistic::Value, value);
     Point {
-        origin: 0,
-        part: 0,
-        kind: PartKind::StaticBatch,
-        role: RowRole::Measured,
-        headings: Vec::new(),
         label: Some(format!("{name}_run{repeat}")),
-        setting: Factors::default()
-            .with(key::MODEL, name)
-            .with(key::BATCH_SIZE, size)
-            .with(key::INPUT_TOKENS, input)
-            .with(key::OUTPUT_TOKENS, output),
-        load: None,
         repeat: Some(repeat),
-        readings: vec![reading(Quantity::OutputRate, rate), reading(Quantity::TotalRate, total)],
-        verdict: VerdictState::Unknown,
-        searched: None,
-        place: Place::default(),
-        text: None,
+        ..crate::testing::point(
+            PartKind::StaticBatch,
+            Factors::default()
+                .with(key::MODEL, name)
+                .with(key::BATCH_SIZE, size)
+                .with(key::INPUT_TOKENS, input)
+                .with(key::OUTPUT_TOKENS, output),
+            vec![reading(Quantity::OutputRate, rate), reading(Quantity::TotalRate, total)],
+        )
     }
 }
 

@@ -138,24 +138,17 @@ impl<'a> Pooled<'a> {
 pub(super) mod tests {
     use super::super::Origin;
     use super::*;
-    use ifm_core::sheet::{Place, key};
+    use ifm_core::sheet::key;
 
     pub(in super::super) fn point(users: u32, repeat: u32, output: f64) -> Point {
         Point {
-            origin: 0,
-            part: 0,
-            kind: PartKind::StaticBatch,
-            role: RowRole::Measured,
-            headings: Vec::new(),
-            label: None,
-            setting: Factors::default().with(key::MODEL, "m"),
             load: Some(Load::Users(users)),
             repeat: Some(repeat),
-            readings: vec![Reading::new(Quantity::OutputRate, Statistic::Value, output)],
-            verdict: VerdictState::Unknown,
-            searched: None,
-            place: Place::default(),
-            text: None,
+            ..crate::testing::point(
+                PartKind::StaticBatch,
+                Factors::default().with(key::MODEL, "m"),
+                vec![Reading::new(Quantity::OutputRate, Statistic::Value, output)],
+            )
         }
     }
 

@@ -71,6 +71,10 @@ fn a_file_may_hold_wrong_bytes() {
         for case in 0..cases() {
             let mut bytes = whole.clone();
             for _ in 0..=draw(4) {
+                // A small file may be gone by now.
+                if bytes.is_empty() {
+                    break;
+                }
                 let at = draw(bytes.len());
                 match draw(4) {
                     0 => bytes[at] = u8::try_from(draw(256)).expect("a byte"),

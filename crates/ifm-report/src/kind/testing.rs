@@ -4,10 +4,8 @@ use super::{Kind, Subject};
 use crate::ReportModel;
 use crate::page::Page;
 use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::slo::VerdictState;
-use ifm_analysis::survey::{Origin, Point, Reading, Survey};
+use ifm_analysis::survey::{Origin, Point, Survey};
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, PartKind, Place, RowRole};
 
 /// What a page is made of.
 #[derive(Default)]
@@ -50,24 +48,4 @@ pub(crate) fn survey(name: &str, points: Vec<Point>) -> Survey {
     let name = name.to_owned();
     let origin = Origin { name, tool: None, tool_version: None, is_own: false };
     Survey { origins: vec![origin], points }
-}
-
-/// A row of a document, without anything that it need not have.
-pub(crate) fn point(kind: PartKind, setting: Factors, readings: Vec<Reading>) -> Point {
-    Point {
-        origin: 0,
-        part: 0,
-        kind,
-        role: RowRole::Measured,
-        headings: Vec::new(),
-        label: None,
-        setting,
-        load: None,
-        repeat: None,
-        readings,
-        verdict: VerdictState::Unknown,
-        searched: None,
-        place: Place::default(),
-        text: None,
-    }
 }

@@ -11,7 +11,6 @@ mod random;
 mod selections;
 
 use ifm_tokenizer::Tokenizer;
-use ifm_workload::{OpenedWorkload, WorkloadRequest};
 use std::sync::OnceLock;
 
 /// The embedded vocabulary.
@@ -19,10 +18,4 @@ fn tokenizer() -> Tokenizer {
     static SHARED: OnceLock<Tokenizer> = OnceLock::new();
     let embedded = || Tokenizer::embedded().expect("the embedded vocabulary loads");
     SHARED.get_or_init(embedded).clone()
-}
-
-/// The workload of a name.
-fn opened(text: &str) -> OpenedWorkload {
-    ifm_workload::open(&WorkloadRequest::new(text, 7), &tokenizer())
-        .unwrap_or_else(|error| panic!("{error}"))
 }

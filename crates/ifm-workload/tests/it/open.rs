@@ -1,12 +1,17 @@
 //! Workloads by name: presets, kinds, options and lengths.
 use std::{collections::BTreeSet, fs, path::Path};
 
-use crate::{opened, tokenizer};
+use crate::tokenizer;
 use ifm_core::{Prompt, Role};
 use ifm_tokenizer::Tokenizer;
 use ifm_workload::{
-    AfterLast, DATASETS, Lengths, WorkItem, WorkloadError, WorkloadRequest, open, presets, preview,
+    AfterLast, DATASETS, Lengths, OpenedWorkload, WorkItem, WorkloadError, WorkloadRequest, open,
+    presets, preview,
 };
+
+fn opened(text: &str) -> OpenedWorkload {
+    open(&WorkloadRequest::new(text, 7), &tokenizer()).unwrap_or_else(|error| panic!("{error}"))
+}
 
 fn error(text: &str) -> String {
     match open(&WorkloadRequest::new(text, 7), &tokenizer()) {

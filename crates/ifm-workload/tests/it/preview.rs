@@ -1,8 +1,12 @@
 //! What a preview tells.
 use std::fs;
 
-use crate::opened;
-use ifm_workload::preview;
+use crate::tokenizer;
+use ifm_workload::{OpenedWorkload, WorkloadRequest, open, preview};
+
+fn opened(text: &str) -> OpenedWorkload {
+    open(&WorkloadRequest::new(text, 3), &tokenizer()).unwrap_or_else(|error| panic!("{error}"))
+}
 
 #[test]
 fn unique_prompts_are_told_apart() {

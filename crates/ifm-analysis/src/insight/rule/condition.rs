@@ -177,37 +177,29 @@ fn missing(question: &Question) -> Vec<Insight> {
 mod tests {
     use super::*;
     use crate::insight::insights;
-    use crate::slo::VerdictState;
     use crate::survey::{Point, Reading, Survey};
-    use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, key};
+    use ifm_core::sheet::{Factors, PartKind, Quantity, RowRole, key};
 
     /// One measured or announced cell: mean and P99 in ms, three repeats that differ by a
     /// thousandth.
     fn cell(model: &str, users: u32, condition: &str, times: Option<(f64, f64)>) -> Vec<Point> {
         let point = |factor: f64| Point {
-            origin: 0,
-            part: 0,
-            kind: PartKind::Serving,
             role: if times.is_some() { RowRole::Measured } else { RowRole::Planned },
-            headings: Vec::new(),
-            label: None,
-            setting: Factors::default()
-                .with(key::MODEL, model)
-                .with(key::WORKLOAD, "sharegpt")
-                .with("cc", condition),
             load: Some(Load::Users(users)),
-            repeat: None,
-            readings: times
-                .iter()
-                .flat_map(|(mean, p99)| {
-                    [(MEAN, mean), (P99, p99)]
-                        .map(|(of, value)| Reading::new(Quantity::E2e, of, value * factor))
-                })
-                .collect(),
-            verdict: VerdictState::Unknown,
-            searched: None,
-            place: Place::default(),
-            text: None,
+            ..crate::testing::point(
+                PartKind::Serving,
+                Factors::default()
+                    .with(key::MODEL, model)
+                    .with(key::WORKLOAD, "sharegpt")
+                    .with("cc", condition),
+                times
+                    .iter()
+                    .flat_map(|(mean, p99)| {
+                        [(MEAN, mean), (P99, p99)]
+                            .map(|(of, value)| Reading::new(Quantity::E2e, of, value * factor))
+                    })
+                    .collect(),
+            )
         };
         [0.999, 1.0, 1.001].map(point).into_iter().collect()
     }

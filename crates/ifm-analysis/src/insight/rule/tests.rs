@@ -2,30 +2,21 @@
 
 use super::super::{Meant, Question, Topic, insights};
 use crate::level::Load;
-use crate::slo::VerdictState;
 use crate::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
 
 /// Levels of one scenario: users, ITL in ms, output in tok/s.
 fn levels(scenario: &str, levels: &[(u32, f64, f64)]) -> Vec<Point> {
     let point = |(users, itl, output): &(u32, f64, f64)| Point {
-        origin: 0,
-        part: 0,
-        kind: PartKind::Serving,
-        role: RowRole::Measured,
-        headings: Vec::new(),
-        label: None,
-        setting: Factors::default().with(key::WORKLOAD, scenario),
         load: Some(Load::Users(*users)),
-        repeat: None,
-        readings: vec![
-            Reading::new(Quantity::Itl, Statistic::Mean, *itl),
-            Reading::new(Quantity::OutputRate, Statistic::Value, *output),
-        ],
-        verdict: VerdictState::Unknown,
-        searched: None,
-        place: Place::default(),
-        text: None,
+        ..crate::testing::point(
+            PartKind::Serving,
+            Factors::default().with(key::WORKLOAD, scenario),
+            vec![
+                Reading::new(Quantity::Itl, Statistic::Mean, *itl),
+                Reading::new(Quantity::OutputRate, Statistic::Value, *output),
+            ],
+        )
     };
     levels.iter().map(point).collect()
 }

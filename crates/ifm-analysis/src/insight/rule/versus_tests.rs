@@ -3,9 +3,8 @@
 
 use super::super::{Insight, Piece, Question, Versus, insights};
 use crate::level::Load;
-use crate::slo::VerdictState;
 use crate::survey::{Point, Reading, Survey};
-use ifm_core::sheet::{Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, key};
 
 const BASE: [(f64, f64, f64); 10] = [
     (1.0, 22.2, 44.8),
@@ -36,20 +35,12 @@ const MEDIANS: [(f64, f64); 2] = [(34.0, 125.0), (44.0, 194.0)];
 
 fn point(model: &str, load: Option<Load>, readings: Vec<Reading>) -> Point {
     Point {
-        origin: 0,
-        part: 0,
-        kind: PartKind::Serving,
-        role: RowRole::Measured,
-        headings: Vec::new(),
-        label: None,
-        setting: Factors::default().with(key::MODEL, model),
         load,
-        repeat: None,
-        readings,
-        verdict: VerdictState::Unknown,
-        searched: None,
-        place: Place::default(),
-        text: None,
+        ..crate::testing::point(
+            PartKind::Serving,
+            Factors::default().with(key::MODEL, model),
+            readings,
+        )
     }
 }
 

@@ -24,7 +24,7 @@ fn repeats(model: &str, (size, input, output): (u32, u32, u32), rates: &[f64]) -
         ];
         // As in the reports that are around: the second label stands twice.
         let label = Some(format!("{model}_run{}", index.max(1)));
-        Point { label, ..testing::point(PartKind::StaticBatch, setting, readings) }
+        Point { label, ..ifm_analysis::testing::point(PartKind::StaticBatch, setting, readings) }
     };
     rates.iter().enumerate().map(point).collect()
 }

@@ -7,7 +7,7 @@ use ifm_analysis::survey::{Point, Reading, Survey};
 use ifm_core::sheet::{Factors, PartKind, Quantity, Statistic, StdKind, key};
 
 fn point(kind: PartKind, part: usize, setting: Factors, readings: Vec<Reading>) -> Point {
-    Point { part, ..testing::point(kind, setting, readings) }
+    Point { part, ..ifm_analysis::testing::point(kind, setting, readings) }
 }
 
 fn reading(quantity: Quantity, statistic: Statistic, value: f64) -> Reading {

@@ -1,6 +1,6 @@
 //! Twins, unlike models, thin documents and runs of ours.
 
-use super::super::testing::{self, Results};
+use super::super::testing::Results;
 use super::*;
 use crate::page::{Pictures, Tile, html, markdown};
 use crate::testing::model;
@@ -132,7 +132,7 @@ fn output_stands_against_what_was_offered() {
                 Reading::new(Quantity::Itl, Statistic::Median, 10.0 + rate),
             ];
             let load = Some(ifm_analysis::level::Load::ReqPerS(*rate));
-            Point { load, ..testing::point(PartKind::Serving, setting, readings) }
+            Point { load, ..ifm_analysis::testing::point(PartKind::Serving, setting, readings) }
         };
         rows.iter().map(point).collect()
     };

@@ -166,6 +166,7 @@ mod tests {
             "conformance" => "Conformance of a client",
             "workload-preview" => "Preview of a workload",
             "workload-list" => "Workloads and data sets",
+            "plan" => "Plan: its cells and what became of each",
             "facts" => "Facts of a machine",
             "limit" => "Limit of a machine and a model",
             "limit-list" => "Machines, models and number formats",

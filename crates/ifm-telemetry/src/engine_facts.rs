@@ -17,7 +17,8 @@ pub struct KvFacts {
     pub notes: BTreeMap<String, String>,
 }
 
-/// Reads them. vLLM tells blocks and their size as labels of one metric, SGLang a number of tokens.
+/// Reads them. vLLM tells blocks and their size as labels of one metric, our own engine tokens in a metric
+/// of that name, SGLang a number of tokens.
 pub fn read(page: &Page<'_>) -> KvFacts {
     let mut facts = KvFacts::default();
     let mut capacity = None;
@@ -28,7 +29,8 @@ pub fn read(page: &Page<'_>) -> KvFacts {
                 let notes = labels.map(|(name, value)| ((*name).to_owned(), value.to_string()));
                 facts.notes.extend(notes.take(NOTES_MAX));
                 let number = |name: &str| sample.label(name)?.parse::<u64>().ok();
-                number("num_gpu_blocks").zip(number("block_size")).map(|(n, size)| n * size)
+                let blocks = number("num_gpu_blocks").zip(number("block_size"));
+                blocks.map(|(n, size)| n * size).or_else(|| number("kv_cache_tokens"))
             }
             "sglang:max_total_num_tokens" => {
                 (sample.value > 0.0 && sample.value.fract() == 0.0).then_some(sample.value as u64)
@@ -65,6 +67,8 @@ mod tests {
         assert_eq!(read(&Page::read(&two)).capacity_tokens, Some(24_000));
         let unknown = [vllm("1000"), vllm("None")].concat();
         assert_eq!(read(&Page::read(&unknown)).capacity_tokens, None);
+        let own = "vllm:cache_config_info{kv_cache_tokens=\"131072\"} 1\n";
+        assert_eq!(read(&Page::read(own)).capacity_tokens, Some(131_072));
         let sglang = "sglang:max_total_num_tokens{model_name=\"m\"} 437129.0\n";
         assert_eq!(read(&Page::read(sglang)).capacity_tokens, Some(437_129));
         assert_eq!(read(&Page::read("x 1\n")), KvFacts::default());

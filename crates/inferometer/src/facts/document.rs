@@ -13,7 +13,7 @@ const VERSION: u32 = 1;
 /// Largest document that is read, bytes.
 const BYTES_MAX: u64 = 4 << 20;
 /// Columns of the names.
-const NAME_COLUMNS: usize = 36;
+const NAME_COLUMNS: usize = 38;
 
 /// What `facts --json` writes, and `--facts` reads.
 #[derive(Debug, Serialize, Deserialize)]

@@ -232,7 +232,8 @@ impl ExecArgs {
     /// Says what was measured, and writes it where that was asked for. Standard output is the
     /// command's own, unless a document was asked for.
     fn tell(&self, import: &Import, code: u8) -> Result<(), Failure> {
-        for remark in import.sheets.iter().flat_map(|sheet| &sheet.remarks) {
+        let remarks = import.sheets.iter().flat_map(|sheet| &sheet.remarks);
+        for remark in remarks.filter(|_| !self.quiet) {
             terminal::warn(&remark.text);
         }
         let page = shown(&import.sheets);

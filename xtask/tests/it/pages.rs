@@ -63,7 +63,10 @@ fn columns_in_the_order_of_the_file() {
 
 #[test]
 fn fields_of_the_manifest() {
-    let run = ifm_analysis::testing::run(&[1], Vec::new());
+    let mut run = ifm_analysis::testing::run(&[1], Vec::new());
+    // What only some runs have.
+    run.manifest.facts = Some(ifm_core::Facts::default());
+    run.manifest.plan = "plan/cell/1/1".parse().ok();
     let manifest = serde_json::to_value(&run.manifest).expect("a manifest is JSON");
     let fields = manifest.as_object().expect("a manifest is an object").keys();
     // The store adds the checksums when it seals.

@@ -173,6 +173,7 @@ mod tests {
             "limit-list" => "Machines, models and number formats",
             "runs" => "Runs and imports of a store",
             "list" => "List of what a command knows",
+            "executed" => "Measured command",
             "imported" => "Import as `import --json` has it",
             "import" => "Import kept by inferometer",
             "sheet" => "Sheet: results as they stood in a file",

@@ -211,6 +211,24 @@ fn a_command_that_does_not_listen_is_killed_by_the_second_signal() {
 }
 
 #[test]
+fn a_command_ends_with_us_even_if_we_are_killed() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = "setsid sleep 1000 & echo $! > pid; echo step 1; wait";
+    let (mut child, _lines) = waiting(folder.path(), &[], script);
+    let pid = fs::read_to_string(folder.path().join("pid")).unwrap();
+    signal(&child, "-KILL");
+    child.0.wait().unwrap();
+    let lives = || {
+        let state = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        !state.is_empty() && !state.contains(") Z ")
+    };
+    // The guard takes its time; it has no end only if nobody ends the command.
+    while lives() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+#[test]
 fn repeats_are_compared_ranked_and_gated() {
     let folder = tempfile::tempdir().unwrap();
     let four = ["--repeat", "4"];

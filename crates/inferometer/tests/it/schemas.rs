@@ -145,6 +145,8 @@ fn documents_without_a_run_follow_their_schemas() {
     let stored = fs::read_dir(folder.join("runs")).unwrap().next().unwrap().unwrap().path();
     let text = fs::read_to_string(stored.join("import.json")).unwrap();
     check(folder, "import", &serde_json::from_str(&text).unwrap());
+    let words = ["exec", "--json", "--steps", "s", "--", "sh", "-c", "echo s; exit 0"];
+    check(folder, "executed", &document(folder, &words));
 }
 
 /// Holds a document against one that an earlier version wrote: every field is still there, of the

@@ -168,7 +168,6 @@ mod tests {
             "workload-list" => "Workloads and data sets",
             "plan" => "Plan: its cells and what became of each",
             "facts" => "Facts of a machine",
-            "executed" => "Command measured by exec",
             "limit" => "Limit of a machine and a model",
             "limit-list" => "Machines, models and number formats",
             "runs" => "Runs and imports of a store",

@@ -38,6 +38,8 @@ pub(super) const FORMAT: Format = Format {
 const HEAD: &str = "Type,Name,Request Count,Failure Count,Median Response Time,";
 /// The name of the row over all requests.
 const ALL: &str = "Aggregated";
+/// What Locust does to times before it takes percentiles of them.
+const ROUNDED: &str = "rounded to two digits";
 const WHOLE: &str = "sending, waiting and receiving of the whole response";
 
 fn figure(name: &str, cell: &str) -> Option<Figure> {
@@ -54,7 +56,12 @@ fn figure(name: &str, cell: &str) -> Option<Figure> {
         "50%" | "100%" => return None,
         _ => time(Statistic::percentile(name.strip_suffix('%')?.parse().ok()?)),
     };
+    let is_rounded = matches!(statistic, Statistic::Median | Statistic::Percentile(_));
     let definition = match quantity {
+        // Rounded up, a percentile may stand above the maximum, which is not rounded.
+        Quantity::E2e if is_rounded => {
+            different(&format!("{WHOLE}; {}; {ROUNDED}", meaning::WITH_FAILED))
+        }
         Quantity::E2e => different(&format!("{WHOLE}; {}", meaning::WITH_FAILED)),
         Quantity::RequestRate => different(meaning::WITH_FAILED),
         _ => Definition::Same,

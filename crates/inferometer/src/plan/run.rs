@@ -361,8 +361,9 @@ impl<'a> Runner<'a> {
     /// The line of what is going on.
     fn show(&self, label: &str, begun: Instant) {
         let left = estimate(&self.of.plan, &self.of.cells, &self.journal);
-        let done = self.of.cells.len() - left.cells;
-        let line = super::text::progress(&left, done, self.of.cells.len(), label, begun.elapsed());
+        let is_done = |cell: &&Cell| matches!(self.journal.fate(&cell.key), Fate::Done { .. });
+        let (done, all) = (self.of.cells.iter().filter(is_done).count(), self.of.cells.len());
+        let line = super::text::progress(&left, done, all, label, begun.elapsed());
         terminal::show_progress(&line);
     }
 

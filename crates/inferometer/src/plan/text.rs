@@ -11,9 +11,9 @@ const ROWS_MAX: usize = 40;
 const S_PER_MIN: f64 = 60.0;
 const S_PER_HOUR: f64 = 3600.0;
 
-/// The line that stands while a cell is measured.
+/// The line that stands while a cell is measured. What is neither done nor left has failed for good.
 pub fn progress(left: &Estimate, done: usize, all: usize, label: &str, took: Duration) -> String {
-    let failed = all - done - left.cells;
+    let failed = all.saturating_sub(done + left.cells);
     let failed = if failed > 0 { format!(", {failed} failed") } else { String::new() };
     let seconds = took.as_secs_f64();
     format!("{done} of {all} cells done{failed} · now {label} ({seconds:.0} s) · {}", time(left))
@@ -154,4 +154,28 @@ pub fn command(of: &Experiment, cell: &Cell) -> String {
         }
     };
     format!("inferometer {}", words.iter().map(quoted).collect::<Vec<_>>().join(" "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cell_that_failed_for_good_is_neither_done_nor_left() {
+        let left = Estimate {
+            cells: 3,
+            seconds: 90.0,
+            unknown: 0,
+            starts: 0,
+            is_start_known: true,
+            usd: None,
+        };
+        let line = progress(&left, 5, 10, "base, 8 users", Duration::from_secs(4));
+        assert_eq!(
+            line,
+            "5 of 10 cells done, 2 failed · now base, 8 users (4 s) · about 90 s left"
+        );
+        let line = progress(&left, 7, 10, "base", Duration::from_secs(4));
+        assert_eq!(line, "7 of 10 cells done · now base (4 s) · about 90 s left");
+    }
 }

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (prompt_tokens, prefill_chunk) in
         [(128, 128), (512, 512), (2048, 512), (2048, 128), (2048, 64), (2048, 32)]
     {
-        let batch = StaticBatch { sequences: 1, prompt_tokens, generated_tokens: 0, prefill_chunk };
+        let batch = StaticBatch { sequences: 1, depth_tokens: 0, prompt_tokens, generated_tokens: 0, prefill_chunk };
         let name = format!("pp{prompt_tokens} / {prefill_chunk}");
         report(&name, repeats * prompt_tokens, || {
             (0..repeats).try_for_each(|_| model.time_static_batch(batch).map(|_| ()))
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for sequences in [1, 2, 4, 8, 16, 32] {
         let batch =
-            StaticBatch { sequences, prompt_tokens: 1, generated_tokens: 128, prefill_chunk: 512 };
+            StaticBatch { sequences, depth_tokens: 0, prompt_tokens: 1, generated_tokens: 128, prefill_chunk: 512 };
         report(&format!("tg128 x {sequences}"), repeats * sequences * 129, || {
             (0..repeats).try_for_each(|_| model.time_static_batch(batch).map(|_| ()))
         })?;

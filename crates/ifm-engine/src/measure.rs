@@ -12,12 +12,15 @@ use crate::{
     sample::most_likely,
 };
 
-/// A static batch: equal sequences, prompts first, then one token for each per step.
+/// A static batch: equal sequences, whose first `depth_tokens` are not timed; prompts first, then one
+/// token for each per step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StaticBatch {
     /// Sequences at once.
     pub sequences: usize,
-    /// Tokens of each prompt; at least 1.
+    /// Tokens in front of each prompt, computed before the clock starts.
+    pub depth_tokens: usize,
+    /// Tokens of each prompt. Without any the steps begin behind one token that is not timed.
     pub prompt_tokens: usize,
     /// Tokens generated for each sequence, beyond the one that ends the prompt.
     pub generated_tokens: usize,
@@ -28,7 +31,7 @@ pub struct StaticBatch {
 /// How long the two parts of a [`StaticBatch`] took.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaticTiming {
-    /// All prompts, to the logits after the last token of each.
+    /// All prompts, to the logits after the last token of each; 0 without prompts.
     pub prompt_ns: u64,
     /// Each decoding step, in order.
     pub step_ns: Vec<u64>,
@@ -38,7 +41,7 @@ pub struct StaticTiming {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MeasureError {
-    /// The batch has no sequence or no prompt, or is longer than the context.
+    /// The batch has no sequence or nothing to time, or is longer than the context.
     #[error("a static batch of {sequences} x {tokens} tokens does not fit the context {context}")]
     Batch {
         /// Sequences asked for.
@@ -62,9 +65,11 @@ impl Model {
     /// # Errors
     /// [`MeasureError`].
     pub fn time_static_batch(&self, batch: StaticBatch) -> Result<StaticTiming, MeasureError> {
-        let tokens = batch.prompt_tokens.saturating_add(batch.generated_tokens);
+        let (depth, prompt) = (batch.depth_tokens, batch.prompt_tokens);
+        let timed = prompt.saturating_add(batch.generated_tokens);
+        let tokens = depth.saturating_add(timed).saturating_add(usize::from(prompt == 0));
         let context = self.decoder.shape().context_max;
-        if batch.sequences == 0 || batch.prompt_tokens == 0 || tokens > context {
+        if batch.sequences == 0 || timed == 0 || tokens > context {
             return Err(MeasureError::Batch { sequences: batch.sequences, tokens, context });
         }
         let capacity = batch.sequences * tiles_for(tokens) * TILE_TOKENS;
@@ -75,9 +80,14 @@ impl Model {
             pool.extend(&mut cache, tokens)?;
             caches.push(cache);
         }
+        let chunk = batch.prefill_chunk;
+        self.run_prompts(0..depth, chunk, &mut caches)?;
         let start = Instant::now();
-        let mut last = self.run_prompts(batch, &mut caches)?;
-        let prompt_ns = elapsed_ns(start);
+        let mut last = self.run_prompts(depth..depth + prompt, chunk, &mut caches)?;
+        let prompt_ns = if prompt > 0 { elapsed_ns(start) } else { 0 };
+        if prompt == 0 {
+            last = self.run_prompts(depth..depth + 1, chunk, &mut caches)?;
+        }
         let mut step_ns = Vec::with_capacity(batch.generated_tokens);
         for _ in 0..batch.generated_tokens {
             let start = Instant::now();
@@ -97,20 +107,22 @@ impl Model {
         Ok(StaticTiming { prompt_ns, step_ns })
     }
 
-    /// Each prompt in chunks, one sequence after the other; their next tokens.
+    /// These positions of each sequence in chunks, one sequence after the other; their next tokens.
     fn run_prompts(
         &self,
-        batch: StaticBatch,
+        positions: std::ops::Range<usize>,
+        chunk: usize,
         caches: &mut [KvCache],
     ) -> Result<Vec<u32>, ComputeError> {
         let vocabulary = self.decoder.shape().vocabulary;
         let mut last = Vec::with_capacity(caches.len());
         for (sequence, cache) in caches.iter_mut().enumerate() {
             // Any tokens do: their embedding is looked up, the rest is arithmetic.
-            let prompt: Vec<u32> = (0..batch.prompt_tokens)
+            let prompt: Vec<u32> = positions
+                .clone()
                 .map(|index| ((index * 31 + sequence * 7 + 11) % vocabulary) as u32)
                 .collect();
-            let mut chunks = prompt.chunks(batch.prefill_chunk.max(1)).peekable();
+            let mut chunks = prompt.chunks(chunk.max(1)).peekable();
             while let Some(tokens) = chunks.next() {
                 let wants_logits = chunks.peek().is_none();
                 let logits =

@@ -68,6 +68,15 @@ impl Store {
         kept
     }
 
+    /// Writes an import in the place of the one that is there by its id: results that grow.
+    ///
+    /// # Errors
+    /// [`StoreError::BadRunId`], or the disk's; what was there is then kept.
+    pub fn replace_import(&self, import: &Import) -> Result<(), StoreError> {
+        check_run_id(&import.id)?;
+        write_import(&self.root().join(&import.id), import)
+    }
+
     /// Ids of all imports, newest first.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 #[cfg(not(target_os = "linux"))]
 compile_error!("inferometer measures with Linux epoll and kernel receive stamps; run it on Linux");
 
+pub mod account;
 pub mod clock;
 pub mod family;
 pub mod host;

@@ -12,11 +12,13 @@ mod cli;
 mod conformance;
 mod course;
 mod documents;
+mod engine;
 mod exec;
 mod exit;
 mod facts;
 mod guard;
 mod host;
+mod interrupt;
 mod job;
 mod key;
 mod launch;
@@ -62,7 +64,7 @@ fn main() -> ExitCode {
     for warning in &rewritten.warnings {
         terminal::warn(warning);
     }
-    let parsed = match cli::parse(&rewritten.words) {
+    let parsed = match cli::parse(&cli::engine::spelled_out(rewritten.words)) {
         Ok(parsed) => parsed,
         Err(error) => {
             let is_question =

@@ -13,6 +13,7 @@ mod guidellm;
 mod inferencex;
 mod jsonl;
 mod llama_bench;
+mod llama_fields;
 mod llm_d;
 mod sglang;
 mod vllm;
@@ -85,6 +86,10 @@ pub const EXPORTS: &[&Export] = &[
     &guidellm::EXPORT,
     &aiperf::EXPORT,
     &llama_bench::EXPORT,
+    &llama_fields::CSV,
+    &llama_fields::JSON,
+    &llama_fields::JSONL,
+    &llama_fields::SQL,
     &inferencex::EXPORT,
     &llm_d::EXPORT,
     &csv::EXPORT,

@@ -49,6 +49,8 @@ pub use repeats::leave_out_repeats;
 pub(crate) use words::{AIPERF_PER_TOKEN, GUIDELLM_PER_TOKEN, SGLANG_PER_TOKEN, VLLM_PER_TOKEN};
 
 use ifm_core::Sheet;
+use ifm_core::sheet::{Place, Row};
+use serde_json::{Map, Value};
 
 /// How sure a reader is that a file is its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,6 +108,12 @@ pub fn read(input: Input<'_>) -> Result<Sheet, ImportError> {
     }?;
     seen.get().tell(&mut sheet);
     Ok(sheet)
+}
+
+/// The rows that an object of llama-bench's fields is: what holds of all repeats, then each of them.
+/// Empty where the fields are not those of a test.
+pub fn llama_bench_rows(fields: Map<String, Value>, place: &Place) -> Vec<Row> {
+    llama::bench::rows(fields, place)
 }
 
 /// Nothing in the file is known.

@@ -7,6 +7,7 @@ pub mod capacity;
 pub mod compare;
 pub mod conform;
 pub mod demo;
+pub mod engine;
 mod ending_args;
 pub mod exec;
 pub mod export;
@@ -41,7 +42,7 @@ pub mod ui;
 pub mod workload;
 pub mod workload_args;
 
-use crate::exit::Failure;
+use crate::exit::{Code, Failure};
 use clap::{Args, Command, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 /// Benchmark LLM servers and believe the numbers.
@@ -99,6 +100,8 @@ enum Verb {
     Facts(facts::FactsArgs),
     /// Compute what a machine and a model can reach at most
     Limit(limit::LimitArgs),
+    /// Measure an engine without a server: prompt and generation speed, static batches
+    Engine(Box<engine::EngineArgs>),
     /// Measure any command, such as a training run: time, memory, energy, rates
     Exec(exec::ExecArgs),
     /// Show the run store as a local web page: list, compare, watch, import
@@ -112,6 +115,9 @@ enum Verb {
     /// Undo what a process that died had set up; started by ourselves
     #[command(hide = true)]
     Guard,
+    /// The embedded engine as a process that answers on its standard output; started by ourselves
+    #[command(hide = true)]
+    EngineWorker,
 }
 
 /// The command line as it is parsed and as its help shows it.
@@ -158,6 +164,11 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Report(args) => report::run(&args),
         Verb::Schema(args) => schema::run(&args),
         Verb::Guard => guard::run(),
+        Verb::Engine(args) => engine::run(&args),
+        Verb::EngineWorker => {
+            crate::engine::serve_worker();
+            Ok(Code::Done)
+        }
         Verb::Exec(args) => return exec::run(&args),
     }?;
     Ok(code as u8)
@@ -172,7 +183,8 @@ mod tests {
     const SCREEN_LINES: usize = 45;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 9] = [
+    const WITHOUT_DOCUMENT: [&str; 10] = [
+        "engine-worker",
         "export",
         "guard",
         "plan init",

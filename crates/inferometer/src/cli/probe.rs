@@ -2,17 +2,13 @@
 
 use super::resolve;
 use super::workload_args::open_tokenizer;
-use crate::caller::{Caller, Endpoint};
+use crate::caller::Caller;
 use crate::exit::{Code, Failure};
 use crate::probe::{Inquiry, ProbeDocument, Report};
-use crate::secrets::Secrets;
 use crate::url::BaseUrl;
-use crate::{key, probe, server, terminal};
+use crate::{probe, server, terminal};
 use clap::Args;
 use ifm_core::duration::seconds;
-use ifm_drive::TlsTarget;
-use serde_json::Map;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Flags of `probe`.
@@ -70,25 +66,18 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
         None => server::find_local()?,
     };
     let headers = resolve::headers(&args.headers)?;
-    let key_env = key::key_env(args.api_key_env.as_deref());
-    let authorization = key::authorization(key_env.as_deref())?;
-    let addresses = url.resolve()?;
-    let address = *addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
-    let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
-    let tls = tls.map_err(|error| Failure::server(format!("{url}: {error}")))?;
+    let key = args.api_key_env.as_deref();
+    let endpoint = resolve::endpoint(url.clone(), key, headers.clone(), args.insecure)?;
     let inspection = server::inspect(
         &url,
         args.insecure,
-        authorization.as_deref(),
+        endpoint.authorization.as_deref(),
         &headers,
         args.model.as_deref(),
         limit / 3,
     )?;
-    let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &Map::new()));
-    let caller =
-        Caller::new(Endpoint { url: url.clone(), address, tls, authorization, headers, secrets });
     let inquiry = Inquiry::new(
-        caller,
+        Caller::new(endpoint),
         (inspection.info, inspection.model),
         (tokenizer, args.tokenizer.is_some()),
         resolve::fresh_seed(),

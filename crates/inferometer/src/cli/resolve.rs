@@ -392,3 +392,22 @@ mod tests {
         assert_eq!(seeds.len(), 8);
     }
 }
+
+/// A server to ask one question at a time, by its URL, with the value of the key's variable.
+///
+/// # Errors
+/// The host's name, its certificates, or the key's variable.
+pub fn endpoint(
+    url: BaseUrl,
+    key: Option<&str>,
+    headers: Vec<(String, String)>,
+    insecure: bool,
+) -> Result<Endpoint, Failure> {
+    let authorization = authorization(key_env(key).as_deref())?;
+    let addresses = url.resolve()?;
+    let address = *addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
+    let tls = url.is_tls().then(|| TlsTarget::new(url.host(), insecure)).transpose();
+    let tls = tls.map_err(|error| Failure::server(format!("{url}: {error}")))?;
+    let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &Map::new()));
+    Ok(Endpoint { url, address, tls, authorization, headers, secrets })
+}

@@ -1,6 +1,6 @@
 //! One cell, measured by a process of this program.
 
-use super::interrupt::{Interrupts, Urge};
+use crate::interrupt::{Interrupts, Urge};
 use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Undo};
 use crate::tree::{TOKEN, Tree};

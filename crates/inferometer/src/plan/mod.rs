@@ -8,7 +8,6 @@ mod adopt;
 pub mod cluster;
 mod conditions;
 pub mod document;
-mod interrupt;
 mod measure;
 mod power;
 mod run;

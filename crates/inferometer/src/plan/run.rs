@@ -4,7 +4,7 @@
 //! circumstances then. Nothing is measured beside anything else.
 
 use super::conditions::{Conditions, Ready};
-use super::interrupt::{Interrupts, Urge};
+use crate::interrupt::{Interrupts, Urge};
 use super::measure::{Measured, measure};
 use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};

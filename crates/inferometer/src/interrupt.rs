@@ -1,12 +1,12 @@
-//! Ctrl-C and SIGTERM while a plan runs: the first ends the cell in hand in good order, the second at
-//! once. What was measured is kept either way.
+//! Ctrl-C and SIGTERM while a plan or an engine runs: the first ends what is in hand in good order,
+//! the second at once. What was measured is kept either way.
 
 use crate::exit::Code;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-/// How urgently the plan is to end.
+/// How urgently it is to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urge {
     /// Not at all.
@@ -47,7 +47,7 @@ impl Interrupts {
         signals
     }
 
-    /// How urgently the plan is to end.
+    /// How urgently it is to end.
     pub fn urge(&self) -> Urge {
         let count =
             self.interrupts.load(Ordering::Relaxed) + self.terminations.load(Ordering::Relaxed);

@@ -1,0 +1,638 @@
+//! `inferometer engine`: an engine without a server's queue, in the notation of llama-bench, or in
+//! static batches.
+
+use super::list::{Entry, List};
+use super::load_args::tag;
+use super::resolve::endpoint;
+use crate::engine::{self, Ask, Done, Limits, Setup, Shape, Test, Which};
+use crate::exit::{Code, Failure};
+use crate::guard::Guard;
+use crate::interrupt::Interrupts;
+use crate::session::store_root;
+use crate::url::BaseUrl;
+use crate::{output, terminal};
+use clap::{Args, ValueEnum};
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::survey::Survey;
+use ifm_core::sheet::{Factors, PartKind, SHEET_VERSION, key};
+use ifm_core::{PlanCell, Sheet};
+use ifm_engine::{Preset, Quantization};
+use ifm_report::kind::{Kind, Subject};
+use ifm_report::page::{self, Page};
+use ifm_store::{Import, Store, new_run_id};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Flags of llama-bench that are more than a letter behind one dash, and ours.
+pub const FOREIGN: &[(&str, &str)] = &[
+    ("-pg", "--prompt-gen"),
+    ("-ub", "--ubatch-size"),
+    ("-ctk", "--cache-type-k"),
+    ("-ctv", "--cache-type-v"),
+    ("-oe", "--output-err"),
+    ("-hf", "--hf-repo"),
+    ("-hfr", "--hf-repo"),
+    ("-hff", "--hf-file"),
+    ("-hft", "--hf-token"),
+    ("-ngl", "--n-gpu-layers"),
+    ("-ncmoe", "--n-cpu-moe"),
+    ("-sm", "--split-mode"),
+    ("-mg", "--main-gpu"),
+    ("-nkvo", "--no-kv-offload"),
+    ("-fa", "--flash-attn"),
+    ("-dev", "--device"),
+    ("-lzm", "--lazy-mode"),
+    ("-lm", "--load-mode"),
+    ("-mmp", "--mmap"),
+    ("-dio", "--direct-io"),
+    ("-embd", "--embeddings"),
+    ("-ts", "--tensor-split"),
+    ("-ot", "--override-tensor"),
+    ("-nopo", "--no-op-offload"),
+    ("-rpk", "--repack"),
+    ("-fitt", "--fit-target"),
+    ("-fitc", "--fit-ctx"),
+    ("-rpc", "--rpc"),
+];
+
+/// The words with llama-bench's short flags spelled out.
+pub fn spelled_out(words: Vec<String>) -> Vec<String> {
+    if words.get(1).map(String::as_str) != Some("engine") {
+        return words;
+    }
+    let of = |word: String| {
+        let known = FOREIGN.iter().find(|(short, _)| *short == word);
+        known.map_or(word, |(_, long)| (*long).to_owned())
+    };
+    words.into_iter().map(of).collect()
+}
+
+/// How the table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// llama-bench's table, Markdown
+    Md,
+    /// llama-bench's fields, CSV
+    Csv,
+    /// llama-bench's fields, JSON
+    Json,
+    /// llama-bench's fields, JSON Lines
+    Jsonl,
+    /// llama-bench's fields, SQL
+    Sql,
+}
+
+impl Format {
+    fn export(self) -> &'static str {
+        match self {
+            Format::Md => "llama-bench",
+            Format::Csv => "llama-bench-csv",
+            Format::Json => "llama-bench-json",
+            Format::Jsonl => "llama-bench-jsonl",
+            Format::Sql => "llama-bench-sql",
+        }
+    }
+}
+
+/// A list of numbers behind one flag.
+#[derive(Debug, Clone)]
+struct Numbers(Vec<u32>);
+
+fn numbers(text: &str) -> Result<Numbers, String> {
+    engine::values(text).map(Numbers)
+}
+
+fn pair(text: &str) -> Result<(u32, u32), String> {
+    let whole = text.replace('/', ",");
+    match engine::values(&whole)?.as_slice() {
+        [prompt, generated] => Ok((*prompt, *generated)),
+        _ => Err("two numbers are meant: prompt,generated".to_owned()),
+    }
+}
+
+fn batch(text: &str) -> Result<(u32, u32, u32), String> {
+    let numbers: Result<Vec<u32>, String> =
+        text.split(['x', '/', ':', ',']).map(|word| engine::values(word).map(|all| all[0])).collect();
+    match numbers?.as_slice() {
+        [size, input, output] if *size > 0 && *input > 0 && *output > 0 => {
+            Ok((*size, *input, *output))
+        }
+        _ => Err("three numbers from 1 are meant: SEQUENCESxINPUT/OUTPUT, such as 8x128/64".into()),
+    }
+}
+
+/// Flags of `engine`.
+#[derive(Debug, Args)]
+pub struct EngineArgs {
+    /// Models: a preset (nano, tiny, small, llama-1b), a GGUF file, a folder, or the engine's name for it
+    #[arg(help_heading = "Engine", short, long = "model", value_name = "MODEL", value_delimiter = ',')]
+    models: Vec<String>,
+
+    /// Formats of the weights, for presets and folders of floats; see --list
+    #[arg(help_heading = "Engine", long, value_name = "FORMAT,…", value_delimiter = ',', visible_alias = "quant")]
+    weights: Vec<String>,
+
+    /// A server in place of the embedded engine
+    #[arg(help_heading = "Engine", long, value_name = "URL", conflicts_with_all = ["adapter", "command", "llama_bench"])]
+    url: Option<String>,
+
+    /// Environment variable that holds the server's key
+    #[arg(help_heading = "Engine", long, value_name = "NAME", requires = "url")]
+    api_key_env: Option<String>,
+
+    /// A shipped adapter for an engine in Python: vllm, sglang
+    #[arg(help_heading = "Engine", long, value_name = "NAME", conflicts_with_all = ["command", "llama_bench"])]
+    adapter: Option<String>,
+
+    /// The Python that runs the adapter
+    #[arg(help_heading = "Engine", long, default_value = "python3", value_name = "PATH")]
+    python: PathBuf,
+
+    /// A command that speaks the engine protocol on its standard input and output
+    #[arg(help_heading = "Engine", long, value_name = "COMMAND", conflicts_with = "llama_bench")]
+    command: Option<String>,
+
+    /// llama.cpp through its own tool
+    #[arg(help_heading = "Engine", long, value_name = "PATH", num_args = 0..=1, default_missing_value = "llama-bench")]
+    llama_bench: Option<PathBuf>,
+
+    /// Threads that compute, a process for each number [default: all processors]
+    #[arg(help_heading = "Engine", short, long, value_parser = numbers, value_name = "N,…")]
+    threads: Option<Numbers>,
+
+    /// Most tokens of prompts that wait together
+    #[arg(help_heading = "Engine", short, long = "batch-size", default_value = "2048", value_parser = numbers, value_name = "N,…")]
+    batch_size: Numbers,
+
+    /// Most tokens of prompts in one pass
+    #[arg(help_heading = "Engine", long = "ubatch-size", default_value = "512", value_parser = numbers, value_name = "N,…")]
+    ubatch_size: Numbers,
+
+    /// Format of the keys that are kept; the embedded engine has f32
+    #[arg(help_heading = "Engine", long = "cache-type-k", default_value = "auto", value_delimiter = ',', value_name = "TYPE")]
+    cache_type_k: Vec<String>,
+
+    /// Format of the values that are kept
+    #[arg(help_heading = "Engine", long = "cache-type-v", default_value = "auto", value_delimiter = ',', value_name = "TYPE")]
+    cache_type_v: Vec<String>,
+
+    /// Prompt tokens [default: 512; 0 leaves the test out]
+    #[arg(help_heading = "Tests", short = 'p', long = "n-prompt", value_parser = numbers, value_name = "N,…")]
+    n_prompt: Vec<Numbers>,
+
+    /// Generated tokens [default: 128; 0 leaves the test out]
+    #[arg(help_heading = "Tests", short = 'n', long = "n-gen", value_parser = numbers, value_name = "N,…")]
+    n_gen: Vec<Numbers>,
+
+    /// Prompt and generated tokens of one test; may be repeated (-pg works too)
+    #[arg(help_heading = "Tests", long = "prompt-gen", value_parser = pair, value_name = "P,N")]
+    prompt_gen: Vec<(u32, u32)>,
+
+    /// Tokens in front of each test
+    #[arg(help_heading = "Tests", short = 'd', long = "n-depth", default_value = "0", value_parser = numbers, value_name = "N,…")]
+    n_depth: Numbers,
+
+    /// A static batch, such as 8x128/64: sequences, prompt tokens, output tokens; may be repeated
+    #[arg(help_heading = "Tests", long = "static", value_parser = batch, value_name = "BxIN/OUT")]
+    batches: Vec<(u32, u32, u32)>,
+
+    /// Static batches by name: variants (seven, from one user to 64), quick
+    #[arg(help_heading = "Tests", long, value_name = "NAME")]
+    preset: Option<String>,
+
+    /// Repeats of each test [default: 5; of static batches 3]
+    #[arg(help_heading = "Tests", short = 'r', long, visible_alias = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
+    repetitions: Option<u32>,
+
+    /// No run in front that does not count
+    #[arg(help_heading = "Tests", long)]
+    no_warmup: bool,
+
+    /// tests: all repeats of one test, then the next; rounds: one repeat of each, then again
+    #[arg(help_heading = "Tests", long, default_value = "tests", value_parser = ["tests", "rounds"])]
+    order: String,
+
+    /// Count disturbed repeats too, in place of making them again
+    #[arg(help_heading = "Tests", long)]
+    keep_disturbed: bool,
+
+    /// Pause before each test, seconds
+    #[arg(help_heading = "Tests", long, default_value_t = 0.0, value_name = "S")]
+    delay: f64,
+
+    /// Most time of one repeat, seconds
+    #[arg(help_heading = "Tests", long, default_value_t = 600.0, value_name = "S")]
+    timeout: f64,
+
+    /// Most time until an engine has loaded its model, seconds
+    #[arg(help_heading = "Tests", long, default_value_t = 1800.0, value_name = "S")]
+    start_timeout: f64,
+
+    /// On standard output in llama-bench's words: md, csv, json, jsonl, sql; or a file to write: .html,
+    /// .md, .json or .csv; may be repeated
+    #[arg(help_heading = "Results", short, long = "output", visible_alias = "out", value_name = "FORMAT|FILE")]
+    output: Vec<String>,
+
+    /// One of these formats on standard error
+    #[arg(help_heading = "Results", long = "output-err", value_name = "FORMAT")]
+    output_err: Option<Format>,
+
+    /// One JSON document on standard output
+    #[arg(help_heading = "Results", long)]
+    json: bool,
+
+    /// Name of the result, to find it by
+    #[arg(help_heading = "Results", long)]
+    name: Option<String>,
+
+    /// What was set, such as condition=cc-on; may be repeated
+    #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
+    tags: Vec<(String, String)>,
+
+    /// List presets, formats of weights and static batches, and end
+    #[arg(help_heading = "Results", long)]
+    list: bool,
+
+    /// The cell of a plan, written by `plan run`.
+    #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
+    plan_cell: Option<PlanCell>,
+
+    /// Folder of stored runs and imports [default: .inferometer/runs]
+    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    /// Say nothing of the course
+    #[arg(help_heading = "Results", short = 's', long)]
+    quiet: bool,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(help_heading = "Results", long)]
+    no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(help_heading = "Results", long)]
+    ascii: bool,
+}
+
+/// What `engine --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EngineDocument<'a> {
+    /// What kind of document this is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_engine")))]
+    kind: &'static str,
+    /// Tests without a single repeat.
+    failed: usize,
+    /// What was measured, as it is stored.
+    import: &'a Import,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A flag that cannot be understood, an engine that gives no result, or results that cannot be kept.
+pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
+    if args.list {
+        list().tell(args.json);
+        return Ok(Code::Done);
+    }
+    let (formats, files) = args.outputs()?;
+    let interrupts = Interrupts::watch();
+    let ask = args.ask(&interrupts)?;
+    let root = store_root(args.store.as_ref());
+    std::fs::create_dir_all(&root).map_err(|error| {
+        Failure::files(format!("cannot make the store {}: {error}", root.display()))
+    })?;
+    let store = Store::at(root);
+    let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
+    let import_of = |all: &[Done]| Import {
+        sheet_version: SHEET_VERSION,
+        id: id.clone(),
+        name: args.name.clone(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        plan: args.plan_cell.clone(),
+        sheets: vec![engine::sheet(&ask, args.name.as_deref().unwrap_or(&id), &args.factors(), all)],
+    };
+    // What is measured is kept test by test: whatever ends us, what was done is there.
+    let mut so_far: Vec<Done> = Vec::new();
+    let mut kept: Result<(), Failure> = Ok(());
+    let all = engine::measure(&ask, |done| {
+        if !args.quiet {
+            terminal::say(&engine::line(&ask, done));
+        }
+        let is_first = so_far.is_empty();
+        so_far.push(done.clone());
+        let import = import_of(&so_far);
+        let written = if is_first { store.keep_import(&import) } else { store.replace_import(&import) };
+        if let (Err(error), Ok(())) = (written, &kept) {
+            kept = Err(Failure::files(error.to_string()));
+        }
+    });
+    let import = import_of(&all);
+    if !so_far.is_empty() {
+        store.replace_import(&import).map_err(|error| Failure::files(error.to_string()))?;
+    }
+    args.tell(&import, &all, (&formats, &files))?;
+    kept?;
+    if !args.quiet && !so_far.is_empty() {
+        terminal::say(&format!("kept as {}", import.id));
+    }
+    if let Some(code) = interrupts.code() {
+        return Ok(code);
+    }
+    let failed = failed(&all);
+    match (failed, all.len()) {
+        (0, _) => Ok(Code::Done),
+        (failed, total) if failed == total => Err(Failure::new(
+            Code::Invalid,
+            format!("no test gave a result: {}", all[0].trouble.as_deref().unwrap_or("none ran")),
+        )),
+        _ => Ok(Code::Partly),
+    }
+}
+
+fn failed(all: &[Done]) -> usize {
+    all.iter().filter(|done| done.repeats.is_empty()).count()
+}
+
+/// What can be asked for by name.
+fn list() -> List {
+    let presets = Preset::ALL.iter().map(|preset| Entry {
+        group: Some("preset"),
+        id: preset.name(),
+        title: format!("{:.1} M parameters", preset.shape().parameters() as f64 / 1e6),
+    });
+    let weights = Quantization::ALL.iter().map(|quantization| Entry {
+        group: Some("weights"),
+        id: quantization.name(),
+        title: String::new(),
+    });
+    let batches = engine::presets().map(|(name, batches)| Entry {
+        group: Some("static"),
+        id: name,
+        title: batches
+            .iter()
+            .map(|(size, input, output)| format!("{size}x{input}/{output}"))
+            .collect::<Vec<_>>()
+            .join(" "),
+    });
+    let adapters = ["vllm", "sglang"].into_iter().map(|id| Entry {
+        group: Some("adapter"),
+        id,
+        title: "its offline engine, by your Python".to_owned(),
+    });
+    List::new("engines", presets.chain(weights).chain(batches).chain(adapters))
+}
+
+impl EngineArgs {
+    fn factors(&self) -> Factors {
+        let mut factors = Factors::default();
+        self.tags.iter().for_each(|(name, value)| factors.set(name, value));
+        factors
+    }
+
+    /// The formats for standard output, and the files.
+    fn outputs(&self) -> Result<(Vec<Format>, Vec<PathBuf>), Failure> {
+        let (mut formats, mut files) = (Vec::new(), Vec::new());
+        for word in &self.output {
+            match Format::from_str(word, true) {
+                Ok(format) => formats.push(format),
+                Err(_) => {
+                    let path = PathBuf::from(word);
+                    output::check_path(&path)?;
+                    files.push(path);
+                }
+            }
+        }
+        if formats.len() + usize::from(self.json) > 1 {
+            return Err(Failure::usage("standard output takes one format"));
+        }
+        Ok((formats, files))
+    }
+
+    fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
+        let tests = self.tests()?;
+        let count = |of: fn(&Test) -> u32| tests.iter().map(of).max().unwrap_or_default();
+        let (sequences, context) = (count(|test| test.case().batch), count(Test::context));
+        let which = self.which()?;
+        let models = match (self.models.is_empty(), &which) {
+            (false, _) => self.models.clone(),
+            (true, Which::Embedded) => vec!["tiny".to_owned()],
+            // A server has a model of its own; others must be told.
+            (true, Which::Url(_)) => vec![String::new()],
+            (true, _) => return Err(Failure::usage("which model? give --model")),
+        };
+        let weights: Vec<Option<String>> = match self.weights.is_empty() {
+            true => vec![None],
+            false => self.weights.iter().cloned().map(Some).collect(),
+        };
+        let threads: Vec<Option<u32>> = match &self.threads {
+            None => vec![None],
+            Some(Numbers(all)) => all.iter().copied().map(Some).collect(),
+        };
+        let mut setups = Vec::new();
+        for model in &models {
+            for weights in &weights {
+                for batch_tokens in &self.batch_size.0 {
+                    for pass_tokens in &self.ubatch_size.0 {
+                        for keys in &self.cache_type_k {
+                            for values in &self.cache_type_v {
+                                setups.extend(threads.iter().map(|threads| Setup {
+                                    model: model.clone(),
+                                    weights: weights.clone(),
+                                    threads: *threads,
+                                    batch_tokens: *batch_tokens,
+                                    pass_tokens: *pass_tokens,
+                                    kv: (keys.clone(), values.clone()),
+                                    sequences,
+                                    context,
+                                }));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let has_batches = tests.iter().any(|test| matches!(test.shape, Shape::Batch(_)));
+        let guard = Guard::start().map_err(|error| terminal::warn(&error.to_string())).ok();
+        Ok(Ask {
+            which,
+            setups,
+            tests,
+            repeats: self.repetitions.unwrap_or(if has_batches { 3 } else { 5 }),
+            warms_up: !self.no_warmup,
+            in_rounds: self.order == "rounds",
+            replaces: !self.keep_disturbed,
+            pause: span(self.delay, "--delay")?,
+            limits: Limits {
+                start: span(self.start_timeout, "--start-timeout")?,
+                repeat: span(self.timeout, "--timeout")?,
+                guard,
+                interrupts: interrupts.clone(),
+            },
+        })
+    }
+
+    fn which(&self) -> Result<Which, Failure> {
+        if let Some(url) = &self.url {
+            let (url, _) = BaseUrl::parse(url)?;
+            let endpoint = endpoint(url, self.api_key_env.as_deref(), Vec::new(), false)?;
+            return Ok(Which::Url(Box::new(engine::Target { endpoint })));
+        }
+        if let Some(name) = &self.adapter {
+            return Ok(Which::Adapter { name: name.clone(), python: self.python.clone() });
+        }
+        if let Some(command) = &self.command {
+            let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+            return match words.is_empty() {
+                true => Err(Failure::usage("--command is empty")),
+                false => Ok(Which::Command(words)),
+            };
+        }
+        Ok(self.llama_bench.clone().map_or(Which::Embedded, Which::LlamaBench))
+    }
+
+    /// The tests, as llama-bench orders them: by depth, then prompts, generation, both.
+    fn tests(&self) -> Result<Vec<Test>, Failure> {
+        let mut batches = self.batches.clone();
+        if let Some(name) = &self.preset {
+            let known = engine::preset(name).ok_or_else(|| {
+                let names: Vec<&str> = engine::presets().map(|(name, _)| name).collect();
+                Failure::usage(format!("there are no static batches \"{name}\""))
+                    .hint(format!("there are {}", names.join(", ")))
+            })?;
+            batches.extend_from_slice(known);
+        }
+        let is_told = |given: &[Numbers]| !given.is_empty();
+        let numbers = |given: &[Numbers], default: u32| -> Vec<u32> {
+            // What is asked for alone comes alone.
+            let others = !batches.is_empty() || !self.prompt_gen.is_empty();
+            match (is_told(given), others) {
+                (true, _) => given.iter().flat_map(|Numbers(all)| all.iter().copied()).collect(),
+                (false, true) => Vec::new(),
+                (false, false) => vec![default],
+            }
+        };
+        let (prompts, generated) = (numbers(&self.n_prompt, 512), numbers(&self.n_gen, 128));
+        let mut tests = Vec::new();
+        for depth in &self.n_depth.0 {
+            let mut add = |shape, prompt, generated| {
+                if prompt + generated > 0 {
+                    tests.push(Test { shape, prompt, generated, depth: *depth });
+                }
+            };
+            prompts.iter().for_each(|prompt| add(Shape::Bench, *prompt, 0));
+            generated.iter().for_each(|generated| add(Shape::Bench, 0, *generated));
+            self.prompt_gen.iter().for_each(|(prompt, generated)| add(Shape::Bench, *prompt, *generated));
+            batches.iter().for_each(|(size, input, output)| add(Shape::Batch(*size), *input, *output));
+        }
+        match tests.is_empty() {
+            true => Err(Failure::usage("there is no test: -p, -n, -pg and --static ask for nothing")),
+            false => Ok(tests),
+        }
+    }
+
+    /// Says what was measured, and writes it where that was asked for.
+    fn tell(
+        &self,
+        import: &Import,
+        all: &[Done],
+        (formats, files): (&[Format], &[PathBuf]),
+    ) -> Result<(), Failure> {
+        let sheets = &import.sheets;
+        for remark in sheets.iter().flat_map(|sheet| &sheet.remarks).filter(|_| !self.quiet) {
+            terminal::warn(&remark.text);
+        }
+        if let Some(page) = shown(sheets).filter(|_| !files.is_empty()) {
+            for path in files {
+                let written = output::write_page(&page, path)?;
+                written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
+            }
+        }
+        if let Some(format) = self.output_err {
+            terminal::say(tables(sheets, format).trim_end());
+        }
+        if self.json {
+            let document =
+                EngineDocument { kind: "inferometer_engine", failed: failed(all), import };
+            terminal::print_document(&document);
+        } else if let Some(format) = formats.first() {
+            terminal::print(&tables(sheets, *format));
+        } else {
+            terminal::print(&tables(sheets, Format::Md));
+            let has_batches = |sheet: &Sheet| {
+                sheet.parts.iter().any(|part| part.kind == PartKind::StaticBatch)
+            };
+            if let Some(page) = shown(sheets).filter(|_| sheets.iter().any(has_batches)) {
+                let style = terminal::style(self.no_color, self.ascii);
+                terminal::print(&page::terminal(&page, &style));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Failure::usage(format!("{flag} takes seconds, not {seconds}")))
+}
+
+/// The tests in llama-bench's notation in one of its formats; empty where there are none.
+fn tables(sheets: &[Sheet], format: Format) -> String {
+    let export = ifm_interop::EXPORTS.iter().find(|export| export.id == format.export());
+    let texts = sheets.iter().filter_map(|sheet| {
+        let sheet = if format == Format::Md { tidied(sheet) } else { sheet.clone() };
+        let files = export?.write(&sheet).ok()?;
+        Some(files.into_iter().map(|file| file.text).collect::<String>())
+    });
+    texts.collect()
+}
+
+/// A sheet whose rows keep only factors that differ, as the tool's own table does.
+fn tidied(sheet: &Sheet) -> Sheet {
+    /// What the tool always shows.
+    const SHOWN: [&str; 2] = ["backends", "n_threads"];
+    let mut sheet = sheet.clone();
+    for part in &mut sheet.parts {
+        let of_row = |row: &ifm_core::sheet::Row| row.factors.within(&part.factors);
+        // A repeat differs from its mean by its number alone.
+        part.rows.retain(|row| row.factors.get(key::REPEAT).is_none());
+        let all: Vec<Factors> = part.rows.iter().map(of_row).collect();
+        let names: BTreeSet<&str> = all.iter().flat_map(|one| one.iter().map(|(name, _)| name)).collect();
+        let is_constant = |name: &&&str| {
+            all.windows(2).all(|pair| pair[0].get(name) == pair[1].get(name))
+        };
+        let named_by_test =
+            [key::MODEL, key::TEST, key::DEPTH_TOKENS, key::INPUT_TOKENS, key::OUTPUT_TOKENS];
+        let dropped: Vec<&str> = names
+            .iter()
+            .filter(is_constant)
+            .copied()
+            .chain([key::QUANTIZATION, "computed"])
+            .filter(|name| !named_by_test.contains(name) && !SHOWN.contains(name))
+            .collect();
+        for row in &mut part.rows {
+            row.role = ifm_core::sheet::RowRole::Measured;
+            row.factors = row.factors.without(&dropped);
+        }
+        part.factors = part.factors.without(&dropped);
+    }
+    sheet
+}
+
+/// The report of what was measured: a matrix of batches, or a note of single speeds.
+fn shown(sheets: &[Sheet]) -> Option<Page> {
+    let is_matrix = |part: &ifm_core::sheet::Part| part.kind == PartKind::StaticBatch;
+    let kind = match sheets.iter().any(|sheet| sheet.parts.iter().any(is_matrix)) {
+        true => "matrix",
+        false => "note",
+    };
+    let survey = Survey::of_sheets(sheets);
+    let question = Question::new(&survey);
+    let insights = insights(&question);
+    let subject =
+        Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };
+    Some(Kind::from_word(kind)?.page(&subject))
+}

@@ -1,0 +1,178 @@
+//! The course of a measurement: every setup in turn, its engine started once, its tests repeated,
+//! disturbed repeats made again, what fails named and the rest kept.
+
+use super::case::Test;
+use super::protocol::About;
+use super::worker::Limits;
+use super::{Engine, Repeat, Setup, Trouble, Which, start};
+use crate::interrupt::Urge;
+use std::time::Duration;
+
+/// What is asked for.
+#[derive(Debug)]
+pub struct Ask {
+    /// Which engine.
+    pub which: Which,
+    /// What it is started with, one after the other.
+    pub setups: Vec<Setup>,
+    /// What each runs.
+    pub tests: Vec<Test>,
+    /// Repeats that count.
+    pub repeats: u32,
+    /// Whether one run goes before them that does not.
+    pub warms_up: bool,
+    /// Whether one repeat of every test is made before the next of any.
+    pub in_rounds: bool,
+    /// Whether disturbed repeats are made again, as many times as there are repeats.
+    pub replaces: bool,
+    /// Pause in front of each test.
+    pub pause: Duration,
+    /// How long things may take.
+    pub limits: Limits,
+}
+
+/// What came of one test with one setup.
+#[derive(Debug, Clone)]
+pub struct Done {
+    /// Index of the setup.
+    pub setup: usize,
+    /// The test.
+    pub test: Test,
+    /// What the engine said of itself; absent where it did not start.
+    pub about: Option<About>,
+    /// Repeats that count, in order.
+    pub repeats: Vec<Repeat>,
+    /// Disturbed ones that were made again.
+    pub replaced: Vec<Repeat>,
+    /// Why there are none, or not all.
+    pub trouble: Option<String>,
+    /// When the first began.
+    pub begun: jiff::Timestamp,
+}
+
+impl Done {
+    fn new(setup: usize, test: Test, about: Option<About>) -> Done {
+        Done {
+            setup,
+            test,
+            about,
+            repeats: Vec::new(),
+            replaced: Vec::new(),
+            trouble: None,
+            begun: jiff::Timestamp::now(),
+        }
+    }
+}
+
+/// Measures, and shows each test when it is done. Ends early at Ctrl-C, with what there is.
+pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
+    let mut all = Vec::new();
+    for (index, setup) in ask.setups.iter().enumerate() {
+        let mut engine = Running { ask, setup, engine: None, starts: 0 };
+        let rounds = if ask.in_rounds { ask.repeats } else { 1 };
+        let each = if ask.in_rounds { 1 } else { ask.repeats };
+        let mut of_setup: Vec<Done> =
+            ask.tests.iter().map(|test| Done::new(index, *test, None)).collect();
+        for round in 0..rounds {
+            for done in &mut of_setup {
+                if is_over(ask) {
+                    break;
+                }
+                if done.trouble.is_none() {
+                    engine.repeat(done, each, round == 0);
+                }
+                if round + 1 == rounds {
+                    show(done);
+                }
+            }
+        }
+        let is_cut = is_over(ask);
+        all.extend(of_setup.into_iter().filter(|done| {
+            !is_cut || done.trouble.is_some() || !done.repeats.is_empty()
+        }));
+        if is_cut {
+            break;
+        }
+    }
+    all
+}
+
+fn is_over(ask: &Ask) -> bool {
+    ask.limits.interrupts.urge() != Urge::None
+}
+
+/// The engine of a setup: started when it is needed, started anew when it was lost.
+struct Running<'a> {
+    ask: &'a Ask,
+    setup: &'a Setup,
+    engine: Option<Box<dyn Engine>>,
+    starts: u32,
+}
+
+impl Running<'_> {
+    /// Starts that may fail or be followed by a loss; more would take long and tell nothing new.
+    const STARTS_MAX: u32 = 8;
+
+    fn engine(&mut self) -> Result<&mut Box<dyn Engine>, String> {
+        if self.engine.is_none() {
+            if self.starts == Self::STARTS_MAX {
+                return Err(format!("the engine was lost {} times: not started again", self.starts));
+            }
+            self.starts += 1;
+            match start(&self.ask.which, self.setup, &self.ask.limits) {
+                Ok(engine) => self.engine = Some(engine),
+                Err(why) => {
+                    // What did not start once does not start for the next test either.
+                    self.starts = Self::STARTS_MAX;
+                    return Err(why);
+                }
+            }
+        }
+        self.engine.as_mut().ok_or_else(|| "the engine is not there".to_owned())
+    }
+
+    /// Adds repeats to a test, warming up before the first.
+    fn repeat(&mut self, done: &mut Done, times: u32, is_first: bool) {
+        std::thread::sleep(self.ask.pause);
+        if is_first {
+            done.begun = jiff::Timestamp::now();
+        }
+        if let Err(trouble) = self.try_repeat(done, times, is_first) {
+            if matches!(trouble, Trouble::Lost(_)) {
+                self.engine = None;
+            }
+            done.trouble = Some(trouble.why().to_owned());
+        }
+    }
+
+    fn try_repeat(&mut self, done: &mut Done, times: u32, is_first: bool) -> Result<(), Trouble> {
+        let case = done.test.case();
+        let (warms_up, replaces, limit) =
+            (self.ask.warms_up, self.ask.replaces, self.ask.repeats as usize);
+        let interrupts = self.ask.limits.interrupts.clone();
+        let engine = self.engine().map_err(Trouble::Cannot)?;
+        done.about = Some(engine.about().clone());
+        if warms_up && is_first && !engine.about().warms_up {
+            engine.run(&case, 1)?;
+        }
+        if engine.about().warms_up {
+            // Each call warms up anew, and cannot be ended in between.
+            done.repeats.extend(engine.run(&case, times)?);
+            return Ok(());
+        }
+        let wanted = done.repeats.len() + times as usize;
+        while done.repeats.len() < wanted && interrupts.urge() == Urge::None {
+            let repeats = engine.run(&case, 1)?;
+            let (disturbed, quiet): (Vec<Repeat>, Vec<Repeat>) =
+                repeats.into_iter().partition(|repeat| {
+                    repeat.disturbance.is_some_and(|what| what.is_too_much())
+                });
+            done.repeats.extend(quiet);
+            match replaces && done.replaced.len() < limit {
+                true => done.replaced.extend(disturbed),
+                false => done.repeats.extend(disturbed),
+            }
+        }
+        Ok(())
+    }
+}

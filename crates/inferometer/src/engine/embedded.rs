@@ -1,0 +1,112 @@
+//! The embedded engine's end of the protocol: what `inferometer engine-worker` does, a process for
+//! each number of threads and each format of the weights.
+
+use super::case::Case;
+use super::protocol::{About, Answer, Load, Order, VERSION};
+use crate::terminal;
+use ifm_engine::{Model, ModelSource, Preset, Quantization, StaticBatch};
+use std::io::BufRead;
+use std::path::Path;
+
+/// Answers orders on standard input until it ends.
+pub fn serve() {
+    let mut loaded: Option<Loaded> = None;
+    for line in std::io::stdin().lock().lines() {
+        let Ok(line) = line else { break };
+        let answer = match serde_json::from_str(&line) {
+            Ok(Order::Load(load)) => match Loaded::load(&load) {
+                Ok(model) => {
+                    let about = model.about();
+                    loaded = Some(model);
+                    Answer::Ready(Box::new(about))
+                }
+                Err(why) => Answer::Cannot { why },
+            },
+            Ok(Order::Run { case, .. }) => match &loaded {
+                Some(model) => model.run(&case),
+                None => Answer::Cannot { why: "no model is loaded".to_owned() },
+            },
+            Err(error) => Answer::Cannot { why: format!("not an order: {error}") },
+        };
+        terminal::print(&format!("{}\n", serde_json::json!(answer)));
+    }
+}
+
+struct Loaded {
+    model: Model,
+    pass_tokens: usize,
+}
+
+impl Loaded {
+    fn load(load: &Load) -> Result<Loaded, String> {
+        if load.protocol != VERSION {
+            return Err(format!("protocol {} is not spoken, {VERSION} is", load.protocol));
+        }
+        let kept = "f32";
+        for kv in [&load.kv_keys, &load.kv_values] {
+            if kv != kept && kv != "auto" {
+                return Err(format!("keys and values are kept in {kept} here, not in {kv}"));
+            }
+        }
+        let source = source(&load.model, load.weights.as_deref())?;
+        let context = usize::try_from(load.context_tokens).ok();
+        let model = Model::load(&source, context).map_err(|error| error.to_string())?;
+        Ok(Loaded { model, pass_tokens: load.pass_tokens.max(1) as usize })
+    }
+
+    fn about(&self) -> About {
+        let info = self.model.info();
+        About {
+            engine: "inferometer".to_owned(),
+            engine_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            backend: Some("CPU".to_owned()),
+            model: Some(info.name.clone()),
+            parameters: Some(info.parameters),
+            stored: Some(info.stored_dtype.clone()),
+            computed: Some(info.compute_dtype.clone()),
+            threads: u32::try_from(info.threads).ok(),
+            ..About::default()
+        }
+    }
+
+    fn run(&self, case: &Case) -> Answer {
+        let batch = StaticBatch {
+            sequences: case.batch as usize,
+            depth_tokens: case.depth as usize,
+            prompt_tokens: case.prompt as usize,
+            generated_tokens: case.steps as usize,
+            prefill_chunk: self.pass_tokens,
+        };
+        match self.model.time_static_batch(batch) {
+            Ok(timing) => Answer::Ran {
+                prompt_ns: Some(timing.prompt_ns).filter(|_| case.prompt > 0),
+                step_ns: timing.step_ns,
+                // There is no cache of prompts.
+                cached_tokens: Some(0),
+            },
+            Err(error) => Answer::Cannot { why: error.to_string() },
+        }
+    }
+}
+
+/// A preset by its name, a GGUF file or a folder by its path.
+fn source(model: &str, weights: Option<&str>) -> Result<ModelSource, String> {
+    /// Equal weights everywhere.
+    const SEED: u64 = 0;
+    let quantization: Option<Quantization> =
+        weights.map(str::parse).transpose().map_err(|error| format!("{error}"))?;
+    let path = Path::new(model);
+    if path.is_dir() {
+        return Ok(ModelSource::HuggingFace { path: path.to_owned(), quantization });
+    }
+    if path.is_file() {
+        return match weights {
+            None => Ok(ModelSource::Gguf { path: path.to_owned() }),
+            Some(weights) => Err(format!("{model} keeps its own weights, so {weights} cannot be had")),
+        };
+    }
+    let preset: Preset =
+        model.parse().map_err(|error| format!("there is no file {model}, and: {error}"))?;
+    let quantization = quantization.unwrap_or(Quantization::Q8_0);
+    Ok(ModelSource::Preset { preset, quantization, seed: SEED })
+}

@@ -1,0 +1,141 @@
+//! Engines without a server's queue: prompt processing, generation and static batches, repeated, with
+//! what disturbed each repeat.
+//!
+//! Behind one seam stand the engines: a child process that speaks the protocol of
+//! `docs/reference/engine-protocol.md` (the embedded engine, vLLM, SGLang, anybody's), a server by its
+//! URL, and `llama-bench` itself. Not here: flags and what is printed (`cli`).
+
+mod case;
+mod course;
+mod embedded;
+mod http;
+mod llama_tool;
+mod noise;
+mod protocol;
+mod row;
+mod worker;
+
+pub use case::{Shape, Test, preset, presets, values};
+pub use course::{Ask, Done, measure};
+pub use embedded::serve as serve_worker;
+pub use http::Target;
+pub use row::{line, sheet};
+pub use worker::Limits;
+
+use case::Case;
+use noise::Disturbance;
+use protocol::About;
+use std::path::PathBuf;
+
+/// Which engine, and what it needs to start.
+#[derive(Debug, Clone)]
+pub enum Which {
+    /// The embedded engine, in a process of its own.
+    Embedded,
+    /// A command that speaks the protocol.
+    Command(Vec<String>),
+    /// A shipped adapter, run by a Python.
+    Adapter {
+        /// Its name: `vllm` or `sglang`.
+        name: String,
+        /// The interpreter.
+        python: PathBuf,
+    },
+    /// A server.
+    Url(Box<Target>),
+    /// `llama-bench` where it is installed.
+    LlamaBench(PathBuf),
+}
+
+/// What an engine is started with. One process for each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setup {
+    /// A preset, a file, a folder, or a name that the engine knows.
+    pub model: String,
+    /// Format of the weights; absent for the model's own.
+    pub weights: Option<String>,
+    /// Threads that compute; absent for the engine's choice.
+    pub threads: Option<u32>,
+    /// Most tokens of prompts that wait together, and most in one pass.
+    pub batch_tokens: u32,
+    /// See `batch_tokens`.
+    pub pass_tokens: u32,
+    /// Formats of keys and of values.
+    pub kv: (String, String),
+    /// Most sequences at once, and most tokens of one, over all tests.
+    pub sequences: u32,
+    /// See `sequences`.
+    pub context: u32,
+}
+
+/// One repeat of a case.
+#[derive(Debug, Clone, Default)]
+pub struct Repeat {
+    /// All prompts of the batch, to the logits of the last, nanoseconds.
+    pub prompt_ns: Option<u64>,
+    /// All steps behind them, nanoseconds.
+    pub steps_ns: Option<u64>,
+    /// Each step, where the engine tells.
+    pub step_ns: Vec<u64>,
+    /// Prompt tokens that came from a cache, of all sequences together; absent where nobody tells.
+    pub cached: Option<u64>,
+    /// How long it took from here, nanoseconds: no engine's time may be longer.
+    pub wall_ns: Option<u64>,
+    /// What took processors away from it.
+    pub disturbance: Option<Disturbance>,
+    /// What else a server told or the client saw, for the record.
+    pub told: serde_json::Map<String, serde_json::Value>,
+}
+
+/// Why there is no repeat.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trouble {
+    /// This case cannot be run; others can.
+    Cannot(String),
+    /// The engine is gone, or can no longer be trusted.
+    Lost(String),
+}
+
+impl Trouble {
+    /// The reason.
+    pub fn why(&self) -> &str {
+        match self {
+            Trouble::Cannot(why) | Trouble::Lost(why) => why,
+        }
+    }
+}
+
+/// An engine that has loaded its model.
+pub trait Engine {
+    /// What it says of itself.
+    fn about(&self) -> &About;
+
+    /// Runs a case so many times. Engines that warm up by themselves say so in
+    /// [`About::warms_up`].
+    ///
+    /// # Errors
+    /// [`Trouble`]; repeats that were made before it are lost.
+    fn run(&mut self, case: &Case, times: u32) -> Result<Vec<Repeat>, Trouble>;
+}
+
+/// Starts an engine.
+///
+/// # Errors
+/// Why it does not start, in one sentence.
+fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine>, String> {
+    let of_words = |words: &[String]| {
+        worker::Worker::start(words, setup, limits).map(|one| Box::new(one) as Box<dyn Engine>)
+    };
+    match which {
+        Which::Embedded => of_words(&worker::embedded()?),
+        Which::Command(words) => of_words(words),
+        Which::Adapter { name, python } => {
+            let source = worker::adapter(name)
+                .ok_or_else(|| format!("there is no adapter {name}; there are vllm and sglang"))?;
+            of_words(&[python.display().to_string(), "-c".to_owned(), source.to_owned()])
+        }
+        Which::Url(target) => http::start(target, setup).map(|one| Box::new(one) as Box<dyn Engine>),
+        Which::LlamaBench(program) => llama_tool::start(program, setup, limits)
+            .map(|one| Box::new(one) as Box<dyn Engine>),
+    }
+}

@@ -1,0 +1,320 @@
+//! What was measured as rows of a document, as any tool's.
+//!
+//! Tests in llama-bench's notation become the rows that its own files become; static batches become
+//! those of SGLang's, by our definitions. Not here: reading other tools' files (`ifm-interop`).
+
+use super::case::Shape;
+use super::course::{Ask, Done};
+use super::{Repeat, Setup};
+use ifm_core::sheet::{
+    Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
+    Source, Statistic, Unit, key,
+};
+use ifm_core::words::counted;
+use ifm_core::Sheet;
+use serde_json::{Map, Value, json};
+
+/// Id of the format, and the tool, of what is written here.
+const FORMAT: &str = "inferometer-engine";
+const TOOL: &str = "inferometer engine";
+/// What a rate of a static batch means.
+const PREFILL: &str = "prompt tokens of the batch over the time to its last first token";
+const STEPS: &str = "of the whole batch, over the steps behind the first tokens: n - 1 for n tokens";
+const FIRST_TOKENS: &str = "to the first token of the last sequence of the batch";
+const STEP: &str = "one decode step of the batch";
+
+/// The document of everything that was done.
+pub fn sheet(ask: &Ask, name: &str, factors: &Factors, all: &[Done]) -> Sheet {
+    let mut parts = Vec::new();
+    let mut remarks = Vec::new();
+    for shape in [PartKind::Engine, PartKind::StaticBatch] {
+        let of_kind: Vec<(usize, &Done)> =
+            all.iter().enumerate().filter(|(_, done)| kind(done) == shape).collect();
+        if of_kind.is_empty() {
+            continue;
+        }
+        let mut part = Part::new(shape, Place::default());
+        part.factors = machine();
+        part.factors = factors.within(&part.factors);
+        for (index, done) in of_kind {
+            let place = Place::pointer(format!("/tests/{index}"));
+            let setup = &ask.setups[done.setup];
+            part.rows.extend(rows(setup, done, &place));
+            remarks.extend(remarks_of(setup, done, &place));
+        }
+        parts.push(part);
+    }
+    let source = Source {
+        name: name.to_owned(),
+        format: FORMAT.to_owned(),
+        tool: Some(TOOL.to_owned()),
+        tool_version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        bytes: 0,
+    };
+    Sheet { source, parts, remarks }
+}
+
+fn kind(done: &Done) -> PartKind {
+    match done.test.shape {
+        Shape::Bench => PartKind::Engine,
+        Shape::Batch(_) => PartKind::StaticBatch,
+    }
+}
+
+/// What the machine is, for every row.
+fn machine() -> Factors {
+    let mut factors = Factors::default();
+    if let Some(cpu) = ifm_sys::host::cpu_name() {
+        factors.set(key::HARDWARE, cpu);
+    }
+    factors
+}
+
+/// The rows of one test: what holds of all repeats, and each repeat.
+fn rows(setup: &Setup, done: &Done, place: &Place) -> Vec<Row> {
+    let rows = match done.test.shape {
+        Shape::Bench => ifm_interop::llama_bench_rows(fields(setup, done), place),
+        Shape::Batch(size) => batch_rows(size, done, place),
+    };
+    let mut settings = settings(setup, done);
+    if done.repeats.is_empty() {
+        settings.set(key::ENDED, done.trouble.as_deref().unwrap_or("not measured"));
+    }
+    let mut repeats = done.repeats.iter();
+    rows.into_iter()
+        .map(|mut row| {
+            row.factors = settings.within(&row.factors);
+            if let Some(repeat) = row.factors.get(key::REPEAT).and_then(|_| repeats.next()) {
+                row.unknown.extend(kept(repeat));
+            }
+            row
+        })
+        .collect()
+}
+
+/// What was set, and what the engine says of itself.
+fn settings(setup: &Setup, done: &Done) -> Factors {
+    let mut factors = Factors::default();
+    let Some(about) = &done.about else {
+        factors.set(key::MODEL, &setup.model);
+        if let Some(weights) = &setup.weights {
+            factors.set(key::QUANTIZATION, weights);
+        }
+        return factors;
+    };
+    let mut set = |name: &str, value: Option<&str>| {
+        if let Some(value) = value.filter(|value| !value.is_empty()) {
+            factors.set(name, value);
+        }
+    };
+    set(key::ENGINE, Some(&about.engine));
+    set("engine_version", about.engine_version.as_deref());
+    set(key::GPU, about.gpu.as_deref());
+    set(key::QUANTIZATION, about.stored.as_deref());
+    set("computed", about.computed.as_deref());
+    if matches!(done.test.shape, Shape::Batch(_)) {
+        set(key::MODEL, Some(&model_name(setup, done)));
+        set("n_threads", about.threads.map(|threads| threads.to_string()).as_deref());
+    }
+    factors
+}
+
+/// The model with the format of its weights, as tables name variants.
+fn model_name(setup: &Setup, done: &Done) -> String {
+    let about = done.about.as_ref();
+    let model = about.and_then(|about| about.model.as_deref()).unwrap_or(&setup.model);
+    match about.and_then(|about| about.stored.as_deref()).or(setup.weights.as_deref()) {
+        Some(stored) if !model.contains(stored) => format!("{model} {stored}"),
+        _ => model.to_owned(),
+    }
+}
+
+/// The fields of llama-bench.
+fn fields(setup: &Setup, done: &Done) -> Map<String, Value> {
+    let about = done.about.clone().unwrap_or_default();
+    let test = done.test;
+    let samples: Vec<(u64, f64)> = done.repeats.iter().filter_map(|one| rate(done, one)).collect();
+    let times: Vec<f64> = samples.iter().map(|(ns, _)| *ns as f64).collect();
+    let rates: Vec<f64> = samples.iter().map(|(_, rate)| *rate).collect();
+    let mut fields = Map::new();
+    let mut set = |name: &str, value: Value| {
+        if !value.is_null() {
+            fields.insert(name.to_owned(), value);
+        }
+    };
+    set("build_commit", json!(about.engine_version));
+    set("cpu_info", json!(ifm_sys::host::cpu_name()));
+    set("gpu_info", json!(about.gpu));
+    set("backends", json!(about.backend));
+    set("model_filename", json!(setup.model));
+    set("model_type", json!(model_name(setup, done)));
+    set("model_size", json!(about.weight_bytes));
+    set("model_n_params", json!(about.parameters));
+    set("n_batch", json!(setup.batch_tokens));
+    set("n_ubatch", json!(setup.pass_tokens));
+    set("n_threads", json!(about.threads.or(setup.threads)));
+    set("type_k", json!(setup.kv.0));
+    set("type_v", json!(setup.kv.1));
+    set("n_prompt", json!(test.prompt));
+    set("n_gen", json!(test.generated));
+    set("n_depth", json!(test.depth));
+    set("test_time", json!(done.begun.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()));
+    if !samples.is_empty() {
+        let ((mean_ns, std_ns), (mean, std)) = (mean_and_std(&times), mean_and_std(&rates));
+        set("avg_ns", json!(mean_ns.round()));
+        set("avg_ts", json!(mean));
+        // One value has no deviation; the tool writes 0.
+        set("stddev_ns", json!(std_ns.map(f64::round)));
+        set("stddev_ts", json!(std));
+        set("samples_ns", json!(times));
+        set("samples_ts", json!(rates));
+    }
+    fields
+}
+
+/// Time and rate of a repeat, as llama-bench counts them: all tokens over the time of all.
+fn rate(done: &Done, repeat: &Repeat) -> Option<(u64, f64)> {
+    let test = done.test;
+    let ns = match (test.prompt, test.generated) {
+        (_, 0) => repeat.prompt_ns?,
+        (0, _) => repeat.steps_ns?,
+        _ => repeat.prompt_ns? + repeat.steps_ns?,
+    };
+    let tokens = u64::from(test.prompt) + u64::from(test.generated);
+    (ns > 0).then(|| (ns, tokens as f64 * 1e9 / ns as f64))
+}
+
+/// What came of a test, in a line for people.
+pub fn line(ask: &Ask, done: &Done) -> String {
+    let of = format!("{} {}", model_name(&ask.setups[done.setup], done), done.test.name());
+    let threads = done.about.as_ref().and_then(|about| about.threads);
+    let with = threads.map_or(String::new(), |threads| {
+        format!(" ({})", counted(u64::from(threads), "thread"))
+    });
+    let rates: Vec<f64> = done
+        .repeats
+        .iter()
+        .filter_map(|one| match done.test.shape {
+            Shape::Bench => rate(done, one).map(|(_, rate)| rate),
+            Shape::Batch(size) => {
+                let ns = one.prompt_ns? + one.steps_ns.unwrap_or_default();
+                let tokens = u64::from(size) * u64::from(done.test.prompt + done.test.generated);
+                (ns > 0).then(|| tokens as f64 * 1e9 / ns as f64)
+            }
+        })
+        .collect();
+    if rates.is_empty() {
+        return format!("{of}{with}: {}", done.trouble.as_deref().unwrap_or("not measured"));
+    }
+    let (mean, std) = mean_and_std(&rates);
+    let spread = std.map_or(String::new(), |std| format!(" ± {std:.1}"));
+    format!("{of}{with}: {mean:.1}{spread} tokens/s")
+}
+
+fn mean_and_std(values: &[f64]) -> (f64, Option<f64>) {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (values.len() > 1).then(|| (squares / (count - 1.0)).sqrt()))
+}
+
+/// A row for each repeat of a static batch.
+fn batch_rows(size: u32, done: &Done, place: &Place) -> Vec<Row> {
+    let test = done.test;
+    let (batch, input, output) = (f64::from(size), f64::from(test.prompt), f64::from(test.generated));
+    let mut all = Vec::new();
+    for (index, repeat) in done.repeats.iter().enumerate() {
+        let mut row = Row::new(RowRole::Measured, place.clone());
+        row.factors.set(key::REPEAT, index + 1);
+        let prompt_s = repeat.prompt_ns.map(|ns| ns as f64 / 1e9);
+        // A batch that ends with its first tokens has no steps, and no speed of them.
+        let steps_s = repeat.steps_ns.map(|ns| ns as f64 / 1e9);
+        let whole_s = prompt_s.map(|prompt| prompt + steps_s.unwrap_or_default());
+        let different = |text: &str| Definition::Different(text.to_owned());
+        let mut add = |quantity, statistic, value: Option<f64>, unit, definition| {
+            let figure = |value| Figure::new(quantity, statistic, value, unit).defined(definition);
+            row.figures.extend(value.filter(|value| *value > 0.0).map(figure));
+        };
+        let value = Statistic::Value;
+        let over = |tokens: f64, seconds: Option<f64>| seconds.map(|seconds| tokens / seconds);
+        add(Quantity::Duration, value, whole_s, Unit::S, Definition::Same);
+        add(Quantity::PrefillTime, value, prompt_s, Unit::S, different(FIRST_TOKENS));
+        let prefill = over(batch * input, prompt_s);
+        add(Quantity::PrefillRate, value, prefill, Unit::PerS, different(PREFILL));
+        let decode = over(batch * (output - 1.0), steps_s);
+        add(Quantity::DecodeRate, value, decode, Unit::PerS, different(STEPS));
+        let all_tokens = over(batch * (input + output), whole_s);
+        add(Quantity::TotalRate, value, all_tokens, Unit::PerS, Definition::Same);
+        let answers = over(batch * output, whole_s);
+        add(Quantity::OutputRate, value, answers, Unit::PerS, Definition::Same);
+        let median = median(&repeat.step_ns).map(|ns| ns / 1e6);
+        add(Quantity::Itl, Statistic::Median, median, Unit::Ms, different(STEP));
+        all.push(row);
+    }
+    if all.is_empty() {
+        all.push(Row::new(RowRole::Measured, place.clone()));
+    }
+    for row in &mut all {
+        row.factors.set(key::BATCH_SIZE, size);
+        row.factors.set(key::INPUT_TOKENS, test.prompt);
+        row.factors.set(key::OUTPUT_TOKENS, test.generated);
+        if test.depth > 0 {
+            row.factors.set(key::DEPTH_TOKENS, test.depth);
+        }
+    }
+    all
+}
+
+fn median(values: &[u64]) -> Option<f64> {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let middle = sorted.len() / 2;
+    let upper = *sorted.get(middle)? as f64;
+    Some(match sorted.len() % 2 {
+        1 => upper,
+        _ => (*sorted.get(middle.checked_sub(1)?)? as f64 + upper) / 2.0,
+    })
+}
+
+/// What no figure holds of a repeat.
+fn kept(repeat: &Repeat) -> Map<String, Value> {
+    let mut kept = repeat.told.clone();
+    let mut set = |name: &str, value: Value| {
+        if !value.is_null() {
+            kept.insert(name.to_owned(), value);
+        }
+    };
+    set("prompt_ns", json!(repeat.prompt_ns));
+    set("steps_ns", json!(repeat.steps_ns));
+    set("wall_ns", json!(repeat.wall_ns));
+    set("cached_tokens", json!(repeat.cached));
+    set("disturbance", json!(repeat.disturbance));
+    kept
+}
+
+/// What deserves caution, in words.
+fn remarks_of(setup: &Setup, done: &Done, place: &Place) -> Vec<Remark> {
+    let of = format!("{} {}", model_name(setup, done), done.test.name());
+    let mut remarks = Vec::new();
+    let mut tell = |kind, text: String| {
+        remarks.push(Remark { kind, place: place.clone(), text: format!("{of}: {text}") });
+    };
+    if let Some(why) = &done.trouble {
+        tell(RemarkKind::Missing, why.clone());
+    }
+    let words = |repeats: &[Repeat]| -> Vec<String> {
+        let all = repeats.iter().filter_map(|repeat| repeat.disturbance);
+        all.filter(|what| what.is_too_much()).map(|what| what.words()).collect()
+    };
+    let (replaced, counted_ones) = (words(&done.replaced), words(&done.repeats));
+    if let Some(first) = replaced.first() {
+        let count = counted(replaced.len() as u64, "disturbed repeat");
+        tell(RemarkKind::Assumed, format!("{count} made again (it {first})"));
+    }
+    if let Some(first) = counted_ones.first() {
+        let count = counted_ones.len();
+        let all = done.repeats.len();
+        tell(RemarkKind::Assumed, format!("{count} of {all} repeats were disturbed (one {first})"));
+    }
+    remarks
+}

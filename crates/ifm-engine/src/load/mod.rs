@@ -1,17 +1,33 @@
 //! From a preset, a GGUF file or a Hugging Face folder to a decoder in memory.
 //!
+//! [`prepare`] looks at a model without reading its weights, so that what cannot be run
+//! or does not fit is refused before anything large happens; [`Prepared::load`] does the
+//! rest.
+//!
 //! Not here: the names of tensors (`weights`), the decoder itself.
 
-pub(crate) mod gguf;
-pub(crate) mod hugging_face;
+mod checkpoint;
+mod gguf;
+mod gguf_file;
+mod hugging_face;
+mod integers;
+mod preset;
 mod rope_scaling;
 mod safetensors;
+mod scheme;
 #[cfg(test)]
 mod tests;
 
 use ifm_tokenizer::Tokenizer;
 
-use crate::{decoder::Decoder, info::ModelInfo, load_error::LoadError};
+use crate::{
+    decoder::Decoder,
+    info::{ModelInfo, describe},
+    load_error::LoadError,
+    model::ModelSource,
+    shape::ModelShape,
+    weights::{WeightSource, stored_bytes},
+};
 
 /// The context when none is asked for, tokens, if the model is made for more: tables
 /// for the million tokens that some models are made for would take longer than
@@ -19,13 +35,20 @@ use crate::{decoder::Decoder, info::ModelInfo, load_error::LoadError};
 const CONTEXT_DEFAULT: usize = 32_768;
 
 /// The context to prepare for.
-pub(crate) fn choose_context(asked: Option<usize>, trained: usize) -> usize {
+fn choose_context(asked: Option<usize>, trained: usize) -> usize {
     asked.unwrap_or(CONTEXT_DEFAULT).min(trained)
 }
 
-/// What every source of models yields.
-pub(crate) struct LoadedParts {
-    pub(crate) info: ModelInfo,
-    pub(crate) decoder: Decoder,
+/// A model of which all but the weights has been read.
+pub(crate) struct Prepared {
+    pub(crate) name: String,
+    pub(crate) architecture: String,
+    pub(crate) shape: ModelShape,
+    /// What slows pairs of the rotation down; empty for nothing.
+    pub(crate) rope_divisors: Vec<f32>,
+    pub(crate) source: Box<dyn WeightSource>,
     pub(crate) tokenizer: Tokenizer,
+    pub(crate) eos_ids: Vec<u32>,
+    pub(crate) bos_id: Option<u32>,
+    pub(crate) random_seed: Option<u64>,
 }

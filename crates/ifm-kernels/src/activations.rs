@@ -1,5 +1,7 @@
 //! How the operand that is not stored is taken into a product.
 
+use crate::Format;
+
 /// How activations are taken.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Activations {
@@ -14,4 +16,17 @@ pub enum Activations {
         /// What a step of one is worth; larger values are cut off at 127 steps.
         scale: f32,
     },
+}
+
+impl Activations {
+    /// What is usual for a format: floats for floats and for `Int8` and `Int4` (weights
+    /// alone are quantised there), blocks of bytes for the formats of GGUF.
+    pub fn usual(format: Format) -> Self {
+        match format {
+            Format::F32 | Format::F16 | Format::BF16 | Format::Int8 | Format::Int4 { .. } => {
+                Self::Float
+            }
+            _ => Self::Blocks8,
+        }
+    }
 }

@@ -79,6 +79,28 @@ impl Stored {
         Self::new(format, rows, columns, bytes)
     }
 
+    /// One matrix of the rows of several.
+    ///
+    /// # Errors
+    /// [`StoredError`] when there are none, or their formats or columns differ.
+    pub fn join(parts: &[Self]) -> Result<Self, StoredError> {
+        let rows = parts.iter().map(|part| part.rows).sum();
+        let (format, columns) =
+            parts.first().map_or((Format::F32, 0), |part| (part.format, part.columns));
+        if parts.iter().any(|part| (part.format, part.columns) != (format, columns)) {
+            return Err(StoredError { format, rows, columns, length: 0 });
+        }
+        let mut bytes = Vec::with_capacity(format.bytes(rows, columns));
+        let mut done = vec![0; parts.len()];
+        for width in format.sections(columns) {
+            for (part, done) in parts.iter().zip(&mut done) {
+                bytes.extend_from_slice(&part.bytes[*done..][..width * part.rows]);
+                *done += width * part.rows;
+            }
+        }
+        Self::new(format, rows, columns, bytes)
+    }
+
     /// The values of one row.
     ///
     /// # Panics

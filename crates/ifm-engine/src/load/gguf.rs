@@ -26,6 +26,7 @@ use super::{LoadError, LoadedParts, choose_context, rope_scaling};
 use crate::{
     decoder::Decoder,
     info::describe,
+    parallel::Compute,
     shape::ModelShape,
     weights::{LayerTensor, TensorName, WeightSource, tensor_from_bytes},
 };
@@ -34,7 +35,11 @@ use crate::{
 const ARCHITECTURES: [&str; 3] = ["llama", "qwen2", "qwen3"];
 
 /// Loads a model and its tokenizer from a file.
-pub(crate) fn load(path: &Path, context: Option<usize>) -> Result<LoadedParts, LoadError> {
+pub(crate) fn load(
+    path: &Path,
+    context: Option<usize>,
+    compute: Compute,
+) -> Result<LoadedParts, LoadError> {
     let file =
         File::open(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
     let mut reader = BufReader::with_capacity(1 << 20, file);
@@ -59,7 +64,7 @@ pub(crate) fn load(path: &Path, context: Option<usize>) -> Result<LoadedParts, L
         head_width: shape.head_width,
         reader,
     };
-    let decoder = Decoder::load(shape, &divisors, &mut source)?;
+    let decoder = Decoder::load(shape, &divisors, &mut source, compute)?;
     let tokenizer = load_tokenizer(path)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let mut info = describe(&decoder, &name, &architecture);

@@ -109,12 +109,21 @@ impl Format {
 
     /// Bytes of a matrix, everything included.
     pub fn bytes(self, rows: usize, columns: usize) -> usize {
-        let apart = match self {
-            Self::Int8 => size_of::<f32>(),
-            Self::Int4 { group, zeros } => columns / group.max(1) * (2 + usize::from(zeros)),
-            _ => 0,
+        rows * self.sections(columns).iter().sum::<usize>()
+    }
+
+    /// The parts of a matrix that lie one after another, each with this many bytes for
+    /// each row: values, scales, zero points.
+    pub(crate) fn sections(self, columns: usize) -> [usize; 3] {
+        let (scales, zeros) = match self {
+            Self::Int8 => (size_of::<f32>(), 0),
+            Self::Int4 { group, zeros } => {
+                let groups = columns / group.max(1);
+                (groups * 2, if zeros { groups } else { 0 })
+            }
+            _ => (0, 0),
         };
-        rows * (self.row_bytes(columns) + apart)
+        [self.row_bytes(columns), scales, zeros]
     }
 
     /// Decodes a run of whole blocks.

@@ -12,6 +12,7 @@ use crate::{
     kv::{KvCache, KvPool},
     load::{LoadedParts, choose_context},
     load_error::LoadError,
+    parallel::Compute,
     quantization::Quantization,
     shape::Preset,
     weights::RandomWeights,
@@ -54,23 +55,35 @@ pub struct Model {
 }
 
 impl Model {
+    /// As [`Model::load_on`], computing on the caller's thread alone.
+    ///
+    /// # Errors
+    /// As [`Model::load_on`].
+    pub fn load(source: &ModelSource, context: Option<usize>) -> Result<Self, LoadError> {
+        Self::load_on(source, context, Compute::default())
+    }
+
     /// Loads a model for contexts of up to `context` tokens; `None` takes what the
     /// model was made for, up to 32,768.
     ///
-    /// Ends with a pass over one token, in which the kernels arrange the weights to
-    /// their liking: afterwards the first request is as fast as any other.
+    /// Ends with a pass over one token and one over two, which touch all the memory:
+    /// afterwards the first request is as fast as any other.
     ///
     /// # Errors
     /// [`LoadError`], which says what is missing, damaged or not supported.
-    pub fn load(source: &ModelSource, context: Option<usize>) -> Result<Self, LoadError> {
+    pub fn load_on(
+        source: &ModelSource,
+        context: Option<usize>,
+        compute: Compute,
+    ) -> Result<Self, LoadError> {
         let start = Instant::now();
         let LoadedParts { mut info, decoder, tokenizer } = match source {
             ModelSource::Preset { preset, quantization, seed } => {
-                load_preset(*preset, *quantization, *seed, context)?
+                load_preset((*preset, *quantization, *seed), context, compute)?
             }
-            ModelSource::Gguf { path } => crate::load::gguf::load(path, context)?,
+            ModelSource::Gguf { path } => crate::load::gguf::load(path, context, compute)?,
             ModelSource::HuggingFace { path, quantization } => {
-                crate::load::hugging_face::load(path, *quantization, context)?
+                crate::load::hugging_face::load(path, *quantization, context, compute)?
             }
         };
         warm_up(&decoder)?;
@@ -90,15 +103,14 @@ impl Model {
 }
 
 fn load_preset(
-    preset: Preset,
-    quantization: Quantization,
-    seed: u64,
+    (preset, quantization, seed): (Preset, Quantization, u64),
     context: Option<usize>,
+    compute: Compute,
 ) -> Result<LoadedParts, LoadError> {
     let mut shape = preset.shape();
     shape.context_max = choose_context(context, shape.context_max);
     let mut weights = RandomWeights::new(&shape, quantization, seed);
-    let decoder = Decoder::load(shape, &[], &mut weights)?;
+    let decoder = Decoder::load(shape, &[], &mut weights, compute)?;
     let tokenizer = Tokenizer::embedded()?;
     let mut info = describe(&decoder, preset.name(), "llama");
     info.random_seed = Some(seed);
@@ -106,8 +118,7 @@ fn load_preset(
     Ok(LoadedParts { info, decoder, tokenizer })
 }
 
-/// One pass over one token and one over several: the first use of a kernel arranges
-/// the weights.
+/// One pass over one token and one over several: the first use of memory is slow.
 fn warm_up(decoder: &Decoder) -> Result<(), LoadError> {
     let mut pool = KvPool::new(decoder.shape(), 3);
     let mut cache = KvCache::default();

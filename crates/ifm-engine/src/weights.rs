@@ -12,6 +12,8 @@ use candle_core::{
     quantized::{GgmlDType, QStorage, QTensor},
 };
 
+use ifm_kernels::{Activations, Stored};
+
 use crate::{
     load_error::LoadError,
     quantization::Quantization,
@@ -111,6 +113,20 @@ impl fmt::Display for TensorName {
     }
 }
 
+/// A matrix, and how the other operand of its products is taken.
+#[derive(Debug, Clone)]
+pub(crate) struct Weight {
+    pub(crate) stored: Stored,
+    pub(crate) activations: Activations,
+}
+
+impl From<Stored> for Weight {
+    fn from(stored: Stored) -> Self {
+        let activations = Activations::usual(stored.format());
+        Self { stored, activations }
+    }
+}
+
 /// Hands out the tensors of one model.
 pub(crate) trait WeightSource {
     /// A matrix of `rows` outputs by `columns` inputs.
@@ -119,7 +135,7 @@ pub(crate) trait WeightSource {
         name: TensorName,
         rows: usize,
         columns: usize,
-    ) -> Result<QTensor, LoadError>;
+    ) -> Result<Weight, LoadError>;
 
     /// A vector, or `None` when the model has none of that name.
     fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError>;

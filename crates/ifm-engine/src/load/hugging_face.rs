@@ -17,6 +17,7 @@ use super::{LoadError, LoadedParts, choose_context, rope_scaling, safetensors::C
 use crate::{
     decoder::Decoder,
     info::describe,
+    parallel::Compute,
     quantization::Quantization,
     shape::ModelShape,
     weights::{TensorName, WeightSource},
@@ -30,6 +31,7 @@ pub(crate) fn load(
     folder: &Path,
     quantization: Option<Quantization>,
     context: Option<usize>,
+    compute: Compute,
 ) -> Result<LoadedParts, LoadError> {
     let config = Config { path: folder.join("config.json"), json: Value::Null }.read()?;
     let architecture = config.check()?;
@@ -40,7 +42,7 @@ pub(crate) fn load(
         .describe(&TensorName::Embedding.hugging_face())
         .map(|(dtype, _)| dtype.as_str().to_owned());
     let mut source = CheckpointWeights { checkpoint, quantization };
-    let decoder = Decoder::load(shape, &divisors, &mut source)?;
+    let decoder = Decoder::load(shape, &divisors, &mut source, compute)?;
     let tokenizer = Tokenizer::from_file(folder)?;
     let folder_name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = folder_name.file_name().unwrap_or_default().to_string_lossy();

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::format::{Format, decode_int8_row, encode_int8};
+use crate::format::Format;
 
 /// A matrix of `rows` outputs by `columns` inputs, as it is stored.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,24 +13,41 @@ pub struct Stored {
     bytes: Vec<u8>,
 }
 
-/// Bytes that are no matrix of the given size.
+/// Why there is no such matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StoredError {
-    /// The format.
-    pub format: Format,
-    /// Rows asked for.
-    pub rows: usize,
-    /// Columns asked for.
-    pub columns: usize,
-    /// Bytes given, or values given to be encoded.
-    pub length: usize,
+pub enum StoredError {
+    /// Bytes or values that are no matrix of the given size.
+    Size {
+        /// The format.
+        format: Format,
+        /// Rows asked for.
+        rows: usize,
+        /// Columns asked for.
+        columns: usize,
+        /// Bytes given, or values given to be encoded.
+        length: usize,
+    },
+    /// A format that is read and never made.
+    OnlyRead {
+        /// The format.
+        format: Format,
+    },
 }
 
 impl fmt::Display for StoredError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { format, rows, columns, length } = self;
-        let name = format.name();
-        write!(formatter, "{length} bytes or values are no {rows} x {columns} matrix of {name}")
+        match self {
+            Self::Size { format, rows, columns, length } => {
+                let name = format.name();
+                write!(
+                    formatter,
+                    "{length} bytes or values are no {rows} x {columns} matrix of {name}"
+                )
+            }
+            Self::OnlyRead { format } => {
+                write!(formatter, "weights in {} are read, not made", format.name())
+            }
+        }
     }
 }
 
@@ -49,7 +66,7 @@ impl Stored {
         bytes: Vec<u8>,
     ) -> Result<Self, StoredError> {
         if !fits(format, columns) || bytes.len() != format.bytes(rows, columns) {
-            return Err(StoredError { format, rows, columns, length: bytes.len() });
+            return Err(StoredError::Size { format, rows, columns, length: bytes.len() });
         }
         Ok(Self { format, rows, columns, bytes })
     }
@@ -66,16 +83,9 @@ impl Stored {
         values: &[f32],
     ) -> Result<Self, StoredError> {
         if !fits(format, columns) || values.len() != rows * columns {
-            return Err(StoredError { format, rows, columns, length: values.len() });
+            return Err(StoredError::Size { format, rows, columns, length: values.len() });
         }
-        let bytes = match format {
-            Format::Int8 => encode_int8(columns, values),
-            _ => {
-                let mut bytes = Vec::with_capacity(format.bytes(rows, columns));
-                format.encode_blocks(values, &mut bytes);
-                bytes
-            }
-        };
+        let bytes = format.encode(rows, columns, values).ok_or(StoredError::OnlyRead { format })?;
         Self::new(format, rows, columns, bytes)
     }
 
@@ -88,7 +98,7 @@ impl Stored {
         let (format, columns) =
             parts.first().map_or((Format::F32, 0), |part| (part.format, part.columns));
         if parts.iter().any(|part| (part.format, part.columns) != (format, columns)) {
-            return Err(StoredError { format, rows, columns, length: 0 });
+            return Err(StoredError::Size { format, rows, columns, length: 0 });
         }
         let mut bytes = Vec::with_capacity(format.bytes(rows, columns));
         let mut done = vec![0; parts.len()];
@@ -108,13 +118,7 @@ impl Stored {
     pub fn decode_row(&self, row: usize, out: &mut [f32]) {
         assert!(row < self.rows, "row {row} of {}", self.rows);
         let out = &mut out[..self.columns];
-        match self.format {
-            Format::Int8 => decode_int8_row(&self.bytes, self.rows, self.columns, row, out),
-            format => {
-                let width = format.row_bytes(self.columns);
-                format.decode_blocks(&self.bytes[row * width..][..width], out);
-            }
-        }
+        self.format.decode_row(&self.bytes, self.rows, row, out);
     }
 
     /// The format.

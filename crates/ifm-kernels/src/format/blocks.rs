@@ -10,12 +10,12 @@
 use super::rounding::{inverse, nearest, read_f16, write_f16};
 
 /// Values of a block.
-pub(crate) const BLOCK: usize = 32;
+pub(super) const BLOCK: usize = 32;
 /// Half of it: the values in the low halves of the bytes.
 const HALF: usize = BLOCK / 2;
 
 /// 18 bytes: scale, 16 bytes.
-pub(crate) fn decode_q4_0(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q4_0(block: &[u8], out: &mut [f32]) {
     let scale = read_f16(block);
     for (index, byte) in block[2..18].iter().enumerate() {
         out[index] = scale * (f32::from(byte & 15) - 8.0);
@@ -24,7 +24,7 @@ pub(crate) fn decode_q4_0(block: &[u8], out: &mut [f32]) {
 }
 
 /// 20 bytes: scale, smallest value, 16 bytes.
-pub(crate) fn decode_q4_1(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q4_1(block: &[u8], out: &mut [f32]) {
     let (scale, least) = (read_f16(block), read_f16(&block[2..]));
     for (index, byte) in block[4..20].iter().enumerate() {
         out[index] = scale * f32::from(byte & 15) + least;
@@ -41,7 +41,7 @@ fn five_bits(high: &[u8], low: &[u8], index: usize) -> f32 {
 }
 
 /// 22 bytes: scale, 4 bytes of fifth bits, 16 bytes.
-pub(crate) fn decode_q5_0(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q5_0(block: &[u8], out: &mut [f32]) {
     let scale = read_f16(block);
     for (index, out) in out.iter_mut().enumerate() {
         *out = scale * (five_bits(&block[2..6], &block[6..22], index) - 16.0);
@@ -49,7 +49,7 @@ pub(crate) fn decode_q5_0(block: &[u8], out: &mut [f32]) {
 }
 
 /// 24 bytes: scale, smallest value, 4 bytes of fifth bits, 16 bytes.
-pub(crate) fn decode_q5_1(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q5_1(block: &[u8], out: &mut [f32]) {
     let (scale, least) = (read_f16(block), read_f16(&block[2..]));
     for (index, out) in out.iter_mut().enumerate() {
         *out = scale * five_bits(&block[4..8], &block[8..24], index) + least;
@@ -57,7 +57,7 @@ pub(crate) fn decode_q5_1(block: &[u8], out: &mut [f32]) {
 }
 
 /// 34 bytes: scale, 32 signed bytes.
-pub(crate) fn decode_q8_0(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q8_0(block: &[u8], out: &mut [f32]) {
     let scale = read_f16(block);
     for (out, byte) in out.iter_mut().zip(&block[2..34]) {
         *out = scale * f32::from(*byte as i8);
@@ -66,7 +66,7 @@ pub(crate) fn decode_q8_0(block: &[u8], out: &mut [f32]) {
 
 /// The scale takes the value of the largest size to -8, which 4 bits have and 8 they
 /// have not.
-pub(crate) fn encode_q4_0(values: &[f32], block: &mut [u8]) {
+pub(super) fn encode_q4_0(values: &[f32], block: &mut [u8]) {
     let extreme = values.iter().fold(0.0_f32, |a, &b| if b.abs() > a.abs() { b } else { a });
     let scale = extreme / -8.0;
     write_f16(scale, block);
@@ -78,7 +78,7 @@ pub(crate) fn encode_q4_0(values: &[f32], block: &mut [u8]) {
 }
 
 /// The smallest value becomes 0, the largest 15.
-pub(crate) fn encode_q4_1(values: &[f32], block: &mut [u8]) {
+pub(super) fn encode_q4_1(values: &[f32], block: &mut [u8]) {
     let least = values.iter().copied().fold(f32::INFINITY, f32::min);
     let most = values.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let scale = (most - least) / 15.0;
@@ -92,7 +92,7 @@ pub(crate) fn encode_q4_1(values: &[f32], block: &mut [u8]) {
 }
 
 /// The largest size becomes 127.
-pub(crate) fn encode_q8_0(values: &[f32], block: &mut [u8]) {
+pub(super) fn encode_q8_0(values: &[f32], block: &mut [u8]) {
     let largest = values.iter().fold(0.0_f32, |a, b| a.max(b.abs()));
     let scale = largest / 127.0;
     write_f16(scale, block);

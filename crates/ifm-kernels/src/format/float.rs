@@ -20,14 +20,20 @@ pub(super) fn decode_bf16(bytes: &[u8], out: &mut [f32]) {
     }
 }
 
-pub(super) fn encode_f32(values: &[f32], bytes: &mut Vec<u8>) {
-    bytes.extend(values.iter().flat_map(|value| value.to_le_bytes()));
+pub(super) fn encode_f32(values: &[f32], bytes: &mut [u8]) {
+    for (bytes, value) in bytes.chunks_exact_mut(4).zip(values) {
+        bytes.copy_from_slice(&value.to_le_bytes());
+    }
 }
 
-pub(super) fn encode_f16(values: &[f32], bytes: &mut Vec<u8>) {
-    bytes.extend(values.iter().flat_map(|value| f16::from_f32(*value).to_le_bytes()));
+pub(super) fn encode_f16(values: &[f32], bytes: &mut [u8]) {
+    for (bytes, value) in bytes.chunks_exact_mut(2).zip(values) {
+        bytes.copy_from_slice(&f16::from_f32(*value).to_le_bytes());
+    }
 }
 
-pub(super) fn encode_bf16(values: &[f32], bytes: &mut Vec<u8>) {
-    bytes.extend(values.iter().flat_map(|value| bf16::from_f32(*value).to_le_bytes()));
+pub(super) fn encode_bf16(values: &[f32], bytes: &mut [u8]) {
+    for (bytes, value) in bytes.chunks_exact_mut(2).zip(values) {
+        bytes.copy_from_slice(&bf16::from_f32(*value).to_le_bytes());
+    }
 }

@@ -14,12 +14,12 @@ use super::rounding::{inverse, nearest, read_f16, write_f16};
 
 /// The dimensions of a matrix of four-bit integers.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Int4 {
-    pub(crate) rows: usize,
-    pub(crate) columns: usize,
+pub(super) struct Int4 {
+    pub(super) rows: usize,
+    pub(super) columns: usize,
     /// Columns that share a scale; divides `columns`.
-    pub(crate) group: usize,
-    pub(crate) zeros: bool,
+    pub(super) group: usize,
+    pub(super) zeros: bool,
 }
 
 impl Int4 {
@@ -36,7 +36,7 @@ impl Int4 {
     }
 
     /// Decodes a row.
-    pub(crate) fn decode_row(self, bytes: &[u8], row: usize, out: &mut [f32]) {
+    pub(super) fn decode_row(self, bytes: &[u8], row: usize, out: &mut [f32]) {
         for (index, out) in out.chunks_exact_mut(self.group).enumerate() {
             let place = row * self.groups() + index;
             let scale = read_f16(&bytes[self.scales_start() + 2 * place..]);
@@ -52,7 +52,7 @@ impl Int4 {
     /// Encodes all rows. Without zeros a step is 2 / 15 of the largest size, with them
     /// 1 / 15 of the range that holds all values and 0: nothing is off by more than half
     /// a step and what a 16-bit scale loses.
-    pub(crate) fn encode(self, values: &[f32], bytes: &mut [u8]) {
+    pub(super) fn encode(self, values: &[f32], bytes: &mut [u8]) {
         for (place, values) in values.chunks_exact(self.group).enumerate() {
             let least = values.iter().copied().fold(0.0, f32::min);
             let most = values.iter().copied().fold(0.0, f32::max);
@@ -74,7 +74,7 @@ impl Int4 {
 }
 
 /// Decodes a row of `Int8`.
-pub(crate) fn decode_int8_row(bytes: &[u8], rows: usize, row: usize, out: &mut [f32]) {
+pub(super) fn decode_int8_row(bytes: &[u8], rows: usize, row: usize, out: &mut [f32]) {
     let columns = out.len();
     let at = rows * columns + 4 * row;
     let scale = f32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]]);
@@ -84,7 +84,7 @@ pub(crate) fn decode_int8_row(bytes: &[u8], rows: usize, row: usize, out: &mut [
 }
 
 /// Encodes all rows of `Int8`: the largest size of a row becomes 127.
-pub(crate) fn encode_int8(columns: usize, values: &[f32], bytes: &mut [u8]) {
+pub(super) fn encode_int8(columns: usize, values: &[f32], bytes: &mut [u8]) {
     let (levels, scales) = bytes.split_at_mut(values.len());
     let rows = values.chunks_exact(columns).zip(levels.chunks_exact_mut(columns));
     for ((values, levels), scale) in rows.zip(scales.chunks_exact_mut(4)) {

@@ -4,9 +4,14 @@
 //!
 //! Not here: products (`packed`), the readers of files.
 
+mod blocks;
 mod float;
-mod int8;
-mod q8_0;
+mod integers;
+mod rounding;
+mod search;
+mod superblocks;
+#[cfg(test)]
+mod tests;
 
 /// A storage format of a matrix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -126,25 +131,63 @@ impl Format {
         [self.row_bytes(columns), scales, zeros]
     }
 
-    /// Decodes a run of whole blocks.
-    pub(crate) fn decode_blocks(self, bytes: &[u8], out: &mut [f32]) {
+    /// Decodes one row of a matrix of `rows` rows; `out` has as many values as there are
+    /// columns.
+    pub(crate) fn decode_row(self, bytes: &[u8], rows: usize, row: usize, out: &mut [f32]) {
+        let columns = out.len();
+        let width = self.row_bytes(columns);
+        let blocks = &bytes[row * width..][..width];
+        let each = |decode: fn(&[u8], &mut [f32]), out: &mut [f32]| {
+            let blocks = blocks.chunks_exact(self.block_bytes());
+            out.chunks_exact_mut(self.block()).zip(blocks).for_each(|(out, block)| {
+                decode(block, out);
+            });
+        };
         match self {
-            Self::F16 => float::decode_f16(bytes, out),
-            Self::BF16 => float::decode_bf16(bytes, out),
-            Self::Q8_0 => q8_0::decode(bytes, out),
-            _ => float::decode_f32(bytes, out),
+            Self::F32 => float::decode_f32(blocks, out),
+            Self::F16 => float::decode_f16(blocks, out),
+            Self::BF16 => float::decode_bf16(blocks, out),
+            Self::Q4_0 => each(blocks::decode_q4_0, out),
+            Self::Q4_1 => each(blocks::decode_q4_1, out),
+            Self::Q5_0 => each(blocks::decode_q5_0, out),
+            Self::Q5_1 => each(blocks::decode_q5_1, out),
+            Self::Q8_0 => each(blocks::decode_q8_0, out),
+            Self::Q2K => each(superblocks::decode_q2_k, out),
+            Self::Q3K => each(superblocks::decode_q3_k, out),
+            Self::Q4K => each(superblocks::decode_q4_k, out),
+            Self::Q5K => each(superblocks::decode_q5_k, out),
+            Self::Q6K => each(superblocks::decode_q6_k, out),
+            Self::Int8 => integers::decode_int8_row(bytes, rows, row, out),
+            Self::Int4 { group, zeros } => {
+                integers::Int4 { rows, columns, group, zeros }.decode_row(bytes, row, out);
+            }
         }
     }
 
-    /// Encodes a run of whole blocks, appending to `bytes`.
-    pub(crate) fn encode_blocks(self, values: &[f32], bytes: &mut Vec<u8>) {
+    /// Encodes a matrix of whole blocks; `None` for formats that are only read.
+    pub(crate) fn encode(self, rows: usize, columns: usize, values: &[f32]) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; self.bytes(rows, columns)];
+        let each = |encode: fn(&[f32], &mut [u8]), bytes: &mut [u8]| {
+            let blocks = bytes.chunks_exact_mut(self.block_bytes());
+            values.chunks_exact(self.block()).zip(blocks).for_each(|(values, block)| {
+                encode(values, block);
+            });
+        };
         match self {
-            Self::F16 => float::encode_f16(values, bytes),
-            Self::BF16 => float::encode_bf16(values, bytes),
-            Self::Q8_0 => q8_0::encode(values, bytes),
-            _ => float::encode_f32(values, bytes),
+            Self::F32 => float::encode_f32(values, &mut bytes),
+            Self::F16 => float::encode_f16(values, &mut bytes),
+            Self::BF16 => float::encode_bf16(values, &mut bytes),
+            Self::Q4_0 => each(blocks::encode_q4_0, &mut bytes),
+            Self::Q4_1 => each(blocks::encode_q4_1, &mut bytes),
+            Self::Q8_0 => each(blocks::encode_q8_0, &mut bytes),
+            Self::Q4K => each(superblocks::encode_q4_k, &mut bytes),
+            Self::Q6K => each(superblocks::encode_q6_k, &mut bytes),
+            Self::Int8 => integers::encode_int8(columns, values, &mut bytes),
+            Self::Int4 { group, zeros } => {
+                integers::Int4 { rows, columns, group, zeros }.encode(values, &mut bytes);
+            }
+            Self::Q5_0 | Self::Q5_1 | Self::Q2K | Self::Q3K | Self::Q5K => return None,
         }
+        Some(bytes)
     }
 }
-
-pub(crate) use int8::{decode_row as decode_int8_row, encode as encode_int8};

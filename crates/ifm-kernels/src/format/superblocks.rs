@@ -12,12 +12,9 @@ use super::{
     search,
 };
 
-/// Values of a block.
-pub(crate) const SUPERBLOCK: usize = 256;
-
 /// 84 bytes: 16 bytes with scale (low) and minimum (high) of 16 values each, 64 bytes of
 /// two-bit values, `d`, `dmin`.
-pub(crate) fn decode_q2_k(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q2_k(block: &[u8], out: &mut [f32]) {
     let (scale, least) = (read_f16(&block[80..]), read_f16(&block[82..]));
     for (group, out) in out.chunks_exact_mut(16).enumerate() {
         let sub_scale = scale * f32::from(block[group] & 15);
@@ -36,7 +33,7 @@ fn two_bits(packed: &[u8], index: usize) -> u8 {
 
 /// 110 bytes: 32 bytes with the third bits, 64 bytes of two-bit values, 12 bytes with 16
 /// six-bit scales, `d`. A third bit that is missing takes 4 off.
-pub(crate) fn decode_q3_k(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q3_k(block: &[u8], out: &mut [f32]) {
     let (high, low, scales) = (&block[..32], &block[32..96], &block[96..108]);
     let scale = read_f16(&block[108..]);
     for (group, out) in out.chunks_exact_mut(16).enumerate() {
@@ -74,7 +71,7 @@ fn write_six_bit_pairs(scales: &[u8; 8], minima: &[u8; 8], packed: &mut [u8]) {
 
 /// 144 bytes: `d`, `dmin`, 12 bytes of scales and minima, 128 bytes: 32 of them hold 32
 /// values in their low halves and the next 32 in their high halves.
-pub(crate) fn decode_q4_k(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q4_k(block: &[u8], out: &mut [f32]) {
     let (scale, least) = (read_f16(block), read_f16(&block[2..]));
     for (group, out) in out.chunks_exact_mut(32).enumerate() {
         let (sub_scale, minimum) = six_bit_pair(&block[4..16], group);
@@ -87,7 +84,7 @@ pub(crate) fn decode_q4_k(block: &[u8], out: &mut [f32]) {
 }
 
 /// 176 bytes: as `Q4_K`, with 32 bytes of fifth bits before the values.
-pub(crate) fn decode_q5_k(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q5_k(block: &[u8], out: &mut [f32]) {
     let (scale, least) = (read_f16(block), read_f16(&block[2..]));
     for (group, out) in out.chunks_exact_mut(32).enumerate() {
         let (sub_scale, minimum) = six_bit_pair(&block[4..16], group);
@@ -109,7 +106,7 @@ fn six_bit_places(index: usize) -> ((usize, usize), (usize, usize)) {
 }
 
 /// 210 bytes: 128 bytes of low halves, 64 bytes of high pairs, 16 signed scales, `d`.
-pub(crate) fn decode_q6_k(block: &[u8], out: &mut [f32]) {
+pub(super) fn decode_q6_k(block: &[u8], out: &mut [f32]) {
     let (low, high, scales) = (&block[..128], &block[128..192], &block[192..208]);
     let scale = read_f16(&block[208..]);
     for (index, out) in out.iter_mut().enumerate() {
@@ -121,7 +118,7 @@ pub(crate) fn decode_q6_k(block: &[u8], out: &mut [f32]) {
 
 /// Searches scales and minima for each 32 values, rounds them to six bits, and then the
 /// values with what was rounded.
-pub(crate) fn encode_q4_k(values: &[f32], block: &mut [u8]) {
+pub(super) fn encode_q4_k(values: &[f32], block: &mut [u8]) {
     const LEVELS: f32 = 15.0;
     let mut found = [search::Line::default(); 8];
     for (line, group) in found.iter_mut().zip(values.chunks_exact(32)) {
@@ -145,7 +142,7 @@ pub(crate) fn encode_q4_k(values: &[f32], block: &mut [u8]) {
 }
 
 /// Searches a scale for each 16 values, rounds it to a signed byte, and then the values.
-pub(crate) fn encode_q6_k(values: &[f32], block: &mut [u8]) {
+pub(super) fn encode_q6_k(values: &[f32], block: &mut [u8]) {
     let mut found = [0.0; 16];
     for (scale, group) in found.iter_mut().zip(values.chunks_exact(16)) {
         *scale = search::scale(group, 32.0);

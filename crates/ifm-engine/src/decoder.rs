@@ -10,6 +10,8 @@
 //!
 //! Not here: which rows go together (`scheduler`), sampling (`sample`).
 
+use std::collections::HashMap;
+
 use ifm_kernels::{Format, Isa, Stored};
 use pulp::Arch;
 
@@ -19,6 +21,7 @@ use crate::{
     linear::{Linear, Matrix, Projected, Projection},
     load_error::LoadError,
     parallel::{Compute, Processor},
+    peaks::Peaks,
     rope::Rotation,
     shape::ModelShape,
     simd::{Gate, Normalize, add, arch_of},
@@ -69,6 +72,7 @@ pub(crate) struct Decoder {
     rotation: Rotation,
     processor: Processor,
     arch: Arch,
+    peaks: Option<Peaks>,
 }
 
 #[derive(Debug)]
@@ -163,13 +167,29 @@ impl Decoder {
                 shape.context_max,
             ),
             arch: arch_of(compute.isa),
+            peaks: None,
             processor,
             shape,
         })
     }
 
+    /// From now on the sizes of what goes into products are looked at.
+    pub(crate) fn start_observing(&mut self) {
+        self.peaks = Some(Peaks::default());
+    }
+
+    /// The largest sizes since [`Decoder::start_observing`], by matrix.
+    pub(crate) fn peaks(self) -> HashMap<TensorName, f32> {
+        self.peaks.map(Peaks::into_inner).unwrap_or_default()
+    }
+
     pub(crate) fn shape(&self) -> &ModelShape {
         &self.shape
+    }
+
+    /// The instructions of this crate's own loops.
+    pub(crate) fn arch(&self) -> Arch {
+        self.arch
     }
 
     /// The instructions that are used.
@@ -263,6 +283,7 @@ impl Decoder {
         rows: &mut [Row<'_>],
     ) -> Projected<'a> {
         let normed = self.normalize(hidden, &layer.attention_norm);
+        self.observe(index, &[LayerTensor::Query, LayerTensor::Key, LayerTensor::Value], &normed);
         let mut projected = layer.attention_input.apply(&self.processor, &normed);
         let places: Vec<HeadPlace> =
             (0..self.shape.kv_heads).map(|head| HeadPlace::new(&self.shape, index, head)).collect();
@@ -308,15 +329,25 @@ impl Decoder {
         let caches: Vec<&mut KvCache> = rows.iter_mut().map(|row| &mut *row.cache).collect();
         let place = (self.arch, &processor.pool);
         let attended = attend(place, &self.shape, index, spans, &caches, projected);
+        self.observe(index, &[LayerTensor::AttentionOutput], &attended);
         add(&mut hidden.data, &layer.attention_output.apply(processor, &attended).data);
         let normed = self.normalize(hidden, &layer.feed_forward_norm);
+        self.observe(index, &[LayerTensor::Gate, LayerTensor::Up], &normed);
         let inner = layer.feed_forward_input.apply(processor, &normed);
         let mut gated = Matrix::zeros(hidden.rows(), self.shape.feed_forward);
         for (row, out) in gated.data.chunks_exact_mut(self.shape.feed_forward).enumerate() {
             let (gate, up) = (inner.row(GATE, row), inner.row(UP, row));
             self.arch.dispatch(Gate { gate, up, out });
         }
+        self.observe(index, &[LayerTensor::Down], &gated);
         add(&mut hidden.data, &layer.feed_forward_output.apply(processor, &gated).data);
+    }
+
+    /// Looks at what goes into matrices of a layer, if it is wanted.
+    fn observe(&self, layer: usize, tensors: &[LayerTensor], input: &Matrix) {
+        if let Some(peaks) = &self.peaks {
+            peaks.see(layer, tensors, &input.data);
+        }
     }
 }
 

@@ -38,6 +38,7 @@ mod load_error;
 mod measure;
 mod model;
 mod parallel;
+mod peaks;
 mod quantization;
 mod random;
 mod request;

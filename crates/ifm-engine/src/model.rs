@@ -10,12 +10,11 @@ use crate::{
     decoder::{Decoder, Row},
     info::{ModelInfo, describe},
     kv::{KvCache, KvPool},
-    load::{LoadedParts, choose_context},
+    load::Prepared,
     load_error::LoadError,
     parallel::Compute,
     quantization::Quantization,
     shape::Preset,
-    weights::RandomWeights,
 };
 
 /// Where a model comes from.
@@ -25,7 +24,7 @@ pub enum ModelSource {
     Preset {
         /// The dimensions.
         preset: Preset,
-        /// How the weights are stored.
+        /// What is made of the weights.
         quantization: Quantization,
         /// The same seed makes the same weights on every machine.
         seed: u64,
@@ -41,7 +40,7 @@ pub enum ModelSource {
     HuggingFace {
         /// The folder.
         path: PathBuf,
-        /// How the weights are stored in memory; `None` keeps floats, as `f32`.
+        /// What is made of floats; `None` keeps the weights as they are stored.
         quantization: Option<Quantization>,
     },
 }
@@ -76,19 +75,34 @@ impl Model {
         context: Option<usize>,
         compute: Compute,
     ) -> Result<Self, LoadError> {
-        let start = Instant::now();
-        let LoadedParts { mut info, decoder, tokenizer } = match source {
+        Self::finish(Self::prepare(source, context)?, compute)
+    }
+
+    /// Reads all but the weights.
+    pub(crate) fn prepare(
+        source: &ModelSource,
+        context: Option<usize>,
+    ) -> Result<Prepared, LoadError> {
+        match source {
             ModelSource::Preset { preset, quantization, seed } => {
-                load_preset((*preset, *quantization, *seed), context, compute)?
+                Prepared::preset(*preset, *quantization, *seed, context)
             }
-            ModelSource::Gguf { path } => crate::load::gguf::load(path, context, compute)?,
+            ModelSource::Gguf { path } => Prepared::gguf(path, context),
             ModelSource::HuggingFace { path, quantization } => {
-                crate::load::hugging_face::load(path, *quantization, context, compute)?
+                Prepared::hugging_face(path, *quantization, context)
             }
-        };
+        }
+    }
+
+    /// Reads the weights.
+    pub(crate) fn finish(mut prepared: Prepared, compute: Compute) -> Result<Self, LoadError> {
+        let start = Instant::now();
+        let stored_bytes = prepared.stored_bytes()?;
+        let decoder = prepared.load(compute)?;
         warm_up(&decoder)?;
-        info.load_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { decoder, tokenizer, info })
+        let load_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let info = describe(&decoder, &prepared, stored_bytes, load_ns);
+        Ok(Self { decoder, tokenizer: prepared.tokenizer, info })
     }
 
     /// What the model is.
@@ -100,22 +114,6 @@ impl Model {
     pub fn tokenizer(&self) -> &Tokenizer {
         &self.tokenizer
     }
-}
-
-fn load_preset(
-    (preset, quantization, seed): (Preset, Quantization, u64),
-    context: Option<usize>,
-    compute: Compute,
-) -> Result<LoadedParts, LoadError> {
-    let mut shape = preset.shape();
-    shape.context_max = choose_context(context, shape.context_max);
-    let mut weights = RandomWeights::new(&shape, quantization, seed);
-    let decoder = Decoder::load(shape, &[], &mut weights, compute)?;
-    let tokenizer = Tokenizer::embedded()?;
-    let mut info = describe(&decoder, preset.name(), "llama");
-    info.random_seed = Some(seed);
-    info.eos_ids = tokenizer.eos_id().into_iter().collect();
-    Ok(LoadedParts { info, decoder, tokenizer })
 }
 
 /// One pass over one token and one over several: the first use of memory is slow.

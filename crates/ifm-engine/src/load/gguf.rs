@@ -67,6 +67,7 @@ pub(super) fn prepare(path: &Path, context: Option<usize>) -> Result<Prepared, L
         bos_id: bos_id.or(tokenizer.bos_id()).filter(|_| adds_bos),
         eos_ids,
         random_seed: None,
+        variant: String::new(),
         tokenizer,
     })
 }
@@ -240,9 +241,9 @@ impl WeightSource for GgufWeights {
         let stored = self.file.read(&name.gguf(), &[rows, columns])?;
         let is_paired = matches!(name, TensorName::Layer(_, LayerTensor::Query | LayerTensor::Key));
         if is_paired && self.paired_neighbours {
-            return Ok(Weight::usual(pair_halves(&stored, self.head_width)?));
+            return Ok(pair_halves(&stored, self.head_width)?.into());
         }
-        Ok(Weight::usual(stored))
+        Ok(stored.into())
     }
 
     fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError> {

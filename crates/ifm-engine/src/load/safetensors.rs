@@ -139,11 +139,6 @@ impl Checkpoint {
         self.tensors.contains_key(name)
     }
 
-    /// The names of all tensors, in no order.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
-        self.tensors.keys().map(String::as_str)
-    }
-
     /// The kind of a tensor.
     ///
     /// # Errors

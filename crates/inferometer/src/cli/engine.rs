@@ -364,10 +364,10 @@ fn list() -> List {
         id: preset.name(),
         title: format!("{:.1} M parameters", preset.shape().parameters() as f64 / 1e6),
     });
-    let weights = Quantization::ALL.iter().map(|quantization| Entry {
+    let weights = Quantization::all().map(|quantization| Entry {
         group: Some("weights"),
         id: quantization.name(),
-        title: String::new(),
+        title: quantization.label(),
     });
     let batches = engine::presets().map(|(name, batches)| Entry {
         group: Some("static"),

@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::protocol::{About, Answer, Load, Order, VERSION};
 use crate::terminal;
-use ifm_engine::{Model, ModelSource, Preset, Quantization, StaticBatch};
+use ifm_engine::{Compute, Model, ModelSource, Preset, Quantization, StaticBatch};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -50,7 +50,10 @@ impl Loaded {
         }
         let source = source(&load.model, load.weights.as_deref())?;
         let context = usize::try_from(load.context_tokens).ok();
-        let model = Model::load(&source, context).map_err(|error| error.to_string())?;
+        let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
+        let threads = load.threads.map_or(processors, |threads| threads as usize);
+        let model = Model::load_on(&source, context, Compute::on_threads(threads))
+            .map_err(|error| error.to_string())?;
         Ok(Loaded { model, pass_tokens: load.pass_tokens.max(1) as usize })
     }
 
@@ -62,7 +65,8 @@ impl Loaded {
             backend: Some("CPU".to_owned()),
             model: Some(info.name.clone()),
             parameters: Some(info.parameters),
-            stored: Some(info.stored_dtype.clone()),
+            weight_bytes: Some(info.stored_bytes),
+            stored: Some(variant(&info.variant).to_owned()),
             computed: Some(info.compute_dtype.clone()),
             threads: u32::try_from(info.threads).ok(),
             ..About::default()
@@ -87,6 +91,11 @@ impl Loaded {
             Err(error) => Answer::Cannot { why: error.to_string() },
         }
     }
+}
+
+/// The name of a variant without what stands behind it in brackets.
+fn variant(label: &str) -> &str {
+    label.split(" (").next().unwrap_or(label)
 }
 
 /// A preset by its name, a GGUF file or a folder by its path.

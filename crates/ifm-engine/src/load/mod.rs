@@ -11,6 +11,8 @@ mod gguf;
 mod gguf_file;
 mod hugging_face;
 mod integers;
+#[cfg(test)]
+mod quantised_tests;
 mod rope_scaling;
 mod safetensors;
 mod scheme;

@@ -8,11 +8,18 @@
 //! Files, models, everything between two products (`ifm-engine`).
 
 mod activations;
+mod codes;
+mod float;
 pub mod format;
+mod integer;
 mod isa;
+mod lanes;
 mod packed;
+mod panel;
 mod pool;
+mod schedule;
 mod stored;
+mod tiles;
 
 pub use activations::Activations;
 pub use format::Format;

@@ -56,6 +56,22 @@ pub enum LoadError {
     /// A matrix cannot be arranged for this processor.
     #[error("cannot prepare a tensor: {0}")]
     Pack(#[from] ifm_kernels::PackError),
+    /// The machine has too little memory left for the model.
+    #[error(
+        "the model needs {:.2} GB for its weights and {:.2} GB for keys and values, and {:.2} GB \
+         are left; hint: take a variant of fewer bits, or a smaller context",
+        gigabytes(weights_bytes),
+        gigabytes(kv_bytes),
+        gigabytes(available_bytes)
+    )]
+    Memory {
+        /// Bytes of the weights as they are stored in memory.
+        weights_bytes: u64,
+        /// Bytes of the keys and values that are asked for, or of one context.
+        kv_bytes: u64,
+        /// Bytes that are left.
+        available_bytes: u64,
+    },
     /// The tokenizer cannot be read.
     #[error(transparent)]
     Tokenizer(#[from] ifm_tokenizer::TokenizerError),
@@ -65,4 +81,8 @@ pub enum LoadError {
         /// What failed.
         reason: String,
     },
+}
+
+fn gigabytes(bytes: &u64) -> f64 {
+    *bytes as f64 / 1e9
 }

@@ -26,7 +26,7 @@ pub struct DemoArgs {
     #[arg(long, default_value = "tiny")]
     preset: String,
 
-    /// How weights are stored: q8_0, q4_k or f32
+    /// Variant of the weights, as in `serve`: q8_0, q4_k, f16, w8a8, w4a16, …
     #[arg(long, default_value = "q8_0")]
     quant: String,
 

@@ -58,11 +58,9 @@ pub enum LoadError {
     Pack(#[from] ifm_kernels::PackError),
     /// The machine has too little memory left for the model.
     #[error(
-        "the model needs {:.2} GB for its weights and {:.2} GB for keys and values, and {:.2} GB \
-         are left; hint: take a variant of fewer bits, or a smaller context",
-        gigabytes(weights_bytes),
-        gigabytes(kv_bytes),
-        gigabytes(available_bytes)
+        "the model needs {} for its weights and {} for keys and values, and {} are left; hint: \
+         take a variant of fewer bits, or a smaller context",
+        size(*weights_bytes), size(*kv_bytes), size(*available_bytes)
     )]
     Memory {
         /// Bytes of the weights as they are stored in memory.
@@ -83,6 +81,10 @@ pub enum LoadError {
     },
 }
 
-fn gigabytes(bytes: &u64) -> f64 {
-    *bytes as f64 / 1e9
+fn size(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    if megabytes < 1000.0 {
+        return format!("{megabytes:.1} MB");
+    }
+    format!("{:.1} GB", megabytes / 1000.0)
 }

@@ -245,9 +245,8 @@ fn load_gguf(path: PathBuf) -> Result<Model, LoadError> {
 #[test]
 fn a_gguf_file_is_the_model_it_was_written_from() {
     let folder = TempDir::new().expect("a folder");
-    let kinds = [Quantization::Q8_0, Quantization::Q4_0, Quantization::Q4K, Quantization::Q6K];
-    let floats = [Quantization::F32, Quantization::F16, Quantization::BF16];
-    for quantization in kinds.into_iter().chain(floats) {
+    let kinds = [Quantization::Q8_0, Quantization::Q4K, Quantization::F32, Quantization::BF16];
+    for quantization in kinds {
         let path = folder.path().join(format!("nano-{quantization}.gguf"));
         write_gguf(&path, &gguf_metadata(&Preset::Nano.shape()), &gguf_tensors(quantization));
         let loaded = load_gguf(path).expect("loads");

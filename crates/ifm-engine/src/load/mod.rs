@@ -9,6 +9,8 @@
 mod checkpoint;
 mod gguf;
 mod gguf_file;
+#[cfg(test)]
+mod gguf_file_tests;
 mod hugging_face;
 mod integers;
 #[cfg(test)]

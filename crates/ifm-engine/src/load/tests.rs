@@ -80,7 +80,7 @@ fn pair_neighbours(stored: &Stored, head_width: usize) -> Stored {
 
 /// A value of a key, as this file's writer takes it.
 #[derive(Clone)]
-enum Entry {
+pub(super) enum Entry {
     U32(u32),
     I32(i32),
     F32(f32),
@@ -122,7 +122,7 @@ fn write_text(text: &str, file: &mut Vec<u8>) {
     file.extend(text.as_bytes());
 }
 
-type Metadata = BTreeMap<String, Entry>;
+pub(super) type Metadata = BTreeMap<String, Entry>;
 
 fn gguf_metadata(shape: &ModelShape) -> Metadata {
     let number = |value: usize| Entry::U32(value as u32);
@@ -209,7 +209,11 @@ fn write_gguf(path: &Path, metadata: &Metadata, tensors: &[(String, Stored)]) {
     fs::write(path, gguf_bytes(3, metadata, tensors)).expect("written");
 }
 
-fn gguf_bytes(version: u32, metadata: &Metadata, tensors: &[(String, Stored)]) -> Vec<u8> {
+pub(super) fn gguf_bytes(
+    version: u32,
+    metadata: &Metadata,
+    tensors: &[(String, Stored)],
+) -> Vec<u8> {
     const ALIGNMENT: usize = 32;
     let mut file = b"GGUF".to_vec();
     file.extend(version.to_le_bytes());

@@ -108,6 +108,9 @@ impl Scheme {
         };
         let bits = self.bits;
         match self.inputs {
+            Inputs::Floats if self.zeros => {
+                format!("w{bits}a16-asym (int{bits} weights with zero points x floats, {by})")
+            }
             Inputs::Floats => format!("w{bits}a16 (int{bits} weights x floats, {by})"),
             Inputs::Dynamic => format!("w8a8 (int8 x int8, dynamic per token, {by})"),
             Inputs::Static => {

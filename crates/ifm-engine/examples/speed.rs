@@ -1,7 +1,8 @@
 //! Prints prompt and decoding speed of a model, per second and per CPU second.
 //!
-//! `cargo run --release --example speed -p ifm-engine -- tiny q8_0 [repeats [threads [isa]]]`
-//! for a preset, a GGUF file in place of `tiny` for that (the second word is then ignored).
+//! `cargo run --release --example speed -p ifm-engine -- tiny q8_0 [repeats [threads [isa [part]]]]`
+//! for a preset, a GGUF file in place of `tiny` for that (the second word is then
+//! ignored). `part` is the beginning of the names of what is run, such as `pp512`.
 //! CPU seconds are those of the whole process, from `/proc/self/stat`: hundredths, so
 //! the parts below run for seconds.
 
@@ -19,6 +20,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let repeats: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
     let threads = arguments.next().map_or(Ok(1), |text| text.parse())?;
     let isa = arguments.next().map_or(Ok(Isa::best()), |text| text.parse())?;
+    let part = arguments.next().unwrap_or_default();
     let source = if name.ends_with(".gguf") {
         ModelSource::Gguf { path: name.into() }
     } else {
@@ -38,16 +40,34 @@ fn main() -> Result<(), Box<dyn Error>> {
     for (prompt_tokens, prefill_chunk) in
         [(128, 128), (512, 512), (2048, 512), (2048, 128), (2048, 64), (2048, 32)]
     {
-        let batch = StaticBatch { sequences: 1, depth_tokens: 0, prompt_tokens, generated_tokens: 0, prefill_chunk };
+        let batch = StaticBatch {
+            sequences: 1,
+            depth_tokens: 0,
+            prompt_tokens,
+            generated_tokens: 0,
+            prefill_chunk,
+        };
         let name = format!("pp{prompt_tokens} / {prefill_chunk}");
+        if !name.starts_with(&part) {
+            continue;
+        }
         report(&name, repeats * prompt_tokens, || {
             (0..repeats).try_for_each(|_| model.time_static_batch(batch).map(|_| ()))
         })?;
     }
     for sequences in [1, 2, 4, 8, 16, 32] {
-        let batch =
-            StaticBatch { sequences, depth_tokens: 0, prompt_tokens: 1, generated_tokens: 128, prefill_chunk: 512 };
-        report(&format!("tg128 x {sequences}"), repeats * sequences * 129, || {
+        let batch = StaticBatch {
+            sequences,
+            depth_tokens: 0,
+            prompt_tokens: 1,
+            generated_tokens: 128,
+            prefill_chunk: 512,
+        };
+        let name = format!("tg128 x {sequences}");
+        if !name.starts_with(&part) {
+            continue;
+        }
+        report(&name, repeats * sequences * 129, || {
             (0..repeats).try_for_each(|_| model.time_static_batch(batch).map(|_| ()))
         })?;
     }

@@ -48,10 +48,14 @@ pub struct EngineOptions {
     /// next token later.
     pub prefill_chunk: usize,
     /// Tokens of memory for keys and values, over all requests; `None` takes the
-    /// context for every place in the batch, within a gibibyte, but at least once.
+    /// context for every place in the batch, within a gibibyte and what is left beside the
+    /// weights, but at least once.
     pub kv_tokens: Option<usize>,
     /// Most requests that wait; further ones are refused.
     pub waiting_max: usize,
+    /// Bytes that the machine has left; what does not fit is refused before it is read.
+    /// `None` takes the model as it is.
+    pub available_bytes: Option<u64>,
 }
 
 impl EngineOptions {
@@ -69,6 +73,7 @@ impl EngineOptions {
             prefill_chunk: 128,
             kv_tokens: None,
             waiting_max: 1024,
+            available_bytes: None,
         }
     }
 }
@@ -123,7 +128,14 @@ impl Engine {
         if options.compute.threads == 0 {
             return Err(EngineError::Zero { option: "threads" });
         }
-        Self::start(Model::load_on(source, options.context, options.compute)?, options)
+        let prepared = Model::prepare(source, options.context)?;
+        if let Some(available_bytes) = options.available_bytes {
+            let shape = &prepared.shape;
+            let kv_tokens = options.kv_tokens.unwrap_or(shape.context_max);
+            let kv_bytes = kv_tokens.saturating_mul(shape.kv_bytes_per_token()) as u64;
+            prepared.check_memory(kv_bytes, available_bytes)?;
+        }
+        Self::start(Model::finish(prepared, options.compute)?, options)
     }
 
     /// Starts the thread that runs a model.
@@ -146,7 +158,12 @@ impl Engine {
         let token_bytes = model.decoder.shape().kv_bytes_per_token();
         let kv_tokens = options.kv_tokens.unwrap_or_else(|| {
             let wanted = options.max_batch.saturating_mul(context);
-            wanted.min(KV_BYTES_DEFAULT / token_bytes.max(1)).max(context)
+            let left = options.available_bytes.map(|bytes| {
+                usize::try_from(bytes.saturating_sub(model.info().stored_bytes))
+                    .unwrap_or(usize::MAX)
+            });
+            let most = KV_BYTES_DEFAULT.min(left.unwrap_or(usize::MAX));
+            wanted.min(most / token_bytes.max(1)).max(context)
         });
         let kv_tokens = tiles_for(kv_tokens) * TILE_TOKENS;
         let info = EngineInfo {

@@ -8,10 +8,10 @@
 //!
 //! # Models
 //! The Llama family: presets with random weights that need no file, GGUF files (`llama`,
-//! `qwen2`, `qwen3`; any of candle's formats) and Hugging Face folders (`llama`,
-//! `mistral`, `qwen2`, `qwen3`; floats, optionally quantised while loading). Mixtures of
-//! experts, other rotary scalings than linear and Llama 3's, and other families are
-//! refused with the reason.
+//! `qwen2`, `qwen3`) and Hugging Face folders (`llama`, `mistral`, `qwen2`, `qwen3`; floats,
+//! or integers of compressed-tensors, AWQ and GPTQ). Of floats any [`Quantization`] can be
+//! made while loading. Mixtures of experts, other rotary scalings than linear and Llama
+//! 3's, and other families are refused with the reason.
 //!
 //! # What is real about it
 //! Random weights cost what trained ones of their dimensions cost: the speed is real, the
@@ -49,6 +49,8 @@ mod sequence;
 mod shape;
 mod simd;
 mod stats;
+#[cfg(test)]
+mod variant_tests;
 mod weights;
 
 pub use decoder::ComputeError;

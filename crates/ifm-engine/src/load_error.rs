@@ -56,6 +56,20 @@ pub enum LoadError {
     /// A matrix cannot be arranged for this processor.
     #[error("cannot prepare a tensor: {0}")]
     Pack(#[from] ifm_kernels::PackError),
+    /// The machine has too little memory left for the model.
+    #[error(
+        "the model needs {} for its weights and {} for keys and values, and {} are left; hint: \
+         take a variant of fewer bits, or a smaller context",
+        size(*weights_bytes), size(*kv_bytes), size(*available_bytes)
+    )]
+    Memory {
+        /// Bytes of the weights as they are stored in memory.
+        weights_bytes: u64,
+        /// Bytes of the keys and values that are asked for, or of one context.
+        kv_bytes: u64,
+        /// Bytes that are left.
+        available_bytes: u64,
+    },
     /// The tokenizer cannot be read.
     #[error(transparent)]
     Tokenizer(#[from] ifm_tokenizer::TokenizerError),
@@ -65,4 +79,12 @@ pub enum LoadError {
         /// What failed.
         reason: String,
     },
+}
+
+fn size(bytes: u64) -> String {
+    let megabytes = bytes as f64 / 1e6;
+    if megabytes < 1000.0 {
+        return format!("{megabytes:.1} MB");
+    }
+    format!("{:.1} GB", megabytes / 1000.0)
 }

@@ -92,9 +92,9 @@ impl Model {
     /// Operations that a token takes in the products with weights, the last layer and
     /// attention left out: two for each weight.
     pub fn ops_per_token(&self) -> u64 {
-        let inner = matrices(self.decoder.shape()).into_iter().filter(|(name, ..)| {
-            matches!(name, TensorName::Layer(..))
-        });
+        let inner = matrices(self.decoder.shape())
+            .into_iter()
+            .filter(|(name, ..)| matches!(name, TensorName::Layer(..)));
         inner.map(|(_, rows, columns)| 2 * (rows * columns) as u64).sum()
     }
 

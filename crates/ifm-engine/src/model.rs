@@ -78,6 +78,23 @@ impl Model {
         Self::finish(Self::prepare(source, context)?, compute)
     }
 
+    /// As [`Model::load_on`], if the weights and the keys and values of `kv_tokens` tokens fit into
+    /// what is available, bytes.
+    ///
+    /// # Errors
+    /// [`LoadError::Memory`] before any weight is read, else as [`Model::load_on`].
+    pub fn load_within(
+        source: &ModelSource,
+        context: Option<usize>,
+        compute: Compute,
+        (kv_tokens, available_bytes): (usize, u64),
+    ) -> Result<Self, LoadError> {
+        let prepared = Self::prepare(source, context)?;
+        let kv_bytes = kv_tokens.saturating_mul(prepared.shape.kv_bytes_per_token()) as u64;
+        prepared.check_memory(kv_bytes, available_bytes)?;
+        Self::finish(prepared, compute)
+    }
+
     /// Reads all but the weights.
     pub(crate) fn prepare(
         source: &ModelSource,

@@ -18,8 +18,19 @@ pub fn cpu_name() -> Option<String> {
 
 /// Memory of the machine, bytes.
 pub fn memory_bytes() -> Option<u64> {
+    memory_line("MemTotal:")
+}
+
+/// Memory that programs can still take without any being moved to disk, bytes, as the
+/// kernel estimates it.
+pub fn available_memory_bytes() -> Option<u64> {
+    memory_line("MemAvailable:")
+}
+
+/// A line of `/proc/meminfo`, bytes.
+fn memory_line(name: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/meminfo").ok()?;
-    let line = text.lines().find(|line| line.starts_with("MemTotal:"))?;
+    let line = text.lines().find(|line| line.starts_with(name))?;
     let kib: u64 = line.split_whitespace().nth(1)?.parse().ok()?;
     Some(kib * 1024)
 }

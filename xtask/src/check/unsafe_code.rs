@@ -20,7 +20,9 @@ const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
 
 fn find(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for package in workspace.packages.iter().filter(|package| !FENCED.contains(&package.name.as_str())) {
+    for package in
+        workspace.packages.iter().filter(|package| !FENCED.contains(&package.name.as_str()))
+    {
         for root in &package.roots {
             if !workspace.text(root).is_some_and(forbids_unsafe) {
                 findings.push(Finding::new(root.clone(), format!("lacks {ATTRIBUTE} at its top")));

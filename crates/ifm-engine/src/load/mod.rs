@@ -9,8 +9,12 @@
 mod checkpoint;
 mod gguf;
 mod gguf_file;
+#[cfg(test)]
+mod gguf_file_tests;
 mod hugging_face;
 mod integers;
+#[cfg(test)]
+mod quantised_tests;
 mod rope_scaling;
 mod safetensors;
 mod scheme;
@@ -111,6 +115,19 @@ impl Prepared {
             }
         }
         Ok((all, step))
+    }
+
+    /// Whether weights, and keys and values of so many bytes, fit into what is available.
+    pub(crate) fn check_memory(
+        &self,
+        kv_bytes: u64,
+        available_bytes: u64,
+    ) -> Result<(), LoadError> {
+        let (weights_bytes, _) = self.stored_bytes()?;
+        match weights_bytes.saturating_add(kv_bytes) > available_bytes {
+            true => Err(LoadError::Memory { weights_bytes, kv_bytes, available_bytes }),
+            false => Ok(()),
+        }
     }
 
     /// Reads the weights.

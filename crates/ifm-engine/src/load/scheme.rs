@@ -60,27 +60,29 @@ pub(super) struct Scheme {
 }
 
 impl Scheme {
-    /// Understands a `quantization_config`.
+    /// Understands the `quantization_config` of a checkpoint.
     pub(super) fn read(
         config: &Value,
         checkpoint: &Checkpoint,
         shape: &ModelShape,
     ) -> Result<Self, LoadError> {
-        let method = config["quant_method"].as_str().unwrap_or("without a quant_method");
-        let mut scheme = match method {
-            "compressed-tensors" => compressed_tensors(config)?,
-            "awq" => awq(config)?,
-            "gptq" => gptq(config)?,
-            other => {
-                return refuse(format!(
-                    "a checkpoint quantised by {other}; hint: compressed-tensors, awq and gptq \
-                     are, or take the one in bf16 and quantise it while loading"
-                ));
-            }
-        };
+        let mut scheme = Self::parse(config)?;
         scheme.covered = scheme.find(checkpoint, shape);
         scheme.check_ignored(config, shape)?;
         Ok(scheme)
+    }
+
+    /// What a configuration says, before the matrices are known.
+    pub(super) fn parse(config: &Value) -> Result<Self, LoadError> {
+        match config["quant_method"].as_str().unwrap_or("a writer without a quant_method") {
+            "compressed-tensors" => compressed_tensors(config),
+            "awq" => awq(config),
+            "gptq" => gptq(config),
+            other => refuse(format!(
+                "a checkpoint quantised by {other}; hint: compressed-tensors, awq and gptq are, \
+                 or take the one in bf16 and quantise it while loading"
+            )),
+        }
     }
 
     /// Whether a matrix is stored so; the others are floats.
@@ -106,6 +108,9 @@ impl Scheme {
         };
         let bits = self.bits;
         match self.inputs {
+            Inputs::Floats if self.zeros => {
+                format!("w{bits}a16-asym (int{bits} weights with zero points x floats, {by})")
+            }
             Inputs::Floats => format!("w{bits}a16 (int{bits} weights x floats, {by})"),
             Inputs::Dynamic => format!("w8a8 (int8 x int8, dynamic per token, {by})"),
             Inputs::Static => {

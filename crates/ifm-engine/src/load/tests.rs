@@ -24,12 +24,12 @@ use crate::{
 
 const SEED: u64 = 11;
 
-fn memory(quantization: Quantization) -> Model {
+pub(super) fn memory(quantization: Quantization) -> Model {
     let source = ModelSource::Preset { preset: Preset::Nano, quantization, seed: SEED };
     Model::load(&source, Some(256)).expect("a preset loads")
 }
 
-fn logits(model: &Model) -> Vec<f32> {
+pub(super) fn logits(model: &Model) -> Vec<f32> {
     let tokens = [5, 77, 4000, 8191, 12, 1];
     let mut pool = KvPool::new(model.decoder.shape(), tokens.len());
     let mut cache = KvCache::default();
@@ -38,7 +38,7 @@ fn logits(model: &Model) -> Vec<f32> {
     model.decoder.step(&mut [row]).expect("step").data
 }
 
-fn assert_close(got: &[f32], expected: &[f32], tolerance: f32) {
+pub(super) fn assert_close(got: &[f32], expected: &[f32], tolerance: f32) {
     assert_eq!(got.len(), expected.len());
     for (index, (got, expected)) in got.iter().zip(expected).enumerate() {
         assert!((got - expected).abs() <= tolerance, "{index}: {got} instead of {expected}");
@@ -54,7 +54,7 @@ fn norms(shape: &ModelShape) -> Vec<TensorName> {
     names
 }
 
-fn nano_matrices(quantization: Quantization) -> Vec<(TensorName, Stored)> {
+pub(super) fn nano_matrices(quantization: Quantization) -> Vec<(TensorName, Stored)> {
     let shape = Preset::Nano.shape();
     let mut weights = RandomWeights::new(&shape, quantization, SEED);
     let matrices = matrices(&shape).into_iter();
@@ -80,7 +80,7 @@ fn pair_neighbours(stored: &Stored, head_width: usize) -> Stored {
 
 /// A value of a key, as this file's writer takes it.
 #[derive(Clone)]
-enum Entry {
+pub(super) enum Entry {
     U32(u32),
     I32(i32),
     F32(f32),
@@ -122,7 +122,7 @@ fn write_text(text: &str, file: &mut Vec<u8>) {
     file.extend(text.as_bytes());
 }
 
-type Metadata = BTreeMap<String, Entry>;
+pub(super) type Metadata = BTreeMap<String, Entry>;
 
 fn gguf_metadata(shape: &ModelShape) -> Metadata {
     let number = |value: usize| Entry::U32(value as u32);
@@ -209,7 +209,11 @@ fn write_gguf(path: &Path, metadata: &Metadata, tensors: &[(String, Stored)]) {
     fs::write(path, gguf_bytes(3, metadata, tensors)).expect("written");
 }
 
-fn gguf_bytes(version: u32, metadata: &Metadata, tensors: &[(String, Stored)]) -> Vec<u8> {
+pub(super) fn gguf_bytes(
+    version: u32,
+    metadata: &Metadata,
+    tensors: &[(String, Stored)],
+) -> Vec<u8> {
     const ALIGNMENT: usize = 32;
     let mut file = b"GGUF".to_vec();
     file.extend(version.to_le_bytes());
@@ -245,9 +249,8 @@ fn load_gguf(path: PathBuf) -> Result<Model, LoadError> {
 #[test]
 fn a_gguf_file_is_the_model_it_was_written_from() {
     let folder = TempDir::new().expect("a folder");
-    let kinds = [Quantization::Q8_0, Quantization::Q4_0, Quantization::Q4K, Quantization::Q6K];
-    let floats = [Quantization::F32, Quantization::F16, Quantization::BF16];
-    for quantization in kinds.into_iter().chain(floats) {
+    let kinds = [Quantization::Q8_0, Quantization::Q4K, Quantization::F32, Quantization::BF16];
+    for quantization in kinds {
         let path = folder.path().join(format!("nano-{quantization}.gguf"));
         write_gguf(&path, &gguf_metadata(&Preset::Nano.shape()), &gguf_tensors(quantization));
         let loaded = load_gguf(path).expect("loads");
@@ -359,12 +362,12 @@ fn damaged_gguf_files_say_what_is_wrong() {
 }
 
 /// A Hugging Face folder with the nano model in a format of floats, split over files.
-struct Folder {
+pub(super) struct Folder {
     folder: TempDir,
 }
 
 impl Folder {
-    fn new(format: Format, files: usize) -> Self {
+    pub(super) fn new(format: Format, files: usize) -> Self {
         let folder = TempDir::new().expect("a folder");
         let written = Self { folder };
         let json = Tokenizer::embedded().expect("embedded").to_json().expect("JSON");
@@ -390,7 +393,7 @@ impl Folder {
         written
     }
 
-    fn tensors(format: Format) -> Vec<Tensor> {
+    pub(super) fn tensors(format: Format) -> Vec<Tensor> {
         let shape = Preset::Nano.shape();
         let kind = if format == Format::F32 { "F32" } else { "BF16" };
         let tensor = |name: TensorName, shape: Vec<usize>, floats: &[f32]| {
@@ -407,11 +410,11 @@ impl Folder {
         tensors
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(super) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
-    fn write_config(&self, changes: &Value) {
+    pub(super) fn write_config(&self, changes: &Value) {
         let shape = Preset::Nano.shape();
         let mut config = json!({
             "model_type": "llama",
@@ -434,16 +437,16 @@ impl Folder {
         fs::write(self.path("config.json"), config.to_string()).expect("written");
     }
 
-    fn load(&self, quantization: Option<Quantization>) -> Result<Model, LoadError> {
+    pub(super) fn load(&self, quantization: Option<Quantization>) -> Result<Model, LoadError> {
         let path = self.folder.path().to_owned();
         Model::load(&ModelSource::HuggingFace { path, quantization }, Some(256))
     }
 }
 
 /// Name, kind, dimensions, bytes.
-type Tensor = (String, &'static str, Vec<usize>, Vec<u8>);
+pub(super) type Tensor = (String, &'static str, Vec<usize>, Vec<u8>);
 
-fn decode(stored: &Stored) -> Vec<f32> {
+pub(super) fn decode(stored: &Stored) -> Vec<f32> {
     let mut floats = vec![0.0; stored.rows() * stored.columns()];
     for (row, floats) in floats.chunks_exact_mut(stored.columns()).enumerate() {
         stored.decode_row(row, floats);
@@ -451,7 +454,7 @@ fn decode(stored: &Stored) -> Vec<f32> {
     floats
 }
 
-fn write_safetensors(path: &Path, tensors: &[Tensor]) {
+pub(super) fn write_safetensors(path: &Path, tensors: &[Tensor]) {
     let mut header = json!({"__metadata__": {"format": "pt"}});
     let mut data = Vec::new();
     for (tensor, kind, shape, bytes) in tensors {
@@ -545,7 +548,7 @@ fn folders_that_cannot_be_loaded_say_why() {
         }
     };
     check(json!({"model_type": "gemma3"}), &["gemma3", "llama, mistral, qwen2, qwen3"]);
-    check(json!({"quantization_config": {"quant_method": "awq"}}), &["awq"]);
+    check(json!({"quantization_config": {"quant_method": "bitsandbytes"}}), &["bitsandbytes"]);
     check(json!({"hidden_act": "gelu"}), &["gelu"]);
     check(json!({"attention_bias": true}), &["attention_bias"]);
     check(json!({"num_hidden_layers": 3}), &["model.layers.2", "missing"]);

@@ -85,10 +85,28 @@ fn the_engine_says_what_it_is() {
     assert_eq!(info.model.name, "nano");
     assert_eq!(info.model.architecture, "llama");
     assert_eq!(info.model.stored_dtype, "q8_0");
+    assert_eq!(info.model.variant, "q8_0 (int8 in blocks of 32)");
+    assert_eq!(info.model.bits_per_weight, 8.5);
+    // The matrices of 2.9 M weights in blocks of 34 bytes for 32.
+    let weights = 8192 * 256 + 2 * (256 * (2 * 256 + 2 * 128) + 3 * 256 * 256);
+    assert_eq!(info.model.stored_bytes, weights / 32 * 34);
     assert_eq!(info.model.random_seed, Some(1));
     assert!(!info.model.prefix_cache);
     assert_eq!((info.context, info.max_batch), (1024, 8));
     assert_eq!(info.kv_tokens, 8 * 1024);
     // Two layers, two heads of 64, keys and values, four bytes.
     assert_eq!(info.kv_bytes, 8 * 1024 * 2 * 2 * 64 * 2 * 4);
+}
+
+#[test]
+fn what_does_not_fit_into_memory_is_refused_before_it_is_made() {
+    // 2.9 M weights in 8.5 bits, and 1024 tokens of 2048 bytes.
+    let (weights, kv) = (3_063_808, 1024 * 2048);
+    let with = |available| EngineOptions { available_bytes: Some(available), ..options() };
+    let engine = start(with(weights + 2 * kv));
+    assert_eq!(engine.info().kv_tokens, 2 * 1024, "as many tokens as there is room for");
+    let error = Engine::load(&nano(), with(weights + kv - 1)).expect_err("no room").to_string();
+    for words in ["needs 3.1 MB", "and 2.1 MB for keys", "5.2 MB are left", "fewer bits"] {
+        assert!(error.contains(words), "{words} is not in: {error}");
+    }
 }

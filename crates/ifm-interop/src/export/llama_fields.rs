@@ -170,7 +170,9 @@ fn record(row: &Row, factors: &Factors, samples: &[&Row]) -> Option<Record> {
             "stddev_ns" => Some(lone_deviation(&TIMES)),
             "avg_ts" => Some(told(row, &RATES, &mean)),
             "stddev_ts" => Some(lone_deviation(&RATES)),
-            "model_size" => Some(row.value(&Quantity::Other("model_size".to_owned()), Statistic::Value)),
+            "model_size" => {
+                Some(row.value(&Quantity::Other("model_size".to_owned()), Statistic::Value))
+            }
             "model_n_params" => Some(row.value(&Quantity::Parameters, Statistic::Value)),
             _ => None,
         };
@@ -200,7 +202,9 @@ fn setting(name: &str, is: Is, row: &Row, factors: &Factors) -> Value {
     };
     let Some(word) = factor else {
         return row.unknown.get(name).map_or(Value::Null, |value| match (is, value) {
-            (Is::Whole, Value::String(text)) => text.parse::<i64>().map_or(Value::Null, Value::from),
+            (Is::Whole, Value::String(text)) => {
+                text.parse::<i64>().map_or(Value::Null, Value::from)
+            }
             _ => value.clone(),
         });
     };

@@ -3,10 +3,36 @@
 //!
 //! Not here: where scales are stored (`superblocks`).
 
-use super::rounding::{inverse, nearest};
+use super::rounding::{inverse, nearest, nearest_float, within};
 
 /// Steps are tried that make the range of a group this many levels more than there are.
 const TRIALS: [f32; 7] = [0.0, -0.6, -0.4, -0.2, 0.2, 0.4, 0.6];
+
+/// Values that are summed side by side, so that the processor can.
+const LANES: usize = 8;
+
+/// Sums over values `x` and the levels `q` that they are rounded to.
+#[derive(Default)]
+struct Sums {
+    q: f32,
+    qq: f32,
+    xq: f32,
+}
+
+/// Rounds all values, of whole lanes, to the levels from `least` to `most`.
+fn sums(values: &[f32], start: f32, factor: f32, least: f32, most: f32) -> Sums {
+    let (mut q_sum, mut qq_sum, mut xq_sum) = ([0.0; LANES], [0.0; LANES], [0.0; LANES]);
+    for values in values.as_chunks::<LANES>().0 {
+        for lane in 0..LANES {
+            let q = nearest_float(within((values[lane] - start) * factor, least, most));
+            q_sum[lane] += q;
+            qq_sum[lane] += q * q;
+            xq_sum[lane] += values[lane] * q;
+        }
+    }
+    let total = |sums: [f32; LANES]| sums.iter().sum();
+    Sums { q: total(q_sum), qq: total(qq_sum), xq: total(xq_sum) }
+}
 
 /// Values as `scale * q - below`, with `q` from 0 up.
 #[derive(Debug, Clone, Copy, Default)]
@@ -24,18 +50,12 @@ pub(super) fn line(values: &[f32], most: f32) -> Line {
     if range <= 0.0 {
         return Line { scale: 0.0, below: -least };
     }
+    let count = values.len() as f32;
+    let x_sum: f32 = values.iter().sum();
     let mut best = (f32::INFINITY, Line::default());
     for trial in TRIALS {
-        let factor = (most + trial) / range;
-        let count = values.len() as f32;
-        let (mut q_sum, mut qq_sum, mut x_sum, mut xq_sum) = (0.0, 0.0, 0.0, 0.0);
-        for &x in values {
-            let q = nearest(((x - least) * factor).clamp(0.0, most)) as f32;
-            q_sum += q;
-            qq_sum += q * q;
-            x_sum += x;
-            xq_sum += x * q;
-        }
+        let sums = sums(values, least, (most + trial) / range, 0.0, most);
+        let Sums { q: q_sum, qq: qq_sum, xq: xq_sum } = sums;
         let determinant = count * qq_sum - q_sum * q_sum;
         if determinant <= 0.0 {
             continue;
@@ -63,12 +83,7 @@ pub(super) fn scale(values: &[f32], levels: f32) -> f32 {
     let mut best = (0.0, 0.0);
     for trial in TRIALS {
         let factor = -(levels + trial) * inverse(extreme);
-        let (mut qq_sum, mut xq_sum) = (0.0, 0.0);
-        for &x in values {
-            let q = nearest((x * factor).clamp(-levels, levels - 1.0)) as f32;
-            qq_sum += q * q;
-            xq_sum += x * q;
-        }
+        let Sums { qq: qq_sum, xq: xq_sum, .. } = sums(values, 0.0, factor, -levels, levels - 1.0);
         // Least squares: the best scale is xq / qq, and it takes xq^2 / qq off the loss.
         let gain = xq_sum * xq_sum * inverse(qq_sum);
         if gain > best.0 {
@@ -80,10 +95,10 @@ pub(super) fn scale(values: &[f32], levels: f32) -> f32 {
 
 /// The level from 0 to `most` that is nearest to a value.
 pub(super) fn level(value: f32, step: f32, most: f32) -> u8 {
-    nearest((value * inverse(step)).clamp(0.0, most)) as u8
+    nearest(within(value * inverse(step), 0.0, most)) as u8
 }
 
 /// The level from `-most - 1` to `most` that is nearest to a value.
 pub(super) fn signed_level(value: f32, step: f32, most: f32) -> i8 {
-    nearest((value * inverse(step)).clamp(-most - 1.0, most)) as i8
+    nearest(within(value * inverse(step), -most - 1.0, most)) as i8
 }

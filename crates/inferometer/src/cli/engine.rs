@@ -113,8 +113,10 @@ fn pair(text: &str) -> Result<(u32, u32), String> {
 }
 
 fn batch(text: &str) -> Result<(u32, u32, u32), String> {
-    let numbers: Result<Vec<u32>, String> =
-        text.split(['x', '/', ':', ',']).map(|word| engine::values(word).map(|all| all[0])).collect();
+    let numbers: Result<Vec<u32>, String> = text
+        .split(['x', '/', ':', ','])
+        .map(|word| engine::values(word).map(|all| all[0]))
+        .collect();
     match numbers?.as_slice() {
         [size, input, output] if *size > 0 && *input > 0 && *output > 0 => {
             Ok((*size, *input, *output))
@@ -127,11 +129,23 @@ fn batch(text: &str) -> Result<(u32, u32, u32), String> {
 #[derive(Debug, Args)]
 pub struct EngineArgs {
     /// Models: a preset (nano, tiny, small, llama-1b), a GGUF file, a folder, or the engine's name for it
-    #[arg(help_heading = "Engine", short, long = "model", value_name = "MODEL", value_delimiter = ',')]
+    #[arg(
+        help_heading = "Engine",
+        short,
+        long = "model",
+        value_name = "MODEL",
+        value_delimiter = ','
+    )]
     models: Vec<String>,
 
     /// Formats of the weights, for presets and folders of floats; see --list
-    #[arg(help_heading = "Engine", long, value_name = "FORMAT,…", value_delimiter = ',', visible_alias = "quant")]
+    #[arg(
+        help_heading = "Engine",
+        long,
+        value_name = "FORMAT,…",
+        value_delimiter = ',',
+        visible_alias = "quant"
+    )]
     weights: Vec<String>,
 
     /// A server in place of the embedded engine
@@ -171,11 +185,23 @@ pub struct EngineArgs {
     ubatch_size: Numbers,
 
     /// Format of the keys that are kept; the embedded engine has f32
-    #[arg(help_heading = "Engine", long = "cache-type-k", default_value = "auto", value_delimiter = ',', value_name = "TYPE")]
+    #[arg(
+        help_heading = "Engine",
+        long = "cache-type-k",
+        default_value = "auto",
+        value_delimiter = ',',
+        value_name = "TYPE"
+    )]
     cache_type_k: Vec<String>,
 
     /// Format of the values that are kept
-    #[arg(help_heading = "Engine", long = "cache-type-v", default_value = "auto", value_delimiter = ',', value_name = "TYPE")]
+    #[arg(
+        help_heading = "Engine",
+        long = "cache-type-v",
+        default_value = "auto",
+        value_delimiter = ',',
+        value_name = "TYPE"
+    )]
     cache_type_v: Vec<String>,
 
     /// Prompt tokens [default: 512; 0 leaves the test out]
@@ -236,7 +262,13 @@ pub struct EngineArgs {
 
     /// On standard output in llama-bench's words: md, csv, json, jsonl, sql; or a file to write: .html,
     /// .md, .json or .csv; may be repeated
-    #[arg(help_heading = "Results", short, long = "output", visible_alias = "out", value_name = "FORMAT|FILE")]
+    #[arg(
+        help_heading = "Results",
+        short,
+        long = "output",
+        visible_alias = "out",
+        value_name = "FORMAT|FILE"
+    )]
     output: Vec<String>,
 
     /// One of these formats on standard error
@@ -317,7 +349,12 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
         name: args.name.clone(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         plan: args.plan_cell.clone(),
-        sheets: vec![engine::sheet(&ask, args.name.as_deref().unwrap_or(&id), &args.factors(), all)],
+        sheets: vec![engine::sheet(
+            &ask,
+            args.name.as_deref().unwrap_or(&id),
+            &args.factors(),
+            all,
+        )],
     };
     // What is measured is kept test by test: whatever ends us, what was done is there.
     let mut so_far: Vec<Done> = Vec::new();
@@ -329,7 +366,8 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
         let is_first = so_far.is_empty();
         so_far.push(done.clone());
         let import = import_of(&so_far);
-        let written = if is_first { store.keep_import(&import) } else { store.replace_import(&import) };
+        let written =
+            if is_first { store.keep_import(&import) } else { store.replace_import(&import) };
         if let (Err(error), Ok(())) = (written, &kept) {
             kept = Err(Failure::files(error.to_string()));
         }
@@ -533,11 +571,17 @@ impl EngineArgs {
             };
             prompts.iter().for_each(|prompt| add(Shape::Bench, *prompt, 0));
             generated.iter().for_each(|generated| add(Shape::Bench, 0, *generated));
-            self.prompt_gen.iter().for_each(|(prompt, generated)| add(Shape::Bench, *prompt, *generated));
-            batches.iter().for_each(|(size, input, output)| add(Shape::Batch(*size), *input, *output));
+            self.prompt_gen
+                .iter()
+                .for_each(|(prompt, generated)| add(Shape::Bench, *prompt, *generated));
+            batches
+                .iter()
+                .for_each(|(size, input, output)| add(Shape::Batch(*size), *input, *output));
         }
         match tests.is_empty() {
-            true => Err(Failure::usage("there is no test: -p, -n, -pg and --static ask for nothing")),
+            true => {
+                Err(Failure::usage("there is no test: -p, -n, -pg and --static ask for nothing"))
+            }
             false => Ok(tests),
         }
     }
@@ -567,9 +611,8 @@ impl EngineArgs {
             terminal::print(&tables(sheets, *format));
         } else {
             terminal::print(&tables(sheets, Format::Md));
-            let has_batches = |sheet: &Sheet| {
-                sheet.parts.iter().any(|part| part.kind == PartKind::StaticBatch)
-            };
+            let has_batches =
+                |sheet: &Sheet| sheet.parts.iter().any(|part| part.kind == PartKind::StaticBatch);
             if let Some(page) = shown(sheets).filter(|_| sheets.iter().any(has_batches)) {
                 let style = terminal::style(self.no_color, self.ascii);
                 terminal::print(&page::terminal(&page, &style));
@@ -605,10 +648,10 @@ fn tidied(sheet: &Sheet) -> Sheet {
         // A repeat differs from its mean by its number alone.
         part.rows.retain(|row| row.factors.get(key::REPEAT).is_none());
         let all: Vec<Factors> = part.rows.iter().map(of_row).collect();
-        let names: BTreeSet<&str> = all.iter().flat_map(|one| one.iter().map(|(name, _)| name)).collect();
-        let is_constant = |name: &&&str| {
-            all.windows(2).all(|pair| pair[0].get(name) == pair[1].get(name))
-        };
+        let names: BTreeSet<&str> =
+            all.iter().flat_map(|one| one.iter().map(|(name, _)| name)).collect();
+        let is_constant =
+            |name: &&&str| all.windows(2).all(|pair| pair[0].get(name) == pair[1].get(name));
         let named_by_test =
             [key::MODEL, key::TEST, key::DEPTH_TOKENS, key::INPUT_TOKENS, key::OUTPUT_TOKENS];
         let dropped: Vec<&str> = names

@@ -23,7 +23,8 @@ pub struct ServeArgs {
     #[arg(long, default_value = "tiny")]
     preset: String,
 
-    /// How weights are stored: q8_0, q4_k or f32 [default: q8_0; a model from disk keeps its own]
+    /// Variant of the weights: q8_0, q4_k, q4_0, q6_k, f16, bf16, f32, w8a16, w8a8, w8a8-static,
+    /// w4a16, w4a16-asym [default: q8_0; a model from disk keeps its own]
     #[arg(long)]
     quant: Option<String>,
 
@@ -79,6 +80,7 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
         context: args.context,
         max_batch: args.max_batch,
         prefill_chunk: args.prefill_chunk,
+        available_bytes: ifm_sys::host::available_memory_bytes(),
         ..EngineOptions::suggested()
     };
     let engine = Engine::load(&source, options)
@@ -101,10 +103,11 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
     };
     let name = options.model_name.clone();
     let line = format!(
-        "{name}: {} {:.0} M parameters, {}, {} threads; {weights}",
+        "{name}: {} {:.0} M parameters, {}, {:.2} bits a weight, {} threads; {weights}",
         model.architecture,
         model.parameters as f64 / 1e6,
-        model.stored_dtype,
+        model.variant,
+        model.bits_per_weight,
         model.threads
     );
     let served = serve(options, &shutdown, |address| {

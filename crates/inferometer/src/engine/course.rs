@@ -87,9 +87,11 @@ pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
             }
         }
         let is_cut = is_over(ask);
-        all.extend(of_setup.into_iter().filter(|done| {
-            !is_cut || done.trouble.is_some() || !done.repeats.is_empty()
-        }));
+        all.extend(
+            of_setup
+                .into_iter()
+                .filter(|done| !is_cut || done.trouble.is_some() || !done.repeats.is_empty()),
+        );
         if is_cut {
             break;
         }
@@ -116,7 +118,10 @@ impl Running<'_> {
     fn engine(&mut self) -> Result<&mut Box<dyn Engine>, String> {
         if self.engine.is_none() {
             if self.starts == Self::STARTS_MAX {
-                return Err(format!("the engine was lost {} times: not started again", self.starts));
+                return Err(format!(
+                    "the engine was lost {} times: not started again",
+                    self.starts
+                ));
             }
             self.starts += 1;
             match start(&self.ask.which, self.setup, &self.ask.limits) {
@@ -163,10 +168,9 @@ impl Running<'_> {
         let wanted = done.repeats.len() + times as usize;
         while done.repeats.len() < wanted && interrupts.urge() == Urge::None {
             let repeats = engine.run(&case, 1)?;
-            let (disturbed, quiet): (Vec<Repeat>, Vec<Repeat>) =
-                repeats.into_iter().partition(|repeat| {
-                    repeat.disturbance.is_some_and(|what| what.is_too_much())
-                });
+            let (disturbed, quiet): (Vec<Repeat>, Vec<Repeat>) = repeats
+                .into_iter()
+                .partition(|repeat| repeat.disturbance.is_some_and(|what| what.is_too_much()));
             done.repeats.extend(quiet);
             match replaces && done.replaced.len() < limit {
                 true => done.replaced.extend(disturbed),

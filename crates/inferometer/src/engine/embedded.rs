@@ -53,8 +53,13 @@ impl Loaded {
         let context = usize::try_from(load.context_tokens).ok();
         let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
         let threads = load.threads.map_or(processors, |threads| threads as usize);
-        let model = Model::load_on(&source, context, Compute::on_threads(threads))
-            .map_err(|error| error.to_string())?;
+        let compute = Compute::on_threads(threads);
+        let kv_tokens = load.context_tokens as usize * load.sequences as usize;
+        let model = match ifm_sys::host::available_memory_bytes() {
+            Some(bytes) => Model::load_within(&source, context, compute, (kv_tokens, bytes)),
+            None => Model::load_on(&source, context, compute),
+        };
+        let model = model.map_err(|error| error.to_string())?;
         let ceilings = load.ceilings.then(|| ceilings(&model)).flatten();
         Ok(Loaded { model, pass_tokens: load.pass_tokens.max(1) as usize, ceilings })
     }
@@ -126,7 +131,9 @@ fn source(model: &str, weights: Option<&str>) -> Result<ModelSource, String> {
     if path.is_file() {
         return match weights {
             None => Ok(ModelSource::Gguf { path: path.to_owned() }),
-            Some(weights) => Err(format!("{model} keeps its own weights, so {weights} cannot be had")),
+            Some(weights) => {
+                Err(format!("{model} keeps its own weights, so {weights} cannot be had"))
+            }
         };
     }
     let preset: Preset =

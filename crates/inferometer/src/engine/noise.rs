@@ -3,8 +3,8 @@
 //!
 //! The kernel counts both, so that an outlier is known by its cause and not by its value.
 
-use ifm_sys::host::CpuTicks;
 use ifm_sys::account::{Account, of_threads};
+use ifm_sys::host::CpuTicks;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -41,7 +41,8 @@ impl Disturbance {
     pub fn words(&self) -> String {
         let mut words = Vec::new();
         if self.waited() > SHARE_MAX {
-            words.push(format!("waited {:.0} % of its time for a processor", 100.0 * self.waited()));
+            words
+                .push(format!("waited {:.0} % of its time for a processor", 100.0 * self.waited()));
         }
         if let Some(stolen) = self.stolen.filter(|share| *share > SHARE_MAX) {
             words.push(format!("the host took {:.0} % of the processors", 100.0 * stolen));
@@ -97,13 +98,8 @@ mod tests {
 
     #[test]
     fn waiting_is_told_by_the_kernel() {
-        let quiet = Disturbance {
-            cpu_ns: 99,
-            waited_ns: 1,
-            switches: 0,
-            stolen: Some(0.0),
-            wall_ns: 100,
-        };
+        let quiet =
+            Disturbance { cpu_ns: 99, waited_ns: 1, switches: 0, stolen: Some(0.0), wall_ns: 100 };
         assert!(!quiet.is_too_much());
         let busy = Disturbance { waited_ns: 40, ..quiet };
         assert!(busy.is_too_much());

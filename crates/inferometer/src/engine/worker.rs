@@ -139,7 +139,8 @@ impl Worker {
 
     /// Says something and waits for the answer.
     fn ask(&mut self, order: &Order, limit: Duration) -> Result<Answer, Trouble> {
-        let mut line = serde_json::to_string(order).map_err(|error| self.lost(&error.to_string()))?;
+        let mut line =
+            serde_json::to_string(order).map_err(|error| self.lost(&error.to_string()))?;
         line.push('\n');
         let written = self.input.as_mut().map(|input| input.write_all(line.as_bytes()));
         if !matches!(written, Some(Ok(()))) {
@@ -205,7 +206,9 @@ impl Worker {
         let wall_ns = ifm_sys::mono_ns() - begun_ns;
         let disturbance = watch.end();
         let (prompt_ns, step_ns, cached) = match answer {
-            Answer::Ran { prompt_ns, step_ns, cached_tokens } => (prompt_ns, step_ns, cached_tokens),
+            Answer::Ran { prompt_ns, step_ns, cached_tokens } => {
+                (prompt_ns, step_ns, cached_tokens)
+            }
             Answer::Cannot { why } => return Err(Trouble::Cannot(why)),
             Answer::Ready(_) => return Err(self.lost("the engine answered out of turn")),
         };
@@ -224,9 +227,8 @@ impl Worker {
         let steps_ns: u64 = step_ns.iter().sum();
         let told = prompt_ns.unwrap_or_default().saturating_add(steps_ns);
         if told > wall_ns {
-            return Err(self.lost(&format!(
-                "the engine told {told} ns for what took {wall_ns} ns from here"
-            )));
+            return Err(self
+                .lost(&format!("the engine told {told} ns for what took {wall_ns} ns from here")));
         }
         Ok(Repeat {
             prompt_ns: prompt_ns.filter(|_| has_prompt),

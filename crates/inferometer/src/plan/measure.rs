@@ -1,8 +1,8 @@
 //! One cell, measured by a process of this program.
 
-use crate::interrupt::{Interrupts, Urge};
 use crate::exit::{Code, Failure};
 use crate::guard::{Guard, Undo};
+use crate::interrupt::{Interrupts, Urge};
 use crate::tree::{TOKEN, Tree};
 use ifm_sys::process::{Ending, signal_group};
 use serde_json::Value;

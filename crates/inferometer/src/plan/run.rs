@@ -4,12 +4,12 @@
 //! circumstances then. Nothing is measured beside anything else.
 
 use super::conditions::{Conditions, Ready};
-use crate::interrupt::{Interrupts, Urge};
 use super::measure::{Measured, measure};
 use super::{Experiment, absolute, adopt, files};
 use crate::exit::{Code, Failure};
 use crate::facts::{self, FactsDocument};
 use crate::guard::Guard;
+use crate::interrupt::{Interrupts, Urge};
 use crate::launch::{self, Ask, Container, Kind, Launched, Reset};
 use crate::terminal;
 use ifm_core::PlanCell;

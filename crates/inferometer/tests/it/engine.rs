@@ -7,8 +7,11 @@ use std::fs;
 use std::path::Path;
 
 fn document(folder: &Path, flags: &[&str]) -> Value {
-    let words: Vec<&str> =
-        ["engine", "-m", "nano", "-t", "1", "-s", "--no-limit", "--json"].iter().chain(flags).copied().collect();
+    let words: Vec<&str> = ["engine", "-m", "nano", "-t", "1", "-s", "--no-limit", "--json"]
+        .iter()
+        .chain(flags)
+        .copied()
+        .collect();
     let output = run(folder, &words);
     assert!(output.status.success(), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).expect("a document")
@@ -20,9 +23,7 @@ fn rows(document: &Value) -> Vec<&Value> {
 }
 
 fn figure(row: &Value, quantity: &str, statistic: &str) -> Option<f64> {
-    let is = |figure: &&Value| {
-        figure["quantity"] == quantity && figure["statistic"] == statistic
-    };
+    let is = |figure: &&Value| figure["quantity"] == quantity && figure["statistic"] == statistic;
     row["figures"].as_array()?.iter().find(is)?["value"].as_f64()
 }
 
@@ -90,8 +91,23 @@ fn a_static_batch_has_a_step_less_than_tokens() {
 fn outputs_are_those_of_llama_bench() {
     let folder = tempfile::tempdir().unwrap();
     let bench = |format: &str| {
-        let words =
-            ["engine", "-m", "nano", "-t", "1", "-s", "--no-limit", "-p", "8", "-n", "4", "-r", "2", "-o", format];
+        let words = [
+            "engine",
+            "-m",
+            "nano",
+            "-t",
+            "1",
+            "-s",
+            "--no-limit",
+            "-p",
+            "8",
+            "-n",
+            "4",
+            "-r",
+            "2",
+            "-o",
+            format,
+        ];
         let output = run(folder.path(), &words);
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
@@ -119,7 +135,19 @@ fn outputs_are_those_of_llama_bench() {
 #[test]
 fn what_cannot_be_measured_is_a_row_and_the_rest_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["engine", "-m", "no-such-file.gguf,nano", "-p", "8", "-n", "0", "-r", "1", "-s", "--no-limit"];
+    let words = [
+        "engine",
+        "-m",
+        "no-such-file.gguf,nano",
+        "-p",
+        "8",
+        "-n",
+        "0",
+        "-r",
+        "1",
+        "-s",
+        "--no-limit",
+    ];
     let output = run(folder.path(), &[&words[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();

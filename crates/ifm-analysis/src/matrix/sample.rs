@@ -3,7 +3,7 @@
 use super::Cell;
 use crate::stat::welch::{Moments, mean_interval};
 use crate::survey::{CONFIDENCE, Point, REPEATS_MIN, Reading};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, StdKind};
+use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic, StdKind};
 
 /// Standard deviation over mean above which repeats say nothing of the thing that they measured.
 pub const TRUSTED_CV_MAX: f64 = 0.2;
@@ -61,7 +61,7 @@ impl Cell<'_> {
             .points
             .iter()
             .filter(|point| point.role == RowRole::Measured)
-            .filter_map(|point| Some(point.central(quantity)?.value))
+            .filter_map(|point| Some(central(point, quantity)?.value))
             .collect();
         match Moments::of(&values) {
             Some(moments) => {
@@ -77,11 +77,11 @@ impl Cell<'_> {
     pub fn written(&self, quantity: &Quantity) -> Option<Sample> {
         let sample = self.sample(quantity)?;
         let stated = self.stated.and_then(|point| {
-            let mean = point.central(quantity)?;
+            let mean = central(point, quantity)?;
             Some((mean, spread_of(point, quantity)))
         });
         let Some((mean, spread)) = stated else { return Some(sample) };
-        let of_run = self.points.iter().filter_map(|point| rounding(point.central(quantity)?));
+        let of_run = self.points.iter().filter_map(|point| rounding(central(point, quantity)?));
         let of_run = of_run.fold(0.0, f64::max);
         let Some(digit) = rounding(mean) else { return Some(sample) };
         let is_near = |a: f64, b: f64, slack: f64| (a - b).abs() <= slack * (1.0 + PRECISION);
@@ -97,10 +97,10 @@ impl Cell<'_> {
 
     /// What a document says of repeats that it does not show.
     fn summary(&self, quantity: &Quantity) -> Option<Sample> {
-        let point = self.points.iter().find(|point| point.central(quantity).is_some())?;
+        let point = self.points.iter().find(|point| central(point, quantity).is_some())?;
         let runs = Quantity::Other("runs".to_owned());
         Some(Sample {
-            mean: point.central(quantity)?.value,
+            mean: central(point, quantity)?.value,
             std: spread_of(point, quantity).map(|spread| spread.value),
             n: point.value(&runs, Statistic::Count).map(|n| n as usize),
             values: Vec::new(),
@@ -108,9 +108,32 @@ impl Cell<'_> {
     }
 }
 
+/// What tools of static batches call by another name: a batch has one latency, its duration, and its
+/// rates are those of the engine's two phases.
+const OF_BATCHES: [(Quantity, Quantity); 3] = [
+    (Quantity::E2e, Quantity::Duration),
+    (Quantity::InputRate, Quantity::PrefillRate),
+    (Quantity::OutputRate, Quantity::DecodeRate),
+];
+
+/// A quantity, and what stands for it in a static batch.
+fn names<'q>(
+    point: &Point,
+    quantity: &'q Quantity,
+) -> impl Iterator<Item = &'q Quantity> + use<'q> {
+    let is_batch = point.kind == PartKind::StaticBatch;
+    let of_batch = OF_BATCHES.iter().find(|(name, _)| is_batch && name == quantity);
+    std::iter::once(quantity).chain(of_batch.map(|(_, other)| other))
+}
+
+fn central<'p>(point: &'p Point, quantity: &Quantity) -> Option<&'p Reading> {
+    names(point, quantity).find_map(|name| point.central(name))
+}
+
 /// The deviation of a summary.
 fn spread_of<'p>(point: &'p Point, quantity: &Quantity) -> Option<&'p Reading> {
-    SPREADS.into_iter().find_map(|statistic| point.reading(quantity, statistic))
+    let of = |name| SPREADS.into_iter().find_map(|statistic| point.reading(name, statistic));
+    names(point, quantity).find_map(of)
 }
 
 /// Half a unit of the last digit that stands in the document, in the canonical unit.

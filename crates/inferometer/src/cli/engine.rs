@@ -236,7 +236,8 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long)]
     no_warmup: bool,
 
-    /// tests: all repeats of one test, then the next; rounds: one repeat of each, then again
+    /// tests: all repeats of one test, then the next; rounds: one repeat of each with every model,
+    /// all of them loaded, then again
     #[arg(help_heading = "Tests", long, default_value = "tests", value_parser = ["tests", "rounds"])]
     order: String,
 
@@ -594,6 +595,9 @@ impl EngineArgs {
         (formats, files): (&[Format], &[PathBuf]),
     ) -> Result<(), Failure> {
         let sheets = &import.sheets;
+        if failed(all) == all.len() && !self.json {
+            return Ok(());
+        }
         if let Some(page) = shown(sheets).filter(|_| !files.is_empty()) {
             for path in files {
                 let written = output::write_page(&page, path)?;

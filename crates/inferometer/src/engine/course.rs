@@ -65,36 +65,37 @@ impl Done {
 }
 
 /// Measures, and shows each test when it is done. Ends early at Ctrl-C, with what there is.
+///
+/// In rounds all engines stay loaded, and each has its turn in every round: what changes over the
+/// minutes falls on all of them alike.
 pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
-    let mut all = Vec::new();
-    for (index, setup) in ask.setups.iter().enumerate() {
-        let mut engine = Running { ask, setup, engine: None, starts: 0 };
-        let rounds = if ask.in_rounds { ask.repeats } else { 1 };
-        let each = if ask.in_rounds { 1 } else { ask.repeats };
-        let mut of_setup: Vec<Done> =
-            ask.tests.iter().map(|test| Done::new(index, *test)).collect();
-        for round in 0..rounds {
-            for done in &mut of_setup {
-                if is_over(ask) {
-                    break;
-                }
-                if done.trouble.is_none() {
-                    engine.repeat(done, each, round == 0);
-                }
-                if round + 1 == rounds {
-                    show(done);
-                }
+    let (rounds, each) = if ask.in_rounds { (ask.repeats, 1) } else { (1, ask.repeats) };
+    let mut engines: Vec<Running> =
+        ask.setups.iter().map(|setup| Running::new(ask, setup)).collect();
+    let setups = 0..ask.setups.len();
+    let mut all: Vec<Done> = setups
+        .flat_map(|setup| ask.tests.iter().map(move |test| Done::new(setup, *test)))
+        .collect();
+    for round in 1..=rounds {
+        for done in &mut all {
+            if is_over(ask) {
+                break;
+            }
+            if let Some(engine) = engines.get_mut(done.setup).filter(|_| done.trouble.is_none()) {
+                engine.repeat(done, each, round == 1);
+            }
+            if round == rounds {
+                show(done);
+            }
+            if !ask.in_rounds {
+                // One engine at a time: that of a setup ends when another's turn comes.
+                let others = engines.iter_mut().enumerate().filter(|(of, _)| *of != done.setup);
+                others.for_each(|(_, other)| other.engine = None);
             }
         }
-        let is_cut = is_over(ask);
-        all.extend(
-            of_setup
-                .into_iter()
-                .filter(|done| !is_cut || done.trouble.is_some() || !done.repeats.is_empty()),
-        );
-        if is_cut {
-            break;
-        }
+    }
+    if is_over(ask) {
+        all.retain(|done| done.trouble.is_some() || !done.repeats.is_empty());
     }
     all
 }
@@ -111,7 +112,11 @@ struct Running<'a> {
     starts: u32,
 }
 
-impl Running<'_> {
+impl<'a> Running<'a> {
+    fn new(ask: &'a Ask, setup: &'a Setup) -> Running<'a> {
+        Running { ask, setup, engine: None, starts: 0 }
+    }
+
     /// Starts that may fail or be followed by a loss; more would take long and tell nothing new.
     const STARTS_MAX: u32 = 8;
 

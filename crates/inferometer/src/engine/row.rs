@@ -253,8 +253,6 @@ fn batch_rows(size: u32, done: &Done, place: &Place) -> Vec<Row> {
         add(Quantity::DecodeRate, value, decode, Unit::PerS, different(STEPS));
         let all_tokens = over(batch * (input + output), whole_s);
         add(Quantity::TotalRate, value, all_tokens, Unit::PerS, Definition::Same);
-        let answers = over(batch * output, whole_s);
-        add(Quantity::OutputRate, value, answers, Unit::PerS, Definition::Same);
         let median = median(&repeat.step_ns).map(|ns| ns / 1e6);
         add(Quantity::Itl, Statistic::Median, median, Unit::Ms, different(STEP));
         all.push(row);

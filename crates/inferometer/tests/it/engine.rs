@@ -76,7 +76,6 @@ fn a_static_batch_has_a_step_less_than_tokens() {
     for (quantity, expected) in [
         ("prefill_rate", 4.0 * 16.0 / prompt),
         ("decode_rate", 4.0 * 7.0 / steps),
-        ("output_rate", 4.0 * 8.0 / (prompt + steps)),
         ("total_rate", 4.0 * 24.0 / (prompt + steps)),
     ] {
         let told = figure(all[0], quantity, "value").unwrap();

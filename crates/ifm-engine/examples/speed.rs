@@ -1,6 +1,7 @@
-//! Prints prompt and decoding speed of a preset, per second and per CPU second.
+//! Prints prompt and decoding speed of a model, per second and per CPU second.
 //!
-//! `cargo run --release -p ifm-engine --example speed -- tiny q8_0`
+//! `cargo run --release --example speed -p ifm-engine -- tiny q8_0 [repeats [threads [isa]]]`
+//! for a preset, a GGUF file in place of `tiny` for that (the second word is then ignored).
 //! CPU seconds are those of the whole process, from `/proc/self/stat`: hundredths, so
 //! the parts below run for seconds.
 
@@ -9,14 +10,22 @@
 
 use std::{error::Error, time::Instant};
 
-use ifm_engine::{Model, ModelSource, StaticBatch};
+use ifm_engine::{Compute, Isa, Model, ModelSource, StaticBatch};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut arguments = std::env::args().skip(1);
-    let preset = arguments.next().unwrap_or_else(|| "tiny".to_owned()).parse()?;
-    let quantization = arguments.next().unwrap_or_else(|| "q8_0".to_owned()).parse()?;
+    let name = arguments.next().unwrap_or_else(|| "tiny".to_owned());
+    let quantization = arguments.next().unwrap_or_else(|| "q8_0".to_owned());
     let repeats: usize = arguments.next().map_or(Ok(5), |text| text.parse())?;
-    let model = Model::load(&ModelSource::Preset { preset, quantization, seed: 1 }, Some(4096))?;
+    let threads = arguments.next().map_or(Ok(1), |text| text.parse())?;
+    let isa = arguments.next().map_or(Ok(Isa::best()), |text| text.parse())?;
+    let source = if name.ends_with(".gguf") {
+        ModelSource::Gguf { path: name.into() }
+    } else {
+        let (preset, quantization) = (name.parse()?, quantization.parse()?);
+        ModelSource::Preset { preset, quantization, seed: 1 }
+    };
+    let model = Model::load_on(&source, Some(4096), Compute { threads, isa })?;
     let info = model.info();
     println!(
         "{} {} {} threads {}: ready after {:.0} ms",

@@ -11,12 +11,12 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use ifm_kernels::Pool;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::{
     kv::{HeadPlace, KvCache, TILE_TOKENS},
     linear::{Matrix, Projected},
-    parallel,
     shape::ModelShape,
     simd::{Product, exp2_below, greatest, scale},
 };
@@ -53,7 +53,7 @@ struct Block<'a> {
 /// Part 0 of `projected` holds the queries, turned to their positions. Spans are in
 /// the order of their output rows, without gaps.
 pub(crate) fn attend(
-    arch: Arch,
+    (arch, pool): (Arch, &Pool),
     shape: &ModelShape,
     layer: usize,
     spans: &[Span],
@@ -64,7 +64,7 @@ pub(crate) fn attend(
     let mut out = Matrix::zeros(rows, shape.heads * shape.head_width);
     let blocks: Vec<Mutex<Block<'_>>> =
         cut_into_blocks(shape, spans, &mut out).into_iter().map(Mutex::new).collect();
-    parallel::for_ranges(blocks.len(), |range| {
+    pool.run(blocks.len(), |range| {
         let mut scratch = Scratch::new(shape);
         for block in &blocks[range] {
             let mut block = block.lock().unwrap_or_else(PoisonError::into_inner);

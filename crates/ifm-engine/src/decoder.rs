@@ -10,22 +10,21 @@
 //!
 //! Not here: which rows go together (`scheduler`), sampling (`sample`).
 
-use std::sync::Arc;
+use std::collections::HashMap;
 
-use candle_core::{
-    Device, Tensor,
-    quantized::{GgmlDType, QTensor},
-};
+use ifm_kernels::{Format, Isa, Stored};
 use pulp::Arch;
 
 use crate::{
     attention::{Span, attend},
     kv::{HeadPlace, KvCache},
-    linear::{Input, Linear, Matrix, Projected, Projection},
+    linear::{Linear, Matrix, Projected, Projection},
     load_error::LoadError,
+    parallel::{Compute, Processor},
+    peaks::Peaks,
     rope::Rotation,
     shape::ModelShape,
-    simd::{Gate, Normalize, add},
+    simd::{Gate, Normalize, add, arch_of},
     weights::{LayerTensor, TensorName, WeightSource},
 };
 
@@ -33,9 +32,6 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ComputeError {
-    /// A product failed; a defect of this crate or of candle.
-    #[error("a matrix product failed: {0}")]
-    Product(#[from] candle_core::Error),
     /// A row has no tokens, or more than its cache has room for.
     #[error("a row of {tokens} tokens after {seen} does not fit into {capacity}")]
     Row {
@@ -69,12 +65,14 @@ pub(crate) struct Row<'a> {
 #[derive(Debug)]
 pub(crate) struct Decoder {
     shape: ModelShape,
-    embedding: Arc<QTensor>,
+    embedding: Stored,
     layers: Vec<Layer>,
     final_norm: Vec<f32>,
     head: Linear,
     rotation: Rotation,
+    processor: Processor,
     arch: Arch,
+    peaks: Option<Peaks>,
 }
 
 #[derive(Debug)]
@@ -104,6 +102,7 @@ impl Layer {
         shape: &ModelShape,
         index: usize,
         source: &mut dyn WeightSource,
+        processor: &Processor,
     ) -> Result<Self, LoadError> {
         let name = |tensor| TensorName::Layer(index, tensor);
         let width = shape.embedding;
@@ -111,26 +110,26 @@ impl Layer {
         let mut biased = |weight, bias, rows| -> Result<_, LoadError> {
             Ok((source.matrix(name(weight), rows, width)?, source.vector(name(bias), rows)?))
         };
-        let attention_input = Projection::join(vec![
+        let attention_input = vec![
             biased(LayerTensor::Query, LayerTensor::QueryBias, queries)?,
             biased(LayerTensor::Key, LayerTensor::KeyBias, keys)?,
             biased(LayerTensor::Value, LayerTensor::ValueBias, keys)?,
-        ])?;
-        let feed_forward_input = Projection::join(vec![
+        ];
+        let feed_forward_input = vec![
             (source.matrix(name(LayerTensor::Gate), shape.feed_forward, width)?, None),
             (source.matrix(name(LayerTensor::Up), shape.feed_forward, width)?, None),
-        ])?;
+        ];
         let output = source.matrix(name(LayerTensor::AttentionOutput), width, queries)?;
         let down = source.matrix(name(LayerTensor::Down), width, shape.feed_forward)?;
         Ok(Self {
             attention_norm: source.required_vector(name(LayerTensor::AttentionNorm), width)?,
-            attention_input,
+            attention_input: Projection::join(attention_input, processor)?,
             query_norm: source.vector(name(LayerTensor::QueryNorm), shape.head_width)?,
             key_norm: source.vector(name(LayerTensor::KeyNorm), shape.head_width)?,
-            attention_output: Linear::new(Arc::new(output), None)?,
+            attention_output: Linear::new(output, None, processor)?,
             feed_forward_norm: source.required_vector(name(LayerTensor::FeedForwardNorm), width)?,
-            feed_forward_input,
-            feed_forward_output: Linear::new(Arc::new(down), None)?,
+            feed_forward_input: Projection::join(feed_forward_input, processor)?,
+            feed_forward_output: Linear::new(down, None, processor)?,
         })
     }
 }
@@ -142,49 +141,73 @@ impl Decoder {
         shape: ModelShape,
         rope_divisors: &[f32],
         source: &mut dyn WeightSource,
+        compute: Compute,
     ) -> Result<Self, LoadError> {
         shape.check().map_err(|reason| LoadError::Dimensions { reason })?;
+        let processor = Processor::new(compute);
         let (rows, width) = (shape.vocabulary, shape.embedding);
-        let embedding = Arc::new(source.matrix(TensorName::Embedding, rows, width)?);
+        let embedding = source.matrix(TensorName::Embedding, rows, width)?;
         let head = if shape.tied_head {
-            Arc::clone(&embedding)
+            embedding.clone()
         } else {
-            Arc::new(source.matrix(TensorName::Head, rows, width)?)
+            source.matrix(TensorName::Head, rows, width)?
         };
         let layers = (0..shape.layers)
-            .map(|index| Layer::load(&shape, index, source))
+            .map(|index| Layer::load(&shape, index, source, &processor))
             .collect::<Result<_, _>>()?;
         Ok(Self {
-            embedding,
+            embedding: embedding.stored,
             layers,
             final_norm: source.required_vector(TensorName::FinalNorm, width)?,
-            head: Linear::new(head, None)?,
+            head: Linear::new(head, None, &processor)?,
             rotation: Rotation::new(
                 shape.head_width,
                 shape.rope_base,
                 rope_divisors,
                 shape.context_max,
             ),
-            arch: Arch::new(),
+            arch: arch_of(compute.isa),
+            peaks: None,
+            processor,
             shape,
         })
+    }
+
+    /// From now on the sizes of what goes into products are looked at.
+    pub(crate) fn start_observing(&mut self) {
+        self.peaks = Some(Peaks::default());
+    }
+
+    /// The largest sizes since [`Decoder::start_observing`], by matrix.
+    pub(crate) fn peaks(self) -> HashMap<TensorName, f32> {
+        self.peaks.map(Peaks::into_inner).unwrap_or_default()
     }
 
     pub(crate) fn shape(&self) -> &ModelShape {
         &self.shape
     }
 
+    /// The instructions of this crate's own loops.
     pub(crate) fn arch(&self) -> Arch {
         self.arch
     }
 
-    /// The format of most weights, and whether products run on its blocks (else on
-    /// floats, to which it has been widened).
-    pub(crate) fn dtypes(&self) -> (GgmlDType, bool) {
+    /// The instructions that are used.
+    pub(crate) fn isa(&self) -> Isa {
+        self.processor.isa
+    }
+
+    /// Threads that compute.
+    pub(crate) fn threads(&self) -> usize {
+        self.processor.pool.threads()
+    }
+
+    /// The format of most weights, and what their products compute with, in words.
+    pub(crate) fn computed(&self) -> (Format, &'static str) {
         // The feed-forward layers hold most weights of every model of this family.
         self.layers
             .first()
-            .map_or((self.embedding.dtype(), false), |layer| layer.feed_forward_output.dtypes())
+            .map_or_else(|| self.head.computed(), |layer| layer.feed_forward_output.computed())
     }
 
     /// Runs all rows through the model once.
@@ -194,20 +217,20 @@ impl Decoder {
     pub(crate) fn step(&self, rows: &mut [Row<'_>]) -> Result<Matrix, ComputeError> {
         self.check_rows(rows)?;
         let batch = Batch::new(rows);
-        let mut hidden = self.embed(rows)?;
+        let mut hidden = self.embed(rows);
         let Some((last, layers)) = self.layers.split_last() else {
             return Ok(Matrix::default());
         };
         for (index, layer) in layers.iter().enumerate() {
-            let projected = self.project(layer, index, &hidden, &batch, rows)?;
-            self.finish_layer(layer, index, &mut hidden, &batch.spans, &projected, rows)?;
+            let projected = self.project(layer, index, &hidden, &batch, rows);
+            self.finish_layer(layer, index, &mut hidden, &batch.spans, &projected, rows);
         }
         // Past the keys and values of the last layer only wanted rows matter.
-        let projected = self.project(last, layers.len(), &hidden, &batch, rows)?;
+        let projected = self.project(last, layers.len(), &hidden, &batch, rows);
         let mut hidden = batch.pick_wanted(&hidden);
         if hidden.rows() > 0 {
             let spans = &batch.wanted_spans;
-            self.finish_layer(last, layers.len(), &mut hidden, spans, &projected, rows)?;
+            self.finish_layer(last, layers.len(), &mut hidden, spans, &projected, rows);
         }
         for row in rows.iter_mut() {
             row.cache.advance(row.tokens.len());
@@ -216,7 +239,7 @@ impl Decoder {
             return Ok(Matrix::default());
         }
         let normed = self.normalize(&hidden, &self.final_norm);
-        Ok(self.head.apply(&normed.into())?)
+        Ok(self.head.apply(&self.processor, &normed))
     }
 
     fn check_rows(&self, rows: &[Row<'_>]) -> Result<(), ComputeError> {
@@ -234,12 +257,13 @@ impl Decoder {
         Ok(())
     }
 
-    fn embed(&self, rows: &[Row<'_>]) -> Result<Matrix, ComputeError> {
-        let ids: Vec<u32> = rows.iter().flat_map(|row| row.tokens).copied().collect();
-        let length = ids.len();
-        let ids = Tensor::from_vec(ids, length, &Device::Cpu)?;
-        let data = self.embedding.embedding(&ids)?.flatten_all()?.to_vec1()?;
-        Ok(Matrix { data, width: self.shape.embedding })
+    fn embed(&self, rows: &[Row<'_>]) -> Matrix {
+        let tokens = || rows.iter().flat_map(|row| row.tokens);
+        let mut out = Matrix::zeros(tokens().count(), self.shape.embedding);
+        for (token, out) in tokens().zip(out.data.chunks_exact_mut(self.shape.embedding)) {
+            self.embedding.decode_row(*token as usize, out);
+        }
+        out
     }
 
     fn normalize(&self, input: &Matrix, gain: &[f32]) -> Matrix {
@@ -257,9 +281,10 @@ impl Decoder {
         hidden: &Matrix,
         batch: &Batch,
         rows: &mut [Row<'_>],
-    ) -> Result<Projected<'a>, ComputeError> {
+    ) -> Projected<'a> {
         let normed = self.normalize(hidden, &layer.attention_norm);
-        let mut projected = layer.attention_input.apply(&normed.into())?;
+        self.observe(index, &[LayerTensor::Query, LayerTensor::Key, LayerTensor::Value], &normed);
+        let mut projected = layer.attention_input.apply(&self.processor, &normed);
         let places: Vec<HeadPlace> =
             (0..self.shape.kv_heads).map(|head| HeadPlace::new(&self.shape, index, head)).collect();
         for span in &batch.spans {
@@ -281,7 +306,7 @@ impl Decoder {
                 }
             }
         }
-        Ok(projected)
+        projected
     }
 
     fn normalize_heads(&self, heads: &mut [f32], gain: &[f32]) {
@@ -299,19 +324,30 @@ impl Decoder {
         spans: &[Span],
         projected: &Projected<'_>,
         rows: &mut [Row<'_>],
-    ) -> Result<(), ComputeError> {
+    ) {
+        let processor = &self.processor;
         let caches: Vec<&mut KvCache> = rows.iter_mut().map(|row| &mut *row.cache).collect();
-        let attended = attend(self.arch, &self.shape, index, spans, &caches, projected);
-        add(&mut hidden.data, &layer.attention_output.apply(&attended.into())?.data);
-        let normed: Input = self.normalize(hidden, &layer.feed_forward_norm).into();
-        let inner = layer.feed_forward_input.apply(&normed)?;
+        let place = (self.arch, &processor.pool);
+        let attended = attend(place, &self.shape, index, spans, &caches, projected);
+        self.observe(index, &[LayerTensor::AttentionOutput], &attended);
+        add(&mut hidden.data, &layer.attention_output.apply(processor, &attended).data);
+        let normed = self.normalize(hidden, &layer.feed_forward_norm);
+        self.observe(index, &[LayerTensor::Gate, LayerTensor::Up], &normed);
+        let inner = layer.feed_forward_input.apply(processor, &normed);
         let mut gated = Matrix::zeros(hidden.rows(), self.shape.feed_forward);
         for (row, out) in gated.data.chunks_exact_mut(self.shape.feed_forward).enumerate() {
             let (gate, up) = (inner.row(GATE, row), inner.row(UP, row));
             self.arch.dispatch(Gate { gate, up, out });
         }
-        add(&mut hidden.data, &layer.feed_forward_output.apply(&gated.into())?.data);
-        Ok(())
+        self.observe(index, &[LayerTensor::Down], &gated);
+        add(&mut hidden.data, &layer.feed_forward_output.apply(processor, &gated).data);
+    }
+
+    /// Looks at what goes into matrices of a layer, if it is wanted.
+    fn observe(&self, layer: usize, tensors: &[LayerTensor], input: &Matrix) {
+        if let Some(peaks) = &self.peaks {
+            peaks.see(layer, tensors, &input.data);
+        }
     }
 }
 

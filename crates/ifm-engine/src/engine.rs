@@ -18,7 +18,7 @@ use crate::{
     kv::{TILE_TOKENS, tiles_for},
     load_error::LoadError,
     model::{Model, ModelSource},
-    parallel::threads_in_effect,
+    parallel::Compute,
     request::{Event, GenerateRequest, SubmitError},
     scheduler::{Command, Limits, Scheduler},
     sequence::Sequence,
@@ -37,9 +37,8 @@ const KV_BYTES_DEFAULT: usize = 1 << 30;
 /// How an engine works.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EngineOptions {
-    /// Threads that compute; `None` takes those in effect. Another number than those
-    /// in effect is an error: see [`crate::restart_with_threads`].
-    pub threads: Option<usize>,
+    /// Threads that compute, and the instructions they use.
+    pub compute: Compute,
     /// Most tokens of a prompt and its answer; `None` takes what the model is made for,
     /// up to 32,768.
     pub context: Option<usize>,
@@ -64,7 +63,7 @@ impl EngineOptions {
     /// 512, at 4020 in chunks of 32; and the others' next token waits 25 ms, not 110.
     pub fn suggested() -> Self {
         Self {
-            threads: None,
+            compute: Compute::default(),
             context: None,
             max_batch: 32,
             prefill_chunk: 128,
@@ -81,17 +80,6 @@ pub enum EngineError {
     /// The model could not be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
-    /// The number of threads is fixed when the process starts.
-    #[error(
-        "{asked} threads were asked for, but this process computes with {in_effect}; hint: start \
-         it with CANDLE_NUM_THREADS={asked} and RAYON_NUM_THREADS={asked}"
-    )]
-    Threads {
-        /// The number asked for.
-        asked: usize,
-        /// The number in effect.
-        in_effect: usize,
-    },
     /// An option is zero.
     #[error("{option} is 0; hint: use at least 1")]
     Zero {
@@ -132,13 +120,10 @@ impl Engine {
     /// # Errors
     /// [`EngineError`].
     pub fn load(source: &ModelSource, options: EngineOptions) -> Result<EngineHandle, EngineError> {
-        if let Some(asked) = options.threads {
-            let in_effect = threads_in_effect();
-            if asked != in_effect {
-                return Err(EngineError::Threads { asked, in_effect });
-            }
+        if options.compute.threads == 0 {
+            return Err(EngineError::Zero { option: "threads" });
         }
-        Self::start(Model::load(source, options.context)?, options)
+        Self::start(Model::load_on(source, options.context, options.compute)?, options)
     }
 
     /// Starts the thread that runs a model.

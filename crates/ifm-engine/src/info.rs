@@ -1,9 +1,6 @@
 //! What a model is, for records and reports.
 
-use crate::{
-    decoder::Decoder, parallel::threads_in_effect, quantization::dtype_name, shape::ModelShape,
-    simd::instruction_set,
-};
+use crate::{decoder::Decoder, load::Prepared, shape::ModelShape, weights::matrices};
 
 /// What a model is, for records and reports.
 #[derive(Debug, Clone, PartialEq)]
@@ -16,14 +13,20 @@ pub struct ModelInfo {
     pub parameters: u64,
     /// The dimensions, with the context that was asked for.
     pub shape: ModelShape,
-    /// How most weights are stored in the source, such as `q8_0`.
+    /// The variant in words, such as `w8a8 (int8 x int8, dynamic per token)`, or the
+    /// name of the format where it says all.
+    pub variant: String,
+    /// How most weights are stored, such as `q8_0`.
     pub stored_dtype: String,
-    /// What products compute in, such as `int8 x q8_0` or `f32`.
+    /// Bytes of all matrices as they are stored, scales included; a tied head once.
+    pub stored_bytes: u64,
+    /// The same in bits, over the number of weights in those matrices.
+    pub bits_per_weight: f64,
+    /// What products compute with, such as `int8 x int8`.
     pub compute_dtype: String,
     /// How keys and values are stored.
     pub kv_dtype: String,
-    /// The instruction set of this crate's own loops; candle's kernels choose for
-    /// themselves, by the same processor.
+    /// The instructions that products use.
     pub instruction_set: String,
     /// Threads that compute.
     pub threads: usize,
@@ -36,32 +39,39 @@ pub struct ModelInfo {
     /// Whether a prompt's prefix can be answered from memory. Never: every prompt is
     /// computed, so equal prompts take equal time.
     pub prefix_cache: bool,
-    /// Time from the start of loading until the first pass was done, nanoseconds.
+    /// Time from the start of reading weights until the first pass was done, nanoseconds.
     pub load_ns: u64,
 }
 
-/// What the decoder itself knows.
-pub(crate) fn describe(decoder: &Decoder, name: &str, architecture: &str) -> ModelInfo {
+/// What the decoder and its source know.
+pub(crate) fn describe(
+    decoder: &Decoder,
+    source: &Prepared,
+    stored_bytes: u64,
+    load_ns: u64,
+) -> ModelInfo {
     let shape = decoder.shape().clone();
-    let (stored, blocks) = decoder.dtypes();
+    let (format, computed) = decoder.computed();
+    let weights: usize = matrices(&shape).iter().map(|(_, rows, columns)| rows * columns).sum();
+    let stored_dtype = format.name().to_owned();
+    let variant = if source.variant.is_empty() { &stored_dtype } else { &source.variant };
     ModelInfo {
-        name: name.to_owned(),
-        architecture: architecture.to_owned(),
+        name: source.name.clone(),
+        architecture: source.architecture.clone(),
         parameters: shape.parameters(),
-        shape,
-        stored_dtype: dtype_name(stored).to_owned(),
-        compute_dtype: if blocks {
-            format!("int8 activations x {} weights", dtype_name(stored))
-        } else {
-            "f32".to_owned()
-        },
+        variant: variant.clone(),
+        stored_dtype,
+        stored_bytes,
+        bits_per_weight: stored_bytes as f64 * 8.0 / weights as f64,
+        compute_dtype: computed.to_owned(),
         kv_dtype: "f32".to_owned(),
-        instruction_set: instruction_set(decoder.arch()).to_owned(),
-        threads: threads_in_effect(),
-        random_seed: None,
-        eos_ids: Vec::new(),
-        bos_id: None,
+        instruction_set: decoder.isa().to_string(),
+        threads: decoder.threads(),
+        random_seed: source.random_seed,
+        eos_ids: source.eos_ids.clone(),
+        bos_id: source.bos_id,
         prefix_cache: false,
-        load_ns: 0,
+        load_ns,
+        shape,
     }
 }

@@ -38,6 +38,7 @@ mod load_error;
 mod measure;
 mod model;
 mod parallel;
+mod peaks;
 mod quantization;
 mod random;
 mod request;
@@ -57,13 +58,13 @@ pub use kv::KvExhausted;
 pub use load_error::LoadError;
 pub use measure::{MeasureError, StaticBatch, StaticTiming};
 pub use model::{Model, ModelSource};
-pub use parallel::{
-    restart_with_threads, suggested_threads, thread_environment, threads_in_effect,
-};
+pub use parallel::{Compute, suggested_threads};
 pub use quantization::{Quantization, UnknownQuantization};
 pub use request::{Event, Finish, FinishReason, GenerateRequest, SubmitError, Token};
 pub use sample::Sampling;
 pub use shape::{ModelShape, Preset, UnknownPreset};
 pub use stats::EngineStats;
+// What a model computes on is said in the words of the kernels.
+pub use ifm_kernels::Isa;
 // Requests are in tokens, so who makes them needs the tokenizer's type.
 pub use ifm_tokenizer::Tokenizer;

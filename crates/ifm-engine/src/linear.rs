@@ -1,25 +1,14 @@
 //! Matrix products of activations with stored weights.
 //!
-//! The products are candle's: `QTensor` picks the kernel by format and by what the
-//! processor can do. Matrices that share an input, such as query, key and value,
-//! are joined into one where their formats agree: the input is quantised once and
-//! the work is split over threads once.
+//! The products are those of `ifm-kernels`. Matrices that share an input, such as query,
+//! key and value, are joined into one where their formats agree: the input is rounded
+//! once and the work is split over threads once.
 //!
-//! Not here: everything between two products (`model`, `attention`).
+//! Not here: everything between two products (`decoder`, `attention`).
 
-use std::sync::Arc;
+use ifm_kernels::{Format, Packed, Stored};
 
-use candle_core::{
-    CpuStorage, CustomOp1 as _, DType, Device, Layout, Storage, Tensor, WithDType as _,
-    quantized::{GgmlDType, QTensor, k_quants::matmul},
-};
-
-use crate::{load_error::LoadError, weights::tensor_from_bytes};
-
-/// Rows of activations up to which products with floats are taken as dot products:
-/// the general product first rearranges the weights, which costs more than a few rows
-/// need (tiny, decoding two at once: 520 tokens a second against 207).
-const DOT_ROWS_MAX: usize = 12;
+use crate::{load_error::LoadError, parallel::Processor, weights::Weight};
 
 /// Rows of floats, each of the same width, one after another.
 #[derive(Debug, Clone, Default)]
@@ -45,91 +34,40 @@ impl Matrix {
 /// Weights of `outputs` rows by `inputs` columns, and what is added to the product.
 #[derive(Debug)]
 pub(crate) struct Linear {
-    weights: Weights,
+    weights: Packed,
     bias: Option<Vec<f32>>,
-    inputs: usize,
     outputs: usize,
-    stored: GgmlDType,
-}
-
-#[derive(Debug)]
-enum Weights {
-    /// Blocks, multiplied as they are.
-    Blocks(Arc<QTensor>),
-    /// Floats: `outputs` by `inputs`.
-    Floats(Tensor),
+    stored: Format,
 }
 
 impl Linear {
-    /// Takes a matrix. Formats without a kernel of their own (16-bit floats) are
-    /// widened to 32-bit floats here, once.
-    pub(crate) fn new(tensor: Arc<QTensor>, bias: Option<Vec<f32>>) -> Result<Self, LoadError> {
-        let (outputs, inputs) = tensor.shape().dims2()?;
-        let stored = tensor.dtype();
-        let weights = match stored {
-            GgmlDType::F32 | GgmlDType::F16 | GgmlDType::BF16 => {
-                let floats = tensor.dequantize(&Device::Cpu)?.to_dtype(DType::F32)?;
-                Weights::Floats(floats)
-            }
-            _ => Weights::Blocks(tensor),
-        };
-        Ok(Self { weights, bias, inputs, outputs, stored })
+    /// Takes a matrix and arranges it for the processor.
+    pub(crate) fn new(
+        weight: Weight,
+        bias: Option<Vec<f32>>,
+        processor: &Processor,
+    ) -> Result<Self, LoadError> {
+        let Weight { stored, activations } = weight;
+        let (outputs, format) = (stored.rows(), stored.format());
+        let weights = Packed::new(stored, activations, processor.isa)?;
+        Ok(Self { weights, bias, outputs, stored: format })
     }
 
-    /// The format of the weights as stored, and whether products run on its blocks.
-    pub(crate) fn dtypes(&self) -> (GgmlDType, bool) {
-        (self.stored, matches!(self.weights, Weights::Blocks(_)))
+    /// The format of the weights as stored, and what products compute with, in words.
+    pub(crate) fn computed(&self) -> (Format, &'static str) {
+        (self.stored, self.weights.computed())
     }
 
     /// Multiplies each row of `input`; gives rows of `outputs`.
-    pub(crate) fn apply(&self, input: &Input) -> Result<Matrix, candle_core::Error> {
-        let mut data = match &self.weights {
-            Weights::Blocks(tensor) => {
-                let layout = Layout::contiguous((input.rows, self.inputs));
-                let (storage, _) = tensor.cpu_fwd(&input.storage, &layout)?;
-                f32::cpu_storage_data(storage)?
-            }
-            Weights::Floats(tensor) => self.multiply_floats(tensor, input)?,
-        };
+    pub(crate) fn apply(&self, processor: &Processor, input: &Matrix) -> Matrix {
+        let mut out = Matrix::zeros(input.rows(), self.outputs);
+        self.weights.multiply(&processor.pool, &input.data, input.rows(), &mut out.data);
         if let Some(bias) = &self.bias {
-            for row in data.chunks_exact_mut(self.outputs) {
+            for row in out.data.chunks_exact_mut(self.outputs) {
                 row.iter_mut().zip(bias).for_each(|(value, bias)| *value += bias);
             }
         }
-        Ok(Matrix { data, width: self.outputs })
-    }
-
-    fn multiply_floats(
-        &self,
-        weights: &Tensor,
-        input: &Input,
-    ) -> Result<Vec<f32>, candle_core::Error> {
-        let rows = input.storage.as_slice::<f32>()?;
-        let (storage, _) = weights.storage_and_layout();
-        match &*storage {
-            Storage::Cpu(weights) if input.rows <= DOT_ROWS_MAX => {
-                let mut data = vec![0.0; input.rows * self.outputs];
-                let sizes = (input.rows, self.inputs, self.outputs);
-                matmul(sizes, rows, weights.as_slice::<f32>()?, &mut data)?;
-                Ok(data)
-            }
-            _ => {
-                let rows = Tensor::from_slice(rows, (input.rows, self.inputs), &Device::Cpu)?;
-                rows.matmul(&weights.t()?)?.flatten_all()?.to_vec1()
-            }
-        }
-    }
-}
-
-/// Rows that several products share, in the form that candle takes.
-pub(crate) struct Input {
-    storage: CpuStorage,
-    rows: usize,
-}
-
-impl From<Matrix> for Input {
-    fn from(matrix: Matrix) -> Self {
-        Self { rows: matrix.rows(), storage: CpuStorage::F32(matrix.data) }
+        out
     }
 }
 
@@ -150,57 +88,52 @@ struct Part {
 }
 
 impl Projection {
-    /// Joins matrices with the same number of columns, where their formats agree.
-    pub(crate) fn join(matrices: Vec<(QTensor, Option<Vec<f32>>)>) -> Result<Self, LoadError> {
-        let dtypes = matrices.iter().map(|(tensor, _)| tensor.dtype()).collect::<Vec<_>>();
-        let joinable = dtypes.windows(2).all(|pair| pair[0] == pair[1]);
+    /// Joins matrices with the same number of columns, where they are computed alike.
+    pub(crate) fn join(
+        matrices: Vec<(Weight, Option<Vec<f32>>)>,
+        processor: &Processor,
+    ) -> Result<Self, LoadError> {
+        let kind = |weight: &Weight| (weight.stored.format(), weight.activations);
+        let joinable = matrices.windows(2).all(|pair| kind(&pair[0].0) == kind(&pair[1].0));
         let mut parts = Vec::with_capacity(matrices.len());
         let mut start = 0;
-        for (index, (tensor, _)) in matrices.iter().enumerate() {
-            let (rows, _) = tensor.shape().dims2()?;
+        for (index, (weight, _)) in matrices.iter().enumerate() {
+            let width = weight.stored.rows();
             let (linear, from) = if joinable { (0, start) } else { (index, 0) };
-            parts.push(Part { linear, start: from, width: rows });
-            start += rows;
+            parts.push(Part { linear, start: from, width });
+            start += width;
         }
-        let linears = if joinable {
-            vec![join_linears(&matrices, start)?]
-        } else {
-            matrices
-                .into_iter()
-                .map(|(tensor, bias)| Linear::new(Arc::new(tensor), bias))
-                .collect::<Result<_, _>>()?
-        };
+        let matrices = if joinable { vec![join_weights(matrices)?] } else { matrices };
+        let linears = matrices
+            .into_iter()
+            .map(|(weight, bias)| Linear::new(weight, bias, processor))
+            .collect::<Result<_, _>>()?;
         Ok(Self { linears, parts })
     }
 
-    pub(crate) fn apply(&self, input: &Input) -> Result<Projected<'_>, candle_core::Error> {
-        let matrices =
-            self.linears.iter().map(|linear| linear.apply(input)).collect::<Result<_, _>>()?;
-        Ok(Projected { matrices, parts: &self.parts })
+    pub(crate) fn apply(&self, processor: &Processor, input: &Matrix) -> Projected<'_> {
+        let matrices = self.linears.iter().map(|linear| linear.apply(processor, input)).collect();
+        Projected { matrices, parts: &self.parts }
     }
 }
 
-fn join_linears(
-    matrices: &[(QTensor, Option<Vec<f32>>)],
-    rows: usize,
-) -> Result<Linear, LoadError> {
+fn join_weights(
+    matrices: Vec<(Weight, Option<Vec<f32>>)>,
+) -> Result<(Weight, Option<Vec<f32>>), LoadError> {
     let Some((first, _)) = matrices.first() else {
         return Err(LoadError::Unsupported { what: "a projection without matrices".to_owned() });
     };
-    let (dtype, columns) = (first.dtype(), first.shape().dims2()?.1);
-    let mut bytes = Vec::new();
-    let mut biases = Vec::with_capacity(rows);
-    for (tensor, bias) in matrices {
-        bytes.extend_from_slice(&tensor.data()?);
-        let (tensor_rows, _) = tensor.shape().dims2()?;
-        match bias {
-            Some(bias) => biases.extend_from_slice(bias),
-            None => biases.resize(biases.len() + tensor_rows, 0.0),
-        }
-    }
+    let activations = first.activations;
     let has_bias = matrices.iter().any(|(_, bias)| bias.is_some());
-    let tensor = tensor_from_bytes(bytes, dtype, rows, columns)?;
-    Linear::new(Arc::new(tensor), has_bias.then_some(biases))
+    let mut biases = Vec::new();
+    let mut stored = Vec::with_capacity(matrices.len());
+    for (weight, bias) in matrices {
+        let rows = weight.stored.rows();
+        biases.extend(bias.unwrap_or_else(|| vec![0.0; rows]));
+        stored.push(weight.stored);
+    }
+    let stored = Stored::join(&stored)?;
+    Ok((Weight { stored, activations }, has_bias.then_some(biases)))
 }
 
 /// What a [`Projection`] gave: the parts of each row.

@@ -50,9 +50,12 @@ pub enum LoadError {
         /// What is wrong with them.
         reason: String,
     },
-    /// candle refused a tensor.
+    /// The bytes of a tensor are no matrix of its format and size.
     #[error("cannot make a tensor: {0}")]
-    Tensor(#[from] candle_core::Error),
+    Tensor(#[from] ifm_kernels::StoredError),
+    /// A matrix cannot be arranged for this processor.
+    #[error("cannot prepare a tensor: {0}")]
+    Pack(#[from] ifm_kernels::PackError),
     /// The tokenizer cannot be read.
     #[error(transparent)]
     Tokenizer(#[from] ifm_tokenizer::TokenizerError),

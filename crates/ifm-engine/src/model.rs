@@ -10,11 +10,11 @@ use crate::{
     decoder::{Decoder, Row},
     info::{ModelInfo, describe},
     kv::{KvCache, KvPool},
-    load::{LoadedParts, choose_context},
+    load::Prepared,
     load_error::LoadError,
+    parallel::Compute,
     quantization::Quantization,
     shape::Preset,
-    weights::RandomWeights,
 };
 
 /// Where a model comes from.
@@ -24,7 +24,7 @@ pub enum ModelSource {
     Preset {
         /// The dimensions.
         preset: Preset,
-        /// How the weights are stored.
+        /// What is made of the weights.
         quantization: Quantization,
         /// The same seed makes the same weights on every machine.
         seed: u64,
@@ -40,7 +40,7 @@ pub enum ModelSource {
     HuggingFace {
         /// The folder.
         path: PathBuf,
-        /// How the weights are stored in memory; `None` keeps floats, as `f32`.
+        /// What is made of floats; `None` keeps the weights as they are stored.
         quantization: Option<Quantization>,
     },
 }
@@ -54,28 +54,55 @@ pub struct Model {
 }
 
 impl Model {
+    /// As [`Model::load_on`], computing on the caller's thread alone.
+    ///
+    /// # Errors
+    /// As [`Model::load_on`].
+    pub fn load(source: &ModelSource, context: Option<usize>) -> Result<Self, LoadError> {
+        Self::load_on(source, context, Compute::default())
+    }
+
     /// Loads a model for contexts of up to `context` tokens; `None` takes what the
     /// model was made for, up to 32,768.
     ///
-    /// Ends with a pass over one token, in which the kernels arrange the weights to
-    /// their liking: afterwards the first request is as fast as any other.
+    /// Ends with a pass over one token and one over two, which touch all the memory:
+    /// afterwards the first request is as fast as any other.
     ///
     /// # Errors
     /// [`LoadError`], which says what is missing, damaged or not supported.
-    pub fn load(source: &ModelSource, context: Option<usize>) -> Result<Self, LoadError> {
-        let start = Instant::now();
-        let LoadedParts { mut info, decoder, tokenizer } = match source {
+    pub fn load_on(
+        source: &ModelSource,
+        context: Option<usize>,
+        compute: Compute,
+    ) -> Result<Self, LoadError> {
+        Self::finish(Self::prepare(source, context)?, compute)
+    }
+
+    /// Reads all but the weights.
+    pub(crate) fn prepare(
+        source: &ModelSource,
+        context: Option<usize>,
+    ) -> Result<Prepared, LoadError> {
+        match source {
             ModelSource::Preset { preset, quantization, seed } => {
-                load_preset(*preset, *quantization, *seed, context)?
+                Prepared::preset(*preset, *quantization, *seed, context)
             }
-            ModelSource::Gguf { path } => crate::load::gguf::load(path, context)?,
+            ModelSource::Gguf { path } => Prepared::gguf(path, context),
             ModelSource::HuggingFace { path, quantization } => {
-                crate::load::hugging_face::load(path, *quantization, context)?
+                Prepared::hugging_face(path, *quantization, context)
             }
-        };
+        }
+    }
+
+    /// Reads the weights.
+    pub(crate) fn finish(mut prepared: Prepared, compute: Compute) -> Result<Self, LoadError> {
+        let start = Instant::now();
+        let stored_bytes = prepared.stored_bytes()?;
+        let decoder = prepared.load(compute)?;
         warm_up(&decoder)?;
-        info.load_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { decoder, tokenizer, info })
+        let load_ns = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let info = describe(&decoder, &prepared, stored_bytes, load_ns);
+        Ok(Self { decoder, tokenizer: prepared.tokenizer, info })
     }
 
     /// What the model is.
@@ -89,25 +116,7 @@ impl Model {
     }
 }
 
-fn load_preset(
-    preset: Preset,
-    quantization: Quantization,
-    seed: u64,
-    context: Option<usize>,
-) -> Result<LoadedParts, LoadError> {
-    let mut shape = preset.shape();
-    shape.context_max = choose_context(context, shape.context_max);
-    let mut weights = RandomWeights::new(&shape, quantization, seed);
-    let decoder = Decoder::load(shape, &[], &mut weights)?;
-    let tokenizer = Tokenizer::embedded()?;
-    let mut info = describe(&decoder, preset.name(), "llama");
-    info.random_seed = Some(seed);
-    info.eos_ids = tokenizer.eos_id().into_iter().collect();
-    Ok(LoadedParts { info, decoder, tokenizer })
-}
-
-/// One pass over one token and one over several: the first use of a kernel arranges
-/// the weights.
+/// One pass over one token and one over several: the first use of memory is slow.
 fn warm_up(decoder: &Decoder) -> Result<(), LoadError> {
     let mut pool = KvPool::new(decoder.shape(), 3);
     let mut cache = KvCache::default();

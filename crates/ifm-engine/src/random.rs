@@ -1,25 +1,24 @@
 //! Random weights: the same bits for the same seed on every machine, in
 //! milliseconds.
 //!
-//! Blocks of quantised weights are filled directly instead of quantising floats,
-//! which takes seconds. Only integers are drawn, so nothing depends on a
-//! machine's floating point. The scale is chosen so that every layer keeps the
-//! variance of its input: random models then compute with ordinary numbers, and
-//! with ordinary speed.
+//! Only integers are drawn, so nothing depends on a machine's floating point. The scale
+//! is chosen so that every layer keeps the variance of its input: random models then
+//! compute with ordinary numbers, and with ordinary speed. All variants of a model are
+//! made of the same floats.
 //!
-//! Not here: what the tensors are for (`weights`).
+//! Not here: what the tensors are for (`weights`), what is made of the floats
+//! (`quantization`).
 
-use candle_core::quantized::GgmlDType;
+use std::collections::HashMap;
 
-/// Standard deviation of the signed bytes of a random `q8_0` block: uniform over
-/// -127..=127, that is sqrt((255^2 - 1) / 12).
-const Q8_0_DEVIATION: f32 = 73.611;
-/// Standard deviation of uniform four-bit values: sqrt((16^2 - 1) / 12).
-const NIBBLE_DEVIATION: f32 = 4.6098;
-/// The scale of every group in a random `q4_k` block.
-const Q4K_GROUP_SCALE: u8 = 8;
-/// The offset of every group: 8 times the mean nibble 7.5, so the mean is zero.
-const Q4K_GROUP_MINIMUM: u8 = 60;
+use ifm_kernels::Format;
+
+use crate::{
+    load_error::LoadError,
+    quantization::{Quantization, Variant},
+    shape::ModelShape,
+    weights::{LayerTensor, TensorName, Weight, WeightSource},
+};
 
 /// A stream of random words: SplitMix64 (Steele, Lea, Flood 2014).
 #[derive(Debug, Clone)]
@@ -51,123 +50,103 @@ impl RandomStream {
     pub(crate) fn next_unit(&mut self) -> f32 {
         (self.next_word() >> 40) as f32 / (1_u32 << 24) as f32
     }
-
-    fn fill(&mut self, bytes: &mut [u8]) {
-        for chunk in bytes.chunks_mut(8) {
-            let word = self.next_word().to_le_bytes();
-            chunk.copy_from_slice(&word[..chunk.len()]);
-        }
-    }
 }
 
-/// The bytes of a random tensor of `elements` weights with the given standard
-/// deviation and mean zero. `None` for formats that are never made here.
-pub(crate) fn random_tensor(
+/// Random weights with the given standard deviation and mean zero: uniform.
+pub(crate) fn random_weights(
     stream: &mut RandomStream,
-    dtype: GgmlDType,
     elements: usize,
     deviation: f32,
-) -> Option<Vec<u8>> {
-    match dtype {
-        GgmlDType::F32 => Some(random_f32(stream, elements, deviation)),
-        GgmlDType::Q8_0 => Some(random_q8_0(stream, elements, deviation)),
-        GgmlDType::Q4K => Some(random_q4_k(stream, elements, deviation)),
-        _ => None,
-    }
-}
-
-fn random_f32(stream: &mut RandomStream, elements: usize, deviation: f32) -> Vec<u8> {
+) -> Vec<f32> {
     // Uniform over [-1, 1) has the deviation 1 / sqrt(3).
     let scale = deviation * 3_f32.sqrt() / (1_u32 << 23) as f32;
-    let mut bytes = Vec::with_capacity(elements * 4 + 4);
-    while bytes.len() < elements * 4 {
+    let weight = |half: u32| ((half >> 8) as i32 - (1 << 23)) as f32 * scale;
+    let mut weights = vec![0.0; elements];
+    for pair in weights.chunks_mut(2) {
         let word = stream.next_word();
-        for half in [word as u32, (word >> 32) as u32] {
-            let centred = (half >> 8) as f32 - (1_u32 << 23) as f32;
-            bytes.extend_from_slice(&(centred * scale).to_le_bytes());
+        pair[0] = weight(word as u32);
+        if let Some(second) = pair.get_mut(1) {
+            *second = weight((word >> 32) as u32);
         }
     }
-    bytes.truncate(elements * 4);
-    bytes
+    weights
 }
 
-/// Block: a 16-bit scale, then 32 signed bytes.
-fn random_q8_0(stream: &mut RandomStream, elements: usize, deviation: f32) -> Vec<u8> {
-    const BLOCK_BYTES: usize = 34;
-    let scale = half_bits(deviation / Q8_0_DEVIATION).to_le_bytes();
-    let mut bytes = vec![0; elements / 32 * BLOCK_BYTES];
-    for block in bytes.chunks_exact_mut(BLOCK_BYTES) {
-        let (head, values) = block.split_at_mut(2);
-        head.copy_from_slice(&scale);
-        stream.fill(values);
-        for value in values {
-            // -128 would make the mean non-zero and is not a value of this format.
-            *value = (*value as i8).max(-127) as u8;
+/// Random weights of a preset.
+pub(crate) struct RandomWeights {
+    seed: u64,
+    variant: Variant,
+    tied_head: bool,
+}
+
+impl RandomWeights {
+    pub(crate) fn new(shape: &ModelShape, quantization: Quantization, seed: u64) -> Self {
+        Self { seed, variant: Variant::new(quantization), tied_head: shape.tied_head }
+    }
+
+    /// The standard deviation that keeps the variance of what goes through.
+    fn deviation(&self, name: TensorName, columns: usize) -> f32 {
+        /// Widens the spread of the logits to about that of a trained model, whose
+        /// most likely tokens stand out.
+        const HEAD_GAIN: f32 = 4.0;
+        let width = (columns as f32).sqrt();
+        match name {
+            TensorName::Embedding if self.tied_head => HEAD_GAIN / width,
+            TensorName::Embedding => 1.0,
+            TensorName::Head => HEAD_GAIN / width,
+            _ => 1.0 / width,
         }
     }
-    bytes
 }
 
-/// Block: 16-bit scale, 16-bit scale of the minima, twelve bytes with eight
-/// six-bit scales and minima, 128 bytes of nibbles.
-fn random_q4_k(stream: &mut RandomStream, elements: usize, deviation: f32) -> Vec<u8> {
-    const BLOCK_BYTES: usize = 144;
-    let unit = deviation / (f32::from(Q4K_GROUP_SCALE) * NIBBLE_DEVIATION);
-    let scale = half_bits(unit).to_le_bytes();
-    let (group_scale, minimum) = (Q4K_GROUP_SCALE, Q4K_GROUP_MINIMUM);
-    let mut groups = [0; 12];
-    groups[..4].fill(group_scale & 63);
-    groups[4..8].fill((minimum & 63) | ((minimum >> 4) << 6));
-    groups[8..].fill((group_scale & 15) | ((minimum & 15) << 4));
-    let mut bytes = vec![0; elements / 256 * BLOCK_BYTES];
-    for block in bytes.chunks_exact_mut(BLOCK_BYTES) {
-        block[..2].copy_from_slice(&scale);
-        block[2..4].copy_from_slice(&scale);
-        block[4..16].copy_from_slice(&groups);
-        stream.fill(&mut block[16..]);
+impl WeightSource for RandomWeights {
+    fn format(&self, name: TensorName, _rows: usize, columns: usize) -> Result<Format, LoadError> {
+        Ok(self.variant.quantization.format_for(name, columns))
     }
-    bytes
-}
 
-/// The bits of the nearest 16-bit float at or below, for ordinary positive numbers.
-fn half_bits(value: f32) -> u16 {
-    let bits = value.to_bits();
-    let exponent = (bits >> 23) as i32 - 127 + 15;
-    // Outside 1..=30 it would be subnormal or infinite; no width of a model that
-    // passes the check of its dimensions gets there.
-    ((exponent.clamp(1, 30) as u16) << 10) | ((bits >> 13) & 0x3FF) as u16
+    fn matrix(
+        &mut self,
+        name: TensorName,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Weight, LoadError> {
+        let mut stream = RandomStream::new(self.seed, &name.hugging_face());
+        let deviation = self.deviation(name, columns);
+        let floats = random_weights(&mut stream, rows * columns, deviation);
+        self.variant.weight(name, rows, columns, &floats)
+    }
+
+    fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
+        Ok(match name {
+            TensorName::FinalNorm
+            | TensorName::Layer(_, LayerTensor::AttentionNorm | LayerTensor::FeedForwardNorm) => {
+                Some(vec![1.0; length])
+            }
+            _ => None,
+        })
+    }
+
+    fn needs_peaks(&self) -> bool {
+        self.variant.needs_peaks()
+    }
+
+    fn set_peaks(&mut self, peaks: HashMap<TensorName, f32>) {
+        self.variant.set_peaks(peaks);
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::borrow::Cow;
-
-    use candle_core::{
-        Device,
-        quantized::{QStorage, QTensor},
-    };
-
     use super::*;
 
-    fn values(dtype: GgmlDType, deviation: f32) -> Vec<f32> {
-        let mut stream = RandomStream::new(7, "test");
-        let bytes = random_tensor(&mut stream, dtype, 1 << 16, deviation).expect("made here");
-        let storage = QStorage::from_data(Cow::Owned(bytes), &Device::Cpu, dtype).expect("storage");
-        let tensor = QTensor::new(storage, (256, 256)).expect("tensor");
-        let floats = tensor.dequantize(&Device::Cpu).expect("floats");
-        floats.flatten_all().expect("flat").to_vec1().expect("f32")
-    }
-
     #[test]
-    fn every_format_has_mean_zero_and_the_asked_deviation() {
-        for dtype in [GgmlDType::F32, GgmlDType::Q8_0, GgmlDType::Q4K] {
-            let values = values(dtype, 0.05);
-            let mean = values.iter().sum::<f32>() / values.len() as f32;
-            let square = values.iter().map(|value| value * value).sum::<f32>();
-            let deviation = (square / values.len() as f32).sqrt();
-            assert!(mean.abs() < 1e-3, "{dtype:?}: mean {mean}");
-            assert!((deviation - 0.05).abs() < 1e-3, "{dtype:?}: deviation {deviation}");
-        }
+    fn weights_have_mean_zero_and_the_asked_deviation() {
+        let weights = random_weights(&mut RandomStream::new(7, "test"), 1 << 16, 0.05);
+        let mean = weights.iter().sum::<f32>() / weights.len() as f32;
+        let square = weights.iter().map(|value| value * value).sum::<f32>();
+        let deviation = (square / weights.len() as f32).sqrt();
+        assert!(mean.abs() < 1e-3, "mean {mean}");
+        assert!((deviation - 0.05).abs() < 1e-3, "deviation {deviation}");
     }
 
     #[test]
@@ -176,12 +155,5 @@ mod tests {
         assert_eq!(first, 0xFA97_E7E4_D21D_A1E2, "a change here changes every random model");
         assert_ne!(first, RandomStream::new(1, "b").next_word());
         assert_ne!(first, RandomStream::new(2, "a").next_word());
-    }
-
-    #[test]
-    fn halves_are_exact_where_they_can_be() {
-        assert_eq!(half_bits(1.0), 0x3C00);
-        assert_eq!(half_bits(0.5), 0x3800);
-        assert_eq!(half_bits(1.5), 0x3E00);
     }
 }

@@ -8,6 +8,9 @@
 //! Not here: products with weights (`linear`), the attention around the tiles
 //! (`attention`).
 
+use ifm_kernels::Isa;
+#[cfg(target_arch = "x86_64")]
+use pulp::x86::V3;
 use pulp::{Arch, Simd, WithSimd};
 
 /// Vectors per row of a register tile: four lines by four vectors fill 16 of the 32
@@ -291,16 +294,14 @@ pub(crate) fn add(target: &mut [f32], values: &[f32]) {
     target.iter_mut().zip(values).for_each(|(target, value)| *target += value);
 }
 
-/// The name of the instruction set that the loops of this module use.
-pub(crate) fn instruction_set(arch: Arch) -> &'static str {
-    match arch {
+/// The vectors for an instruction set that the processor has.
+pub(crate) fn arch_of(isa: Isa) -> Arch {
+    match isa {
         #[cfg(target_arch = "x86_64")]
-        Arch::V4(_) => "avx512",
-        #[cfg(target_arch = "x86_64")]
-        Arch::V3(_) => "avx2+fma",
-        #[cfg(target_arch = "aarch64")]
-        Arch::Neon(_) => "neon",
-        _ => "baseline",
+        Isa::Avx2 => V3::try_new().map_or(Arch::Scalar, Arch::V3),
+        // Beyond x86-64 the least that `Isa` knows is not the least there is.
+        Isa::Baseline if cfg!(target_arch = "x86_64") => Arch::Scalar,
+        _ => Arch::new(),
     }
 }
 

@@ -3,21 +3,13 @@
 //! A [`WeightSource`] hands out tensors by what they are for; the decoder does not
 //! know whether they are random, from a GGUF file or from a Hugging Face folder.
 //!
-//! Not here: the readers of files (`load`), the decoder (`model`).
+//! Not here: the sources themselves (`random`, `load`), the decoder (`decoder`).
 
-use std::{borrow::Cow, fmt};
+use std::{collections::HashMap, fmt};
 
-use candle_core::{
-    Device,
-    quantized::{GgmlDType, QStorage, QTensor},
-};
+use ifm_kernels::{Activations, Format, Stored};
 
-use crate::{
-    load_error::LoadError,
-    quantization::Quantization,
-    random::{RandomStream, random_tensor},
-    shape::ModelShape,
-};
+use crate::{load_error::LoadError, shape::ModelShape};
 
 /// A tensor of the decoder, by what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,15 +103,32 @@ impl fmt::Display for TensorName {
     }
 }
 
+/// A matrix, and how the other operand of its products is taken.
+#[derive(Debug, Clone)]
+pub(crate) struct Weight {
+    pub(crate) stored: Stored,
+    pub(crate) activations: Activations,
+}
+
+impl From<Stored> for Weight {
+    fn from(stored: Stored) -> Self {
+        let activations = Activations::usual(stored.format());
+        Self { stored, activations }
+    }
+}
+
 /// Hands out the tensors of one model.
 pub(crate) trait WeightSource {
+    /// The format that [`WeightSource::matrix`] will have, without reading it.
+    fn format(&self, name: TensorName, rows: usize, columns: usize) -> Result<Format, LoadError>;
+
     /// A matrix of `rows` outputs by `columns` inputs.
     fn matrix(
         &mut self,
         name: TensorName,
         rows: usize,
         columns: usize,
-    ) -> Result<QTensor, LoadError>;
+    ) -> Result<Weight, LoadError>;
 
     /// A vector, or `None` when the model has none of that name.
     fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError>;
@@ -129,68 +138,39 @@ pub(crate) trait WeightSource {
         self.vector(name, length)?
             .ok_or_else(|| LoadError::MissingTensor { tensor: name.to_string() })
     }
-}
 
-/// Random weights of a preset.
-pub(crate) struct RandomWeights {
-    seed: u64,
-    quantization: Quantization,
-    tied_head: bool,
-}
-
-impl RandomWeights {
-    pub(crate) fn new(shape: &ModelShape, quantization: Quantization, seed: u64) -> Self {
-        Self { seed, quantization, tied_head: shape.tied_head }
+    /// Whether the largest sizes of what goes into products must be observed before the
+    /// matrices are what they are to be.
+    fn needs_peaks(&self) -> bool {
+        false
     }
 
-    /// The standard deviation that keeps the variance of what goes through.
-    fn deviation(&self, name: TensorName, columns: usize) -> f32 {
-        /// Widens the spread of the logits to about that of a trained model, whose
-        /// most likely tokens stand out.
-        const HEAD_GAIN: f32 = 4.0;
-        let width = (columns as f32).sqrt();
-        match name {
-            TensorName::Embedding if self.tied_head => HEAD_GAIN / width,
-            TensorName::Embedding => 1.0,
-            TensorName::Head => HEAD_GAIN / width,
-            _ => 1.0 / width,
-        }
-    }
+    /// Takes what was observed, by the matrix that it went into.
+    fn set_peaks(&mut self, _peaks: HashMap<TensorName, f32>) {}
 }
 
-impl WeightSource for RandomWeights {
-    fn matrix(
-        &mut self,
-        name: TensorName,
-        rows: usize,
-        columns: usize,
-    ) -> Result<QTensor, LoadError> {
-        let dtype = self.quantization.dtype_for(columns);
-        let mut stream = RandomStream::new(self.seed, &name.hugging_face());
-        let deviation = self.deviation(name, columns);
-        let bytes = random_tensor(&mut stream, dtype, rows * columns, deviation)
-            .ok_or_else(|| LoadError::Unsupported { what: format!("random {dtype:?} weights") })?;
-        tensor_from_bytes(bytes, dtype, rows, columns)
+/// The matrices of a model with their rows and columns; a tied head is not listed.
+pub(crate) fn matrices(shape: &ModelShape) -> Vec<(TensorName, usize, usize)> {
+    let width = shape.embedding;
+    let (queries, keys) = (shape.heads * shape.head_width, shape.kv_heads * shape.head_width);
+    let mut names = vec![(TensorName::Embedding, shape.vocabulary, width)];
+    for layer in 0..shape.layers {
+        let tensors = [
+            (LayerTensor::Query, queries, width),
+            (LayerTensor::Key, keys, width),
+            (LayerTensor::Value, keys, width),
+            (LayerTensor::AttentionOutput, width, queries),
+            (LayerTensor::Gate, shape.feed_forward, width),
+            (LayerTensor::Up, shape.feed_forward, width),
+            (LayerTensor::Down, width, shape.feed_forward),
+        ];
+        names.extend(
+            tensors
+                .map(|(tensor, rows, columns)| (TensorName::Layer(layer, tensor), rows, columns)),
+        );
     }
-
-    fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
-        Ok(match name {
-            TensorName::FinalNorm
-            | TensorName::Layer(_, LayerTensor::AttentionNorm | LayerTensor::FeedForwardNorm) => {
-                Some(vec![1.0; length])
-            }
-            _ => None,
-        })
+    if !shape.tied_head {
+        names.push((TensorName::Head, shape.vocabulary, width));
     }
-}
-
-/// A matrix from the bytes of its blocks, row by row.
-pub(crate) fn tensor_from_bytes(
-    bytes: Vec<u8>,
-    dtype: GgmlDType,
-    rows: usize,
-    columns: usize,
-) -> Result<QTensor, LoadError> {
-    let storage = QStorage::from_data(Cow::Owned(bytes), &Device::Cpu, dtype)?;
-    Ok(QTensor::new(storage, (rows, columns))?)
+    names
 }

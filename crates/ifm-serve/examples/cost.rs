@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ifm_engine::{Engine, EngineOptions, ModelSource, restart_with_threads};
+use ifm_engine::{Compute, Engine, EngineOptions, ModelSource};
 use ifm_serve::{ServeOptions, Server};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -27,14 +27,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     let streams: usize = argument(2, "8").parse()?;
     let tokens: usize = argument(3, "200").parse()?;
-    restart_with_threads(argument(4, "1").parse()?)?;
+    let compute = Compute::on_threads(argument(4, "1").parse()?);
     let source = ModelSource::Preset {
         preset: argument(0, "tiny").parse()?,
         quantization: argument(1, "q8_0").parse()?,
         seed: 1,
     };
     let start = Instant::now();
-    let engine = Engine::load(&source, EngineOptions::suggested())?;
+    let engine = Engine::load(&source, EngineOptions { compute, ..EngineOptions::suggested() })?;
     println!("ready after {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
     let listen = SocketAddr::from(([127, 0, 0, 1], 0));
     let server = Server::start(ServeOptions::new(listen, engine))?;

@@ -82,7 +82,7 @@ pub enum TokenizerError {
 
 /// What is wrong with a definition, before it is known which file it came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Problem {
+pub enum Problem {
     /// Not of the format, cut short, or at odds with itself.
     Damaged(String),
     /// Of the format, but asking for something that is not there.

@@ -30,7 +30,7 @@ mod bytes;
 mod config;
 mod embedded;
 mod error;
-mod gguf;
+pub mod gguf;
 mod hugging_face;
 mod open;
 mod sentencepiece;
@@ -41,7 +41,7 @@ mod tiktoken;
 mod tokenizer;
 mod trie;
 
-pub use error::TokenizerError;
+pub use error::{Problem, TokenizerError};
 pub use stream::StreamDecoder;
 pub use tokenizer::Tokenizer;
 

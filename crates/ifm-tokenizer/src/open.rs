@@ -133,7 +133,7 @@ fn read_file(path: &Path, said: Option<&str>) -> Result<Tokenizer, TokenizerErro
         Some(encoding) => format!("{encoding}={}", name_of(path)),
         None => name_of(path),
     };
-    if reader.fill_buf().map_err(read_error)?.starts_with(&gguf::reader::MAGIC) {
+    if reader.fill_buf().map_err(read_error)?.starts_with(&gguf::MAGIC) {
         // Not read whole: weights follow.
         return read_gguf(&name, reader).map_err(|problem| problem.of(&told));
     }
@@ -178,7 +178,7 @@ fn read_content(
             "'{encoding}=' goes before tiktoken rank files only"
         )));
     }
-    if bytes.starts_with(&gguf::reader::MAGIC) {
+    if bytes.starts_with(&gguf::MAGIC) {
         read_gguf(name, bytes)
     } else if first == Some(&b'{') {
         read_json(name, bytes, config)

@@ -1,4 +1,4 @@
-//! Unsafe code stays inside its fence: `ifm-sys`, and counting allocators of tests.
+//! Unsafe code stays inside its fences: `ifm-sys`, `ifm-kernels`, and counting allocators of tests.
 //!
 //! Roots of libraries and binaries forbid it, which the compiler then enforces; what the compiler
 //! does not see is a root without the attribute, or a test that goes beyond a counting allocator.
@@ -10,30 +10,30 @@ use super::{
 
 pub const CHECK: Check = Check {
     id: "unsafe-code",
-    rule: "crates forbid unsafe code; only ifm-sys and counting allocators of tests hold it",
+    rule: "crates forbid unsafe code; only ifm-sys, ifm-kernels and counting allocators of tests hold it",
     find,
 };
 
-/// The crate that wraps the host's calls.
-const FENCED: &str = "ifm-sys";
+/// The crate that wraps the host's calls, and the one of vector instructions.
+const FENCED: [&str; 2] = ["ifm-sys", "ifm-kernels"];
 const ATTRIBUTE: &str = "#![forbid(unsafe_code)]";
 
 fn find(workspace: &Workspace) -> Vec<Finding> {
     let mut findings = Vec::new();
-    for package in workspace.packages.iter().filter(|package| package.name != FENCED) {
+    for package in workspace.packages.iter().filter(|package| !FENCED.contains(&package.name.as_str())) {
         for root in &package.roots {
             if !workspace.text(root).is_some_and(forbids_unsafe) {
                 findings.push(Finding::new(root.clone(), format!("lacks {ATTRIBUTE} at its top")));
             }
         }
     }
-    let fence = format!("crates/{FENCED}/");
-    let outside = |path: &str| !path.starts_with(&fence);
+    let fences = FENCED.map(|name| format!("crates/{name}/"));
+    let outside = |path: &str| !fences.iter().any(|fence| path.starts_with(fence));
     for file in workspace.files.iter().filter(|file| file.is_rust() && outside(&file.path)) {
         let code = code_only(&file.text);
         let is_allocator = has_word(&code, "GlobalAlloc") && file.path.contains("/tests/");
         if has_word(&code, "unsafe") && !is_allocator {
-            let text = format!("holds unsafe code; move it to {FENCED}");
+            let text = format!("holds unsafe code; move it to {}", FENCED.join(" or "));
             findings.push(Finding::new(file.path.clone(), text));
         }
     }
@@ -74,6 +74,8 @@ mod tests {
             ("crates/a/src/b.rs", "let x = unsafe { y() };", false),
             ("crates/a/src/b.rs", "// unsafe is a word here\n", true),
             ("crates/ifm-sys/src/b.rs", "let x = unsafe { y() };", true),
+            ("crates/ifm-kernels/src/b.rs", "let x = unsafe { y() };", true),
+            ("crates/ifm-kernels-b/src/b.rs", "let x = unsafe { y() };", false),
             ("crates/a/tests/b.rs", "let x = unsafe { y() };", false),
             ("crates/a/tests/b.rs", "unsafe impl GlobalAlloc for Counting {}", true),
             ("crates/a/src/b.rs", "unsafe impl GlobalAlloc for Counting {}", false),

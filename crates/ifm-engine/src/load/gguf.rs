@@ -5,41 +5,33 @@
 //! mixtures of experts. The file is read tensor by tensor, so no more than the model
 //! and one tensor are in memory.
 //!
-//! Not here: the tokenizer in the file (`ifm-tokenizer`).
+//! Not here: the layout of the file (`gguf_file`), the tokenizer in it (`ifm-tokenizer`).
 
-use std::{
-    fs::File,
-    io::BufReader,
-    path::{Path, PathBuf},
+use std::path::Path;
+
+use ifm_kernels::{Format, Stored};
+use ifm_tokenizer::{Tokenizer, gguf::Value};
+
+use super::{
+    LoadError, Prepared, choose_context,
+    gguf_file::{GgufFile, to_number},
+    rope_scaling,
 };
-
-use candle_core::{
-    Device,
-    quantized::{
-        QTensor,
-        gguf_file::{Content, Value},
-    },
-};
-use ifm_tokenizer::Tokenizer;
-
-use super::{LoadError, LoadedParts, choose_context, rope_scaling};
 use crate::{
-    decoder::Decoder,
-    info::describe,
     shape::ModelShape,
-    weights::{LayerTensor, TensorName, WeightSource, tensor_from_bytes},
+    weights::{LayerTensor, TensorName, Weight, WeightSource},
 };
 
 /// The architectures that the decoder covers.
 const ARCHITECTURES: [&str; 3] = ["llama", "qwen2", "qwen3"];
 
-/// Loads a model and its tokenizer from a file.
-pub(crate) fn load(path: &Path, context: Option<usize>) -> Result<LoadedParts, LoadError> {
-    let file =
-        File::open(path).map_err(|source| LoadError::Read { path: path.to_owned(), source })?;
-    let mut reader = BufReader::with_capacity(1 << 20, file);
-    let content = Content::read(&mut reader).map_err(|error| explain(path, &error))?;
-    let metadata = Metadata { content: &content, path };
+/// The tensor with the divisors of the rotation, where there is one.
+const ROPE_DIVISORS: &str = "rope_freqs.weight";
+
+/// Reads all but the weights.
+pub(super) fn prepare(path: &Path, context: Option<usize>) -> Result<Prepared, LoadError> {
+    let mut file = GgufFile::open(path)?;
+    let metadata = Metadata { file: &file };
     let architecture = metadata.string("general.architecture")?.to_owned();
     if !ARCHITECTURES.contains(&architecture.as_str()) {
         return Err(LoadError::Unsupported {
@@ -50,27 +42,34 @@ pub(crate) fn load(path: &Path, context: Option<usize>) -> Result<LoadedParts, L
         });
     }
     let shape = metadata.shape(&architecture, context)?;
-    let divisors = metadata.rope_divisors(&architecture, &shape, &mut reader)?;
-    let mut source = GgufWeights {
-        path: path.to_owned(),
-        content: &content,
-        // llama.cpp stores the rows of this family with neighbours paired.
-        paired_neighbours: architecture == "llama",
-        head_width: shape.head_width,
-        reader,
+    let mut eos_ids = metadata.eos_ids();
+    let (adds_bos, bos_id) =
+        (metadata.adds_bos(), metadata.token_id("tokenizer.ggml.bos_token_id"));
+    let rope_divisors = match metadata.rope_divisors(&architecture, &shape)? {
+        Some(divisors) => divisors,
+        None => vector(&mut file, ROPE_DIVISORS, shape.head_width / 2)?,
     };
-    let decoder = Decoder::load(shape, &divisors, &mut source)?;
     let tokenizer = load_tokenizer(path)?;
-    let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    let mut info = describe(&decoder, &name, &architecture);
-    info.eos_ids = metadata.eos_ids();
-    if info.eos_ids.is_empty() {
-        info.eos_ids.extend(tokenizer.eos_id());
+    if eos_ids.is_empty() {
+        eos_ids.extend(tokenizer.eos_id());
     }
-    if metadata.adds_bos() {
-        info.bos_id = metadata.token_id("tokenizer.ggml.bos_token_id").or(tokenizer.bos_id());
-    }
-    Ok(LoadedParts { info, decoder, tokenizer })
+    Ok(Prepared {
+        name: path.file_stem().unwrap_or_default().to_string_lossy().into_owned(),
+        source: Box::new(GgufWeights {
+            file,
+            // llama.cpp stores the rows of this family with neighbours paired.
+            paired_neighbours: architecture == "llama",
+            head_width: shape.head_width,
+        }),
+        architecture,
+        shape,
+        rope_divisors,
+        bos_id: bos_id.or(tokenizer.bos_id()).filter(|_| adds_bos),
+        eos_ids,
+        random_seed: None,
+        variant: String::new(),
+        tokenizer,
+    })
 }
 
 /// A `tokenizer.json` beside the file is what the model's makers published; what the
@@ -80,38 +79,29 @@ fn load_tokenizer(path: &Path) -> Result<Tokenizer, LoadError> {
     Ok(Tokenizer::from_file(if beside.is_file() { &beside } else { path })?)
 }
 
-fn explain(path: &Path, error: &candle_core::Error) -> LoadError {
-    let reason = error.to_string();
-    if reason.contains("unknown dtype") {
-        let what = format!(
-            "a tensor format in {} ({reason}); hint: use a q8_0, q4_k or q6_k file",
-            path.display()
-        );
-        return LoadError::Unsupported { what };
-    }
-    LoadError::Damaged { path: path.to_owned(), reason }
-}
-
-/// The key and value pairs of a file.
+/// The keys of a file.
 struct Metadata<'a> {
-    content: &'a Content,
-    path: &'a Path,
+    file: &'a GgufFile,
 }
 
 impl Metadata<'_> {
     fn value(&self, key: &str) -> Option<&Value> {
-        self.content.metadata.get(key)
+        self.file.value(key)
     }
 
     fn string(&self, key: &str) -> Result<&str, LoadError> {
-        match self.value(key) {
-            Some(Value::String(text)) => Ok(text),
-            _ => Err(self.damaged(format!("no text under {key}"))),
+        self.text(key).ok_or_else(|| self.damaged(format!("no text under {key}")))
+    }
+
+    fn text(&self, key: &str) -> Option<&str> {
+        match self.value(key)? {
+            Value::Text(text) => std::str::from_utf8(text).ok(),
+            _ => None,
         }
     }
 
     fn damaged(&self, reason: String) -> LoadError {
-        LoadError::Damaged { path: self.path.to_owned(), reason }
+        LoadError::Damaged { path: self.file.path().to_owned(), reason }
     }
 
     fn token_id(&self, key: &str) -> Option<u32> {
@@ -122,17 +112,12 @@ impl Metadata<'_> {
         match self.value(key) {
             None => Ok(None),
             // Some files say the same number for each layer.
-            Some(Value::Array(values)) if !values.is_empty() => {
-                let numbers: Vec<_> = values.iter().map(to_number).collect();
-                match numbers[0] {
-                    Some(first) if numbers.iter().all(|number| *number == Some(first)) => {
-                        Ok(usize::try_from(first).ok())
-                    }
-                    _ => {
-                        Err(LoadError::Unsupported { what: format!("layers that differ in {key}") })
-                    }
+            Some(Value::Numbers(numbers)) => match numbers.split_first() {
+                Some((first, rest)) if rest.iter().all(|number| number == first) => {
+                    Ok(usize::try_from(*first).ok())
                 }
-            }
+                _ => Err(LoadError::Unsupported { what: format!("layers that differ in {key}") }),
+            },
             Some(value) => Ok(to_number(value).and_then(|number| usize::try_from(number).ok())),
         }
     }
@@ -143,8 +128,7 @@ impl Metadata<'_> {
 
     fn float(&self, key: &str) -> Option<f32> {
         match self.value(key)? {
-            Value::F32(number) => Some(*number),
-            Value::F64(number) => Some(*number as f32),
+            Value::Float(number) => Some(*number as f32),
             _ => None,
         }
     }
@@ -167,10 +151,9 @@ impl Metadata<'_> {
             });
         }
         let vocabulary = self
-            .content
-            .tensor_infos
-            .get(&TensorName::Embedding.gguf())
-            .and_then(|info| info.shape.dims().first().copied())
+            .file
+            .dimensions(&TensorName::Embedding.gguf())
+            .and_then(|dimensions| dimensions.first().copied())
             .ok_or_else(|| self.damaged("no embedding".to_owned()))?;
         let trained = self.number(&key("context_length"))?.unwrap_or(4096);
         Ok(ModelShape {
@@ -184,34 +167,31 @@ impl Metadata<'_> {
             context_max: choose_context(context, trained),
             rope_base: self.float(&key("rope.freq_base")).unwrap_or(10_000.0),
             norm_epsilon: self.float(&key("attention.layer_norm_rms_epsilon")).unwrap_or(1e-5),
-            tied_head: !self.content.tensor_infos.contains_key(&TensorName::Head.gguf()),
+            tied_head: self.file.dimensions(&TensorName::Head.gguf()).is_none(),
         })
     }
 
+    /// What slows pairs of the rotation down; `None` where a tensor says it.
     fn rope_divisors(
         &self,
         architecture: &str,
         shape: &ModelShape,
-        reader: &mut BufReader<File>,
-    ) -> Result<Vec<f32>, LoadError> {
-        let half = shape.head_width / 2;
-        if self.content.tensor_infos.contains_key("rope_freqs.weight") {
-            let tensor = self
-                .content
-                .tensor(reader, "rope_freqs.weight", &Device::Cpu)
-                .map_err(|error| explain(self.path, &error))?;
-            return to_vector(&tensor, "rope_freqs.weight", half);
+    ) -> Result<Option<Vec<f32>>, LoadError> {
+        if self.file.dimensions(ROPE_DIVISORS).is_some() {
+            return Ok(None);
         }
-        let kind = format!("{architecture}.rope.scaling.type");
-        match self.value(&kind) {
-            None => Ok(Vec::new()),
-            Some(Value::String(kind)) if kind == "none" => Ok(Vec::new()),
-            Some(Value::String(kind)) if kind == "linear" => {
+        let key = format!("{architecture}.rope.scaling.type");
+        match (self.value(&key), self.text(&key)) {
+            (None, _) | (_, Some("none")) => Ok(Some(Vec::new())),
+            (_, Some("linear")) => {
                 let factor = self.float(&format!("{architecture}.rope.scaling.factor"));
-                Ok(rope_scaling::linear(half, factor.unwrap_or(1.0)))
+                Ok(Some(rope_scaling::linear(shape.head_width / 2, factor.unwrap_or(1.0))))
             }
-            Some(other) => Err(LoadError::Unsupported {
-                what: format!("rotary scaling {other:?}; hint: none, linear and llama3 are"),
+            (_, other) => Err(LoadError::Unsupported {
+                what: format!(
+                    "rotary scaling {}; hint: none, linear and llama3 are",
+                    other.unwrap_or("without a name")
+                ),
             }),
         }
     }
@@ -228,101 +208,64 @@ impl Metadata<'_> {
     fn adds_bos(&self) -> bool {
         match self.value("tokenizer.ggml.add_bos_token") {
             Some(Value::Bool(adds)) => *adds,
-            _ => matches!(self.string("tokenizer.ggml.model"), Ok("llama")),
+            _ => self.text("tokenizer.ggml.model") == Some("llama"),
         }
     }
 }
 
-fn to_number(value: &Value) -> Option<u64> {
-    match value {
-        Value::I8(number) => u64::try_from(*number).ok(),
-        Value::I16(number) => u64::try_from(*number).ok(),
-        Value::I32(number) => u64::try_from(*number).ok(),
-        Value::I64(number) => u64::try_from(*number).ok(),
-        other => other.to_u64().ok(),
-    }
-}
-
-fn to_vector(tensor: &QTensor, name: &str, length: usize) -> Result<Vec<f32>, LoadError> {
-    let values: Vec<f32> = tensor.dequantize(&Device::Cpu)?.flatten_all()?.to_vec1()?;
-    if values.len() != length {
-        return Err(LoadError::TensorShape {
-            tensor: name.to_owned(),
-            got: vec![values.len()],
-            expected: vec![length],
-        });
-    }
+/// Reads a vector.
+fn vector(file: &mut GgufFile, name: &str, length: usize) -> Result<Vec<f32>, LoadError> {
+    let mut values = vec![0.0; length];
+    file.read(name, &[length])?.decode_row(0, &mut values);
     Ok(values)
 }
 
 /// The tensors of a file.
-struct GgufWeights<'a> {
-    path: PathBuf,
-    content: &'a Content,
-    reader: BufReader<File>,
+struct GgufWeights {
+    file: GgufFile,
     paired_neighbours: bool,
     head_width: usize,
 }
 
-impl GgufWeights<'_> {
-    fn read(&mut self, name: &str) -> Result<QTensor, LoadError> {
-        self.content
-            .tensor(&mut self.reader, name, &Device::Cpu)
-            .map_err(|error| explain(&self.path, &error))
+impl WeightSource for GgufWeights {
+    fn format(&self, name: TensorName, rows: usize, columns: usize) -> Result<Format, LoadError> {
+        self.file.format(&name.gguf(), &[rows, columns])
     }
-}
 
-impl WeightSource for GgufWeights<'_> {
     fn matrix(
         &mut self,
         name: TensorName,
         rows: usize,
         columns: usize,
-    ) -> Result<QTensor, LoadError> {
-        let file_name = name.gguf();
-        let Some(info) = self.content.tensor_infos.get(&file_name) else {
-            return Err(LoadError::MissingTensor { tensor: file_name });
-        };
-        if info.shape.dims() != [rows, columns] {
-            return Err(LoadError::TensorShape {
-                tensor: file_name,
-                got: info.shape.dims().to_vec(),
-                expected: vec![rows, columns],
-            });
+    ) -> Result<Weight, LoadError> {
+        let stored = self.file.read(&name.gguf(), &[rows, columns])?;
+        let is_paired = matches!(name, TensorName::Layer(_, LayerTensor::Query | LayerTensor::Key));
+        if is_paired && self.paired_neighbours {
+            return Ok(pair_halves(&stored, self.head_width)?.into());
         }
-        let tensor = self.read(&file_name)?;
-        match name {
-            TensorName::Layer(_, LayerTensor::Query | LayerTensor::Key)
-                if self.paired_neighbours =>
-            {
-                pair_halves(&tensor, self.head_width)
-            }
-            _ => Ok(tensor),
-        }
+        Ok(stored.into())
     }
 
     fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
-        let file_name = name.gguf();
-        if !self.content.tensor_infos.contains_key(&file_name) {
-            return Ok(None);
+        let name = name.gguf();
+        match self.file.dimensions(&name) {
+            None => Ok(None),
+            Some(_) => vector(&mut self.file, &name, length).map(Some),
         }
-        let tensor = self.read(&file_name)?;
-        to_vector(&tensor, &file_name, length).map(Some)
     }
 }
 
 /// Reorders the rows of heads from neighbours paired to halves paired: row `2i + j` of
 /// a head becomes row `j * width / 2 + i`. Rows keep their bytes, so any format does.
-fn pair_halves(tensor: &QTensor, head_width: usize) -> Result<QTensor, LoadError> {
-    let (rows, columns) = tensor.shape().dims2()?;
-    let data = tensor.data()?;
-    let row_bytes = data.len() / rows.max(1);
+fn pair_halves(stored: &Stored, head_width: usize) -> Result<Stored, LoadError> {
+    let (rows, columns) = (stored.rows(), stored.columns());
+    let row_bytes = stored.format().row_bytes(columns);
     let half = head_width / 2;
-    let mut bytes = Vec::with_capacity(data.len());
+    let mut bytes = Vec::with_capacity(stored.bytes().len());
     for row in 0..rows {
         let (head, within) = (row / head_width, row % head_width);
-        let stored = head * head_width + 2 * (within % half) + within / half;
-        bytes.extend_from_slice(&data[stored * row_bytes..][..row_bytes]);
+        let from = head * head_width + 2 * (within % half) + within / half;
+        bytes.extend_from_slice(&stored.bytes()[from * row_bytes..][..row_bytes]);
     }
-    tensor_from_bytes(bytes, tensor.dtype(), rows, columns)
+    Ok(Stored::new(stored.format(), rows, columns, bytes)?)
 }

@@ -2,60 +2,68 @@
 //! tokenizer: `tokenizer.json`, or else `tokenizer.model`.
 //!
 //! Supported: `llama`, `mistral` (up to its sliding window), `qwen2` and `qwen3`, in
-//! 16-bit or 32-bit floats. Weights can be quantised while loading; else they are
-//! widened to 32-bit floats.
+//! 16-bit or 32-bit floats, of which variants can be made while loading, or quantised
+//! already (`scheme`).
 //!
-//! Not here: the layout of the files (`safetensors`).
+//! Not here: the weights (`checkpoint`).
 
 use std::path::{Path, PathBuf};
 
-use candle_core::quantized::QTensor;
 use ifm_tokenizer::Tokenizer;
 use serde_json::Value;
 
-use super::{LoadError, LoadedParts, choose_context, rope_scaling, safetensors::Checkpoint};
-use crate::{
-    decoder::Decoder,
-    info::describe,
-    quantization::Quantization,
-    shape::ModelShape,
-    weights::{TensorName, WeightSource},
+use super::{
+    LoadError, Prepared, checkpoint::CheckpointWeights, choose_context, rope_scaling,
+    safetensors::Checkpoint, scheme::Scheme,
 };
+use crate::{quantization::Quantization, shape::ModelShape, weights::TensorName};
 
 /// The values of `model_type` that the decoder covers.
 const MODEL_TYPES: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];
 
-/// Loads a model and its tokenizer from a folder.
-pub(crate) fn load(
+/// Reads all but the weights.
+pub(super) fn prepare(
     folder: &Path,
     quantization: Option<Quantization>,
     context: Option<usize>,
-) -> Result<LoadedParts, LoadError> {
+) -> Result<Prepared, LoadError> {
     let config = Config { path: folder.join("config.json"), json: Value::Null }.read()?;
     let architecture = config.check()?;
     let checkpoint = Checkpoint::open(folder)?;
     let shape = config.shape(context, &checkpoint)?;
-    let divisors = config.rope_divisors(&shape)?;
-    let stored = checkpoint
-        .describe(&TensorName::Embedding.hugging_face())
-        .map(|(dtype, _)| dtype.as_str().to_owned());
-    let mut source = CheckpointWeights { checkpoint, quantization };
-    let decoder = Decoder::load(shape, &divisors, &mut source)?;
+    let rope_divisors = config.rope_divisors(&shape)?;
+    let scheme = config.scheme(&checkpoint, &shape)?;
+    if let (Some(quantization), Some(_)) = (quantization, &scheme) {
+        return Err(LoadError::Unsupported {
+            what: format!(
+                "{quantization} of a checkpoint that is quantised already; hint: leave it as it \
+                 is, or take the one in floats"
+            ),
+        });
+    }
     let tokenizer = Tokenizer::from_file(folder)?;
     let folder_name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    let name = folder_name.file_name().unwrap_or_default().to_string_lossy();
-    let mut info = describe(&decoder, &name, &architecture);
-    if let (None, Some(stored)) = (quantization, stored) {
-        info.stored_dtype = stored;
+    let mut eos_ids = config.eos_ids(folder);
+    if eos_ids.is_empty() {
+        eos_ids.extend(tokenizer.eos_id());
     }
-    info.eos_ids = config.eos_ids(folder);
-    if info.eos_ids.is_empty() {
-        info.eos_ids.extend(tokenizer.eos_id());
-    }
-    if adds_bos(folder) {
-        info.bos_id = tokenizer.bos_id();
-    }
-    Ok(LoadedParts { info, decoder, tokenizer })
+    let variant = match (quantization, &scheme) {
+        (Some(quantization), _) => quantization.label(),
+        (None, Some(scheme)) => scheme.label(),
+        (None, None) => String::new(),
+    };
+    Ok(Prepared {
+        name: folder_name.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+        architecture,
+        shape,
+        rope_divisors,
+        source: Box::new(CheckpointWeights::new(checkpoint, quantization, scheme)),
+        bos_id: if adds_bos(folder) { tokenizer.bos_id() } else { None },
+        eos_ids,
+        random_seed: None,
+        variant,
+        tokenizer,
+    })
 }
 
 /// A `config.json`.
@@ -85,13 +93,6 @@ impl Config {
             return unsupported(format!(
                 "the architecture {architecture}; hint: use one of {}",
                 MODEL_TYPES.join(", ")
-            ));
-        }
-        if let Some(method) = self.json["quantization_config"].as_object() {
-            let method = method.get("quant_method").and_then(Value::as_str).unwrap_or("unknown");
-            return unsupported(format!(
-                "a checkpoint quantised by {method}; hint: take the one in bf16, and quantise \
-                 it while loading"
             ));
         }
         let activation = self.json["hidden_act"].as_str().unwrap_or("silu");
@@ -144,6 +145,18 @@ impl Config {
             norm_epsilon: self.json["rms_norm_eps"].as_f64().unwrap_or(1e-6) as f32,
             tied_head: self.json["tie_word_embeddings"] == true || !checkpoint.contains(&head),
         })
+    }
+
+    /// How the checkpoint is quantised, if it is.
+    fn scheme(
+        &self,
+        checkpoint: &Checkpoint,
+        shape: &ModelShape,
+    ) -> Result<Option<Scheme>, LoadError> {
+        match &self.json["quantization_config"] {
+            Value::Null => Ok(None),
+            config => Scheme::read(config, checkpoint, shape).map(Some),
+        }
     }
 
     /// A number of the rotation: in `rope_parameters` (Transformers 5), in
@@ -221,47 +234,4 @@ fn adds_bos(folder: &Path) -> bool {
     std::iter::once(processor)
         .chain(nested)
         .any(|processor| processor["single"][0].get("SpecialToken").is_some())
-}
-
-/// The tensors of a checkpoint.
-struct CheckpointWeights {
-    checkpoint: Checkpoint,
-    quantization: Option<Quantization>,
-}
-
-impl CheckpointWeights {
-    fn check_shape(&self, name: &str, expected: &[usize]) -> Result<(), LoadError> {
-        match self.checkpoint.describe(name) {
-            Some((_, got)) if got != expected => Err(LoadError::TensorShape {
-                tensor: name.to_owned(),
-                got: got.to_vec(),
-                expected: expected.to_vec(),
-            }),
-            _ => Ok(()),
-        }
-    }
-}
-
-impl WeightSource for CheckpointWeights {
-    fn matrix(
-        &mut self,
-        name: TensorName,
-        rows: usize,
-        columns: usize,
-    ) -> Result<QTensor, LoadError> {
-        let name = name.hugging_face();
-        self.check_shape(&name, &[rows, columns])?;
-        let tensor = self.checkpoint.read(&name)?;
-        let quantization = self.quantization.unwrap_or(Quantization::F32);
-        Ok(QTensor::quantize(&tensor, quantization.dtype_for(columns))?)
-    }
-
-    fn vector(&mut self, name: TensorName, length: usize) -> Result<Option<Vec<f32>>, LoadError> {
-        let name = name.hugging_face();
-        if !self.checkpoint.contains(&name) {
-            return Ok(None);
-        }
-        self.check_shape(&name, &[length])?;
-        Ok(Some(self.checkpoint.read(&name)?.to_vec1()?))
-    }
 }

@@ -1,17 +1,36 @@
 //! From a preset, a GGUF file or a Hugging Face folder to a decoder in memory.
 //!
+//! A [`Prepared`] model has been looked at without reading its weights, so that what
+//! cannot be run or does not fit is refused before anything large happens;
+//! [`Prepared::load`] does the rest.
+//!
 //! Not here: the names of tensors (`weights`), the decoder itself.
 
-pub(crate) mod gguf;
-pub(crate) mod hugging_face;
+mod checkpoint;
+mod gguf;
+mod gguf_file;
+mod hugging_face;
+mod integers;
 mod rope_scaling;
 mod safetensors;
+mod scheme;
 #[cfg(test)]
 mod tests;
 
+use std::{collections::HashMap, path::Path};
+
 use ifm_tokenizer::Tokenizer;
 
-use crate::{decoder::Decoder, info::ModelInfo, load_error::LoadError};
+use crate::{
+    decoder::{Decoder, Row},
+    kv::{KvCache, KvPool},
+    load_error::LoadError,
+    parallel::Compute,
+    quantization::Quantization,
+    random::{RandomStream, RandomWeights},
+    shape::{ModelShape, Preset},
+    weights::{TensorName, WeightSource, matrices},
+};
 
 /// The context when none is asked for, tokens, if the model is made for more: tables
 /// for the million tokens that some models are made for would take longer than
@@ -19,13 +38,106 @@ use crate::{decoder::Decoder, info::ModelInfo, load_error::LoadError};
 const CONTEXT_DEFAULT: usize = 32_768;
 
 /// The context to prepare for.
-pub(crate) fn choose_context(asked: Option<usize>, trained: usize) -> usize {
+fn choose_context(asked: Option<usize>, trained: usize) -> usize {
     asked.unwrap_or(CONTEXT_DEFAULT).min(trained)
 }
 
-/// What every source of models yields.
-pub(crate) struct LoadedParts {
-    pub(crate) info: ModelInfo,
-    pub(crate) decoder: Decoder,
+/// A model of which all but the weights has been read.
+pub(crate) struct Prepared {
+    pub(crate) name: String,
+    pub(crate) architecture: String,
+    pub(crate) shape: ModelShape,
+    /// What slows pairs of the rotation down; empty for nothing.
+    pub(crate) rope_divisors: Vec<f32>,
+    pub(crate) source: Box<dyn WeightSource>,
     pub(crate) tokenizer: Tokenizer,
+    pub(crate) eos_ids: Vec<u32>,
+    pub(crate) bos_id: Option<u32>,
+    pub(crate) random_seed: Option<u64>,
+    /// The variant in words, for tables; empty for the name of the format of most weights.
+    pub(crate) variant: String,
+}
+
+impl Prepared {
+    /// A model with random weights, the same for the same seed.
+    pub(crate) fn preset(
+        preset: Preset,
+        quantization: Quantization,
+        seed: u64,
+        context: Option<usize>,
+    ) -> Result<Self, LoadError> {
+        let mut shape = preset.shape();
+        shape.context_max = choose_context(context, shape.context_max);
+        let tokenizer = Tokenizer::embedded()?;
+        Ok(Self {
+            name: preset.name().to_owned(),
+            architecture: "llama".to_owned(),
+            source: Box::new(RandomWeights::new(&shape, quantization, seed)),
+            shape,
+            rope_divisors: Vec::new(),
+            eos_ids: tokenizer.eos_id().into_iter().collect(),
+            bos_id: None,
+            random_seed: Some(seed),
+            variant: quantization.label(),
+            tokenizer,
+        })
+    }
+
+    /// A GGUF file.
+    pub(crate) fn gguf(path: &Path, context: Option<usize>) -> Result<Self, LoadError> {
+        gguf::prepare(path, context)
+    }
+
+    /// A folder as published on Hugging Face.
+    pub(crate) fn hugging_face(
+        folder: &Path,
+        quantization: Option<Quantization>,
+        context: Option<usize>,
+    ) -> Result<Self, LoadError> {
+        hugging_face::prepare(folder, quantization, context)
+    }
+
+    /// Bytes of all matrices as they will be stored in memory, scales included; a tied
+    /// head counts once.
+    pub(crate) fn stored_bytes(&self) -> Result<u64, LoadError> {
+        self.shape.check().map_err(|reason| LoadError::Dimensions { reason })?;
+        let bytes = |(name, rows, columns)| {
+            Ok(self.source.format(name, rows, columns)?.bytes(rows, columns) as u64)
+        };
+        matrices(&self.shape).into_iter().map(bytes).sum()
+    }
+
+    /// Reads the weights.
+    pub(crate) fn load(&mut self, compute: Compute) -> Result<Decoder, LoadError> {
+        let load = |source: &mut dyn WeightSource| {
+            Decoder::load(self.shape.clone(), &self.rope_divisors, source, compute)
+        };
+        if self.source.needs_peaks() {
+            let peaks = observe(load(self.source.as_mut())?)?;
+            self.source.set_peaks(peaks);
+        }
+        load(self.source.as_mut())
+    }
+}
+
+/// Finds the largest sizes of what goes into the products of a model, on random tokens.
+fn observe(mut decoder: Decoder) -> Result<HashMap<TensorName, f32>, LoadError> {
+    /// Tokens that are looked at. Random ones are as unlike each other as can be, so a few
+    /// show what there is to see.
+    const TOKENS: usize = 128;
+    let failed = |reason: String| LoadError::FirstPass { reason };
+    let shape = decoder.shape();
+    let mut stream = RandomStream::new(0, "calibration");
+    let tokens: Vec<u32> = (0..TOKENS.min(shape.context_max))
+        .map(|_| (stream.next_word() % shape.vocabulary as u64) as u32)
+        .collect();
+    let mut cache = KvCache::default();
+    KvPool::new(shape, tokens.len())
+        .extend(&mut cache, tokens.len())
+        .map_err(|error| failed(error.to_string()))?;
+    decoder.start_observing();
+    decoder
+        .step(&mut [Row { cache: &mut cache, tokens: &tokens, wants_logits: true }])
+        .map_err(|error| failed(error.to_string()))?;
+    Ok(decoder.peaks())
 }

@@ -4,7 +4,8 @@
 //! bytes of the tensors. Only the header is kept; a tensor is read when it is asked
 //! for, so a checkpoint of any size needs one tensor of memory beside the model.
 //!
-//! Not here: what the tensors are for (`hugging_face`).
+//! Not here: what the tensors are for (`checkpoint`), and integers that stand for weights
+//! (`integers`).
 
 use std::{
     collections::HashMap,
@@ -13,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use candle_core::{DType, Device, Tensor};
+use ifm_kernels::{Format, Stored};
 use serde_json::Value;
 
 use super::LoadError;
@@ -25,6 +26,48 @@ const INDEX_FILE: &str = "model.safetensors.index.json";
 /// A checkpoint in one file.
 const SINGLE_FILE: &str = "model.safetensors";
 
+/// What the numbers of a tensor are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    F32,
+    F16,
+    BF16,
+    I8,
+    I32,
+    I64,
+}
+
+impl Kind {
+    /// Kinds by the names in a header.
+    const NAMES: [(&str, Self); 6] = [
+        ("F32", Self::F32),
+        ("F16", Self::F16),
+        ("BF16", Self::BF16),
+        ("I8", Self::I8),
+        ("I32", Self::I32),
+        ("I64", Self::I64),
+    ];
+
+    fn bytes(self) -> usize {
+        match self {
+            Self::I8 => 1,
+            Self::F16 | Self::BF16 => 2,
+            Self::F32 | Self::I32 => 4,
+            Self::I64 => 8,
+        }
+    }
+
+    /// The format of weights of this kind; `None` for integers.
+    pub(super) fn format(self) -> Option<Format> {
+        match self {
+            Self::F32 => Some(Format::F32),
+            Self::F16 => Some(Format::F16),
+            Self::BF16 => Some(Format::BF16),
+            Self::I8 | Self::I32 | Self::I64 => None,
+        }
+    }
+}
+
 /// The tensors of a checkpoint, by name.
 #[derive(Debug)]
 pub(super) struct Checkpoint {
@@ -35,7 +78,10 @@ pub(super) struct Checkpoint {
 #[derive(Debug, Clone)]
 struct Place {
     file: usize,
-    dtype: DType,
+    /// `None` for a kind that no model of this crate uses.
+    kind: Option<Kind>,
+    /// The name of the kind in the header.
+    kind_name: String,
     shape: Vec<usize>,
     start: u64,
     bytes: u64,
@@ -76,8 +122,8 @@ impl Checkpoint {
             if name == "__metadata__" {
                 continue;
             }
-            // Formats of other kinds may lie in the file: only those asked for matter.
-            let Some(place) = read_place(&entry, self.files.len(), data_start) else { continue };
+            let place = read_place(&entry, self.files.len(), data_start)
+                .ok_or_else(|| damaged(format!("the entry of tensor {name} makes no sense")))?;
             if place.start + place.bytes > file_bytes {
                 return Err(damaged(format!(
                     "tensor {name} ends beyond the end of the file; the download may be incomplete"
@@ -93,26 +139,76 @@ impl Checkpoint {
         self.tensors.contains_key(name)
     }
 
-    /// The format of a tensor, and its dimensions.
-    pub(super) fn describe(&self, name: &str) -> Option<(DType, &[usize])> {
-        self.tensors.get(name).map(|place| (place.dtype, place.shape.as_slice()))
+    /// The kind of a tensor.
+    ///
+    /// # Errors
+    /// There is none of that name, or it is of a kind that is not read.
+    pub(super) fn kind(&self, name: &str) -> Result<Kind, LoadError> {
+        let place = self.place(name)?;
+        place.kind.ok_or_else(|| LoadError::Unsupported {
+            what: format!("tensor {name} of {}", place.kind_name),
+        })
     }
 
-    /// Reads a tensor, widened to 32-bit floats.
-    pub(super) fn read(&self, name: &str) -> Result<Tensor, LoadError> {
-        let place = self
-            .tensors
-            .get(name)
-            .ok_or_else(|| LoadError::MissingTensor { tensor: name.to_owned() })?;
+    /// The dimensions of a tensor, from the outermost in.
+    pub(super) fn shape(&self, name: &str) -> Result<&[usize], LoadError> {
+        Ok(&self.place(name)?.shape)
+    }
+
+    /// Refuses a tensor of other dimensions.
+    pub(super) fn check_shape(&self, name: &str, expected: &[usize]) -> Result<(), LoadError> {
+        let got = self.shape(name)?;
+        if got == expected {
+            return Ok(());
+        }
+        Err(LoadError::TensorShape {
+            tensor: name.to_owned(),
+            got: got.to_vec(),
+            expected: expected.to_vec(),
+        })
+    }
+
+    /// Reads the bytes of a tensor: little-endian numbers, the last dimension innermost.
+    pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, LoadError> {
+        let place = self.place(name)?;
         let path = &self.files[place.file];
         let read_error = |source| LoadError::Read { path: path.clone(), source };
         let mut file = File::open(path).map_err(read_error)?;
         file.seek(SeekFrom::Start(place.start)).map_err(read_error)?;
         let mut bytes = vec![0; place.bytes as usize];
         file.read_exact(&mut bytes).map_err(read_error)?;
-        let shape = place.shape.as_slice();
-        Ok(Tensor::from_raw_buffer(&bytes, place.dtype, shape, &Device::Cpu)?
-            .to_dtype(DType::F32)?)
+        Ok(bytes)
+    }
+
+    /// Reads a tensor of floats as a matrix, in the format that it is stored in.
+    pub(super) fn read_stored(
+        &self,
+        name: &str,
+        rows: usize,
+        columns: usize,
+    ) -> Result<Stored, LoadError> {
+        Ok(Stored::new(self.float_format(name)?, rows, columns, self.read(name)?)?)
+    }
+
+    /// Reads a tensor of floats, widened to 32 bits.
+    pub(super) fn read_floats(&self, name: &str) -> Result<Vec<f32>, LoadError> {
+        let elements = self.shape(name)?.iter().product();
+        let mut floats = vec![0.0; elements];
+        self.read_stored(name, 1, elements)?.decode_row(0, &mut floats);
+        Ok(floats)
+    }
+
+    /// The format of a tensor of floats.
+    pub(super) fn float_format(&self, name: &str) -> Result<Format, LoadError> {
+        let kind = self.kind(name)?;
+        kind.format().ok_or_else(|| LoadError::Unsupported {
+            what: format!("tensor {name} of {kind:?} without a quantization_config"),
+        })
+    }
+
+    fn place(&self, name: &str) -> Result<&Place, LoadError> {
+        let missing = || LoadError::MissingTensor { tensor: name.to_owned() };
+        self.tensors.get(name).ok_or_else(missing)
     }
 }
 
@@ -134,14 +230,10 @@ fn file_names(index: &Path) -> Result<Vec<String>, LoadError> {
     Ok(names)
 }
 
-/// Where a tensor is; `None` for a format that no model of this crate uses.
+/// Where a tensor is; `None` for an entry at odds with itself.
 fn read_place(entry: &Value, file: usize, data_start: u64) -> Option<Place> {
-    let dtype = match entry.get("dtype")?.as_str()? {
-        "F32" => DType::F32,
-        "F16" => DType::F16,
-        "BF16" => DType::BF16,
-        _ => return None,
-    };
+    let kind_name = entry.get("dtype")?.as_str()?.to_owned();
+    let kind = Kind::NAMES.iter().find(|(name, _)| *name == kind_name).map(|(_, kind)| *kind);
     let numbers = |key: &str| -> Option<Vec<u64>> {
         entry.get(key)?.as_array()?.iter().map(Value::as_u64).collect()
     };
@@ -153,11 +245,7 @@ fn read_place(entry: &Value, file: usize, data_start: u64) -> Option<Place> {
     let bytes = to.checked_sub(from)?;
     let start = data_start.checked_add(from)?;
     start.checked_add(bytes)?;
-    (elements.checked_mul(dtype.size_in_bytes())? as u64 == bytes).then_some(Place {
-        file,
-        dtype,
-        shape,
-        start,
-        bytes,
-    })
+    let is_whole =
+        kind.is_none_or(|kind| elements.checked_mul(kind.bytes()).map(|n| n as u64) == Some(bytes));
+    is_whole.then_some(Place { file, kind, kind_name, shape, start, bytes })
 }

@@ -2,17 +2,11 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{self, File},
+    fs,
     path::{Path, PathBuf},
 };
 
-use candle_core::{
-    DType, Device,
-    quantized::{
-        GgmlDType, QTensor,
-        gguf_file::{Value as Entry, write},
-    },
-};
+use ifm_kernels::{Format, Stored};
 use ifm_tokenizer::Tokenizer;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -23,8 +17,9 @@ use crate::{
     load_error::LoadError,
     model::{Model, ModelSource},
     quantization::Quantization,
+    random::RandomWeights,
     shape::{ModelShape, Preset},
-    weights::{LayerTensor, RandomWeights, TensorName, WeightSource, tensor_from_bytes},
+    weights::{LayerTensor, TensorName, WeightSource, matrices},
 };
 
 const SEED: u64 = 11;
@@ -50,29 +45,6 @@ fn assert_close(got: &[f32], expected: &[f32], tolerance: f32) {
     }
 }
 
-/// All matrices of the preset, with their dimensions.
-fn matrices(shape: &ModelShape) -> Vec<(TensorName, usize, usize)> {
-    let width = shape.embedding;
-    let (queries, keys) = (shape.heads * shape.head_width, shape.kv_heads * shape.head_width);
-    let mut names = vec![(TensorName::Embedding, shape.vocabulary, width)];
-    for layer in 0..shape.layers {
-        let tensors = [
-            (LayerTensor::Query, queries, width),
-            (LayerTensor::Key, keys, width),
-            (LayerTensor::Value, keys, width),
-            (LayerTensor::AttentionOutput, width, queries),
-            (LayerTensor::Gate, shape.feed_forward, width),
-            (LayerTensor::Up, shape.feed_forward, width),
-            (LayerTensor::Down, width, shape.feed_forward),
-        ];
-        names.extend(
-            tensors
-                .map(|(tensor, rows, columns)| (TensorName::Layer(layer, tensor), rows, columns)),
-        );
-    }
-    names
-}
-
 fn norms(shape: &ModelShape) -> Vec<TensorName> {
     let mut names = vec![TensorName::FinalNorm];
     for layer in 0..shape.layers {
@@ -82,28 +54,72 @@ fn norms(shape: &ModelShape) -> Vec<TensorName> {
     names
 }
 
-fn nano_matrices(quantization: Quantization) -> Vec<(TensorName, QTensor)> {
+fn nano_matrices(quantization: Quantization) -> Vec<(TensorName, Stored)> {
     let shape = Preset::Nano.shape();
     let mut weights = RandomWeights::new(&shape, quantization, SEED);
-    matrices(&shape)
-        .into_iter()
-        .map(|(name, rows, columns)| (name, weights.matrix(name, rows, columns).expect("made")))
+    let matrices = matrices(&shape).into_iter();
+    matrices
+        .map(|(name, rows, columns)| {
+            (name, weights.matrix(name, rows, columns).expect("made").stored)
+        })
         .collect()
 }
 
 /// Rows of heads as llama.cpp stores them: neighbours paired.
-fn pair_neighbours(tensor: &QTensor, head_width: usize) -> QTensor {
-    let (rows, columns) = tensor.shape().dims2().expect("a matrix");
-    let data = tensor.data().expect("bytes");
-    let row_bytes = data.len() / rows;
+fn pair_neighbours(stored: &Stored, head_width: usize) -> Stored {
+    let row_bytes = stored.bytes().len() / stored.rows();
     let half = head_width / 2;
     let mut bytes = Vec::new();
-    for row in 0..rows {
+    for row in 0..stored.rows() {
         let within = row % head_width;
         let source = row - within + within % 2 * half + within / 2;
-        bytes.extend_from_slice(&data[source * row_bytes..][..row_bytes]);
+        bytes.extend_from_slice(&stored.bytes()[source * row_bytes..][..row_bytes]);
     }
-    tensor_from_bytes(bytes, tensor.dtype(), rows, columns).expect("a tensor")
+    Stored::new(stored.format(), stored.rows(), stored.columns(), bytes).expect("a matrix")
+}
+
+/// A value of a key, as this file's writer takes it.
+#[derive(Clone)]
+enum Entry {
+    U32(u32),
+    I32(i32),
+    F32(f32),
+    Bool(bool),
+    String(String),
+    Array(Vec<Entry>),
+}
+
+impl Entry {
+    fn kind(&self) -> u32 {
+        match self {
+            Self::U32(_) => 4,
+            Self::I32(_) => 5,
+            Self::F32(_) => 6,
+            Self::Bool(_) => 7,
+            Self::String(_) => 8,
+            Self::Array(_) => 9,
+        }
+    }
+
+    fn write(&self, file: &mut Vec<u8>) {
+        match self {
+            Self::U32(number) => file.extend(number.to_le_bytes()),
+            Self::I32(number) => file.extend(number.to_le_bytes()),
+            Self::F32(number) => file.extend(number.to_le_bytes()),
+            Self::Bool(flag) => file.push(u8::from(*flag)),
+            Self::String(text) => write_text(text, file),
+            Self::Array(entries) => {
+                file.extend(entries.first().map_or(4, Self::kind).to_le_bytes());
+                file.extend((entries.len() as u64).to_le_bytes());
+                entries.iter().for_each(|entry| entry.write(file));
+            }
+        }
+    }
+}
+
+fn write_text(text: &str, file: &mut Vec<u8>) {
+    file.extend((text.len() as u64).to_le_bytes());
+    file.extend(text.as_bytes());
 }
 
 type Metadata = BTreeMap<String, Entry>;
@@ -154,9 +170,9 @@ fn gguf_metadata(shape: &ModelShape) -> Metadata {
     entries.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-fn gguf_tensors(quantization: Quantization) -> Vec<(String, QTensor)> {
+fn gguf_tensors(quantization: Quantization) -> Tensors {
     let shape = Preset::Nano.shape();
-    let mut tensors: Vec<(String, QTensor)> = nano_matrices(quantization)
+    let mut tensors: Tensors = nano_matrices(quantization)
         .into_iter()
         .map(|(name, tensor)| {
             let tensor = match name {
@@ -169,19 +185,57 @@ fn gguf_tensors(quantization: Quantization) -> Vec<(String, QTensor)> {
         })
         .collect();
     for name in norms(&shape) {
-        let bytes = 1.0_f32.to_le_bytes().repeat(shape.embedding);
-        let tensor = tensor_from_bytes(bytes, GgmlDType::F32, 1, shape.embedding).expect("a row");
+        let ones = vec![1.0; shape.embedding];
+        let tensor = Stored::encode(Format::F32, 1, shape.embedding, &ones).expect("a row");
         tensors.push((name.gguf(), tensor));
     }
     tensors
 }
 
-fn write_gguf(path: &Path, metadata: &Metadata, tensors: &[(String, QTensor)]) {
-    let metadata: Vec<(&str, &Entry)> =
-        metadata.iter().map(|(key, value)| (key.as_str(), value)).collect();
-    let tensors: Vec<(&str, &QTensor)> =
-        tensors.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
-    write(&mut File::create(path).expect("a file"), &metadata, &tensors).expect("written");
+type Tensors = Vec<(String, Stored)>;
+
+/// Formats by their numbers in a file.
+const NUMBERS: [(Format, u32); 7] = [
+    (Format::F32, 0),
+    (Format::F16, 1),
+    (Format::Q4_0, 2),
+    (Format::Q8_0, 8),
+    (Format::Q4K, 12),
+    (Format::Q6K, 14),
+    (Format::BF16, 30),
+];
+
+fn write_gguf(path: &Path, metadata: &Metadata, tensors: &[(String, Stored)]) {
+    fs::write(path, gguf_bytes(3, metadata, tensors)).expect("written");
+}
+
+fn gguf_bytes(version: u32, metadata: &Metadata, tensors: &[(String, Stored)]) -> Vec<u8> {
+    const ALIGNMENT: usize = 32;
+    let mut file = b"GGUF".to_vec();
+    file.extend(version.to_le_bytes());
+    file.extend((tensors.len() as u64).to_le_bytes());
+    file.extend((metadata.len() as u64).to_le_bytes());
+    for (key, entry) in metadata {
+        write_text(key, &mut file);
+        file.extend(entry.kind().to_le_bytes());
+        entry.write(&mut file);
+    }
+    let mut data: Vec<u8> = Vec::new();
+    for (name, tensor) in tensors {
+        write_text(name, &mut file);
+        let (rows, columns) = (tensor.rows() as u64, tensor.columns() as u64);
+        let dimensions = if rows == 1 { vec![columns] } else { vec![columns, rows] };
+        file.extend((dimensions.len() as u32).to_le_bytes());
+        file.extend(dimensions.iter().flat_map(|size| size.to_le_bytes()));
+        let number = NUMBERS.iter().find(|(format, _)| *format == tensor.format());
+        file.extend(number.expect("a format that is written here").1.to_le_bytes());
+        data.resize(data.len().next_multiple_of(ALIGNMENT), 0);
+        file.extend((data.len() as u64).to_le_bytes());
+        data.extend_from_slice(tensor.bytes());
+    }
+    file.resize(file.len().next_multiple_of(ALIGNMENT), 0);
+    file.extend(data);
+    file
 }
 
 fn load_gguf(path: PathBuf) -> Result<Model, LoadError> {
@@ -191,7 +245,9 @@ fn load_gguf(path: PathBuf) -> Result<Model, LoadError> {
 #[test]
 fn a_gguf_file_is_the_model_it_was_written_from() {
     let folder = TempDir::new().expect("a folder");
-    for quantization in Quantization::ALL {
+    let kinds = [Quantization::Q8_0, Quantization::Q4_0, Quantization::Q4K, Quantization::Q6K];
+    let floats = [Quantization::F32, Quantization::F16, Quantization::BF16];
+    for quantization in kinds.into_iter().chain(floats) {
         let path = folder.path().join(format!("nano-{quantization}.gguf"));
         write_gguf(&path, &gguf_metadata(&Preset::Nano.shape()), &gguf_tensors(quantization));
         let loaded = load_gguf(path).expect("loads");
@@ -267,7 +323,7 @@ fn damaged_gguf_files_say_what_is_wrong() {
     let path = folder.path().join("nano.gguf");
     let shape = Preset::Nano.shape();
     let tensors = gguf_tensors(Quantization::Q8_0);
-    let check = |metadata: &Metadata, tensors: &[(String, QTensor)], words: &[&str]| {
+    let check = |metadata: &Metadata, tensors: &[(String, Stored)], words: &[&str]| {
         write_gguf(&path, metadata, tensors);
         let error = load_gguf(path.clone()).expect_err("cannot load").to_string();
         for word in words {
@@ -308,13 +364,13 @@ struct Folder {
 }
 
 impl Folder {
-    fn new(dtype: DType, files: usize) -> Self {
+    fn new(format: Format, files: usize) -> Self {
         let folder = TempDir::new().expect("a folder");
         let written = Self { folder };
         let json = Tokenizer::embedded().expect("embedded").to_json().expect("JSON");
         fs::write(written.path("tokenizer.json"), json).expect("written");
         written.write_config(&json!({}));
-        let tensors = Self::tensors(dtype);
+        let tensors = Self::tensors(format);
         let share = tensors.len().div_ceil(files);
         let mut places = serde_json::Map::new();
         for (index, tensors) in tensors.chunks(share).enumerate() {
@@ -322,10 +378,10 @@ impl Folder {
                 1 => "model.safetensors".to_owned(),
                 _ => format!("model-{index}.safetensors"),
             };
-            for (tensor, _, _) in tensors {
+            for (tensor, ..) in tensors {
                 places.insert(tensor.clone(), json!(name));
             }
-            write_safetensors(&written.path(&name), dtype, tensors);
+            write_safetensors(&written.path(&name), tensors);
         }
         if files > 1 {
             let index = json!({"metadata": {}, "weight_map": places}).to_string();
@@ -334,18 +390,19 @@ impl Folder {
         written
     }
 
-    fn tensors(dtype: DType) -> Vec<(String, Vec<usize>, Vec<u8>)> {
+    fn tensors(format: Format) -> Vec<Tensor> {
         let shape = Preset::Nano.shape();
+        let kind = if format == Format::F32 { "F32" } else { "BF16" };
+        let tensor = |name: TensorName, shape: Vec<usize>, floats: &[f32]| {
+            let stored = Stored::encode(format, 1, floats.len(), floats).expect("encoded");
+            (name.hugging_face(), kind, shape, stored.bytes().to_vec())
+        };
         let mut tensors = Vec::new();
-        for (name, tensor) in nano_matrices(Quantization::F32) {
-            let floats = tensor.dequantize(&Device::Cpu).expect("floats");
-            let dims = floats.dims().to_vec();
-            tensors.push((name.hugging_face(), dims, to_bytes(&floats, dtype)));
+        for (name, stored) in nano_matrices(Quantization::F32) {
+            tensors.push(tensor(name, vec![stored.rows(), stored.columns()], &decode(&stored)));
         }
         for name in norms(&shape) {
-            let ones = candle_core::Tensor::ones(shape.embedding, DType::F32, &Device::Cpu);
-            let bytes = to_bytes(&ones.expect("ones"), dtype);
-            tensors.push((name.hugging_face(), vec![shape.embedding], bytes));
+            tensors.push(tensor(name, vec![shape.embedding], &vec![1.0; shape.embedding]));
         }
         tensors
     }
@@ -383,31 +440,23 @@ impl Folder {
     }
 }
 
-fn to_bytes(floats: &candle_core::Tensor, dtype: DType) -> Vec<u8> {
-    let floats = floats.to_dtype(dtype).expect("converted").flatten_all().expect("flat");
-    match dtype {
-        DType::F32 => {
-            floats.to_vec1::<f32>().expect("f32").iter().flat_map(|x| x.to_le_bytes()).collect()
-        }
-        // The upper half of a 32-bit float, here that of an already rounded one.
-        DType::BF16 => floats
-            .to_dtype(DType::F32)
-            .and_then(|floats| floats.to_vec1::<f32>())
-            .expect("f32")
-            .iter()
-            .flat_map(|x| ((x.to_bits() >> 16) as u16).to_le_bytes())
-            .collect(),
-        _ => unreachable!("not written here"),
+/// Name, kind, dimensions, bytes.
+type Tensor = (String, &'static str, Vec<usize>, Vec<u8>);
+
+fn decode(stored: &Stored) -> Vec<f32> {
+    let mut floats = vec![0.0; stored.rows() * stored.columns()];
+    for (row, floats) in floats.chunks_exact_mut(stored.columns()).enumerate() {
+        stored.decode_row(row, floats);
     }
+    floats
 }
 
-fn write_safetensors(path: &Path, dtype: DType, tensors: &[(String, Vec<usize>, Vec<u8>)]) {
-    let name = if dtype == DType::F32 { "F32" } else { "BF16" };
+fn write_safetensors(path: &Path, tensors: &[Tensor]) {
     let mut header = json!({"__metadata__": {"format": "pt"}});
     let mut data = Vec::new();
-    for (tensor, shape, bytes) in tensors {
+    for (tensor, kind, shape, bytes) in tensors {
         let offsets = [data.len(), data.len() + bytes.len()];
-        header[tensor] = json!({"dtype": name, "shape": shape, "data_offsets": offsets});
+        header[tensor] = json!({"dtype": kind, "shape": shape, "data_offsets": offsets});
         data.extend_from_slice(bytes);
     }
     let header = header.to_string();
@@ -420,13 +469,12 @@ fn write_safetensors(path: &Path, dtype: DType, tensors: &[(String, Vec<usize>, 
 #[test]
 fn a_hugging_face_folder_is_the_model_it_was_written_from() {
     let expected = logits(&memory(Quantization::F32));
-    for (dtype, files, tolerance) in [(DType::F32, 1, 1e-3), (DType::BF16, 3, 0.3)] {
-        let folder = Folder::new(dtype, files);
+    for (format, files, tolerance) in [(Format::F32, 1, 1e-3), (Format::BF16, 3, 0.3)] {
+        let folder = Folder::new(format, files);
         let loaded = folder.load(None).expect("loads");
         assert_close(&logits(&loaded), &expected, tolerance);
         let info = loaded.info();
-        assert_eq!(info.stored_dtype, dtype.as_str());
-        assert_eq!(info.compute_dtype, "f32");
+        assert_eq!(info.stored_dtype, format.name());
         assert_eq!(info.eos_ids, [1, 5]);
         assert_eq!(info.bos_id, None);
         assert!(info.shape.tied_head);
@@ -436,7 +484,7 @@ fn a_hugging_face_folder_is_the_model_it_was_written_from() {
 #[test]
 fn weights_can_be_quantised_while_loading() {
     let expected = logits(&memory(Quantization::F32));
-    let folder = Folder::new(DType::BF16, 1);
+    let folder = Folder::new(Format::BF16, 1);
     for (quantization, tolerance) in [(Quantization::Q8_0, 1.0), (Quantization::Q4K, 8.0)] {
         let loaded = folder.load(Some(quantization)).expect("loads");
         assert_eq!(loaded.info().stored_dtype, quantization.name());
@@ -451,7 +499,7 @@ fn weights_can_be_quantised_while_loading() {
 
 #[test]
 fn a_missing_head_is_a_tied_one_and_bos_comes_from_the_template() {
-    let folder = Folder::new(DType::F32, 1);
+    let folder = Folder::new(Format::F32, 1);
     folder.write_config(&json!({"tie_word_embeddings": false}));
     assert!(folder.load(None).expect("loads").info().shape.tied_head);
     fs::write(folder.path("tokenizer_config.json"), r#"{"add_bos_token": true}"#).expect("written");
@@ -472,7 +520,7 @@ fn a_missing_head_is_a_tied_one_and_bos_comes_from_the_template() {
 #[test]
 fn rotary_scaling_changes_the_model() {
     let plain = logits(&memory(Quantization::F32));
-    let folder = Folder::new(DType::F32, 1);
+    let folder = Folder::new(Format::F32, 1);
     let scaled = |scaling: Value| {
         folder.write_config(&json!({"rope_scaling": scaling}));
         folder.load(None).map(|model| logits(&model))
@@ -488,7 +536,7 @@ fn rotary_scaling_changes_the_model() {
 
 #[test]
 fn folders_that_cannot_be_loaded_say_why() {
-    let folder = Folder::new(DType::F32, 1);
+    let folder = Folder::new(Format::F32, 1);
     let check = |changes: Value, words: &[&str]| {
         folder.write_config(&changes);
         let error = folder.load(None).expect_err("cannot load").to_string();
@@ -520,7 +568,7 @@ fn folders_that_cannot_be_loaded_say_why() {
 
 #[test]
 fn an_index_cannot_lead_out_of_its_folder() {
-    let folder = Folder::new(DType::F32, 1);
+    let folder = Folder::new(Format::F32, 1);
     let index = json!({"weight_map": {"model.norm.weight": "../model.safetensors"}}).to_string();
     fs::write(folder.path("model.safetensors.index.json"), index).expect("written");
     let error = folder.load(None).expect_err("outside").to_string();

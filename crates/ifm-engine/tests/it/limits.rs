@@ -69,9 +69,10 @@ fn a_shutdown_fails_what_runs_and_refuses_the_rest() {
 
 #[test]
 fn impossible_options_are_named() {
-    let threads = EngineOptions { threads: Some(1000), ..options() };
-    let error = Engine::load(&nano(), threads).expect_err("not 1000 threads");
-    assert!(matches!(error, EngineError::Threads { asked: 1000, .. }), "{error}");
+    let compute = Compute { threads: 0, ..Compute::default() };
+    let error = Engine::load(&nano(), EngineOptions { compute, ..options() });
+    let error = error.expect_err("no threads");
+    assert!(matches!(error, EngineError::Zero { option: "threads" }), "{error}");
     let batch = EngineOptions { max_batch: 0, ..options() };
     let error = Engine::load(&nano(), batch).expect_err("no batch");
     assert!(error.to_string().contains("max_batch is 0"), "{error}");

@@ -1,8 +1,8 @@
 //! The engine from outside: requests in, events out.
 
 use ifm_engine::{
-    Engine, EngineError, EngineHandle, EngineOptions, Event, EventReceiver, Finish, FinishReason,
-    GenerateRequest, ModelSource, Preset, Quantization, Sampling, SubmitError,
+    Compute, Engine, EngineError, EngineHandle, EngineOptions, Event, EventReceiver, Finish,
+    FinishReason, GenerateRequest, ModelSource, Preset, Quantization, Sampling, SubmitError,
 };
 
 mod batching;

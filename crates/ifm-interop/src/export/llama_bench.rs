@@ -4,6 +4,7 @@
 //! settings do.
 
 use super::{Export, Exported, rows};
+use crate::import::column_of_factor;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, Statistic, StdKind, key};
 use std::collections::BTreeSet;
@@ -27,36 +28,94 @@ const FIELDS: [&str; 7] = [
     key::DEPTH_TOKENS,
     key::ENGINE,
 ];
+/// Columns that stand in front of the others, as the tool has them.
+const FIRST: [&str; 3] = ["backends", "n_gpu_layers", "n_threads"];
+
+/// A column between the model and the test: its head, and the cell of a row.
+type Column<'a> = (String, Box<dyn Fn(&Row, &Factors) -> String + 'a>);
 
 fn write(sheet: &Sheet) -> Vec<Exported> {
     let rows: Vec<(&Row, Factors)> = rows(sheet, |part| part.kind == PartKind::Engine).collect();
-    let columns: BTreeSet<String> = rows
-        .iter()
-        .flat_map(|(_, factors)| {
-            factors.iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>()
-        })
-        .filter(|name| !FIELDS.contains(&name.as_str()) && is_cell(name))
-        .collect();
+    let columns = columns(&rows);
     let lines: Vec<String> =
         rows.iter().filter_map(|(row, factors)| line(row, factors, &columns)).collect();
     if lines.is_empty() {
         return Vec::new();
     }
     let between = |cell: &dyn Fn(&str) -> String| -> String {
-        columns.iter().map(|name| format!(" {} |", cell(name))).collect()
+        columns.iter().map(|(name, _)| format!(" {} |", cell(name))).collect()
     };
     let head = format!(
         "| {:<30} |{} {:>15} | {:>20} |\n| {} |{} {}: | {}: |\n",
         "model",
-        between(&str::to_owned),
+        between(&|name| format!("{name:>CELL$}")),
         "test",
         "t/s",
         "-".repeat(30),
-        between(&|name: &str| "-".repeat(name.chars().count().max(3))),
+        between(&|name| format!("{}:", "-".repeat(name.chars().count().max(CELL) - 1))),
         "-".repeat(14),
         "-".repeat(19)
     );
-    vec![Exported { stem: String::new(), ending: "md", text: head + &lines.concat() }]
+    let builds: BTreeSet<String> = rows.iter().filter_map(|(row, _)| build(row)).collect();
+    let builds: String = builds.iter().map(|build| format!("\nbuild: {build}\n")).collect();
+    vec![Exported { stem: String::new(), ending: "md", text: head + &lines.concat() + &builds }]
+}
+
+/// Least width of a cell.
+const CELL: usize = 10;
+
+/// Size and parameters of the model where rows tell them, then a column for each other factor.
+fn columns<'a>(rows: &[(&Row, Factors)]) -> Vec<Column<'a>> {
+    let mut columns: Vec<Column<'a>> = Vec::new();
+    let size = |row: &Row| row.value(&Quantity::Other("model_size".to_owned()), Statistic::Value);
+    let parameters = |row: &Row| row.value(&Quantity::Parameters, Statistic::Value);
+    if rows.iter().any(|(row, _)| size(row).is_some()) {
+        let cell = move |row: &Row, _: &Factors| size(row).map_or_else(String::new, bytes);
+        columns.push(("size".to_owned(), Box::new(cell)));
+    }
+    if rows.iter().any(|(row, _)| parameters(row).is_some()) {
+        let cell = move |row: &Row, _: &Factors| parameters(row).map_or_else(String::new, count);
+        columns.push(("params".to_owned(), Box::new(cell)));
+    }
+    let names: BTreeSet<String> = rows
+        .iter()
+        .flat_map(|(_, factors)| factors.iter().map(|(name, _)| name.to_owned()))
+        .filter(|name| !FIELDS.contains(&name.as_str()) && is_cell(name))
+        .collect();
+    let is_first = |name: &String| FIRST.contains(&name.as_str());
+    let first = FIRST.into_iter().map(str::to_owned).filter(|name| names.contains(name));
+    for name in first.chain(names.iter().filter(|name| !is_first(name)).cloned()) {
+        let head = column_of_factor(&name).to_owned();
+        let cell = move |_: &Row, factors: &Factors| {
+            factors.get(&name).filter(|text| is_cell(text)).unwrap_or("").to_owned()
+        };
+        columns.push((head, Box::new(cell)));
+    }
+    columns
+}
+
+/// Bytes as the tool prints them.
+fn bytes(bytes: f64) -> String {
+    const GIB: f64 = 1_073_741_824.0;
+    match bytes >= GIB {
+        true => format!("{:.2} GiB", bytes / GIB),
+        false => format!("{:.2} MiB", bytes / 1_048_576.0),
+    }
+}
+
+/// Parameters as the tool prints them.
+fn count(parameters: f64) -> String {
+    match parameters >= 1e9 {
+        true => format!("{:.2} B", parameters / 1e9),
+        false => format!("{:.2} M", parameters / 1e6),
+    }
+}
+
+/// Which build wrote a row, if the row says it.
+fn build(row: &Row) -> Option<String> {
+    let commit = row.unknown.get("build_commit")?.as_str()?;
+    let number = row.unknown.get("build_number").and_then(serde_json::Value::as_u64);
+    Some(number.map_or(commit.to_owned(), |number| format!("{commit} ({number})")))
 }
 
 /// Whether a text can stand in a cell of a table and come out the same.
@@ -64,7 +123,7 @@ fn is_cell(text: &str) -> bool {
     !text.is_empty() && text.trim() == text && !text.contains(['|', '\n', '\r'])
 }
 
-fn line(row: &Row, factors: &Factors, columns: &BTreeSet<String>) -> Option<String> {
+fn line(row: &Row, factors: &Factors, columns: &[Column]) -> Option<String> {
     let speed = [Quantity::PrefillRate, Quantity::DecodeRate, Quantity::TotalRate]
         .into_iter()
         .find_map(|quantity| {
@@ -82,9 +141,7 @@ fn line(row: &Row, factors: &Factors, columns: &BTreeSet<String>) -> Option<Stri
     let test = factors.get(key::TEST).unwrap_or("?").replace('|', "/");
     let depth = factors.get(key::DEPTH_TOKENS).filter(|_| !test.contains('@'));
     let test = depth.map_or(test.clone(), |depth| format!("{test} @ d{depth}"));
-    let set: String = columns
-        .iter()
-        .map(|name| format!(" {} |", factors.get(name).filter(|text| is_cell(text)).unwrap_or("")))
-        .collect();
+    let set: String =
+        columns.iter().map(|(_, cell)| format!(" {:>CELL$} |", cell(row, factors))).collect();
     Some(format!("| {model:<30} |{set} {test:>15} | {speed:>20} |\n"))
 }

@@ -6,7 +6,7 @@
 use super::{Export, Exported};
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, PartKind, Quantity, Row, RowRole, Statistic, StdKind, key};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 const HOLDS: &str = "prompt and generation speeds of an engine without a server";
 const LACKS: &str = "figures that are none of its fields; factors that it has no field for; labels of rows; definitions and places";
@@ -102,8 +102,8 @@ const FIELDS: &[(&str, Is)] = &[
 /// The lists behind them, where a format has room.
 const SAMPLES: [&str; 2] = ["samples_ns", "samples_ts"];
 
-/// Fields by name, in the tool's order. What is not known is `null`.
-type Record = Map<String, Value>;
+/// Fields and their values, in the tool's order. What is not known is `null`.
+type Record = Vec<(&'static str, Value)>;
 
 fn file(sheet: &Sheet, ending: &'static str, write: fn(&[Record]) -> String) -> Vec<Exported> {
     let records = records(sheet);
@@ -178,12 +178,12 @@ fn record(row: &Row, factors: &Factors, samples: &[&Row]) -> Option<Record> {
             Some(figure) => figure.map_or(Value::Null, |figure| number(figure, *is)),
             None => setting(name, *is, row, factors),
         };
-        record.insert((*name).to_owned(), value);
+        record.push((name, value));
     }
     for (name, quantities) in SAMPLES.into_iter().zip([&TIMES[..], &RATES[..]]) {
         let is = if name == "samples_ns" { Is::Whole } else { Is::Real };
         let all = samples.iter().filter_map(|row| told(row, quantities, &[Statistic::Value]));
-        record.insert(name.to_owned(), all.map(|value| number(value, is)).collect());
+        record.push((name, all.map(|value| number(value, is)).collect()));
     }
     Some(record)
 }
@@ -221,35 +221,53 @@ fn number(value: f64, is: Is) -> Value {
 
 /// A value as text, as the tool writes it between quotes.
 fn text(name: &str, value: &Value) -> String {
-    let is = FIELDS.iter().find(|(field, _)| *field == name).map(|(_, is)| *is);
     match value {
         Value::Null => String::new(),
         Value::Bool(flag) => u8::from(*flag).to_string(),
         Value::String(text) => text.clone(),
-        Value::Number(number) if is == Some(Is::Real) => {
+        Value::Number(number) if kind(name) == Some(Is::Real) => {
             number.as_f64().map_or_else(String::new, |value| format!("{value:.6}"))
         }
         other => other.to_string(),
     }
 }
 
-fn csv(records: &[Record]) -> String {
-    let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
-    let quoted = |text: String| format!("\"{}\"", text.replace('"', "\"\""));
-    let line = |record: &Record| {
-        let cells = names.iter().map(|name| quoted(text(name, &record[*name])));
-        format!("{}\n", cells.collect::<Vec<_>>().join(","))
+fn kind(name: &str) -> Option<Is> {
+    FIELDS.iter().find(|(field, _)| *field == name).map(|(_, is)| *is)
+}
+
+/// The values that have a column: the lists have none.
+fn cells(record: &Record, quote: char) -> Vec<String> {
+    let columns = record.iter().filter(|(name, _)| kind(name).is_some());
+    let double = format!("{quote}{quote}");
+    let cell = |(name, value): &(&str, Value)| {
+        format!("{quote}{}{quote}", text(name, value).replace(quote, &double))
     };
-    format!("{}\n{}", names.join(","), records.iter().map(line).collect::<String>())
+    columns.map(cell).collect()
+}
+
+fn names() -> Vec<&'static str> {
+    FIELDS.iter().map(|(name, _)| *name).collect()
+}
+
+fn csv(records: &[Record]) -> String {
+    let line = |record: &Record| format!("{}\n", cells(record, '"').join(","));
+    format!("{}\n{}", names().join(","), records.iter().map(line).collect::<String>())
+}
+
+/// `"name": value`, each.
+fn members(record: &Record) -> Vec<String> {
+    record.iter().map(|(name, value)| format!("\"{name}\": {value}")).collect()
 }
 
 fn json_array(records: &[Record]) -> String {
-    let objects: Vec<Value> = records.iter().cloned().map(Value::Object).collect();
-    format!("{:#}\n", Value::Array(objects))
+    let object = |record: &Record| format!("  {{\n    {}\n  }}", members(record).join(",\n    "));
+    let objects: Vec<String> = records.iter().map(object).collect();
+    format!("[\n{}\n]\n", objects.join(",\n"))
 }
 
 fn json_lines(records: &[Record]) -> String {
-    records.iter().map(|record| format!("{}\n", Value::Object(record.clone()))).collect()
+    records.iter().map(|record| format!("{{{}}}\n", members(record).join(", "))).collect()
 }
 
 fn sql(records: &[Record]) -> String {
@@ -262,13 +280,9 @@ fn sql(records: &[Record]) -> String {
         format!("  {name} {kind}")
     };
     let columns: Vec<String> = FIELDS.iter().map(column).collect();
-    let names: Vec<&str> = FIELDS.iter().map(|(name, _)| *name).collect();
     let insert = |record: &Record| {
-        let values: Vec<String> = names
-            .iter()
-            .map(|name| format!("'{}'", text(name, &record[*name]).replace('\'', "''")))
-            .collect();
-        format!("INSERT INTO llama_bench ({}) VALUES ({});\n", names.join(", "), values.join(", "))
+        let (names, values) = (names().join(", "), cells(record, '\'').join(", "));
+        format!("INSERT INTO llama_bench ({names}) VALUES ({values});\n")
     };
     format!(
         "CREATE TABLE IF NOT EXISTS llama_bench (\n{}\n);\n\n{}",

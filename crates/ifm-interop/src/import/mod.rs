@@ -41,6 +41,7 @@ mod yaml;
 pub use error::{Guess, ImportError};
 pub(crate) use format::inference_x::FIELDS as INFERENCE_X_FIELDS;
 pub use head::Head;
+pub(crate) use llama::bench::column_of_factor;
 pub use input::Input;
 pub(crate) use labels::PREFIX;
 pub use mapped::{ColumnMap, MapError, Target, names, read_mapped};

@@ -1,4 +1,4 @@
-//! The vocabulary in a GGUF file.
+//! GGUF files: what stands before the tensors, and the vocabulary in it.
 //!
 //! Two kinds are followed, both as llama.cpp follows them: `gpt2`, which is byte-level
 //! BPE with the split that `tokenizer.ggml.pre` names, and `llama`, which is
@@ -6,13 +6,14 @@
 //!
 //! Not here: weights (`ifm-engine` reads them).
 
-pub(crate) mod reader;
+mod reader;
 
 use std::{collections::HashMap, io::Read};
 
 use sha2::{Digest as _, Sha256};
 
-use self::reader::Value;
+pub(crate) use self::reader::MAGIC;
+pub use self::reader::{Head, Value, read as read_head};
 use crate::{
     byte_level::{self, check_merges},
     bytes::ByteTable,
@@ -98,7 +99,7 @@ pub(crate) fn read(source: impl Read) -> Result<Loaded, Problem> {
     let is_wanted = |key: &str| {
         key == NAME || key.strip_prefix(PREFIX).is_some_and(|rest| KEYS.contains(&rest))
     };
-    Metadata { pairs: reader::read(source, is_wanted)? }.load()
+    Metadata { pairs: reader::read(source, is_wanted)?.pairs }.load()
 }
 
 struct Metadata {

@@ -4,7 +4,8 @@
 //! past. Lengths in the file are believed only as far as bytes follow, and all bytes
 //! together have a limit, so a file that lies costs no memory.
 //!
-//! Not here: tensors, which come after the pairs and are not looked at.
+//! Not here: tensors, which come after the pairs; whoever reads weights goes on at
+//! [`Head::bytes`].
 
 use std::{
     collections::HashMap,
@@ -31,15 +32,32 @@ const ROOM_MAX: u64 = 1 << 18;
 
 /// One value.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Value {
-    /// Integers of all widths.
+pub enum Value {
+    /// An integer of any width.
     Number(i128),
+    /// Yes or no.
     Bool(bool),
+    /// A float of either width.
     Float(f64),
+    /// A text, in UTF-8 as a rule.
     Text(Vec<u8>),
+    /// A list of integers, or of yes and no as 1 and 0.
     Numbers(Vec<i128>),
+    /// A list of floats.
     Floats(Vec<f64>),
+    /// A list of texts.
     Texts(Vec<Vec<u8>>),
+}
+
+/// What stands before the tensors of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Head {
+    /// The pairs that were wanted.
+    pub pairs: HashMap<String, Value>,
+    /// Number of tensors that the file claims to have.
+    pub tensors: u64,
+    /// Bytes of all this; the descriptions of the tensors begin here.
+    pub bytes: u64,
 }
 
 impl Value {
@@ -103,11 +121,12 @@ impl Type {
     }
 }
 
-/// Reads the pairs whose keys are wanted.
-pub(crate) fn read(
-    source: impl Read,
-    is_wanted: impl Fn(&str) -> bool,
-) -> Result<HashMap<String, Value>, Problem> {
+/// Reads the head of a file, with the pairs whose keys are wanted.
+///
+/// # Errors
+/// [`Problem::Damaged`] for what is not GGUF, cut short or at odds with itself,
+/// [`Problem::Unsupported`] for other versions than 2 and 3 and for big-endian files.
+pub fn read(source: impl Read, is_wanted: impl Fn(&str) -> bool) -> Result<Head, Problem> {
     let mut reader = Reader { source: source.take(BYTES_MAX) };
     if reader.array::<4>()? != MAGIC {
         return Err(Problem::damaged("it does not begin with GGUF"));
@@ -121,7 +140,7 @@ pub(crate) fn read(
         };
         return Err(Problem::unsupported(what));
     }
-    let _tensors = reader.length()?;
+    let tensors = reader.length()?;
     let count = reader.length()?;
     if count > PAIRS_MAX {
         return Err(Problem::damaged(format!("it claims to have {count} keys")));
@@ -142,7 +161,7 @@ pub(crate) fn read(
             reader.skip(kind, 0)?;
         }
     }
-    Ok(pairs)
+    Ok(Head { pairs, tensors, bytes: reader.place() })
 }
 
 struct Reader<R> {
@@ -156,8 +175,13 @@ impl<R: Read> Reader<R> {
         Ok(bytes)
     }
 
+    /// Bytes that have been read.
+    fn place(&self) -> u64 {
+        BYTES_MAX - self.source.limit()
+    }
+
     fn ended(&self, error: &io::Error) -> Problem {
-        let place = BYTES_MAX - self.source.limit();
+        let place = self.place();
         if self.source.limit() == 0 {
             return Problem::damaged(format!("its keys have more than {BYTES_MAX} bytes"));
         }

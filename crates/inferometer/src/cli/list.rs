@@ -5,15 +5,15 @@
 use crate::terminal;
 use serde::Serialize;
 
-/// What `audit --list-rules`, `import --list-formats`, `conform --list` and `schema` write with
-/// `--json`.
+/// What `audit --list-rules`, `import --list-formats`, `conform --list`, `engine --list` and `schema`
+/// write with `--json`.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct List {
     /// What the document is.
     #[cfg_attr(test, schemars(extend("const" = "inferometer_list")))]
     kind: &'static str,
-    /// What is listed: `rules`, `formats`, `cases`, `schemas`.
+    /// What is listed: `rules`, `formats`, `cases`, `engines`, `schemas`.
     of: &'static str,
     /// The entries.
     entries: Vec<Entry>,

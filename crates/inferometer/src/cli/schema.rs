@@ -87,11 +87,18 @@ const SCHEMAS: &[Published] = &[
     published!("runs", "runs, runs list", ["runs", "runs list"], super::run_list::RunList),
     published!(
         "list",
-        "audit --list-rules, import --list-formats, conform --list, schema",
-        ["audit --list-rules", "import --list-formats", "conform --list", "schema"],
+        "audit --list-rules, import --list-formats, conform --list, engine --list, schema",
+        [
+            "audit --list-rules",
+            "import --list-formats",
+            "conform --list",
+            "engine --list",
+            "schema",
+        ],
         List
     ),
     published!("imported", "import", ["import"], super::import::Imported),
+    published!("engine", "engine", ["engine"], super::engine::EngineDocument),
     published!("executed", "exec", ["exec"], super::exec::Executed),
     published!("import", "import.json of a stored import", [], ifm_store::Import),
     published!("sheet", "one document of an import: results as in a file", [], ifm_core::Sheet),
@@ -176,6 +183,7 @@ mod tests {
             "imported" => "Import as `import --json` has it",
             "import" => "Import kept by inferometer",
             "sheet" => "Sheet: results as they stood in a file",
+            "engine" => "Engine tests and static batches",
             other => panic!("{other} needs a title"),
         }
     }

@@ -4,8 +4,7 @@ use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::Args;
 use ifm_engine::{
-    Engine, EngineOptions, ModelSource, Preset, Quantization, restart_with_threads,
-    suggested_threads,
+    Compute, Engine, EngineOptions, ModelSource, Preset, Quantization, suggested_threads,
 };
 use ifm_serve::{ServeOptions, Shutdown, serve};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -75,10 +74,8 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
     let api_key = args.api_key_env.as_deref().map(key).transpose()?;
     let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
     let threads = args.threads.unwrap_or_else(|| suggested_threads(processors)).max(1);
-    restart_with_threads(threads).map_err(|error| {
-        Failure::new(Code::Internal, format!("cannot start with {threads} threads: {error}"))
-    })?;
     let options = EngineOptions {
+        compute: Compute::on_threads(threads),
         context: args.context,
         max_batch: args.max_batch,
         prefill_chunk: args.prefill_chunk,

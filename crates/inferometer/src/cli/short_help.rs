@@ -76,6 +76,27 @@ pub const EVERYDAY: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "engine",
+        &[
+            "models",
+            "weights",
+            "url",
+            "adapter",
+            "llama_bench",
+            "threads",
+            "n_prompt",
+            "n_gen",
+            "n_depth",
+            "prompt_gen",
+            "batches",
+            "preset",
+            "repetitions",
+            "output",
+            "json",
+            "name",
+        ],
+    ),
+    (
         "exec",
         &[
             "command",
@@ -107,6 +128,14 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("audit", &["audit results.json", "audit results/ --gpu l40s --json", "audit last"]),
     ("facts", &["facts", "facts -o facts.json --server-pid 4711"]),
     ("limit", &["limit --gpu l40s -m llama-3.1-8b --measured itl=22.2ms@1"]),
+    (
+        "engine",
+        &[
+            "engine -m model.gguf -p 512 -n 128 -t 1,2",
+            "engine -m tiny --weights bf16,w8a8,w4a16 --preset quick -o report.html",
+            "engine --url http://127.0.0.1:8000 -p 2048 -n 32 -d 0,4096 -o md",
+        ],
+    ),
     (
         "exec",
         &[

@@ -79,6 +79,11 @@ pub(crate) fn factor_of_column(column: &str) -> &str {
     COLUMNS.iter().find(|(name, _)| *name == column).map_or(column, |(_, field)| field)
 }
 
+/// The printed column of a factor.
+pub(crate) fn column_of_factor(factor: &str) -> &str {
+    COLUMNS.iter().find(|(_, field)| *field == factor).map_or(factor, |(name, _)| name)
+}
+
 /// A test such as `pp512`, `tg 128` or `pp512+tg128 @ d4096`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Test {

@@ -1,0 +1,305 @@
+//! Products of floats: weights are widened in registers, activations are taken as they are.
+//!
+//! A tile holds, for every two columns, the weights of sixteen outputs for the first and
+//! then for the second, in the bits in which they are stored.
+//!
+//! Not here: products of bytes (`integer`).
+
+use crate::{
+    Format, Stored,
+    lanes::{LANES, Lanes},
+    pool::Pool,
+    schedule::{self, Panel, Piece},
+    tiles::Tiles,
+};
+
+/// A way in which weights are kept for float products.
+pub(crate) trait Weights: 'static {
+    /// Bytes of two columns of a tile.
+    const PAIR: usize;
+    /// Bytes of the scales of a group of columns of a tile; 0 where there are none.
+    const SCALES: usize;
+
+    /// Puts a row of a matrix into its lane of a tile.
+    fn pack(stored: &Stored, row: usize, lane: usize, values: &mut [u8], scales: &mut [u8]);
+
+    /// Scale and offset of a group: a weight is `code * scale + offset`.
+    ///
+    /// # Safety
+    /// As [`Lanes`]; `SCALES` bytes.
+    unsafe fn affine<S: Lanes>(_from: *const u8) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [S::splat(1.0), S::splat(0.0)] }
+    }
+
+    /// Two columns of weights.
+    ///
+    /// # Safety
+    /// As [`Lanes`]; `PAIR` bytes.
+    unsafe fn load<S: Lanes>(from: *const u8, affine: [S::Floats; 2]) -> [S::Floats; 2];
+}
+
+/// 32-bit floats, and whatever has no kernel of its own.
+pub(crate) struct F32;
+/// 16-bit floats of IEEE 754.
+pub(crate) struct F16;
+/// The upper halves of 32-bit floats.
+pub(crate) struct BF16;
+/// Signed bytes with a scale for each output.
+pub(crate) struct Bytes;
+/// Nibbles with a scale and a zero point for each group.
+pub(crate) struct Nibbles;
+
+/// Places elements of `N` bytes of a row into a lane.
+fn interleave<const N: usize>(row: &[u8], lane: usize, values: &mut [u8]) {
+    let places = values.as_chunks_mut::<N>().0.iter_mut().skip(lane).step_by(LANES);
+    for (place, value) in places.zip(row.as_chunks::<N>().0) {
+        *place = *value;
+    }
+}
+
+fn row_bytes(stored: &Stored, row: usize) -> &[u8] {
+    let width = stored.format().row_bytes(stored.columns());
+    &stored.bytes()[row * width..][..width]
+}
+
+impl Weights for F32 {
+    const PAIR: usize = 8 * LANES;
+    const SCALES: usize = 0;
+
+    fn pack(stored: &Stored, row: usize, lane: usize, values: &mut [u8], _scales: &mut [u8]) {
+        let mut floats = vec![0.0; stored.columns()];
+        stored.decode_row(row, &mut floats);
+        let bytes: Vec<u8> = floats.iter().flat_map(|value| value.to_ne_bytes()).collect();
+        interleave::<4>(&bytes, lane, values);
+    }
+
+    #[inline(always)]
+    unsafe fn load<S: Lanes>(from: *const u8, _affine: [S::Floats; 2]) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [S::load_f32(from), S::load_f32(from.add(4 * LANES))] }
+    }
+}
+
+impl Weights for F16 {
+    const PAIR: usize = 4 * LANES;
+    const SCALES: usize = 0;
+
+    fn pack(stored: &Stored, row: usize, lane: usize, values: &mut [u8], _scales: &mut [u8]) {
+        interleave::<2>(row_bytes(stored, row), lane, values);
+    }
+
+    #[inline(always)]
+    unsafe fn load<S: Lanes>(from: *const u8, _affine: [S::Floats; 2]) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [S::load_f16(from), S::load_f16(from.add(2 * LANES))] }
+    }
+}
+
+impl Weights for BF16 {
+    const PAIR: usize = 4 * LANES;
+    const SCALES: usize = 0;
+
+    fn pack(stored: &Stored, row: usize, lane: usize, values: &mut [u8], _scales: &mut [u8]) {
+        interleave::<2>(row_bytes(stored, row), lane, values);
+    }
+
+    #[inline(always)]
+    unsafe fn load<S: Lanes>(from: *const u8, _affine: [S::Floats; 2]) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [S::load_bf16(from), S::load_bf16(from.add(2 * LANES))] }
+    }
+}
+
+impl Weights for Bytes {
+    const PAIR: usize = 2 * LANES;
+    const SCALES: usize = 4 * LANES;
+
+    fn pack(stored: &Stored, row: usize, lane: usize, values: &mut [u8], scales: &mut [u8]) {
+        interleave::<1>(row_bytes(stored, row), lane, values);
+        let all = &stored.bytes()[stored.rows() * stored.columns()..];
+        scales[4 * lane..][..4].copy_from_slice(&all[4 * row..][..4]);
+    }
+
+    #[inline(always)]
+    unsafe fn affine<S: Lanes>(from: *const u8) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe { [S::load_f32(from), S::splat(0.0)] }
+    }
+
+    #[inline(always)]
+    unsafe fn load<S: Lanes>(from: *const u8, [scale, _]: [S::Floats; 2]) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let codes = [S::load_i8(from), S::load_i8(from.add(LANES))];
+            [S::multiply(codes[0], scale), S::multiply(codes[1], scale)]
+        }
+    }
+}
+
+impl Weights for Nibbles {
+    const PAIR: usize = LANES;
+    const SCALES: usize = 3 * LANES;
+
+    fn pack(stored: &Stored, row: usize, lane: usize, values: &mut [u8], scales: &mut [u8]) {
+        interleave::<1>(row_bytes(stored, row), lane, values);
+        let Format::Int4 { group, zeros } = stored.format() else { return };
+        let groups = stored.columns() / group;
+        let [width, per_row, _] = stored.format().sections(stored.columns());
+        let (rows, bytes) = (stored.rows(), stored.bytes());
+        for (index, place) in scales.chunks_exact_mut(Self::SCALES).enumerate() {
+            let scale = rows * width + row * per_row + 2 * index;
+            place[2 * lane..][..2].copy_from_slice(&bytes[scale..][..2]);
+            let zero = rows * (width + per_row) + row * groups + index;
+            place[2 * LANES + lane] = if zeros { bytes[zero] } else { 8 };
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn affine<S: Lanes>(from: *const u8) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let scale = S::load_f16(from);
+            let zero = S::load_u8(from.add(2 * LANES));
+            [scale, S::multiply(S::multiply(zero, scale), S::splat(-1.0))]
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn load<S: Lanes>(from: *const u8, [scale, offset]: [S::Floats; 2]) -> [S::Floats; 2] {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let [low, high] = S::load_u4(from);
+            [S::multiply_add(low, scale, offset), S::multiply_add(high, scale, offset)]
+        }
+    }
+}
+
+/// Arranges a matrix.
+pub(crate) fn pack<W: Weights>(stored: &Stored) -> Tiles {
+    let (outputs, columns) = (stored.rows(), stored.columns());
+    let group = match stored.format() {
+        Format::Int4 { group, .. } => group,
+        _ => columns.next_multiple_of(2),
+    };
+    let scale_bytes = W::SCALES * columns.div_ceil(group);
+    let sizes = (columns.div_ceil(2) * W::PAIR, scale_bytes);
+    Tiles::new((outputs, columns, group), sizes, |row, lane, values, scales| {
+        W::pack(stored, row, lane, values, scales);
+    })
+}
+
+/// What the kernel works on.
+pub(crate) struct FloatTask {
+    values: *const u8,
+    tile_bytes: usize,
+    scales: *const u8,
+    scale_bytes: usize,
+    groups: usize,
+    group_pairs: usize,
+    /// For each column the activations of all tokens of the panel.
+    input: *const f32,
+    out: *mut f32,
+    stride: usize,
+}
+
+/// Sums of `TILES` tiles for `TOKENS` tokens.
+///
+/// # Safety
+/// As [`Lanes`]; the pointers of the task are good for its sizes.
+#[inline(always)]
+pub(crate) unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKENS: usize>(
+    task: &FloatTask,
+) {
+    // SAFETY: the caller's promise: every offset below stays within a tile or the panel.
+    unsafe {
+        let mut sums = [[S::splat(0.0); TOKENS]; TILES];
+        let (mut values, mut scales, mut input) = (task.values, task.scales, task.input);
+        for _ in 0..task.groups {
+            let mut affine = [W::affine::<S>(scales); TILES];
+            for (tile, affine) in affine.iter_mut().enumerate().skip(1) {
+                *affine = W::affine::<S>(scales.add(tile * task.scale_bytes));
+            }
+            for _ in 0..task.group_pairs {
+                for tile in 0..TILES {
+                    let [first, second] =
+                        W::load::<S>(values.add(tile * task.tile_bytes), affine[tile]);
+                    for token in 0..TOKENS {
+                        let value = S::splat(*input.add(token));
+                        sums[tile][token] = S::multiply_add(first, value, sums[tile][token]);
+                    }
+                    for token in 0..TOKENS {
+                        let value = S::splat(*input.add(TOKENS + token));
+                        sums[tile][token] = S::multiply_add(second, value, sums[tile][token]);
+                    }
+                }
+                values = values.add(W::PAIR);
+                input = input.add(2 * TOKENS);
+            }
+            scales = scales.add(W::SCALES);
+        }
+        for (tile, sums) in sums.iter().enumerate() {
+            for (token, sums) in sums.iter().enumerate() {
+                S::store(task.out.add(token * task.stride + tile * LANES), *sums);
+            }
+        }
+    }
+}
+
+/// Multiplies each of `tokens` rows of `input` with the matrix.
+pub(crate) fn multiply<S: Lanes, W: Weights>(
+    tiles: &Tiles,
+    pool: &Pool,
+    input: &[f32],
+    tokens: usize,
+    out: &mut [f32],
+) {
+    let columns = tiles.columns.next_multiple_of(2);
+    let panels = schedule::panels(tokens, S::FLOAT_TOKENS);
+    let mut interleaved = vec![0.0; tokens * columns];
+    for panel in &panels {
+        fill_panel(*panel, tiles.columns, input, &mut interleaved[panel.first * columns..]);
+    }
+    let interleaved = &interleaved;
+    let run = |piece: &Piece| {
+        let task = FloatTask {
+            values: tiles.values(piece.tile),
+            tile_bytes: tiles.tile_bytes,
+            scales: if W::SCALES == 0 { tiles.values(0) } else { tiles.scales(piece.tile) },
+            scale_bytes: tiles.scale_bytes,
+            groups: columns.div_ceil(tiles.group),
+            group_pairs: tiles.group / 2,
+            input: interleaved[piece.panel.first * columns..].as_ptr(),
+            out: piece.out,
+            stride: piece.stride,
+        };
+        // SAFETY: `Packed::new` takes only an `Isa` that the processor has; the pointers are
+        // those of whole tiles, a whole panel and the piece's own outputs.
+        unsafe {
+            match (piece.panel.tokens, piece.tiles) {
+                (1, 4) => S::run_float::<W, 4, 1>(&task),
+                (1, _) => S::run_float::<W, 1, 1>(&task),
+                (4, 2) => S::run_float::<W, 2, 4>(&task),
+                (4, _) => S::run_float::<W, 1, 4>(&task),
+                _ if S::FLOAT_TOKENS == 12 => S::run_float::<W, 1, 12>(&task),
+                _ => S::run_float::<W, 1, 6>(&task),
+            }
+        }
+    };
+    let tile_step = |tokens| match tokens {
+        1 => 4,
+        4 if S::FLOAT_TOKENS >= 12 => 2,
+        _ => 1,
+    };
+    schedule::spread((pool, tiles, &panels), columns * size_of::<f32>(), tile_step, run, out);
+}
+
+/// Activations of a panel, column by column.
+fn fill_panel(panel: Panel, columns: usize, input: &[f32], out: &mut [f32]) {
+    let rows = input[panel.first * columns..].chunks_exact(columns).take(panel.tokens);
+    for (token, row) in rows.enumerate() {
+        for (place, value) in out.iter_mut().skip(token).step_by(panel.tokens).zip(row) {
+            *place = *value;
+        }
+    }
+}

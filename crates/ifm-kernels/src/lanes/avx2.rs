@@ -1,0 +1,205 @@
+//! Lanes of AVX2 with FMA and F16C: two vectors of eight.
+
+use std::arch::x86_64::*;
+
+use super::Lanes;
+use crate::{
+    float::{self, FloatTask, Weights},
+    integer::{self, Codes, IntegerTask},
+    panel::{self, RoundTask},
+};
+
+/// AVX2 with FMA and F16C.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Avx2;
+
+/// An expression of intrinsics.
+macro_rules! here {
+    ($($code:tt)*) => {{
+        // SAFETY: the caller has promised the instructions, and the bytes of a pointer.
+        unsafe { $($code)* }
+    }};
+}
+
+type Floats = [__m256; 2];
+type Integers = [__m256i; 2];
+
+impl Lanes for Avx2 {
+    type Floats = Floats;
+    type Sums = Integers;
+    /// Bytes 0 and 2, then 1 and 3, of each lane as 16-bit integers.
+    type Bytes = [Integers; 2];
+    type Nibbles = Integers;
+
+    const QUAD: usize = 8;
+    const FLOAT_TOKENS: usize = 6;
+    const INTEGER_TOKENS: usize = 4;
+
+    #[inline(always)]
+    unsafe fn splat(value: f32) -> Floats {
+        here!([_mm256_set1_ps(value); 2])
+    }
+    #[inline(always)]
+    unsafe fn multiply(a: Floats, b: Floats) -> Floats {
+        here!([_mm256_mul_ps(a[0], b[0]), _mm256_mul_ps(a[1], b[1])])
+    }
+    #[inline(always)]
+    unsafe fn multiply_add(a: Floats, b: Floats, c: Floats) -> Floats {
+        here!([_mm256_fmadd_ps(a[0], b[0], c[0]), _mm256_fmadd_ps(a[1], b[1], c[1])])
+    }
+    #[inline(always)]
+    unsafe fn load_f32(from: *const u8) -> Floats {
+        here!([_mm256_loadu_ps(from.cast()), _mm256_loadu_ps(from.add(32).cast())])
+    }
+    #[inline(always)]
+    unsafe fn load_f16(from: *const u8) -> Floats {
+        here! {
+            let halves = [_mm_loadu_si128(from.cast()), _mm_loadu_si128(from.add(16).cast())];
+            [_mm256_cvtph_ps(halves[0]), _mm256_cvtph_ps(halves[1])]
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_bf16(from: *const u8) -> Floats {
+        here! {
+            let halves = [_mm_loadu_si128(from.cast()), _mm_loadu_si128(from.add(16).cast())];
+            let low = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(halves[0]));
+            let high = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(halves[1]));
+            [_mm256_castsi256_ps(low), _mm256_castsi256_ps(high)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_i8(from: *const u8) -> Floats {
+        here! {
+            let low = _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.cast()));
+            let high = _mm256_cvtepi8_epi32(_mm_loadl_epi64(from.add(8).cast()));
+            [_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_u8(from: *const u8) -> Floats {
+        here! {
+            let low = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
+            let high = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.add(8).cast()));
+            [_mm256_cvtepi32_ps(low), _mm256_cvtepi32_ps(high)]
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_u4(from: *const u8) -> [Floats; 2] {
+        here! {
+            let first = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.cast()));
+            let second = _mm256_cvtepu8_epi32(_mm_loadl_epi64(from.add(8).cast()));
+            let mask = _mm256_set1_epi32(15);
+            let low = [_mm256_and_si256(first, mask), _mm256_and_si256(second, mask)];
+            let high = [_mm256_srli_epi32::<4>(first), _mm256_srli_epi32::<4>(second)];
+            [
+                [_mm256_cvtepi32_ps(low[0]), _mm256_cvtepi32_ps(low[1])],
+                [_mm256_cvtepi32_ps(high[0]), _mm256_cvtepi32_ps(high[1])],
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, values: Floats) {
+        here! {
+            _mm256_storeu_ps(to, values[0]);
+            _mm256_storeu_ps(to.add(8), values[1]);
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_bytes(from: *const u8) -> [Integers; 2] {
+        here! {
+            let first = _mm256_loadu_si256(from.cast());
+            let second = _mm256_loadu_si256(from.add(32).cast());
+            let mask = _mm256_set1_epi16(255);
+            [
+                [_mm256_and_si256(first, mask), _mm256_and_si256(second, mask)],
+                [_mm256_srli_epi16::<8>(first), _mm256_srli_epi16::<8>(second)],
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn load_nibbles(from: *const u8) -> [Integers; 2] {
+        here! {
+            let first = _mm256_loadu_si256(from.cast());
+            let second = _mm256_loadu_si256(from.add(32).cast());
+            let mask = _mm256_set1_epi8(15);
+            let first_high = _mm256_and_si256(_mm256_srli_epi16::<4>(first), mask);
+            let second_high = _mm256_and_si256(_mm256_srli_epi16::<4>(second), mask);
+            [
+                [_mm256_and_si256(first, mask), _mm256_and_si256(second, mask)],
+                [first_high, second_high],
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn start8(value: i32) -> Integers {
+        here!([_mm256_set1_epi32(value); 2])
+    }
+    #[inline(always)]
+    unsafe fn dot8(sums: Integers, bytes: [Integers; 2], quad: *const u8) -> Integers {
+        here! {
+            let quad = quad.cast::<i32>();
+            let even = _mm256_set1_epi32(quad.read_unaligned());
+            let odd = _mm256_set1_epi32(quad.add(1).read_unaligned());
+            let first = _mm256_add_epi32(sums[0], _mm256_madd_epi16(bytes[0][0], even));
+            let second = _mm256_add_epi32(sums[1], _mm256_madd_epi16(bytes[0][1], even));
+            [
+                _mm256_add_epi32(first, _mm256_madd_epi16(bytes[1][0], odd)),
+                _mm256_add_epi32(second, _mm256_madd_epi16(bytes[1][1], odd)),
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn start4(_value: i32) -> Integers {
+        here!([_mm256_setzero_si256(); 2])
+    }
+    #[inline(always)]
+    unsafe fn dot4(sums: Integers, nibbles: Integers, quad: *const u8) -> Integers {
+        here! {
+            let quad = _mm256_set1_epi32(quad.cast::<i32>().read_unaligned());
+            // 16 bits hold eight of these: 8 * 2 * 15 * 127 = 30480.
+            [
+                _mm256_add_epi16(sums[0], _mm256_maddubs_epi16(nibbles[0], quad)),
+                _mm256_add_epi16(sums[1], _mm256_maddubs_epi16(nibbles[1], quad)),
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn finish4(sums: Integers, value: i32) -> Integers {
+        here! {
+            let (ones, value) = (_mm256_set1_epi16(1), _mm256_set1_epi32(value));
+            [
+                _mm256_add_epi32(_mm256_madd_epi16(sums[0], ones), value),
+                _mm256_add_epi32(_mm256_madd_epi16(sums[1], ones), value),
+            ]
+        }
+    }
+    #[inline(always)]
+    unsafe fn to_floats(sums: Integers) -> Floats {
+        here!([_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])])
+    }
+
+    unsafe fn run_float<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
+        here!(float_kernel::<W, TILES, TOKENS>(task))
+    }
+    unsafe fn run_integer<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
+        here!(integer_kernel::<C, TOKENS>(task))
+    }
+    unsafe fn run_round(task: &mut RoundTask<'_>) {
+        here!(round(task))
+    }
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn float_kernel<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
+    here!(float::kernel::<Avx2, W, TILES, TOKENS>(task))
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn integer_kernel<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
+    here!(integer::kernel::<Avx2, C, TOKENS>(task))
+}
+
+#[target_feature(enable = "avx2,fma,f16c")]
+unsafe fn round(task: &mut RoundTask<'_>) {
+    panel::round(task);
+}

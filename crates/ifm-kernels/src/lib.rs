@@ -1,0 +1,29 @@
+//! Matrix products with weights as they are stored, on the processor.
+//!
+//! A [`Stored`] matrix is bytes in a [`Format`]. [`Packed::new`] arranges it once for
+//! the machine ([`Isa`]) and for how the other operand is taken ([`Activations`]);
+//! [`Packed::multiply`] runs on the threads of a [`Pool`].
+//!
+//! # Not here
+//! Files, models, everything between two products (`ifm-engine`).
+
+mod activations;
+mod codes;
+mod float;
+pub mod format;
+mod integer;
+mod isa;
+mod lanes;
+mod packed;
+mod panel;
+mod pool;
+mod schedule;
+mod stored;
+mod tiles;
+
+pub use activations::Activations;
+pub use format::Format;
+pub use isa::Isa;
+pub use packed::{PackError, Packed};
+pub use pool::Pool;
+pub use stored::{Stored, StoredError};

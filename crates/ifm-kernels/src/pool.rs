@@ -1,0 +1,305 @@
+//! Threads that share the work of one product.
+//!
+//! A job is open while its items last: whoever is awake takes some, and the caller waits
+//! only for threads that are at work on some. A thread that the system has put aside
+//! takes none and holds up nobody; one that is put aside in the middle holds up the job
+//! by what it has taken.
+//!
+//! Not here: what an item is (`schedule`).
+
+use std::{
+    fmt,
+    ops::Range,
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{
+            AtomicBool, AtomicUsize,
+            Ordering::{Acquire, Relaxed, SeqCst},
+        },
+    },
+    thread::{self, JoinHandle},
+};
+
+/// Looks at the gate before a thread goes to sleep: some ten microseconds, about the time
+/// between two products.
+const SPINS: usize = 1000;
+/// A thread takes so many times in a job, if all are equally quick: more share better,
+/// fewer cost less.
+const TURNS: usize = 6;
+
+/// The lowest bit of the gate: a job is open.
+const OPEN: usize = 1;
+/// Threads at work on it, in units of this; 15 bits.
+const INSIDE: usize = 2;
+const INSIDE_MASK: usize = 0xFFFE;
+/// The number of the job, in units of this.
+const JOB: usize = 0x1_0000;
+
+/// A fixed number of threads, the caller's among them.
+pub struct Pool {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+    /// One job at a time.
+    turn: Mutex<()>,
+}
+
+struct Shared {
+    gate: AtomicUsize,
+    /// The first item that nobody has taken.
+    next: AtomicUsize,
+    job: Mutex<Job>,
+    sleepers: AtomicUsize,
+    sleep: Mutex<()>,
+    wake: Condvar,
+    stop: AtomicBool,
+    panicked: AtomicBool,
+}
+
+/// What is done; meaningful while the gate is open.
+#[derive(Clone, Copy)]
+struct Job {
+    work: Work,
+    items: usize,
+    chunk: usize,
+}
+
+/// The caller's closure, whose lifetime the gate guards.
+#[derive(Clone, Copy)]
+struct Work(*const (dyn Fn(Range<usize>) + Sync + 'static));
+
+// SAFETY: the closure is `Sync`; it is called only between the opening of the gate and the
+// moment when nobody is inside any more, and `Pool::run` outlives that.
+unsafe impl Send for Work {}
+
+fn nothing(_: Range<usize>) {}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Pool").field("threads", &self.threads()).finish()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Pool {
+    /// A pool of this many threads, at least one. Threads that the system refuses are
+    /// left out: [`Pool::threads`] says how many there are.
+    pub fn new(threads: usize) -> Self {
+        let shared = Arc::new(Shared {
+            gate: AtomicUsize::new(0),
+            next: AtomicUsize::new(0),
+            job: Mutex::new(Job { work: Work(&nothing), items: 0, chunk: 1 }),
+            sleepers: AtomicUsize::new(0),
+            sleep: Mutex::new(()),
+            wake: Condvar::new(),
+            stop: AtomicBool::new(false),
+            panicked: AtomicBool::new(false),
+        });
+        let workers = (1..threads)
+            .map_while(|index| {
+                let shared = Arc::clone(&shared);
+                let name = format!("compute-{index}");
+                thread::Builder::new().name(name).spawn(move || shared.serve()).ok()
+            })
+            .collect();
+        Self { shared, workers, turn: Mutex::new(()) }
+    }
+
+    /// Threads that work, the caller's among them.
+    pub fn threads(&self) -> usize {
+        self.workers.len() + 1
+    }
+
+    /// Calls `work` with ranges that cover `0..items` once; returns when all is done.
+    ///
+    /// # Panics
+    /// When `work` does, in any thread.
+    pub fn run(&self, items: usize, work: impl Fn(Range<usize>) + Sync) {
+        if self.workers.is_empty() || items <= 1 {
+            if items > 0 {
+                work(0..items);
+            }
+            return;
+        }
+        let _turn = lock(&self.turn);
+        let shared = &*self.shared;
+        let chunk = (items / (self.threads() * TURNS)).max(1);
+        let work: &(dyn Fn(Range<usize>) + Sync) = &work;
+        // SAFETY: only the lifetime changes. The gate is closed and empty again before this
+        // function returns or unwinds (`Closing`).
+        let work =
+            Work(unsafe { std::mem::transmute::<*const (dyn Fn(Range<usize>) + Sync), _>(work) });
+        let job = Job { work, items, chunk };
+        *lock(&shared.job) = job;
+        shared.next.store(0, Relaxed);
+        shared.panicked.store(false, Relaxed);
+        let closing = Closing(shared);
+        shared.gate.fetch_add(JOB | OPEN, SeqCst);
+        if shared.sleepers.load(SeqCst) > 0 {
+            drop(lock(&shared.sleep));
+            shared.wake.notify_all();
+        }
+        shared.work_on(job);
+        drop(closing);
+        assert!(!shared.panicked.load(SeqCst), "a thread of the pool panicked");
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, SeqCst);
+        drop(lock(&self.shared.sleep));
+        self.shared.wake.notify_all();
+        for worker in self.workers.drain(..) {
+            // Panics of work have been reported by `run`.
+            drop(worker.join());
+        }
+    }
+}
+
+/// Closes the gate and waits until nobody is inside.
+struct Closing<'a>(&'a Shared);
+
+impl Drop for Closing<'_> {
+    fn drop(&mut self) {
+        self.0.gate.fetch_and(!OPEN, SeqCst);
+        let mut spins = 0;
+        while self.0.gate.load(Acquire) & INSIDE_MASK != 0 {
+            spins += 1;
+            if spins < SPINS { std::hint::spin_loop() } else { thread::yield_now() }
+        }
+    }
+}
+
+impl Shared {
+    /// Takes items until there are none.
+    fn work_on(&self, job: Job) {
+        loop {
+            let start = self.next.fetch_add(job.chunk, Relaxed);
+            if start >= job.items {
+                return;
+            }
+            // SAFETY: this thread is inside the gate, or is the caller's: see `Work`.
+            let work = unsafe { &*job.work.0 };
+            work(start..(start + job.chunk).min(job.items));
+        }
+    }
+
+    /// A worker's life.
+    fn serve(&self) {
+        let mut seen = 0;
+        while let Some(gate) = self.wait(seen) {
+            // Enter, unless the job is over or another worker came or went meanwhile.
+            if self.gate.compare_exchange(gate, gate + INSIDE, SeqCst, SeqCst).is_err() {
+                continue;
+            }
+            seen = gate / JOB;
+            let job = *lock(&self.job);
+            if panic::catch_unwind(AssertUnwindSafe(|| self.work_on(job))).is_err() {
+                self.panicked.store(true, SeqCst);
+                // What is left need not be done: the caller panics.
+                self.next.store(usize::MAX / 2, Relaxed);
+            }
+            self.gate.fetch_sub(INSIDE, SeqCst);
+        }
+    }
+
+    /// Waits for a job other than `seen`; `None` when the pool ends.
+    fn wait(&self, seen: usize) -> Option<usize> {
+        let fresh = || {
+            let gate = self.gate.load(SeqCst);
+            (gate & OPEN != 0 && gate / JOB != seen).then_some(gate)
+        };
+        for _ in 0..SPINS {
+            if let Some(gate) = fresh() {
+                return Some(gate);
+            }
+            std::hint::spin_loop();
+        }
+        let mut guard = lock(&self.sleep);
+        self.sleepers.fetch_add(1, SeqCst);
+        let gate = loop {
+            if self.stop.load(SeqCst) {
+                break None;
+            }
+            if let Some(gate) = fresh() {
+                break Some(gate);
+            }
+            guard = self.wake.wait(guard).unwrap_or_else(PoisonError::into_inner);
+        };
+        self.sleepers.fetch_sub(1, SeqCst);
+        gate
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_item_is_worked_on_once() {
+        for threads in [1, 2, 5] {
+            let pool = Pool::new(threads);
+            assert_eq!(pool.threads(), threads);
+            for items in [0, 1, 2, 7, 100, 1000] {
+                let counts: Vec<AtomicUsize> = (0..items).map(|_| AtomicUsize::new(0)).collect();
+                pool.run(items, |range| {
+                    counts[range].iter().for_each(|count| {
+                        count.fetch_add(1, Relaxed);
+                    });
+                });
+                assert!(counts.iter().all(|count| count.load(Relaxed) == 1), "{threads} {items}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_threads_take_part_and_none_is_waited_for_that_does_not() {
+        let pool = Pool::new(3);
+        let names = Mutex::new(std::collections::BTreeSet::new());
+        // Each holds its item until all three have one.
+        let here = AtomicUsize::new(0);
+        pool.run(3, |_| {
+            here.fetch_add(1, SeqCst);
+            while here.load(SeqCst) < 3 {
+                thread::yield_now();
+            }
+            lock(&names).insert(thread::current().name().map(str::to_owned));
+        });
+        assert_eq!(lock(&names).len(), 3);
+    }
+
+    #[test]
+    fn a_panic_comes_back_and_the_pool_goes_on() {
+        let pool = Pool::new(2);
+        let caught = panic::catch_unwind(AssertUnwindSafe(|| {
+            pool.run(100, |range| assert!(!range.contains(&57), "an item fails"));
+        }));
+        assert!(caught.is_err());
+        let sum = AtomicUsize::new(0);
+        pool.run(100, |range| {
+            sum.fetch_add(range.len(), Relaxed);
+        });
+        assert_eq!(sum.load(Relaxed), 100);
+    }
+
+    #[test]
+    fn callers_take_turns() {
+        let (pool, sum) = (Pool::new(2), AtomicUsize::new(0));
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        pool.run(10, |range| {
+                            sum.fetch_add(range.len(), Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(sum.load(Relaxed), 4 * 50 * 10);
+    }
+}

@@ -1,0 +1,3 @@
+//! Products against the definition, in double precision.
+
+mod products;

@@ -3,7 +3,7 @@
 
 use super::case::Test;
 use super::protocol::About;
-use super::worker::Limits;
+use super::child::Limits;
 use super::{Engine, Repeat, Setup, Trouble, Which, start};
 use crate::interrupt::Urge;
 use std::time::Duration;
@@ -68,7 +68,7 @@ impl Done {
 pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
     let mut all = Vec::new();
     for (index, setup) in ask.setups.iter().enumerate() {
-        let mut engine = Running { ask, setup, engine: None, starts: 0 };
+        let mut engine = Running { ask, setup, engine: None, starts: 0, refusal: None };
         let rounds = if ask.in_rounds { ask.repeats } else { 1 };
         let each = if ask.in_rounds { 1 } else { ask.repeats };
         let mut of_setup: Vec<Done> =
@@ -107,26 +107,29 @@ struct Running<'a> {
     setup: &'a Setup,
     engine: Option<Box<dyn Engine>>,
     starts: u32,
+    /// Why it is not started again.
+    refusal: Option<String>,
 }
 
 impl Running<'_> {
-    /// Starts that may fail or be followed by a loss; more would take long and tell nothing new.
+    /// Starts that may be followed by a loss; more would take long and tell nothing new.
     const STARTS_MAX: u32 = 8;
 
     fn engine(&mut self) -> Result<&mut Box<dyn Engine>, String> {
+        if let Some(why) = &self.refusal {
+            return Err(why.clone());
+        }
         if self.engine.is_none() {
-            if self.starts == Self::STARTS_MAX {
-                return Err(format!("the engine was lost {} times: not started again", self.starts));
-            }
-            self.starts += 1;
-            match start(&self.ask.which, self.setup, &self.ask.limits) {
-                Ok(engine) => self.engine = Some(engine),
-                Err(why) => {
-                    // What did not start once does not start for the next test either.
-                    self.starts = Self::STARTS_MAX;
-                    return Err(why);
+            let started = match self.starts {
+                Self::STARTS_MAX => {
+                    Err(format!("the engine was lost {} times: not started again", self.starts))
                 }
-            }
+                _ => start(&self.ask.which, self.setup, &self.ask.limits),
+            };
+            self.starts += 1;
+            // What does not start for this test does not start for the next either.
+            let engine = started.inspect_err(|why| self.refusal = Some(why.clone()))?;
+            self.engine = Some(engine);
         }
         self.engine.as_mut().ok_or_else(|| "the engine is not there".to_owned())
     }
@@ -158,6 +161,8 @@ impl Running<'_> {
         if engine.about().warms_up {
             // Each call warms up anew, and cannot be ended in between.
             done.repeats.extend(engine.run(&case, times)?);
+            // Of the test it tells only afterwards.
+            done.about = Some(engine.about().clone());
             return Ok(());
         }
         let wanted = done.repeats.len() + times as usize;

@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::protocol::{About, Answer, Load, Order, VERSION};
 use crate::terminal;
-use ifm_engine::{Model, ModelSource, Preset, Quantization, StaticBatch};
+use ifm_engine::{Compute, Model, ModelSource, Preset, Quantization, StaticBatch};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -20,13 +20,13 @@ pub fn serve() {
                     loaded = Some(model);
                     Answer::Ready(Box::new(about))
                 }
-                Err(why) => Answer::Cannot { why },
+                Err(why) => Answer::Cannot { why, seed: None },
             },
-            Ok(Order::Run { case, .. }) => match &loaded {
-                Some(model) => model.run(&case),
-                None => Answer::Cannot { why: "no model is loaded".to_owned() },
+            Ok(Order::Run { case, seed }) => match &loaded {
+                Some(model) => model.run(&case, seed),
+                None => Answer::Cannot { why: "no model is loaded".to_owned(), seed: Some(seed) },
             },
-            Err(error) => Answer::Cannot { why: format!("not an order: {error}") },
+            Err(error) => Answer::Cannot { why: format!("not an order: {error}"), seed: None },
         };
         terminal::print(&format!("{}\n", serde_json::json!(answer)));
     }
@@ -50,7 +50,10 @@ impl Loaded {
         }
         let source = source(&load.model, load.weights.as_deref())?;
         let context = usize::try_from(load.context_tokens).ok();
-        let model = Model::load(&source, context).map_err(|error| error.to_string())?;
+        let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
+        let threads = load.threads.map_or(processors, |threads| threads as usize);
+        let model = Model::load_on(&source, context, Compute::on_threads(threads))
+            .map_err(|error| error.to_string())?;
         Ok(Loaded { model, pass_tokens: load.pass_tokens.max(1) as usize })
     }
 
@@ -62,14 +65,15 @@ impl Loaded {
             backend: Some("CPU".to_owned()),
             model: Some(info.name.clone()),
             parameters: Some(info.parameters),
-            stored: Some(info.stored_dtype.clone()),
+            weight_bytes: Some(info.stored_bytes),
+            stored: Some(variant(&info.variant).to_owned()),
             computed: Some(info.compute_dtype.clone()),
             threads: u32::try_from(info.threads).ok(),
             ..About::default()
         }
     }
 
-    fn run(&self, case: &Case) -> Answer {
+    fn run(&self, case: &Case, seed: u64) -> Answer {
         let batch = StaticBatch {
             sequences: case.batch as usize,
             depth_tokens: case.depth as usize,
@@ -79,14 +83,20 @@ impl Loaded {
         };
         match self.model.time_static_batch(batch) {
             Ok(timing) => Answer::Ran {
+                seed,
                 prompt_ns: Some(timing.prompt_ns).filter(|_| case.prompt > 0),
                 step_ns: timing.step_ns,
-                // There is no cache of prompts.
-                cached_tokens: Some(0),
+                // There is no cache of prompts: what stands in front is held.
+                cached_tokens: None,
             },
-            Err(error) => Answer::Cannot { why: error.to_string() },
+            Err(error) => Answer::Cannot { why: error.to_string(), seed: Some(seed) },
         }
     }
+}
+
+/// The name of a variant without what stands behind it in brackets.
+fn variant(label: &str) -> &str {
+    label.split(" (").next().unwrap_or(label)
 }
 
 /// A preset by its name, a GGUF file or a folder by its path.

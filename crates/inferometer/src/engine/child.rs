@@ -255,7 +255,9 @@ fn line_of(pipe: &mut impl BufRead) -> Option<Result<String, NoLine>> {
 /// Keeps the last lines, of each only the part that is shown: a line may have no end.
 fn keep_tail(pipe: impl Read, tail: &Mutex<VecDeque<String>>) {
     let mut pipe = BufReader::new(pipe);
-    while let Some(Ok(line)) = line_of(&mut pipe) {
+    while let Some(line) = line_of(&mut pipe) {
+        // A part of a line without an end, such as a bar of progress.
+        let Ok(line) = line else { continue };
         let clean = line.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS);
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.len() == TAIL_LINES {

@@ -2,8 +2,8 @@
 //! disturbed repeats made again, what fails named and the rest kept.
 
 use super::case::Test;
-use super::protocol::About;
 use super::child::Limits;
+use super::protocol::About;
 use super::{Engine, Repeat, Setup, Trouble, Which, start};
 use crate::interrupt::Urge;
 use std::time::Duration;
@@ -87,9 +87,11 @@ pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
             }
         }
         let is_cut = is_over(ask);
-        all.extend(of_setup.into_iter().filter(|done| {
-            !is_cut || done.trouble.is_some() || !done.repeats.is_empty()
-        }));
+        all.extend(
+            of_setup
+                .into_iter()
+                .filter(|done| !is_cut || done.trouble.is_some() || !done.repeats.is_empty()),
+        );
         if is_cut {
             break;
         }
@@ -168,10 +170,9 @@ impl Running<'_> {
         let wanted = done.repeats.len() + times as usize;
         while done.repeats.len() < wanted && interrupts.urge() == Urge::None {
             let repeats = engine.run(&case, 1)?;
-            let (disturbed, quiet): (Vec<Repeat>, Vec<Repeat>) =
-                repeats.into_iter().partition(|repeat| {
-                    repeat.disturbance.is_some_and(|what| what.is_too_much())
-                });
+            let (disturbed, quiet): (Vec<Repeat>, Vec<Repeat>) = repeats
+                .into_iter()
+                .partition(|repeat| repeat.disturbance.is_some_and(|what| what.is_too_much()));
             done.repeats.extend(quiet);
             match replaces && done.replaced.len() < limit {
                 true => done.replaced.extend(disturbed),

@@ -112,7 +112,9 @@ fn source(model: &str, weights: Option<&str>) -> Result<ModelSource, String> {
     if path.is_file() {
         return match weights {
             None => Ok(ModelSource::Gguf { path: path.to_owned() }),
-            Some(weights) => Err(format!("{model} keeps its own weights, so {weights} cannot be had")),
+            Some(weights) => {
+                Err(format!("{model} keeps its own weights, so {weights} cannot be had"))
+            }
         };
     }
     let preset: Preset =

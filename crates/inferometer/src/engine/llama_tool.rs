@@ -120,8 +120,9 @@ impl Engine for LlamaBench {
             return Err(Trouble::Cannot(child.how_it_ended()));
         }
         drop(child);
-        let told: Line = serde_json::from_str(&line)
-            .map_err(|error| Trouble::Cannot(format!("llama-bench's line is not understood: {error}")))?;
+        let told: Line = serde_json::from_str(&line).map_err(|error| {
+            Trouble::Cannot(format!("llama-bench's line is not understood: {error}"))
+        })?;
         if let Some(why) = contradiction(&told, case, (times, wall_ns)) {
             return Err(Trouble::Cannot(why));
         }

@@ -144,8 +144,12 @@ fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine
                 .ok_or_else(|| format!("there is no adapter {name}; there are vllm and sglang"))?;
             of_words(&[python.display().to_string(), "-c".to_owned(), source.to_owned()])
         }
-        Which::Url(target) => http::start(target, setup).map(|one| Box::new(one) as Box<dyn Engine>),
-        Which::LlamaBench { program, warms_up } => llama_tool::start(program, *warms_up, setup, limits)
-            .map(|one| Box::new(one) as Box<dyn Engine>),
+        Which::Url(target) => {
+            http::start(target, setup).map(|one| Box::new(one) as Box<dyn Engine>)
+        }
+        Which::LlamaBench { program, warms_up } => {
+            llama_tool::start(program, *warms_up, setup, limits)
+                .map(|one| Box::new(one) as Box<dyn Engine>)
+        }
     }
 }

@@ -167,12 +167,8 @@ mod tests {
             r#"{"do":"run","batch_size":1,"depth_tokens":0,"prompt_tokens":512,"steps":0,"seed":3}"#
         );
         let answer = serde_json::from_str(r#"{"is":"ran","seed":3,"prompt_ns":5,"step_ns":[1,2]}"#);
-        let ran = Answer::Ran {
-            seed: 3,
-            prompt_ns: Some(5),
-            step_ns: vec![1, 2],
-            cached_tokens: None,
-        };
+        let ran =
+            Answer::Ran { seed: 3, prompt_ns: Some(5), step_ns: vec![1, 2], cached_tokens: None };
         assert_eq!(answer.ok(), Some(ran));
         let ready = serde_json::from_str(r#"{"is":"ready","engine":"mine"}"#);
         let about = About { engine: "mine".to_owned(), ..About::default() };

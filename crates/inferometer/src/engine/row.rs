@@ -6,12 +6,12 @@
 use super::case::Shape;
 use super::course::{Ask, Done};
 use super::{Repeat, Setup};
+use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
     Source, Statistic, Unit, key,
 };
 use ifm_core::words::counted;
-use ifm_core::Sheet;
 use serde_json::{Map, Value, json};
 
 /// Id of the format, and the tool, of what is written here.
@@ -19,7 +19,8 @@ const FORMAT: &str = "inferometer-engine";
 const TOOL: &str = "inferometer engine";
 /// What a rate of a static batch means.
 const PREFILL: &str = "prompt tokens of the batch over the time to its last first token";
-const STEPS: &str = "of the whole batch, over the steps behind the first tokens: n - 1 for n tokens";
+const STEPS: &str =
+    "of the whole batch, over the steps behind the first tokens: n - 1 for n tokens";
 const FIRST_TOKENS: &str = "to the first token of the last sequence of the batch";
 const STEP: &str = "one decode step of the batch";
 
@@ -197,9 +198,8 @@ fn whole_ns(repeat: &Repeat) -> Option<u64> {
 pub fn line(ask: &Ask, done: &Done) -> String {
     let of = format!("{} {}", model_name(&ask.setups[done.setup], done), done.test.name());
     let threads = done.about.as_ref().and_then(|about| about.threads);
-    let with = threads.map_or(String::new(), |threads| {
-        format!(" ({})", counted(u64::from(threads), "thread"))
-    });
+    let with = threads
+        .map_or(String::new(), |threads| format!(" ({})", counted(u64::from(threads), "thread")));
     let rates: Vec<f64> = done
         .repeats
         .iter()
@@ -230,7 +230,8 @@ fn mean_and_std(values: &[f64]) -> (f64, Option<f64>) {
 /// A row for each repeat of a static batch.
 fn batch_rows(size: u32, done: &Done, place: &Place) -> Vec<Row> {
     let test = done.test;
-    let (batch, input, output) = (f64::from(size), f64::from(test.prompt), f64::from(test.generated));
+    let (batch, input, output) =
+        (f64::from(size), f64::from(test.prompt), f64::from(test.generated));
     let mut all = Vec::new();
     for (index, repeat) in done.repeats.iter().enumerate() {
         let mut row = Row::new(RowRole::Measured, place.clone());

@@ -25,7 +25,9 @@ pub fn embedded() -> Result<Vec<String>, String> {
 pub fn adapter(name: &str) -> Option<&'static str> {
     match name {
         "vllm" => Some(concat!(include_str!("adapter/lines.py"), include_str!("adapter/vllm.py"))),
-        "sglang" => Some(concat!(include_str!("adapter/lines.py"), include_str!("adapter/sglang.py"))),
+        "sglang" => {
+            Some(concat!(include_str!("adapter/lines.py"), include_str!("adapter/sglang.py")))
+        }
         _ => None,
     }
 }
@@ -46,8 +48,7 @@ impl Worker {
     /// Why it does not run, in one sentence.
     pub fn start(words: &[String], setup: &Setup, limits: &Limits) -> Result<Worker, String> {
         let child = Child::start(words, limits)?;
-        let mut worker =
-            Worker { child, about: About::default(), limits: limits.clone(), seed: 0 };
+        let mut worker = Worker { child, about: About::default(), limits: limits.clone(), seed: 0 };
         let answer = worker.ask(&Order::Load(Load::of(setup)), worker.limits.start);
         match answer.map_err(|trouble| trouble.why().to_owned())? {
             Answer::Ready(about) => worker.about = *about,
@@ -117,7 +118,9 @@ impl Worker {
         };
         if seed != Some(self.seed) {
             let told = seed.map_or("no run".to_owned(), |seed| format!("run {seed}"));
-            return Err(self.lost(&format!("the engine answered {told} in place of run {}", self.seed)));
+            return Err(
+                self.lost(&format!("the engine answered {told} in place of run {}", self.seed))
+            );
         }
         let mut repeat = repeat?;
         if let Some(why) = contradiction(case, &repeat) {
@@ -148,7 +151,9 @@ fn contradiction(case: &Case, repeat: &Repeat) -> Option<String> {
     // Only what stands in front of the prompts may be known: they are new each time.
     let known = u64::from(case.batch) * u64::from(case.depth);
     let cached = repeat.cached.filter(|cached| *cached > known)?;
-    Some(format!("{cached} prompt tokens came from a cache, which may hold {known}: nothing was measured"))
+    Some(format!(
+        "{cached} prompt tokens came from a cache, which may hold {known}: nothing was measured"
+    ))
 }
 
 fn shown(line: &str) -> String {

@@ -25,6 +25,9 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// How long an engine may take to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+
 /// Flags of llama-bench that are more than a letter behind one dash, and ours.
 pub const FOREIGN: &[(&str, &str)] = &[
     ("-pg", "--prompt-gen"),
@@ -516,6 +519,7 @@ impl EngineArgs {
             limits: Limits {
                 start: span(self.start_timeout, "--start-timeout")?,
                 repeat: span(self.timeout, "--timeout")?,
+                grace: GRACE,
                 guard,
                 interrupts: interrupts.clone(),
             },
@@ -538,7 +542,10 @@ impl EngineArgs {
                 false => Ok(Which::Command(words)),
             };
         }
-        Ok(self.llama_bench.clone().map_or(Which::Embedded, Which::LlamaBench))
+        Ok(self.llama_bench.clone().map_or(Which::Embedded, |program| Which::LlamaBench {
+            program,
+            warms_up: !self.no_warmup,
+        }))
     }
 
     /// The tests, as llama-bench orders them: by depth, then prompts, generation, both.

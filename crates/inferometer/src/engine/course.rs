@@ -2,8 +2,8 @@
 //! disturbed repeats made again, what fails named and the rest kept.
 
 use super::case::Test;
+use super::child::Limits;
 use super::protocol::About;
-use super::worker::Limits;
 use super::{Engine, Repeat, Setup, Trouble, Which, start};
 use crate::interrupt::Urge;
 use std::time::Duration;
@@ -110,33 +110,33 @@ struct Running<'a> {
     setup: &'a Setup,
     engine: Option<Box<dyn Engine>>,
     starts: u32,
+    /// Why it is not started again.
+    refusal: Option<String>,
 }
 
 impl<'a> Running<'a> {
     fn new(ask: &'a Ask, setup: &'a Setup) -> Running<'a> {
-        Running { ask, setup, engine: None, starts: 0 }
+        Running { ask, setup, engine: None, starts: 0, refusal: None }
     }
 
-    /// Starts that may fail or be followed by a loss; more would take long and tell nothing new.
+    /// Starts that may be followed by a loss; more would take long and tell nothing new.
     const STARTS_MAX: u32 = 8;
 
     fn engine(&mut self) -> Result<&mut Box<dyn Engine>, String> {
+        if let Some(why) = &self.refusal {
+            return Err(why.clone());
+        }
         if self.engine.is_none() {
-            if self.starts == Self::STARTS_MAX {
-                return Err(format!(
-                    "the engine was lost {} times: not started again",
-                    self.starts
-                ));
-            }
-            self.starts += 1;
-            match start(&self.ask.which, self.setup, &self.ask.limits) {
-                Ok(engine) => self.engine = Some(engine),
-                Err(why) => {
-                    // What did not start once does not start for the next test either.
-                    self.starts = Self::STARTS_MAX;
-                    return Err(why);
+            let started = match self.starts {
+                Self::STARTS_MAX => {
+                    Err(format!("the engine was lost {} times: not started again", self.starts))
                 }
-            }
+                _ => start(&self.ask.which, self.setup, &self.ask.limits),
+            };
+            self.starts += 1;
+            // What does not start for this test does not start for the next either.
+            let engine = started.inspect_err(|why| self.refusal = Some(why.clone()))?;
+            self.engine = Some(engine);
         }
         self.engine.as_mut().ok_or_else(|| "the engine is not there".to_owned())
     }
@@ -168,6 +168,8 @@ impl<'a> Running<'a> {
         if engine.about().warms_up {
             // Each call warms up anew, and cannot be ended in between.
             done.repeats.extend(engine.run(&case, times)?);
+            // Of the test it tells only afterwards.
+            done.about = Some(engine.about().clone());
             return Ok(());
         }
         let wanted = done.repeats.len() + times as usize;

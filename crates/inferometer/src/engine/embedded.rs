@@ -20,13 +20,13 @@ pub fn serve() {
                     loaded = Some(model);
                     Answer::Ready(Box::new(about))
                 }
-                Err(why) => Answer::Cannot { why },
+                Err(why) => Answer::Cannot { why, seed: None },
             },
-            Ok(Order::Run { case, .. }) => match &loaded {
-                Some(model) => model.run(&case),
-                None => Answer::Cannot { why: "no model is loaded".to_owned() },
+            Ok(Order::Run { case, seed }) => match &loaded {
+                Some(model) => model.run(&case, seed),
+                None => Answer::Cannot { why: "no model is loaded".to_owned(), seed: Some(seed) },
             },
-            Err(error) => Answer::Cannot { why: format!("not an order: {error}") },
+            Err(error) => Answer::Cannot { why: format!("not an order: {error}"), seed: None },
         };
         terminal::print(&format!("{}\n", serde_json::json!(answer)));
     }
@@ -81,7 +81,7 @@ impl Loaded {
         }
     }
 
-    fn run(&self, case: &Case) -> Answer {
+    fn run(&self, case: &Case, seed: u64) -> Answer {
         let batch = StaticBatch {
             sequences: case.batch as usize,
             depth_tokens: case.depth as usize,
@@ -91,12 +91,13 @@ impl Loaded {
         };
         match self.model.time_static_batch(batch) {
             Ok(timing) => Answer::Ran {
+                seed,
                 prompt_ns: Some(timing.prompt_ns).filter(|_| case.prompt > 0),
                 step_ns: timing.step_ns,
-                // There is no cache of prompts.
-                cached_tokens: Some(0),
+                // There is no cache of prompts: what stands in front is held.
+                cached_tokens: None,
             },
-            Err(error) => Answer::Cannot { why: error.to_string() },
+            Err(error) => Answer::Cannot { why: error.to_string(), seed: Some(seed) },
         }
     }
 }

@@ -7,6 +7,7 @@
 
 mod case;
 mod ceiling;
+mod child;
 mod course;
 mod embedded;
 mod http;
@@ -14,14 +15,16 @@ mod llama_tool;
 mod noise;
 mod protocol;
 mod row;
+#[cfg(test)]
+mod tests;
 mod worker;
 
 pub use case::{Shape, Test, preset, presets, values};
+pub use child::Limits;
 pub use course::{Ask, Done, measure};
 pub use embedded::serve as serve_worker;
 pub use http::Target;
 pub use row::{line, sheet, warnings};
-pub use worker::Limits;
 
 use case::Case;
 use noise::Disturbance;
@@ -45,7 +48,12 @@ pub enum Which {
     /// A server.
     Url(Box<Target>),
     /// `llama-bench` where it is installed.
-    LlamaBench(PathBuf),
+    LlamaBench {
+        /// The program.
+        program: PathBuf,
+        /// Whether it warms up, as it does unless it is told not to.
+        warms_up: bool,
+    },
 }
 
 /// What an engine is started with. One process for each.
@@ -78,6 +86,8 @@ pub struct Repeat {
     pub prompt_ns: Option<u64>,
     /// All steps behind them, nanoseconds.
     pub steps_ns: Option<u64>,
+    /// Prompts and steps together, nanoseconds, where nobody parts them.
+    pub whole_ns: Option<u64>,
     /// Each step, where the engine tells.
     pub step_ns: Vec<u64>,
     /// Prompt tokens that came from a cache, of all sequences together; absent where nobody tells.
@@ -140,8 +150,9 @@ fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine
         Which::Url(target) => {
             http::start(target, setup).map(|one| Box::new(one) as Box<dyn Engine>)
         }
-        Which::LlamaBench(program) => {
-            llama_tool::start(program, setup, limits).map(|one| Box::new(one) as Box<dyn Engine>)
+        Which::LlamaBench { program, warms_up } => {
+            llama_tool::start(program, *warms_up, setup, limits)
+                .map(|one| Box::new(one) as Box<dyn Engine>)
         }
     }
 }

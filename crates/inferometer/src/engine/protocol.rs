@@ -19,7 +19,8 @@ pub enum Order {
         /// The case.
         #[serde(flatten)]
         case: Case,
-        /// Another prompt for each: no cache may know it.
+        /// Another for each run: its prompts are drawn by it, so that no cache knows them, and the
+        /// answer says it again.
         seed: u64,
     },
 }
@@ -81,6 +82,8 @@ pub enum Answer {
     Ready(Box<About>),
     /// A case was run.
     Ran {
+        /// That of the order.
+        seed: u64,
         /// All prompts of the batch, nanoseconds; absent where there were none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt_ns: Option<u64>,
@@ -95,6 +98,9 @@ pub enum Answer {
     Cannot {
         /// Why, in one sentence.
         why: String,
+        /// That of the order, where it was one to run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        seed: Option<u64>,
     },
 }
 
@@ -137,6 +143,9 @@ pub struct About {
     /// What this machine can do at most, and what the model needs, by the engine's own account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceilings: Option<Ceilings>,
+    /// What a tool told of a test besides, by its own names: none of the protocol.
+    #[serde(skip)]
+    pub told: serde_json::Map<String, serde_json::Value>,
 }
 
 /// What a machine can do with the threads of an engine, as measured there, and what the model needs.
@@ -167,8 +176,9 @@ mod tests {
             order,
             r#"{"do":"run","batch_size":1,"depth_tokens":0,"prompt_tokens":512,"steps":0,"seed":3}"#
         );
-        let answer = serde_json::from_str(r#"{"is":"ran","prompt_ns":5,"step_ns":[1,2]}"#);
-        let ran = Answer::Ran { prompt_ns: Some(5), step_ns: vec![1, 2], cached_tokens: None };
+        let answer = serde_json::from_str(r#"{"is":"ran","seed":3,"prompt_ns":5,"step_ns":[1,2]}"#);
+        let ran =
+            Answer::Ran { seed: 3, prompt_ns: Some(5), step_ns: vec![1, 2], cached_tokens: None };
         assert_eq!(answer.ok(), Some(ran));
         let ready = serde_json::from_str(r#"{"is":"ready","engine":"mine"}"#);
         let about = About { engine: "mine".to_owned(), ..About::default() };

@@ -139,8 +139,10 @@ fn fields(setup: &Setup, done: &Done) -> Map<String, Value> {
     let times: Vec<f64> = samples.iter().map(|(ns, _)| *ns as f64).collect();
     let rates: Vec<f64> = samples.iter().map(|(_, rate)| *rate).collect();
     let mut fields = Map::new();
+    // What a tool told by these names stands; what it did not tell is what is known here.
+    fields.extend(about.told.clone());
     let mut set = |name: &str, value: Value| {
-        if !value.is_null() {
+        if !value.is_null() && !about.told.contains_key(name) {
             fields.insert(name.to_owned(), value);
         }
     };
@@ -180,10 +182,17 @@ fn rate(done: &Done, repeat: &Repeat) -> Option<(u64, f64)> {
     let ns = match (test.prompt, test.generated) {
         (_, 0) => repeat.prompt_ns?,
         (0, _) => repeat.steps_ns?,
-        _ => repeat.prompt_ns? + repeat.steps_ns?,
+        _ => whole_ns(repeat)?,
     };
     let tokens = u64::from(test.prompt) + u64::from(test.generated);
     (ns > 0).then(|| (ns, tokens as f64 * 1e9 / ns as f64))
+}
+
+/// Prompts and steps of a repeat together, nanoseconds. A batch that ends with its first tokens has
+/// no steps.
+fn whole_ns(repeat: &Repeat) -> Option<u64> {
+    let parts = || repeat.prompt_ns.map(|prompt| prompt + repeat.steps_ns.unwrap_or_default());
+    repeat.whole_ns.or_else(parts)
 }
 
 /// What came of a test, in a line for people.
@@ -198,7 +207,7 @@ pub fn line(ask: &Ask, done: &Done) -> String {
         .filter_map(|one| match done.test.shape {
             Shape::Bench => rate(done, one).map(|(_, rate)| rate),
             Shape::Batch(size) => {
-                let ns = one.prompt_ns? + one.steps_ns.unwrap_or_default();
+                let ns = whole_ns(one)?;
                 let tokens = u64::from(size) * u64::from(done.test.prompt + done.test.generated);
                 (ns > 0).then(|| tokens as f64 * 1e9 / ns as f64)
             }
@@ -235,9 +244,8 @@ fn batch_rows(size: u32, done: &Done, place: &Place) -> Vec<Row> {
         let mut row = Row::new(RowRole::Measured, place.clone());
         row.factors.set(key::REPEAT, index + 1);
         let prompt_s = repeat.prompt_ns.map(|ns| ns as f64 / 1e9);
-        // A batch that ends with its first tokens has no steps, and no speed of them.
         let steps_s = repeat.steps_ns.map(|ns| ns as f64 / 1e9);
-        let whole_s = prompt_s.map(|prompt| prompt + steps_s.unwrap_or_default());
+        let whole_s = whole_ns(repeat).map(|ns| ns as f64 / 1e9);
         let different = |text: &str| Definition::Different(text.to_owned());
         let mut add = |quantity, statistic, value: Option<f64>, unit, definition| {
             let figure = |value| Figure::new(quantity, statistic, value, unit).defined(definition);
@@ -292,6 +300,7 @@ fn kept(repeat: &Repeat) -> Map<String, Value> {
     };
     set("prompt_ns", json!(repeat.prompt_ns));
     set("steps_ns", json!(repeat.steps_ns));
+    set("whole_ns", json!(repeat.whole_ns));
     set("wall_ns", json!(repeat.wall_ns));
     set("cached_tokens", json!(repeat.cached));
     set("disturbance", json!(repeat.disturbance));
@@ -311,7 +320,18 @@ fn of_test(setup: &Setup, done: &Done, text: &str) -> String {
 }
 
 fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
-    done.trouble.iter().map(|why| (RemarkKind::Missing, why.clone())).collect()
+    let mut said: Vec<(RemarkKind, String)> =
+        done.trouble.iter().map(|why| (RemarkKind::Missing, why.clone())).collect();
+    let in_front = u64::from(done.test.case().batch) * u64::from(done.test.depth);
+    let cached = done.repeats.iter().filter_map(|one| one.cached).min();
+    if let Some(cached) = cached.filter(|cached| *cached < in_front) {
+        let rest = in_front - cached;
+        said.push((
+            RemarkKind::Assumed,
+            format!("{rest} of {in_front} tokens in front were computed in the measured time"),
+        ));
+    }
+    said
 }
 
 /// Repeats of a test that were disturbed: which were made again, and which count.

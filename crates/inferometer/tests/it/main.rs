@@ -12,6 +12,7 @@ mod demo;
 mod documents;
 mod endings;
 mod engine;
+mod engine_tools;
 mod exec;
 mod facts;
 mod foreign;

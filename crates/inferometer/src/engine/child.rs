@@ -1,0 +1,268 @@
+//! A program that was started to measure: its lines, what it says on standard error, and its end, with
+//! all that it started.
+//!
+//! There is one way to start and to end such a program, for engines that speak the protocol and for
+//! tools that print results. Not here: what the lines mean (`worker`, `llama_tool`).
+
+use crate::guard::{Guard, Held, Undo};
+use crate::interrupt::{Interrupts, Urge};
+use crate::tree::{TOKEN, Tree};
+use std::collections::VecDeque;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{ChildStdin, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// Longest line that is taken, bytes.
+const LINE_MAX: u64 = 16 << 20;
+/// Lines that wait to be taken; behind them the program waits.
+const LINES_MAX: usize = 4;
+/// Last lines of standard error that are kept.
+const TAIL_LINES: usize = 20;
+/// Characters of a line that are shown.
+pub const SHOWN_CHARS: usize = 200;
+/// Between two looks at Ctrl-C, and at a process that ends.
+const LOOK: Duration = Duration::from_millis(20);
+/// What the kernel sends when memory runs out, and what others send to end a program at once.
+const KILLED: i32 = 9;
+
+/// How long things may take, and who ends them if we die.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Until the model is loaded.
+    pub start: Duration,
+    /// One repeat.
+    pub repeat: Duration,
+    /// How long a program may take to end when its input has ended, and again when it is asked to.
+    pub grace: Duration,
+    /// Ends the processes if this one dies.
+    pub guard: Option<Guard>,
+    /// Ctrl-C.
+    pub interrupts: Interrupts,
+}
+
+/// Why there is no line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoLine {
+    /// It ended, or closed its output: [`Child::how_it_ended`] tells.
+    Closed,
+    /// A line was longer than is taken.
+    TooLong,
+    /// Ctrl-C, twice.
+    Interrupted,
+    /// It took too long.
+    Late,
+}
+
+impl NoLine {
+    /// In words, of an engine that had so long to answer.
+    pub fn words(self, limit: Duration) -> String {
+        match self {
+            NoLine::Closed => "the engine closed its output".to_owned(),
+            NoLine::TooLong => format!("the engine printed a line of more than {LINE_MAX} bytes"),
+            NoLine::Interrupted => "interrupted".to_owned(),
+            NoLine::Late => format!("the engine did not answer within {} s", limit.as_secs_f64()),
+        }
+    }
+}
+
+/// A running program. It ends, with its children, when this is dropped.
+#[derive(Debug)]
+pub struct Child {
+    child: std::process::Child,
+    input: Option<ChildStdin>,
+    lines: Receiver<Result<String, NoLine>>,
+    errors: Arc<Mutex<VecDeque<String>>>,
+    error_reader: Option<JoinHandle<()>>,
+    tree: Tree,
+    held: Vec<Held>,
+    grace: Duration,
+    interrupts: Interrupts,
+}
+
+impl Child {
+    /// Starts a program and its arguments.
+    ///
+    /// # Errors
+    /// It cannot be started, in one sentence.
+    pub fn start(words: &[String], limits: &Limits) -> Result<Child, String> {
+        let (program, rest) = words.split_first().ok_or("there is no command")?;
+        let mut tree = Tree::planned().with_grace(limits.grace);
+        let hold = |tree: &Tree| limits.guard.as_ref()?.hold(Undo::EndServer(tree.clone())).ok();
+        let mut held: Vec<Held> = hold(&tree).into_iter().collect();
+        let mut child = Command::new(program)
+            .args(rest)
+            .env(TOKEN, &tree.token)
+            // Ctrl-C goes to us alone.
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(|error| format!("{program} cannot be started: {error}"))?;
+        tree = tree.with_head(child.id());
+        held.extend(hold(&tree));
+        let errors = Arc::new(Mutex::new(VecDeque::new()));
+        let error_reader = child.stderr.take().map(|pipe| {
+            let errors = errors.clone();
+            std::thread::spawn(move || keep_tail(pipe, &errors))
+        });
+        let (sender, lines) = sync_channel(LINES_MAX);
+        if let Some(pipe) = child.stdout.take() {
+            std::thread::spawn(move || {
+                let mut pipe = BufReader::new(pipe);
+                while let Some(line) = line_of(&mut pipe) {
+                    let is_last = line.is_err();
+                    if sender.send(line).is_err() || is_last {
+                        break;
+                    }
+                }
+            });
+        }
+        let input = child.stdin.take();
+        Ok(Child {
+            child,
+            input,
+            lines,
+            errors,
+            error_reader,
+            tree,
+            held,
+            grace: limits.grace,
+            interrupts: limits.interrupts.clone(),
+        })
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Writes a line to its input; false where nobody reads it.
+    pub fn say(&mut self, line: &str) -> bool {
+        let written = self.input.as_mut().map(|input| writeln!(input, "{line}"));
+        matches!(written, Some(Ok(())))
+    }
+
+    /// Ends its input.
+    pub fn end_input(&mut self) {
+        self.input = None;
+    }
+
+    /// A line that is already there.
+    pub fn early_line(&self) -> Option<String> {
+        self.lines.try_recv().ok()?.ok()
+    }
+
+    /// Its next line.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn line(&self, limit: Duration) -> Result<String, NoLine> {
+        let until = Instant::now().checked_add(limit);
+        loop {
+            match self.lines.recv_timeout(LOOK.min(limit)) {
+                Ok(line) => return line,
+                Err(RecvTimeoutError::Disconnected) => return Err(NoLine::Closed),
+                Err(RecvTimeoutError::Timeout) if self.interrupts.urge() == Urge::Now => {
+                    return Err(NoLine::Interrupted);
+                }
+                Err(RecvTimeoutError::Timeout)
+                    if until.is_some_and(|until| Instant::now() >= until) =>
+                {
+                    return Err(NoLine::Late);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+
+    /// How it ended, waiting for that as long as its grace; absent while it runs.
+    pub fn status(&mut self) -> Option<ExitStatus> {
+        let until = Instant::now() + self.grace;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < until => std::thread::sleep(LOOK),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
+        }
+    }
+
+    /// How a program ended that gave no line, and what it said last, in one sentence.
+    pub fn how_it_ended(&mut self) -> String {
+        let how = match self.status() {
+            Some(status) if status.signal() == Some(KILLED) => {
+                "the engine was killed, as the kernel does when memory runs out".to_owned()
+            }
+            Some(status) => format!("the engine ended ({status})"),
+            None => "the engine closed its output, and runs on".to_owned(),
+        };
+        self.last_words().map_or(how.clone(), |last| format!("{how}; it said: {last}"))
+    }
+
+    /// The lines that it said last on standard error, the latest last.
+    pub fn errors(&mut self) -> Vec<String> {
+        // What a program said that has ended is read to its end; its children may hold the pipe.
+        let until = Instant::now() + self.grace;
+        let is_read = |reader: &JoinHandle<()>| reader.is_finished();
+        while !self.error_reader.as_ref().is_none_or(is_read)
+            && matches!(self.child.try_wait(), Ok(Some(_)))
+            && Instant::now() < until
+        {
+            std::thread::sleep(LOOK);
+        }
+        let errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        errors.iter().cloned().collect()
+    }
+
+    fn last_words(&mut self) -> Option<String> {
+        self.errors().into_iter().rev().find(|line| !line.trim().is_empty())
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // By the end of its input it ends by itself; what does not is ended.
+        self.end_input();
+        let until = Instant::now() + self.grace;
+        while matches!(self.child.try_wait(), Ok(None))
+            && Instant::now() < until
+            && self.interrupts.urge() != Urge::Now
+        {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        self.tree.end();
+        // It has ended: there is nothing else to learn.
+        let _ = self.child.wait();
+        self.held.drain(..).for_each(Held::forget);
+    }
+}
+
+/// A line without its end; absent at the end of the pipe.
+fn line_of(pipe: &mut impl BufRead) -> Option<Result<String, NoLine>> {
+    let mut bytes = Vec::new();
+    let read = pipe.take(LINE_MAX).read_until(b'\n', &mut bytes).ok()? as u64;
+    if read == LINE_MAX && !bytes.ends_with(b"\n") {
+        return Some(Err(NoLine::TooLong));
+    }
+    (read > 0).then(|| Ok(String::from_utf8_lossy(&bytes).trim_end().to_owned()))
+}
+
+/// Keeps the last lines, of each only the part that is shown: a line may have no end.
+fn keep_tail(pipe: impl Read, tail: &Mutex<VecDeque<String>>) {
+    let mut pipe = BufReader::new(pipe);
+    while let Some(line) = line_of(&mut pipe) {
+        // A part of a line without an end, such as a bar of progress.
+        let Ok(line) = line else { continue };
+        let clean = line.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS);
+        let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+        if tail.len() == TAIL_LINES {
+            tail.pop_front();
+        }
+        tail.push_back(clean.collect());
+    }
+}

@@ -11,6 +11,7 @@ mod conform;
 mod demo;
 mod documents;
 mod endings;
+mod engine_url;
 mod exec;
 mod facts;
 mod foreign;

@@ -58,6 +58,8 @@ pub struct Reply {
     cause: EndCause,
     /// When the question was begun to be sent, a connection standing.
     pub start_ns: u64,
+    /// When its last byte had been handed to the system; as `start_ns` where that was not reached.
+    pub sent_ns: u64,
     /// When the answer had ended, or was given up.
     pub end_ns: u64,
     /// Time to connect, TLS included; absent where a connection was there.
@@ -118,6 +120,14 @@ impl Caller {
         head
     }
 
+    /// Opens the connection where none is open, so that the next request begins at once. What fails
+    /// here fails again, with a reason, when that request is sent.
+    pub fn open(&mut self, limit: Duration) {
+        if self.connection.is_none() {
+            self.connection = self.connect(Instant::now() + limit).ok();
+        }
+    }
+
     /// Sends a whole request as bytes and waits for the whole answer, at most `limit` for both.
     pub fn send(&mut self, request: &[u8], limit: Duration) -> Reply {
         self.calls += 1;
@@ -136,11 +146,13 @@ impl Caller {
             Some(connection) => Ok(connection),
             None => self.connect(until),
         };
+        let start_ns = ifm_sys::mono_ns();
         let mut reply = Reply {
             secrets: self.endpoint.secrets.clone(),
             reads: Vec::new(),
             cause: EndCause::Complete,
-            start_ns: ifm_sys::mono_ns(),
+            start_ns,
+            sent_ns: start_ns,
             end_ns: 0,
             connect_ns: None,
         };
@@ -184,6 +196,7 @@ fn converse(
     let broken = |error: std::io::Error| cause_of(&error);
     connection.limit(until).map_err(broken)?;
     connection.write_all(request).map_err(broken)?;
+    reply.sent_ns = ifm_sys::mono_ns();
     let mut reader = ResponseReader::new();
     let mut buffer = vec![0; READ_BYTES];
     let mut kept = 0;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 /// A process that lives in this binary as an ignored test.
@@ -43,6 +43,8 @@ pub enum Said {
     Json(u16, Value),
     /// A stream of events, with the end mark of OpenAI's APIs behind them.
     Events(Vec<Value>),
+    /// The same with a pause before each event; those of one lock come one answer after the other.
+    Paced(Vec<Value>, Duration, Option<Arc<Mutex<()>>>),
     /// Nothing: the connection stays open and silent.
     Silence,
 }
@@ -81,19 +83,41 @@ fn serve(mut stream: TcpStream, say: &dyn Fn(&Asked) -> Said) {
                 let _ = reader.read(&mut [0]);
                 return;
             }
-            Said::Json(status, body) => with_length(status, "application/json", &body.to_string()),
-            Said::Events(events) => {
-                let mut text: String =
-                    events.iter().map(|event| format!("data: {event}\n\n")).collect();
-                text.push_str("data: [DONE]\n\n");
-                with_length(200, "text/event-stream", &text)
+            Said::Paced(events, pause, lock) => {
+                let held = lock.as_ref().map(|lock| lock.lock().unwrap());
+                // The client may have gone.
+                if write_paced(&mut stream, events, pause).is_err() {
+                    return;
+                }
+                drop(held);
+                continue;
             }
+            Said::Json(status, body) => with_length(status, "application/json", &body.to_string()),
+            Said::Events(events) => with_length(200, "text/event-stream", &lines(events).concat()),
         };
         // The client may have gone.
         if stream.write_all(said.as_bytes()).is_err() {
             return;
         }
     }
+}
+
+fn lines(events: Vec<Value>) -> Vec<String> {
+    let end = std::iter::once("data: [DONE]\n\n".to_owned());
+    events.iter().map(|event| format!("data: {event}\n\n")).chain(end).collect()
+}
+
+fn write_paced(stream: &mut TcpStream, events: Vec<Value>, pause: Duration) -> std::io::Result<()> {
+    let lines = lines(events);
+    let length: usize = lines.iter().map(String::len).sum();
+    let head = "HTTP/1.1 200 X\r\nContent-Type: text/event-stream\r\nContent-Length:";
+    stream.set_nodelay(true)?;
+    stream.write_all(format!("{head} {length}\r\n\r\n").as_bytes())?;
+    for line in lines {
+        std::thread::sleep(pause);
+        stream.write_all(line.as_bytes())?;
+    }
+    Ok(())
 }
 
 fn with_length(status: u16, kind: &str, body: &str) -> String {

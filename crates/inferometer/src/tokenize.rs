@@ -35,15 +35,26 @@ impl ServerTokenizer {
     /// Tokens of a text, with those that the tokenizer puts around every text. Absent where the
     /// server has no such endpoint.
     pub fn count(&self, caller: &mut Caller, text: &str, limit: Duration) -> Option<u32> {
+        let answer = self.ask(caller, text, limit)?;
+        let list =
+            || answer.get("tokens").unwrap_or(&answer).as_array().map(|list| list.len() as u64);
+        u32::try_from(answer.get("count").and_then(Value::as_u64).or_else(list)?).ok()
+    }
+
+    /// The ids of a text's tokens. Absent where the server does not tell them.
+    pub fn ids(&self, caller: &mut Caller, text: &str, limit: Duration) -> Option<Vec<u32>> {
+        let answer = self.ask(caller, text, limit)?;
+        let list = answer.get("tokens").unwrap_or(&answer).as_array()?;
+        let id = |token: &Value| token.get("id").unwrap_or(token).as_u64()?.try_into().ok();
+        list.iter().map(id).collect()
+    }
+
+    fn ask(&self, caller: &mut Caller, text: &str, limit: Duration) -> Option<Value> {
         let mut body = Map::new();
         body.insert("model".to_owned(), self.model.as_str().into());
         self.fields.iter().for_each(|name| drop(body.insert((*name).to_owned(), text.into())));
         let reply = caller.post(PATH, &Value::Object(body), limit);
-        let answer: Value =
-            serde_json::from_slice(&reply.body()).ok().filter(|_| reply.is_success())?;
-        let list =
-            || answer.get("tokens").unwrap_or(&answer).as_array().map(|list| list.len() as u64);
-        u32::try_from(answer.get("count").and_then(Value::as_u64).or_else(list)?).ok()
+        serde_json::from_slice(&reply.body()).ok().filter(|_| reply.is_success())
     }
 }
 
@@ -79,6 +90,16 @@ mod tests {
             });
             let tokenizer = ServerTokenizer::of(Some(kind), "m");
             assert_eq!(tokenizer.count(&mut Caller::new(endpoint), "a b", LIMIT), count, "{kind}");
+        }
+        for (answer, ids) in [
+            (json!({"count": 2, "tokens": [5, 6]}), Some(vec![5, 6])),
+            (json!([{"id": 7, "text": "a", "start": 0, "stop": 1}]), Some(vec![7])),
+            (json!({"count": 2}), None),
+            (json!({"tokens": ["a"]}), None),
+        ] {
+            let endpoint = server(move |_| Said::Json(200, answer.clone()));
+            let tokenizer = ServerTokenizer::of(None, "m");
+            assert_eq!(tokenizer.ids(&mut Caller::new(endpoint), "a", LIMIT), ids);
         }
         let endpoint = server(|_| Said::Json(404, json!({"tokens": [1]})));
         let tokenizer = ServerTokenizer::of(None, "m");

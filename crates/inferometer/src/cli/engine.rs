@@ -656,8 +656,8 @@ fn tidied(sheet: &Sheet) -> Sheet {
     let mut sheet = sheet.clone();
     for part in &mut sheet.parts {
         let of_row = |row: &ifm_core::sheet::Row| row.factors.within(&part.factors);
-        // A repeat differs from its mean by its number alone.
-        part.rows.retain(|row| row.factors.get(key::REPEAT).is_none());
+        // A repeat differs from its mean by its number alone; a test that failed has no line.
+        part.rows.retain(|row| row.factors.get(key::REPEAT).is_none() && !row.figures.is_empty());
         let all: Vec<Factors> = part.rows.iter().map(of_row).collect();
         let names: BTreeSet<&str> =
             all.iter().flat_map(|one| one.iter().map(|(name, _)| name)).collect();

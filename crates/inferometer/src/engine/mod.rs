@@ -90,6 +90,11 @@ pub struct Repeat {
     pub whole_ns: Option<u64>,
     /// Each step, where the engine tells.
     pub step_ns: Vec<u64>,
+    /// Prompt tokens of all sequences together that `prompt_ns` computed; absent where they are those
+    /// that were asked for.
+    pub prompt_tokens: Option<u64>,
+    /// Generated tokens of all sequences together that `steps_ns` took; absent likewise.
+    pub step_tokens: Option<u64>,
     /// Prompt tokens that came from a cache, of all sequences together; absent where nobody tells.
     pub cached: Option<u64>,
     /// How long it took from here, nanoseconds: no engine's time may be longer.
@@ -98,6 +103,8 @@ pub struct Repeat {
     pub disturbance: Option<Disturbance>,
     /// What else a server told or the client saw, for the record.
     pub told: serde_json::Map<String, serde_json::Value>,
+    /// What deserves caution, in sentences without end mark.
+    pub remarks: Vec<String>,
 }
 
 /// Why there is no repeat.
@@ -148,7 +155,7 @@ fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine
             of_words(&[python.display().to_string(), "-c".to_owned(), source.to_owned()])
         }
         Which::Url(target) => {
-            http::start(target, setup).map(|one| Box::new(one) as Box<dyn Engine>)
+            http::start(target, setup, limits).map(|one| Box::new(one) as Box<dyn Engine>)
         }
         Which::LlamaBench { program, warms_up } => {
             llama_tool::start(program, *warms_up, setup, limits)

@@ -5,7 +5,7 @@
 
 use super::case::Shape;
 use super::course::{Ask, Done};
-use super::{Repeat, Setup};
+use super::{Repeat, Setup, Which};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
@@ -22,6 +22,16 @@ const PREFILL: &str = "prompt tokens of the batch over the time to its last firs
 const STEPS: &str =
     "of the whole batch, over the steps behind the first tokens: n - 1 for n tokens";
 const FIRST_TOKENS: &str = "to the first token of the last sequence of the batch";
+/// What a server's rates mean, by who timed.
+const BY_CLIENT: &str = "prompt tokens that the server computed, by its count, over the time from the \
+     last byte sent to the last first token, less what a request of one token takes beside a step";
+const BY_SERVER: &str = "prompt tokens that the server computed, by its count, over the time that it \
+     tells itself";
+const BY_STREAM: &str = "tokens behind the last first token of the stream, over the time from there to \
+     the last token";
+/// Factors that a repeat of a server tells.
+const TIMED_BY: &str = "timed_by";
+const TOLD: [&str; 2] = [TIMED_BY, "depth_from"];
 const STEP: &str = "one decode step of the batch";
 
 /// The document of everything that was done.
@@ -40,7 +50,11 @@ pub fn sheet(ask: &Ask, name: &str, factors: &Factors, all: &[Done]) -> Sheet {
         for (index, done) in of_kind {
             let place = Place::pointer(format!("/tests/{index}"));
             let setup = &ask.setups[done.setup];
-            part.rows.extend(rows(setup, done, &place));
+            let mut rows = rows(setup, done, &place);
+            if let Which::Url(_) = ask.which {
+                rows.iter_mut().for_each(of_server);
+            }
+            part.rows.extend(rows);
             remarks.extend(remarks_of(setup, done, &place));
         }
         parts.push(part);
@@ -94,6 +108,26 @@ fn rows(setup: &Setup, done: &Done, place: &Place) -> Vec<Row> {
         .collect()
 }
 
+/// A server was not set from here, and what the client timed is defined by how it did so.
+fn of_server(row: &mut Row) {
+    for name in ["n_batch", "n_ubatch", "type_k", "type_v", "n_threads"] {
+        let is_told = name == "n_threads" && row.factors.get(name).is_some_and(|n| n != "0");
+        if !is_told {
+            row.factors = row.factors.without(&[name]);
+        }
+    }
+    let timed_by = row.factors.get(TIMED_BY).map(str::to_owned).unwrap_or_default();
+    for figure in &mut row.figures {
+        let text = match (&figure.quantity, timed_by.as_str()) {
+            (Quantity::PrefillRate | Quantity::PrefillTime, "client") => BY_CLIENT,
+            (Quantity::PrefillRate | Quantity::PrefillTime, _) => BY_SERVER,
+            (Quantity::DecodeRate, _) => BY_STREAM,
+            _ => continue,
+        };
+        figure.definition = Definition::Different(text.to_owned());
+    }
+}
+
 /// What was set, and what the engine says of itself.
 fn settings(setup: &Setup, done: &Done) -> Factors {
     let mut factors = Factors::default();
@@ -114,6 +148,12 @@ fn settings(setup: &Setup, done: &Done) -> Factors {
     set(key::GPU, about.gpu.as_deref());
     set(key::QUANTIZATION, about.stored.as_deref());
     set("computed", about.computed.as_deref());
+    for name in TOLD {
+        let mut words = done.repeats.iter().filter_map(|repeat| repeat.told.get(name)?.as_str());
+        let first = words.next();
+        let is_one = words.all(|word| Some(word) == first);
+        set(name, if is_one { first } else { Some("mixed") });
+    }
     if matches!(done.test.shape, Shape::Batch(_)) {
         set(key::MODEL, Some(&model_name(setup, done)));
         set("n_threads", about.threads.map(|threads| threads.to_string()).as_deref());
@@ -184,7 +224,7 @@ fn rate(done: &Done, repeat: &Repeat) -> Option<(u64, f64)> {
         (0, _) => repeat.steps_ns?,
         _ => whole_ns(repeat)?,
     };
-    let tokens = u64::from(test.prompt) + u64::from(test.generated);
+    let tokens = prompt_tokens(done, repeat) + step_tokens(done, repeat);
     (ns > 0).then(|| (ns, tokens as f64 * 1e9 / ns as f64))
 }
 
@@ -193,6 +233,18 @@ fn rate(done: &Done, repeat: &Repeat) -> Option<(u64, f64)> {
 fn whole_ns(repeat: &Repeat) -> Option<u64> {
     let parts = || repeat.prompt_ns.map(|prompt| prompt + repeat.steps_ns.unwrap_or_default());
     repeat.whole_ns.or_else(parts)
+}
+
+/// Prompt tokens of all sequences that a repeat computed.
+fn prompt_tokens(done: &Done, repeat: &Repeat) -> u64 {
+    let asked = u64::from(done.test.case().batch) * u64::from(done.test.prompt);
+    repeat.prompt_tokens.unwrap_or(asked)
+}
+
+/// Tokens of all sequences that its steps made.
+fn step_tokens(done: &Done, repeat: &Repeat) -> u64 {
+    let case = done.test.case();
+    repeat.step_tokens.unwrap_or(u64::from(case.batch) * u64::from(case.steps))
 }
 
 /// What came of a test, in a line for people.
@@ -208,7 +260,8 @@ pub fn line(ask: &Ask, done: &Done) -> String {
             Shape::Bench => rate(done, one).map(|(_, rate)| rate),
             Shape::Batch(size) => {
                 let ns = whole_ns(one)?;
-                let tokens = u64::from(size) * u64::from(done.test.prompt + done.test.generated);
+                let generated = u64::from(size) * u64::from(done.test.generated);
+                let tokens = prompt_tokens(done, one) + generated;
                 (ns > 0).then(|| tokens as f64 * 1e9 / ns as f64)
             }
         })
@@ -237,8 +290,7 @@ fn mean_and_std(values: &[f64]) -> (f64, Option<f64>) {
 /// A row for each repeat of a static batch.
 fn batch_rows(size: u32, done: &Done, place: &Place) -> Vec<Row> {
     let test = done.test;
-    let (batch, input, output) =
-        (f64::from(size), f64::from(test.prompt), f64::from(test.generated));
+    let (batch, output) = (f64::from(size), f64::from(test.generated));
     let mut all = Vec::new();
     for (index, repeat) in done.repeats.iter().enumerate() {
         let mut row = Row::new(RowRole::Measured, place.clone());
@@ -255,11 +307,12 @@ fn batch_rows(size: u32, done: &Done, place: &Place) -> Vec<Row> {
         let over = |tokens: f64, seconds: Option<f64>| seconds.map(|seconds| tokens / seconds);
         add(Quantity::Duration, value, whole_s, Unit::S, Definition::Same);
         add(Quantity::PrefillTime, value, prompt_s, Unit::S, different(FIRST_TOKENS));
-        let prefill = over(batch * input, prompt_s);
+        let computed = prompt_tokens(done, repeat) as f64;
+        let prefill = over(computed, prompt_s);
         add(Quantity::PrefillRate, value, prefill, Unit::PerS, different(PREFILL));
-        let decode = over(batch * (output - 1.0), steps_s);
+        let decode = over(step_tokens(done, repeat) as f64, steps_s);
         add(Quantity::DecodeRate, value, decode, Unit::PerS, different(STEPS));
-        let all_tokens = over(batch * (input + output), whole_s);
+        let all_tokens = over(computed + batch * output, whole_s);
         add(Quantity::TotalRate, value, all_tokens, Unit::PerS, Definition::Same);
         let median = median(&repeat.step_ns).map(|ns| ns / 1e6);
         add(Quantity::Itl, Statistic::Median, median, Unit::Ms, different(STEP));
@@ -302,6 +355,8 @@ fn kept(repeat: &Repeat) -> Map<String, Value> {
     set("steps_ns", json!(repeat.steps_ns));
     set("whole_ns", json!(repeat.whole_ns));
     set("wall_ns", json!(repeat.wall_ns));
+    set("computed_prompt_tokens", json!(repeat.prompt_tokens));
+    set("step_tokens", json!(repeat.step_tokens));
     set("cached_tokens", json!(repeat.cached));
     set("disturbance", json!(repeat.disturbance));
     kept
@@ -330,6 +385,13 @@ fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
             RemarkKind::Assumed,
             format!("{rest} of {in_front} tokens in front were computed in the measured time"),
         ));
+    }
+    let mut told: Vec<&String> = done.repeats.iter().flat_map(|repeat| &repeat.remarks).collect();
+    told.sort();
+    for text in told.chunk_by(|one, other| one == other) {
+        let (some, all) = (text.len(), done.repeats.len());
+        let of = if some < all { format!(" ({some} of {all} repeats)") } else { String::new() };
+        said.push((RemarkKind::Assumed, format!("{}{of}", text[0])));
     }
     said
 }

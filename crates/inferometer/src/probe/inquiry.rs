@@ -212,6 +212,23 @@ impl Inquiry {
 /// # Errors
 /// What of it cannot be sent, in a clause.
 pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
+    let template = template(endpoint, model, wish)?;
+    let mut bytes = Vec::new();
+    let ask =
+        Ask { prompt: wish.prompt, output_tokens: Some(wish.tokens), fields: None, number: None };
+    template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes)
+}
+
+/// What is the same for every request like this one.
+///
+/// # Errors
+/// What of it cannot be sent, in a clause.
+pub fn template(
+    endpoint: &Endpoint,
+    model: &str,
+    wish: &Wish<'_>,
+) -> Result<RequestTemplate, String> {
     let path = dialect::path(wish.api, endpoint.url.path(), model, wish.stream);
     let none = Map::new();
     let template = RequestTemplate::new(&TemplateSpec {
@@ -226,10 +243,5 @@ pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<
         temperature: Some(0.0),
         extra_body: wish.fields.as_object().unwrap_or(&none),
     });
-    let template = template.map_err(|error| error.to_string())?;
-    let mut bytes = Vec::new();
-    let ask =
-        Ask { prompt: wish.prompt, output_tokens: Some(wish.tokens), fields: None, number: None };
-    template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes)
+    template.map_err(|error| error.to_string())
 }

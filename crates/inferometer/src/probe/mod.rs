@@ -24,7 +24,7 @@ mod stream;
 mod tests;
 
 pub use finding::{Finding, Grade, Section};
-pub use inquiry::{Inquiry, Wish, written};
+pub use inquiry::{Inquiry, Wish, template, written};
 pub use render::{ProbeDocument, text};
 
 use std::time::Duration;

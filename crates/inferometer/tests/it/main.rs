@@ -13,6 +13,7 @@ mod documents;
 mod endings;
 mod engine;
 mod engine_tools;
+mod engine_url;
 mod exec;
 mod facts;
 mod foreign;

@@ -1,0 +1,117 @@
+//! How a server is asked: the API that takes most, and the fields by which its kind computes all of a
+//! prompt, always the likeliest token, and as many as were asked for.
+
+use super::told::Heard;
+use crate::caller::{Caller, Endpoint, Reply};
+use crate::engine::Trouble;
+use crate::probe::{Wish, template, written};
+use crate::tokenize::ServerTokenizer;
+use ifm_core::spec::Api;
+use ifm_core::{Outcome, Prompt};
+use ifm_wire::{Expect, RequestTemplate};
+use serde_json::{Value, json};
+
+/// Asks one server.
+#[derive(Clone)]
+pub struct Asker {
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// Model to ask for.
+    pub model: String,
+    /// Its kind, as it was recognised.
+    pub kind: Option<String>,
+    /// By which API.
+    pub api: Api,
+    /// Whether it is told not to end an answer by itself.
+    pub ignores_end: bool,
+}
+
+impl Asker {
+    /// APIs that such a server may have, best first: those that take ids and tell times.
+    pub fn apis(kind: Option<&str>) -> &'static [Api] {
+        match kind {
+            Some("llama.cpp") => &[Api::LlamaCpp, Api::Completions],
+            Some("SGLang") => &[Api::Sglang, Api::Completions],
+            _ => &[Api::Completions, Api::Chat],
+        }
+    }
+
+    /// Its tokenizer.
+    pub fn tokenizer(&self) -> ServerTokenizer {
+        ServerTokenizer::of(self.kind.as_deref(), &self.model)
+    }
+
+    /// A request as bytes. What comes before an answer is kept for the next request only where
+    /// `caches` says so and the server has a field for it.
+    ///
+    /// # Errors
+    /// What of it cannot be sent.
+    pub fn request(&self, prompt: &Prompt, tokens: u32, caches: bool) -> Result<Vec<u8>, String> {
+        written(&self.endpoint, &self.model, &self.wish(prompt, tokens, caches))
+    }
+
+    /// What is the same for all requests.
+    ///
+    /// # Errors
+    /// What of it cannot be sent.
+    pub fn template(&self) -> Result<RequestTemplate, String> {
+        let prompt = Prompt::Text(String::new());
+        template(&self.endpoint, &self.model, &self.wish(&prompt, 1, false))
+    }
+
+    fn wish<'wish>(&self, prompt: &'wish Prompt, tokens: u32, caches: bool) -> Wish<'wish> {
+        let fields = self.fields(caches);
+        Wish { api: self.api, prompt, tokens, stream: true, ignore_eos: self.ignores_end, fields }
+    }
+
+    /// Fields beside the usual ones. A model may come with penalties of its own, which are told off.
+    fn fields(&self, caches: bool) -> Value {
+        match (self.api, self.kind.as_deref()) {
+            // Its other samplers would only sort what the temperature 0 decides.
+            (Api::LlamaCpp, _) => json!({
+                "cache_prompt": caches, "repeat_penalty": 1.0, "samplers": ["temperature"],
+            }),
+            (Api::Sglang, _) => json!({"sampling_params": {"repetition_penalty": 1.0}}),
+            (_, Some("vLLM")) => json!({
+                "repetition_penalty": 1.0,
+                "stream_options": {"include_usage": true, "continuous_usage_stats": true},
+            }),
+            _ => json!({}),
+        }
+    }
+
+    /// What an answer tells.
+    ///
+    /// # Errors
+    /// There is no good one; `of` says what was asked for.
+    pub fn heard(&self, reply: &Reply, of: &str) -> Result<Heard, Trouble> {
+        let failed = |why: &str| format!("{of} had no answer: {why}");
+        if reply.status().is_none() && !reply.is_late() {
+            return Err(Trouble::Lost(failed(&reply.fault())));
+        }
+        if !reply.is_success() {
+            return Err(Trouble::Cannot(failed(&reply.fault())));
+        }
+        let answer = reply.answer(Expect { api: self.api, keep_text: false, stream: true });
+        match (answer.outcome, &answer.error) {
+            (Outcome::Ok | Outcome::OkFiltered, _) => Ok(Heard::of(reply, answer)),
+            (_, Some(error)) => Err(Trouble::Cannot(failed(error))),
+            (outcome, None) => Err(Trouble::Cannot(failed(outcome.word()))),
+        }
+    }
+
+    /// Asks once, and waits.
+    ///
+    /// # Errors
+    /// As [`Asker::heard`], or why it cannot be sent.
+    pub fn ask(
+        &self,
+        caller: &mut Caller,
+        (prompt, tokens, caches): (&Prompt, u32, bool),
+        (of, limit): (&str, std::time::Duration),
+    ) -> Result<Heard, Trouble> {
+        let bytes = self.request(prompt, tokens, caches).map_err(Trouble::Cannot)?;
+        caller.open(limit);
+        self.heard(&caller.send(&bytes, limit), of)
+    }
+}

@@ -71,7 +71,8 @@ impl Prepared {
         context: Option<usize>,
     ) -> Result<Self, LoadError> {
         let mut shape = preset.shape();
-        shape.context_max = choose_context(context, shape.context_max);
+        // Nothing was trained: a longer context than usual only takes more memory.
+        shape.context_max = context.unwrap_or(shape.context_max);
         let tokenizer = Tokenizer::embedded()?;
         Ok(Self {
             name: preset.name().to_owned(),

@@ -72,6 +72,11 @@ pub fn spelled_out(words: Vec<String>) -> Vec<String> {
     words.into_iter().map(of).collect()
 }
 
+/// The weights of the study of variants: 16 bits, 8 and 4 bits with activations as they are, both in 8
+/// bits, and llama.cpp's 8 bits.
+const VARIANTS: [&str; 7] =
+    ["bf16", "w8a16", "w8a8", "w8a8-static", "w4a16", "w4a16-asym", "q8_0"];
+
 /// How the table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Format {
@@ -227,7 +232,8 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long = "static", value_parser = batch, value_name = "BxIN/OUT")]
     batches: Vec<(u32, u32, u32)>,
 
-    /// Static batches by name: variants (seven, from one user to 64), quick
+    /// Static batches by name: quick; variants, seven from one sequence to 64, of a preset with seven
+    /// variants of its weights, in rounds, unless told otherwise
     #[arg(help_heading = "Tests", long, value_name = "NAME")]
     preset: Option<String>,
 
@@ -241,8 +247,8 @@ pub struct EngineArgs {
 
     /// tests: all repeats of one test, then the next; rounds: one repeat of each with every model,
     /// all of them loaded, then again
-    #[arg(help_heading = "Tests", long, default_value = "tests", value_parser = ["tests", "rounds"])]
-    order: String,
+    #[arg(help_heading = "Tests", long, value_parser = ["tests", "rounds"])]
+    order: Option<String>,
 
     /// Count disturbed repeats too, in place of making them again
     #[arg(help_heading = "Tests", long)]
@@ -473,9 +479,11 @@ impl EngineArgs {
             (true, Which::Url(_)) => vec![String::new()],
             (true, _) => return Err(Failure::usage("which model? give --model")),
         };
-        let weights: Vec<Option<String>> = match self.weights.is_empty() {
-            true => vec![None],
-            false => self.weights.iter().cloned().map(Some).collect(),
+        let is_study = self.is_study(&models, &which);
+        let weights: Vec<Option<String>> = match (self.weights.is_empty(), is_study) {
+            (true, false) => vec![None],
+            (true, true) => VARIANTS.map(|name| Some(name.to_owned())).to_vec(),
+            (false, _) => self.weights.iter().cloned().map(Some).collect(),
         };
         let threads: Vec<Option<u32>> = match &self.threads {
             None => vec![None],
@@ -513,7 +521,7 @@ impl EngineArgs {
             tests,
             repeats: self.repetitions.unwrap_or(if has_batches { 3 } else { 5 }),
             warms_up: !self.no_warmup,
-            in_rounds: self.order == "rounds",
+            in_rounds: self.order.as_deref().map_or(is_study, |order| order == "rounds"),
             replaces: !self.keep_disturbed,
             pause: span(self.delay, "--delay")?,
             limits: Limits {
@@ -524,6 +532,14 @@ impl EngineArgs {
                 interrupts: interrupts.clone(),
             },
         })
+    }
+
+    /// Whether the study of variants is meant: its batches, and a model that can be had in all of them.
+    fn is_study(&self, models: &[String], which: &Which) -> bool {
+        let is_preset = |model: &String| model.parse::<Preset>().is_ok();
+        self.preset.as_deref() == Some("variants")
+            && matches!(which, Which::Embedded)
+            && models.iter().all(is_preset)
     }
 
     fn which(&self) -> Result<Which, Failure> {

@@ -277,6 +277,7 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
         // those of whole tiles, a whole panel and the piece's own outputs.
         unsafe {
             match (piece.panel.tokens, piece.tiles) {
+                (1, 8) => S::run_float::<W, 8, 1>(&task),
                 (1, 4) => S::run_float::<W, 4, 1>(&task),
                 (1, _) => S::run_float::<W, 1, 1>(&task),
                 (4, 2) => S::run_float::<W, 2, 4>(&task),
@@ -286,7 +287,9 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
             }
         }
     };
+    // One token alone: the memory is the limit, and more streams get more of it.
     let tile_step = |tokens| match tokens {
+        1 if S::FLOAT_TOKENS >= 12 => 8,
         1 => 4,
         4 if S::FLOAT_TOKENS >= 12 => 2,
         _ => 1,

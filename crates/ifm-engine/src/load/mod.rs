@@ -27,7 +27,7 @@ use ifm_tokenizer::Tokenizer;
 
 use crate::{
     decoder::{Decoder, Row},
-    kv::{KvCache, KvPool},
+    kv::{KvCache, KvPool, TILE_TOKENS},
     load_error::LoadError,
     parallel::Compute,
     quantization::Quantization,
@@ -126,22 +126,25 @@ impl Prepared {
 
 /// Finds the largest sizes of what goes into the products of a model, on random tokens.
 fn observe(mut decoder: Decoder) -> Result<HashMap<TensorName, f32>, LoadError> {
-    /// Tokens that are looked at. Random ones are as unlike each other as can be, so a few
-    /// show what there is to see.
-    const TOKENS: usize = 128;
+    /// Texts that run side by side, and their tokens: every token goes through all layers
+    /// only where its logits are wanted, so they go one after another.
+    const TEXTS: usize = 16;
+    const TOKENS: usize = 8;
     let failed = |reason: String| LoadError::FirstPass { reason };
+    decoder.start_observing();
     let shape = decoder.shape();
     let mut stream = RandomStream::new(0, "calibration");
-    let tokens: Vec<u32> = (0..TOKENS.min(shape.context_max))
-        .map(|_| (stream.next_word() % shape.vocabulary as u64) as u32)
-        .collect();
-    let mut cache = KvCache::default();
-    KvPool::new(shape, tokens.len())
-        .extend(&mut cache, tokens.len())
-        .map_err(|error| failed(error.to_string()))?;
-    decoder.start_observing();
-    decoder
-        .step(&mut [Row { cache: &mut cache, tokens: &tokens, wants_logits: true }])
-        .map_err(|error| failed(error.to_string()))?;
+    let mut pool = KvPool::new(shape, TEXTS * TILE_TOKENS);
+    let mut caches: Vec<KvCache> = (0..TEXTS).map(|_| KvCache::default()).collect();
+    for _ in 0..TOKENS.min(shape.context_max) {
+        let tokens: Vec<u32> =
+            (0..TEXTS).map(|_| (stream.next_word() % shape.vocabulary as u64) as u32).collect();
+        let mut rows = Vec::with_capacity(TEXTS);
+        for (cache, tokens) in caches.iter_mut().zip(tokens.chunks(1)) {
+            pool.extend(cache, 1).map_err(|error| failed(error.to_string()))?;
+            rows.push(Row { cache, tokens, wants_logits: true });
+        }
+        decoder.step(&mut rows).map_err(|error| failed(error.to_string()))?;
+    }
     Ok(decoder.peaks())
 }

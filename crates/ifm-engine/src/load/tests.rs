@@ -555,9 +555,12 @@ fn folders_that_cannot_be_loaded_say_why() {
     check(json!({"intermediate_size": 512}), &["[256, 256]", "[512, 256]"]);
     check(json!({"num_hidden_layers": "two"}), &["num_hidden_layers"]);
     check(json!({"hidden_size": 0}), &["embedding width is 0"]);
-    folder.write_config(&json!({}));
+    let mut tensors = Folder::tensors(Format::F32);
+    let whole = fs::read(folder.path("model.safetensors")).expect("written");
+    tensors[1].1 = "F8_E4M3";
+    write_safetensors(&folder.path("model.safetensors"), &tensors);
+    check(json!({}), &["q_proj.weight of F8_E4M3"]);
     let path = folder.path("model.safetensors");
-    let whole = fs::read(&path).expect("written");
     for length in [0, 7, 200, whole.len() - 1] {
         fs::write(&path, &whole[..length]).expect("written");
         let error = folder.load(None).expect_err("cut short");

@@ -221,16 +221,15 @@ pub(crate) unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKE
                 *affine = W::affine::<S>(scales.add(tile * task.scale_bytes));
             }
             for _ in 0..task.group_pairs {
-                for tile in 0..TILES {
+                for (tile, sums) in sums.iter_mut().enumerate() {
                     let [first, second] =
                         W::load::<S>(values.add(tile * task.tile_bytes), affine[tile]);
-                    for token in 0..TOKENS {
-                        let value = S::splat(*input.add(token));
-                        sums[tile][token] = S::multiply_add(first, value, sums[tile][token]);
+                    for (token, sum) in sums.iter_mut().enumerate() {
+                        *sum = S::multiply_add(first, S::splat(*input.add(token)), *sum);
                     }
-                    for token in 0..TOKENS {
+                    for (token, sum) in sums.iter_mut().enumerate() {
                         let value = S::splat(*input.add(TOKENS + token));
-                        sums[tile][token] = S::multiply_add(second, value, sums[tile][token]);
+                        *sum = S::multiply_add(second, value, *sum);
                     }
                 }
                 values = values.add(W::PAIR);

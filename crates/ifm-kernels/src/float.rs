@@ -221,16 +221,15 @@ pub(crate) unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKE
                 *affine = W::affine::<S>(scales.add(tile * task.scale_bytes));
             }
             for _ in 0..task.group_pairs {
-                for tile in 0..TILES {
+                for (tile, sums) in sums.iter_mut().enumerate() {
                     let [first, second] =
                         W::load::<S>(values.add(tile * task.tile_bytes), affine[tile]);
-                    for token in 0..TOKENS {
-                        let value = S::splat(*input.add(token));
-                        sums[tile][token] = S::multiply_add(first, value, sums[tile][token]);
+                    for (token, sum) in sums.iter_mut().enumerate() {
+                        *sum = S::multiply_add(first, S::splat(*input.add(token)), *sum);
                     }
-                    for token in 0..TOKENS {
+                    for (token, sum) in sums.iter_mut().enumerate() {
                         let value = S::splat(*input.add(TOKENS + token));
-                        sums[tile][token] = S::multiply_add(second, value, sums[tile][token]);
+                        *sum = S::multiply_add(second, value, *sum);
                     }
                 }
                 values = values.add(W::PAIR);
@@ -277,6 +276,7 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
         // those of whole tiles, a whole panel and the piece's own outputs.
         unsafe {
             match (piece.panel.tokens, piece.tiles) {
+                (1, 8) => S::run_float::<W, 8, 1>(&task),
                 (1, 4) => S::run_float::<W, 4, 1>(&task),
                 (1, _) => S::run_float::<W, 1, 1>(&task),
                 (4, 2) => S::run_float::<W, 2, 4>(&task),
@@ -286,7 +286,9 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
             }
         }
     };
+    // One token alone: the memory is the limit, and more streams get more of it.
     let tile_step = |tokens| match tokens {
+        1 if S::FLOAT_TOKENS >= 12 => 8,
         1 => 4,
         4 if S::FLOAT_TOKENS >= 12 => 2,
         _ => 1,

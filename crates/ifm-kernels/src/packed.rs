@@ -15,11 +15,14 @@ use crate::{
     tiles::Tiles,
 };
 
+type FloatProduct = fn(&Tiles, &Pool, &[f32], usize, &mut [f32]);
+type IntegerProduct = fn((&Tiles, Rounding), &Pool, &[f32], usize, &mut [f32]);
+
 /// A product with the operands' kinds settled.
 #[derive(Debug, Clone, Copy)]
 enum Run {
-    Float(fn(&Tiles, &Pool, &[f32], usize, &mut [f32])),
-    Integer(fn((&Tiles, Rounding), &Pool, &[f32], usize, &mut [f32]), Rounding),
+    Float(FloatProduct),
+    Integer(IntegerProduct, Rounding),
 }
 
 /// A kernel for an instruction set.

@@ -66,7 +66,9 @@ struct Job {
 
 /// The caller's closure, whose lifetime the gate guards.
 #[derive(Clone, Copy)]
-struct Work(*const (dyn Fn(Range<usize>) + Sync + 'static));
+struct Work(*const Shares<'static>);
+
+type Shares<'a> = dyn Fn(Range<usize>) + Sync + 'a;
 
 // SAFETY: the closure is `Sync`; it is called only between the opening of the gate and the
 // moment when nobody is inside any more, and `Pool::run` outlives that.
@@ -127,11 +129,11 @@ impl Pool {
         let _turn = lock(&self.turn);
         let shared = &*self.shared;
         let chunk = (items / (self.threads() * TURNS)).max(1);
-        let work: &(dyn Fn(Range<usize>) + Sync) = &work;
+        let work: &Shares<'_> = &work;
         // SAFETY: only the lifetime changes. The gate is closed and empty again before this
         // function returns or unwinds (`Closing`).
         let work =
-            Work(unsafe { std::mem::transmute::<*const (dyn Fn(Range<usize>) + Sync), _>(work) });
+            Work(unsafe { std::mem::transmute::<*const Shares<'_>, *const Shares<'static>>(work) });
         let job = Job { work, items, chunk };
         *lock(&shared.job) = job;
         shared.next.store(0, Relaxed);

@@ -11,7 +11,7 @@ use std::ops::Range;
 use crate::{lanes::LANES, pool::Pool, tiles::Tiles};
 
 /// Tiles of one piece: long enough to be worth a thread's while, short enough to share.
-const PIECE_TILES: usize = 4;
+const PIECE_TILES: usize = 8;
 /// Activations that stay in the second-level cache while tiles pass by, in bytes.
 const RESIDENT_BYTES: usize = 384 << 10;
 

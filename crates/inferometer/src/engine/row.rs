@@ -22,13 +22,11 @@ const PREFILL: &str = "prompt tokens of the batch over the time to its last firs
 const STEPS: &str =
     "of the whole batch, over the steps behind the first tokens: n - 1 for n tokens";
 const FIRST_TOKENS: &str = "to the first token of the last sequence of the batch";
-/// What a server's rates mean, by who timed.
-const BY_CLIENT: &str = "prompt tokens that the server computed, by its count, over the time from the \
-     last byte sent to the last first token, less what a request of one token takes beside a step";
-const BY_SERVER: &str = "prompt tokens that the server computed, by its count, over the time that it \
-     tells itself";
-const BY_STREAM: &str = "tokens behind the last first token of the stream, over the time from there to \
-     the last token";
+/// The time of a server's prompt, by whose clock it was, and that of its steps.
+const BY_CLIENT: &str = "from the last byte sent to the last first token, less what a request of one \
+     token takes beside a step";
+const BY_SERVER: &str = "as the server tells it";
+const BY_STREAM: &str = "from the last first token of the stream to the last token";
 /// Factors that a repeat of a server tells.
 const TIMED_BY: &str = "timed_by";
 const TOLD: [&str; 2] = [TIMED_BY, "depth_from"];
@@ -117,14 +115,26 @@ fn of_server(row: &mut Row) {
         }
     }
     let timed_by = row.factors.get(TIMED_BY).map(str::to_owned).unwrap_or_default();
+    let prompt = if timed_by == "client" { BY_CLIENT } else { BY_SERVER };
+    let both = format!("two times: of the prompts {prompt}, and {BY_STREAM}");
+    let is_batch = row.figures.iter().any(|figure| figure.quantity == Quantity::OutputRate);
     for figure in &mut row.figures {
-        let text = match (&figure.quantity, timed_by.as_str()) {
-            (Quantity::PrefillRate | Quantity::PrefillTime, "client") => BY_CLIENT,
-            (Quantity::PrefillRate | Quantity::PrefillTime, _) => BY_SERVER,
-            (Quantity::DecodeRate, _) => BY_STREAM,
+        let text = match &figure.quantity {
+            Quantity::PrefillTime => prompt.to_owned(),
+            Quantity::PrefillRate => {
+                format!(
+                    "prompt tokens that the server computed, by its count, over the time {prompt}"
+                )
+            }
+            Quantity::DecodeRate => format!("tokens over the time {BY_STREAM}, those in it alone"),
+            Quantity::TotalRate => {
+                format!("computed prompt tokens and tokens of the answers, over {both}")
+            }
+            Quantity::OutputRate => format!("tokens of the answers, over {both}"),
+            Quantity::Duration if is_batch => both.clone(),
             _ => continue,
         };
-        figure.definition = Definition::Different(text.to_owned());
+        figure.definition = Definition::Different(text);
     }
 }
 

@@ -183,6 +183,10 @@ impl Decoder {
         self.peaks.map(Peaks::into_inner).unwrap_or_default()
     }
 
+    pub(crate) fn processor(&self) -> &Processor {
+        &self.processor
+    }
+
     pub(crate) fn shape(&self) -> &ModelShape {
         &self.shape
     }

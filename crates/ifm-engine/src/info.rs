@@ -20,7 +20,9 @@ pub struct ModelInfo {
     pub stored_dtype: String,
     /// Bytes of all matrices as they are stored, scales included; a tied head once.
     pub stored_bytes: u64,
-    /// The same in bits, over the number of weights in those matrices.
+    /// Bytes of those matrices that every step reads whole.
+    pub step_bytes: u64,
+    /// `stored_bytes` in bits, over the number of weights in those matrices.
     pub bits_per_weight: f64,
     /// What products compute with, such as `int8 x int8`.
     pub compute_dtype: String,
@@ -47,7 +49,7 @@ pub struct ModelInfo {
 pub(crate) fn describe(
     decoder: &Decoder,
     source: &Prepared,
-    stored_bytes: u64,
+    (stored_bytes, step_bytes): (u64, u64),
     load_ns: u64,
 ) -> ModelInfo {
     let shape = decoder.shape().clone();
@@ -62,6 +64,7 @@ pub(crate) fn describe(
         variant: variant.clone(),
         stored_dtype,
         stored_bytes,
+        step_bytes,
         bits_per_weight: stored_bytes as f64 * 8.0 / weights as f64,
         compute_dtype: computed.to_owned(),
         kv_dtype: "f32".to_owned(),

@@ -56,7 +56,7 @@ pub use engine::{Engine, EngineError, EngineHandle, EngineInfo, EngineOptions, E
 pub use info::ModelInfo;
 pub use kv::KvExhausted;
 pub use load_error::LoadError;
-pub use measure::{MeasureError, StaticBatch, StaticTiming};
+pub use measure::{Ceilings, MeasureError, StaticBatch, StaticTiming};
 pub use model::{Model, ModelSource};
 pub use parallel::{Compute, suggested_threads};
 pub use quantization::{Quantization, UnknownQuantization};

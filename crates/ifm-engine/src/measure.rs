@@ -5,11 +5,14 @@
 
 use std::time::Instant;
 
+use ifm_kernels::{Activations, Format, ceiling};
+
 use crate::{
     decoder::{ComputeError, Row},
     kv::{KvCache, KvPool, TILE_TOKENS, tiles_for},
     model::Model,
     sample::most_likely,
+    weights::{TensorName, matrices},
 };
 
 /// A static batch: equal sequences, whose first `depth_tokens` are not timed; prompts first, then one
@@ -59,7 +62,42 @@ pub enum MeasureError {
     Memory(#[from] crate::kv::KvExhausted),
 }
 
+/// What the machine can do at most with the threads of a model, as found by running.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ceilings {
+    /// Reading weights that no cache holds, bytes per second.
+    pub read_bytes_per_s: f64,
+    /// Products of the model's kind whose operands caches hold, operations per second,
+    /// two for each weight and token.
+    pub ops_per_s: f64,
+}
+
 impl Model {
+    /// Finds the ceilings of this machine; takes half a second and 512 MiB. Absent where
+    /// there is no product to run.
+    pub fn ceilings(&self) -> Option<Ceilings> {
+        let processor = self.decoder.processor();
+        let (format, computed) = self.decoder.computed();
+        let activations = match (format, computed) {
+            (Format::Int8, "int8 x int8") => Activations::Token8,
+            _ => Activations::usual(format),
+        };
+        let (pool, isa) = (&processor.pool, processor.isa);
+        Some(Ceilings {
+            read_bytes_per_s: ceiling::read_bytes_per_s(pool, isa).ok()?,
+            ops_per_s: ceiling::ops_per_s(pool, isa, (format, activations)).ok()?,
+        })
+    }
+
+    /// Operations that a token takes in the products with weights, the last layer and
+    /// attention left out: two for each weight.
+    pub fn ops_per_token(&self) -> u64 {
+        let inner = matrices(self.decoder.shape()).into_iter().filter(|(name, ..)| {
+            matches!(name, TensorName::Layer(..))
+        });
+        inner.map(|(_, rows, columns)| 2 * (rows * columns) as u64).sum()
+    }
+
     /// Runs a static batch with greedy decoding and times it.
     ///
     /// # Errors

@@ -8,6 +8,7 @@
 //! Files, models, everything between two products (`ifm-engine`).
 
 mod activations;
+pub mod ceiling;
 mod codes;
 mod float;
 pub mod format;

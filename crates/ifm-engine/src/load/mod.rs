@@ -97,14 +97,20 @@ impl Prepared {
         hugging_face::prepare(folder, quantization, context)
     }
 
-    /// Bytes of all matrices as they will be stored in memory, scales included; a tied
-    /// head counts once.
-    pub(crate) fn stored_bytes(&self) -> Result<u64, LoadError> {
+    /// Bytes of all matrices as they will be stored in memory, scales included, a tied
+    /// head counted once; and of those that every step reads whole, which the embedding
+    /// is not unless it is the head, too.
+    pub(crate) fn stored_bytes(&self) -> Result<(u64, u64), LoadError> {
         self.shape.check().map_err(|reason| LoadError::Dimensions { reason })?;
-        let bytes = |(name, rows, columns)| {
-            Ok(self.source.format(name, rows, columns)?.bytes(rows, columns) as u64)
-        };
-        matrices(&self.shape).into_iter().map(bytes).sum()
+        let (mut all, mut step) = (0, 0);
+        for (name, rows, columns) in matrices(&self.shape) {
+            let bytes = self.source.format(name, rows, columns)?.bytes(rows, columns) as u64;
+            all += bytes;
+            if name != TensorName::Embedding || self.shape.tied_head {
+                step += bytes;
+            }
+        }
+        Ok((all, step))
     }
 
     /// Reads the weights.

@@ -10,23 +10,32 @@ use crate::session::execute;
 use crate::terminal;
 use clap::{Args, Parser as _};
 use ifm_core::words::counted;
+use ifm_engine::{
+    Compute, Model, ModelSource, Preset, Quantization, StaticBatch, suggested_threads,
+};
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Users at each level.
 const LEVELS: &str = "1,2,4,8";
-/// Prompt and output tokens: small, so that a processor answers many within a level.
-const WORKLOAD: &str = "128/64";
+/// Models with prompt and output tokens that a level has room for, the largest first: a look at the
+/// machine takes the first that it is quick enough for, or else the last.
+const CHOICES: [(Preset, u32, u32); 3] =
+    [(Preset::Tiny, 128, 64), (Preset::Nano, 128, 64), (Preset::Nano, 64, 16)];
+/// Longest that the prompt of one user, and each step, may take: a quarter of what people wait for, so
+/// that several users fit into it.
+const QUICK: (Duration, Duration) = (Duration::from_millis(125), Duration::from_millis(12));
 /// Seconds of sending at each level.
 const LEVEL_S: f64 = 6.0;
 
 /// Flags of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// Size of the model: nano, tiny, small, llama-1b
-    #[arg(long, default_value = "tiny")]
-    preset: String,
+    /// Size of the model: nano, tiny, small, llama-1b [default: by a look at this machine]
+    #[arg(long)]
+    preset: Option<String>,
 
-    /// How weights are stored: q8_0, q4_k or f32
+    /// Variant of the weights, such as q8_0, w8a8 or bf16; `engine --list` names all
     #[arg(long, default_value = "q8_0")]
     quant: String,
 
@@ -65,6 +74,41 @@ impl Default for DemoArgs {
     }
 }
 
+/// Looks at what the machine does in a second, and takes the largest model that it is quick enough for.
+fn choose(quant: &str) -> Result<(String, u32, u32), Failure> {
+    let quantization: Quantization =
+        quant.parse().map_err(|error| Failure::usage(format!("--quant: {error}")))?;
+    let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
+    let compute = Compute::on_threads(suggested_threads(processors));
+    let (last, others) = CHOICES.split_last().unwrap_or((&CHOICES[0], &[]));
+    for (preset, prompt, output) in others {
+        let source = ModelSource::Preset { preset: *preset, quantization, seed: 0 };
+        let batch = StaticBatch {
+            sequences: 1,
+            depth_tokens: 0,
+            prompt_tokens: *prompt as usize,
+            generated_tokens: 8,
+            prefill_chunk: *prompt as usize,
+        };
+        // What fails here fails in the server too, and is said there.
+        let Ok(model) = Model::load_on(&source, Some(256), compute) else { break };
+        let Ok(timing) = model.time_static_batch(batch) else { break };
+        let step_ns = timing.step_ns.iter().min().copied().unwrap_or_default();
+        let (prompt_took, step_took) =
+            (Duration::from_nanos(timing.prompt_ns), Duration::from_nanos(step_ns));
+        if prompt_took <= QUICK.0 && step_took <= QUICK.1 {
+            return Ok((preset.name().to_owned(), *prompt, *output));
+        }
+        terminal::say(&format!(
+            "{} takes {:.0} ms for a prompt of {prompt} tokens here, {:.1} ms a token: a smaller one.",
+            preset.name(),
+            prompt_took.as_secs_f64() * 1e3,
+            step_took.as_secs_f64() * 1e3
+        ));
+    }
+    Ok((last.0.name().to_owned(), last.1, last.2))
+}
+
 /// Runs the command.
 pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     crate::output::check_path(&args.out)?;
@@ -72,9 +116,13 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
         return Err(Failure::usage("--duration must be a positive number of seconds"));
     }
     terminal::say("No server needed: starting the embedded engine.");
-    let server = OwnServer::start(&["--preset", &args.preset, "--quant", &args.quant])?;
+    let (preset, prompt, output) = match &args.preset {
+        Some(preset) => (preset.clone(), CHOICES[0].1, CHOICES[0].2),
+        None => choose(&args.quant)?,
+    };
+    let server = OwnServer::start(&["--preset", &preset, "--quant", &args.quant])?;
     let mut load = Alone::<LoadArgs>::parse_from(["demo", &server.url]).args;
-    WORKLOAD.clone_into(&mut load.workload.workload);
+    load.workload.workload = format!("{prompt}/{output}");
     load.name = Some("demo".to_owned());
     load.out = vec![args.out.clone()];
     load.store.clone_from(&args.store);

@@ -221,6 +221,10 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long)]
     keep_disturbed: bool,
 
+    /// Leave out what this machine can do at most, which takes half a second for each start
+    #[arg(help_heading = "Tests", long)]
+    no_limit: bool,
+
     /// Pause before each test, seconds
     #[arg(help_heading = "Tests", long, default_value_t = 0.0, value_name = "S")]
     delay: f64,
@@ -337,6 +341,9 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     if !so_far.is_empty() {
         store.replace_import(&import).map_err(|error| Failure::files(error.to_string()))?;
     }
+    if !args.quiet {
+        engine::warnings(&ask, &all).iter().for_each(|text| terminal::warn(text));
+    }
     args.tell(&import, &all, (&formats, &files))?;
     kept?;
     if !args.quiet && !so_far.is_empty() {
@@ -451,6 +458,7 @@ impl EngineArgs {
                                     kv: (keys.clone(), values.clone()),
                                     sequences,
                                     context,
+                                    ceilings: !self.no_limit,
                                 }));
                             }
                         }
@@ -549,9 +557,6 @@ impl EngineArgs {
         (formats, files): (&[Format], &[PathBuf]),
     ) -> Result<(), Failure> {
         let sheets = &import.sheets;
-        for remark in sheets.iter().flat_map(|sheet| &sheet.remarks).filter(|_| !self.quiet) {
-            terminal::warn(&remark.text);
-        }
         if let Some(page) = shown(sheets).filter(|_| !files.is_empty()) {
             for path in files {
                 let written = output::write_page(&page, path)?;
@@ -617,7 +622,7 @@ fn tidied(sheet: &Sheet) -> Sheet {
             .iter()
             .filter(is_constant)
             .copied()
-            .chain([key::QUANTIZATION, "computed"])
+            .chain([key::QUANTIZATION, "computed", "model_filename"])
             .filter(|name| !named_by_test.contains(name) && !SHOWN.contains(name))
             .collect();
         for row in &mut part.rows {

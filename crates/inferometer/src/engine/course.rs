@@ -51,11 +51,11 @@ pub struct Done {
 }
 
 impl Done {
-    fn new(setup: usize, test: Test, about: Option<About>) -> Done {
+    pub(super) fn new(setup: usize, test: Test) -> Done {
         Done {
             setup,
             test,
-            about,
+            about: None,
             repeats: Vec::new(),
             replaced: Vec::new(),
             trouble: None,
@@ -72,7 +72,7 @@ pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
         let rounds = if ask.in_rounds { ask.repeats } else { 1 };
         let each = if ask.in_rounds { 1 } else { ask.repeats };
         let mut of_setup: Vec<Done> =
-            ask.tests.iter().map(|test| Done::new(index, *test, None)).collect();
+            ask.tests.iter().map(|test| Done::new(index, *test)).collect();
         for round in 0..rounds {
             for done in &mut of_setup {
                 if is_over(ask) {

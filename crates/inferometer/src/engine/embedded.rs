@@ -2,7 +2,7 @@
 //! each number of threads and each format of the weights.
 
 use super::case::Case;
-use super::protocol::{About, Answer, Load, Order, VERSION};
+use super::protocol::{About, Answer, Ceilings, Load, Order, VERSION};
 use crate::terminal;
 use ifm_engine::{Compute, Model, ModelSource, Preset, Quantization, StaticBatch};
 use std::io::BufRead;
@@ -35,6 +35,7 @@ pub fn serve() {
 struct Loaded {
     model: Model,
     pass_tokens: usize,
+    ceilings: Option<Ceilings>,
 }
 
 impl Loaded {
@@ -54,7 +55,8 @@ impl Loaded {
         let threads = load.threads.map_or(processors, |threads| threads as usize);
         let model = Model::load_on(&source, context, Compute::on_threads(threads))
             .map_err(|error| error.to_string())?;
-        Ok(Loaded { model, pass_tokens: load.pass_tokens.max(1) as usize })
+        let ceilings = load.ceilings.then(|| ceilings(&model)).flatten();
+        Ok(Loaded { model, pass_tokens: load.pass_tokens.max(1) as usize, ceilings })
     }
 
     fn about(&self) -> About {
@@ -69,6 +71,7 @@ impl Loaded {
             stored: Some(variant(&info.variant).to_owned()),
             computed: Some(info.compute_dtype.clone()),
             threads: u32::try_from(info.threads).ok(),
+            ceilings: self.ceilings,
             ..About::default()
         }
     }
@@ -92,6 +95,18 @@ impl Loaded {
             Err(error) => Answer::Cannot { why: error.to_string(), seed: Some(seed) },
         }
     }
+}
+
+/// What the machine can do, and what the model needs.
+fn ceilings(model: &Model) -> Option<Ceilings> {
+    let (found, info) = (model.ceilings()?, model.info());
+    Some(Ceilings {
+        read_bytes_per_s: found.read_bytes_per_s,
+        ops_per_s: found.ops_per_s,
+        step_bytes: info.step_bytes,
+        kv_bytes_per_token: info.shape.kv_bytes_per_token() as u64,
+        ops_per_token: model.ops_per_token(),
+    })
 }
 
 /// The name of a variant without what stands behind it in brackets.

@@ -6,6 +6,7 @@
 //! URL, and `llama-bench` itself. Not here: flags and what is printed (`cli`).
 
 mod case;
+mod ceiling;
 mod child;
 mod course;
 mod embedded;
@@ -23,7 +24,7 @@ pub use child::Limits;
 pub use course::{Ask, Done, measure};
 pub use embedded::serve as serve_worker;
 pub use http::Target;
-pub use row::{line, sheet};
+pub use row::{line, sheet, warnings};
 
 use case::Case;
 use noise::Disturbance;
@@ -74,6 +75,8 @@ pub struct Setup {
     pub sequences: u32,
     /// See `sequences`.
     pub context: u32,
+    /// Whether the engine measures what the machine can do at most.
+    pub ceilings: bool,
 }
 
 /// One repeat of a case.

@@ -50,6 +50,9 @@ pub struct Load {
     pub sequences: u32,
     /// Most tokens of a sequence.
     pub context_tokens: u32,
+    /// Whether to measure what the machine can do at most; an engine may leave it out.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub ceilings: bool,
 }
 
 impl Load {
@@ -66,6 +69,7 @@ impl Load {
             pass_tokens: setup.pass_tokens,
             sequences: setup.sequences,
             context_tokens: setup.context,
+            ceilings: setup.ceilings,
         }
     }
 }
@@ -136,7 +140,7 @@ pub struct About {
     /// Whether every answer to `run` has had a run before it that did not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub warms_up: bool,
-    /// What this machine can do at most, by the engine's own measurement.
+    /// What this machine can do at most, and what the model needs, by the engine's own account.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceilings: Option<Ceilings>,
     /// What a tool told of a test besides, by its own names: none of the protocol.
@@ -144,14 +148,20 @@ pub struct About {
     pub told: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What a machine can do with the threads of an engine, as measured there.
+/// What a machine can do with the threads of an engine, as measured there, and what the model needs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Ceilings {
-    /// Reading memory that no cache holds, bytes per second.
+    /// Reading weights that no cache holds, bytes per second.
     pub read_bytes_per_s: f64,
-    /// Multiplications and additions of the kind that the weights are computed with, operations
-    /// per second, two for each weight.
+    /// Products of the kind that the model is computed with, their operands in caches, operations
+    /// per second, two for each weight and token.
     pub ops_per_s: f64,
+    /// Weights that a step reads whole, bytes.
+    pub step_bytes: u64,
+    /// Keys and values of a token, bytes.
+    pub kv_bytes_per_token: u64,
+    /// Operations of a token in the layers, attention left out.
+    pub ops_per_token: u64,
 }
 
 #[cfg(test)]

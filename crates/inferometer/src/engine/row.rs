@@ -87,6 +87,7 @@ fn rows(setup: &Setup, done: &Done, place: &Place) -> Vec<Row> {
             row.factors = settings.within(&row.factors);
             if let Some(repeat) = row.factors.get(key::REPEAT).and_then(|_| repeats.next()) {
                 row.unknown.extend(kept(repeat));
+                row.figures.extend(super::ceiling::figures(done, repeat));
             }
             row
         })
@@ -217,7 +218,13 @@ pub fn line(ask: &Ask, done: &Done) -> String {
     }
     let (mean, std) = mean_and_std(&rates);
     let spread = std.map_or(String::new(), |std| format!(" ± {std:.1}"));
-    format!("{of}{with}: {mean:.1}{spread} tokens/s")
+    let shares = done.repeats.iter().filter_map(|one| super::ceiling::share(done, one));
+    let (count, sum) = shares.fold((0_u32, 0.0), |(count, sum), share| (count + 1, sum + share));
+    let of_limit = match count {
+        0 => String::new(),
+        count => format!(", {:.0} % of the limit", 100.0 * sum / f64::from(count)),
+    };
+    format!("{of}{with}: {mean:.1}{spread} tokens/s{of_limit}")
 }
 
 fn mean_and_std(values: &[f64]) -> (f64, Option<f64>) {
@@ -304,37 +311,66 @@ fn kept(repeat: &Repeat) -> Map<String, Value> {
 
 /// What deserves caution, in words.
 fn remarks_of(setup: &Setup, done: &Done, place: &Place) -> Vec<Remark> {
-    let of = format!("{} {}", model_name(setup, done), done.test.name());
-    let mut remarks = Vec::new();
-    let mut tell = |kind, text: String| {
-        remarks.push(Remark { kind, place: place.clone(), text: format!("{of}: {text}") });
-    };
-    if let Some(why) = &done.trouble {
-        tell(RemarkKind::Missing, why.clone());
-    }
+    let all = cautions(done).into_iter().chain(disturbed(done).map(|text| (RemarkKind::Assumed, text)));
+    all.map(|(kind, text)| Remark { kind, place: place.clone(), text: of_test(setup, done, &text) })
+        .collect()
+}
+
+fn of_test(setup: &Setup, done: &Done, text: &str) -> String {
+    format!("{} {}: {text}", model_name(setup, done), done.test.name())
+}
+
+fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
+    let trouble = done.trouble.iter().map(|why| (RemarkKind::Missing, why.clone()));
+    let case = done.test.case();
+    let in_front = u64::from(case.batch) * u64::from(case.depth);
+    let cached = done.repeats.iter().filter_map(|one| one.cached).min();
+    let rest = cached.map_or(0, |cached| in_front.saturating_sub(cached));
+    let part = (rest > 0).then(|| {
+        let text = format!("{rest} of {in_front} tokens in front were computed in the measured time");
+        (RemarkKind::Assumed, text)
+    });
+    trouble.chain(part).collect()
+}
+
+/// Repeats of a test that were disturbed: which were made again, and which count.
+fn disturbed(done: &Done) -> Option<String> {
     let words = |repeats: &[Repeat]| -> Vec<String> {
         let all = repeats.iter().filter_map(|repeat| repeat.disturbance);
         all.filter(|what| what.is_too_much()).map(|what| what.words()).collect()
     };
-    let in_front = u64::from(done.test.case().batch) * u64::from(done.test.depth);
-    if let Some(cached) = done.repeats.iter().filter_map(|one| one.cached).min()
-        && cached < in_front
-    {
-        let rest = in_front - cached;
-        tell(
-            RemarkKind::Assumed,
-            format!("{rest} of {in_front} tokens in front were computed in the measured time"),
-        );
+    let (replaced, counts) = (words(&done.replaced), words(&done.repeats));
+    let first = counts.first().or(replaced.first())?;
+    let again = match replaced.len() {
+        0 => String::new(),
+        times => format!("{} made again, ", counted(times as u64, "disturbed repeat")),
+    };
+    let (count, all) = (counts.len(), done.repeats.len());
+    Some(format!("{again}{count} of {all} that count were disturbed (one {first})"))
+}
+
+/// The same for people, all tests together: what is wrong with one test, and in one sentence how busy
+/// the machine was.
+pub fn warnings(ask: &Ask, all: &[Done]) -> Vec<String> {
+    let mut said: Vec<String> = all
+        .iter()
+        .flat_map(|done| {
+            let setup = &ask.setups[done.setup];
+            cautions(done).into_iter().map(move |(_, text)| of_test(setup, done, &text))
+        })
+        .collect();
+    let is_disturbed = |repeat: &&Repeat| repeat.disturbance.is_some_and(|what| what.is_too_much());
+    let counts: Vec<&Repeat> = all.iter().flat_map(|done| &done.repeats).collect();
+    let worst = counts.iter().copied().filter(is_disturbed).filter_map(|one| one.disturbance);
+    let worst = worst.max_by(|a, b| a.waited().total_cmp(&b.waited()));
+    if let Some(worst) = worst {
+        let count = counts.iter().copied().filter(is_disturbed).count();
+        said.push(format!(
+            "something else kept this machine busy: {count} of {} were disturbed (the worst {}); \
+             the result says which",
+            counted(counts.len() as u64, "repeat"),
+            worst.words()
+        ));
     }
-    let (replaced, counted_ones) = (words(&done.replaced), words(&done.repeats));
-    if let Some(first) = replaced.first() {
-        let count = counted(replaced.len() as u64, "disturbed repeat");
-        tell(RemarkKind::Assumed, format!("{count} made again (it {first})"));
-    }
-    if let Some(first) = counted_ones.first() {
-        let count = counted_ones.len();
-        let all = done.repeats.len();
-        tell(RemarkKind::Assumed, format!("{count} of {all} repeats were disturbed (one {first})"));
-    }
-    remarks
+    said
 }

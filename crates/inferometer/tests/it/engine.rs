@@ -8,7 +8,7 @@ use std::path::Path;
 
 fn document(folder: &Path, flags: &[&str]) -> Value {
     let words: Vec<&str> =
-        ["engine", "-m", "nano", "-t", "1", "-s", "--json"].iter().chain(flags).copied().collect();
+        ["engine", "-m", "nano", "-t", "1", "-s", "--no-limit", "--json"].iter().chain(flags).copied().collect();
     let output = run(folder, &words);
     assert!(output.status.success(), "{}", stderr(&output));
     serde_json::from_slice(&output.stdout).expect("a document")
@@ -91,7 +91,7 @@ fn outputs_are_those_of_llama_bench() {
     let folder = tempfile::tempdir().unwrap();
     let bench = |format: &str| {
         let words =
-            ["engine", "-m", "nano", "-t", "1", "-s", "-p", "8", "-n", "4", "-r", "2", "-o", format];
+            ["engine", "-m", "nano", "-t", "1", "-s", "--no-limit", "-p", "8", "-n", "4", "-r", "2", "-o", format];
         let output = run(folder.path(), &words);
         assert!(output.status.success(), "{}", stderr(&output));
         stdout(&output)
@@ -119,14 +119,14 @@ fn outputs_are_those_of_llama_bench() {
 #[test]
 fn what_cannot_be_measured_is_a_row_and_the_rest_is_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let words = ["engine", "-m", "no-such-file.gguf,nano", "-p", "8", "-n", "0", "-r", "1", "-s"];
+    let words = ["engine", "-m", "no-such-file.gguf,nano", "-p", "8", "-n", "0", "-r", "1", "-s", "--no-limit"];
     let output = run(folder.path(), &[&words[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["failed"], 1);
     let remarks = document["import"]["sheets"][0]["remarks"].to_string();
     assert!(remarks.contains("there is no file no-such-file.gguf"), "{remarks}");
-    let output = run(folder.path(), &["engine", "-m", "nothing", "-r", "1", "-s"]);
+    let output = run(folder.path(), &["engine", "-m", "nothing", "-r", "1", "-s", "--no-limit"]);
     assert_eq!(output.status.code(), Some(6), "{}", stderr(&output));
     assert!(stderr(&output).contains("no test gave a result"), "{}", stderr(&output));
     for (wrong, said) in [

@@ -89,14 +89,14 @@ fn rows(setup: &Setup, done: &Done, place: &Place) -> Vec<Row> {
         Shape::Bench => ifm_interop::llama_bench_rows(fields(setup, done), place),
         Shape::Batch(size) => batch_rows(size, done, place),
     };
-    let mut settings = settings(setup, done);
-    if done.repeats.is_empty() {
-        settings.set(key::ENDED, done.trouble.as_deref().unwrap_or("not measured"));
-    }
+    let settings = settings(setup, done);
     let mut repeats = done.repeats.iter();
     rows.into_iter()
         .map(|mut row| {
             row.factors = settings.within(&row.factors);
+            if done.repeats.is_empty() {
+                row.role = RowRole::Planned;
+            }
             if let Some(repeat) = row.factors.get(key::REPEAT).and_then(|_| repeats.next()) {
                 row.unknown.extend(kept(repeat));
                 row.figures.extend(super::ceiling::figures(done, repeat));

@@ -25,6 +25,7 @@ fn setup() -> Setup {
         kv: ("auto".to_owned(), "auto".to_owned()),
         sequences: 1,
         context: 64,
+        ceilings: false,
     }
 }
 

@@ -382,17 +382,6 @@ fn with_api_headers(
     (key, all)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_run_without_a_seed_has_one_of_its_own() {
-        let seeds: std::collections::BTreeSet<u64> = (0..8).map(|_| fresh_seed()).collect();
-        assert_eq!(seeds.len(), 8);
-    }
-}
-
 /// A server to ask one question at a time, by its URL, with the value of the key's variable.
 ///
 /// # Errors
@@ -410,4 +399,15 @@ pub fn endpoint(
     let tls = tls.map_err(|error| Failure::server(format!("{url}: {error}")))?;
     let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &Map::new()));
     Ok(Endpoint { url, address, tls, authorization, headers, secrets })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_run_without_a_seed_has_one_of_its_own() {
+        let seeds: std::collections::BTreeSet<u64> = (0..8).map(|_| fresh_seed()).collect();
+        assert_eq!(seeds.len(), 8);
+    }
 }

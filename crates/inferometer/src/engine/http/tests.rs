@@ -52,10 +52,11 @@ fn started(script: Script) -> (Server, Log) {
         kv: Default::default(),
         sequences: 1,
         context: 64,
+        ceilings: false,
     };
     let limit = Duration::from_secs(60);
     let interrupts = Interrupts::default();
-    let limits = Limits { start: limit, repeat: limit, guard: None, interrupts };
+    let limits = Limits { start: limit, repeat: limit, grace: limit, guard: None, interrupts };
     let server = start(&Target { endpoint }, &setup, &limits).unwrap();
     log.lock().unwrap().clear();
     (server, log)
@@ -204,6 +205,7 @@ fn what_is_set_here_is_refused() {
         kv: Default::default(),
         sequences: 1,
         context: 64,
+        ceilings: false,
     };
     let target = Target { endpoint };
     let why = |setup: &Setup| start(&target, setup, &limits).err().unwrap();

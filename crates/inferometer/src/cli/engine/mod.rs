@@ -1,81 +1,28 @@
 //! `inferometer engine`: an engine without a server's queue, in the notation of llama-bench, or in
 //! static batches.
 
+mod ask;
+mod flags;
+mod tables;
+
+pub use flags::spelled_out;
+
 use super::list::{Entry, List};
 use super::load_args::tag;
-use super::resolve::endpoint;
-use crate::engine::{self, Ask, Done, Limits, Setup, Shape, Test, Which};
+use crate::engine::{self, Done};
 use crate::exit::{Code, Failure};
-use crate::guard::Guard;
 use crate::interrupt::Interrupts;
 use crate::session::store_root;
-use crate::url::BaseUrl;
 use crate::{output, terminal};
 use clap::{Args, ValueEnum};
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::survey::Survey;
-use ifm_core::sheet::{Factors, PartKind, SHEET_VERSION, key};
+use ifm_core::sheet::{Factors, PartKind, SHEET_VERSION};
 use ifm_core::{PlanCell, Sheet};
 use ifm_engine::{Preset, Quantization};
-use ifm_report::kind::{Kind, Subject};
-use ifm_report::page::{self, Page};
+use ifm_report::page;
 use ifm_store::{Import, Store, new_run_id};
 use serde::Serialize;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::time::Duration;
-
-/// How long an engine may take to end by itself.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// Flags of llama-bench that are more than a letter behind one dash, and ours.
-pub const FOREIGN: &[(&str, &str)] = &[
-    ("-pg", "--prompt-gen"),
-    ("-ub", "--ubatch-size"),
-    ("-ctk", "--cache-type-k"),
-    ("-ctv", "--cache-type-v"),
-    ("-oe", "--output-err"),
-    ("-hf", "--hf-repo"),
-    ("-hfr", "--hf-repo"),
-    ("-hff", "--hf-file"),
-    ("-hft", "--hf-token"),
-    ("-ngl", "--n-gpu-layers"),
-    ("-ncmoe", "--n-cpu-moe"),
-    ("-sm", "--split-mode"),
-    ("-mg", "--main-gpu"),
-    ("-nkvo", "--no-kv-offload"),
-    ("-fa", "--flash-attn"),
-    ("-dev", "--device"),
-    ("-lzm", "--lazy-mode"),
-    ("-lm", "--load-mode"),
-    ("-mmp", "--mmap"),
-    ("-dio", "--direct-io"),
-    ("-embd", "--embeddings"),
-    ("-ts", "--tensor-split"),
-    ("-ot", "--override-tensor"),
-    ("-nopo", "--no-op-offload"),
-    ("-rpk", "--repack"),
-    ("-fitt", "--fit-target"),
-    ("-fitc", "--fit-ctx"),
-    ("-rpc", "--rpc"),
-];
-
-/// The words with llama-bench's short flags spelled out.
-pub fn spelled_out(words: Vec<String>) -> Vec<String> {
-    if words.get(1).map(String::as_str) != Some("engine") {
-        return words;
-    }
-    let of = |word: String| {
-        let known = FOREIGN.iter().find(|(short, _)| *short == word);
-        known.map_or(word, |(_, long)| (*long).to_owned())
-    };
-    words.into_iter().map(of).collect()
-}
-
-/// The weights of the study of variants: 16 bits, 8 and 4 bits with activations as they are, both in 8
-/// bits, and llama.cpp's 8 bits.
-const VARIANTS: [&str; 7] =
-    ["bf16", "w8a16", "w8a8", "w8a8-static", "w4a16", "w4a16-asym", "q8_0"];
+use tables::{shown, tables};
 
 /// How the table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -467,149 +414,6 @@ impl EngineArgs {
         Ok((formats, files))
     }
 
-    fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
-        let tests = self.tests()?;
-        let count = |of: fn(&Test) -> u32| tests.iter().map(of).max().unwrap_or_default();
-        let (sequences, context) = (count(|test| test.case().batch), count(Test::context));
-        let which = self.which()?;
-        let models = match (self.models.is_empty(), &which) {
-            (false, _) => self.models.clone(),
-            (true, Which::Embedded) => vec!["tiny".to_owned()],
-            // A server has a model of its own; others must be told.
-            (true, Which::Url(_)) => vec![String::new()],
-            (true, _) => return Err(Failure::usage("which model? give --model")),
-        };
-        let is_study = self.is_study(&models, &which);
-        let weights: Vec<Option<String>> = match (self.weights.is_empty(), is_study) {
-            (true, false) => vec![None],
-            (true, true) => VARIANTS.map(|name| Some(name.to_owned())).to_vec(),
-            (false, _) => self.weights.iter().cloned().map(Some).collect(),
-        };
-        let threads: Vec<Option<u32>> = match &self.threads {
-            None => vec![None],
-            Some(Numbers(all)) => all.iter().copied().map(Some).collect(),
-        };
-        let mut setups = Vec::new();
-        for model in &models {
-            for weights in &weights {
-                for batch_tokens in &self.batch_size.0 {
-                    for pass_tokens in &self.ubatch_size.0 {
-                        for keys in &self.cache_type_k {
-                            for values in &self.cache_type_v {
-                                setups.extend(threads.iter().map(|threads| Setup {
-                                    model: model.clone(),
-                                    weights: weights.clone(),
-                                    threads: *threads,
-                                    batch_tokens: *batch_tokens,
-                                    pass_tokens: *pass_tokens,
-                                    kv: (keys.clone(), values.clone()),
-                                    sequences,
-                                    context,
-                                    ceilings: !self.no_limit,
-                                }));
-                            }
-                        }
-                    }
-                }
-            }
-        }
-        let has_batches = tests.iter().any(|test| matches!(test.shape, Shape::Batch(_)));
-        let guard = Guard::start().map_err(|error| terminal::warn(&error.to_string())).ok();
-        Ok(Ask {
-            which,
-            setups,
-            tests,
-            repeats: self.repetitions.unwrap_or(if has_batches { 3 } else { 5 }),
-            warms_up: !self.no_warmup,
-            in_rounds: self.order.as_deref().map_or(is_study, |order| order == "rounds"),
-            replaces: !self.keep_disturbed,
-            pause: span(self.delay, "--delay")?,
-            limits: Limits {
-                start: span(self.start_timeout, "--start-timeout")?,
-                repeat: span(self.timeout, "--timeout")?,
-                grace: GRACE,
-                guard,
-                interrupts: interrupts.clone(),
-            },
-        })
-    }
-
-    /// Whether the study of variants is meant: its batches, and a model that can be had in all of them.
-    fn is_study(&self, models: &[String], which: &Which) -> bool {
-        let is_preset = |model: &String| model.parse::<Preset>().is_ok();
-        self.preset.as_deref() == Some("variants")
-            && matches!(which, Which::Embedded)
-            && models.iter().all(is_preset)
-    }
-
-    fn which(&self) -> Result<Which, Failure> {
-        if let Some(url) = &self.url {
-            let (url, _) = BaseUrl::parse(url)?;
-            let endpoint = endpoint(url, self.api_key_env.as_deref(), Vec::new(), false)?;
-            return Ok(Which::Url(Box::new(engine::Target { endpoint })));
-        }
-        if let Some(name) = &self.adapter {
-            return Ok(Which::Adapter { name: name.clone(), python: self.python.clone() });
-        }
-        if let Some(command) = &self.command {
-            let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
-            return match words.is_empty() {
-                true => Err(Failure::usage("--command is empty")),
-                false => Ok(Which::Command(words)),
-            };
-        }
-        Ok(self.llama_bench.clone().map_or(Which::Embedded, |program| Which::LlamaBench {
-            program,
-            warms_up: !self.no_warmup,
-        }))
-    }
-
-    /// The tests, as llama-bench orders them: by depth, then prompts, generation, both.
-    fn tests(&self) -> Result<Vec<Test>, Failure> {
-        let mut batches = self.batches.clone();
-        if let Some(name) = &self.preset {
-            let known = engine::preset(name).ok_or_else(|| {
-                let names: Vec<&str> = engine::presets().map(|(name, _)| name).collect();
-                Failure::usage(format!("there are no static batches \"{name}\""))
-                    .hint(format!("there are {}", names.join(", ")))
-            })?;
-            batches.extend_from_slice(known);
-        }
-        let is_told = |given: &[Numbers]| !given.is_empty();
-        let numbers = |given: &[Numbers], default: u32| -> Vec<u32> {
-            // What is asked for alone comes alone.
-            let others = !batches.is_empty() || !self.prompt_gen.is_empty();
-            match (is_told(given), others) {
-                (true, _) => given.iter().flat_map(|Numbers(all)| all.iter().copied()).collect(),
-                (false, true) => Vec::new(),
-                (false, false) => vec![default],
-            }
-        };
-        let (prompts, generated) = (numbers(&self.n_prompt, 512), numbers(&self.n_gen, 128));
-        let mut tests = Vec::new();
-        for depth in &self.n_depth.0 {
-            let mut add = |shape, prompt, generated| {
-                if prompt + generated > 0 {
-                    tests.push(Test { shape, prompt, generated, depth: *depth });
-                }
-            };
-            prompts.iter().for_each(|prompt| add(Shape::Bench, *prompt, 0));
-            generated.iter().for_each(|generated| add(Shape::Bench, 0, *generated));
-            self.prompt_gen
-                .iter()
-                .for_each(|(prompt, generated)| add(Shape::Bench, *prompt, *generated));
-            batches
-                .iter()
-                .for_each(|(size, input, output)| add(Shape::Batch(*size), *input, *output));
-        }
-        match tests.is_empty() {
-            true => {
-                Err(Failure::usage("there is no test: -p, -n, -pg and --static ask for nothing"))
-            }
-            false => Ok(tests),
-        }
-    }
-
     /// Says what was measured, and writes it where that was asked for.
     fn tell(
         &self,
@@ -647,67 +451,4 @@ impl EngineArgs {
         }
         Ok(())
     }
-}
-
-fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failure::usage(format!("{flag} takes seconds, not {seconds}")))
-}
-
-/// The tests in llama-bench's notation in one of its formats; empty where there are none.
-fn tables(sheets: &[Sheet], format: Format) -> String {
-    let export = ifm_interop::EXPORTS.iter().find(|export| export.id == format.export());
-    let texts = sheets.iter().filter_map(|sheet| {
-        let sheet = if format == Format::Md { tidied(sheet) } else { sheet.clone() };
-        let files = export?.write(&sheet).ok()?;
-        Some(files.into_iter().map(|file| file.text).collect::<String>())
-    });
-    texts.collect()
-}
-
-/// A sheet whose rows keep only factors that differ, as the tool's own table does.
-fn tidied(sheet: &Sheet) -> Sheet {
-    /// What the tool always shows.
-    const SHOWN: [&str; 2] = ["backends", "n_threads"];
-    let mut sheet = sheet.clone();
-    for part in &mut sheet.parts {
-        let of_row = |row: &ifm_core::sheet::Row| row.factors.within(&part.factors);
-        // A repeat differs from its mean by its number alone; a test that failed has no line.
-        part.rows.retain(|row| row.factors.get(key::REPEAT).is_none() && !row.figures.is_empty());
-        let all: Vec<Factors> = part.rows.iter().map(of_row).collect();
-        let names: BTreeSet<&str> =
-            all.iter().flat_map(|one| one.iter().map(|(name, _)| name)).collect();
-        let is_constant =
-            |name: &&&str| all.windows(2).all(|pair| pair[0].get(name) == pair[1].get(name));
-        let named_by_test =
-            [key::MODEL, key::TEST, key::DEPTH_TOKENS, key::INPUT_TOKENS, key::OUTPUT_TOKENS];
-        let dropped: Vec<&str> = names
-            .iter()
-            .filter(is_constant)
-            .copied()
-            .chain([key::QUANTIZATION, "computed", "model_filename"])
-            .filter(|name| !named_by_test.contains(name) && !SHOWN.contains(name))
-            .collect();
-        for row in &mut part.rows {
-            row.role = ifm_core::sheet::RowRole::Measured;
-            row.factors = row.factors.without(&dropped);
-        }
-        part.factors = part.factors.without(&dropped);
-    }
-    sheet
-}
-
-/// The report of what was measured: a matrix of batches, or a note of single speeds.
-fn shown(sheets: &[Sheet]) -> Option<Page> {
-    let is_matrix = |part: &ifm_core::sheet::Part| part.kind == PartKind::StaticBatch;
-    let kind = match sheets.iter().any(|sheet| sheet.parts.iter().any(is_matrix)) {
-        true => "matrix",
-        false => "note",
-    };
-    let survey = Survey::of_sheets(sheets);
-    let question = Question::new(&survey);
-    let insights = insights(&question);
-    let subject =
-        Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };
-    Some(Kind::from_word(kind)?.page(&subject))
 }

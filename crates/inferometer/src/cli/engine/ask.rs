@@ -1,0 +1,169 @@
+//! From the flags to what is measured: which engine, its setups, and the tests in llama-bench's order.
+
+use super::{EngineArgs, Numbers};
+use crate::cli::resolve::endpoint;
+use crate::engine::{self, Ask, Limits, Setup, Shape, Test, Which};
+use crate::exit::Failure;
+use crate::guard::Guard;
+use crate::interrupt::Interrupts;
+use crate::terminal;
+use crate::url::BaseUrl;
+use ifm_engine::Preset;
+use std::time::Duration;
+
+/// How long an engine may take to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The weights of the study of variants: 16 bits, 8 and 4 bits with activations as they are, both in 8
+/// bits, and llama.cpp's 8 bits.
+const VARIANTS: [&str; 7] = ["bf16", "w8a16", "w8a8", "w8a8-static", "w4a16", "w4a16-asym", "q8_0"];
+
+impl EngineArgs {
+    pub(super) fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
+        let tests = self.tests()?;
+        let count = |of: fn(&Test) -> u32| tests.iter().map(of).max().unwrap_or_default();
+        let (sequences, context) = (count(|test| test.case().batch), count(Test::context));
+        let which = self.which()?;
+        let models = match (self.models.is_empty(), &which) {
+            (false, _) => self.models.clone(),
+            (true, Which::Embedded) => vec!["tiny".to_owned()],
+            // A server has a model of its own; others must be told.
+            (true, Which::Url(_)) => vec![String::new()],
+            (true, _) => return Err(Failure::usage("which model? give --model")),
+        };
+        let is_study = self.is_study(&models, &which);
+        let weights: Vec<Option<String>> = match (self.weights.is_empty(), is_study) {
+            (true, false) => vec![None],
+            (true, true) => VARIANTS.map(|name| Some(name.to_owned())).to_vec(),
+            (false, _) => self.weights.iter().cloned().map(Some).collect(),
+        };
+        let threads: Vec<Option<u32>> = match &self.threads {
+            None => vec![None],
+            Some(Numbers(all)) => all.iter().copied().map(Some).collect(),
+        };
+        let mut setups = Vec::new();
+        for model in &models {
+            for weights in &weights {
+                for batch_tokens in &self.batch_size.0 {
+                    for pass_tokens in &self.ubatch_size.0 {
+                        for keys in &self.cache_type_k {
+                            for values in &self.cache_type_v {
+                                setups.extend(threads.iter().map(|threads| Setup {
+                                    model: model.clone(),
+                                    weights: weights.clone(),
+                                    threads: *threads,
+                                    batch_tokens: *batch_tokens,
+                                    pass_tokens: *pass_tokens,
+                                    kv: (keys.clone(), values.clone()),
+                                    sequences,
+                                    context,
+                                    ceilings: !self.no_limit,
+                                }));
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        let has_batches = tests.iter().any(|test| matches!(test.shape, Shape::Batch(_)));
+        let guard = Guard::start().map_err(|error| terminal::warn(&error.to_string())).ok();
+        Ok(Ask {
+            which,
+            setups,
+            tests,
+            repeats: self.repetitions.unwrap_or(if has_batches { 3 } else { 5 }),
+            warms_up: !self.no_warmup,
+            in_rounds: self.order.as_deref().map_or(is_study, |order| order == "rounds"),
+            replaces: !self.keep_disturbed,
+            pause: span(self.delay, "--delay")?,
+            limits: Limits {
+                start: span(self.start_timeout, "--start-timeout")?,
+                repeat: span(self.timeout, "--timeout")?,
+                grace: GRACE,
+                guard,
+                interrupts: interrupts.clone(),
+            },
+        })
+    }
+
+    /// Whether the study of variants is meant: its batches, and a model that can be had in all of them.
+    fn is_study(&self, models: &[String], which: &Which) -> bool {
+        let is_preset = |model: &String| model.parse::<Preset>().is_ok();
+        self.preset.as_deref() == Some("variants")
+            && matches!(which, Which::Embedded)
+            && models.iter().all(is_preset)
+    }
+
+    fn which(&self) -> Result<Which, Failure> {
+        if let Some(url) = &self.url {
+            let (url, _) = BaseUrl::parse(url)?;
+            let endpoint = endpoint(url, self.api_key_env.as_deref(), Vec::new(), false)?;
+            return Ok(Which::Url(Box::new(engine::Target { endpoint })));
+        }
+        if let Some(name) = &self.adapter {
+            return Ok(Which::Adapter { name: name.clone(), python: self.python.clone() });
+        }
+        if let Some(command) = &self.command {
+            let words: Vec<String> = command.split_whitespace().map(str::to_owned).collect();
+            return match words.is_empty() {
+                true => Err(Failure::usage("--command is empty")),
+                false => Ok(Which::Command(words)),
+            };
+        }
+        Ok(self.llama_bench.clone().map_or(Which::Embedded, |program| Which::LlamaBench {
+            program,
+            warms_up: !self.no_warmup,
+        }))
+    }
+
+    /// The tests, as llama-bench orders them: by depth, then prompts, generation, both.
+    fn tests(&self) -> Result<Vec<Test>, Failure> {
+        let mut batches = self.batches.clone();
+        if let Some(name) = &self.preset {
+            let known = engine::preset(name).ok_or_else(|| {
+                let names: Vec<&str> = engine::presets().map(|(name, _)| name).collect();
+                Failure::usage(format!("there are no static batches \"{name}\""))
+                    .hint(format!("there are {}", names.join(", ")))
+            })?;
+            batches.extend_from_slice(known);
+        }
+        let is_told = |given: &[Numbers]| !given.is_empty();
+        let numbers = |given: &[Numbers], default: u32| -> Vec<u32> {
+            // What is asked for alone comes alone.
+            let others = !batches.is_empty() || !self.prompt_gen.is_empty();
+            match (is_told(given), others) {
+                (true, _) => given.iter().flat_map(|Numbers(all)| all.iter().copied()).collect(),
+                (false, true) => Vec::new(),
+                (false, false) => vec![default],
+            }
+        };
+        let (prompts, generated) = (numbers(&self.n_prompt, 512), numbers(&self.n_gen, 128));
+        let mut tests = Vec::new();
+        for depth in &self.n_depth.0 {
+            let mut add = |shape, prompt, generated| {
+                if prompt + generated > 0 {
+                    tests.push(Test { shape, prompt, generated, depth: *depth });
+                }
+            };
+            prompts.iter().for_each(|prompt| add(Shape::Bench, *prompt, 0));
+            generated.iter().for_each(|generated| add(Shape::Bench, 0, *generated));
+            self.prompt_gen
+                .iter()
+                .for_each(|(prompt, generated)| add(Shape::Bench, *prompt, *generated));
+            batches
+                .iter()
+                .for_each(|(size, input, output)| add(Shape::Batch(*size), *input, *output));
+        }
+        match tests.is_empty() {
+            true => {
+                Err(Failure::usage("there is no test: -p, -n, -pg and --static ask for nothing"))
+            }
+            false => Ok(tests),
+        }
+    }
+}
+
+fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Failure::usage(format!("{flag} takes seconds, not {seconds}")))
+}

@@ -1,0 +1,68 @@
+//! What is printed of an engine's tests: llama-bench's formats, and the report.
+
+use super::Format;
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::survey::Survey;
+use ifm_core::Sheet;
+use ifm_core::sheet::{Factors, Part, PartKind, Row, RowRole, key};
+use ifm_report::kind::{Kind, Subject};
+use ifm_report::page::Page;
+use std::collections::BTreeSet;
+
+/// The tests in llama-bench's notation in one of its formats; empty where there are none.
+pub(super) fn tables(sheets: &[Sheet], format: Format) -> String {
+    let export = ifm_interop::EXPORTS.iter().find(|export| export.id == format.export());
+    let texts = sheets.iter().filter_map(|sheet| {
+        let sheet = if format == Format::Md { tidied(sheet) } else { sheet.clone() };
+        let files = export?.write(&sheet).ok()?;
+        Some(files.into_iter().map(|file| file.text).collect::<String>())
+    });
+    texts.collect()
+}
+
+/// A sheet whose rows keep only factors that differ, as the tool's own table does.
+fn tidied(sheet: &Sheet) -> Sheet {
+    /// What the tool always shows.
+    const SHOWN: [&str; 2] = ["backends", "n_threads"];
+    let mut sheet = sheet.clone();
+    for part in &mut sheet.parts {
+        let of_row = |row: &Row| row.factors.within(&part.factors);
+        // A repeat differs from its mean by its number alone; a test that failed has no line.
+        part.rows.retain(|row| row.factors.get(key::REPEAT).is_none() && !row.figures.is_empty());
+        let all: Vec<Factors> = part.rows.iter().map(of_row).collect();
+        let names: BTreeSet<&str> =
+            all.iter().flat_map(|one| one.iter().map(|(name, _)| name)).collect();
+        let is_constant =
+            |name: &&&str| all.windows(2).all(|pair| pair[0].get(name) == pair[1].get(name));
+        let named_by_test =
+            [key::MODEL, key::TEST, key::DEPTH_TOKENS, key::INPUT_TOKENS, key::OUTPUT_TOKENS];
+        let dropped: Vec<&str> = names
+            .iter()
+            .filter(is_constant)
+            .copied()
+            .chain([key::QUANTIZATION, "computed", "model_filename"])
+            .filter(|name| !named_by_test.contains(name) && !SHOWN.contains(name))
+            .collect();
+        for row in &mut part.rows {
+            row.role = RowRole::Measured;
+            row.factors = row.factors.without(&dropped);
+        }
+        part.factors = part.factors.without(&dropped);
+    }
+    sheet
+}
+
+/// The report of what was measured: a matrix of batches, or a note of single speeds.
+pub(super) fn shown(sheets: &[Sheet]) -> Option<Page> {
+    let is_matrix = |part: &Part| part.kind == PartKind::StaticBatch;
+    let kind = match sheets.iter().any(|sheet| sheet.parts.iter().any(is_matrix)) {
+        true => "matrix",
+        false => "note",
+    };
+    let survey = Survey::of_sheets(sheets);
+    let question = Question::new(&survey);
+    let insights = insights(&question);
+    let subject =
+        Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };
+    Some(Kind::from_word(kind)?.page(&subject))
+}

@@ -5,9 +5,11 @@
 //!
 //! Not here: products of bytes (`integer`).
 
+use std::marker::PhantomData;
+
 use crate::{
     Format, Stored,
-    lanes::{LANES, Lanes},
+    lanes::{LANES, Lanes, Task},
     pool::Pool,
     schedule::{self, Panel, Piece},
     tiles::Tiles,
@@ -190,7 +192,7 @@ pub(crate) fn pack<W: Weights>(stored: &Stored) -> Tiles {
 }
 
 /// What the kernel works on.
-pub(crate) struct FloatTask {
+struct FloatTask {
     values: *const u8,
     tile_bytes: usize,
     scales: *const u8,
@@ -203,14 +205,23 @@ pub(crate) struct FloatTask {
     stride: usize,
 }
 
+/// The kernel as a task.
+struct Sums<'a, W, const TILES: usize, const TOKENS: usize>(&'a FloatTask, PhantomData<W>);
+
+impl<W: Weights, const TILES: usize, const TOKENS: usize> Task for Sums<'_, W, TILES, TOKENS> {
+    #[inline(always)]
+    unsafe fn run<S: Lanes>(self) {
+        // SAFETY: the caller's promise; the task is made by `multiply`.
+        unsafe { kernel::<S, W, TILES, TOKENS>(self.0) }
+    }
+}
+
 /// Sums of `TILES` tiles for `TOKENS` tokens.
 ///
 /// # Safety
 /// As [`Lanes`]; the pointers of the task are good for its sizes.
 #[inline(always)]
-pub(crate) unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKENS: usize>(
-    task: &FloatTask,
-) {
+unsafe fn kernel<S: Lanes, W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
     // SAFETY: the caller's promise: every offset below stays within a tile or the panel.
     unsafe {
         let mut sums = [[S::splat(0.0); TOKENS]; TILES];
@@ -276,13 +287,13 @@ pub(crate) fn multiply<S: Lanes, W: Weights>(
         // those of whole tiles, a whole panel and the piece's own outputs.
         unsafe {
             match (piece.panel.tokens, piece.tiles) {
-                (1, 8) => S::run_float::<W, 8, 1>(&task),
-                (1, 4) => S::run_float::<W, 4, 1>(&task),
-                (1, _) => S::run_float::<W, 1, 1>(&task),
-                (4, 2) => S::run_float::<W, 2, 4>(&task),
-                (4, _) => S::run_float::<W, 1, 4>(&task),
-                _ if S::FLOAT_TOKENS == 12 => S::run_float::<W, 1, 12>(&task),
-                _ => S::run_float::<W, 1, 6>(&task),
+                (1, 8) => S::run(Sums::<W, 8, 1>(&task, PhantomData)),
+                (1, 4) => S::run(Sums::<W, 4, 1>(&task, PhantomData)),
+                (1, _) => S::run(Sums::<W, 1, 1>(&task, PhantomData)),
+                (4, 2) => S::run(Sums::<W, 2, 4>(&task, PhantomData)),
+                (4, _) => S::run(Sums::<W, 1, 4>(&task, PhantomData)),
+                _ if S::FLOAT_TOKENS == 12 => S::run(Sums::<W, 1, 12>(&task, PhantomData)),
+                _ => S::run(Sums::<W, 1, 6>(&task, PhantomData)),
             }
         }
     };

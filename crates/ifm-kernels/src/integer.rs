@@ -10,9 +10,11 @@
 //!
 //! Not here: products of floats (`float`), the formats' bits (`codes`).
 
+use std::marker::PhantomData;
+
 use crate::{
     Stored,
-    lanes::{LANES, Lanes},
+    lanes::{LANES, Lanes, Task},
     panel::{RoundTask, Rounding},
     pool::Pool,
     schedule::{self, Piece},
@@ -82,7 +84,7 @@ pub(crate) fn pack<C: Codes>(stored: &Stored) -> Tiles {
 }
 
 /// What the kernel works on.
-pub(crate) struct IntegerTask {
+struct IntegerTask {
     values: *const u8,
     scales: *const u8,
     groups: usize,
@@ -97,12 +99,23 @@ pub(crate) struct IntegerTask {
     stride: usize,
 }
 
+/// The kernel as a task.
+struct Sums<'a, C, const TOKENS: usize>(&'a IntegerTask, PhantomData<C>);
+
+impl<C: Codes, const TOKENS: usize> Task for Sums<'_, C, TOKENS> {
+    #[inline(always)]
+    unsafe fn run<S: Lanes>(self) {
+        // SAFETY: the caller's promise; the task is made by `multiply`.
+        unsafe { kernel::<S, C, TOKENS>(self.0) }
+    }
+}
+
 /// Sums of one tile for `TOKENS` tokens.
 ///
 /// # Safety
 /// As [`Lanes`]; the pointers of the task are good for its sizes.
 #[inline(always)]
-pub(crate) unsafe fn kernel<S: Lanes, C: Codes, const TOKENS: usize>(task: &IntegerTask) {
+unsafe fn kernel<S: Lanes, C: Codes, const TOKENS: usize>(task: &IntegerTask) {
     // SAFETY: the caller's promise: every offset below stays within the tile or the panel.
     unsafe {
         let mut floats = [S::splat(0.0); TOKENS];
@@ -187,7 +200,7 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
     for panel in &panels {
         let bytes = panel.first * quads * quad..(panel.first + panel.tokens) * quads * quad;
         let notes = panel.first * groups..(panel.first + panel.tokens) * groups;
-        let mut task = RoundTask {
+        let task = RoundTask {
             input: &input[panel.first * tiles.columns..][..panel.tokens * tiles.columns],
             columns: tiles.columns,
             rounding,
@@ -200,7 +213,7 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
             totals: &mut rounded.totals[notes],
         };
         // SAFETY: `Packed::new` takes only an `Isa` that the processor has.
-        unsafe { S::run_round(&mut task) };
+        unsafe { S::run(task) };
     }
     let rounded = &rounded;
     let run = |piece: &Piece| {
@@ -221,9 +234,9 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
         // those of a whole tile, a whole panel and the piece's own outputs.
         unsafe {
             match piece.panel.tokens {
-                1 => S::run_integer::<C, 1>(&task),
-                4 => S::run_integer::<C, 4>(&task),
-                _ => S::run_integer::<C, 12>(&task),
+                1 => S::run(Sums::<C, 1>(&task, PhantomData)),
+                4 => S::run(Sums::<C, 4>(&task, PhantomData)),
+                _ => S::run(Sums::<C, 12>(&task, PhantomData)),
             }
         }
     };

@@ -2,6 +2,8 @@
 //!
 //! Not here: how many tokens go together (`schedule`).
 
+use crate::lanes::{Lanes, Task};
+
 /// What shares a scale among activations, and how large it is.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Rounding {
@@ -38,9 +40,16 @@ pub(crate) struct RoundTask<'a> {
     pub(crate) totals: &'a mut [f32],
 }
 
+impl Task for RoundTask<'_> {
+    #[inline(always)]
+    unsafe fn run<S: Lanes>(mut self) {
+        round(&mut self);
+    }
+}
+
 /// Rounds a panel: `q = round(x / scale)`, half to even.
 #[inline(always)]
-pub(crate) fn round(task: &mut RoundTask<'_>) {
+fn round(task: &mut RoundTask<'_>) {
     let tokens = task.input.len() / task.columns;
     let span = if task.rounding == Rounding::Blocks { BLOCK } else { task.columns };
     for token in 0..tokens {

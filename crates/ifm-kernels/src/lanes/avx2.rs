@@ -2,12 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Lanes;
-use crate::{
-    float::{self, FloatTask, Weights},
-    integer::{self, Codes, IntegerTask},
-    panel::{self, RoundTask},
-};
+use super::{Lanes, Task};
 
 /// AVX2 with FMA and F16C.
 #[derive(Debug, Clone, Copy)]
@@ -178,28 +173,12 @@ impl Lanes for Avx2 {
         here!([_mm256_cvtepi32_ps(sums[0]), _mm256_cvtepi32_ps(sums[1])])
     }
 
-    unsafe fn run_float<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
-        here!(float_kernel::<W, TILES, TOKENS>(task))
-    }
-    unsafe fn run_integer<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
-        here!(integer_kernel::<C, TOKENS>(task))
-    }
-    unsafe fn run_round(task: &mut RoundTask<'_>) {
-        here!(round(task))
+    unsafe fn run<T: Task>(task: T) {
+        here!(enter(task))
     }
 }
 
 #[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn float_kernel<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
-    here!(float::kernel::<Avx2, W, TILES, TOKENS>(task))
-}
-
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn integer_kernel<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
-    here!(integer::kernel::<Avx2, C, TOKENS>(task))
-}
-
-#[target_feature(enable = "avx2,fma,f16c")]
-unsafe fn round(task: &mut RoundTask<'_>) {
-    panel::round(task);
+unsafe fn enter<T: Task>(task: T) {
+    here!(task.run::<Avx2>())
 }

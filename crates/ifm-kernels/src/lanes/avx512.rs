@@ -2,12 +2,7 @@
 
 use std::arch::x86_64::*;
 
-use super::Lanes;
-use crate::{
-    float::{self, FloatTask, Weights},
-    integer::{self, Codes, IntegerTask},
-    panel::{self, RoundTask},
-};
+use super::{Lanes, Task};
 
 /// AVX-512; `VNNI` where `vpdpbusd` is there.
 #[derive(Debug, Clone, Copy)]
@@ -150,39 +145,17 @@ impl<const VNNI: bool> Lanes for Avx512<VNNI> {
         here!(_mm512_cvtepi32_ps(sums))
     }
 
-    unsafe fn run_float<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
-        here!(float_kernel::<W, TILES, TOKENS>(task))
-    }
-    unsafe fn run_integer<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
-        here! {
-            if VNNI {
-                integer_kernel_vnni::<C, TOKENS>(task)
-            } else {
-                integer_kernel::<C, TOKENS>(task)
-            }
-        }
-    }
-    unsafe fn run_round(task: &mut RoundTask<'_>) {
-        here!(round(task))
+    unsafe fn run<T: Task>(task: T) {
+        here!(if VNNI { enter_vnni(task) } else { enter(task) })
     }
 }
 
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")]
-unsafe fn float_kernel<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
-    here!(float::kernel::<Avx512<false>, W, TILES, TOKENS>(task))
-}
-
-#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")]
-unsafe fn integer_kernel<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
-    here!(integer::kernel::<Avx512<false>, C, TOKENS>(task))
+unsafe fn enter<T: Task>(task: T) {
+    here!(task.run::<Avx512<false>>())
 }
 
 #[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq,avx512vnni")]
-unsafe fn integer_kernel_vnni<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
-    here!(integer::kernel::<Avx512<true>, C, TOKENS>(task))
-}
-
-#[target_feature(enable = "avx2,fma,f16c,avx512f,avx512bw,avx512vl,avx512dq")]
-unsafe fn round(task: &mut RoundTask<'_>) {
-    panel::round(task);
+unsafe fn enter_vnni<T: Task>(task: T) {
+    here!(task.run::<Avx512<true>>())
 }

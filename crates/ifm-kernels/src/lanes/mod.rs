@@ -17,12 +17,6 @@ pub(crate) use avx2::Avx2;
 pub(crate) use avx512::Avx512;
 pub(crate) use portable::Portable;
 
-use crate::{
-    float::{FloatTask, Weights},
-    integer::{Codes, IntegerTask},
-    panel::RoundTask,
-};
-
 /// Lanes of a vector; outputs of a tile.
 pub(crate) const LANES: usize = 16;
 
@@ -81,10 +75,15 @@ pub(crate) trait Lanes: Copy + 'static {
     unsafe fn finish4(sums: Self::Sums, value: i32) -> Self::Sums;
     unsafe fn to_floats(sums: Self::Sums) -> Self::Floats;
 
-    /// The float kernel, compiled with the instructions.
-    unsafe fn run_float<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask);
-    /// The integer kernel, compiled with the instructions.
-    unsafe fn run_integer<C: Codes, const TOKENS: usize>(task: &IntegerTask);
-    /// The rounding of activations, compiled with the instructions.
-    unsafe fn run_round(task: &mut RoundTask<'_>);
+    /// Runs a task, compiled with the instructions.
+    unsafe fn run<T: Task>(task: T);
+}
+
+/// Something written in lanes.
+pub(crate) trait Task {
+    /// To be inlined, so that it gets the instructions of whoever calls it.
+    ///
+    /// # Safety
+    /// As [`Lanes`].
+    unsafe fn run<S: Lanes>(self);
 }

@@ -1,11 +1,6 @@
 //! Lanes as arrays, for every processor; the compiler makes vectors of what it can.
 
-use super::{LANES, Lanes};
-use crate::{
-    float::{self, FloatTask, Weights},
-    integer::{self, Codes, IntegerTask},
-    panel::{self, RoundTask},
-};
+use super::{LANES, Lanes, Task};
 
 /// Lanes without any instructions of their own.
 #[derive(Debug, Clone, Copy)]
@@ -135,16 +130,9 @@ impl Lanes for Portable {
         sums.map(|sum| sum as f32)
     }
 
-    unsafe fn run_float<W: Weights, const TILES: usize, const TOKENS: usize>(task: &FloatTask) {
+    unsafe fn run<T: Task>(task: T) {
         // SAFETY: the caller's promise.
-        unsafe { float::kernel::<Self, W, TILES, TOKENS>(task) }
-    }
-    unsafe fn run_integer<C: Codes, const TOKENS: usize>(task: &IntegerTask) {
-        // SAFETY: the caller's promise.
-        unsafe { integer::kernel::<Self, C, TOKENS>(task) }
-    }
-    unsafe fn run_round(task: &mut RoundTask<'_>) {
-        panel::round(task);
+        unsafe { task.run::<Self>() }
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Asker {
     pub api: Api,
     /// Whether it is told not to end an answer by itself.
     pub ignores_end: bool,
+    /// Whether it says of itself that it keeps no prompts.
+    pub keeps_nothing: bool,
 }
 
 impl Asker {
@@ -94,7 +96,11 @@ impl Asker {
         }
         let answer = reply.answer(Expect { api: self.api, keep_text: false, stream: true });
         match (answer.outcome, &answer.error) {
-            (Outcome::Ok | Outcome::OkFiltered, _) => Ok(Heard::of(reply, answer)),
+            (Outcome::Ok | Outcome::OkFiltered, _) => {
+                let mut heard = Heard::of(reply, answer);
+                heard.cached = heard.cached.or(self.keeps_nothing.then_some(0));
+                Ok(heard)
+            }
             (_, Some(error)) => Err(Trouble::Cannot(failed(error))),
             (outcome, None) => Err(Trouble::Cannot(failed(outcome.word()))),
         }

@@ -81,9 +81,11 @@ pub fn start(target: &Target, setup: &Setup, limits: &Limits) -> Result<Server, 
     // No cache may know a prompt, not even from the time before this process.
     let seed = ifm_sys::real_ns() ^ u64::from(std::process::id()).rotate_left(32);
     let mut caller = Caller::new(endpoint.clone());
-    let (asker, prompts) = way(&mut caller, &model, info.kind.as_deref(), (seed, limits))?;
+    let (mut asker, prompts) = way(&mut caller, &model, info.kind.as_deref(), (seed, limits))?;
     let prompts = prompts.calibrated(&mut caller, &asker, info.context_tokens, seed)?;
     let note = |names: &[&str]| names.iter().find_map(|name| info.notes.get(*name)).cloned();
+    asker.keeps_nothing = note(&["prefix_cache"]).is_some_and(|word| word == "false")
+        || note(&["disable_radix_cache"]).is_some_and(|word| word == "true");
     let number = |names: &[&str]| note(names).and_then(|text| text.parse().ok());
     let about = About {
         engine: info.kind.clone().unwrap_or_else(|| "server".to_owned()),
@@ -113,6 +115,7 @@ fn way(
         kind: kind.map(str::to_owned),
         api: ifm_core::spec::Api::Completions,
         ignores_end: true,
+        keeps_nothing: false,
     };
     let mut all = vec![Prompts::of_words()?];
     if let Some(ids) = Prompts::of_ids(caller, &asker.tokenizer()) {

@@ -123,6 +123,11 @@ mod tests {
             .expect("a shell");
         let told = Process::of(head.id()).expect("a process");
         assert_eq!((told.group, told.runs), (head.id(), true));
+        // A program that has just begun has no environment yet.
+        let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while !told.carries("IFM_MARK", "a=b") && std::time::Instant::now() < until {
+            std::thread::yield_now();
+        }
         assert!(told.carries("IFM_MARK", "a=b") && !told.carries("IFM_MARK", "a"));
         assert!(Process::all().contains(&told));
         end_group(head.id());

@@ -117,7 +117,7 @@ fn of_server(row: &mut Row) {
     let timed_by = row.factors.get(TIMED_BY).map(str::to_owned).unwrap_or_default();
     let prompt = if timed_by == "client" { BY_CLIENT } else { BY_SERVER };
     let both = format!("two times: of the prompts {prompt}, and {BY_STREAM}");
-    let is_batch = row.figures.iter().any(|figure| figure.quantity == Quantity::OutputRate);
+    let is_batch = row.factors.get(key::TEST).is_none();
     for figure in &mut row.figures {
         let text = match &figure.quantity {
             Quantity::PrefillTime => prompt.to_owned(),
@@ -130,13 +130,24 @@ fn of_server(row: &mut Row) {
             Quantity::TotalRate => {
                 format!("computed prompt tokens and tokens of the answers, over {both}")
             }
-            Quantity::OutputRate => format!("tokens of the answers, over {both}"),
             Quantity::Duration if is_batch => both.clone(),
             _ => continue,
         };
         figure.definition = Definition::Different(text);
     }
 }
+
+/// Fields of llama-bench that say what was set.
+const SETTINGS: [&str; 8] = [
+    "backends",
+    "cpu_info",
+    "model_filename",
+    "n_batch",
+    "n_threads",
+    "n_ubatch",
+    "type_k",
+    "type_v",
+];
 
 /// What was set, and what the engine says of itself.
 fn settings(setup: &Setup, done: &Done) -> Factors {
@@ -166,7 +177,12 @@ fn settings(setup: &Setup, done: &Done) -> Factors {
     }
     if matches!(done.test.shape, Shape::Batch(_)) {
         set(key::MODEL, Some(&model_name(setup, done)));
-        set("n_threads", about.threads.map(|threads| threads.to_string()).as_deref());
+        // As in llama-bench's rows, so that rows of one result differ by what was asked alone.
+        let fields = fields(setup, done);
+        for name in SETTINGS {
+            let value = fields.get(name).filter(|value| !value.is_null());
+            set(name, value.map(|value| value.to_string().trim_matches('"').to_owned()).as_deref());
+        }
     }
     factors
 }

@@ -53,7 +53,13 @@ impl Loaded {
         let context = usize::try_from(load.context_tokens).ok();
         let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
         let threads = load.threads.map_or(processors, |threads| threads as usize);
-        let compute = Compute::on_threads(threads);
+        let mut compute = Compute::on_threads(threads);
+        if let Some(name) = &load.instructions {
+            compute.isa = name.parse().map_err(|error| format!("{error}"))?;
+            if !compute.isa.is_here() {
+                return Err(format!("this processor has no {name}"));
+            }
+        }
         let kv_tokens = load.context_tokens as usize * load.sequences as usize;
         let model = match ifm_sys::host::available_memory_bytes() {
             Some(bytes) => Model::load_within(&source, context, compute, (kv_tokens, bytes)),
@@ -76,6 +82,7 @@ impl Loaded {
             stored: Some(variant(&info.variant).to_owned()),
             computed: Some(info.compute_dtype.clone()),
             threads: u32::try_from(info.threads).ok(),
+            instructions: Some(info.instruction_set.clone()),
             ceilings: self.ceilings,
             ..About::default()
         }

@@ -31,7 +31,7 @@ pub struct LlamaBench {
 /// It cannot be started, or cannot do what is set.
 pub fn start(
     program: &Path,
-    warms_up: bool,
+    (warms_up, flags): (bool, &[String]),
     setup: &Setup,
     limits: &Limits,
 ) -> Result<LlamaBench, String> {
@@ -71,6 +71,7 @@ pub fn start(
             add(flag, kind);
         }
     }
+    words.extend_from_slice(flags);
     if !warms_up {
         words.push("--no-warmup".to_owned());
     }

@@ -53,6 +53,8 @@ pub enum Which {
         program: PathBuf,
         /// Whether it warms up, as it does unless it is told not to.
         warms_up: bool,
+        /// More flags for it, with their values.
+        flags: Vec<String>,
     },
 }
 
@@ -65,6 +67,8 @@ pub struct Setup {
     pub weights: Option<String>,
     /// Threads that compute; absent for the engine's choice.
     pub threads: Option<u32>,
+    /// Instructions that it may use, by their name; absent for all that the processor has.
+    pub instructions: Option<String>,
     /// Most tokens of prompts that wait together, and most in one pass.
     pub batch_tokens: u32,
     /// See `batch_tokens`.
@@ -157,8 +161,8 @@ fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine
         Which::Url(target) => {
             http::start(target, setup, limits).map(|one| Box::new(one) as Box<dyn Engine>)
         }
-        Which::LlamaBench { program, warms_up } => {
-            llama_tool::start(program, *warms_up, setup, limits)
+        Which::LlamaBench { program, warms_up, flags } => {
+            llama_tool::start(program, (*warms_up, flags), setup, limits)
                 .map(|one| Box::new(one) as Box<dyn Engine>)
         }
     }

@@ -38,6 +38,9 @@ pub struct Load {
     /// Threads that compute; absent for the engine's choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
+    /// Instructions that may be used, by the engine's name for them; absent for all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// Format of the keys.
     pub kv_keys: String,
     /// Format of the values.
@@ -63,6 +66,7 @@ impl Load {
             model: setup.model.clone(),
             weights: setup.weights.clone(),
             threads: setup.threads,
+            instructions: setup.instructions.clone(),
             kv_keys: setup.kv.0.clone(),
             kv_values: setup.kv.1.clone(),
             batch_tokens: setup.batch_tokens,
@@ -137,6 +141,9 @@ pub struct About {
     /// Threads that compute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
+    /// Instructions that products use, such as `avx2`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
     /// Whether every answer to `run` has had a run before it that did not count.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub warms_up: bool,

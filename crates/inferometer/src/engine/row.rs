@@ -169,6 +169,7 @@ fn settings(setup: &Setup, done: &Done) -> Factors {
     set(key::GPU, about.gpu.as_deref());
     set(key::QUANTIZATION, about.stored.as_deref());
     set("computed", about.computed.as_deref());
+    set("instructions", about.instructions.as_deref());
     for name in TOLD {
         let mut words = done.repeats.iter().filter_map(|repeat| repeat.told.get(name)?.as_str());
         let first = words.next();

@@ -20,6 +20,7 @@ fn setup() -> Setup {
         model: "a".to_owned(),
         weights: None,
         threads: None,
+        instructions: None,
         batch_tokens: 64,
         pass_tokens: 64,
         kv: ("auto".to_owned(), "auto".to_owned()),

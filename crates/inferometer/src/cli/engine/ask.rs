@@ -52,6 +52,7 @@ impl EngineArgs {
                                     model: model.clone(),
                                     weights: weights.clone(),
                                     threads: *threads,
+                                    instructions: self.instructions.clone(),
                                     batch_tokens: *batch_tokens,
                                     pass_tokens: *pass_tokens,
                                     kv: (keys.clone(), values.clone()),
@@ -64,6 +65,14 @@ impl EngineArgs {
                     }
                 }
             }
+        }
+        if !self.llama_flags.is_empty() && self.llama_bench.is_none() {
+            let names: Vec<&str> =
+                self.llama_flags.iter().filter_map(|flag| flag.split('=').next()).collect();
+            terminal::warn(&format!(
+                "{} set something in llama.cpp alone: left out (--llama-bench measures llama.cpp)",
+                names.join(", ")
+            ));
         }
         let has_batches = tests.iter().any(|test| matches!(test.shape, Shape::Batch(_)));
         let guard = Guard::start().map_err(|error| terminal::warn(&error.to_string())).ok();
@@ -110,10 +119,10 @@ impl EngineArgs {
                 false => Ok(Which::Command(words)),
             };
         }
-        Ok(self.llama_bench.clone().map_or(Which::Embedded, |program| Which::LlamaBench {
-            program,
-            warms_up: !self.no_warmup,
-        }))
+        let Some(program) = self.llama_bench.clone() else { return Ok(Which::Embedded) };
+        let flags = self.llama_flags.iter().filter_map(|flag| flag.split_once('='));
+        let flags = flags.flat_map(|(flag, value)| [flag.to_owned(), value.to_owned()]).collect();
+        Ok(Which::LlamaBench { program, warms_up: !self.no_warmup, flags })
     }
 
     /// The tests, as llama-bench orders them: by depth, then prompts, generation, both.

@@ -1,45 +1,111 @@
-//! llama-bench's short flags, which are words behind one dash.
+//! llama-bench's flags: short ones are words behind one dash, and those that only llama.cpp has are
+//! handed on to it.
 
-/// Flags of llama-bench that are more than a letter behind one dash, and ours.
-pub const FOREIGN: &[(&str, &str)] = &[
+/// Short flags that are flags of ours.
+const OURS: &[(&str, &str)] = &[
     ("-pg", "--prompt-gen"),
     ("-ub", "--ubatch-size"),
     ("-ctk", "--cache-type-k"),
     ("-ctv", "--cache-type-v"),
     ("-oe", "--output-err"),
-    ("-hf", "--hf-repo"),
-    ("-hfr", "--hf-repo"),
-    ("-hff", "--hf-file"),
-    ("-hft", "--hf-token"),
-    ("-ngl", "--n-gpu-layers"),
-    ("-ncmoe", "--n-cpu-moe"),
-    ("-sm", "--split-mode"),
-    ("-mg", "--main-gpu"),
-    ("-nkvo", "--no-kv-offload"),
-    ("-fa", "--flash-attn"),
-    ("-dev", "--device"),
-    ("-lzm", "--lazy-mode"),
-    ("-lm", "--load-mode"),
-    ("-mmp", "--mmap"),
-    ("-dio", "--direct-io"),
-    ("-embd", "--embeddings"),
-    ("-ts", "--tensor-split"),
-    ("-ot", "--override-tensor"),
-    ("-nopo", "--no-op-offload"),
-    ("-rpk", "--repack"),
-    ("-fitt", "--fit-target"),
-    ("-fitc", "--fit-ctx"),
-    ("-rpc", "--rpc"),
 ];
 
-/// The words with llama-bench's short flags spelled out.
+/// Flags that set something in llama.cpp alone, with a value each.
+const OF_LLAMA: &[&str] = &[
+    "--cpu-mask",
+    "--cpu-strict",
+    "--device",
+    "--direct-io",
+    "--embeddings",
+    "--fit-ctx",
+    "--fit-target",
+    "--flash-attn",
+    "--hf-file",
+    "--hf-repo",
+    "--hf-token",
+    "--lazy-mode",
+    "--load-mode",
+    "--main-gpu",
+    "--mmap",
+    "--n-cpu-moe",
+    "--n-gpu-layers",
+    "--no-host",
+    "--no-kv-offload",
+    "--no-op-offload",
+    "--numa",
+    "--override-tensor",
+    "--poll",
+    "--prio",
+    "--repack",
+    "--rpc",
+    "--split-mode",
+    "--tensor-split",
+    "-C",
+    "-dev",
+    "-dio",
+    "-embd",
+    "-fa",
+    "-fitc",
+    "-fitt",
+    "-hf",
+    "-hff",
+    "-hfr",
+    "-hft",
+    "-lm",
+    "-lzm",
+    "-mg",
+    "-mmp",
+    "-ncmoe",
+    "-ngl",
+    "-nkvo",
+    "-noh",
+    "-nopo",
+    "-ot",
+    "-rpc",
+    "-rpk",
+    "-sm",
+    "-ts",
+];
+
+/// The flag of ours that takes what is handed on.
+const HANDED_ON: &str = "--llama-flag";
+
+/// The words of a command line with llama-bench's flags as we take them; others are left as they are.
 pub fn spelled_out(words: Vec<String>) -> Vec<String> {
     if words.get(1).map(String::as_str) != Some("engine") {
         return words;
     }
-    let of = |word: String| {
-        let known = FOREIGN.iter().find(|(short, _)| *short == word);
-        known.map_or(word, |(_, long)| (*long).to_owned())
-    };
-    words.into_iter().map(of).collect()
+    let mut spelled = Vec::with_capacity(words.len());
+    let mut words = words.into_iter().peekable();
+    while let Some(word) = words.next() {
+        let (flag, value) = match word.split_once('=') {
+            Some((flag, value)) => (flag, Some(value.to_owned())),
+            None => (word.as_str(), None),
+        };
+        if OF_LLAMA.contains(&flag) {
+            let value = value.or_else(|| words.next());
+            spelled.push(format!("{HANDED_ON}={flag}={}", value.unwrap_or_default()));
+        } else if let Some((_, ours)) = OURS.iter().find(|(short, _)| *short == word) {
+            spelled.push((*ours).to_owned());
+        } else if word != "--progress" {
+            spelled.push(word);
+        }
+    }
+    spelled
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_llama_bench_is_taken() {
+        let line = "inferometer engine -m x.gguf -ngl 99 -fa 1 -p 512 -pg 8,4 --mmap=0 --progress";
+        let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        let expected = "inferometer engine -m x.gguf --llama-flag=-ngl=99 --llama-flag=-fa=1 -p 512 \
+                        --prompt-gen 8,4 --llama-flag=--mmap=0";
+        assert_eq!(spelled_out(words).join(" "), expected);
+        let other: Vec<String> = ["inferometer", "run", "-fa"].map(str::to_owned).to_vec();
+        assert_eq!(spelled_out(other.clone()), other);
+    }
 }

@@ -127,9 +127,18 @@ pub struct EngineArgs {
     #[arg(help_heading = "Engine", long, value_name = "PATH", num_args = 0..=1, default_missing_value = "llama-bench")]
     llama_bench: Option<PathBuf>,
 
+    /// A flag that only llama.cpp has, as its tool takes it; written by `flags`.
+    #[arg(long = "llama-flag", hide = true, value_name = "FLAG=VALUE")]
+    llama_flags: Vec<String>,
+
     /// Threads that compute, a process for each number [default: all processors]
     #[arg(help_heading = "Engine", short, long, value_parser = numbers, value_name = "N,…")]
     threads: Option<Numbers>,
+
+    /// Instructions that the embedded engine may use: baseline, avx2, avx512, avx512-vnni [default: all
+    /// that the processor has]
+    #[arg(help_heading = "Engine", long, value_name = "NAME")]
+    instructions: Option<String>,
 
     /// Most tokens of prompts that wait together
     #[arg(help_heading = "Engine", short, long = "batch-size", default_value = "2048", value_parser = numbers, value_name = "N,…")]

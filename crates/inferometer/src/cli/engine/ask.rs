@@ -14,6 +14,8 @@ use std::time::Duration;
 /// How long an engine may take to end by itself.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// The static batches of the study of variants.
+const STUDY: &str = "variants";
 /// The weights of the study of variants: 16 bits, 8 and 4 bits with activations as they are, both in 8
 /// bits, and llama.cpp's 8 bits.
 const VARIANTS: [&str; 7] = ["bf16", "w8a16", "w8a8", "w8a8-static", "w4a16", "w4a16-asym", "q8_0"];
@@ -26,6 +28,10 @@ impl EngineArgs {
         let which = self.which()?;
         let models = match (self.models.is_empty(), &which) {
             (false, _) => self.models.clone(),
+            // The study takes a minute with the one, a quarter of an hour with the other.
+            (true, Which::Embedded) if self.preset.as_deref() == Some(STUDY) => {
+                vec!["nano".to_owned()]
+            }
             (true, Which::Embedded) => vec!["tiny".to_owned()],
             // A server has a model of its own; others must be told.
             (true, Which::Url(_)) => vec![String::new()],
@@ -98,7 +104,7 @@ impl EngineArgs {
     /// Whether the study of variants is meant: its batches, and a model that can be had in all of them.
     fn is_study(&self, models: &[String], which: &Which) -> bool {
         let is_preset = |model: &String| model.parse::<Preset>().is_ok();
-        self.preset.as_deref() == Some("variants")
+        self.preset.as_deref() == Some(STUDY)
             && matches!(which, Which::Embedded)
             && models.iter().all(is_preset)
     }

@@ -188,8 +188,8 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long = "static", value_parser = batch, value_name = "BxIN/OUT")]
     batches: Vec<(u32, u32, u32)>,
 
-    /// Static batches by name: quick; variants, seven from one sequence to 64, of a preset with seven
-    /// variants of its weights, in rounds, unless told otherwise
+    /// Static batches by name: quick; variants, seven from one sequence to 64, of nano or another preset
+    /// with seven variants of its weights, in rounds, unless told otherwise
     #[arg(help_heading = "Tests", long, value_name = "NAME")]
     preset: Option<String>,
 

@@ -263,17 +263,20 @@ impl Decoder {
 
     fn embed(&self, rows: &[Row<'_>]) -> Matrix {
         let tokens = || rows.iter().flat_map(|row| row.tokens);
-        let mut out = Matrix::zeros(tokens().count(), self.shape.embedding);
-        for (token, out) in tokens().zip(out.data.chunks_exact_mut(self.shape.embedding)) {
-            self.embedding.decode_row(*token as usize, out);
-        }
+        let all: Vec<u32> = tokens().copied().collect();
+        let mut out = Matrix::zeros(all.len(), self.shape.embedding);
+        self.processor.pool.rows(&mut out.data, self.shape.embedding, |row, out| {
+            self.embedding.decode_row(all[row] as usize, out);
+        });
         out
     }
 
     fn normalize(&self, input: &Matrix, gain: &[f32]) -> Matrix {
         let mut out = Matrix::zeros(input.rows(), input.width);
         let epsilon = self.shape.norm_epsilon;
-        self.arch.dispatch(Normalize { input: &input.data, gain, epsilon, out: &mut out.data });
+        self.processor.pool.rows(&mut out.data, input.width, |row, out| {
+            self.arch.dispatch(Normalize { input: input.row(row), gain, epsilon, out });
+        });
         out
     }
 
@@ -339,10 +342,10 @@ impl Decoder {
         self.observe(index, &[LayerTensor::Gate, LayerTensor::Up], &normed);
         let inner = layer.feed_forward_input.apply(processor, &normed);
         let mut gated = Matrix::zeros(hidden.rows(), self.shape.feed_forward);
-        for (row, out) in gated.data.chunks_exact_mut(self.shape.feed_forward).enumerate() {
+        processor.pool.rows(&mut gated.data, self.shape.feed_forward, |row, out| {
             let (gate, up) = (inner.row(GATE, row), inner.row(UP, row));
             self.arch.dispatch(Gate { gate, up, out });
-        }
+        });
         self.observe(index, &[LayerTensor::Down], &gated);
         add(&mut hidden.data, &layer.feed_forward_output.apply(processor, &gated).data);
     }

@@ -10,7 +10,11 @@
 //!
 //! Not here: products of floats (`float`), the formats' bits (`codes`).
 
-use std::marker::PhantomData;
+use std::{
+    marker::PhantomData,
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use crate::{
     Stored,
@@ -20,6 +24,9 @@ use crate::{
     schedule::{self, Piece},
     tiles::Tiles,
 };
+
+/// Tokens whose rounding is not worth waking a thread for.
+const FEW_TOKENS: usize = 16;
 
 /// Where the scales of a tile lie.
 pub(crate) trait Scales: 'static {
@@ -171,6 +178,13 @@ unsafe fn kernel<S: Lanes, C: Codes, const TOKENS: usize>(task: &IntegerTask) {
     }
 }
 
+/// The first `count` of what is left of a slice.
+fn take<'a, T>(left: &mut &'a mut [T], count: usize) -> &'a mut [T] {
+    let (first, rest) = std::mem::take(left).split_at_mut(count);
+    *left = rest;
+    first
+}
+
 /// Activations of a product, rounded.
 struct Rounded {
     bytes: Vec<u8>,
@@ -197,24 +211,40 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
         corrections: vec![0; tokens * groups],
         totals: vec![0.0; tokens * groups],
     };
+    let mut left = (
+        &mut rounded.bytes[..],
+        &mut rounded.scales[..],
+        &mut rounded.corrections[..],
+        &mut rounded.totals[..],
+    );
+    let mut tasks = Vec::with_capacity(panels.len());
     for panel in &panels {
-        let bytes = panel.first * quads * quad..(panel.first + panel.tokens) * quads * quad;
-        let notes = panel.first * groups..(panel.first + panel.tokens) * groups;
-        let task = RoundTask {
+        let (bytes, notes) = (panel.tokens * quads * quad, panel.tokens * groups);
+        tasks.push(Mutex::new(Some(RoundTask {
             input: &input[panel.first * tiles.columns..][..panel.tokens * tiles.columns],
             columns: tiles.columns,
             rounding,
             group: tiles.group,
             quad,
             zero: i32::from(C::ZERO),
-            bytes: &mut rounded.bytes[bytes],
-            scales: &mut rounded.scales[notes.clone()],
-            corrections: &mut rounded.corrections[notes.clone()],
-            totals: &mut rounded.totals[notes],
-        };
-        // SAFETY: `Packed::new` takes only an `Isa` that the processor has.
-        unsafe { S::run(task) };
+            bytes: take(&mut left.0, bytes),
+            scales: take(&mut left.1, notes),
+            corrections: take(&mut left.2, notes),
+            totals: take(&mut left.3, notes),
+        })));
     }
+    let round = |range: Range<usize>| {
+        for task in &tasks[range] {
+            let task = task.lock().unwrap_or_else(PoisonError::into_inner).take();
+            // SAFETY: `Packed::new` takes only an `Isa` that the processor has.
+            task.into_iter().for_each(|task| unsafe { S::run(task) });
+        }
+    };
+    match tokens > FEW_TOKENS {
+        true => pool.run(tasks.len(), round),
+        false => round(0..tasks.len()),
+    }
+    drop(tasks);
     let rounded = &rounded;
     let run = |piece: &Piece| {
         let notes = piece.panel.first * groups;

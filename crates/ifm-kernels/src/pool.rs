@@ -162,6 +162,40 @@ impl Drop for Pool {
     }
 }
 
+/// Floats that threads write without overlap.
+struct Apart(*mut f32);
+
+// SAFETY: each thread makes slices of the rows that it has taken, which nobody else takes.
+unsafe impl Sync for Apart {}
+
+impl Pool {
+    /// Calls `work` once for each row of `width` floats, with its number, on all threads. Few rows are
+    /// worked on by the caller alone.
+    ///
+    /// # Panics
+    /// As [`Pool::run`].
+    pub fn rows(&self, data: &mut [f32], width: usize, work: impl Fn(usize, &mut [f32]) + Sync) {
+        /// Rows of a layer that are not worth waking a thread for.
+        const FEW: usize = 8;
+        let count = data.len() / width.max(1);
+        if count <= FEW {
+            data.chunks_exact_mut(width.max(1)).enumerate().for_each(|(row, out)| work(row, out));
+            return;
+        }
+        let start = Apart(data.as_mut_ptr());
+        self.run(count, |range| {
+            let start = &start;
+            for row in range {
+                // SAFETY: the row lies inside `data`, which is borrowed until `run` returns, and `run`
+                // gives each number to one thread.
+                let out =
+                    unsafe { std::slice::from_raw_parts_mut(start.0.add(row * width), width) };
+                work(row, out);
+            }
+        });
+    }
+}
+
 /// Closes the gate and waits until nobody is inside.
 struct Closing<'a>(&'a Shared);
 
@@ -240,6 +274,18 @@ impl Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_are_apart_and_each_is_worked_on_once() {
+        for (threads, count) in [(1, 100), (3, 100), (3, 5), (2, 0)] {
+            let mut data = vec![1.0; count * 7];
+            Pool::new(threads).rows(&mut data, 7, |row, out| {
+                out.iter_mut().for_each(|value| *value += row as f32);
+            });
+            let expected = (0..count).flat_map(|row| [1.0 + row as f32; 7]);
+            assert_eq!(data, expected.collect::<Vec<_>>(), "{threads} threads, {count} rows");
+        }
+    }
 
     #[test]
     fn every_item_is_worked_on_once() {

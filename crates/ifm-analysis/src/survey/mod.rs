@@ -152,6 +152,22 @@ impl Survey {
         self.of_role(RowRole::Measured).filter(move |point| point.kind == kind)
     }
 
+    /// A point for each test of an engine: what holds of all its repeats where that is told, else what
+    /// was measured.
+    pub fn engine_tests(&self) -> impl Iterator<Item = &Point> {
+        let of_engine = || self.points.iter().filter(|point| point.kind == PartKind::Engine);
+        let heads: Vec<&Point> =
+            of_engine().filter(|point| point.role == RowRole::Summary).collect();
+        of_engine().filter(move |point| match point.role {
+            RowRole::Summary => true,
+            RowRole::Measured => !heads.iter().any(|head| {
+                (head.origin, head.part, &head.place, &head.setting)
+                    == (point.origin, point.part, &point.place, &point.setting)
+            }),
+            RowRole::Stated | RowRole::Planned => false,
+        })
+    }
+
     /// Whether any point of this kind was measured.
     pub fn has(&self, kind: PartKind) -> bool {
         self.measured(kind).next().is_some()

@@ -48,11 +48,14 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     let head = format!(
         "| {:<30} |{} {:>15} | {:>20} |\n| {} |{} {}: | {}: |\n",
         "model",
-        between(&|name| format!("{name:>CELL$}")),
+        between(&|name| padded(name, name)),
         "test",
         "t/s",
         "-".repeat(30),
-        between(&|name| format!("{}:", "-".repeat(name.chars().count().max(CELL) - 1))),
+        between(&|name| match name == BACKEND {
+            true => "-".repeat(width(name)),
+            false => format!("{}:", "-".repeat(width(name) - 1)),
+        }),
         "-".repeat(14),
         "-".repeat(19)
     );
@@ -61,8 +64,22 @@ fn write(sheet: &Sheet) -> Vec<Exported> {
     vec![Exported { stem: String::new(), ending: "md", text: head + &lines.concat() + &builds }]
 }
 
-/// Least width of a cell.
-const CELL: usize = 10;
+/// The column that stands at the left.
+const BACKEND: &str = "backend";
+
+/// How wide the tool makes a column.
+fn width(name: &str) -> usize {
+    match name {
+        "size" | "params" | BACKEND => 10,
+        _ => name.chars().count().max(3),
+    }
+}
+
+/// A cell of a column.
+fn padded(name: &str, text: &str) -> String {
+    let width = width(name);
+    if name == BACKEND { format!("{text:<width$}") } else { format!("{text:>width$}") }
+}
 
 /// Size and parameters of the model where rows tell them, then a column for each other factor.
 fn columns<'a>(rows: &[(&Row, Factors)]) -> Vec<Column<'a>> {
@@ -141,7 +158,9 @@ fn line(row: &Row, factors: &Factors, columns: &[Column]) -> Option<String> {
     let test = factors.get(key::TEST).unwrap_or("?").replace('|', "/");
     let depth = factors.get(key::DEPTH_TOKENS).filter(|_| !test.contains('@'));
     let test = depth.map_or(test.clone(), |depth| format!("{test} @ d{depth}"));
-    let set: String =
-        columns.iter().map(|(_, cell)| format!(" {:>CELL$} |", cell(row, factors))).collect();
+    let set: String = columns
+        .iter()
+        .map(|(name, cell)| format!(" {} |", padded(name, &cell(row, factors))))
+        .collect();
     Some(format!("| {model:<30} |{set} {test:>15} | {speed:>20} |\n"))
 }

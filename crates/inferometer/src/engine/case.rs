@@ -124,6 +124,9 @@ pub fn values(text: &str) -> Result<Vec<u32>, String> {
             _ => (rest, 1, false),
         };
         let (mut value, last) = (number(first)?, number(last)?);
+        if value > last {
+            return Err(format!("\"{}\" ends before it begins", part.trim()));
+        }
         while value <= last {
             all.push(value);
             let next = match is_product {
@@ -153,7 +156,7 @@ mod tests {
         assert_eq!(values("8-64*2"), Ok(vec![8, 16, 32, 64]));
         assert_eq!(values("0-256+128"), Ok(vec![0, 128, 256]));
         assert_eq!(values("1-3"), Ok(vec![1, 2, 3]));
-        for wrong in ["", "x", "1,", "1-8*1", "0-8*2", "1-8+0", "0-100000"] {
+        for wrong in ["", "x", "1,", "1-8*1", "0-8*2", "1-8+0", "0-100000", "5-1"] {
             assert!(values(wrong).is_err(), "{wrong}");
         }
     }

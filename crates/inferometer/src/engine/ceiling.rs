@@ -13,10 +13,11 @@ use super::course::Done;
 use super::protocol::Ceilings;
 use ifm_core::sheet::{Definition, Figure, Quantity, Statistic, Unit};
 
-const LIMIT: &str = "at least, by this machine's measured reading of memory and arithmetic: the longer of \
-    weights, keys and values over bytes per second, and two operations for each weight and token over \
-    operations per second; attention's arithmetic left out";
-const SHARE: &str = "limit over measured time; above 1 where caches hold the weights";
+const ROOFLINE: &str = "at most, by this machine's measured memory bandwidth and arithmetic rate: the slower of \
+    reading weights, keys and values, and two operations for each weight and token; attention's arithmetic \
+    left out";
+const BANDWIDTH: &str = "reading weights that no cache holds, with the same threads";
+const SHARE: &str = "roofline over measured time; above 1 where caches hold the weights";
 
 /// The least time of a test, seconds.
 fn limit_s(done: &Done) -> Option<f64> {
@@ -52,20 +53,37 @@ pub fn share(done: &Done, repeat: &Repeat) -> Option<f64> {
     Some(limit_s(done)? * 1e9 / ns as f64)
 }
 
-/// The limit and the share of a repeat, as figures.
-pub fn figures(done: &Done, repeat: &Repeat) -> Vec<Figure> {
-    let other = |name: &str| Quantity::Other(name.to_owned());
-    let figure = |name: &str, value, unit, meant: &str| {
-        Figure::new(other(name), Statistic::Value, value, unit)
-            .defined(Definition::Different(meant.to_owned()))
-    };
-    let both = limit_s(done).zip(share(done, repeat));
-    both.map_or_else(Vec::new, |(limit, share)| {
+/// The limit of a test, as figures: tokens per second, and the bandwidth that it rests on.
+pub fn of_test(done: &Done) -> Vec<Figure> {
+    let case = done.test.case();
+    let tokens = f64::from(case.batch) * (f64::from(case.prompt) + f64::from(case.steps));
+    let bandwidth =
+        done.about.as_ref().and_then(|about| about.ceilings).map(|of| of.read_bytes_per_s);
+    let both = limit_s(done).zip(bandwidth);
+    both.map_or_else(Vec::new, |(limit, bandwidth)| {
         vec![
-            figure("limit", limit * 1e3, Unit::Ms, LIMIT),
-            figure("share of the limit", share, Unit::One, SHARE),
+            figure(other("roofline rate"), tokens / limit, Unit::PerS, ROOFLINE),
+            figure(Quantity::Bandwidth, bandwidth / 1e9, Unit::GbPerS, BANDWIDTH),
         ]
     })
+}
+
+/// The share of the limit that a repeat reached, as figures.
+pub fn of_repeat(done: &Done, repeat: &Repeat) -> Vec<Figure> {
+    let share = share(done, repeat);
+    share
+        .map(|share| figure(other("share of the roofline"), share, Unit::One, SHARE))
+        .into_iter()
+        .collect()
+}
+
+fn other(name: &str) -> Quantity {
+    Quantity::Other(name.to_owned())
+}
+
+fn figure(quantity: Quantity, value: f64, unit: Unit, meant: &str) -> Figure {
+    Figure::new(quantity, Statistic::Value, value, unit)
+        .defined(Definition::Different(meant.to_owned()))
 }
 
 #[cfg(test)]
@@ -101,6 +119,9 @@ mod tests {
         let repeat = Repeat { prompt_ns: Some(2_048_000_000), ..Repeat::default() };
         let test = Test { shape: Shape::Bench, prompt: 512, generated: 0, depth: 0 };
         assert!(share(&done(test), &repeat).is_some_and(|share| (share - 0.5).abs() < 1e-9));
-        assert_eq!(figures(&Done::new(0, test), &repeat), []);
+        assert_eq!(of_repeat(&Done::new(0, test), &repeat), []);
+        assert_eq!(of_test(&Done::new(0, test)), []);
+        let rate = of_test(&done(test))[0].value;
+        assert!(rate.is_some_and(|rate| (rate - 500.0).abs() < 1e-9), "{rate:?}");
     }
 }

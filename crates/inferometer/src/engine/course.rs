@@ -51,6 +51,11 @@ pub struct Done {
 }
 
 impl Done {
+    /// Whether there is something to say of it.
+    pub fn is_begun(&self) -> bool {
+        self.trouble.is_some() || !self.repeats.is_empty()
+    }
+
     pub(super) fn new(setup: usize, test: Test) -> Done {
         Done {
             setup,
@@ -64,11 +69,12 @@ impl Done {
     }
 }
 
-/// Measures, and shows each test when it is done. Ends early at Ctrl-C, with what there is.
+/// Measures. Tells of each test that had its turn: all of them, which it was, and whether it is done.
+/// Ends early at Ctrl-C, with what there is.
 ///
 /// In rounds all engines stay loaded, and each has its turn in every round: what changes over the
 /// minutes falls on all of them alike.
-pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
+pub fn measure(ask: &Ask, mut tell: impl FnMut(&[Done], usize, bool)) -> Vec<Done> {
     let (rounds, each) = if ask.in_rounds { (ask.repeats, 1) } else { (1, ask.repeats) };
     let mut engines: Vec<Running> =
         ask.setups.iter().map(|setup| Running::new(ask, setup)).collect();
@@ -77,25 +83,24 @@ pub fn measure(ask: &Ask, mut show: impl FnMut(&Done)) -> Vec<Done> {
         .flat_map(|setup| ask.tests.iter().map(move |test| Done::new(setup, *test)))
         .collect();
     for round in 1..=rounds {
-        for done in &mut all {
+        for index in 0..all.len() {
             if is_over(ask) {
                 break;
             }
+            let done = &mut all[index];
             if let Some(engine) = engines.get_mut(done.setup).filter(|_| done.trouble.is_none()) {
                 engine.repeat(done, each, round == 1);
-            }
-            if round == rounds {
-                show(done);
             }
             if !ask.in_rounds {
                 // One engine at a time: that of a setup ends when another's turn comes.
                 let others = engines.iter_mut().enumerate().filter(|(of, _)| *of != done.setup);
                 others.for_each(|(_, other)| other.engine = None);
             }
+            tell(&all, index, round == rounds);
         }
     }
     if is_over(ask) {
-        all.retain(|done| done.trouble.is_some() || !done.repeats.is_empty());
+        all.retain(Done::is_begun);
     }
     all
 }

@@ -10,6 +10,11 @@ use std::collections::BTreeMap;
 
 /// Above this share of the time a repeat was disturbed.
 const SHARE_MAX: f64 = 0.05;
+/// Waits that every thread has when it wakes, nanoseconds: less in all is no disturbance.
+const WAKING_NS: u64 = 500_000;
+
+/// What the host took is counted in ticks of 10 ms: of a shorter repeat a share says nothing.
+const TICKS_NS: u64 = 500_000_000;
 
 /// What took processors away.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -29,18 +34,22 @@ pub struct Disturbance {
 impl Disturbance {
     /// Share of the time in which some thread waited.
     pub fn waited(&self) -> f64 {
-        self.waited_ns as f64 / self.wall_ns.max(1) as f64
+        (self.waited_ns as f64 / self.wall_ns.max(1) as f64).min(1.0)
+    }
+
+    fn has_waited(&self) -> bool {
+        self.waited_ns > WAKING_NS && self.waited() > SHARE_MAX
     }
 
     /// Whether it is too much for the repeat to count.
     pub fn is_too_much(&self) -> bool {
-        self.waited() > SHARE_MAX || self.stolen.is_some_and(|share| share > SHARE_MAX)
+        self.has_waited() || self.stolen.is_some_and(|share| share > SHARE_MAX)
     }
 
     /// In words: `waited 12 % of its time for a processor`.
     pub fn words(&self) -> String {
         let mut words = Vec::new();
-        if self.waited() > SHARE_MAX {
+        if self.has_waited() {
             words
                 .push(format!("waited {:.0} % of its time for a processor", 100.0 * self.waited()));
         }
@@ -80,6 +89,7 @@ impl Watch {
             .map(|(id, account)| account.since(self.before.get(id).copied().unwrap_or_default()))
             .collect();
         let stolen = CpuTicks::read()
+            .filter(|_| wall_ns >= TICKS_NS)
             .zip(self.ticks)
             .and_then(|(now, before)| now.steal_share_since(before));
         (!since.is_empty()).then(|| Disturbance {

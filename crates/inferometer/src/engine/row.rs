@@ -5,7 +5,7 @@
 
 use super::case::Shape;
 use super::course::{Ask, Done};
-use super::{Repeat, Setup, Which};
+use super::{Repeat, Setup, Which, ceiling};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
@@ -99,7 +99,10 @@ fn rows(setup: &Setup, done: &Done, place: &Place) -> Vec<Row> {
             }
             if let Some(repeat) = row.factors.get(key::REPEAT).and_then(|_| repeats.next()) {
                 row.unknown.extend(kept(repeat));
-                row.figures.extend(super::ceiling::figures(done, repeat));
+                row.figures.extend(ceiling::of_repeat(done, repeat));
+            }
+            if row.role != RowRole::Planned {
+                row.figures.extend(ceiling::of_test(done));
             }
             row
         })
@@ -298,13 +301,43 @@ pub fn line(ask: &Ask, done: &Done) -> String {
     }
     let (mean, std) = mean_and_std(&rates);
     let spread = std.map_or(String::new(), |std| format!(" ± {std:.1}"));
-    let shares = done.repeats.iter().filter_map(|one| super::ceiling::share(done, one));
+    let shares = done.repeats.iter().filter_map(|one| ceiling::share(done, one));
     let (count, sum) = shares.fold((0_u32, 0.0), |(count, sum), share| (count + 1, sum + share));
     let of_limit = match count {
         0 => String::new(),
-        count => format!(", {:.0} % of the limit", 100.0 * sum / f64::from(count)),
+        count => of_roofline(sum / f64::from(count)),
     };
-    format!("{of}{with}: {mean:.1}{spread} tokens/s{of_limit}")
+    format!("{of}{with}: {mean:.1}{spread} tokens/s{}{of_limit}", of_phases(done))
+}
+
+/// What the rate of a batch is of, and those of its two phases.
+fn of_phases(done: &Done) -> String {
+    if done.test.shape == Shape::Bench {
+        return String::new();
+    }
+    let mean = |of: &dyn Fn(&Repeat) -> Option<(u64, u64)>| -> Option<f64> {
+        let rates: Vec<f64> = done
+            .repeats
+            .iter()
+            .filter_map(|one| of(one).filter(|(_, ns)| *ns > 0))
+            .map(|(tokens, ns)| tokens as f64 * 1e9 / ns as f64)
+            .collect();
+        (!rates.is_empty()).then(|| mean_and_std(&rates).0)
+    };
+    let prefill = mean(&|one| Some((prompt_tokens(done, one), one.prompt_ns?)));
+    let decode = mean(&|one| Some((step_tokens(done, one), one.steps_ns?)));
+    let told = |(name, rate): (&str, Option<f64>)| Some(format!(", {name} {:.1}", rate?));
+    let phases: String =
+        [("prefill", prefill), ("decode", decode)].into_iter().filter_map(told).collect();
+    format!(" in all{phases}")
+}
+
+/// A share of the roofline in words: what is above it came from caches.
+fn of_roofline(share: f64) -> String {
+    match share > 1.0 {
+        true => ", faster than memory feeds: caches hold the weights".to_owned(),
+        false => format!(", {:.0} % of the roofline", 100.0 * share),
+    }
 }
 
 fn mean_and_std(values: &[f64]) -> (f64, Option<f64>) {
@@ -398,14 +431,17 @@ fn remarks_of(setup: &Setup, done: &Done, place: &Place) -> Vec<Remark> {
 }
 
 fn of_test(setup: &Setup, done: &Done, text: &str) -> String {
-    format!("{} {}: {text}", model_name(setup, done), done.test.name())
+    let name = format!("{} {}: {text}", model_name(setup, done), done.test.name());
+    name.trim_start().to_owned()
 }
 
 fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
     let mut said: Vec<(RemarkKind, String)> =
         done.trouble.iter().map(|why| (RemarkKind::Missing, why.clone())).collect();
     let in_front = u64::from(done.test.case().batch) * u64::from(done.test.depth);
-    let cached = done.repeats.iter().filter_map(|one| one.cached).min();
+    // What a server did with them stands in its own remark.
+    let of_engines = done.repeats.iter().filter(|one| one.told.is_empty());
+    let cached = of_engines.filter_map(|one| one.cached).min();
     if let Some(cached) = cached.filter(|cached| *cached < in_front) {
         let rest = in_front - cached;
         said.push((
@@ -446,7 +482,10 @@ pub fn warnings(ask: &Ask, all: &[Done]) -> Vec<String> {
         .iter()
         .flat_map(|done| {
             let setup = &ask.setups[done.setup];
-            cautions(done).into_iter().map(move |(_, text)| of_test(setup, done, &text))
+            // Why there is no result stands in the line of the test already.
+            let others =
+                cautions(done).into_iter().filter(|(kind, _)| *kind != RemarkKind::Missing);
+            others.map(move |(_, text)| of_test(setup, done, &text))
         })
         .collect();
     let is_disturbed = |repeat: &&Repeat| repeat.disturbance.is_some_and(|what| what.is_too_much());
@@ -456,7 +495,7 @@ pub fn warnings(ask: &Ask, all: &[Done]) -> Vec<String> {
     if let Some(worst) = worst {
         let count = counts.iter().copied().filter(is_disturbed).count();
         said.push(format!(
-            "something else kept this machine busy: {count} of {} were disturbed (the worst {}); \
+            "CPU contention: {count} of {} were disturbed (the worst {}); \
              the result says which",
             counted(counts.len() as u64, "repeat"),
             worst.words()

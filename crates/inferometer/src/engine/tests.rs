@@ -54,7 +54,7 @@ fn measured_within(limit: Duration, which: Which, tests: usize, repeats: u32) ->
             interrupts: Interrupts::default(),
         },
     };
-    measure(&ask, |_| ())
+    measure(&ask, |_, _, _| ())
 }
 
 fn script(text: &str) -> Which {

@@ -4,7 +4,7 @@ use crate::insight::{Insight, InsightRule, Question, Tone, Topic};
 use crate::roof;
 use crate::say;
 use crate::survey::Point;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use ifm_core::sheet::{Quantity, Statistic, key};
 use ifm_roofline::Binding;
 
 const BYTES_PER_GIB: f64 = (1u64 << 30) as f64;
@@ -43,11 +43,29 @@ pub struct DecodeLimit {
     pub machine: String,
     /// What the figures of that row rest on.
     pub source: String,
+    /// Whether it was measured on the machine itself, where caches may feed faster than memory does.
+    pub is_measured: bool,
+}
+
+/// The limit that the producer of a row measured on its own machine.
+fn measured(point: &Point) -> Option<DecodeLimit> {
+    let value = |quantity: &Quantity| point.value(quantity, Statistic::Value);
+    Some(DecodeLimit {
+        tok_per_s: value(&Quantity::Other("roofline rate".to_owned()))?,
+        bytes_per_token: None,
+        bytes_per_s: value(&Quantity::Bandwidth)?,
+        machine: "this machine".to_owned(),
+        source: "measured with the same threads before the tests".to_owned(),
+        is_measured: true,
+    })
 }
 
 /// What machine and model allow for the sequences of an engine's row: no step is shorter than
 /// reading once what every step reads of the weights. Absent where machine or model is not known.
 pub fn decode_limit(question: &Question, point: &Point) -> Option<EngineLimit> {
+    if let Some(limit) = measured(point) {
+        return Some(EngineLimit::AtMost(limit));
+    }
     let value = |quantity: &Quantity| point.value(quantity, Statistic::Value);
     let size = value(&Quantity::Other("model_size".to_owned()));
     let named = (question.gpu.as_deref(), question.model.as_deref());
@@ -72,13 +90,16 @@ pub fn decode_limit(question: &Question, point: &Point) -> Option<EngineLimit> {
         bytes_per_s,
         machine: format!("{}, {}", machine.name, machine.confidence.label()),
         source: machine.source.clone(),
+        is_measured: false,
     }))
 }
 
 fn look(question: &Question) -> Vec<Insight> {
-    let shares = question.survey.measured(PartKind::Engine).filter_map(|point| {
+    let shares = question.survey.engine_tests().filter_map(|point| {
         let rate = point.central(&Quantity::DecodeRate)?.value;
         match decode_limit(question, point)? {
+            // Above one of these nothing is wrong: the weights came from a cache.
+            EngineLimit::AtMost(limit) if limit.is_measured => None,
             EngineLimit::AtMost(limit) => Some((point, rate, limit)),
             EngineLimit::Larger { .. } => None,
         }

@@ -4,7 +4,7 @@ use super::{matrix, measure_word, measured};
 use crate::insight::{Bands, Insight, InsightRule, Meant, Question, Sentence, Tone, Topic};
 use crate::matrix::{Cell, TRUSTED_CV_MAX};
 use crate::say;
-use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind, key};
+use ifm_core::sheet::{Quantity, Statistic, StdKind, key};
 
 pub(super) const RULE: InsightRule = InsightRule {
     id: "repeat_noise",
@@ -96,7 +96,7 @@ fn of_matrix(question: &Question) -> Vec<Spread> {
 fn of_engines(question: &Question) -> Vec<Spread> {
     let kinds = [StdKind::Sample, StdKind::Population, StdKind::Unknown];
     let mut found = Vec::new();
-    for point in question.survey.measured(PartKind::Engine) {
+    for point in question.survey.engine_tests() {
         for quantity in [Quantity::PrefillRate, Quantity::DecodeRate] {
             let mean = point.central(&quantity).map(|reading| reading.value);
             let std = kinds.iter().find_map(|kind| point.value(&quantity, Statistic::Std(*kind)));

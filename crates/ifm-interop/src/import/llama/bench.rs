@@ -223,7 +223,9 @@ pub(crate) fn rows(mut fields: Map<String, Value>, place: &Place) -> Vec<Row> {
     row.figures.extend(figures.into_iter().flatten());
     if !samples.is_empty() {
         row.role = RowRole::Summary;
-        row.figures.push(test.rate_figure(Statistic::Count, samples.len() as f64));
+        let count = samples.len() as f64;
+        let meant = test.rate_figure(Statistic::Count, count);
+        row.figures.push(Figure { unit: Unit::Count, ..meant });
     }
     row.unknown = fields;
     std::iter::once(row).chain(samples).collect()

@@ -38,7 +38,7 @@ fn matrix<'a>(subject: &Subject<'a>) -> Option<Matrix<'a>> {
     Some(matrix.ranked_by(question.ranks.by))
 }
 
-fn fits(subject: &Subject) -> bool {
+pub(super) fn fits(subject: &Subject) -> bool {
     let is_one = |matrix: Matrix| {
         let is_batches = matrix.kind == PartKind::StaticBatch;
         matrix.is_proper() && (is_batches || matrix.things.len() >= THINGS_MIN)

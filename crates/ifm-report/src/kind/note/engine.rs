@@ -10,7 +10,7 @@ use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table, Tile};
 use ifm_analysis::insight::{Insight, Meant, Topic};
 use ifm_analysis::survey::{Point, PowerPoint, PowerSeries, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Scale, Series};
-use ifm_core::sheet::{PartKind, Quantity, key};
+use ifm_core::sheet::{Quantity, key};
 use serde_json::Value;
 
 /// The chapters; none without an engine row or a power series.
@@ -18,7 +18,7 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
     let survey = subject.question.survey;
     let mut sections = Vec::new();
     sections.extend(power(subject, &survey.power_series()));
-    let points: Vec<&Point> = survey.measured(PartKind::Engine).collect();
+    let points: Vec<&Point> = survey.engine_tests().collect();
     if points.is_empty() {
         return sections;
     }
@@ -190,7 +190,7 @@ fn power_table(all: &[PowerSeries]) -> Table {
 /// The fastest generation, and what a lower power limit is worth.
 pub(super) fn tiles(survey: &Survey) -> Vec<Tile> {
     let mut tiles = Vec::new();
-    let points: Vec<&Point> = survey.measured(PartKind::Engine).collect();
+    let points: Vec<&Point> = survey.engine_tests().collect();
     let models = models::listed(&points);
     let fastest =
         models.first().and_then(|model| Some((model, model.speed(&Quantity::DecodeRate)?)));

@@ -4,6 +4,7 @@
 //! Blocks and tables that tools print stand there as those tools print them, beside one picture and
 //! one table of all. Not here: how a tool's file is read (`ifm-interop`).
 
+mod batches;
 mod blocks;
 mod engine;
 mod kernel;
@@ -12,7 +13,7 @@ mod serving;
 mod training;
 
 use super::common::page as frame;
-use super::{Kind, Subject};
+use super::{Kind, Subject, matrix};
 use crate::page::{Page, Section, Tile};
 use ifm_analysis::survey::{KernelMask, Survey};
 use ifm_core::Sheet;
@@ -31,13 +32,16 @@ const OWN: [PartKind; 3] = [PartKind::Engine, PartKind::Kernel, PartKind::Traini
 
 fn fits(subject: &Subject) -> bool {
     let survey = subject.question.survey;
-    OWN.iter().any(|kind| survey.has(*kind)) && !survey.has(PartKind::StaticBatch)
+    // Batches of one model are no matrix.
+    let has_batches = survey.has(PartKind::StaticBatch);
+    OWN.iter().any(|kind| survey.has(*kind)) || has_batches && !matrix::fits(subject)
 }
 
 fn page(subject: &Subject) -> Page {
     let survey = subject.question.survey;
     let mut sections: Vec<Section> = Vec::new();
     sections.extend(engine::sections(subject));
+    sections.extend(batches::section(subject));
     sections.extend(kernel::sections(subject));
     sections.extend(serving::sections(subject));
     sections.extend(training::section(subject));
@@ -61,7 +65,8 @@ fn conditions(subject: &Subject) -> Vec<String> {
     let survey = subject.question.survey;
     let measured = |kind| survey.measured(kind).count();
     let kinds = [
-        (measured(PartKind::Engine), "engine row", "engine rows"),
+        (survey.engine_tests().count(), "engine row", "engine rows"),
+        (survey.pool(PartKind::StaticBatch).cells.len(), "static batch", "static batches"),
         (kernels(survey), "kernel", "kernels, each under its mask"),
         (measured(PartKind::Serving), "level of a server", "levels of a server"),
         (measured(PartKind::Training), "training run", "training runs"),

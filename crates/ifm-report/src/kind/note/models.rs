@@ -258,7 +258,8 @@ fn formula(subject: &Subject, models: &[Model]) -> String {
     let mut rows: Vec<String> = limits
         .map(|limit| {
             let rate = meant(limit.bytes_per_s, Meant::BytesPerS);
-            format!("{rate} ({}: {})", limit.machine, plain(&limit.source))
+            let from = if limit.is_measured { "" } else { "the hardware table: " };
+            format!("{from}{rate} ({}: {})", limit.machine, plain(&limit.source))
         })
         .collect();
     rows.dedup();
@@ -267,7 +268,7 @@ fn formula(subject: &Subject, models: &[Model]) -> String {
     }
     format!(
         " At most: memory bandwidth / bytes of weights and cache read for one token; bandwidth from \
-         the hardware table: {}.",
+         {}.",
         rows.join("; ")
     )
 }

@@ -45,6 +45,9 @@ impl EngineArgs {
         };
         let threads: Vec<Option<u32>> = match &self.threads {
             None => vec![None],
+            Some(Numbers(all)) if all.contains(&0) => {
+                return Err(Failure::usage("--threads 0: at least one thread computes"));
+            }
             Some(Numbers(all)) => all.iter().copied().map(Some).collect(),
         };
         let mut setups = Vec::new();
@@ -72,11 +75,21 @@ impl EngineArgs {
                 }
             }
         }
+        if self.llama_bench.is_none()
+            && let Some(flag) =
+                self.llama_flags.iter().find(|flag| flag.trim_start_matches('-').starts_with("hf"))
+        {
+            let flag = flag.split('=').next().unwrap_or_default();
+            return Err(Failure::usage(format!("{flag} names a model that llama.cpp would fetch"))
+                .hint(
+                    "give a file or a preset by --model, or measure llama.cpp by --llama-bench",
+                ));
+        }
         if !self.llama_flags.is_empty() && self.llama_bench.is_none() {
             let names: Vec<&str> =
                 self.llama_flags.iter().filter_map(|flag| flag.split('=').next()).collect();
             terminal::warn(&format!(
-                "{} set something in llama.cpp alone: left out (--llama-bench measures llama.cpp)",
+                "flags of llama.cpp alone are ignored: {} (--llama-bench measures llama.cpp)",
                 names.join(", ")
             ));
         }

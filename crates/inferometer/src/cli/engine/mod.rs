@@ -93,7 +93,7 @@ pub struct EngineArgs {
     )]
     models: Vec<String>,
 
-    /// Formats of the weights, for presets and folders of floats; see --list
+    /// Weight formats, for presets and folders of floats; see --list [default: q8_0 of presets]
     #[arg(
         help_heading = "Engine",
         long,
@@ -140,15 +140,15 @@ pub struct EngineArgs {
     #[arg(help_heading = "Engine", long, value_name = "NAME")]
     instructions: Option<String>,
 
-    /// Most tokens of prompts that wait together
+    /// Logical batch size: most prompt tokens that wait together
     #[arg(help_heading = "Engine", short, long = "batch-size", default_value = "2048", value_parser = numbers, value_name = "N,…")]
     batch_size: Numbers,
 
-    /// Most tokens of prompts in one pass
+    /// Physical batch size: most prompt tokens in one pass (-ub)
     #[arg(help_heading = "Engine", long = "ubatch-size", default_value = "512", value_parser = numbers, value_name = "N,…")]
     ubatch_size: Numbers,
 
-    /// Format of the keys that are kept; the embedded engine has f32
+    /// KV cache type for K (-ctk); the embedded engine has f32
     #[arg(
         help_heading = "Engine",
         long = "cache-type-k",
@@ -158,7 +158,7 @@ pub struct EngineArgs {
     )]
     cache_type_k: Vec<String>,
 
-    /// Format of the values that are kept
+    /// KV cache type for V (-ctv)
     #[arg(
         help_heading = "Engine",
         long = "cache-type-v",
@@ -180,7 +180,7 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long = "prompt-gen", value_parser = pair, value_name = "P,N")]
     prompt_gen: Vec<(u32, u32)>,
 
-    /// Tokens in front of each test
+    /// Context depth: tokens in the KV cache before each test
     #[arg(help_heading = "Tests", short = 'd', long = "n-depth", default_value = "0", value_parser = numbers, value_name = "N,…")]
     n_depth: Numbers,
 
@@ -188,8 +188,8 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long = "static", value_parser = batch, value_name = "BxIN/OUT")]
     batches: Vec<(u32, u32, u32)>,
 
-    /// Static batches by name: quick; variants, seven from one sequence to 64, of nano or another preset
-    /// with seven variants of its weights, in rounds, unless told otherwise
+    /// Static batches by name: quick, or variants: seven batches (1 to 64 sequences) x seven weight
+    /// formats of nano, in rounds
     #[arg(help_heading = "Tests", long, value_name = "NAME")]
     preset: Option<String>,
 
@@ -197,7 +197,7 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", short = 'r', long, visible_alias = "repeat", value_parser = clap::value_parser!(u32).range(1..=1000), value_name = "N")]
     repetitions: Option<u32>,
 
-    /// No run in front that does not count
+    /// Skip the warm-up run
     #[arg(help_heading = "Tests", long)]
     no_warmup: bool,
 
@@ -210,7 +210,7 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long)]
     keep_disturbed: bool,
 
-    /// Leave out what this machine can do at most, which takes half a second for each start
+    /// Skip the roofline of this machine, which takes half a second for each start of the engine
     #[arg(help_heading = "Tests", long)]
     no_limit: bool,
 
@@ -218,11 +218,11 @@ pub struct EngineArgs {
     #[arg(help_heading = "Tests", long, default_value_t = 0.0, value_name = "S")]
     delay: f64,
 
-    /// Most time of one repeat, seconds
+    /// Time limit of a repeat, seconds
     #[arg(help_heading = "Tests", long, default_value_t = 600.0, value_name = "S")]
     timeout: f64,
 
-    /// Most time until an engine has loaded its model, seconds
+    /// Time limit for loading a model, seconds
     #[arg(help_heading = "Tests", long, default_value_t = 1800.0, value_name = "S")]
     start_timeout: f64,
 
@@ -249,11 +249,11 @@ pub struct EngineArgs {
     #[arg(help_heading = "Results", long)]
     name: Option<String>,
 
-    /// What was set, such as condition=cc-on; may be repeated
+    /// Label to store with the result, such as condition=cc-on; may be repeated
     #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
     tags: Vec<(String, String)>,
 
-    /// List presets, formats of weights and static batches, and end
+    /// List presets, weight formats, static batches and adapters, and exit
     #[arg(help_heading = "Results", long)]
     list: bool,
 
@@ -265,7 +265,7 @@ pub struct EngineArgs {
     #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
-    /// Say nothing of the course
+    /// Print the results alone
     #[arg(help_heading = "Results", short = 's', long)]
     quiet: bool,
 
@@ -323,31 +323,33 @@ pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
         )],
     };
     // What is measured is kept test by test: whatever ends us, what was done is there.
-    let mut so_far: Vec<Done> = Vec::new();
+    let mut is_kept = false;
     let mut kept: Result<(), Failure> = Ok(());
-    let all = engine::measure(&ask, |done| {
-        if !args.quiet {
-            terminal::say(&engine::line(&ask, done));
+    let mut keep = |all: &[Done]| {
+        let done: Vec<Done> = all.iter().filter(|done| done.is_begun()).cloned().collect();
+        if done.iter().all(|done| done.repeats.is_empty()) {
+            return;
         }
-        let is_first = so_far.is_empty();
-        so_far.push(done.clone());
-        let import = import_of(&so_far);
+        let import = import_of(&done);
         let written =
-            if is_first { store.keep_import(&import) } else { store.replace_import(&import) };
-        if let (Err(error), Ok(())) = (written, &kept) {
-            kept = Err(Failure::files(error.to_string()));
+            if is_kept { store.replace_import(&import) } else { store.keep_import(&import) };
+        is_kept = true;
+        kept = written.map_err(|error| Failure::files(error.to_string()));
+    };
+    let all = engine::measure(&ask, |all, index, is_done| {
+        if is_done && !args.quiet {
+            terminal::say(&engine::line(&ask, &all[index]));
         }
+        keep(all);
     });
+    keep(&all);
     let import = import_of(&all);
-    if !so_far.is_empty() {
-        store.replace_import(&import).map_err(|error| Failure::files(error.to_string()))?;
-    }
     if !args.quiet {
         engine::warnings(&ask, &all).iter().for_each(|text| terminal::warn(text));
     }
     args.tell(&import, &all, (&formats, &files))?;
     kept?;
-    if !args.quiet && !so_far.is_empty() {
+    if !args.quiet && is_kept {
         terminal::say(&format!("kept as {}", import.id));
     }
     if let Some(code) = interrupts.code() {
@@ -437,7 +439,8 @@ impl EngineArgs {
         if let Some(page) = shown(sheets).filter(|_| !files.is_empty()) {
             for path in files {
                 let written = output::write_page(&page, path)?;
-                written.iter().for_each(|path| terminal::say(&format!("wrote {}", path.display())));
+                let told = written.iter().filter(|_| !self.quiet);
+                told.for_each(|path| terminal::say(&format!("wrote {}", path.display())));
             }
         }
         if let Some(format) = self.output_err {
@@ -448,6 +451,11 @@ impl EngineArgs {
                 EngineDocument { kind: "inferometer_engine", failed: failed(all), import };
             terminal::print_document(&document);
         } else if let Some(format) = formats.first() {
+            let has_batches =
+                all.iter().any(|done| matches!(done.test.shape, engine::Shape::Batch(_)));
+            if has_batches {
+                terminal::warn("llama-bench's formats have no rows for static batches: --json has");
+            }
             terminal::print(&tables(sheets, *format));
         } else {
             terminal::print(&tables(sheets, Format::Md));

@@ -4,7 +4,7 @@ use super::Format;
 use ifm_analysis::insight::{Question, insights};
 use ifm_analysis::survey::Survey;
 use ifm_core::Sheet;
-use ifm_core::sheet::{Factors, Part, PartKind, Row, RowRole, key};
+use ifm_core::sheet::{Factors, Row, RowRole, key};
 use ifm_report::kind::{Kind, Subject};
 use ifm_report::page::Page;
 use std::collections::BTreeSet;
@@ -52,17 +52,12 @@ fn tidied(sheet: &Sheet) -> Sheet {
     sheet
 }
 
-/// The report of what was measured: a matrix of batches, or a note of single speeds.
+/// The report of what was measured.
 pub(super) fn shown(sheets: &[Sheet]) -> Option<Page> {
-    let is_matrix = |part: &Part| part.kind == PartKind::StaticBatch;
-    let kind = match sheets.iter().any(|sheet| sheet.parts.iter().any(is_matrix)) {
-        true => "matrix",
-        false => "note",
-    };
     let survey = Survey::of_sheets(sheets);
     let question = Question::new(&survey);
     let insights = insights(&question);
     let subject =
         Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };
-    Some(Kind::from_word(kind)?.page(&subject))
+    Some(Kind::recognise(&subject)?.page(&subject))
 }

@@ -108,10 +108,17 @@ mod tests {
 
     #[test]
     fn waiting_is_told_by_the_kernel() {
-        let quiet =
-            Disturbance { cpu_ns: 99, waited_ns: 1, switches: 0, stolen: Some(0.0), wall_ns: 100 };
+        let quiet = Disturbance {
+            cpu_ns: 99_000_000,
+            waited_ns: 1_000_000,
+            switches: 0,
+            stolen: Some(0.0),
+            wall_ns: 100_000_000,
+        };
         assert!(!quiet.is_too_much());
-        let busy = Disturbance { waited_ns: 40, ..quiet };
+        // A short repeat whose threads woke up once.
+        assert!(!Disturbance { waited_ns: 60_000, wall_ns: 300_000, ..quiet }.is_too_much());
+        let busy = Disturbance { waited_ns: 40_000_000, ..quiet };
         assert!(busy.is_too_much());
         assert_eq!(busy.words(), "waited 40 % of its time for a processor");
         assert!(Disturbance { stolen: Some(0.2), ..quiet }.is_too_much());

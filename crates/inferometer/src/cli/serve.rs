@@ -3,6 +3,7 @@
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::Args;
+use ifm_core::words::counted;
 use ifm_engine::{
     Compute, Engine, EngineOptions, ModelSource, Preset, Quantization, suggested_threads,
 };
@@ -103,12 +104,12 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
     };
     let name = options.model_name.clone();
     let line = format!(
-        "{name}: {} {:.0} M parameters, {}, {:.2} bits a weight, {} threads; {weights}",
+        "{name}: {} {:.0} M parameters, {}, {:.2} bits a weight, {}; {weights}",
         model.architecture,
         model.parameters as f64 / 1e6,
         model.variant,
         model.bits_per_weight,
-        model.threads
+        counted(model.threads as u64, "thread")
     );
     let served = serve(options, &shutdown, |address| {
         terminal::print(&format!("listening on http://{address}\n"));

@@ -12,38 +12,25 @@ const HOLDS: &str = "prompt and generation speeds of an engine without a server"
 const LACKS: &str = "figures that are none of its fields; factors that it has no field for; labels of rows; definitions and places";
 const NO_SAMPLES: &str = "single repeats; figures that are none of its fields; factors that it has no field for; labels of rows; definitions and places";
 
-pub(super) const CSV: Export = Export {
-    id: "llama-bench-csv",
-    title: "llama-bench, CSV",
-    definitions: None,
-    write: |sheet| file(sheet, "csv", csv),
-    holds: HOLDS,
-    lacks: NO_SAMPLES,
-};
-pub(super) const JSON: Export = Export {
-    id: "llama-bench-json",
-    title: "llama-bench, JSON",
-    definitions: None,
-    write: |sheet| file(sheet, "json", json_array),
-    holds: HOLDS,
-    lacks: LACKS,
-};
-pub(super) const JSONL: Export = Export {
-    id: "llama-bench-jsonl",
-    title: "llama-bench, JSON Lines",
-    definitions: None,
-    write: |sheet| file(sheet, "jsonl", json_lines),
-    holds: HOLDS,
-    lacks: LACKS,
-};
-pub(super) const SQL: Export = Export {
-    id: "llama-bench-sql",
-    title: "llama-bench, SQL",
-    definitions: None,
-    write: |sheet| file(sheet, "sql", sql),
-    holds: HOLDS,
-    lacks: NO_SAMPLES,
-};
+pub(super) const CSV: Export =
+    export("llama-bench-csv", "llama-bench, CSV", NO_SAMPLES, |sheet| file(sheet, "csv", csv));
+pub(super) const JSON: Export =
+    export("llama-bench-json", "llama-bench, JSON", LACKS, |sheet| file(sheet, "json", json_array));
+pub(super) const JSONL: Export =
+    export("llama-bench-jsonl", "llama-bench, JSON Lines", LACKS, |sheet| {
+        file(sheet, "jsonl", json_lines)
+    });
+pub(super) const SQL: Export =
+    export("llama-bench-sql", "llama-bench, SQL", NO_SAMPLES, |sheet| file(sheet, "sql", sql));
+
+const fn export(
+    id: &'static str,
+    title: &'static str,
+    lacks: &'static str,
+    write: fn(&Sheet) -> Vec<Exported>,
+) -> Export {
+    Export { id, title, definitions: None, write, holds: HOLDS, lacks }
+}
 
 /// What a field holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -159,17 +146,13 @@ fn record(row: &Row, factors: &Factors, samples: &[&Row]) -> Option<Record> {
     let mean = [Statistic::Mean, Statistic::Value];
     told(row, &RATES, &mean).filter(|_| is_measured)?;
     let deviation = [Statistic::Std(StdKind::Sample)];
-    let lone_deviation = |quantities: &[Quantity]| {
-        // The tool's own word for one repeat.
-        told(row, quantities, &deviation).or((samples.len() == 1).then_some(0.0))
-    };
     let mut record = Record::new();
     for (name, is) in FIELDS {
         let figure = match *name {
             "avg_ns" => Some(told(row, &TIMES, &mean)),
-            "stddev_ns" => Some(lone_deviation(&TIMES)),
+            "stddev_ns" => Some(told(row, &TIMES, &deviation)),
             "avg_ts" => Some(told(row, &RATES, &mean)),
-            "stddev_ts" => Some(lone_deviation(&RATES)),
+            "stddev_ts" => Some(told(row, &RATES, &deviation)),
             "model_size" => {
                 Some(row.value(&Quantity::Other("model_size".to_owned()), Statistic::Value))
             }

@@ -67,7 +67,11 @@ impl Loaded {
         };
         let model = model.map_err(|error| error.to_string())?;
         let ceilings = load.ceilings.then(|| ceilings(&model)).flatten();
-        Ok(Loaded { model, pass_tokens: load.pass_tokens.max(1) as usize, ceilings })
+        Ok(Loaded {
+            model, // A pass takes no more than what waits together.
+            pass_tokens: load.pass_tokens.min(load.batch_tokens).max(1) as usize,
+            ceilings,
+        })
     }
 
     fn about(&self) -> About {
@@ -81,6 +85,7 @@ impl Loaded {
             weight_bytes: Some(info.stored_bytes),
             stored: Some(variant(&info.variant).to_owned()),
             computed: Some(info.compute_dtype.clone()),
+            kv: Some(info.kv_dtype.clone()),
             threads: u32::try_from(info.threads).ok(),
             instructions: Some(info.instruction_set.clone()),
             ceilings: self.ceilings,

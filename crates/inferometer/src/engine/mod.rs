@@ -59,7 +59,7 @@ pub enum Which {
 }
 
 /// What an engine is started with. One process for each.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Setup {
     /// A preset, a file, a folder, or a name that the engine knows.
     pub model: String,

@@ -138,6 +138,9 @@ pub struct About {
     /// What is computed with, such as `int8 x int8`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub computed: Option<String>,
+    /// Format in which keys and values are kept, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv: Option<String>,
     /// Threads that compute.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,

@@ -227,8 +227,8 @@ fn fields(setup: &Setup, done: &Done) -> Map<String, Value> {
     set("n_batch", json!(setup.batch_tokens));
     set("n_ubatch", json!(setup.pass_tokens));
     set("n_threads", json!(about.threads.or(setup.threads)));
-    set("type_k", json!(setup.kv.0));
-    set("type_v", json!(setup.kv.1));
+    set("type_k", json!(about.kv.as_ref().unwrap_or(&setup.kv.0)));
+    set("type_v", json!(about.kv.as_ref().unwrap_or(&setup.kv.1)));
     set("n_prompt", json!(test.prompt));
     set("n_gen", json!(test.generated));
     set("n_depth", json!(test.depth));

@@ -18,15 +18,12 @@ ran() { echo '{"is":"ran","seed":'$seed',"prompt_ns":1000,"step_ns":['$1']}'; }
 fn setup() -> Setup {
     Setup {
         model: "a".to_owned(),
-        weights: None,
-        threads: None,
-        instructions: None,
         batch_tokens: 64,
         pass_tokens: 64,
         kv: ("auto".to_owned(), "auto".to_owned()),
         sequences: 1,
         context: 64,
-        ceilings: false,
+        ..Setup::default()
     }
 }
 

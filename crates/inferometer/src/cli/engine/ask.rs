@@ -43,38 +43,28 @@ impl EngineArgs {
             (true, true) => VARIANTS.map(|name| Some(name.to_owned())).to_vec(),
             (false, _) => self.weights.iter().cloned().map(Some).collect(),
         };
-        let threads: Vec<Option<u32>> = match &self.threads {
-            None => vec![None],
-            Some(Numbers(all)) if all.contains(&0) => {
-                return Err(Failure::usage("--threads 0: at least one thread computes"));
-            }
-            Some(Numbers(all)) => all.iter().copied().map(Some).collect(),
-        };
-        let mut setups = Vec::new();
-        for model in &models {
-            for weights in &weights {
-                for batch_tokens in &self.batch_size.0 {
-                    for pass_tokens in &self.ubatch_size.0 {
-                        for keys in &self.cache_type_k {
-                            for values in &self.cache_type_v {
-                                setups.extend(threads.iter().map(|threads| Setup {
-                                    model: model.clone(),
-                                    weights: weights.clone(),
-                                    threads: *threads,
-                                    instructions: self.instructions.clone(),
-                                    batch_tokens: *batch_tokens,
-                                    pass_tokens: *pass_tokens,
-                                    kv: (keys.clone(), values.clone()),
-                                    sequences,
-                                    context,
-                                    ceilings: !self.no_limit,
-                                }));
-                            }
-                        }
-                    }
-                }
-            }
+        let threads = all(&self.threads);
+        if threads.contains(&0) {
+            return Err(Failure::usage("--threads 0: at least one thread computes"));
         }
+        let threads: Vec<Option<u32>> = match threads.is_empty() {
+            true => vec![None],
+            false => threads.into_iter().map(Some).collect(),
+        };
+        let mut setups = vec![Setup {
+            instructions: self.instructions.clone(),
+            sequences,
+            context,
+            ceilings: !self.no_limit,
+            ..Setup::default()
+        }];
+        vary(&mut setups, &models, |setup, model| setup.model.clone_from(model));
+        vary(&mut setups, &weights, |setup, weights| setup.weights.clone_from(weights));
+        vary(&mut setups, &all(&self.batch_size), |setup, tokens| setup.batch_tokens = *tokens);
+        vary(&mut setups, &all(&self.ubatch_size), |setup, tokens| setup.pass_tokens = *tokens);
+        vary(&mut setups, &self.cache_type_k, |setup, kind| setup.kv.0.clone_from(kind));
+        vary(&mut setups, &self.cache_type_v, |setup, kind| setup.kv.1.clone_from(kind));
+        vary(&mut setups, &threads, |setup, threads| setup.threads = *threads);
         if self.llama_bench.is_none()
             && let Some(flag) =
                 self.llama_flags.iter().find(|flag| flag.trim_start_matches('-').starts_with("hf"))
@@ -160,14 +150,14 @@ impl EngineArgs {
             // What is asked for alone comes alone.
             let others = !batches.is_empty() || !self.prompt_gen.is_empty();
             match (is_told(given), others) {
-                (true, _) => given.iter().flat_map(|Numbers(all)| all.iter().copied()).collect(),
+                (true, _) => all(given),
                 (false, true) => Vec::new(),
                 (false, false) => vec![default],
             }
         };
         let (prompts, generated) = (numbers(&self.n_prompt, 512), numbers(&self.n_gen, 128));
         let mut tests = Vec::new();
-        for depth in &self.n_depth.0 {
+        for depth in &all(&self.n_depth) {
             let mut add = |shape, prompt, generated| {
                 if prompt + generated > 0 {
                     tests.push(Test { shape, prompt, generated, depth: *depth });
@@ -189,6 +179,22 @@ impl EngineArgs {
             false => Ok(tests),
         }
     }
+}
+
+/// All numbers of a flag that may be given several times.
+fn all(given: &[Numbers]) -> Vec<u32> {
+    given.iter().flat_map(|Numbers(all)| all.iter().copied()).collect()
+}
+
+/// Every setup with each of the values, the later ones changing fastest.
+fn vary<T>(setups: &mut Vec<Setup>, values: &[T], set: impl Fn(&mut Setup, &T)) {
+    let with = |setup: &Setup, value: &T| {
+        let mut varied = setup.clone();
+        set(&mut varied, value);
+        varied
+    };
+    *setups =
+        setups.iter().flat_map(|setup| values.iter().map(|value| with(setup, value))).collect();
 }
 
 fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {

@@ -67,6 +67,9 @@ const OF_LLAMA: &[&str] = &[
     "-ts",
 ];
 
+/// Flags for what is told here anyway.
+const TOLD_ANYWAY: &[&str] = &["--progress", "--verbose", "-v"];
+
 /// The flag of ours that takes what is handed on.
 const HANDED_ON: &str = "--llama-flag";
 
@@ -87,7 +90,7 @@ pub fn spelled_out(words: Vec<String>) -> Vec<String> {
             spelled.push(format!("{HANDED_ON}={flag}={}", value.unwrap_or_default()));
         } else if let Some((_, ours)) = OURS.iter().find(|(short, _)| *short == word) {
             spelled.push((*ours).to_owned());
-        } else if word != "--progress" {
+        } else if !TOLD_ANYWAY.contains(&word.as_str()) {
             spelled.push(word);
         }
     }
@@ -100,7 +103,8 @@ mod tests {
 
     #[test]
     fn a_line_of_llama_bench_is_taken() {
-        let line = "inferometer engine -m x.gguf -ngl 99 -fa 1 -p 512 -pg 8,4 --mmap=0 --progress";
+        let line =
+            "inferometer engine -m x.gguf -ngl 99 -fa 1 -p 512 -pg 8,4 --mmap=0 --progress -v";
         let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
         let expected = "inferometer engine -m x.gguf --llama-flag=-ngl=99 --llama-flag=-fa=1 -p 512 \
                         --prompt-gen 8,4 --llama-flag=--mmap=0";

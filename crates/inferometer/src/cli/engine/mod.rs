@@ -133,7 +133,7 @@ pub struct EngineArgs {
 
     /// Threads that compute, a process for each number [default: all processors]
     #[arg(help_heading = "Engine", short, long, value_parser = numbers, value_name = "N,…")]
-    threads: Option<Numbers>,
+    threads: Vec<Numbers>,
 
     /// Instructions that the embedded engine may use: baseline, avx2, avx512, avx512-vnni [default: all
     /// that the processor has]
@@ -142,11 +142,11 @@ pub struct EngineArgs {
 
     /// Logical batch size: most prompt tokens that wait together
     #[arg(help_heading = "Engine", short, long = "batch-size", default_value = "2048", value_parser = numbers, value_name = "N,…")]
-    batch_size: Numbers,
+    batch_size: Vec<Numbers>,
 
     /// Physical batch size: most prompt tokens in one pass (-ub)
     #[arg(help_heading = "Engine", long = "ubatch-size", default_value = "512", value_parser = numbers, value_name = "N,…")]
-    ubatch_size: Numbers,
+    ubatch_size: Vec<Numbers>,
 
     /// KV cache type for K (-ctk); the embedded engine has f32
     #[arg(
@@ -182,7 +182,7 @@ pub struct EngineArgs {
 
     /// Context depth: tokens in the KV cache before each test
     #[arg(help_heading = "Tests", short = 'd', long = "n-depth", default_value = "0", value_parser = numbers, value_name = "N,…")]
-    n_depth: Numbers,
+    n_depth: Vec<Numbers>,
 
     /// A static batch, such as 8x128/64: sequences, prompt tokens, output tokens; may be repeated
     #[arg(help_heading = "Tests", long = "static", value_parser = batch, value_name = "BxIN/OUT")]

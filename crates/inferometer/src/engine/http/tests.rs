@@ -43,18 +43,7 @@ fn started(script: Script) -> (Server, Log) {
         "/completion" | "/v1/completions" => script.say(asked, &kept),
         _ => Said::Json(404, json!({})),
     });
-    let setup = Setup {
-        model: String::new(),
-        weights: None,
-        threads: None,
-        instructions: None,
-        batch_tokens: 0,
-        pass_tokens: 0,
-        kv: Default::default(),
-        sequences: 1,
-        context: 64,
-        ceilings: false,
-    };
+    let setup = Setup { sequences: 1, context: 64, ..Setup::default() };
     let limit = Duration::from_secs(60);
     let interrupts = Interrupts::default();
     let limits = Limits { start: limit, repeat: limit, grace: limit, guard: None, interrupts };
@@ -213,14 +202,9 @@ fn what_is_set_here_is_refused() {
     let mut setup = Setup {
         model: "m".to_owned(),
         weights: Some("q8_0".to_owned()),
-        threads: None,
-        instructions: None,
-        batch_tokens: 0,
-        pass_tokens: 0,
-        kv: Default::default(),
         sequences: 1,
         context: 64,
-        ceilings: false,
+        ..Setup::default()
     };
     let target = Target { endpoint };
     let why = |setup: &Setup| start(&target, setup, &limits).err().unwrap();

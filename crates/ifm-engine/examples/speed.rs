@@ -27,7 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         let (preset, quantization) = (name.parse()?, quantization.parse()?);
         ModelSource::Preset { preset, quantization, seed: 1 }
     };
-    let model = Model::load_on(&source, Some(4096), Compute { threads, isa })?;
+    let model =
+        Model::load_on(&source, Some(4096), Compute { isa, ..Compute::on_threads(threads) })?;
     let info = model.info();
     println!(
         "{} {} {} threads {}: ready after {:.0} ms",

@@ -126,6 +126,8 @@ struct Scratch {
     /// For each line: the greatest score so far, and the sum of weights.
     tops: Vec<f32>,
     totals: Vec<f32>,
+    /// Keys or values of a tile, widened.
+    room: Vec<f32>,
 }
 
 impl Scratch {
@@ -137,6 +139,7 @@ impl Scratch {
             sums: vec![0.0; lines * shape.head_width],
             tops: vec![0.0; lines],
             totals: vec![0.0; lines],
+            room: vec![0.0; HeadPlace::numbers(shape)],
         }
     }
 
@@ -206,7 +209,7 @@ impl WithSimd for Walk<'_> {
                 a: &scratch.queries,
                 a_stride: self.width,
                 depth: self.width,
-                b: self.place.keys(tile),
+                b: self.place.keys(tile, &mut scratch.room),
                 stride: TILE_TOKENS,
                 lines: self.lines,
                 columns,
@@ -222,7 +225,7 @@ impl WithSimd for Walk<'_> {
                 a: &scratch.scores,
                 a_stride: TILE_TOKENS,
                 depth: keys,
-                b: self.place.values(tile),
+                b: self.place.values(tile, keys, &mut scratch.room),
                 stride: self.width,
                 lines: self.lines,
                 columns: self.width,

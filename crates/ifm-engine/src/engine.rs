@@ -128,7 +128,7 @@ impl Engine {
         if options.compute.threads == 0 {
             return Err(EngineError::Zero { option: "threads" });
         }
-        let prepared = Model::prepare(source, options.context)?;
+        let prepared = Model::prepare(source, options.context, options.compute.kv)?;
         if let Some(available_bytes) = options.available_bytes {
             let shape = &prepared.shape;
             let kv_tokens = options.kv_tokens.unwrap_or(shape.context_max);

@@ -67,7 +67,7 @@ pub(crate) fn describe(
         step_bytes,
         bits_per_weight: stored_bytes as f64 * 8.0 / weights as f64,
         compute_dtype: computed.to_owned(),
-        kv_dtype: "f32".to_owned(),
+        kv_dtype: shape.kv.to_string(),
         instruction_set: decoder.isa().to_string(),
         threads: decoder.threads(),
         random_seed: source.random_seed,

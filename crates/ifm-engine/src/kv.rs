@@ -6,9 +6,89 @@
 //! each token: both products of attention then run along rows, without sums across
 //! a vector. The pool bounds the number of tiles and keeps released ones.
 //!
+//! Keys and values are kept as 32-bit floats or rounded to 16 bits ([`KvFormat`]); products
+//! run on 32-bit floats, so a tile of the latter is widened when it is walked over.
+//!
 //! Not here: who gets tiles when they are short (`scheduler`).
 
+use std::{fmt, str::FromStr};
+
+use half::{f16, slice::HalfFloatSliceExt as _};
+
 use crate::shape::ModelShape;
+
+/// How keys and values are kept.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum KvFormat {
+    /// 32-bit floats, as they were computed.
+    #[default]
+    F32,
+    /// Rounded to 16-bit floats: half the memory.
+    F16,
+}
+
+impl KvFormat {
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => size_of::<f32>(),
+            Self::F16 => size_of::<f16>(),
+        }
+    }
+}
+
+impl fmt::Display for KvFormat {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::F32 => "f32",
+            Self::F16 => "f16",
+        })
+    }
+}
+
+/// A name that is no [`KvFormat`].
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("keys and values are kept in f32 or f16, not in {0}")]
+pub struct UnknownKvFormat(pub String);
+
+impl FromStr for KvFormat {
+    type Err = UnknownKvFormat;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        [Self::F32, Self::F16]
+            .into_iter()
+            .find(|format| format.to_string() == name)
+            .ok_or_else(|| UnknownKvFormat(name.to_owned()))
+    }
+}
+
+/// Keys and values of [`TILE_TOKENS`] tokens, all layers.
+#[derive(Debug)]
+pub(crate) enum Tile {
+    F32(Box<[f32]>),
+    F16(Box<[f16]>),
+}
+
+impl Tile {
+    fn new(format: KvFormat, numbers: usize) -> Self {
+        match format {
+            KvFormat::F32 => Self::F32(vec![0.0; numbers].into()),
+            KvFormat::F16 => Self::F16(vec![f16::ZERO; numbers].into()),
+        }
+    }
+
+    /// Some of its numbers, widened into `room` where they are kept in 16 bits.
+    fn widened<'a>(&'a self, start: usize, count: usize, room: &'a mut [f32]) -> &'a [f32] {
+        match self {
+            Self::F32(numbers) => &numbers[start..][..count],
+            Self::F16(numbers) => {
+                let room = &mut room[..count];
+                numbers[start..][..count].convert_to_f32_slice(room);
+                room
+            }
+        }
+    }
+}
 
 /// Tokens in a tile. 64 keys are four vectors of AVX-512, the width of a register
 /// tile, and with heads of 64 a tile of keys is 16 KiB: half a first-level cache.
@@ -22,20 +102,23 @@ pub(crate) fn tiles_for(tokens: usize) -> usize {
 /// The memory of all sequences.
 #[derive(Debug)]
 pub(crate) struct KvPool {
-    /// Floats in a tile.
-    tile_floats: usize,
+    /// How a tile keeps its numbers, and how many there are.
+    format: KvFormat,
+    tile_numbers: usize,
     /// Tiles that may exist.
     tiles_max: usize,
     /// Tiles in the caches of sequences.
     tiles_used: usize,
-    free: Vec<Box<[f32]>>,
+    free: Vec<Tile>,
 }
 
 impl KvPool {
     /// A pool for at least `tokens` tokens of a model. No memory is taken yet.
     pub(crate) fn new(shape: &ModelShape, tokens: usize) -> Self {
-        let tile_floats = shape.kv_bytes_per_token() / size_of::<f32>() * TILE_TOKENS;
-        Self { tile_floats, tiles_max: tiles_for(tokens), tiles_used: 0, free: Vec::new() }
+        let format = shape.kv;
+        let tile_numbers = shape.kv_bytes_per_token() / format.bytes() * TILE_TOKENS;
+        let tiles_max = tiles_for(tokens);
+        Self { format, tile_numbers, tiles_max, tiles_used: 0, free: Vec::new() }
     }
 
     /// Tiles that may exist.
@@ -55,7 +138,8 @@ impl KvPool {
         self.tiles_used += wanted;
         for _ in 0..wanted {
             let tile = self.free.pop();
-            cache.tiles.push(tile.unwrap_or_else(|| vec![0.0; self.tile_floats].into()));
+            let fresh = || Tile::new(self.format, self.tile_numbers);
+            cache.tiles.push(tile.unwrap_or_else(fresh));
         }
         Ok(())
     }
@@ -75,7 +159,7 @@ pub struct KvExhausted;
 /// The keys and values of one sequence.
 #[derive(Debug, Default)]
 pub(crate) struct KvCache {
-    tiles: Vec<Box<[f32]>>,
+    tiles: Vec<Tile>,
     length: usize,
 }
 
@@ -93,14 +177,32 @@ impl HeadPlace {
         Self { start, width }
     }
 
-    /// Keys of the head: `width` rows of [`TILE_TOKENS`].
-    pub(crate) fn keys(self, tile: &[f32]) -> &[f32] {
-        &tile[self.start..][..self.width * TILE_TOKENS]
+    /// Where one token's key goes, number by number, and its value.
+    fn split<T>(self, tile: &mut [T], column: usize) -> (impl Iterator<Item = &mut T>, &mut [T]) {
+        let (keys, values) = tile[self.start..][..2 * self.width * TILE_TOKENS]
+            .split_at_mut(self.width * TILE_TOKENS);
+        let keys = keys.iter_mut().skip(column).step_by(TILE_TOKENS);
+        (keys, &mut values[column * self.width..][..self.width])
     }
 
-    /// Values of the head: [`TILE_TOKENS`] rows of `width`.
-    pub(crate) fn values(self, tile: &[f32]) -> &[f32] {
-        &tile[self.start + self.width * TILE_TOKENS..][..self.width * TILE_TOKENS]
+    /// Numbers of the keys, and of the values, of the head in a tile: the room to widen them.
+    pub(crate) fn numbers(shape: &ModelShape) -> usize {
+        shape.head_width * TILE_TOKENS
+    }
+
+    /// Keys of the head: `width` rows of [`TILE_TOKENS`].
+    pub(crate) fn keys<'a>(self, tile: &'a Tile, room: &'a mut [f32]) -> &'a [f32] {
+        tile.widened(self.start, self.width * TILE_TOKENS, room)
+    }
+
+    /// Values of the head for the first `tokens` tokens of the tile: rows of `width`.
+    pub(crate) fn values<'a>(
+        self,
+        tile: &'a Tile,
+        tokens: usize,
+        room: &'a mut [f32],
+    ) -> &'a [f32] {
+        tile.widened(self.start + self.width * TILE_TOKENS, self.width * tokens, room)
     }
 }
 
@@ -116,20 +218,25 @@ impl KvCache {
     }
 
     /// The tiles, in the order of the tokens.
-    pub(crate) fn tiles(&self) -> &[Box<[f32]>] {
+    pub(crate) fn tiles(&self) -> &[Tile] {
         &self.tiles
     }
 
     /// Stores the key and the value of a head at a position within the capacity.
     pub(crate) fn store(&mut self, place: HeadPlace, position: usize, key: &[f32], value: &[f32]) {
-        let tile = &mut self.tiles[position / TILE_TOKENS];
         let column = position % TILE_TOKENS;
-        let (keys, values) = tile[place.start..][..2 * place.width * TILE_TOKENS]
-            .split_at_mut(place.width * TILE_TOKENS);
-        for (row, key) in keys.chunks_exact_mut(TILE_TOKENS).zip(key) {
-            row[column] = *key;
+        match &mut self.tiles[position / TILE_TOKENS] {
+            Tile::F32(tile) => {
+                let (keys, values) = place.split(tile, column);
+                keys.zip(key).for_each(|(kept, key)| *kept = *key);
+                values.copy_from_slice(value);
+            }
+            Tile::F16(tile) => {
+                let (keys, values) = place.split(tile, column);
+                keys.zip(key).for_each(|(kept, key)| *kept = f16::from_f32(*key));
+                values.convert_from_f32_slice(value);
+            }
         }
-        values[column * place.width..][..place.width].copy_from_slice(value);
     }
 
     /// Counts tokens whose keys and values have been stored in every layer.
@@ -160,18 +267,27 @@ mod tests {
 
     #[test]
     fn keys_are_transposed_and_values_are_not() {
-        let shape = Preset::Nano.shape();
-        let mut pool = KvPool::new(&shape, 100);
-        let mut cache = KvCache::default();
-        pool.extend(&mut cache, 100).expect("room");
-        let place = HeadPlace::new(&shape, 1, 1);
-        let key: Vec<f32> = (0..64).map(|index| index as f32).collect();
-        let value: Vec<f32> = (0..64).map(|index| -(index as f32)).collect();
-        cache.store(place, 70, &key, &value);
-        let tile = &cache.tiles()[1];
-        assert_eq!(place.keys(tile)[3 * TILE_TOKENS + 6], 3.0);
-        assert_eq!(place.values(tile)[6 * 64 + 3], -3.0);
-        cache.advance(71);
-        assert_eq!(cache.length(), 71);
+        for kv in [KvFormat::F32, KvFormat::F16] {
+            assert_eq!(kv.to_string().parse(), Ok(kv));
+            let shape = ModelShape { kv, ..Preset::Nano.shape() };
+            let mut pool = KvPool::new(&shape, 100);
+            let mut cache = KvCache::default();
+            pool.extend(&mut cache, 100).expect("room");
+            let place = HeadPlace::new(&shape, 1, 1);
+            let key: Vec<f32> = (0..64).map(|index| index as f32).collect();
+            // Sixteen bits do not hold the rest.
+            let value: Vec<f32> = (0..64).map(|index| -(index as f32) - 1.0 / 4096.0).collect();
+            cache.store(place, 70, &key, &value);
+            let tile = &cache.tiles()[1];
+            let mut room = vec![0.0; HeadPlace::numbers(&shape)];
+            assert_eq!(place.keys(tile, &mut room)[3 * TILE_TOKENS + 6], 3.0);
+            let kept = place.values(tile, 7, &mut room)[6 * 64 + 3];
+            assert_eq!(kept, if kv == KvFormat::F32 { value[3] } else { -3.0 });
+            cache.advance(71);
+            assert_eq!(cache.length(), 71);
+            // Two layers, two heads, keys and values of 64 numbers.
+            assert_eq!(shape.kv_bytes_per_token(), 2 * 2 * 2 * 64 * kv.bytes());
+        }
+        assert!("q8_0".parse::<KvFormat>().is_err());
     }
 }

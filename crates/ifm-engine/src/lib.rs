@@ -56,7 +56,7 @@ mod weights;
 pub use decoder::ComputeError;
 pub use engine::{Engine, EngineError, EngineHandle, EngineInfo, EngineOptions, EventReceiver};
 pub use info::ModelInfo;
-pub use kv::KvExhausted;
+pub use kv::{KvExhausted, KvFormat, UnknownKvFormat};
 pub use load_error::LoadError;
 pub use measure::{Ceilings, MeasureError, StaticBatch, StaticTiming};
 pub use model::{Model, ModelSource};

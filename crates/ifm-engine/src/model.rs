@@ -9,7 +9,7 @@ use ifm_tokenizer::Tokenizer;
 use crate::{
     decoder::{Decoder, Row},
     info::{ModelInfo, describe},
-    kv::{KvCache, KvPool},
+    kv::{KvCache, KvFormat, KvPool},
     load::Prepared,
     load_error::LoadError,
     parallel::Compute,
@@ -75,7 +75,7 @@ impl Model {
         context: Option<usize>,
         compute: Compute,
     ) -> Result<Self, LoadError> {
-        Self::finish(Self::prepare(source, context)?, compute)
+        Self::finish(Self::prepare(source, context, compute.kv)?, compute)
     }
 
     /// As [`Model::load_on`], if the weights and the keys and values of `kv_tokens` tokens fit into
@@ -89,7 +89,7 @@ impl Model {
         compute: Compute,
         (kv_tokens, available_bytes): (usize, u64),
     ) -> Result<Self, LoadError> {
-        let prepared = Self::prepare(source, context)?;
+        let prepared = Self::prepare(source, context, compute.kv)?;
         let kv_bytes = kv_tokens.saturating_mul(prepared.shape.kv_bytes_per_token()) as u64;
         prepared.check_memory(kv_bytes, available_bytes)?;
         Self::finish(prepared, compute)
@@ -99,8 +99,9 @@ impl Model {
     pub(crate) fn prepare(
         source: &ModelSource,
         context: Option<usize>,
+        kv: KvFormat,
     ) -> Result<Prepared, LoadError> {
-        match source {
+        let mut prepared = match source {
             ModelSource::Preset { preset, quantization, seed } => {
                 Prepared::preset(*preset, *quantization, *seed, context)
             }
@@ -108,7 +109,9 @@ impl Model {
             ModelSource::HuggingFace { path, quantization } => {
                 Prepared::hugging_face(path, *quantization, context)
             }
-        }
+        }?;
+        prepared.shape.kv = kv;
+        Ok(prepared)
     }
 
     /// Reads the weights.

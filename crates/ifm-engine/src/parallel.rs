@@ -10,6 +10,8 @@
 
 use ifm_kernels::{Isa, Pool};
 
+use crate::kv::KvFormat;
+
 /// What a model is to compute with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Compute {
@@ -17,12 +19,14 @@ pub struct Compute {
     pub threads: usize,
     /// Instructions that the processor has: [`Isa::best`], or fewer.
     pub isa: Isa,
+    /// How keys and values are kept.
+    pub kv: KvFormat,
 }
 
 impl Compute {
     /// All instructions of this processor, on that many threads.
     pub fn on_threads(threads: usize) -> Self {
-        Self { threads: threads.max(1), isa: Isa::best() }
+        Self { threads: threads.max(1), isa: Isa::best(), kv: KvFormat::default() }
     }
 }
 

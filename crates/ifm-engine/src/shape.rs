@@ -2,12 +2,13 @@
 //!
 //! A preset is a real architecture with random weights: its speed is that of any
 //! model of these dimensions, its text is noise. Widths are multiples of 256
-//! because the fast kernels for quantised weights need that (candle's repacked
-//! path: rows a multiple of 256 long, a multiple of 16 rows).
+//! because formats with blocks of 256 need that, and kernels work on 16 rows at once.
 //!
 //! Not here: weights.
 
 use std::{fmt, str::FromStr};
+
+use crate::kv::KvFormat;
 
 /// The dimensions of a Llama-style decoder.
 #[derive(Debug, Clone, PartialEq)]
@@ -34,6 +35,8 @@ pub struct ModelShape {
     pub norm_epsilon: f32,
     /// Whether the last layer is the embedding.
     pub tied_head: bool,
+    /// How keys and values are kept: none of the model's, but asked for.
+    pub kv: KvFormat,
 }
 
 impl ModelShape {
@@ -50,9 +53,9 @@ impl ModelShape {
         self.layers as u64 * layer + tables + embedding
     }
 
-    /// Bytes of keys and values of one token, in 32-bit floats, all layers.
+    /// Bytes of keys and values of one token, all layers.
     pub fn kv_bytes_per_token(&self) -> usize {
-        self.layers * self.kv_heads * self.head_width * 2 * size_of::<f32>()
+        self.layers * self.kv_heads * self.head_width * 2 * self.kv.bytes()
     }
 
     /// Query heads that share one key head.
@@ -131,6 +134,7 @@ impl Preset {
             rope_base: 10_000.0,
             norm_epsilon: 1e-5,
             tied_head: false,
+            kv: KvFormat::F32,
         };
         match self {
             Self::Nano => {

@@ -5,7 +5,7 @@ use ifm_kernels::{Format, Stored};
 
 use crate::{
     decoder::{Decoder, Row},
-    kv::{KvCache, KvPool},
+    kv::{KvCache, KvFormat, KvPool},
     load::Prepared,
     load_error::LoadError,
     parallel::Compute,
@@ -85,8 +85,9 @@ fn weights_of_16_bits_answer_as_the_same_values_in_32() {
 }
 
 /// Logits after each of four random texts of 24 tokens.
-fn logits(quantization: Quantization) -> Vec<f32> {
+fn logits(quantization: Quantization, kv: KvFormat) -> Vec<f32> {
     let mut prepared = Prepared::preset(Preset::Nano, quantization, SEED, Some(64)).expect("known");
+    prepared.shape.kv = kv;
     let decoder = prepared.load(Compute::default()).expect("loads");
     let mut stream = RandomStream::new(1, "texts");
     let mut logits = Vec::new();
@@ -132,9 +133,9 @@ fn what_a_variant_loses_follows_from_its_steps() {
         (Quantization::W4A16Asym, 1.0 / 15.0, 0.0),
     ];
     assert!(Quantization::all().eq(steps.map(|(quantization, ..)| quantization)));
-    let reference = logits(Quantization::F32);
+    let reference = logits(Quantization::F32, KvFormat::F32);
     for (quantization, weights, activations) in steps {
-        let drift = drift(&logits(quantization), &reference);
+        let drift = drift(&logits(quantization, KvFormat::F32), &reference);
         let step = f64::hypot(weights, activations);
         // Some twelve matrices one after another add up to about four times what one
         // loses. Less than twice would be floats where integers were meant, more than
@@ -142,6 +143,14 @@ fn what_a_variant_loses_follows_from_its_steps() {
         let range = 2.0 * step..=6.0 * step;
         assert!(range.contains(&drift), "{quantization}: {drift:.5} is not in {range:?}");
     }
+}
+
+#[test]
+fn keys_and_values_of_16_bits_lose_what_their_rounding_loses() {
+    let kept = |kv| logits(Quantization::F32, kv);
+    let drift = drift(&kept(KvFormat::F16), &kept(KvFormat::F32));
+    // Half of the last of eleven bits at most: none would be floats where halves were meant.
+    assert!((2e-5..1e-3).contains(&drift), "{drift}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ use super::{
     rope_scaling,
 };
 use crate::{
+    kv::KvFormat,
     shape::ModelShape,
     weights::{LayerTensor, TensorName, Weight, WeightSource},
 };
@@ -168,6 +169,7 @@ impl Metadata<'_> {
             rope_base: self.float(&key("rope.freq_base")).unwrap_or(10_000.0),
             norm_epsilon: self.float(&key("attention.layer_norm_rms_epsilon")).unwrap_or(1e-5),
             tied_head: self.file.dimensions(&TensorName::Head.gguf()).is_none(),
+            kv: KvFormat::default(),
         })
     }
 

@@ -16,7 +16,7 @@ use super::{
     LoadError, Prepared, checkpoint::CheckpointWeights, choose_context, rope_scaling,
     safetensors::Checkpoint, scheme::Scheme,
 };
-use crate::{quantization::Quantization, shape::ModelShape, weights::TensorName};
+use crate::{kv::KvFormat, quantization::Quantization, shape::ModelShape, weights::TensorName};
 
 /// The values of `model_type` that the decoder covers.
 const MODEL_TYPES: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];
@@ -144,6 +144,7 @@ impl Config {
             rope_base: self.rope("rope_theta").unwrap_or(10_000.0) as f32,
             norm_epsilon: self.json["rms_norm_eps"].as_f64().unwrap_or(1e-6) as f32,
             tied_head: self.json["tie_word_embeddings"] == true || !checkpoint.contains(&head),
+            kv: KvFormat::default(),
         })
     }
 

@@ -4,7 +4,7 @@
 use super::case::Case;
 use super::protocol::{About, Answer, Ceilings, Load, Order, VERSION};
 use crate::terminal;
-use ifm_engine::{Compute, Model, ModelSource, Preset, Quantization, StaticBatch};
+use ifm_engine::{Compute, KvFormat, Model, ModelSource, Preset, Quantization, StaticBatch};
 use std::io::BufRead;
 use std::path::Path;
 
@@ -43,17 +43,12 @@ impl Loaded {
         if load.protocol != VERSION {
             return Err(format!("protocol {} is not spoken, {VERSION} is", load.protocol));
         }
-        let kept = "f32";
-        for kv in [&load.kv_keys, &load.kv_values] {
-            if kv != kept && kv != "auto" {
-                return Err(format!("keys and values are kept in {kept} here, not in {kv}"));
-            }
-        }
         let source = source(&load.model, load.weights.as_deref())?;
         let context = usize::try_from(load.context_tokens).ok();
         let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
         let threads = load.threads.map_or(processors, |threads| threads as usize);
         let mut compute = Compute::on_threads(threads);
+        compute.kv = kv(load)?;
         if let Some(name) = &load.instructions {
             compute.isa = name.parse().map_err(|error| format!("{error}"))?;
             if !compute.isa.is_here() {
@@ -114,6 +109,20 @@ impl Loaded {
     }
 }
 
+/// The format of keys and values, which is one.
+fn kv(load: &Load) -> Result<KvFormat, String> {
+    let read = |name: &str| match name {
+        "auto" => Ok(None),
+        name => name.parse::<KvFormat>().map(Some).map_err(|error| error.to_string()),
+    };
+    match (read(&load.kv_keys)?, read(&load.kv_values)?) {
+        (Some(keys), Some(values)) if keys != values => {
+            Err(format!("keys and values are kept alike here, not in {keys} and {values}"))
+        }
+        (keys, values) => Ok(keys.or(values).unwrap_or_default()),
+    }
+}
+
 /// What the machine can do, and what the model needs.
 fn ceilings(model: &Model) -> Option<Ceilings> {
     let (found, info) = (model.ceilings()?, model.info());
@@ -153,4 +162,23 @@ fn source(model: &str, weights: Option<&str>) -> Result<ModelSource, String> {
         model.parse().map_err(|error| format!("there is no file {model}, and: {error}"))?;
     let quantization = quantization.unwrap_or(Quantization::Q8_0);
     Ok(ModelSource::Preset { preset, quantization, seed: SEED })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Setup;
+
+    #[test]
+    fn keys_and_values_have_one_format() {
+        let of = |keys: &str, values: &str| {
+            let kv = (keys.to_owned(), values.to_owned());
+            super::kv(&Load::of(&Setup { kv, ..Setup::default() }))
+        };
+        assert_eq!(of("auto", "auto"), Ok(KvFormat::F32));
+        assert_eq!(of("f16", "auto"), Ok(KvFormat::F16));
+        assert_eq!(of("f16", "f16"), Ok(KvFormat::F16));
+        assert!(of("f16", "f32").is_err_and(|why| why.contains("alike")));
+        assert!(of("q8_0", "q8_0").is_err_and(|why| why.contains("not in q8_0")));
+    }
 }

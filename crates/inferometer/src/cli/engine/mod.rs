@@ -148,7 +148,7 @@ pub struct EngineArgs {
     #[arg(help_heading = "Engine", long = "ubatch-size", default_value = "512", value_parser = numbers, value_name = "N,…")]
     ubatch_size: Vec<Numbers>,
 
-    /// KV cache type for K (-ctk); the embedded engine has f32
+    /// KV cache type for K (-ctk); the embedded engine has f32 and f16, for K and V alike
     #[arg(
         help_heading = "Engine",
         long = "cache-type-k",

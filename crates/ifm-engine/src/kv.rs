@@ -48,7 +48,7 @@ impl fmt::Display for KvFormat {
 
 /// A name that is no [`KvFormat`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("keys and values are kept in f32 or f16, not in {0}")]
+#[error("the KV cache type is f32 or f16, not {0}")]
 pub struct UnknownKvFormat(pub String);
 
 impl FromStr for KvFormat {

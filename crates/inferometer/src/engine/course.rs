@@ -134,7 +134,7 @@ impl<'a> Running<'a> {
         if self.engine.is_none() {
             let started = match self.starts {
                 Self::STARTS_MAX => {
-                    Err(format!("the engine was lost {} times: not started again", self.starts))
+                    Err(format!("the engine failed {} times and is not started again", self.starts))
                 }
                 _ => start(&self.ask.which, self.setup, &self.ask.limits),
             };

@@ -41,7 +41,7 @@ struct Loaded {
 impl Loaded {
     fn load(load: &Load) -> Result<Loaded, String> {
         if load.protocol != VERSION {
-            return Err(format!("protocol {} is not spoken, {VERSION} is", load.protocol));
+            return Err(format!("this engine speaks protocol {VERSION}, not {}", load.protocol));
         }
         let source = source(&load.model, load.weights.as_deref())?;
         let context = usize::try_from(load.context_tokens).ok();
@@ -117,7 +117,7 @@ fn kv(load: &Load) -> Result<KvFormat, String> {
     };
     match (read(&load.kv_keys)?, read(&load.kv_values)?) {
         (Some(keys), Some(values)) if keys != values => {
-            Err(format!("keys and values are kept alike here, not in {keys} and {values}"))
+            Err(format!("K and V share one cache type here, not {keys} and {values}"))
         }
         (keys, values) => Ok(keys.or(values).unwrap_or_default()),
     }
@@ -153,9 +153,9 @@ fn source(model: &str, weights: Option<&str>) -> Result<ModelSource, String> {
     if path.is_file() {
         return match weights {
             None => Ok(ModelSource::Gguf { path: path.to_owned() }),
-            Some(weights) => {
-                Err(format!("{model} keeps its own weights, so {weights} cannot be had"))
-            }
+            Some(weights) => Err(format!(
+                "{model} has a weight format of its own and cannot be loaded as {weights}"
+            )),
         };
     }
     let preset: Preset =
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(of("auto", "auto"), Ok(KvFormat::F32));
         assert_eq!(of("f16", "auto"), Ok(KvFormat::F16));
         assert_eq!(of("f16", "f16"), Ok(KvFormat::F16));
-        assert!(of("f16", "f32").is_err_and(|why| why.contains("alike")));
-        assert!(of("q8_0", "q8_0").is_err_and(|why| why.contains("not in q8_0")));
+        assert!(of("f16", "f32").is_err_and(|why| why.contains("share one cache type")));
+        assert!(of("q8_0", "q8_0").is_err_and(|why| why.contains("not q8_0")));
     }
 }

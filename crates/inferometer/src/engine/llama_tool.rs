@@ -179,13 +179,13 @@ fn contradiction(told: &Line, case: &Case, (times, wall_ns): (u32, u64)) -> Opti
     }
     if told.samples_ns.len() != times as usize || told.samples_ns.contains(&0) {
         return Some(format!(
-            "llama-bench told the times {:?} where {times} repeats were asked for",
+            "llama-bench reported the times {:?} where {times} repeats were asked for",
             told.samples_ns
         ));
     }
     let all_ns = told.samples_ns.iter().fold(0, |sum: u64, ns| sum.saturating_add(*ns));
     (all_ns > wall_ns)
-        .then(|| format!("llama-bench told {all_ns} ns for what took {wall_ns} ns from here"))
+        .then(|| format!("llama-bench reported {all_ns} ns for a run that took {wall_ns} ns here"))
 }
 
 fn repeat(case: &Case, ns: u64) -> Repeat {

@@ -446,7 +446,7 @@ fn cautions(done: &Done) -> Vec<(RemarkKind, String)> {
         let rest = in_front - cached;
         said.push((
             RemarkKind::Assumed,
-            format!("{rest} of {in_front} tokens in front were computed in the measured time"),
+            format!("{rest} of {in_front} context tokens were not cached and were computed in the measured time"),
         ));
     }
     let mut told: Vec<&String> = done.repeats.iter().flat_map(|repeat| &repeat.remarks).collect();
@@ -472,7 +472,7 @@ fn disturbed(done: &Done) -> Option<String> {
         times => format!("{} made again, ", counted(times as u64, "disturbed repeat")),
     };
     let (count, all) = (counts.len(), done.repeats.len());
-    Some(format!("{again}{count} of {all} that count were disturbed (one {first})"))
+    Some(format!("{again}{count} of {all} counted repeats were disturbed (one {first})"))
 }
 
 /// The same for people, all tests together: what is wrong with one test, and in one sentence how busy

@@ -136,23 +136,25 @@ fn contradiction(case: &Case, repeat: &Repeat) -> Option<String> {
     let steps = case.steps as usize;
     if repeat.step_ns.len() != steps {
         let told = counted(repeat.step_ns.len() as u64, "step");
-        return Some(format!("the engine told {told} where {steps} were asked for"));
+        return Some(format!("the engine reported {told} where {steps} were asked for"));
     }
     let is_missing = case.prompt > 0 && repeat.prompt_ns.is_none();
     let is_zero = case.prompt > 0 && repeat.prompt_ns == Some(0) || repeat.step_ns.contains(&0);
     if is_missing || is_zero {
         let what = if is_missing { "no time of the prompts" } else { "a time of 0 ns" };
-        return Some(format!("the engine told {what}"));
+        return Some(format!("the engine reported {what}"));
     }
     let told = repeat.prompt_ns.unwrap_or(0).saturating_add(repeat.steps_ns.unwrap_or(0));
     if let Some(wall_ns) = repeat.wall_ns.filter(|wall_ns| told > *wall_ns) {
-        return Some(format!("the engine told {told} ns for what took {wall_ns} ns from here"));
+        return Some(format!(
+            "the engine reported {told} ns for a run that took {wall_ns} ns here"
+        ));
     }
     // Only what stands in front of the prompts may be known: they are new each time.
     let known = u64::from(case.batch) * u64::from(case.depth);
     let cached = repeat.cached.filter(|cached| *cached > known)?;
     Some(format!(
-        "{cached} prompt tokens came from a cache, which may hold {known}: nothing was measured"
+        "{cached} prompt tokens came from a cache that may hold {known} at most: no valid measurement"
     ))
 }
 

@@ -159,8 +159,8 @@ fn what_cannot_be_measured_is_a_row_and_the_rest_is_kept() {
     for (wrong, said) in [
         (&["-r", "0"][..], "0 is not in 1..=1000"),
         (&["-p", "x"], "\"x\" is no number"),
-        (&["-p", "0", "-n", "0"], "there is no test"),
-        (&["--static", "8x0/1"], "three numbers from 1"),
+        (&["-p", "0", "-n", "0"], "nothing to measure"),
+        (&["--static", "8x0/1"], "three positive numbers"),
         (&["--preset", "none"], "there are variants, quick"),
         (&["--frobnicate"], "--frobnicate"),
     ] {

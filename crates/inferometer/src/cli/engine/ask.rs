@@ -35,7 +35,7 @@ impl EngineArgs {
             (true, Which::Embedded) => vec!["tiny".to_owned()],
             // A server has a model of its own; others must be told.
             (true, Which::Url(_)) => vec![String::new()],
-            (true, _) => return Err(Failure::usage("which model? give --model")),
+            (true, _) => return Err(Failure::usage("no model given; use --model")),
         };
         let is_study = self.is_study(&models, &which);
         let weights: Vec<Option<String>> = match (self.weights.is_empty(), is_study) {
@@ -173,9 +173,7 @@ impl EngineArgs {
                 .for_each(|(size, input, output)| add(Shape::Batch(*size), *input, *output));
         }
         match tests.is_empty() {
-            true => {
-                Err(Failure::usage("there is no test: -p, -n, -pg and --static ask for nothing"))
-            }
+            true => Err(Failure::usage("nothing to measure: -p, -n, -pg and --static are empty")),
             false => Ok(tests),
         }
     }

@@ -63,7 +63,7 @@ fn pair(text: &str) -> Result<(u32, u32), String> {
     let whole = text.replace('/', ",");
     match engine::values(&whole)?.as_slice() {
         [prompt, generated] => Ok((*prompt, *generated)),
-        _ => Err("two numbers are meant: prompt,generated".to_owned()),
+        _ => Err("expected two numbers: PROMPT,GENERATED".to_owned()),
     }
 }
 
@@ -76,7 +76,9 @@ fn batch(text: &str) -> Result<(u32, u32, u32), String> {
         [size, input, output] if *size > 0 && *input > 0 && *output > 0 => {
             Ok((*size, *input, *output))
         }
-        _ => Err("three numbers from 1 are meant: SEQUENCESxINPUT/OUTPUT, such as 8x128/64".into()),
+        _ => {
+            Err("expected three positive numbers: SEQUENCESxINPUT/OUTPUT, such as 8x128/64".into())
+        }
     }
 }
 
@@ -394,7 +396,7 @@ fn list() -> List {
     let adapters = ["vllm", "sglang"].into_iter().map(|id| Entry {
         group: Some("adapter"),
         id,
-        title: "its offline engine, by your Python".to_owned(),
+        title: "its offline engine, run by --python".to_owned(),
     });
     List::new("engines", presets.chain(weights).chain(batches).chain(adapters))
 }
@@ -420,7 +422,7 @@ impl EngineArgs {
             }
         }
         if formats.len() + usize::from(self.json) > 1 {
-            return Err(Failure::usage("standard output takes one format"));
+            return Err(Failure::usage("only one format can go to standard output"));
         }
         Ok((formats, files))
     }
@@ -454,7 +456,7 @@ impl EngineArgs {
             let has_batches =
                 all.iter().any(|done| matches!(done.test.shape, engine::Shape::Batch(_)));
             if has_batches {
-                terminal::warn("llama-bench's formats have no rows for static batches: --json has");
+                terminal::warn("llama-bench's formats cannot hold static batches; use --json");
             }
             terminal::print(&tables(sheets, *format));
         } else {

@@ -87,7 +87,7 @@ impl Asker {
     /// # Errors
     /// There is no good one; `of` says what was asked for.
     pub fn heard(&self, reply: &Reply, of: &str) -> Result<Heard, Trouble> {
-        let failed = |why: &str| format!("{of} had no answer: {why}");
+        let failed = |why: &str| format!("{of} got no answer: {why}");
         if reply.status().is_none() && !reply.is_late() {
             return Err(Trouble::Lost(failed(&reply.fault())));
         }

@@ -122,7 +122,7 @@ impl Seen<'_> {
             let longest_ns = span.firsts_ns.saturating_sub(span.begun_ns);
             if prompt_ns > longest_ns {
                 return Err(Trouble::Cannot(format!(
-                    "the server tells {:.3} ms for a prompt whose first token was here after {:.3} ms",
+                    "the server reports {:.3} ms for a prompt whose first token arrived here after {:.3} ms",
                     ms(prompt_ns),
                     ms(longest_ns)
                 )));
@@ -136,7 +136,7 @@ impl Seen<'_> {
         match first_token_ns.checked_sub(overhead.median_ns).filter(|ns| *ns > 0) {
             Some(prompt_ns) => Ok((prompt_ns, "client")),
             None => Err(Trouble::Cannot(format!(
-                "the first token was here after {:.3} ms, and the way alone takes {:.3} ms: the prompt \
+                "the first token arrived after {:.3} ms, and the round trip alone takes {:.3} ms: the prompt \
                  is too short to be timed from here",
                 ms(first_token_ns),
                 ms(overhead.median_ns)
@@ -220,7 +220,7 @@ impl Seen<'_> {
             )),
             (_, "cache") => {}
             (Some(cached), _) => repeat.remarks.push(format!(
-                "{cached} of the {depth} tokens in front came from the server's cache, so that rates \
+                "{cached} of the {depth} context tokens came from the server's cache, so that rates \
                  are of all {} that it computed, not of the {fresh} fresh ones",
                 all.saturating_sub(cached)
             )),
@@ -283,7 +283,7 @@ mod tests {
         for (cached, tokens, from, remark) in [
             (Some(4096), 512, "cache", None),
             (Some(4080), 528, "cache", None),
-            (Some(0), 4608, "computed", Some("0 of the 4096 tokens in front")),
+            (Some(0), 4608, "computed", Some("0 of the 4096 context tokens")),
             (Some(2048), 2560, "partly cache", Some("rates are of all 2560 that it computed")),
             (None, 512, "unknown", Some("of the 512 fresh tokens")),
         ] {

@@ -169,7 +169,7 @@ fn one_case_fails_and_others_do_not() {
     };
     let (mut server, _) = started(script);
     let why = server.run(&Case { prompt: 64, ..PG }, 1).unwrap_err();
-    let text = "a prompt of 64 tokens with 4 to generate had no answer: HTTP 400: too long for me";
+    let text = "a prompt of 64 tokens with 4 to generate got no answer: HTTP 400: too long for me";
     assert_eq!(why, Trouble::Cannot(text.to_owned()));
     let why = server.run(&Case { prompt: 0, steps: 20, ..PG }, 1).unwrap_err();
     let text = "an answer has 8 tokens where 21 were asked for (finish reason: limit)";

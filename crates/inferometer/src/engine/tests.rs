@@ -88,7 +88,7 @@ fn what_an_engine_does_wrong_is_a_sentence() {
         ),
         (
             r#"ready; order; echo '{"is":"ran","seed":1,"prompt_ns":9,"step_ns":[1,1],"cached_tokens":8}'"#,
-            "8 prompt tokens came from a cache, that may hold 0 at most",
+            "8 prompt tokens came from a cache that may hold 0 at most",
         ),
         (
             "ready; order; head -c 20000000 /dev/zero",

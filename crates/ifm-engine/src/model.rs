@@ -9,7 +9,8 @@ use ifm_tokenizer::Tokenizer;
 use crate::{
     decoder::{Decoder, Row},
     info::{ModelInfo, describe},
-    kv::{KvCache, KvFormat, KvPool},
+    kv::{KvCache, KvPool},
+    kv_format::KvFormat,
     load::Prepared,
     load_error::LoadError,
     parallel::Compute,

@@ -10,7 +10,7 @@
 
 use ifm_kernels::{Isa, Pool};
 
-use crate::kv::KvFormat;
+use crate::kv_format::KvFormat;
 
 /// What a model is to compute with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 
 use std::{fmt, str::FromStr};
 
-use crate::kv::KvFormat;
+use crate::kv_format::KvFormat;
 
 /// The dimensions of a Llama-style decoder.
 #[derive(Debug, Clone, PartialEq)]

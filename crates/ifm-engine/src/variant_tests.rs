@@ -5,7 +5,8 @@ use ifm_kernels::{Format, Stored};
 
 use crate::{
     decoder::{Decoder, Row},
-    kv::{KvCache, KvFormat, KvPool},
+    kv::{KvCache, KvPool},
+    kv_format::KvFormat,
     load::Prepared,
     load_error::LoadError,
     parallel::Compute,

@@ -190,4 +190,19 @@ mod tests {
         let (mean, std) = written("0.27", "0.05");
         assert!(mean == 270.0 && (std - 17.320_508).abs() < 1e-5, "{std}");
     }
+
+    #[test]
+    fn the_duration_of_a_batch_is_its_latency_and_that_of_a_level_is_not() {
+        let of = |kind| {
+            let mut point = batch("a", ASKED, 1, 180.0);
+            let value = |quantity, value| Reading::new(quantity, Statistic::Value, value);
+            point.kind = kind;
+            point.readings =
+                vec![value(Quantity::Duration, 250.0), value(Quantity::DecodeRate, 120.0)];
+            let latency = central(&point, &Quantity::E2e).map(|reading| reading.value);
+            (latency, central(&point, &Quantity::OutputRate).map(|reading| reading.value))
+        };
+        assert_eq!(of(PartKind::StaticBatch), (Some(250.0), Some(120.0)));
+        assert_eq!(of(PartKind::Serving), (None, None));
+    }
 }

@@ -173,6 +173,7 @@ pub(crate) mod tests {
     use super::super::pool::tests::point;
     use super::super::{Point, Reading};
     use super::*;
+    use ifm_core::sheet::RowRole;
 
     /// Figures of a published note: tokens per second at each limit.
     pub(crate) fn engine(limit_w: u32, rate: f64) -> Point {
@@ -190,6 +191,23 @@ pub(crate) mod tests {
             ],
             ..point(1, 1, 0.0)
         }
+    }
+
+    #[test]
+    fn a_test_of_an_engine_is_one_point() {
+        let repeat = |number, rate| {
+            let value = Reading::new(Quantity::DecodeRate, Statistic::Value, rate);
+            Point { repeat: Some(number), readings: vec![value], ..engine(600, rate) }
+        };
+        let head = Point { role: RowRole::Summary, ..engine(600, 200.0) };
+        let alone = engine(400, 150.0);
+        let points = vec![head, repeat(1, 100.0), repeat(2, 300.0), alone];
+        let survey = Survey { origins: Vec::new(), points };
+        let rates = |points: &mut dyn Iterator<Item = &Point>| -> Vec<f64> {
+            points.filter_map(|point| Some(point.central(&Quantity::DecodeRate)?.value)).collect()
+        };
+        assert_eq!(rates(&mut survey.engine_tests()), [200.0, 150.0]);
+        assert_eq!(rates(&mut survey.measured(PartKind::Engine)), [100.0, 300.0, 150.0]);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use super::{
     rope_scaling,
 };
 use crate::{
-    kv::KvFormat,
+    kv_format::KvFormat,
     shape::ModelShape,
     weights::{LayerTensor, TensorName, Weight, WeightSource},
 };

@@ -16,7 +16,9 @@ use super::{
     LoadError, Prepared, checkpoint::CheckpointWeights, choose_context, rope_scaling,
     safetensors::Checkpoint, scheme::Scheme,
 };
-use crate::{kv::KvFormat, quantization::Quantization, shape::ModelShape, weights::TensorName};
+use crate::{
+    kv_format::KvFormat, quantization::Quantization, shape::ModelShape, weights::TensorName,
+};
 
 /// The values of `model_type` that the decoder covers.
 const MODEL_TYPES: [&str; 4] = ["llama", "mistral", "qwen2", "qwen3"];

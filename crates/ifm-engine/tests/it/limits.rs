@@ -110,3 +110,27 @@ fn what_does_not_fit_into_memory_is_refused_before_it_is_made() {
         assert!(error.contains(words), "{words} is not in: {error}");
     }
 }
+
+#[test]
+fn a_static_batch_is_timed_behind_its_depth() {
+    let model = Model::load(&nano(), Some(64)).expect("loads");
+    let batch = |depth_tokens, prompt_tokens, generated_tokens| {
+        model.time_static_batch(StaticBatch {
+            sequences: 2,
+            depth_tokens,
+            prompt_tokens,
+            generated_tokens,
+            prefill_chunk: 8,
+        })
+    };
+    let both = batch(16, 20, 28).expect("it fits");
+    assert!(both.prompt_ns > 0);
+    assert_eq!(both.step_ns.len(), 28);
+    // Without a prompt the steps begin behind one token, which is not timed and takes a place.
+    let steps = batch(0, 0, 63).expect("it fits");
+    assert_eq!((steps.prompt_ns, steps.step_ns.len()), (0, 63));
+    for (depth, prompt, generated) in [(17, 20, 28), (0, 0, 64), (64, 1, 0), (5, 0, 0)] {
+        let refused = batch(depth, prompt, generated);
+        assert!(matches!(refused, Err(MeasureError::Batch { .. })), "{depth} {prompt} {generated}");
+    }
+}

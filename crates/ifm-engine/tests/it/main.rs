@@ -2,7 +2,8 @@
 
 use ifm_engine::{
     Compute, Engine, EngineError, EngineHandle, EngineOptions, Event, EventReceiver, Finish,
-    FinishReason, GenerateRequest, ModelSource, Preset, Quantization, Sampling, SubmitError,
+    FinishReason, GenerateRequest, MeasureError, Model, ModelSource, Preset, Quantization,
+    Sampling, StaticBatch, SubmitError,
 };
 
 mod batching;

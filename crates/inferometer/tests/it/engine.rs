@@ -65,6 +65,21 @@ fn tests_in_llama_benchs_notation_are_measured_and_kept() {
 }
 
 #[test]
+fn a_report_has_the_mean_of_each_test_and_the_batches() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = ["-p", "32", "-n", "0", "--static", "2x16/4", "-r", "3", "--name", "mixed"];
+    let document = document(folder.path(), &flags);
+    let all = rows(&document);
+    let head = all.iter().find(|row| row["role"] == "summary").unwrap();
+    let mean = figure(head, "prefill_rate", "mean").unwrap();
+    let shown = stdout(&run(folder.path(), &["report", "mixed", "--format", "md"]));
+    assert!(shown.contains("1 engine row · 1 static batch"), "{shown}");
+    assert!(shown.contains(&format!("{mean:.2} ± ")), "{mean}: {shown}");
+    let batches = shown.split("## Static batches").nth(1).expect("a chapter");
+    assert!(batches.contains("| nano q8\\_0 | 2 | 16 | 4 | 3 |"), "{batches}");
+}
+
+#[test]
 fn a_static_batch_has_a_step_less_than_tokens() {
     let folder = tempfile::tempdir().unwrap();
     let flags = ["--static", "4x16/8", "--static", "2x16/1", "-r", "2"];

@@ -3,7 +3,7 @@
 //! Not here: variants against each other, which are a matrix.
 
 use super::super::Subject;
-use crate::format::{ABSENT, number, plain, with_spread};
+use crate::format::{ABSENT, count, number, plain, with_spread};
 use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use ifm_analysis::stat::welch::Moments;
 use ifm_analysis::survey::Pooled;
@@ -33,7 +33,7 @@ pub(super) fn section(subject: &Subject) -> Option<Section> {
         .push(factor("Input", key::INPUT_TOKENS))
         .push(factor("Output", key::OUTPUT_TOKENS))
         .push(factor("Depth", key::DEPTH_TOKENS))
-        .cell(Head::number("Repeats"), |cell| Cell::number(Some(cell.points.len() as f64), number))
+        .cell(Head::number("Repeats"), |cell| Cell::text(count(cell.points.len() as u64)))
         .push(numbers("Duration, ms", Quantity::Duration, value))
         .push(numbers("Prefill, tok/s", Quantity::PrefillRate, value))
         .push(numbers("Decode, tok/s", Quantity::DecodeRate, value))

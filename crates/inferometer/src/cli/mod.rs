@@ -117,7 +117,7 @@ enum Verb {
     Guard,
     /// The embedded engine as a process that answers on its standard output; started by ourselves
     #[command(hide = true)]
-    EngineWorker,
+    Worker,
 }
 
 /// The command line as it is parsed and as its help shows it.
@@ -165,7 +165,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Schema(args) => schema::run(&args),
         Verb::Guard => guard::run(),
         Verb::Engine(args) => engine::run(&args),
-        Verb::EngineWorker => {
+        Verb::Worker => {
             crate::engine::serve_worker();
             Ok(Code::Done)
         }
@@ -184,7 +184,6 @@ mod tests {
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
     const WITHOUT_DOCUMENT: [&str; 10] = [
-        "engine-worker",
         "export",
         "guard",
         "plan init",
@@ -194,6 +193,7 @@ mod tests {
         "runs tag",
         "serve",
         "ui",
+        "worker",
     ];
 
     /// Every command with its words, commands of commands among them.

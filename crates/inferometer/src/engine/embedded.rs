@@ -1,4 +1,4 @@
-//! The embedded engine's end of the protocol: what `inferometer engine-worker` does, a process for
+//! The embedded engine's end of the protocol: what `inferometer worker` does, a process for
 //! each number of threads and each format of the weights.
 
 use super::case::Case;

@@ -18,7 +18,7 @@ pub fn embedded() -> Result<Vec<String>, String> {
     // By this name a program that was replaced on disk still starts itself.
     let own = "/proc/self/exe";
     std::fs::metadata(own).map_err(|error| format!("cannot start ourselves: {error}"))?;
-    Ok([own, "engine-worker"].map(str::to_owned).to_vec())
+    Ok([own, "worker"].map(str::to_owned).to_vec())
 }
 
 /// The source of a shipped adapter: the lines of the protocol, then the engine.

@@ -8,6 +8,7 @@
 //! Files, models, everything between two products (`ifm-engine`).
 
 mod activations;
+pub mod attention;
 pub mod ceiling;
 mod codes;
 mod float;
@@ -15,9 +16,11 @@ pub mod format;
 mod integer;
 mod isa;
 mod lanes;
+pub mod mask;
 mod packed;
 mod panel;
 mod pool;
+mod random;
 mod schedule;
 mod stored;
 mod tiles;
@@ -27,4 +30,5 @@ pub use format::Format;
 pub use isa::Isa;
 pub use packed::{PackError, Packed};
 pub use pool::Pool;
+pub use random::RandomStream;
 pub use stored::{Stored, StoredError};

@@ -5,12 +5,10 @@
 //!
 //! Not here: when an answer ends (`answer`).
 
+use ifm_kernels::RandomStream;
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::{
-    random::RandomStream,
-    simd::{exp2_below, greatest, scale},
-};
+use crate::simd::{exp2_below, greatest, scale};
 
 /// How the next token is chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,11 +1,11 @@
 //! Documents of other tools as a survey.
 
-use super::kernel::SHAPE;
 use super::{Origin, Point, Reading, Survey};
 use crate::level::Load;
 use crate::slo::VerdictState;
 use crate::stat::quantile::is_enough;
 use ifm_core::Sheet;
+use ifm_core::sheet::kernel::SHAPE;
 use ifm_core::sheet::{Factors, Figure, Part, Quantity, Row, Statistic, key};
 
 impl Survey {

@@ -1,25 +1,22 @@
 //! Kernels under masks: times of each, forward and backward, and what the mask leaves empty.
 
 use super::{Point, Survey};
-use ifm_core::sheet::{PartKind, Quantity, Statistic};
-use std::collections::BTreeMap;
+use ifm_core::sheet::kernel::{
+    self, COMPUTES, GEMM, KERNEL, MASK, PASS, SHAPE, SIZE, TRANSFERS, TYPE,
+};
+use ifm_core::sheet::{PartKind, Quantity, Statistic, StdKind};
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Factor of the mask.
-const MASK: &str = "mask";
-/// Factor of the kernel.
-const KERNEL: &str = "kernel";
-/// Factor of the sides of the tensor that a mask is for, the last one being its keys.
-pub(super) const SHAPE: &str = "shape";
-/// Factor of the direction.
-const PASS: &str = "pass";
 /// Word of a kernel, or of a mask, that looks back only.
 const CAUSAL: &str = "causal";
 
 /// A mask and the kernels that ran under it.
 #[derive(Debug, Clone)]
 pub struct KernelMask<'a> {
-    /// Its name.
+    /// Its name, with type and size where there are several of one name.
     pub name: String,
+    /// Type and size, where they are told.
+    pub size: Option<String>,
     /// Share of its blocks that are empty, 0 to 1; absent where nobody tells.
     pub sparsity: Option<f64>,
     /// Sides of the tensor that it is for, as they were written: `1, 1, 8192, 8192`.
@@ -43,6 +40,33 @@ pub struct KernelTime {
     pub ms: f64,
     /// Arithmetic rate, by the count of the tool.
     pub flop_per_s: Option<f64>,
+    /// Deviation of the calls, ms, and how many there were.
+    pub std_ms: Option<f64>,
+    /// See `std_ms`.
+    pub calls: Option<u64>,
+    /// The mask that it computes, where it is another than the one that was asked for.
+    pub computes: Option<String>,
+    /// Greatest relative error against 64-bit floats.
+    pub error: Option<f64>,
+    /// Share of the roofline.
+    pub roofline: Option<f64>,
+    /// How many times as fast as itself under the full mask.
+    pub over_full: Option<f64>,
+    /// How many times as fast as the reference under this mask.
+    pub over_reference: Option<f64>,
+}
+
+/// What a machine was measured to do at most: a product, or a transfer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CeilingTime<'a> {
+    /// Where it stands.
+    pub point: &'a Point,
+    /// `gemm`, or the name of the transfer.
+    pub kernel: &'a str,
+    /// Operations per second, of a product.
+    pub flop_per_s: Option<f64>,
+    /// Bytes per second, of a transfer.
+    pub bytes_per_s: Option<f64>,
 }
 
 impl KernelMask<'_> {
@@ -85,7 +109,11 @@ impl KernelMask<'_> {
         let says = |name: &str| name.to_lowercase().contains(CAUSAL);
         // A prefix before the causal part is another mask than the causal one alone.
         let is_plain = self.name.to_lowercase().trim().starts_with(CAUSAL);
-        !says(kernel) || is_plain
+        let mut others = self.times.iter().filter(|time| time.kernel == kernel);
+        match others.any(|time| time.computes.is_some()) {
+            true => false,
+            false => !says(kernel) || is_plain,
+        }
     }
 }
 
@@ -93,13 +121,14 @@ impl Survey {
     /// The masks, in the order of the documents.
     pub fn kernels(&self) -> Vec<KernelMask<'_>> {
         let mut masks: Vec<KernelMask> = Vec::new();
-        for point in self.measured(PartKind::Kernel) {
+        for point in self.measured(PartKind::Kernel).filter(|point| !is_ceiling(point)) {
             let part = (point.origin, point.part);
             let known = masks.iter().position(|mask| mask.part == part);
             let index = known.unwrap_or_else(|| {
                 let name = point.setting.get(MASK).unwrap_or("no mask").to_owned();
                 masks.push(KernelMask {
                     name,
+                    size: size(point),
                     sparsity: None,
                     shape: None,
                     drawing: None,
@@ -112,9 +141,43 @@ impl Survey {
                 add(mask, point);
             }
         }
-        masks.retain(|mask| !mask.times.is_empty() || mask.sparsity.is_some());
+        masks.retain(|mask| !mask.times.is_empty());
+        let mut seen = BTreeSet::new();
+        let several: BTreeSet<String> = masks
+            .iter()
+            .filter(|mask| !seen.insert(mask.name.clone()))
+            .map(|mask| mask.name.clone())
+            .collect();
+        for mask in masks.iter_mut().filter(|mask| several.contains(&mask.name)) {
+            if let Some(size) = &mask.size {
+                mask.name = format!("{}, {size}", mask.name);
+            }
+        }
         masks
     }
+
+    /// Products and transfers, in the order of the documents.
+    pub fn ceilings(&self) -> Vec<CeilingTime<'_>> {
+        let all = self.measured(PartKind::Kernel).filter(|point| is_ceiling(point));
+        all.map(|point| CeilingTime {
+            point,
+            kernel: point.setting.get(KERNEL).unwrap_or_default(),
+            flop_per_s: point.central(&Quantity::FlopRate).map(|rate| rate.value),
+            bytes_per_s: point.central(&Quantity::Bandwidth).map(|rate| rate.value),
+        })
+        .collect()
+    }
+}
+
+/// Whether it is a product or a transfer, and no kernel of attention.
+fn is_ceiling(point: &Point) -> bool {
+    let kernel = point.setting.get(KERNEL);
+    kernel.is_some_and(|name| name == GEMM || TRANSFERS.contains(&name))
+}
+
+fn size(point: &Point) -> Option<String> {
+    let (kind, size) = (point.setting.get(TYPE)?, point.setting.get(SIZE)?);
+    Some(format!("{kind} {size}"))
 }
 
 fn add<'a>(mask: &mut KernelMask<'a>, point: &'a Point) {
@@ -124,13 +187,20 @@ fn add<'a>(mask: &mut KernelMask<'a>, point: &'a Point) {
         mask.shape = point.setting.get(SHAPE).map(str::to_owned);
         return;
     }
-    let kernel = point.setting.get(KERNEL).map(str::to_owned).or_else(|| point.label.clone());
+    let name = point.setting.get(KERNEL).map(str::to_owned).or_else(|| point.label.clone());
     let Some(ms) = point.central(&Quantity::KernelTime).map(|time| time.value) else { return };
     mask.times.push(KernelTime {
-        kernel: kernel.unwrap_or_else(|| "kernel".to_owned()),
+        kernel: name.unwrap_or_else(|| "kernel".to_owned()),
         pass: point.setting.get(PASS).unwrap_or("forward").to_owned(),
         ms,
         flop_per_s: point.central(&Quantity::FlopRate).map(|rate| rate.value),
+        std_ms: point.value(&Quantity::KernelTime, Statistic::Std(StdKind::Sample)),
+        calls: point.central(&Quantity::KernelTime).and_then(|time| time.n),
+        computes: point.setting.get(COMPUTES).map(str::to_owned),
+        error: point.value(&kernel::error(), Statistic::Max),
+        roofline: point.value(&kernel::roofline(), Statistic::Value),
+        over_full: point.value(&kernel::over_full(), Statistic::Value),
+        over_reference: point.value(&kernel::over_reference(), Statistic::Value),
     });
 }
 

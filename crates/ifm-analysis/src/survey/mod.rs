@@ -28,7 +28,7 @@ pub use held::HELD_MIN;
 pub(crate) use held::tests as held_tests;
 #[cfg(test)]
 pub(crate) use kernel::tests as kernel_tests;
-pub use kernel::{KernelMask, KernelTime};
+pub use kernel::{CeilingTime, KernelMask, KernelTime};
 pub use pool::{CONFIDENCE, Pool, Pooled, REPEATS_MIN};
 #[cfg(test)]
 pub(crate) use power::tests as power_tests;

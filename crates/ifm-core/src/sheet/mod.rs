@@ -7,6 +7,7 @@
 
 mod factor;
 mod figure;
+pub mod kernel;
 pub mod meaning;
 mod quantity;
 

@@ -23,6 +23,7 @@ mod tests;
 
 use std::{collections::HashMap, path::Path};
 
+use ifm_kernels::RandomStream;
 use ifm_tokenizer::Tokenizer;
 
 use crate::{
@@ -31,7 +32,7 @@ use crate::{
     load_error::LoadError,
     parallel::Compute,
     quantization::Quantization,
-    random::{RandomStream, RandomWeights},
+    random::RandomWeights,
     shape::{ModelShape, Preset},
     weights::{TensorName, WeightSource, matrices},
 };

@@ -15,6 +15,8 @@ pub mod facts;
 pub mod gate;
 mod guard;
 pub mod import;
+mod kept;
+pub mod kernel;
 pub mod levels;
 pub mod limit;
 mod list;
@@ -102,6 +104,8 @@ enum Verb {
     Limit(limit::LimitArgs),
     /// Measure an engine without a server: prompt and generation speed, static batches
     Engine(Box<engine::EngineArgs>),
+    /// Measure kernels: attention under masks, matrix products, memory bandwidth
+    Kernel(Box<kernel::KernelCommand>),
     /// Measure any command, such as a training run: time, memory, energy, rates
     Exec(exec::ExecArgs),
     /// Show the run store as a local web page: list, compare, watch, import
@@ -115,9 +119,13 @@ enum Verb {
     /// Undo what a process that died had set up; started by ourselves
     #[command(hide = true)]
     Guard,
-    /// The embedded engine as a process that answers on its standard output; started by ourselves
+    /// The embedded engine, or our own kernels, as a process that answers on its standard output; started
+    /// by ourselves
     #[command(hide = true)]
-    Worker,
+    Worker {
+        #[arg(value_parser = ["kernels"])]
+        what: Option<String>,
+    },
 }
 
 /// The command line as it is parsed and as its help shows it.
@@ -165,8 +173,12 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Schema(args) => schema::run(&args),
         Verb::Guard => guard::run(),
         Verb::Engine(args) => engine::run(&args),
-        Verb::Worker => {
-            crate::engine::serve_worker();
+        Verb::Kernel(command) => kernel::run(&command),
+        Verb::Worker { what } => {
+            match what {
+                None => crate::engine::serve_worker(),
+                Some(_) => crate::kernel::serve_worker(),
+            }
             Ok(Code::Done)
         }
         Verb::Exec(args) => return exec::run(&args),

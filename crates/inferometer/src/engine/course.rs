@@ -2,10 +2,10 @@
 //! disturbed repeats made again, what fails named and the rest kept.
 
 use super::case::Test;
-use super::child::Limits;
 use super::protocol::About;
 use super::{Engine, Repeat, Setup, Trouble, Which, start};
 use crate::interrupt::Urge;
+use crate::program::Limits;
 use std::time::Duration;
 
 /// What is asked for.

@@ -4,9 +4,9 @@
 //! steps of one test it does not part. Not here: `llama-batched-bench`, so batches have one sequence.
 
 use super::case::Case;
-use super::child::{Child, Limits, NoLine};
 use super::protocol::About;
 use super::{Engine, Repeat, Setup, Trouble};
+use crate::program::{Limits, NoLine, Program};
 use serde::Deserialize;
 use std::path::Path;
 use std::time::Duration;
@@ -40,16 +40,16 @@ pub fn start(
     }
     let program = program.display().to_string();
     // Builds that do not know the flag end with a failure, and their version stays unknown.
-    let mut child = Child::start(&[program.clone(), "--version".to_owned()], limits)?;
+    let mut tool = Program::start("engine", &[program.clone(), "--version".to_owned()], limits)?;
     let mut said: Vec<String> = Vec::new();
     loop {
-        match child.line(VERSION) {
+        match tool.line(VERSION) {
             Ok(line) => said.push(line),
             Err(NoLine::Closed) => break,
-            Err(none) => return Err(none.words(VERSION)),
+            Err(none) => return Err(none.words("engine", VERSION)),
         }
     }
-    said.extend(child.errors());
+    said.extend(tool.errors());
     let version = said.iter().find_map(|line| line.trim().strip_prefix("version:"));
     let about = About {
         engine: "llama.cpp".to_owned(),
@@ -105,22 +105,22 @@ impl Engine for LlamaBench {
         let repeats = self.limits.repeat.saturating_mul(times.saturating_add(1));
         let limit = self.limits.start.saturating_add(repeats);
         let begun_ns = ifm_sys::mono_ns();
-        let mut child = Child::start(&words, &self.limits).map_err(Trouble::Cannot)?;
-        child.end_input();
+        let mut tool = Program::start("engine", &words, &self.limits).map_err(Trouble::Cannot)?;
+        tool.end_input();
         let line = loop {
-            match child.line(limit) {
+            match tool.line(limit) {
                 // What is not a test is talk.
                 Ok(line) if line.starts_with('{') => break line,
                 Ok(_) => {}
-                Err(NoLine::Closed) => return Err(Trouble::Cannot(child.how_it_ended())),
-                Err(none) => return Err(Trouble::Cannot(none.words(limit))),
+                Err(NoLine::Closed) => return Err(Trouble::Cannot(tool.how_it_ended())),
+                Err(none) => return Err(Trouble::Cannot(none.words("engine", limit))),
             }
         };
         let wall_ns = ifm_sys::mono_ns() - begun_ns;
-        if !child.status().is_some_and(|status| status.success()) {
-            return Err(Trouble::Cannot(child.how_it_ended()));
+        if !tool.status().is_some_and(|status| status.success()) {
+            return Err(Trouble::Cannot(tool.how_it_ended()));
         }
-        drop(child);
+        drop(tool);
         let told: Line = serde_json::from_str(&line).map_err(|error| {
             Trouble::Cannot(format!("llama-bench's line is not understood: {error}"))
         })?;

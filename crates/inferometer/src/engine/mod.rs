@@ -7,27 +7,26 @@
 
 mod case;
 mod ceiling;
-mod child;
 mod course;
 mod embedded;
 mod http;
 mod llama_tool;
-mod noise;
 mod protocol;
 mod row;
 #[cfg(test)]
 mod tests;
 mod worker;
 
+pub use crate::program::Limits;
 pub use case::{Shape, Test, preset, presets, values};
-pub use child::Limits;
 pub use course::{Ask, Done, measure};
 pub use embedded::serve as serve_worker;
 pub use http::Target;
 pub use row::{line, sheet, warnings};
+pub use worker::own_worker;
 
+use crate::noise::Disturbance;
 use case::Case;
-use noise::Disturbance;
 use protocol::About;
 use std::path::PathBuf;
 
@@ -151,7 +150,7 @@ fn start(which: &Which, setup: &Setup, limits: &Limits) -> Result<Box<dyn Engine
         worker::Worker::start(words, setup, limits).map(|one| Box::new(one) as Box<dyn Engine>)
     };
     match which {
-        Which::Embedded => of_words(&worker::embedded()?),
+        Which::Embedded => of_words(&own_worker()?),
         Which::Command(words) => of_words(words),
         Which::Adapter { name, python } => {
             let source = worker::adapter(name)

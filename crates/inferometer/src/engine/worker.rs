@@ -1,20 +1,20 @@
 //! An engine in a child process that speaks the protocol: asked, watched, and what it answers checked.
 //!
-//! Not here: its start and its end (`child`), and what the lines mean (`protocol`).
+//! Not here: its start and its end (`program`), and what the lines mean (`protocol`).
 
 use super::case::Case;
-use super::child::{Child, Limits, NoLine, SHOWN_CHARS};
-use super::noise::Watch;
 use super::protocol::{About, Answer, Load, Order};
 use super::{Engine, Repeat, Setup, Trouble};
+use crate::noise::Watch;
+use crate::program::{Limits, Program};
 use ifm_core::words::counted;
 use std::time::Duration;
 
-/// The words that start the embedded engine as a worker.
+/// The words that start this program as a worker, the embedded engine.
 ///
 /// # Errors
 /// This program cannot find itself.
-pub fn embedded() -> Result<Vec<String>, String> {
+pub fn own_worker() -> Result<Vec<String>, String> {
     // By this name a program that was replaced on disk still starts itself.
     let own = "/proc/self/exe";
     std::fs::metadata(own).map_err(|error| format!("cannot start ourselves: {error}"))?;
@@ -35,7 +35,7 @@ pub fn adapter(name: &str) -> Option<&'static str> {
 /// A running engine.
 #[derive(Debug)]
 pub struct Worker {
-    child: Child,
+    program: Program,
     about: About,
     limits: Limits,
     seed: u64,
@@ -47,8 +47,9 @@ impl Worker {
     /// # Errors
     /// Why it does not run, in one sentence.
     pub fn start(words: &[String], setup: &Setup, limits: &Limits) -> Result<Worker, String> {
-        let child = Child::start(words, limits)?;
-        let mut worker = Worker { child, about: About::default(), limits: limits.clone(), seed: 0 };
+        let program = Program::start("engine", words, limits)?;
+        let mut worker =
+            Worker { program, about: About::default(), limits: limits.clone(), seed: 0 };
         let answer = worker.ask(&Order::Load(Load::of(setup)), worker.limits.start);
         match answer.map_err(|trouble| trouble.why().to_owned())? {
             Answer::Ready(about) => worker.about = *about,
@@ -60,39 +61,18 @@ impl Worker {
 
     /// Says something and waits for the answer.
     fn ask(&mut self, order: &Order, limit: Duration) -> Result<Answer, Trouble> {
-        if let Some(line) = self.child.early_line() {
-            let shown = shown(&line);
-            return Err(self.lost(&format!("the engine printed \"{shown}\" before it was asked")));
-        }
-        let line = serde_json::to_string(order).map_err(|error| self.lost(&error.to_string()))?;
-        if !self.child.say(&line) {
-            let how = self.child.how_it_ended();
-            return Err(self.lost(&how));
-        }
-        match self.child.line(limit) {
-            Ok(line) => serde_json::from_str(&line).map_err(|_| {
-                let shown = shown(&line);
-                self.lost(&format!(
-                    "the engine printed \"{shown}\", which is no line of the protocol"
-                ))
-            }),
-            Err(NoLine::Closed) => {
-                let how = self.child.how_it_ended();
-                Err(self.lost(&how))
-            }
-            Err(none) => Err(self.lost(&none.words(limit))),
-        }
+        self.program.ask(order, limit).map_err(Trouble::Lost)
     }
 
     /// It can no longer be used: its input closes, so that no later answer is taken for another's.
     fn lost(&mut self, why: &str) -> Trouble {
-        self.child.end_input();
+        self.program.end_input();
         Trouble::Lost(why.to_owned())
     }
 
     fn once(&mut self, case: &Case) -> Result<Repeat, Trouble> {
         self.seed += 1;
-        let watch = Watch::begin(self.child.id());
+        let watch = Watch::begin(self.program.id());
         let begun_ns = ifm_sys::mono_ns();
         let order = Order::Run { case: *case, seed: self.seed };
         let answer = self.ask(&order, self.limits.repeat)?;
@@ -156,10 +136,6 @@ fn contradiction(case: &Case, repeat: &Repeat) -> Option<String> {
     Some(format!(
         "{cached} prompt tokens came from a cache that may hold {known} at most: no valid measurement"
     ))
-}
-
-fn shown(line: &str) -> String {
-    line.trim().chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect()
 }
 
 impl Engine for Worker {

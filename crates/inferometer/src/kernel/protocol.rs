@@ -127,6 +127,14 @@ pub struct Attention {
     pub check_kv_head: u64,
 }
 
+impl Attention {
+    /// The same under another mask.
+    #[must_use]
+    pub fn under(self, mask: Mask) -> Attention {
+        Attention { mask, ..self }
+    }
+}
+
 /// A mask, in a form that needs no knowledge of its name.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Mask {

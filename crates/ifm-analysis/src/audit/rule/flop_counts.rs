@@ -1,6 +1,7 @@
 //! Arithmetic rates that count operations by different rules are not compared.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
+use ifm_core::sheet::kernel::{COMPUTES, GEMM, KERNEL, PASS};
 use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule = Rule {
@@ -11,11 +12,8 @@ pub(super) const RULE: Rule = Rule {
 
 /// Ratio of operations from which on rows count differently, and not only round.
 const APART: f64 = 1.2;
-/// What a row is of: backward passes have other operations.
-const PASS: &str = "pass";
-
-/// Rows of one pass with the operations that each counts.
-type Pass<'c> = (Option<&'c str>, Vec<(&'c Cell<'c>, f64)>);
+/// What a row is of, pass and mask, and the operations that each row counts.
+type Pass<'c> = ([Option<&'c str>; 2], Vec<(&'c Cell<'c>, f64)>);
 
 fn look(subject: &Subject) -> Looked {
     let mut compared = 0;
@@ -24,7 +22,12 @@ fn look(subject: &Subject) -> Looked {
         let mut passes: Vec<Pass> = Vec::new();
         for cell in table {
             let Some(operations) = operations(cell) else { continue };
-            let pass = cell.factors.get(PASS);
+            // Products of a table of ceilings have sizes of their own.
+            if cell.factors.get(KERNEL) == Some(GEMM) {
+                continue;
+            }
+            // A row that says that it computes another mask is held against others that do.
+            let pass = [PASS, COMPUTES].map(|name| cell.factors.get(name));
             match passes.iter_mut().find(|(known, _)| *known == pass) {
                 Some((_, rows)) => rows.push((cell, operations)),
                 None => passes.push((pass, vec![(cell, operations)])),
@@ -68,8 +71,11 @@ fn look(subject: &Subject) -> Looked {
 
 /// Operations that a row counts: rate times time.
 fn operations(cell: &Cell) -> Option<f64> {
-    let rate = cell.row.value(&Quantity::FlopRate, Statistic::Value)?;
-    let ms = cell.row.value(&Quantity::KernelTime, Statistic::Value)?;
+    let of = |quantity: &Quantity| {
+        let all = [Statistic::Value, Statistic::Median];
+        all.into_iter().find_map(|statistic| cell.row.value(quantity, statistic))
+    };
+    let (rate, ms) = (of(&Quantity::FlopRate)?, of(&Quantity::KernelTime)?);
     Some(rate * ms / 1e3).filter(|operations| *operations > 0.0)
 }
 

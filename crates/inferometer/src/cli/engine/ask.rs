@@ -6,6 +6,7 @@ use crate::engine::{self, Ask, Limits, Setup, Shape, Test, Which};
 use crate::exit::Failure;
 use crate::guard::Guard;
 use crate::interrupt::Interrupts;
+use crate::program::span;
 use crate::terminal;
 use crate::url::BaseUrl;
 use ifm_engine::Preset;
@@ -193,9 +194,4 @@ fn vary<T>(setups: &mut Vec<Setup>, values: &[T], set: impl Fn(&mut Setup, &T)) 
     };
     *setups =
         setups.iter().flat_map(|setup| values.iter().map(|value| with(setup, value))).collect();
-}
-
-fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {
-    Duration::try_from_secs_f64(seconds)
-        .map_err(|_| Failure::usage(format!("{flag} takes seconds, not {seconds}")))
 }

@@ -7,22 +7,21 @@ mod tables;
 
 pub use flags::spelled_out;
 
+use super::kept::{Kept, KeptArgs, shown};
 use super::list::{Entry, List};
-use super::load_args::tag;
 use crate::engine::{self, Done};
 use crate::exit::{Code, Failure};
 use crate::interrupt::Interrupts;
-use crate::session::store_root;
 use crate::{output, terminal};
 use clap::{Args, ValueEnum};
-use ifm_core::sheet::{Factors, PartKind, SHEET_VERSION};
-use ifm_core::{PlanCell, Sheet};
+use ifm_core::Sheet;
+use ifm_core::sheet::PartKind;
 use ifm_engine::{Preset, Quantization};
 use ifm_report::page;
-use ifm_store::{Import, Store, new_run_id};
+use ifm_store::Import;
 use serde::Serialize;
 use std::path::PathBuf;
-use tables::{shown, tables};
+use tables::tables;
 
 /// How the table is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -243,41 +242,12 @@ pub struct EngineArgs {
     #[arg(help_heading = "Results", long = "output-err", value_name = "FORMAT")]
     output_err: Option<Format>,
 
-    /// One JSON document on standard output
-    #[arg(help_heading = "Results", long)]
-    json: bool,
-
-    /// Name of the result, to find it by
-    #[arg(help_heading = "Results", long)]
-    name: Option<String>,
-
-    /// Label to store with the result, such as condition=cc-on; may be repeated
-    #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
-    tags: Vec<(String, String)>,
-
     /// List presets, weight formats, static batches and adapters, and exit
     #[arg(help_heading = "Results", long)]
     list: bool,
 
-    /// The cell of a plan, written by `plan run`.
-    #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
-    plan_cell: Option<PlanCell>,
-
-    /// Folder of stored runs and imports [default: .inferometer/runs]
-    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
-    store: Option<PathBuf>,
-
-    /// Print the results alone
-    #[arg(help_heading = "Results", short = 's', long)]
-    quiet: bool,
-
-    /// No colour (also: NO_COLOR)
-    #[arg(help_heading = "Results", long)]
-    no_color: bool,
-
-    /// Only ASCII characters
-    #[arg(help_heading = "Results", long)]
-    ascii: bool,
+    #[command(flatten)]
+    kept: KeptArgs,
 }
 
 /// What `engine --json` writes.
@@ -299,61 +269,35 @@ pub struct EngineDocument<'a> {
 /// A flag that cannot be understood, an engine that gives no result, or results that cannot be kept.
 pub fn run(args: &EngineArgs) -> Result<Code, Failure> {
     if args.list {
-        list().tell(args.json);
+        list().tell(args.kept.json);
         return Ok(Code::Done);
     }
     let (formats, files) = args.outputs()?;
     let interrupts = Interrupts::watch();
     let ask = args.ask(&interrupts)?;
-    let root = store_root(args.store.as_ref());
-    std::fs::create_dir_all(&root).map_err(|error| {
-        Failure::files(format!("cannot make the store {}: {error}", root.display()))
-    })?;
-    let store = Store::at(root);
-    let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
-    let import_of = |all: &[Done]| Import {
-        sheet_version: SHEET_VERSION,
-        id: id.clone(),
-        name: args.name.clone(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        plan: args.plan_cell.clone(),
-        sheets: vec![engine::sheet(
-            &ask,
-            args.name.as_deref().unwrap_or(&id),
-            &args.factors(),
-            all,
-        )],
-    };
+    let kept = Kept::new(&args.kept)?;
+    let import_of =
+        |all: &[Done]| kept.import(engine::sheet(&ask, kept.name(), &args.kept.factors(), all));
     // What is measured is kept test by test: whatever ends us, what was done is there.
-    let mut is_kept = false;
-    let mut kept: Result<(), Failure> = Ok(());
-    let mut keep = |all: &[Done]| {
+    let keep = |all: &[Done]| {
         let done: Vec<Done> = all.iter().filter(|done| done.is_begun()).cloned().collect();
-        if done.iter().all(|done| done.repeats.is_empty()) {
-            return;
+        if done.iter().any(|done| !done.repeats.is_empty()) {
+            kept.keep(&import_of(&done));
         }
-        let import = import_of(&done);
-        let written =
-            if is_kept { store.replace_import(&import) } else { store.keep_import(&import) };
-        is_kept = true;
-        kept = written.map_err(|error| Failure::files(error.to_string()));
     };
     let all = engine::measure(&ask, |all, index, is_done| {
-        if is_done && !args.quiet {
-            terminal::say(&engine::line(&ask, &all[index]));
+        if is_done {
+            args.kept.say(&engine::line(&ask, &all[index]));
         }
         keep(all);
     });
     keep(&all);
     let import = import_of(&all);
-    if !args.quiet {
+    if !args.kept.quiet {
         engine::warnings(&ask, &all).iter().for_each(|text| terminal::warn(text));
     }
     args.tell(&import, &all, (&formats, &files))?;
-    kept?;
-    if !args.quiet && is_kept {
-        terminal::say(&format!("kept as {}", import.id));
-    }
+    kept.end()?;
     if let Some(code) = interrupts.code() {
         return Ok(code);
     }
@@ -402,12 +346,6 @@ fn list() -> List {
 }
 
 impl EngineArgs {
-    fn factors(&self) -> Factors {
-        let mut factors = Factors::default();
-        self.tags.iter().for_each(|(name, value)| factors.set(name, value));
-        factors
-    }
-
     /// The formats for standard output, and the files.
     fn outputs(&self) -> Result<(Vec<Format>, Vec<PathBuf>), Failure> {
         let (mut formats, mut files) = (Vec::new(), Vec::new());
@@ -421,7 +359,7 @@ impl EngineArgs {
                 }
             }
         }
-        if formats.len() + usize::from(self.json) > 1 {
+        if formats.len() + usize::from(self.kept.json) > 1 {
             return Err(Failure::usage("only one format can go to standard output"));
         }
         Ok((formats, files))
@@ -435,20 +373,16 @@ impl EngineArgs {
         (formats, files): (&[Format], &[PathBuf]),
     ) -> Result<(), Failure> {
         let sheets = &import.sheets;
-        if failed(all) == all.len() && !self.json {
+        if failed(all) == all.len() && !self.kept.json {
             return Ok(());
         }
         if let Some(page) = shown(sheets).filter(|_| !files.is_empty()) {
-            for path in files {
-                let written = output::write_page(&page, path)?;
-                let told = written.iter().filter(|_| !self.quiet);
-                told.for_each(|path| terminal::say(&format!("wrote {}", path.display())));
-            }
+            self.kept.write(&page, files)?;
         }
         if let Some(format) = self.output_err {
             terminal::say(tables(sheets, format).trim_end());
         }
-        if self.json {
+        if self.kept.json {
             let document =
                 EngineDocument { kind: "inferometer_engine", failed: failed(all), import };
             terminal::print_document(&document);
@@ -464,8 +398,7 @@ impl EngineArgs {
             let has_batches =
                 |sheet: &Sheet| sheet.parts.iter().any(|part| part.kind == PartKind::StaticBatch);
             if let Some(page) = shown(sheets).filter(|_| sheets.iter().any(has_batches)) {
-                let style = terminal::style(self.no_color, self.ascii);
-                terminal::print(&page::terminal(&page, &style));
+                terminal::print(&page::terminal(&page, &self.kept.style()));
             }
         }
         Ok(())

@@ -1,12 +1,8 @@
 //! What is printed of an engine's tests: llama-bench's formats, and the report.
 
 use super::Format;
-use ifm_analysis::insight::{Question, insights};
-use ifm_analysis::survey::Survey;
 use ifm_core::Sheet;
 use ifm_core::sheet::{Factors, Row, RowRole, key};
-use ifm_report::kind::{Kind, Subject};
-use ifm_report::page::Page;
 use std::collections::BTreeSet;
 
 /// The tests in llama-bench's notation in one of its formats; empty where there are none.
@@ -50,14 +46,4 @@ fn tidied(sheet: &Sheet) -> Sheet {
         part.factors = part.factors.without(&dropped);
     }
     sheet
-}
-
-/// The report of what was measured.
-pub(super) fn shown(sheets: &[Sheet]) -> Option<Page> {
-    let survey = Survey::of_sheets(sheets);
-    let question = Question::new(&survey);
-    let insights = insights(&question);
-    let subject =
-        Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };
-    Some(Kind::recognise(&subject)?.page(&subject))
 }

@@ -2,9 +2,9 @@
 
 use crate::caller::{Caller, Reply};
 use crate::engine::Trouble;
-use crate::engine::child::Limits;
-use crate::engine::noise::{Disturbance, Watch};
 use crate::interrupt::Urge;
+use crate::noise::{Disturbance, Watch};
+use crate::program::Limits;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Barrier};
 use std::time::Duration;

@@ -15,10 +15,10 @@ mod told;
 mod tests;
 
 use super::case::Case;
-use super::child::Limits;
 use super::protocol::About;
 use super::{Engine, Repeat, Setup, Trouble};
 use crate::caller::{Caller, Endpoint};
+use crate::program::Limits;
 use crate::server::{Inspection, PATIENCE, inspect};
 use asker::Asker;
 use batch::Sent;

@@ -1,4 +1,6 @@
-//! Attention kernels under masks.
+//! Attention kernels under masks, and what the machine reaches at most.
+
+mod tables;
 
 use super::super::Subject;
 use super::super::common::about;
@@ -8,6 +10,7 @@ use crate::page::{Block, Figure, Section, Tile};
 use ifm_analysis::insight::{Meant, Topic};
 use ifm_analysis::survey::{KernelMask, KernelTime, Survey};
 use ifm_chart::{Axis, Cartesian, Chart, Form, Guide, Mask, Plot, Point, Scale, Series, Tone};
+use ifm_core::sheet::Part;
 use serde_json::Value;
 
 const FLOP_PER_TFLOP: f64 = 1e12;
@@ -15,9 +18,10 @@ const FORWARD: &str = "forward";
 
 /// The chapter, and one inside it for each mask; none without a kernel.
 pub(super) fn sections(subject: &Subject) -> Vec<Section> {
+    let ceilings = tables::ceilings(&subject.question.survey.ceilings());
     let masks = subject.question.survey.kernels();
     if masks.is_empty() {
-        return Vec::new();
+        return ceilings.into_iter().collect();
     }
     let over_all = about(subject.insights, &[Topic::Kernel]).filter(|one| one.of.is_none());
     let mut figures = Vec::new();
@@ -26,8 +30,13 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
         Figure::new(chart, over_all).captioned(caption)
     }));
     figures.extend(arithmetic(&masks).map(|chart| {
-        let caption = "Forward, by the tool's own count of operations, which need not be the same \
-                       for all kernels: times compare better.";
+        let caption = match masks.iter().all(tables::is_ours) {
+            true => "Forward; operations are counted alike for all kernels: allowed pairs alone.",
+            false => {
+                "Forward, by the tool's own count of operations, which need not be the same for all \
+                 kernels: times compare better."
+            }
+        };
         Figure::new(chart, []).captioned(caption)
     }));
     let mut sections = vec![Section::new("Attention kernels", vec![Block::Figures(figures)])];
@@ -37,14 +46,19 @@ pub(super) fn sections(subject: &Subject) -> Vec<Section> {
         let mut blocks = Vec::new();
         let part = super::part(subject, mask.part);
         let check = part.and_then(|part| part.unknown.get("correctness_check"));
-        let picture = picture(mask);
+        let picture = picture(mask, part);
         match picture {
             Some(chart) => blocks.push(Block::Figures(vec![Figure::new(chart, of)])),
             None => blocks.push(Block::Remarks(of.map(crate::page::Remark::of).collect())),
         }
-        blocks.push(Block::Pre(attention(mask, check.and_then(Value::as_str))));
+        match tables::is_ours(mask) {
+            true => blocks.push(tables::of_mask(mask)),
+            false => blocks.push(Block::Pre(attention(mask, check.and_then(Value::as_str)))),
+        }
+        blocks.extend(tables::missing(subject, mask));
         sections.push(Section::inner(plain(&mask.name), blocks));
     }
+    sections.extend(ceilings);
     sections
 }
 
@@ -144,9 +158,13 @@ fn arithmetic(masks: &[KernelMask]) -> Option<Chart> {
     Some(Chart::new("kernel-arithmetic", title, description, plot))
 }
 
-/// The mask itself.
-fn picture(mask: &KernelMask) -> Option<Chart> {
-    let rows = blocks(mask.drawing?);
+/// The mask itself: fine where its cells are known, else as it was drawn.
+fn picture(mask: &KernelMask, part: Option<&Part>) -> Option<Chart> {
+    let cells = part.and_then(|part| part.rows.iter().find_map(|row| row.unknown.get("cells")));
+    let rows = match cells.and_then(Value::as_array) {
+        Some(cells) => cells.iter().filter_map(Value::as_str).map(row_of_cells).collect(),
+        None => blocks(mask.drawing?),
+    };
     let share = mask.sparsity.map(percent).unwrap_or_default();
     (!rows.is_empty()).then(|| Chart {
         id: format!("mask-{}", crate::page::slug(&mask.name)),
@@ -158,6 +176,16 @@ fn picture(mask: &KernelMask) -> Option<Chart> {
             rows,
         }),
     })
+}
+
+/// A row of `0` (empty), `1` (some pairs) and `2` (all of them).
+fn row_of_cells(cells: &str) -> Vec<ifm_chart::Block> {
+    let block = |cell: char| match cell {
+        '2' => ifm_chart::Block::Full,
+        '1' => ifm_chart::Block::Partial,
+        _ => ifm_chart::Block::Empty,
+    };
+    cells.chars().map(block).collect()
 }
 
 /// Two characters stand for a block: full, shaded for a partial one, spaces for an empty one.

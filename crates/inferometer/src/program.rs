@@ -1,12 +1,15 @@
 //! A program that was started to measure: its lines, what it says on standard error, and its end, with
 //! all that it started.
 //!
-//! There is one way to start and to end such a program, for engines that speak the protocol and for
-//! tools that print results. Not here: what the lines mean (`worker`, `llama_tool`).
+//! There is one way to start, to ask and to end such a program: engines and providers of kernels, which
+//! answer orders, and tools that print results. Not here: what the lines mean (`engine`, `kernel`).
 
+use crate::exit::Failure;
 use crate::guard::{Guard, Held, Undo};
 use crate::interrupt::{Interrupts, Urge};
 use crate::tree::{TOKEN, Tree};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -23,7 +26,7 @@ const LINES_MAX: usize = 4;
 /// Last lines of standard error that are kept.
 const TAIL_LINES: usize = 20;
 /// Characters of a line that are shown.
-pub const SHOWN_CHARS: usize = 200;
+const SHOWN_CHARS: usize = 200;
 /// Between two looks at Ctrl-C, and at a process that ends.
 const LOOK: Duration = Duration::from_millis(20);
 /// What the kernel sends when memory runs out, and what others send to end a program at once.
@@ -44,10 +47,19 @@ pub struct Limits {
     pub interrupts: Interrupts,
 }
 
+/// A number of seconds that a flag gives.
+///
+/// # Errors
+/// It is no time.
+pub fn span(seconds: f64, flag: &str) -> Result<Duration, Failure> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Failure::usage(format!("{flag} takes seconds, not {seconds}")))
+}
+
 /// Why there is no line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NoLine {
-    /// It ended, or closed its output: [`Child::how_it_ended`] tells.
+    /// It ended, or closed its output: [`Program::how_it_ended`] tells.
     Closed,
     /// A line was longer than is taken.
     TooLong,
@@ -58,20 +70,21 @@ pub enum NoLine {
 }
 
 impl NoLine {
-    /// In words, of an engine that had so long to answer.
-    pub fn words(self, limit: Duration) -> String {
+    /// In words, of one that had so long to answer.
+    pub fn words(self, who: &str, limit: Duration) -> String {
         match self {
-            NoLine::Closed => "the engine closed its output".to_owned(),
-            NoLine::TooLong => format!("the engine printed a line of more than {LINE_MAX} bytes"),
+            NoLine::Closed => format!("the {who} closed its output"),
+            NoLine::TooLong => format!("the {who} printed a line of more than {LINE_MAX} bytes"),
             NoLine::Interrupted => "interrupted".to_owned(),
-            NoLine::Late => format!("the engine did not answer within {} s", limit.as_secs_f64()),
+            NoLine::Late => format!("the {who} did not answer within {} s", limit.as_secs_f64()),
         }
     }
 }
 
 /// A running program. It ends, with its children, when this is dropped.
 #[derive(Debug)]
-pub struct Child {
+pub struct Program {
+    who: &'static str,
     child: std::process::Child,
     input: Option<ChildStdin>,
     lines: Receiver<Result<String, NoLine>>,
@@ -83,12 +96,12 @@ pub struct Child {
     interrupts: Interrupts,
 }
 
-impl Child {
-    /// Starts a program and its arguments.
+impl Program {
+    /// Starts a program and its arguments; `who` it is for people, such as `engine`.
     ///
     /// # Errors
     /// It cannot be started, in one sentence.
-    pub fn start(words: &[String], limits: &Limits) -> Result<Child, String> {
+    pub fn start(who: &'static str, words: &[String], limits: &Limits) -> Result<Program, String> {
         let (program, rest) = words.split_first().ok_or("there is no command")?;
         let mut tree = Tree::planned().with_grace(limits.grace);
         let hold = |tree: &Tree| limits.guard.as_ref()?.hold(Undo::EndServer(tree.clone())).ok();
@@ -123,7 +136,8 @@ impl Child {
             });
         }
         let input = child.stdin.take();
-        Ok(Child {
+        Ok(Program {
+            who,
             child,
             input,
             lines,
@@ -141,8 +155,48 @@ impl Child {
         self.child.id()
     }
 
+    /// Says something as a line of JSON and waits for the answer, another one. A program that answered
+    /// otherwise can no longer be used: its input is ended, so that no later answer is taken for
+    /// another's.
+    ///
+    /// # Errors
+    /// Why there is no answer, in one sentence.
+    pub fn ask<A: DeserializeOwned>(
+        &mut self,
+        order: &impl Serialize,
+        limit: Duration,
+    ) -> Result<A, String> {
+        let answer = self.try_ask(order, limit);
+        if answer.is_err() {
+            self.end_input();
+        }
+        answer
+    }
+
+    fn try_ask<A: DeserializeOwned>(
+        &mut self,
+        order: &impl Serialize,
+        limit: Duration,
+    ) -> Result<A, String> {
+        let who = self.who;
+        if let Ok(Ok(line)) = self.lines.try_recv() {
+            return Err(format!("the {who} printed \"{}\" before it was asked", shown(&line)));
+        }
+        let line = serde_json::to_string(order).map_err(|error| error.to_string())?;
+        if !self.say(&line) {
+            return Err(self.how_it_ended());
+        }
+        match self.line(limit) {
+            Ok(line) => serde_json::from_str(&line).map_err(|_| {
+                format!("the {who} printed \"{}\", which is no line of the protocol", shown(&line))
+            }),
+            Err(NoLine::Closed) => Err(self.how_it_ended()),
+            Err(none) => Err(none.words(who, limit)),
+        }
+    }
+
     /// Writes a line to its input; false where nobody reads it.
-    pub fn say(&mut self, line: &str) -> bool {
+    fn say(&mut self, line: &str) -> bool {
         let written = self.input.as_mut().map(|input| writeln!(input, "{line}"));
         matches!(written, Some(Ok(())))
     }
@@ -150,11 +204,6 @@ impl Child {
     /// Ends its input.
     pub fn end_input(&mut self) {
         self.input = None;
-    }
-
-    /// A line that is already there.
-    pub fn early_line(&self) -> Option<String> {
-        self.lines.try_recv().ok()?.ok()
     }
 
     /// Its next line.
@@ -194,12 +243,13 @@ impl Child {
 
     /// How a program ended that gave no line, and what it said last, in one sentence.
     pub fn how_it_ended(&mut self) -> String {
-        let how = match self.status() {
+        let (who, status) = (self.who, self.status());
+        let how = match status {
             Some(status) if status.signal() == Some(KILLED) => {
-                "the engine was killed, as the kernel does when memory runs out".to_owned()
+                format!("the {who} was killed, as the kernel does when memory runs out")
             }
-            Some(status) => format!("the engine ended ({status})"),
-            None => "the engine closed its output, and runs on".to_owned(),
+            Some(status) => format!("the {who} ended ({status})"),
+            None => format!("the {who} closed its output, and runs on"),
         };
         self.last_words().map_or(how.clone(), |last| format!("{how}; it said: {last}"))
     }
@@ -224,7 +274,7 @@ impl Child {
     }
 }
 
-impl Drop for Child {
+impl Drop for Program {
     fn drop(&mut self) {
         // By the end of its input it ends by itself; what does not is ended.
         self.end_input();
@@ -240,6 +290,11 @@ impl Drop for Child {
         let _ = self.child.wait();
         self.held.drain(..).for_each(Held::forget);
     }
+}
+
+/// The part of a line that is shown.
+fn shown(line: &str) -> String {
+    line.trim().chars().filter(|c| !c.is_control()).take(SHOWN_CHARS).collect()
 }
 
 /// A line without its end; absent at the end of the pipe.
@@ -258,11 +313,10 @@ fn keep_tail(pipe: impl Read, tail: &Mutex<VecDeque<String>>) {
     while let Some(line) = line_of(&mut pipe) {
         // A part of a line without an end, such as a bar of progress.
         let Ok(line) = line else { continue };
-        let clean = line.chars().filter(|c| !c.is_control()).take(SHOWN_CHARS);
         let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
         if tail.len() == TAIL_LINES {
             tail.pop_front();
         }
-        tail.push_back(clean.collect());
+        tail.push_back(shown(&line));
     }
 }

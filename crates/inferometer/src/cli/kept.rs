@@ -1,0 +1,164 @@
+//! Commands whose result is a document of the store: the flags that say where it goes, and the document
+//! itself, kept again after each step, so that whatever ends us, what was done is there.
+
+use super::load_args::tag;
+use crate::exit::Failure;
+use crate::session::store_root;
+use crate::{output, terminal};
+use clap::Args;
+use ifm_analysis::insight::{Question, insights};
+use ifm_analysis::survey::Survey;
+use ifm_core::sheet::{Factors, SHEET_VERSION};
+use ifm_core::{PlanCell, Sheet};
+use ifm_report::TerminalStyle;
+use ifm_report::kind::{Kind, Subject};
+use ifm_report::page::Page;
+use ifm_store::{Import, Store, new_run_id};
+use std::cell::{Cell, RefCell};
+use std::path::PathBuf;
+
+/// Where a document goes.
+#[derive(Debug, Args)]
+pub struct KeptArgs {
+    /// One JSON document on standard output
+    #[arg(help_heading = "Results", long)]
+    pub json: bool,
+
+    /// Name of the result, to find it by
+    #[arg(help_heading = "Results", long)]
+    pub name: Option<String>,
+
+    /// Label to store with the result, such as condition=cc-on; may be repeated
+    #[arg(help_heading = "Results", long = "tag", value_parser = tag, value_name = "NAME=VALUE")]
+    pub tags: Vec<(String, String)>,
+
+    /// The cell of a plan, written by `plan run`.
+    #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
+    pub plan_cell: Option<PlanCell>,
+
+    /// Folder of stored runs and imports [default: .inferometer/runs]
+    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    pub store: Option<PathBuf>,
+
+    /// Print the results alone
+    #[arg(help_heading = "Results", short = 's', long)]
+    pub quiet: bool,
+
+    /// No colour (also: NO_COLOR)
+    #[arg(help_heading = "Results", long)]
+    pub no_color: bool,
+
+    /// Only ASCII characters
+    #[arg(help_heading = "Results", long)]
+    pub ascii: bool,
+}
+
+impl KeptArgs {
+    /// The labels as factors of the document.
+    pub fn factors(&self) -> Factors {
+        let mut factors = Factors::default();
+        self.tags.iter().for_each(|(name, value)| factors.set(name, value));
+        factors
+    }
+
+    /// How the terminal is written to.
+    pub fn style(&self) -> TerminalStyle {
+        terminal::style(self.no_color, self.ascii)
+    }
+
+    /// Says something, unless the results alone are wanted.
+    pub fn say(&self, text: &str) {
+        if !self.quiet {
+            terminal::say(text);
+        }
+    }
+
+    /// Writes a page into files.
+    ///
+    /// # Errors
+    /// One cannot be written.
+    pub fn write(&self, page: &Page, files: &[PathBuf]) -> Result<(), Failure> {
+        for path in files {
+            let written = output::write_page(page, path)?;
+            written.iter().for_each(|path| self.say(&format!("wrote {}", path.display())));
+        }
+        Ok(())
+    }
+}
+
+/// A document that grows.
+#[derive(Debug)]
+pub struct Kept<'a> {
+    args: &'a KeptArgs,
+    store: Store,
+    id: String,
+    is_there: Cell<bool>,
+    failure: RefCell<Option<Failure>>,
+}
+
+impl<'a> Kept<'a> {
+    /// Makes sure of the store.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn new(args: &'a KeptArgs) -> Result<Kept<'a>, Failure> {
+        let root = store_root(args.store.as_ref());
+        std::fs::create_dir_all(&root).map_err(|error| {
+            Failure::files(format!("cannot make the store {}: {error}", root.display()))
+        })?;
+        let id = new_run_id(ifm_sys::real_ns(), std::process::id() as u16);
+        let (is_there, failure) = (Cell::new(false), RefCell::new(None));
+        Ok(Kept { args, store: Store::at(root), id, is_there, failure })
+    }
+
+    /// Its name, or what stands for one.
+    pub fn name(&self) -> &str {
+        self.args.name.as_deref().unwrap_or(&self.id)
+    }
+
+    /// The document of a sheet.
+    pub fn import(&self, sheet: Sheet) -> Import {
+        Import {
+            sheet_version: SHEET_VERSION,
+            id: self.id.clone(),
+            name: self.args.name.clone(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            plan: self.args.plan_cell.clone(),
+            sheets: vec![sheet],
+        }
+    }
+
+    /// Keeps what there is now in place of what was kept before.
+    pub fn keep(&self, import: &Import) {
+        let written = match self.is_there.replace(true) {
+            true => self.store.replace_import(import),
+            false => self.store.keep_import(import),
+        };
+        let failure = written.err().map(|error| Failure::files(error.to_string()));
+        *self.failure.borrow_mut() = failure;
+    }
+
+    /// Says where it is.
+    ///
+    /// # Errors
+    /// What there is last could not be kept.
+    pub fn end(self) -> Result<(), Failure> {
+        if let Some(failure) = self.failure.into_inner() {
+            return Err(failure);
+        }
+        if self.is_there.get() {
+            self.args.say(&format!("kept as {}", self.id));
+        }
+        Ok(())
+    }
+}
+
+/// The report of documents that were just made.
+pub fn shown(sheets: &[Sheet]) -> Option<Page> {
+    let survey = Survey::of_sheets(sheets);
+    let question = Question::new(&survey);
+    let insights = insights(&question);
+    let subject =
+        Subject { runs: &[], sheets, question, insights: &insights, audit: None, title: None };
+    Some(Kind::recognise(&subject)?.page(&subject))
+}

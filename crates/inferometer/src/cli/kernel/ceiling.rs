@@ -1,0 +1,157 @@
+//! `kernel gemm` and `kernel bandwidth`: what this machine reaches at most, measured.
+
+use super::super::kept::KeptArgs;
+use super::course_args::CourseArgs;
+use super::size::{bytes, product};
+use crate::exit::Failure;
+use crate::interrupt::Interrupts;
+use crate::kernel::{Ask, Case, Masks, Operation};
+use clap::Args;
+use ifm_core::sheet::kernel::{GEMM, TRANSFERS};
+use std::path::PathBuf;
+
+/// Side of the product, and bytes of the array, that stand in front of attention.
+const SIDE: u64 = 1024;
+const BYTES: u64 = 256 << 20;
+
+/// The product that the kernels of a type are held against.
+pub fn product_of(kind: &str) -> Case {
+    gemm((SIDE, SIDE, SIDE), kind)
+}
+
+/// The transfer that kernels are held against.
+pub fn triad() -> Case {
+    transfer("triad", BYTES)
+}
+
+fn gemm((m, n, k): (u64, u64, u64), kind: &str) -> Case {
+    Case {
+        implementation: GEMM.to_owned(),
+        kind: kind.to_owned(),
+        operation: Operation::Gemm { m, n, k },
+    }
+}
+
+fn transfer(kernel: &str, bytes: u64) -> Case {
+    Case {
+        implementation: kernel.to_owned(),
+        kind: "f32".to_owned(),
+        operation: Operation::Bandwidth { bytes },
+    }
+}
+
+/// Flags of `kernel gemm`.
+#[derive(Debug, Args)]
+pub struct GemmArgs {
+    /// Who computes: native, torch, command
+    #[arg(
+        help_heading = "Kernels",
+        long,
+        default_value = "native",
+        value_name = "NAME,…",
+        value_delimiter = ','
+    )]
+    provider: Vec<String>,
+
+    /// Sizes: a side, or ROWSxCOLUMNSxDEPTH
+    #[arg(help_heading = "Kernels", long = "size", default_value = "512,1024,2048", value_name = "SIZE,…", value_delimiter = ',', value_parser = product)]
+    sizes: Vec<(u64, u64, u64)>,
+
+    /// Types: f32, f16, bf16, int8; of PyTorch on a GPU also tf32 and fp8
+    #[arg(
+        help_heading = "Kernels",
+        long = "type",
+        visible_alias = "dtype",
+        default_value = "f32",
+        value_name = "TYPE,…",
+        value_delimiter = ','
+    )]
+    types: Vec<String>,
+
+    #[command(flatten)]
+    course: CourseArgs,
+
+    /// A file to write: .html, .md, .json or .csv; may be repeated
+    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub kept: KeptArgs,
+}
+
+/// Flags of `kernel bandwidth`.
+#[derive(Debug, Args)]
+pub struct BandwidthArgs {
+    /// Who computes: native, torch, command
+    #[arg(
+        help_heading = "Kernels",
+        long,
+        default_value = "native",
+        value_name = "NAME,…",
+        value_delimiter = ','
+    )]
+    provider: Vec<String>,
+
+    /// Transfers: read, write, copy, triad
+    #[arg(help_heading = "Kernels", long = "kind", value_name = "NAME,…", value_delimiter = ',', value_parser = TRANSFERS)]
+    kinds: Vec<String>,
+
+    /// Bytes of one array; those that caches hold tell of caches
+    #[arg(help_heading = "Kernels", long = "bytes", default_value = "256M", value_name = "BYTES,…", value_delimiter = ',', value_parser = bytes)]
+    bytes: Vec<u64>,
+
+    #[command(flatten)]
+    course: CourseArgs,
+
+    /// A file to write: .html, .md, .json or .csv; may be repeated
+    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub kept: KeptArgs,
+}
+
+impl GemmArgs {
+    /// What is asked for.
+    ///
+    /// # Errors
+    /// There is no such provider.
+    pub fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
+        let cases =
+            self.types.iter().flat_map(|kind| self.sizes.iter().map(move |size| gemm(*size, kind)));
+        self.course.of_each(&self.provider, cases.collect(), interrupts)
+    }
+}
+
+impl BandwidthArgs {
+    /// What is asked for.
+    ///
+    /// # Errors
+    /// There is no such provider.
+    pub fn ask(&self, interrupts: &Interrupts) -> Result<Ask, Failure> {
+        let all: Vec<String> = TRANSFERS.map(str::to_owned).to_vec();
+        let kinds = if self.kinds.is_empty() { &all } else { &self.kinds };
+        let cases = self
+            .bytes
+            .iter()
+            .flat_map(|bytes| kinds.iter().map(move |kind| transfer(kind, *bytes)));
+        self.course.of_each(&self.provider, cases.collect(), interrupts)
+    }
+}
+
+impl CourseArgs {
+    /// The same cases of each provider.
+    fn of_each(
+        &self,
+        names: &[String],
+        cases: Vec<Case>,
+        interrupts: &Interrupts,
+    ) -> Result<Ask, Failure> {
+        let mut all = Vec::new();
+        for name in names {
+            let provider = self.provider_of(name)?;
+            all.extend(cases.iter().map(|case| (provider.clone(), case.clone())));
+        }
+        self.ask((all, String::new()), Masks::default(), true, interrupts)
+    }
+}

@@ -1,0 +1,137 @@
+//! `inferometer kernel`: attention under masks, matrix products and transfers.
+
+mod attention;
+mod ceiling;
+mod course_args;
+mod size;
+
+use super::kept::{Kept, KeptArgs, shown};
+use super::list::{Entry, List};
+use crate::exit::{Code, Failure};
+use crate::interrupt::Interrupts;
+use crate::kernel::{self, Ask, Done};
+use crate::{output, terminal};
+use clap::{Args, Subcommand};
+use ifm_report::page;
+use ifm_store::Import;
+use serde::Serialize;
+use std::path::PathBuf;
+
+/// Flags of `kernel`.
+#[derive(Debug, Args)]
+pub struct KernelCommand {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Attention under masks, forward and backward: time, arithmetic rate, blocks left out
+    Attention(Box<attention::AttentionArgs>),
+    /// Matrix products: the arithmetic rate that this machine reaches, by type and size
+    Gemm(Box<ceiling::GemmArgs>),
+    /// Reading, writing, copying: the bandwidth that this machine reaches
+    Bandwidth(Box<ceiling::BandwidthArgs>),
+}
+
+/// What `kernel … --json` writes.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct KernelDocument<'a> {
+    /// What kind of document this is.
+    #[cfg_attr(test, schemars(extend("const" = "inferometer_kernel")))]
+    kind: &'static str,
+    /// Cases of which some pass has no result.
+    failed: usize,
+    /// What was measured, as it is stored.
+    import: &'a Import,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A flag that cannot be understood, no result at all, or results that cannot be kept.
+pub fn run(command: &KernelCommand) -> Result<Code, Failure> {
+    match &command.what {
+        What::Attention(args) if args.list => {
+            list().tell(args.kept.json);
+            Ok(Code::Done)
+        }
+        What::Attention(args) => {
+            let interrupts = Interrupts::watch();
+            let ask = args.ask(&interrupts)?;
+            measured(&ask, &args.kept, &args.out)
+        }
+        What::Gemm(args) => {
+            let interrupts = Interrupts::watch();
+            measured(&args.ask(&interrupts)?, &args.kept, &args.out)
+        }
+        What::Bandwidth(args) => {
+            let interrupts = Interrupts::watch();
+            measured(&args.ask(&interrupts)?, &args.kept, &args.out)
+        }
+    }
+}
+
+/// Measures, keeps and shows.
+fn measured(ask: &Ask, args: &KeptArgs, files: &[PathBuf]) -> Result<Code, Failure> {
+    files.iter().try_for_each(|path| output::check_path(path))?;
+    let kept = Kept::new(args)?;
+    let import_of =
+        |all: &[Done]| kept.import(kernel::sheet(ask, kept.name(), &args.factors(), all));
+    let all = kernel::measure(ask, |all, index| {
+        args.say(&kernel::line(ask, all, index));
+        let done: Vec<Done> = all.iter().filter(|done| done.is_begun).cloned().collect();
+        if done.iter().any(Done::is_timed) {
+            kept.keep(&import_of(&done));
+        }
+    });
+    let import = import_of(&all);
+    if !args.quiet {
+        kernel::warnings(&all).iter().for_each(|text| terminal::warn(text));
+    }
+    let failed = all.iter().filter(|done| !done.is_good()).count();
+    let is_nothing =
+        all.iter().all(|done| if ask.times { !done.is_timed() } else { !done.is_good() });
+    if args.json {
+        let document = KernelDocument { kind: "inferometer_kernel", failed, import: &import };
+        terminal::print_document(&document);
+    } else if let Some(page) = shown(&import.sheets).filter(|_| ask.times && !is_nothing) {
+        terminal::print(&page::terminal(&page, &args.style()));
+    }
+    if let Some(page) = shown(&import.sheets).filter(|_| !is_nothing) {
+        args.write(&page, files)?;
+    }
+    kept.end()?;
+    if let Some(code) = ask.limits.interrupts.code() {
+        return Ok(code);
+    }
+    match (failed, all.iter().find_map(Done::why)) {
+        (0, _) => Ok(Code::Done),
+        (_, why) if is_nothing => Err(Failure::new(
+            Code::Invalid,
+            format!("no kernel gave a result: {}", why.unwrap_or("none ran")),
+        )),
+        _ => Ok(Code::Partly),
+    }
+}
+
+/// What can be asked for by name.
+fn list() -> List {
+    let presets = kernel::PRESETS.iter().map(|preset| Entry {
+        group: Some("preset"),
+        id: preset.name,
+        title: format!("{}, {} {}", preset.title, preset.kind, preset.size),
+    });
+    let kernels = attention::KERNELS.iter().map(|(id, title)| Entry {
+        group: Some("kernel"),
+        id,
+        title: (*title).to_owned(),
+    });
+    let masks = attention::MASKS.iter().map(|(id, title)| Entry {
+        group: Some("mask"),
+        id,
+        title: (*title).to_owned(),
+    });
+    List::new("kernels", presets.chain(kernels).chain(masks))
+}

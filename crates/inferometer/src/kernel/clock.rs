@@ -1,0 +1,25 @@
+//! The clock at which a device runs now, as far as it is told.
+
+/// Where Linux tells the clocks of processors, kHz.
+const PROCESSORS: &str = "/sys/devices/system/cpu";
+
+/// The clock of a device, MHz: that of its shader processors, or the highest of a processor; absent
+/// where nobody tells, as in most virtual machines.
+pub fn clock_mhz(device: &str) -> Option<u32> {
+    match device.strip_prefix("cuda") {
+        Some(index) => {
+            let index = index.trim_start_matches(':').parse().unwrap_or(0);
+            ifm_telemetry::control::Control::open(None).ok()?.clock(index).ok()
+        }
+        None => processor_mhz(),
+    }
+}
+
+fn processor_mhz() -> Option<u32> {
+    let processors = std::fs::read_dir(PROCESSORS).ok()?.flatten();
+    let khz = processors.filter_map(|one| {
+        let text = std::fs::read_to_string(one.path().join("cpufreq/scaling_cur_freq")).ok()?;
+        text.trim().parse::<u32>().ok()
+    });
+    khz.max().map(|khz| khz / 1000)
+}

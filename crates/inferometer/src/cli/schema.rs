@@ -99,6 +99,12 @@ const SCHEMAS: &[Published] = &[
     ),
     published!("imported", "import", ["import"], super::import::Imported),
     published!("engine", "engine", ["engine"], super::engine::EngineDocument),
+    published!(
+        "kernel",
+        "kernel",
+        ["kernel attention", "kernel gemm", "kernel bandwidth"],
+        super::kernel::KernelDocument
+    ),
     published!("executed", "exec", ["exec"], super::exec::Executed),
     published!("import", "import.json of a stored import", [], ifm_store::Import),
     published!("sheet", "one document of an import: results as in a file", [], ifm_core::Sheet),
@@ -184,6 +190,7 @@ mod tests {
             "import" => "Import kept by inferometer",
             "sheet" => "Sheet: results as they stood in a file",
             "engine" => "Engine tests and static batches",
+            "kernel" => "Kernels: attention, products, transfers",
             other => panic!("{other} needs a title"),
         }
     }

@@ -97,6 +97,28 @@ pub const EVERYDAY: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "kernel attention",
+        &[
+            "kernels",
+            "masks",
+            "sizes",
+            "types",
+            "passes",
+            "preset",
+            "python",
+            "threads",
+            "repeats",
+            "reference",
+            "check_only",
+            "list",
+            "name",
+            "out",
+            "json",
+        ],
+    ),
+    ("kernel gemm", &["provider", "sizes", "types", "python", "threads", "repeats", "name", "json"]),
+    ("kernel bandwidth", &["provider", "kinds", "bytes", "python", "threads", "repeats", "name", "json"]),
+    (
         "exec",
         &[
             "command",
@@ -137,6 +159,15 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "kernel",
+        &[
+            "kernel attention --mask causal,sliding:256 --size 1x8x2048x64 -o kernels.html",
+            "kernel attention --preset gym --python torch/bin/python",
+            "kernel gemm --type f32,bf16 --size 1024,4096",
+            "kernel bandwidth --bytes 64K,4M,1G",
+        ],
+    ),
+    (
         "exec",
         &[
             "exec -- python train.py",
@@ -156,15 +187,21 @@ pub fn examples(name: &str) -> Option<String> {
 
 /// Hides what is rarely needed from `-h`, and adds the examples.
 pub fn apply(mut command: Command) -> Command {
-    for (name, shown) in EVERYDAY {
-        command = command.mut_subcommand(name, |sub| {
+    for (path, shown) in EVERYDAY {
+        let only = |sub: Command| {
             sub.mut_args(|arg| {
                 let is_shown = shown.contains(&arg.get_id().as_str());
                 // A flag that is hidden everywhere stays so.
                 let is_hidden = arg.is_hide_set();
                 arg.hide_short_help(!is_shown || is_hidden)
             })
-        });
+        };
+        command = match path.split_once(' ') {
+            None => command.mut_subcommand(path, only),
+            Some((group, name)) => {
+                command.mut_subcommand(group, |group| group.mut_subcommand(name, only))
+            }
+        };
     }
     for (name, _) in EXAMPLES {
         command = command.mut_subcommand(name, |sub| match examples(name) {

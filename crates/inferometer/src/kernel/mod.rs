@@ -24,4 +24,4 @@ pub use native::serve as serve_worker;
 pub use preset::{PRESETS, Preset, preset};
 pub use protocol::{Attention, Case, Load, Mask, Operation, Pass, VERSION};
 pub use provider::Provider;
-pub use sheet::{line, sheet, warnings};
+pub use sheet::{disturbed, line, sheet};

@@ -4,6 +4,7 @@
 use super::count::{self, Ceilings};
 use super::course::{Ask, Done, Passed, Run};
 use super::protocol::{Attention, Operation, Pass};
+use crate::noise::Disturbance;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
@@ -101,6 +102,12 @@ pub fn sheet(ask: &Ask, name: &str, factors: &Factors, all: &[Done]) -> Sheet {
         part.rows.extend(mask_row(ask, &all[cases[0]], &part.place));
         parts.push(part);
     }
+    let about_runs = disturbed(all).map(|text| Remark {
+        kind: RemarkKind::Assumed,
+        place: Place::default(),
+        text,
+    });
+    remarks.extend(about_runs);
     let source = Source {
         name: name.to_owned(),
         format: FORMAT.to_owned(),
@@ -340,11 +347,9 @@ impl Of<'_> {
 
     fn remarks(&self) -> Vec<Remark> {
         let name = case_name(self.ask, self.done);
-        let told = self.done.passes.iter().flat_map(|(pass, passed)| {
-            let missing = passed.trouble.iter().map(|why| (RemarkKind::Missing, why.clone()));
-            let disturbed = disturbed(passed).map(|text| (RemarkKind::Assumed, text));
-            let all: Vec<_> = missing.chain(disturbed).collect();
-            all.into_iter().map(move |(kind, text)| (kind, format!("{}: {text}", pass_name(*pass))))
+        let told = self.done.passes.iter().filter_map(|(pass, passed)| {
+            let why = passed.trouble.as_ref()?;
+            Some((RemarkKind::Missing, format!("{}: {why}", pass_name(*pass))))
         });
         let remark = |(kind, text)| Remark {
             kind,
@@ -368,22 +373,6 @@ pub fn case_name(ask: &Ask, done: &Done) -> String {
     let mask = mask(done).map_or(String::new(), |mask| format!("{mask}, "));
     let size = size_of(&done.case.operation);
     format!("{mask}{}, {} {size}", kernel_name(ask, done), done.case.kind)
-}
-
-/// How many runs of a pass were disturbed, and by what.
-fn disturbed(passed: &Passed) -> Option<String> {
-    let words = |runs: &[Run]| -> Vec<String> {
-        let all = runs.iter().filter_map(|run| run.disturbance);
-        all.filter(|what| what.is_too_much()).map(|what| what.words()).collect()
-    };
-    let (replaced, counts) = (words(&passed.replaced), words(&passed.runs));
-    let first = counts.first().or(replaced.first())?;
-    let again = match replaced.len() {
-        0 => String::new(),
-        times => format!("{} made again, ", counted(times as u64, "disturbed run")),
-    };
-    let (count, all) = (counts.len(), passed.runs.len());
-    Some(format!("{again}{count} of {all} counted runs were disturbed (one {first})"))
 }
 
 /// A case as a line for people, as soon as it is done.
@@ -433,22 +422,26 @@ fn short(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// What deserves caution, for people: how busy the machine was.
-pub fn warnings(all: &[Done]) -> Vec<String> {
-    let runs = all.iter().flat_map(|done| done.passes.values()).flat_map(|pass| &pass.runs);
-    let (mut count, mut total, mut worst) = (0_u64, 0_u64, None::<crate::noise::Disturbance>);
-    for run in runs {
-        total += 1;
-        let Some(what) = run.disturbance.filter(|what| what.is_too_much()) else { continue };
-        count += 1;
-        worst = worst.filter(|worst| worst.waited() >= what.waited()).or(Some(what));
-    }
-    let told = |worst: crate::noise::Disturbance| {
-        let runs = counted(total, "run");
-        format!(
-            "CPU contention: {count} of {runs} were disturbed (the worst {}); the result says which",
-            worst.words()
-        )
+/// How many runs were disturbed, and by what; none where none was.
+pub fn disturbed(all: &[Done]) -> Option<String> {
+    let passes = || all.iter().flat_map(|done| done.passes.values());
+    let of = |runs: Vec<&Run>| -> Vec<Disturbance> {
+        let seen = runs.into_iter().filter_map(|run| run.disturbance);
+        seen.filter(|what| what.is_too_much()).collect()
     };
-    worst.map(told).into_iter().collect()
+    let replaced = of(passes().flat_map(|pass| &pass.replaced).collect());
+    let counts = of(passes().flat_map(|pass| &pass.runs).collect());
+    let worst = |some: &[Disturbance]| {
+        some.iter().copied().reduce(|one, other| if one.waited() < other.waited() { other } else { one })
+    };
+    let what = worst(&counts).or(worst(&replaced))?.words();
+    let total = passes().map(|pass| pass.runs.len() as u64).sum();
+    let again = match replaced.len() {
+        0 => String::new(),
+        times => format!(", {} were made again", counted(times as u64, "other")),
+    };
+    let (count, total) = (counts.len(), counted(total, "run"));
+    Some(format!(
+        "CPU contention: {count} of {total} were disturbed{again} (the worst {what}); the result says which"
+    ))
 }

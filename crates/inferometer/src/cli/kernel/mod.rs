@@ -88,7 +88,7 @@ fn measured(ask: &Ask, args: &KeptArgs, files: &[PathBuf]) -> Result<Code, Failu
     });
     let import = import_of(&all);
     if !args.quiet {
-        kernel::warnings(&all).iter().for_each(|text| terminal::warn(text));
+        kernel::disturbed(&all).iter().for_each(|text| terminal::warn(text));
     }
     let failed = all.iter().filter(|done| !done.is_good()).count();
     let is_nothing =

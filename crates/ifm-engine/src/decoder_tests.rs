@@ -3,7 +3,7 @@
 
 use std::{collections::HashMap, rc::Rc};
 
-use ifm_kernels::Format;
+use ifm_kernels::{Format, RandomStream};
 
 use crate::{
     decoder::{Decoder, Row},
@@ -12,7 +12,7 @@ use crate::{
     load_error::LoadError,
     parallel::Compute,
     quantization::Quantization,
-    random::{RandomStream, RandomWeights},
+    random::RandomWeights,
     sample::most_likely,
     shape::{ModelShape, Preset},
     weights::{LayerTensor, TensorName, Weight, WeightSource},

@@ -5,12 +5,11 @@
 //!
 //! Not here: when an answer ends (`answer`).
 
-use pulp::{Arch, Simd, WithSimd};
-
-use crate::{
-    random::RandomStream,
+use ifm_kernels::{
+    RandomStream,
     simd::{exp2_below, greatest, scale},
 };
+use pulp::{Arch, Simd, WithSimd};
 
 /// How the next token is chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]

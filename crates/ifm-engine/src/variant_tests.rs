@@ -1,7 +1,7 @@
 //! The variants against each other: all are made of the same floats, so what each loses is
 //! known from its own steps.
 
-use ifm_kernels::{Format, Stored};
+use ifm_kernels::{Format, RandomStream, Stored};
 
 use crate::{
     decoder::{Decoder, Row},
@@ -11,7 +11,7 @@ use crate::{
     load_error::LoadError,
     parallel::Compute,
     quantization::Quantization,
-    random::{RandomStream, RandomWeights},
+    random::RandomWeights,
     sample::most_likely,
     shape::Preset,
     weights::{TensorName, Weight, WeightSource, matrices},

@@ -25,13 +25,15 @@ use std::{collections::HashMap, path::Path};
 
 use ifm_tokenizer::Tokenizer;
 
+use ifm_kernels::RandomStream;
+
 use crate::{
     decoder::{Decoder, Row},
     kv::{KvCache, KvPool, TILE_TOKENS},
     load_error::LoadError,
     parallel::Compute,
     quantization::Quantization,
-    random::{RandomStream, RandomWeights},
+    random::RandomWeights,
     shape::{ModelShape, Preset},
     weights::{TensorName, WeightSource, matrices},
 };

@@ -11,14 +11,16 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use ifm_kernels::Pool;
+use ifm_kernels::{
+    Pool,
+    simd::{Product, exp2_below, greatest, scale},
+};
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::{
     kv::{HeadPlace, KvCache, TILE_TOKENS},
     linear::{Matrix, Projected},
     shape::ModelShape,
-    simd::{Product, exp2_below, greatest, scale},
 };
 
 /// Lines (a token and a query head) in a block: with heads of 64 their queries,
@@ -208,6 +210,7 @@ impl WithSimd for Walk<'_> {
             Product {
                 a: &scratch.queries,
                 a_stride: self.width,
+                a_step: 1,
                 depth: self.width,
                 b: self.place.keys(tile, &mut scratch.room),
                 stride: TILE_TOKENS,
@@ -224,6 +227,7 @@ impl WithSimd for Walk<'_> {
             Product {
                 a: &scratch.scores,
                 a_stride: TILE_TOKENS,
+                a_step: 1,
                 depth: keys,
                 b: self.place.values(tile, keys, &mut scratch.room),
                 stride: self.width,

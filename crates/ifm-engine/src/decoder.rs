@@ -12,7 +12,7 @@
 
 use std::collections::HashMap;
 
-use ifm_kernels::{Format, Isa, Stored};
+use ifm_kernels::{Format, Isa, Stored, simd::arch_of};
 use pulp::Arch;
 
 use crate::{
@@ -24,7 +24,7 @@ use crate::{
     peaks::Peaks,
     rope::Rotation,
     shape::ModelShape,
-    simd::{Gate, Normalize, add, arch_of},
+    simd::{Gate, Normalize, add},
     weights::{LayerTensor, TensorName, WeightSource},
 };
 

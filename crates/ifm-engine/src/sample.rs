@@ -5,10 +5,11 @@
 //!
 //! Not here: when an answer ends (`answer`).
 
-use ifm_kernels::RandomStream;
+use ifm_kernels::{
+    RandomStream,
+    simd::{exp2_below, greatest, scale},
+};
 use pulp::{Arch, Simd, WithSimd};
-
-use crate::simd::{exp2_below, greatest, scale};
 
 /// How the next token is chosen.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -22,6 +22,7 @@ mod panel;
 mod pool;
 mod random;
 mod schedule;
+pub mod simd;
 mod stored;
 mod tiles;
 

@@ -156,6 +156,20 @@ impl Blocks {
         &self.bits[self.pattern(row, column) as usize][query * words..][..words]
     }
 
+    /// The last key that a query may see, if there is one.
+    pub(crate) fn last_key(&self, query: usize) -> Option<usize> {
+        let (row, line) = (query / self.side, query % self.side);
+        let column = (0..self.columns)
+            .rev()
+            .find(|column| self.words(row, *column, line).iter().any(|word| *word != 0))?;
+        let words = self.words(row, column, line).iter().enumerate().rev();
+        let (index, word) = words.into_iter().find(|(_, word)| **word != 0)?;
+        let inside = index * WORD_KEYS + word.ilog2() as usize;
+        // Beyond the end a full block has bits for keys that do not exist.
+        let end = self.side.min(self.keys - column * self.side);
+        Some(column * self.side + inside.min(end - 1))
+    }
+
     /// Number of blocks of a kind.
     pub fn count(&self, kind: Block) -> usize {
         let (empty, full) = self.patterns.iter().fold((0, 0), |(empty, full), pattern| {

@@ -116,8 +116,14 @@ pub const EVERYDAY: &[(&str, &[&str])] = &[
             "json",
         ],
     ),
-    ("kernel gemm", &["provider", "sizes", "types", "python", "threads", "repeats", "name", "json"]),
-    ("kernel bandwidth", &["provider", "kinds", "bytes", "python", "threads", "repeats", "name", "json"]),
+    (
+        "kernel gemm",
+        &["provider", "sizes", "types", "python", "threads", "repeats", "name", "json"],
+    ),
+    (
+        "kernel bandwidth",
+        &["provider", "kinds", "bytes", "python", "threads", "repeats", "name", "json"],
+    ),
     (
         "exec",
         &[

@@ -432,7 +432,9 @@ pub fn disturbed(all: &[Done]) -> Option<String> {
     let replaced = of(passes().flat_map(|pass| &pass.replaced).collect());
     let counts = of(passes().flat_map(|pass| &pass.runs).collect());
     let worst = |some: &[Disturbance]| {
-        some.iter().copied().reduce(|one, other| if one.waited() < other.waited() { other } else { one })
+        some.iter()
+            .copied()
+            .reduce(|one, other| if one.waited() < other.waited() { other } else { one })
     };
     let what = worst(&counts).or(worst(&replaced))?.words();
     let total = passes().map(|pass| pass.runs.len() as u64).sum();

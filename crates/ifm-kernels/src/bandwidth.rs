@@ -186,6 +186,27 @@ impl Bandwidth {
         self.sum = total.into_inner().unwrap_or_else(PoisonError::into_inner);
     }
 
+    /// The first numbers of `a`, `b` and `c`, so many of each as are there; of a motion that has no such
+    /// array none.
+    pub fn first(&self, count: usize) -> [Vec<f32>; 3] {
+        let numbers = |array: Option<&Aligned>| -> Vec<f32> {
+            let all = array.map_or(&[][..], |array| array.bytes().as_chunks::<4>().0);
+            all.iter().take(count).map(|bytes| f32::from_ne_bytes(*bytes)).collect()
+        };
+        [numbers(Some(&self.to)), numbers(self.sources.first()), numbers(self.sources.get(1))]
+    }
+
+    /// The sum of `b` that the last run of [`Motion::Read`] found; `b` holds the numbers from 0 to 7 in
+    /// some order, over and over.
+    pub fn sum(&self) -> f64 {
+        self.sum
+    }
+
+    /// What [`Motion::Write`] wrote in the last run.
+    pub fn written(&self) -> f32 {
+        self.runs as f32
+    }
+
     /// Whether the last run moved every element to where it belongs, or read every one. False before
     /// the first run.
     pub fn is_right(&self) -> bool {

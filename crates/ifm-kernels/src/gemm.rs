@@ -179,6 +179,17 @@ impl Gemm {
         self.packed.multiply(pool, &self.a, self.rows, &mut self.c);
     }
 
+    /// The first rows of `a`, columns of `b` and what the last run made of them, at most `side` of each,
+    /// row by row: `b` as it is stored.
+    pub fn corner(&self, side: usize) -> [Vec<f32>; 3] {
+        let (n, k) = (self.stored.rows(), self.stored.columns());
+        let (rows, columns) = (self.rows.min(side), n.min(side));
+        let mut b = vec![0.0; columns * k];
+        b.chunks_exact_mut(k).enumerate().for_each(|(row, out)| self.stored.decode_row(row, out));
+        let c = self.c.chunks_exact(n).take(rows).flat_map(|row| row[..columns].iter().copied());
+        [self.a[..rows * k].to_vec(), b, c.collect()]
+    }
+
     /// The greatest error of about `count` elements of the last run, spread over all of `c`, first and
     /// last among them: `|c - sum(a b)| / sum(|a b|)` with sums in 64 bits and `b` as it is stored. No
     /// number, where an element is none.
@@ -227,6 +238,10 @@ mod tests {
                 gemm.run(&pool);
                 let bound = if gemm.computed().starts_with("f32") { OF_SUMS } else { OF_BYTES };
                 let error = gemm.worst_error(1000);
+                let [a, b, c] = gemm.corner(3);
+                assert_eq!([a.len(), b.len(), c.len()], [3 * 2080, 3 * 2080, 9]);
+                let first: f32 = a[..2080].iter().zip(&b).map(|(a, b)| a * b).sum();
+                assert!((first - c[0]).abs() < 0.5, "{first} {}", c[0]);
                 assert!(error > 0.0 && error <= bound, "{of} with {isa}: {error}");
                 gemm.c[53 * 70 - 1] += 30.0;
                 assert!(gemm.worst_error(2) > bound, "{of} with a wrong element");

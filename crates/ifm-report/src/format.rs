@@ -10,6 +10,7 @@ use ifm_core::words::plural;
 const NS_PER_MS: f64 = 1e6;
 const BYTES_PER_GB: f64 = 1e9;
 const FLOP_PER_TFLOP: f64 = 1e12;
+const FLOP_PER_GFLOP: f64 = 1e9;
 const MS_PER_S: f64 = 1e3;
 /// What stands where a number is not known.
 pub const ABSENT: &str = "–";
@@ -143,6 +144,9 @@ pub(crate) fn meant(value: f64, meant: Meant) -> String {
         Meant::J => format!("{} J", number(value)),
         Meant::Bytes => bytes(value.max(0.0) as u64),
         Meant::BytesPerS => format!("{} GB/s", number(value / BYTES_PER_GB)),
+        Meant::FlopPerS if value < FLOP_PER_TFLOP => {
+            format!("{} GFLOPS", number(value / FLOP_PER_GFLOP))
+        }
         Meant::FlopPerS => format!("{} TFLOPS", number(value / FLOP_PER_TFLOP)),
         Meant::Load if value.fract() == 0.0 && value >= 0.0 => count(value as u64),
         Meant::Load | Meant::Plain => number(value),

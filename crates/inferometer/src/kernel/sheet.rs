@@ -55,9 +55,12 @@ pub fn size_of(operation: &Operation) -> String {
     }
 }
 
-/// An implementation with its provider in front, but for our own.
+/// An implementation of attention with its provider in front, but for our own.
 pub fn kernel_name(ask: &Ask, done: &Done) -> String {
     let own = &done.case.implementation;
+    if !matches!(done.case.operation, Operation::Attention(_)) {
+        return own.clone();
+    }
     match ask.providers.get(done.provider).map(super::Provider::name) {
         None | Some("native") => own.clone(),
         Some(provider) => format!("{provider}:{own}"),
@@ -371,8 +374,16 @@ fn mask(done: &Done) -> Option<&str> {
 /// A case in words: `causal, tiled, f32 1x4x2048x64`.
 pub fn case_name(ask: &Ask, done: &Done) -> String {
     let mask = mask(done).map_or(String::new(), |mask| format!("{mask}, "));
-    let size = size_of(&done.case.operation);
-    format!("{mask}{}, {} {size}", kernel_name(ask, done), done.case.kind)
+    let size = match &done.case.operation {
+        Operation::Bandwidth { bytes } => format!("{bytes} bytes"),
+        operation => size_of(operation),
+    };
+    let provider = ask.providers.get(done.provider).map(super::Provider::name);
+    let by = match (&done.case.operation, provider) {
+        (Operation::Attention(_), _) | (_, None | Some("native")) => String::new(),
+        (_, Some(provider)) => format!(" by {provider}"),
+    };
+    format!("{mask}{}{by}, {} {size}", kernel_name(ask, done), done.case.kind)
 }
 
 /// A case as a line for people, as soon as it is done.

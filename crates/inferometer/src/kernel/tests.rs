@@ -115,12 +115,19 @@ fn a_provider_that_is_lost_is_started_again_and_the_rest_is_measured() {
     assert!(why.starts_with("the provider ended (exit status: 1)"), "{why}");
     assert!(all[1].is_timed() && all[2].is_timed());
     let told = line(&ask, &all, 1);
-    assert!(told.starts_with("command:copy, f32 1048576: 0.000800 ms ± 0.000141, 2621"), "{told}");
+    assert!(
+        told.starts_with("copy by command, f32 1048576 bytes: 0.000800 ms ± 0.000141, 2621"),
+        "{told}"
+    );
     let sheet = sheet(&ask, "a", &Factors::default(), &all);
     let roles: Vec<RowRole> = sheet.parts[0].rows.iter().map(|row| row.role).collect();
     assert_eq!(roles, [RowRole::Planned, RowRole::Measured, RowRole::Measured]);
     assert_eq!(sheet.remarks.len(), 1);
-    assert!(sheet.remarks[0].text.starts_with("command:copy, f32 1048576, forward: the provider"));
+    assert!(
+        sheet.remarks[0]
+            .text
+            .starts_with("copy by command, f32 1048576 bytes, forward: the provider")
+    );
 }
 
 #[test]

@@ -200,17 +200,21 @@ class Attention:
         text = self.mask.get("allows")
         if text is None:
             return None
+        # A function of its own, so that a compiler can look into it.
         names = {"__builtins__": {}, **self.tables()}
-        code = compile(text, "mask", "eval")
-        return lambda h, q, k: eval(code, names, {"h": h, "q": q, "k": k})
+        exec(f"def allows(h, q, k):\n    return {text}", names)
+        return names["allows"]
+
+    def by_head(self):
+        """Whether the mask is another for another head."""
+        return "h" in compile(self.mask["allows"], "mask", "eval").co_names
 
     def dense(self):
         """The mask as a tensor: one for all heads where it is the same for them."""
         allows = self.allows()
         if allows is None:
             return None
-        by_head = "h" in compile(self.mask["allows"], "mask", "eval").co_names
-        heads = self.heads[0] if by_head else 1
+        heads = self.heads[0] if self.by_head() else 1
         need(self.device, 10 * heads * self.tokens[0] * self.tokens[1])
         q, k = self.positions()
         h = torch.arange(heads, device=self.device)
@@ -305,12 +309,11 @@ class Attention:
         allows, offset = self.allows(), self.tokens[1] - self.tokens[0]
         block_mask = None
         if allows is not None:
-            by_head = "h" in compile(self.mask["allows"], "mask", "eval").co_names
             begun = time.perf_counter_ns()
             block_mask = module.create_block_mask(
                 lambda b, h, q, k: allows(h, q + offset, k),
                 None,
-                self.heads[0] if by_head else None,
+                self.heads[0] if self.by_head() else None,
                 *self.tokens,
                 device=self.device,
                 BLOCK_SIZE=self.case["block"],

@@ -51,7 +51,10 @@ pub fn product(text: &str) -> Result<(u64, u64, u64), String> {
     }
 }
 
-/// Reads bytes: `65536`, `64K`, `256M`, `2G`, in powers of 1024.
+/// Arrays are whole blocks of so many bytes.
+const BLOCK_BYTES: u64 = 64 << 10;
+
+/// Reads bytes: `65536`, `64K`, `256M`, `2G`, in powers of 1024, rounded up to whole blocks of 64 KiB.
 ///
 /// # Errors
 /// Why they are none.
@@ -63,7 +66,9 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         _ => (text, 0),
     };
     let bytes = number(digits)?.checked_mul(1 << shift).filter(|bytes| *bytes < 1 << 48);
-    bytes.ok_or_else(|| format!("{text} is more than a machine can hold"))
+    bytes
+        .map(|bytes| bytes.next_multiple_of(BLOCK_BYTES))
+        .ok_or_else(|| format!("{text} is more than a machine can hold"))
 }
 
 /// A whole number above 0.
@@ -100,7 +105,10 @@ mod tests {
         assert_eq!(product("512"), Ok((512, 512, 512)));
         assert_eq!(product("1x2x3"), Ok((1, 2, 3)));
         assert!(product("1x2").is_err() && product("0").is_err());
-        assert_eq!([bytes("100"), bytes("64K"), bytes("2G")], [Ok(100), Ok(65536), Ok(2 << 30)]);
+        assert_eq!(
+            [bytes("100"), bytes("65K"), bytes("2G")],
+            [Ok(65536), Ok(131_072), Ok(2 << 30)]
+        );
         assert!(bytes("x").is_err() && bytes("0M").is_err() && bytes("99999999G").is_err());
     }
 }

@@ -14,6 +14,7 @@ use ifm_core::sheet::Part;
 use serde_json::Value;
 
 const FLOP_PER_TFLOP: f64 = 1e12;
+const FLOP_PER_GFLOP: f64 = 1e9;
 const FORWARD: &str = "forward";
 
 /// The chapter, and one inside it for each mask; none without a kernel.
@@ -144,15 +145,20 @@ fn ratios(masks: &[KernelMask]) -> Option<Chart> {
 
 /// Arithmetic rates as groups of bars.
 fn arithmetic(masks: &[KernelMask]) -> Option<Chart> {
+    let rates = masks.iter().flat_map(|mask| &mask.times).filter_map(|time| time.flop_per_s);
+    let (unit, scale) = match rates.fold(0.0, f64::max) {
+        most if most < FLOP_PER_TFLOP => ("GFLOPS", FLOP_PER_GFLOP),
+        _ => ("TFLOPS", FLOP_PER_TFLOP),
+    };
     let series = series(masks, (None, Form::Bar), |mask, kernel| {
         let is = |time: &&KernelTime| time.pass == FORWARD && time.kernel == kernel;
         let rate = mask.times.iter().find(is)?.flop_per_s?;
-        Some(Point::at(0.0, rate / FLOP_PER_TFLOP).told(meant(rate, Meant::FlopPerS)))
+        Some(Point::at(0.0, rate / scale).told(meant(rate, Meant::FlopPerS)))
     });
     let (of, best) = best(&series)?;
     let text = best.text.clone().unwrap_or_default();
     let description = format!("At most {text} ({}).", of.name);
-    let y = Axis::new("arithmetic", "TFLOPS");
+    let y = Axis::new("arithmetic", unit);
     let plot = Cartesian::new(categories(masks), y, series).horizontal();
     let title = "How much arithmetic does each do?";
     Some(Chart::new("kernel-arithmetic", title, description, plot))

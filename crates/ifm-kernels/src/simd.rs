@@ -10,7 +10,7 @@
 
 #[cfg(target_arch = "x86_64")]
 use pulp::x86::V3;
-use pulp::{Arch, Simd};
+use pulp::{Arch, Simd, WithSimd};
 
 use crate::Isa;
 
@@ -52,6 +52,19 @@ pub struct Product<'a> {
     pub out_stride: usize,
 }
 
+/// A product as a function of its own with the instructions of its caller, compiled once, not in
+/// every place that has one.
+struct Whole<'a, const ADD: bool>(Product<'a>, &'a mut [f32]);
+
+impl<const ADD: bool> WithSimd for Whole<'_, ADD> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.0.run::<S, ADD>(simd, self.1);
+    }
+}
+
 /// Pointers of a register tile, at its first line and column.
 #[derive(Clone, Copy)]
 struct Corner {
@@ -68,7 +81,7 @@ impl Product<'_> {
     /// When an operand is too short.
     #[inline(always)]
     pub fn add_to<S: Simd>(self, simd: S, out: &mut [f32]) {
-        self.run::<S, true>(simd, out);
+        simd.vectorize(Whole::<true>(self, out));
     }
 
     /// Writes the product to `out`; otherwise as [`Product::add_to`].
@@ -77,7 +90,7 @@ impl Product<'_> {
     /// When an operand is too short.
     #[inline(always)]
     pub fn set<S: Simd>(self, simd: S, out: &mut [f32]) {
-        self.run::<S, false>(simd, out);
+        simd.vectorize(Whole::<false>(self, out));
     }
 
     #[inline(always)]
@@ -333,8 +346,6 @@ pub fn arch_of(isa: Isa) -> Arch {
 
 #[cfg(test)]
 mod tests {
-    use pulp::WithSimd;
-
     use super::*;
 
     fn ramp(length: usize, scale: f32) -> Vec<f32> {

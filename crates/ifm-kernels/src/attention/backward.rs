@@ -87,22 +87,6 @@ impl WithSimd for Walk<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match self.plan.score {
-            Score::Plain => self.run(simd, Plain),
-            Score::Alibi => {
-                let heads = self.plan.shape.query_heads;
-                let rule = Alibi::of_head(self.queries.head, heads);
-                self.run(simd, rule);
-            }
-            Score::Softcap(cap) => self.run(simd, Softcap(cap)),
-            Score::SoftcapApprox(cap) => self.run(simd, SoftcapApprox(cap)),
-        }
-    }
-}
-
-impl Walk<'_> {
-    #[inline(always)]
-    fn run<S: Simd, R: Rule>(self, simd: S, rule: R) {
         let (plan, queries, keys) = (self.plan, self.queries, self.keys);
         let (stride, panel) = (plan.stride, keys.panel);
         let scratch = self.scratch;
@@ -132,24 +116,15 @@ impl Walk<'_> {
                 }
                 .set(simd, out);
             }
-            for line in 0..strip.count {
-                let head = queries.head;
-                let query = strip.first + line;
-                let place = Line {
-                    distance: panel.first as f32 - plan.reference_key(head, query) as f32,
-                    sum: queries.sums[query],
-                    delta: queries.deltas[query],
-                };
-                let columns = line * PANEL..line * PANEL + Plan::columns(panel);
-                let weights = &mut scratch.weights[columns.clone()];
-                let gradients = &mut scratch.gradients[columns];
-                if need == Need::Tests {
-                    let tests = Tests::new(plan.word(head, strip, line, panel));
-                    place.apply::<S, R, true>(simd, rule, tests, weights, gradients);
-                } else {
-                    let tests = Tests::new(u64::MAX);
-                    place.apply::<S, R, false>(simd, rule, tests, weights, gradients);
+            let tile = Tile { plan, queries, strip, panel, need };
+            match plan.score {
+                Score::Plain => tile.apply(simd, Plain, scratch),
+                Score::Alibi => {
+                    let rule = Alibi::of_head(queries.head, plan.shape.query_heads);
+                    tile.apply(simd, rule, scratch);
                 }
+                Score::Softcap(cap) => tile.apply(simd, Softcap(cap), scratch),
+                Score::SoftcapApprox(cap) => tile.apply(simd, SoftcapApprox(cap), scratch),
             }
             // By the keys' side: a column of weights for each key.
             for (a, b, out) in [
@@ -196,6 +171,42 @@ fn add_query_gradients<S: Simd>(
         out_stride: stride,
     }
     .add_to(simd, &mut gradients[strip.first * stride..]);
+}
+
+/// The pairs of a strip and a panel.
+struct Tile<'a> {
+    plan: &'a Plan,
+    queries: Queries<'a>,
+    strip: &'a Strip,
+    panel: &'a Panel,
+    need: Need,
+}
+
+impl Tile<'_> {
+    /// Makes weights and the gradients of scores of what the products gave. The rule is chosen
+    /// outside of all loops.
+    #[inline(always)]
+    fn apply<S: Simd, R: Rule>(self, simd: S, rule: R, scratch: &mut Scratch) {
+        let (plan, queries, panel) = (self.plan, self.queries, self.panel);
+        for line in 0..self.strip.count {
+            let query = self.strip.first + line;
+            let place = Line {
+                distance: panel.first as f32 - plan.reference_key(queries.head, query) as f32,
+                sum: queries.sums[query],
+                delta: queries.deltas[query],
+            };
+            let columns = line * PANEL..line * PANEL + Plan::columns(panel);
+            let weights = &mut scratch.weights[columns.clone()];
+            let gradients = &mut scratch.gradients[columns];
+            if self.need == Need::Tests {
+                let tests = Tests::new(plan.word(queries.head, self.strip, line, panel));
+                place.apply::<S, R, true>(simd, rule, tests, weights, gradients);
+            } else {
+                let tests = Tests::new(u64::MAX);
+                place.apply::<S, R, false>(simd, rule, tests, weights, gradients);
+            }
+        }
+    }
 }
 
 /// What a query brings to its pairs.

@@ -10,7 +10,7 @@ use pulp::{Simd, WithSimd};
 use super::{
     buffer::Buffer,
     lanes::{Tests, iota},
-    plan::{Need, PANEL, Plan, STRIP, Strip},
+    plan::{Need, PANEL, Panel, Plan, STRIP, Strip},
     rule::{Alibi, Plain, Rule, Softcap, SoftcapApprox, weight},
 };
 use crate::{
@@ -60,27 +60,10 @@ impl WithSimd for Walk<'_> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        match self.plan.score {
-            Score::Plain => self.run(simd, Plain),
-            Score::Alibi => {
-                let heads = self.plan.shape.query_heads;
-                let rule = Alibi::of_head(self.query_head, heads);
-                self.run(simd, rule);
-            }
-            Score::Softcap(cap) => self.run(simd, Softcap(cap)),
-            Score::SoftcapApprox(cap) => self.run(simd, SoftcapApprox(cap)),
-        }
-    }
-}
-
-impl Walk<'_> {
-    #[inline(always)]
-    fn run<S: Simd, R: Rule>(self, simd: S, rule: R) {
         let (plan, strip) = (self.plan, self.strip);
         let (width, stride) = (plan.shape.width, plan.stride);
         let scratch = self.scratch;
-        let sums = &mut scratch.sums[..strip.count * stride];
-        sums.fill(0.0);
+        scratch.sums.fill(0.0);
         scratch.tops.fill(f32::NEG_INFINITY);
         scratch.totals.fill(0.0);
         for (index, panel) in plan.panels.iter().enumerate() {
@@ -101,30 +84,15 @@ impl Walk<'_> {
                 out_stride: PANEL,
             }
             .set(simd, &mut scratch.scores);
-            for line in 0..strip.count {
-                let scores = &mut scratch.scores[line * PANEL..][..columns];
-                let key = plan.reference_key(self.query_head, strip.first + line);
-                let distance = panel.first as f32 - key as f32;
-                let best = match need {
-                    Need::Tests => {
-                        let word = plan.word(self.query_head, strip, line, panel);
-                        Tests::new(word).apply(simd, rule, distance, scores)
-                    }
-                    _ => apply(simd, rule, distance, scores),
-                };
-                let sums = &mut sums[line * stride..][..stride];
-                let (top, total) = (&mut scratch.tops[line], &mut scratch.totals[line]);
-                if best > *top {
-                    let factor = (*top - best).exp2();
-                    scale(simd, sums, factor);
-                    *total *= factor;
-                    *top = best;
+            let tile = Tile { plan, query_head: self.query_head, strip, panel, need };
+            match plan.score {
+                Score::Plain => tile.weigh(simd, Plain, scratch),
+                Score::Alibi => {
+                    let rule = Alibi::of_head(self.query_head, plan.shape.query_heads);
+                    tile.weigh(simd, rule, scratch);
                 }
-                if *top == f32::NEG_INFINITY {
-                    scores.fill(0.0);
-                } else {
-                    *total += weigh(simd, scores, *top);
-                }
+                Score::Softcap(cap) => tile.weigh(simd, Softcap(cap), scratch),
+                Score::SoftcapApprox(cap) => tile.weigh(simd, SoftcapApprox(cap), scratch),
             }
             Product {
                 a: &scratch.scores,
@@ -137,13 +105,55 @@ impl Walk<'_> {
                 columns: stride,
                 out_stride: stride,
             }
-            .add_to(simd, sums);
+            .add_to(simd, &mut scratch.sums);
         }
+        let sums = &mut scratch.sums[..strip.count * stride];
         for (line, sums) in sums.chunks_exact_mut(stride).enumerate() {
             let total = scratch.totals[line];
             // A query without keys has the output 0 and the sum 0.
             scale(simd, sums, if total > 0.0 { total.recip() } else { 0.0 });
             scratch.tops[line] += total.log2();
+        }
+    }
+}
+
+/// The scores of a strip with a panel.
+struct Tile<'a> {
+    plan: &'a Plan,
+    query_head: usize,
+    strip: &'a Strip,
+    panel: &'a Panel,
+    need: Need,
+}
+
+impl Tile<'_> {
+    /// Turns products into weights, and moves each line's sums to its new greatest score. The rule
+    /// is chosen outside of all loops.
+    #[inline(always)]
+    fn weigh<S: Simd, R: Rule>(self, simd: S, rule: R, scratch: &mut Scratch) {
+        let (plan, stride) = (self.plan, self.plan.stride);
+        for line in 0..self.strip.count {
+            let scores = &mut scratch.scores[line * PANEL..][..Plan::columns(self.panel)];
+            let key = plan.reference_key(self.query_head, self.strip.first + line);
+            let distance = self.panel.first as f32 - key as f32;
+            let best = if self.need == Need::Tests {
+                let word = plan.word(self.query_head, self.strip, line, self.panel);
+                Tests::new(word).apply(simd, rule, distance, scores)
+            } else {
+                apply(simd, rule, distance, scores)
+            };
+            let (top, total) = (&mut scratch.tops[line], &mut scratch.totals[line]);
+            if best > *top {
+                let factor = (*top - best).exp2();
+                scale(simd, &mut scratch.sums[line * stride..][..stride], factor);
+                *total *= factor;
+                *top = best;
+            }
+            if *top == f32::NEG_INFINITY {
+                scores.fill(0.0);
+            } else {
+                *total += weigh(simd, scores, *top);
+            }
         }
     }
 }

@@ -18,8 +18,11 @@ mod naive;
 mod pack;
 mod plan;
 mod prepared;
+pub mod reference;
 mod rule;
 mod shape;
+#[cfg(test)]
+mod tests;
 
 pub use element::{Element, UnknownElement};
 pub use prepared::{Attention, Head, Method, Setup, SetupError, UnknownMethod};

@@ -156,6 +156,19 @@ impl Blocks {
         &self.bits[self.pattern(row, column) as usize][query * words..][..words]
     }
 
+    /// Keys that a query may see.
+    pub(crate) fn row_pairs(&self, query: usize) -> u64 {
+        let (row, line) = (query / self.side, query % self.side);
+        let of_block = |column: usize| match self.pattern(row, column) {
+            EMPTY => 0,
+            FULL => self.side.min(self.keys - column * self.side) as u64,
+            _ => {
+                self.words(row, column, line).iter().map(|word| u64::from(word.count_ones())).sum()
+            }
+        };
+        (0..self.columns).map(of_block).sum()
+    }
+
     /// The last key that a query may see, if there is one.
     pub(crate) fn last_key(&self, query: usize) -> Option<usize> {
         let (row, line) = (query / self.side, query % self.side);

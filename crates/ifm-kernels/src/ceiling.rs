@@ -5,36 +5,26 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Activations, Format, Isa, PackError, Packed, Pool, Stored, StoredError};
+use crate::{
+    Activations, Bandwidth, Format, Gemm, GemmError, Isa, Motion, PackError, Pool, Stored,
+};
 
-/// A matrix larger than what caches hold, bytes.
+/// An array larger than what caches hold, bytes.
 const LARGE_BYTES: usize = 256 << 20;
-/// Rows and columns of one that a second-level cache holds.
+/// Rows and columns of a matrix that a second-level cache holds.
 const SMALL: usize = 512;
 /// Rows of activations in front of it.
 const ROWS: usize = 256;
 /// How long the best of several runs is looked for.
 const LOOK: Duration = Duration::from_millis(150);
 
-/// Why there is no ceiling.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CeilingError {
-    /// The matrix could not be made.
-    Stored(StoredError),
-    /// It has no product.
-    Pack(PackError),
-}
-
-/// Bytes per second at which weights are read from memory: a product of one row with a matrix of
-/// 256 MiB of 32-bit floats, the best of several.
+/// Bytes per second at which memory is read: an array of 256 MiB of 32-bit floats, the best of several.
 ///
 /// # Errors
 /// The processor lacks the instructions.
-pub fn read_bytes_per_s(pool: &Pool, isa: Isa) -> Result<f64, CeilingError> {
-    let columns = 8 * SMALL;
-    let rows = LARGE_BYTES / size_of::<f32>() / columns;
-    let packed = packed(Format::F32, Activations::Float, isa, rows, columns)?;
-    Ok(LARGE_BYTES as f64 / best_s(&packed, pool, 1, rows, columns))
+pub fn read_bytes_per_s(pool: &Pool, isa: Isa) -> Result<f64, PackError> {
+    let mut read = Bandwidth::new(Motion::Read, LARGE_BYTES, isa)?;
+    Ok(read.bytes_per_run() as f64 / best_s(|| read.run(pool)))
 }
 
 /// Operations per second, two for each weight and row, of products of this kind whose operands
@@ -46,33 +36,20 @@ pub fn ops_per_s(
     pool: &Pool,
     isa: Isa,
     (format, activations): (Format, Activations),
-) -> Result<f64, CeilingError> {
-    let packed = packed(format, activations, isa, SMALL, SMALL)?;
-    let operations = 2.0 * (SMALL * SMALL * ROWS) as f64;
-    Ok(operations / best_s(&packed, pool, ROWS, SMALL, SMALL))
-}
-
-fn packed(
-    format: Format,
-    activations: Activations,
-    isa: Isa,
-    rows: usize,
-    columns: usize,
-) -> Result<Packed, CeilingError> {
-    // Any values do, as long as none is subnormal.
-    let bytes = vec![0x3C; format.bytes(rows, columns)];
-    let stored = Stored::new(format, rows, columns, bytes).map_err(CeilingError::Stored)?;
-    Packed::new(stored, activations, isa).map_err(CeilingError::Pack)
+) -> Result<f64, GemmError> {
+    // Any values do, as long as none is subnormal: some formats are read and never made.
+    let bytes = vec![0x3C; format.bytes(SMALL, SMALL)];
+    let stored = Stored::new(format, SMALL, SMALL, bytes).map_err(GemmError::Stored)?;
+    let mut gemm = Gemm::with(stored, activations, ROWS, isa, 0)?;
+    Ok(gemm.operations() / best_s(|| gemm.run(pool)))
 }
 
 /// The shortest run, seconds.
-fn best_s(packed: &Packed, pool: &Pool, rows: usize, outputs: usize, columns: usize) -> f64 {
-    let input = vec![0.5; rows * columns];
-    let mut out = vec![0.0; rows * outputs];
+fn best_s(mut run: impl FnMut()) -> f64 {
     let (begun, mut best) = (Instant::now(), f64::INFINITY);
     while best.is_infinite() || begun.elapsed() < LOOK {
         let start = Instant::now();
-        packed.multiply(pool, &input, rows, &mut out);
+        run();
         best = best.min(start.elapsed().as_secs_f64());
     }
     best.max(f64::MIN_POSITIVE)

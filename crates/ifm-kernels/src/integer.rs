@@ -270,5 +270,6 @@ pub(crate) fn multiply<S: Lanes, C: Codes>(
             }
         }
     };
-    schedule::spread((pool, tiles, &panels), quads * quad, |_| 1, run, out);
+    let sizes = (quads * quad, tiles.columns);
+    schedule::spread((pool, tiles, &panels), sizes, |_| 1, run, out);
 }

@@ -14,6 +14,9 @@ use crate::{lanes::LANES, pool::Pool, tiles::Tiles};
 const PIECE_TILES: usize = 8;
 /// Activations that stay in the second-level cache while tiles pass by, in bytes.
 const RESIDENT_BYTES: usize = 384 << 10;
+/// Panels from which on sums are interrupted, so that caches of the first level hold what is read
+/// again and again.
+const PANELS_MANY: usize = 4;
 
 /// Tokens that go through a kernel together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,6 +50,9 @@ pub(crate) struct Piece {
     pub(crate) out: *mut f32,
     /// From one token to the next, in floats.
     pub(crate) stride: usize,
+    /// Columns that are summed up here. Where they are not the first, the result holds the sums of
+    /// those before, and the kernel goes on from there.
+    pub(crate) columns: Range<usize>,
 }
 
 /// The result, which pieces write without overlap.
@@ -56,35 +62,43 @@ struct Out(*mut f32);
 unsafe impl Sync for Out {}
 
 /// Calls `run` for pieces that cover a product. `tile_step` says how many tiles a kernel
-/// for that many tokens takes at once; `token_bytes` is what a token takes in a panel.
+/// for that many tokens takes at once; `token_bytes` is what a token takes in a panel; `depth` is how
+/// many columns of a tile and a panel a cache of the first level holds beside each other.
 pub(crate) fn spread(
     (pool, tiles, panels): (&Pool, &Tiles, &[Panel]),
-    token_bytes: usize,
+    (token_bytes, depth): (usize, usize),
     tile_step: impl Fn(usize) -> usize + Sync,
     run: impl Fn(&Piece) + Sync,
     out: &mut [f32],
 ) {
     let widest = panels.first().map_or(1, |panel| panel.tokens);
-    let panels_resident = (RESIDENT_BYTES / (token_bytes * widest).max(1)).max(1);
+    let columns = tiles.columns;
+    // Memory is the limit where few rows pass, and runs through tiles from end to end.
+    let depth = if panels.len() < PANELS_MANY { columns } else { depth.min(columns) };
+    let panel_bytes = (token_bytes * widest * depth).div_ceil(columns.max(1));
+    let panels_resident = (RESIDENT_BYTES / panel_bytes.max(1)).max(1);
     let blocks: Vec<&[Panel]> = panels.chunks(panels_resident).collect();
     let tiles_all = tiles.outputs.div_ceil(LANES);
-    let columns = tiles_all.div_ceil(PIECE_TILES);
+    let pieces = tiles_all.div_ceil(PIECE_TILES);
     let result = Out(out.as_mut_ptr());
-    pool.run(blocks.len() * columns, |range: Range<usize>| {
+    pool.run(blocks.len() * pieces, |range: Range<usize>| {
         let result = &result;
         for item in range {
-            let first = item % columns * PIECE_TILES;
+            let first = item % pieces * PIECE_TILES;
             let last = (first + PIECE_TILES).min(tiles_all);
-            for class in blocks[item / columns].chunk_by(|a, b| a.tokens == b.tokens) {
-                let step = tile_step(class.first().map_or(1, |panel| panel.tokens));
-                let mut tile = first;
-                while tile < last {
-                    let whole = (last.min(tiles.outputs / LANES)).saturating_sub(tile) >= step;
-                    let count = if whole { step } else { 1 };
-                    for panel in class {
-                        one(tiles, (tile, count), *panel, &run, result);
+            for from in (0..columns).step_by(depth.max(1)) {
+                let columns = from..(from + depth).min(columns);
+                for class in blocks[item / pieces].chunk_by(|a, b| a.tokens == b.tokens) {
+                    let step = tile_step(class.first().map_or(1, |panel| panel.tokens));
+                    let mut tile = first;
+                    while tile < last {
+                        let whole = (last.min(tiles.outputs / LANES)).saturating_sub(tile) >= step;
+                        let count = if whole { step } else { 1 };
+                        for panel in class {
+                            one(tiles, (tile, count), (*panel, &columns), &run, result);
+                        }
+                        tile += count;
                     }
-                    tile += count;
                 }
             }
         }
@@ -96,7 +110,7 @@ pub(crate) fn spread(
 fn one(
     tiles: &Tiles,
     (tile, count): (usize, usize),
-    panel: Panel,
+    (panel, columns): (Panel, &Range<usize>),
     run: &impl Fn(&Piece),
     result: &Out,
 ) {
@@ -105,11 +119,18 @@ fn one(
     let out = unsafe { result.0.add(panel.first * stride + tile * LANES) };
     let present = tiles.outputs - tile * LANES;
     if present >= LANES {
-        run(&Piece { tile, tiles: count, panel, out, stride });
+        run(&Piece { tile, tiles: count, panel, out, stride, columns: columns.clone() });
         return;
     }
     let mut sums = [0.0; 16 * LANES];
-    run(&Piece { tile, tiles: 1, panel, out: sums.as_mut_ptr(), stride: LANES });
+    for (token, sums) in sums.chunks_exact_mut(LANES).take(panel.tokens).enumerate() {
+        if columns.start > 0 {
+            // SAFETY: as above; only the outputs that there are.
+            unsafe { out.add(token * stride).copy_to_nonoverlapping(sums.as_mut_ptr(), present) };
+        }
+    }
+    let to = sums.as_mut_ptr();
+    run(&Piece { tile, tiles: 1, panel, out: to, stride: LANES, columns: columns.clone() });
     for (token, sums) in sums.chunks_exact(LANES).take(panel.tokens).enumerate() {
         // SAFETY: as above; only the outputs that there are.
         unsafe { out.add(token * stride).copy_from_nonoverlapping(sums.as_ptr(), present) };

@@ -14,7 +14,6 @@ mod preset;
 mod protocol;
 mod provider;
 mod sheet;
-mod stub;
 #[cfg(test)]
 mod tests;
 

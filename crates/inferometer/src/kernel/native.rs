@@ -50,7 +50,7 @@ struct Worker {
 enum Ready {
     Attention(Box<Attention>),
     Gemm(Box<Gemm>),
-    Bandwidth(Box<Bandwidth>, Motion),
+    Bandwidth(Box<Bandwidth>),
 }
 
 impl Worker {
@@ -129,7 +129,7 @@ impl Worker {
                     Motion::Write => vec![a, vec![moved.written()]],
                     Motion::Copy | Motion::Triad => vec![a, b, c],
                 };
-                (arrays, Ready::Bandwidth(Box::new(moved), motion))
+                (arrays, Ready::Bandwidth(Box::new(moved)))
             }
         };
         write(check, &arrays)?;
@@ -221,7 +221,7 @@ impl Worker {
                 (Ready::Attention(attention), Pass::Forward) => attention.forward(&self.pool),
                 (Ready::Attention(attention), Pass::Backward) => attention.backward(&self.pool),
                 (Ready::Gemm(gemm), Pass::Forward) => gemm.run(&self.pool),
-                (Ready::Bandwidth(moved, _), Pass::Forward) => moved.run(&self.pool),
+                (Ready::Bandwidth(moved), Pass::Forward) => moved.run(&self.pool),
                 (_, Pass::Backward) => return Err("there is no backward pass".to_owned()),
             }
             let wall_ns = ifm_sys::mono_ns() - begun_ns;

@@ -185,8 +185,8 @@ impl Product<'_> {
                 }
                 for (line, sums) in sums.iter_mut().enumerate() {
                     let factor = simd.splat_f32s(*a.add(line * self.a_stride));
-                    for (sum, column) in sums.iter_mut().zip(&columns) {
-                        *sum = simd.mul_add_e_f32s(factor, *column, *sum);
+                    for vector in 0..VECTORS {
+                        sums[vector] = simd.mul_add_e_f32s(factor, columns[vector], sums[vector]);
                     }
                 }
                 a = a.wrapping_add(self.a_step);

@@ -13,7 +13,12 @@ const LINE: usize = 16;
 
 #[derive(Clone, Copy)]
 #[repr(align(64))]
-struct CacheLine([f32; LINE]);
+struct CacheLine {
+    // Read by way of `Buffer` alone.
+    _floats: [f32; LINE],
+}
+
+const ZEROS: CacheLine = CacheLine { _floats: [0.0; LINE] };
 
 /// Floats that begin at the start of a cache line: a vector never lies across two.
 #[derive(Clone, Default)]
@@ -22,13 +27,13 @@ pub(super) struct Buffer(Vec<CacheLine>);
 impl Buffer {
     /// At least so many zeros.
     pub(super) fn zeros(count: usize) -> Self {
-        Self(vec![CacheLine([0.0; LINE]); count.div_ceil(LINE)])
+        Self(vec![ZEROS; count.div_ceil(LINE)])
     }
 
     /// Grows to at least so many; what is new is 0.
     pub(super) fn grow(&mut self, count: usize) {
         if self.len() < count {
-            self.0.resize(count.div_ceil(LINE), CacheLine([0.0; LINE]));
+            self.0.resize(count.div_ceil(LINE), ZEROS);
         }
     }
 }

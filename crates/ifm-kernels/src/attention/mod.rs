@@ -26,4 +26,5 @@ mod tests;
 
 pub use element::{Element, UnknownElement};
 pub use prepared::{Attention, Head, Method, Setup, SetupError, UnknownMethod};
+pub use rule::QUICK_TANH_ERROR;
 pub use shape::{Shape, ShapeError};

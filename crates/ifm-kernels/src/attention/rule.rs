@@ -15,8 +15,8 @@ use crate::{
     simd::{exp2, power_less_one},
 };
 
-/// Greatest error of the quick tanh of [`SoftcapApprox`]: found at every float, see the tests.
-pub(super) const QUICK_TANH_ERROR: f32 = 1.1e-4;
+/// Greatest error of the quick tanh of `softcap-approx`, absolute: where the tanh comes near 1.
+pub const QUICK_TANH_ERROR: f32 = 1.1e-4;
 
 /// Factors around the products of a rule.
 #[derive(Debug, Clone, Copy)]

@@ -1,8 +1,10 @@
-//! Matrix products with weights as they are stored, on the processor.
+//! What computes on the processor.
 //!
-//! A [`Stored`] matrix is bytes in a [`Format`]. [`Packed::new`] arranges it once for
-//! the machine ([`Isa`]) and for how the other operand is taken ([`Activations`]);
-//! [`Packed::multiply`] runs on the threads of a [`Pool`].
+//! * Matrix products with weights as they are stored. A [`Stored`] matrix is bytes in a [`Format`].
+//!   [`Packed::new`] arranges it once for the machine ([`Isa`]) and for how the other operand is
+//!   taken ([`Activations`]); [`Packed::multiply`] runs on the threads of a [`Pool`].
+//! * [`attention`] under a [`mask`], forward and backward, and what it should give.
+//! * [`simd`]: the vectors and small products that attention is made of.
 //!
 //! # Not here
 //! Files, models, everything between two products (`ifm-engine`).

@@ -1,9 +1,12 @@
-//! Matrix products with weights as they are stored, on the processor.
+//! What computes on the processor.
 //!
-//! A [`Stored`] matrix is bytes in a [`Format`]. [`Packed::new`] arranges it once for
-//! the machine ([`Isa`]) and for how the other operand is taken ([`Activations`]);
-//! [`Packed::multiply`] runs on the threads of a [`Pool`]. A [`Gemm`] is such a product by itself, a
-//! [`Bandwidth`] what memory gives without one: the limits beside a measured speed.
+//! * Matrix products with weights as they are stored. A [`Stored`] matrix is bytes in a [`Format`].
+//!   [`Packed::new`] arranges it once for the machine ([`Isa`]) and for how the other operand is
+//!   taken ([`Activations`]); [`Packed::multiply`] runs on the threads of a [`Pool`].
+//! * [`attention`] under a [`mask`], forward and backward, and what it should give.
+//! * [`simd`]: the vectors and small products that attention is made of.
+//! * A [`Gemm`], a product by itself, and [`Bandwidth`], what memory gives: the limits beside a measured
+//!   speed.
 //!
 //! # Not here
 //! Files, models, everything between two products (`ifm-engine`).

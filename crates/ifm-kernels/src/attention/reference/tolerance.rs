@@ -8,9 +8,12 @@ use crate::{attention::Element, mask::Score};
 /// weights that are rounded in the exponent bring it to 1e-6 at most.
 const F32: f64 = 1e-5;
 
-/// Roundings to a type of 16 bits that may add up: that of the output itself, that of the weights
-/// before their product with values, and as many again in what the gradients are made of.
-const ROUNDINGS: f64 = 4.0;
+/// Roundings to a type of 16 bits that may add up: of the result, of the weights before their
+/// product with values, of the gradients of scores, and of the output, whose product with its
+/// gradient is subtracted from numbers of its size in every gradient of a score; and as much again,
+/// as a difference is smaller than what it is made of. Where it is much smaller, because hardly more
+/// than one key counts for each query, gradients in 16 bits are worse than this.
+const ROUNDINGS: f64 = 8.0;
 
 /// What a quick tanh may bring on top. NVIDIA's `tanh.approx.f32` has a relative error of up to
 /// 2^-11 by its manual, so a score of up to 8 is wrong by up to 0.004, and so is its weight by

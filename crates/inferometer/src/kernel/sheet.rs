@@ -23,7 +23,8 @@ const OPERATIONS: &str = "two for each product and sum, of the allowed pairs of 
      the width forward, 10 backward";
 const OF_PRODUCT: &str = "2 m n k";
 const ROOFLINE: &str = "least time by the measured arithmetic rate and memory bandwidth of this device, over the median \
-     time; above 1 where caches feed what memory could not";
+     time; a little above 1 where a kernel beats the product that the rate was measured by, or caches feed \
+     what memory could not";
 const MOVED: &str = "bytes that the program reads and writes, each once, over the median time";
 const ERROR: &str =
     "greatest difference over greatest value of a tensor, the worst of them, against 64-bit floats";

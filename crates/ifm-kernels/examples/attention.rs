@@ -13,27 +13,14 @@ use ifm_kernels::{
     mask::Mask,
 };
 
-/// Seconds on processors, of all threads together, as Linux counts them.
-fn processor_seconds() -> Option<f64> {
-    let mut nanoseconds = 0.0;
-    for task in std::fs::read_dir("/proc/self/task").ok()? {
-        let text = std::fs::read_to_string(task.ok()?.path().join("schedstat")).ok()?;
-        nanoseconds += text.split_whitespace().next()?.parse::<f64>().ok()?;
-    }
-    Some(nanoseconds / 1e9)
-}
-
-/// The best of some runs, seconds: on processors for one thread, so that other work on the machine
-/// counts for little, otherwise by the clock.
-fn best(threads: usize, mut run: impl FnMut()) -> f64 {
+/// The best of some runs by the clock, seconds: for a machine that does nothing else.
+fn best(mut run: impl FnMut()) -> f64 {
     run();
     let mut best = f64::MAX;
-    for _ in 0..8 {
-        let (start, before) = (Instant::now(), processor_seconds());
+    for _ in 0..12 {
+        let start = Instant::now();
         run();
-        let on_processors = before.zip(processor_seconds()).map(|(before, after)| after - before);
-        let by_clock = start.elapsed().as_secs_f64();
-        best = best.min(on_processors.filter(|_| threads == 1).unwrap_or(by_clock));
+        best = best.min(start.elapsed().as_secs_f64());
     }
     best
 }
@@ -84,8 +71,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 _ => 1.0,
             };
             let operations = 4.0 * share * (heads * tokens * tokens * width) as f64;
-            let forward = best(pool.threads(), || attention.forward(&pool));
-            let backward = best(pool.threads(), || attention.backward(&pool));
+            let forward = best(|| attention.forward(&pool));
+            let backward = best(|| attention.backward(&pool));
             println!(
                 "{name:>20} {:>6} {:>4} {share:.4}  {:8.2} {:6.1}  {:8.2} {:6.1}",
                 method.name(),

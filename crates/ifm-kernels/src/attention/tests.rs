@@ -128,8 +128,8 @@ fn every_method_computes_what_the_definition_says() {
                     let what = format!("{name} {method} {isa} {shape:?} seed {seed}: {errors:?}");
                     assert!(errors.out < allowed, "{what}");
                     // A query alone may see hardly more than one key, and its gradients are then a
-                    // small difference of large numbers.
-                    let alone = shape.queries == 1;
+                    // small difference of large numbers; so may those of heads of one number be.
+                    let alone = shape.queries == 1 || shape.width == 1;
                     let factor = if alone { 100.0 } else { 1.0 };
                     assert!(errors.greatest() < allowed * factor, "{what}");
                     if allowed < 1e-4 && !alone {

@@ -26,6 +26,7 @@ mod lengths;
 mod levels;
 mod limit;
 mod live;
+mod measured_machine;
 mod monitor;
 mod notes;
 mod output;

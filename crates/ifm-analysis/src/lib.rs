@@ -19,6 +19,7 @@ pub mod level;
 pub mod machine;
 pub mod matrix;
 mod measured;
+pub mod measured_machine;
 pub mod repeats;
 pub mod request;
 mod roof;

@@ -23,6 +23,8 @@ pub enum Confidence {
     C,
     /// Given by the user.
     User,
+    /// Measured on the machine itself: what was sustained, and may be exceeded.
+    Measured,
 }
 
 impl Confidence {
@@ -33,6 +35,7 @@ impl Confidence {
             Confidence::B => "derived from a vendor's sheet",
             Confidence::C => "secondary source",
             Confidence::User => "given by hand",
+            Confidence::Measured => "measured",
         }
     }
 }
@@ -222,7 +225,8 @@ impl Machine {
     /// The GPUs that such a name counts: 8 of "8xl40s", "8x NVIDIA L40S", "l40s:8" or "Eight H100";
     /// `None` where it counts none. A machine is one of them all the same.
     pub fn count_in(name: &str) -> Option<u32> {
-        crate::count::count(name)
+        let pieces: Vec<&str> = name.split(',').filter(|piece| !piece.contains('=')).collect();
+        crate::count::count(&pieces.join(","))
     }
 
     /// Whether the words name another product than this one, which the alias fits.
@@ -246,7 +250,8 @@ impl Machine {
     /// The machine that a user describes: an id or name of the table, or figures
     /// (`bw=864,bf16=362,mem=45`), or a row with figures replaced (`l40s,bw=900`). Keys: `bw`
     /// (GB/s), `mem` (GiB), `bf16`, `fp16`, `int8`, `fp8`, `fp4` (1e12 a second, dense), `link`
-    /// (GB/s in one direction), `cache` (MiB), `name`.
+    /// (GB/s in one direction), `cache` (MiB), `name`; `measured` says when and by what the figures
+    /// were measured, and `id` which row of the table the machine is one of.
     ///
     /// # Errors
     /// As for [`Machine::find`], and [`RooflineError::Machine`] for a key or number that is not
@@ -275,17 +280,16 @@ impl Machine {
             let (key, value) = piece.split_once('=').ok_or_else(|| {
                 wrong(format!("\"{piece}\" is not key=value; write bw=864,bf16=362,mem=45"))
             })?;
-            if key.trim() == "name" {
-                machine.name = value.trim().to_owned();
-                continue;
+            let words = value.trim().to_owned();
+            match key.trim() {
+                "name" => machine.name = words,
+                "id" => machine.id = words,
+                "measured" => {
+                    machine.confidence = Confidence::Measured;
+                    machine.source = words;
+                }
+                _ => machine.set(key.trim(), number(key, value).map_err(wrong)?).map_err(wrong)?,
             }
-            let number: f64 = value
-                .trim()
-                .parse()
-                .ok()
-                .filter(|number: &f64| number.is_finite() && *number > 0.0)
-                .ok_or_else(|| wrong(format!("{key}={value}: give a number above 0")))?;
-            machine.set(key.trim(), number).map_err(wrong)?;
         }
         if machine.bandwidth_gb_s <= 0.0 || machine.bf16_tflops <= 0.0 {
             return Err(wrong(
@@ -346,6 +350,12 @@ impl Machine {
     pub fn memory_bytes(&self) -> Option<f64> {
         self.memory_gib.map(|gib| gib * f64::from(1_u32 << 30))
     }
+}
+
+fn number(key: &str, value: &str) -> Result<f64, String> {
+    let number = value.trim().parse().ok();
+    let number = number.filter(|number: &f64| number.is_finite() && *number > 0.0);
+    number.ok_or_else(|| format!("{key}={value}: give a number above 0"))
 }
 
 fn unknown(name: &str, nearest: &[String]) -> RooflineError {

@@ -27,6 +27,7 @@ mod lengths;
 mod levels;
 mod limit;
 mod live;
+mod measured_machine;
 mod monitor;
 mod noise;
 mod notes;

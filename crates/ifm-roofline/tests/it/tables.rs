@@ -131,6 +131,11 @@ fn machines_are_described_by_hand() {
     let changed = Machine::parse("l40s,bw=900").unwrap();
     assert_eq!((changed.bandwidth_gb_s, changed.bf16_tflops), (900.0, 362.05));
     assert_eq!(changed.confidence, Confidence::User);
+    let text = "bw=42,bf16=0.1,id=l40s,name=8x mine,measured=here on 2026-11-25 by abc";
+    let measured = Machine::parse(text).unwrap();
+    assert_eq!((measured.id.as_str(), measured.confidence), ("l40s", Confidence::Measured));
+    assert_eq!(measured.source, "here on 2026-11-25 by abc");
+    assert_eq!((Machine::count_in(text), Machine::count_in("8xl40s,bw=900")), (None, Some(8)));
     for text in ["bw=864", "bf16=1,bw=0", "bw=fast,bf16=1", "bw=1,bf16=2,hz=3", "bw=1,bf16=2,l40s"]
     {
         assert!(matches!(Machine::parse(text), Err(RooflineError::Machine { .. })), "{text}");

@@ -3,9 +3,12 @@
 use super::levels;
 use crate::exit::{Code, Failure};
 use crate::limit::{self, Answer, FormatOrigin, LimitDocument, LimitList, Measured, Request};
+use crate::measured_machine;
+use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, ValueEnum};
 use ifm_roofline::{KvFormat, Machine, Model, Precision, RooflineError, Setup, WeightFormat};
+use ifm_store::Store;
 use std::path::{Path, PathBuf};
 
 /// Largest `config.json` that is read.
@@ -17,7 +20,7 @@ const TOKENS_MAX: u64 = 100_000_000;
 #[derive(Debug, Args)]
 pub struct LimitArgs {
     /// Machine: a name ("l40s", "NVIDIA H100 80GB HBM3"), figures (bw=864,bf16=362,mem=45), or a
-    /// name with figures replaced (l40s,bw=900)
+    /// name with figures replaced (l40s,bw=900); "measured" or measured:ID for results of "kernel"
     #[arg(long, value_name = "NAME", required_unless_present = "list")]
     gpu: Option<String>,
 
@@ -68,6 +71,10 @@ pub struct LimitArgs {
     /// List the machines and the models that are known
     #[arg(long)]
     list: bool,
+
+    /// Folder of stored results, for --gpu measured [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
 
     /// What goes to standard output
     #[arg(short, long, value_enum, default_value = "text")]
@@ -126,11 +133,13 @@ pub fn run(args: &LimitArgs) -> Result<Code, Failure> {
         }
         return Ok(Code::Done);
     }
-    let machine = Machine::parse(args.gpu.as_deref().unwrap_or_default()).map_err(unknown)?;
+    let store = Store::at(store_root(args.store.as_ref()));
+    let gpu = measured_machine::resolve(args.gpu.as_deref().unwrap_or_default(), &store)?;
+    let machine = Machine::parse(&gpu).map_err(unknown)?;
     let model = model(args)?;
     let (format, origin) = weight_format(args, &model)?;
     let precision = Precision { weights: format, kv: args.kv, weight_bytes: args.weights };
-    let counted = args.gpu.as_deref().and_then(Machine::count_in);
+    let counted = Machine::count_in(&gpu);
     let gpus = args.tp.or(counted).unwrap_or(1);
     let setup = Setup::new(machine, model, precision, gpus).map_err(unknown)?;
     let request = Request { input: args.prompt as f64, output: args.output as f64 };

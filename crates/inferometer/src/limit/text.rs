@@ -2,7 +2,7 @@
 
 use super::{Answer, FormatOrigin, Held, Level};
 use ifm_core::words::counted;
-use ifm_roofline::{Bound, Limit, Setup};
+use ifm_roofline::{Bound, Confidence, Limit, Setup};
 use std::fmt::Write as _;
 
 /// Widest line.
@@ -229,6 +229,10 @@ fn caveats(answer: &Answer) -> String {
                 percent(cache)
             ),
         );
+    }
+    if setup.machine().confidence == Confidence::Measured {
+        let sentence = "what kernels sustained on this machine; a value beyond it is no proof";
+        fact(&mut out, "measured", sentence);
     }
     if setup.precision().weights.is_floor && setup.precision().weight_bytes.is_none() {
         fact(

@@ -1,0 +1,118 @@
+//! `--gpu measured`: this machine by its own results of `inferometer kernel`, out of the store.
+//!
+//! Not here: what a ceiling is (`ifm-analysis`), and what it means for a model (`ifm-roofline`).
+
+use crate::exit::Failure;
+use crate::facts;
+use ifm_analysis::measured_machine::{Device, NoCeilings, Stored, devices, measured_machine};
+use ifm_core::Facts;
+use ifm_roofline::Machine;
+use ifm_store::{Import, Store};
+use std::fs;
+
+/// The word of the flag.
+const WORD: &str = "measured";
+/// Where the kernel tells of the caches of the first processor.
+const CACHES: &str = "/sys/devices/system/cpu/cpu0/cache";
+const BYTES_PER_MIB: f64 = (1_u64 << 20) as f64;
+
+/// What a user says of a machine, in the words of [`Machine::parse`]: `measured` is this machine by the
+/// newest results in the store, its GPU before its processor, and `measured:ID` the device of one result.
+///
+/// # Errors
+/// There are no such results, or the store cannot be read.
+pub fn resolve(gpu: &str, store: &Store) -> Result<String, Failure> {
+    let (imports, all) = match gpu.trim().split_once(':') {
+        _ if gpu.trim() == WORD => (kept(store)?, false),
+        Some((WORD, id)) => {
+            let found = store.find_import(id.trim());
+            (vec![found.map_err(|error| Failure::usage(error.to_string()))?], true)
+        }
+        _ => return Ok(gpu.to_owned()),
+    };
+    let dates: Vec<String> = imports.iter().map(|import| date(&import.id)).collect();
+    let stored: Vec<Stored<'_>> = imports
+        .iter()
+        .zip(&dates)
+        .map(|(import, date)| Stored { id: &import.id, date, sheets: &import.sheets })
+        .collect();
+    let asked = if all { devices(&stored) } else { of_host() };
+    let mut last = NoCeilings::NoKnownType { device: gpu.to_owned() };
+    for device in asked {
+        match measured_machine(&stored, &device).and_then(|found| found.description()) {
+            Ok(description) => return Ok(description),
+            Err(error) => last = error,
+        }
+    }
+    Err(Failure::usage(last.to_string()))
+}
+
+/// Everything that was imported, the newest first; what cannot be read tells nothing.
+fn kept(store: &Store) -> Result<Vec<Import>, Failure> {
+    let ids = store.import_ids().map_err(|error| Failure::files(error.to_string()))?;
+    Ok(ids.iter().filter_map(|id| store.import(id).ok()).collect())
+}
+
+/// `2026-11-25` of an id that begins with `20261125-`.
+fn date(id: &str) -> String {
+    match (id.get(..4), id.get(4..6), id.get(6..8)) {
+        (Some(year), Some(month), Some(day)) => format!("{year}-{month}-{day}"),
+        _ => id.to_owned(),
+    }
+}
+
+/// The devices of this host, GPUs first.
+fn of_host() -> Vec<Device> {
+    let (facts, _) = facts::of_host();
+    let mut devices: Vec<Device> = facts.gpus.iter().filter_map(gpu).collect();
+    devices.dedup();
+    devices.extend(processor(&facts));
+    devices
+}
+
+fn gpu(of: &ifm_core::facts::Gpu) -> Option<Device> {
+    let name = of.name.clone()?;
+    let cache_mib = Machine::find(&name).ok().and_then(|known| known.cache_mib);
+    Some(Device {
+        name,
+        is_cpu: false,
+        cache_bytes: cache_mib.map(|mebibytes| mebibytes * BYTES_PER_MIB),
+        memory_bytes: of.memory_bytes.map(|bytes| bytes as f64),
+        threads: None,
+    })
+}
+
+fn processor(facts: &Facts) -> Option<Device> {
+    let host = facts.host.as_ref()?;
+    Some(Device {
+        name: ifm_sys::host::cpu_name()?,
+        is_cpu: true,
+        cache_bytes: last_cache_bytes(),
+        memory_bytes: host.memory_bytes.map(|bytes| bytes as f64),
+        threads: host.cpu.as_ref().and_then(|cpu| cpu.threads),
+    })
+}
+
+/// The largest cache of the first processor, bytes.
+fn last_cache_bytes() -> Option<f64> {
+    let sizes = fs::read_dir(CACHES).ok()?.filter_map(|entry| {
+        let text = fs::read_to_string(entry.ok()?.path().join("size")).ok()?;
+        let kib: f64 = text.trim().strip_suffix('K')?.parse().ok()?;
+        Some(kib * 1024.0)
+    });
+    sizes.max_by(f64::total_cmp)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_words_are_left_alone_and_an_empty_store_is_told() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::at(folder.path());
+        assert_eq!(resolve("l40s,bw=900", &store).ok().as_deref(), Some("l40s,bw=900"));
+        assert!(resolve("measured", &store).is_err() && resolve("measured:x", &store).is_err());
+        assert_eq!(date("20261125-101500-ab12"), "2026-11-25");
+    }
+}

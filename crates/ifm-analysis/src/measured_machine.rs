@@ -283,6 +283,26 @@ impl MeasuredMachine {
         of.max_by(|a, b| a.per_s.total_cmp(&b.per_s))
     }
 
+    /// What it reaches, in words: `EPYC, measured: f32 202 GFLOPS, memory 29.0 GB/s (2026-11-25)`.
+    pub fn words(&self) -> String {
+        let rates = self.arithmetic.iter().map(|ceiling| {
+            let (rate, unit) = match ceiling.per_s {
+                per_s if per_s < 1e12 => (per_s / 1e9, "GFLOPS"),
+                per_s => (per_s / 1e12, "TFLOPS"),
+            };
+            format!("{} {rate:.0} {unit}", ceiling.of)
+        });
+        let rates: Vec<String> = rates.collect();
+        let bandwidth = &self.bandwidth;
+        format!(
+            "{}, measured: {}, memory {:.1} GB/s ({})",
+            self.device.name,
+            rates.join(", "),
+            bandwidth.per_s / 1e9,
+            bandwidth.date
+        )
+    }
+
     /// The machine in the words of [`Machine::parse`], with its provenance.
     ///
     /// # Errors
@@ -294,10 +314,10 @@ impl MeasuredMachine {
         let wide = wide.ok_or_else(|| NoCeilings::NoKnownType { device: name() })?;
         let tera = |ceiling: &Ceiling| ceiling.per_s / 1e12;
         let (bandwidth, mut used) = (&self.bandwidth, vec![wide, &self.bandwidth]);
-        let mut text = format!("bw={},bf16={}", bandwidth.per_s / 1e9, tera(wide));
+        let mut text = format!("bw={},bf16={}", short(bandwidth.per_s / 1e9), short(tera(wide)));
         for (key, types) in [("fp16", &HALF[..]), ("int8", &BYTES), ("fp8", &FP8), ("fp4", &FP4)] {
             if let Some(ceiling) = self.rate(types) {
-                text.push_str(&format!(",{key}={}", tera(ceiling)));
+                text.push_str(&format!(",{key}={}", short(tera(ceiling))));
                 used.push(ceiling);
             }
         }
@@ -322,6 +342,12 @@ impl MeasuredMachine {
         let from = plain(&from.join(" and "));
         Ok(format!("{text},name={},measured=here {from}", plain(&name())))
     }
+}
+
+/// Four digits: more were not measured.
+fn short(value: f64) -> String {
+    let decimals = (3.0 - value.abs().max(1e-9).log10().floor()).clamp(0.0, 12.0) as usize;
+    format!("{value:.decimals$}")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Bytes are counted by the rule of STREAM (McCalpin 1995): those that the program reads and those that
 //! it writes. That a processor fetches a line before it writes a part of it is not counted. Stores are plain
 //! ones, as compilers make them and products use them: stores past the caches spare that fetch, and then
-//! `triad` and `copy` count 1.4 to 1.5 times as much (EPYC of the Zen 4 kind).
+//! `triad` and `copy` count 1.3 to 1.5 times as much (EPYC of the Zen 4 kind).
 //!
 //! Not here: what a product reads (`gemm`).
 

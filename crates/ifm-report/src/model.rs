@@ -26,6 +26,8 @@ pub struct ReportModel {
     pub vllm: Vec<VllmSummary>,
     /// How the latencies of each level are distributed, request by request.
     pub cumulative: Vec<LevelCumulative>,
+    /// What the machine of the server was measured to reach at most, in words, where a store has that.
+    pub ceilings: Option<String>,
 }
 
 impl ReportModel {
@@ -39,7 +41,7 @@ impl ReportModel {
             LevelCumulative::of(&run.manifest.spec, *level, records)
         };
         let cumulative = measured.iter().map(of).collect();
-        ReportModel { manifest: run.manifest.clone(), summary, vllm, cumulative }
+        ReportModel { manifest: run.manifest.clone(), summary, vllm, cumulative, ceilings: None }
     }
 
     /// Model, server and host of the server: what was measured.
@@ -78,6 +80,7 @@ impl ReportModel {
         let sent: u64 = self.summary.levels.iter().map(|level| level.counts.sent).sum();
         parts.push(format!("{} {}", count(sent), plural(sent, "request")));
         parts.extend(self.duration_ns().map(span));
+        parts.extend(self.ceilings.as_deref().map(plain));
         parts
     }
 

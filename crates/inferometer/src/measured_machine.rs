@@ -47,6 +47,30 @@ pub fn resolve(gpu: &str, store: &Store) -> Result<String, Failure> {
     Err(Failure::usage(last.to_string()))
 }
 
+/// What machines of these names reach at most by results in the store, in words; none where nobody measured
+/// it, or the store cannot be read.
+pub fn beside(names: &[&str], store: &Store) -> Option<String> {
+    if names.is_empty() {
+        return None;
+    }
+    let imports = kept(store).ok()?;
+    let dates: Vec<String> = imports.iter().map(|import| date(&import.id)).collect();
+    let stored: Vec<Stored<'_>> = imports
+        .iter()
+        .zip(&dates)
+        .map(|(import, date)| Stored { id: &import.id, date, sheets: &import.sheets })
+        .collect();
+    let named = devices(&stored).into_iter().filter(|device| names.contains(&device.name.as_str()));
+    let here = processor(&facts::of_host().0);
+    let told = named.filter_map(|device| {
+        // Of this host more is known than a document tells.
+        let own = here.clone().filter(|own| own.name == device.name && device.is_cpu);
+        measured_machine(&stored, &own.unwrap_or(device)).ok().map(|found| found.words())
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
 /// Everything that was imported, the newest first; what cannot be read tells nothing.
 fn kept(store: &Store) -> Result<Vec<Import>, Failure> {
     let ids = store.import_ids().map_err(|error| Failure::files(error.to_string()))?;
@@ -113,6 +137,7 @@ mod tests {
         let store = Store::at(folder.path());
         assert_eq!(resolve("l40s,bw=900", &store).ok().as_deref(), Some("l40s,bw=900"));
         assert!(resolve("measured", &store).is_err() && resolve("measured:x", &store).is_err());
+        assert_eq!(beside(&["EPYC"], &store), None);
         assert_eq!(date("20261125-101500-ab12"), "2026-11-25");
     }
 }

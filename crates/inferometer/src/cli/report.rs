@@ -3,6 +3,7 @@
 use super::load_args::JsonKind;
 use super::runs::find;
 use crate::exit::{Code, Failure};
+use crate::measured_machine::beside;
 use crate::output::Format;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
@@ -14,6 +15,7 @@ use ifm_analysis::insight::{Question, Ranks, insights};
 use ifm_analysis::matrix::RankBy;
 use ifm_analysis::slo;
 use ifm_analysis::survey::Survey;
+use ifm_core::sheet::key;
 use ifm_core::spec::SloSpec;
 use ifm_report::ReportModel;
 use ifm_report::kind::{KINDS, Kind, Subject};
@@ -128,7 +130,10 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
     }
     args.check_names()?;
     let notes = args.notes.as_deref().map(notes::read).transpose()?;
-    let subjects = subjects::open(&store, &args.subjects)?;
+    let mut subjects = subjects::open(&store, &args.subjects)?;
+    for run in &mut subjects.runs {
+        run.ceilings = beside(&machine_of(run), &store);
+    }
     if let (true, [only], []) = (args.is_plain(), &subjects.runs[..], &subjects.sheets[..]) {
         for path in &args.out {
             say(&output::write_file(only, path)?);
@@ -139,7 +144,8 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         }
         return Ok(Code::Done);
     }
-    let page = Page { notes, ..args.page(&subjects)? };
+    let mut page = Page { notes, ..args.page(&subjects)? };
+    page.conditions.extend(ceilings(&subjects, &store));
     for path in &args.out {
         say(&output::write_page(&page, path)?);
     }
@@ -156,6 +162,29 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
         });
     }
     Ok(Code::Done)
+}
+
+/// The names of what computed a run: GPUs, and the processor where it has none.
+fn machine_of(run: &ReportModel) -> Vec<&str> {
+    let Some(facts) = &run.manifest.facts else { return Vec::new() };
+    let gpus = facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref());
+    let cpu = facts.host.as_ref().and_then(|host| host.cpu.as_ref()?.name.as_deref());
+    let gpus: Vec<&str> = gpus.collect();
+    if gpus.is_empty() { cpu.into_iter().collect() } else { gpus }
+}
+
+/// What the machines of runs and documents were measured to reach at most.
+fn ceilings(subjects: &Subjects, store: &Store) -> Option<String> {
+    let mut names: Vec<&str> = subjects.runs.iter().flat_map(machine_of).collect();
+    let parts = subjects.sheets.iter().flat_map(|sheet| &sheet.parts);
+    let factors = parts.flat_map(|part| {
+        let own = std::iter::once(&part.factors).chain(part.rows.iter().map(|row| &row.factors));
+        own.flat_map(|factors| [key::HARDWARE, key::GPU].map(|name| factors.get(name)))
+    });
+    names.extend(factors.flatten());
+    names.sort_unstable();
+    names.dedup();
+    beside(&names, store)
 }
 
 fn say(written: &[PathBuf]) {

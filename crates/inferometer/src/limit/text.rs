@@ -2,7 +2,7 @@
 
 use super::{Answer, FormatOrigin, Held, Level};
 use ifm_core::words::counted;
-use ifm_roofline::{Bound, Confidence, Limit, Setup};
+use ifm_roofline::{Bound, Confidence, Limit, Setup, Verdict};
 use std::fmt::Write as _;
 
 /// Widest line.
@@ -36,7 +36,7 @@ pub fn text(answer: &Answer) -> String {
     }
     if !answer.held.is_empty() {
         out.push_str("\nMeasured, as a share of the limit (and of both peaks):\n");
-        answer.held.iter().for_each(|held| out.push_str(&self::held(held)));
+        answer.held.iter().for_each(|held| out.push_str(&self::held(answer, held)));
     }
     out.push_str(&caveats(answer));
     out
@@ -201,12 +201,18 @@ fn parts(bound: &Bound, unit: &str, scale: f64) -> String {
     out
 }
 
-fn held(held: &Held) -> String {
+fn held(answer: &Answer, held: &Held) -> String {
     let share = &held.share;
+    // What was measured here is no law: another kernel may do better.
+    let is_measured = answer.setup.machine().confidence == Confidence::Measured;
+    let verdict = match share.verdict {
+        verdict if verdict == Verdict::Possible || !is_measured => verdict.label(),
+        _ => "faster than what was measured here allows",
+    };
     format!(
         "  {}: {}\n    {} of strict, {} of serial; bandwidth {}, arithmetic {}\n",
         held.text,
-        share.verdict.label(),
+        verdict,
         percent(share.of_strict),
         percent(share.of_serial),
         percent(share.bandwidth),

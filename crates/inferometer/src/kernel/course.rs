@@ -15,6 +15,9 @@ use tempfile::TempDir;
 
 /// Runs shorter than this are timed in one order: the way there and back would be part of them.
 const SHORT: Duration = Duration::from_millis(20);
+/// And they are run so long in front: threads need some time to find processors of their own, and clocks
+/// to rise.
+const WARMING: Duration = Duration::from_millis(100);
 
 /// What is asked for.
 #[derive(Debug)]
@@ -262,11 +265,13 @@ fn time(ask: &Ask, running: &mut Running, pass: Pass, passed: &mut Passed) -> Re
     let device = running.about.device.clone();
     passed.clock_mhz.extend(clock_mhz(&device));
     let (mut spent, mut slowest) = (Duration::ZERO, Duration::ZERO);
+    // Of a short run the first tells only how short it is.
+    let mut is_look = true;
     let wanted = ask.repeats as usize;
     while passed.runs.len() < wanted && ask.limits.interrupts.urge() == Urge::None {
         let left = ask.repeats - passed.runs.len() as u32;
         let is_first = passed.runs.is_empty() && passed.replaced.is_empty();
-        let count = if is_first || slowest > SHORT { 1 } else { left };
+        let count = if is_look || slowest > SHORT { 1 } else { left };
         if !is_first && spent + slowest * count > ask.budget {
             break;
         }
@@ -284,6 +289,12 @@ fn time(ask: &Ask, running: &mut Running, pass: Pass, passed: &mut Passed) -> Re
         let (disturbed, quiet): (Vec<Run>, Vec<Run>) = runs.partition(Run::is_disturbed);
         let times = quiet.iter().chain(&disturbed).map(|run| Duration::from_nanos(run.wall_ns));
         slowest = times.max().unwrap_or_default();
+        if is_look && slowest <= SHORT && ask.warm_up > 0 && ask.flush_bytes == 0 {
+            is_look = false;
+            warm_up = (WARMING.as_nanos() / slowest.as_nanos().max(1)).min(100_000) as u32;
+            continue;
+        }
+        is_look = false;
         passed.runs.extend(quiet);
         match ask.replaces && passed.replaced.len() < wanted {
             true => passed.replaced.extend(disturbed),

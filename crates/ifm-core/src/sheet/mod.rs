@@ -147,6 +147,9 @@ pub enum RowRole {
     Planned,
 }
 
+/// Field of a planned row: why it holds no figure.
+pub const WHY: &str = "why";
+
 /// One row: a measurement at one point, or what a document says of several.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

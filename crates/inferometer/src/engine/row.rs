@@ -9,7 +9,7 @@ use super::{Repeat, Setup, Which, ceiling};
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Source, Statistic, Unit, key,
+    Source, Statistic, Unit, WHY, key,
 };
 use ifm_core::words::counted;
 use serde_json::{Map, Value, json};
@@ -96,6 +96,9 @@ fn rows(setup: &Setup, done: &Done, place: &Place) -> Vec<Row> {
             row.factors = settings.within(&row.factors);
             if done.repeats.is_empty() {
                 row.role = RowRole::Planned;
+                if let Some(why) = &done.trouble {
+                    row.unknown.insert(WHY.to_owned(), json!(why));
+                }
             }
             if let Some(repeat) = row.factors.get(key::REPEAT).and_then(|_| repeats.next()) {
                 row.unknown.extend(kept(repeat));

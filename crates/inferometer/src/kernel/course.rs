@@ -253,6 +253,8 @@ impl<'a> Slot<'a> {
                 let (Trouble::Cannot(why) | Trouble::Lost(why)) = &trouble;
                 passed.trouble = Some(why.clone());
                 self.forget_if_lost(&trouble);
+            } else if passed.runs.is_empty() {
+                passed.trouble = Some("interrupted".to_owned());
             }
         }
         Ok(())

@@ -8,7 +8,7 @@ use crate::noise::Disturbance;
 use ifm_core::Sheet;
 use ifm_core::sheet::{
     Definition, Factors, Figure, Part, PartKind, Place, Quantity, Remark, RemarkKind, Row, RowRole,
-    Source, Statistic, StdKind, Unit, kernel, key,
+    Source, Statistic, StdKind, Unit, WHY, kernel, key,
 };
 use ifm_core::words::counted;
 use serde_json::{Map, Value, json};
@@ -345,7 +345,7 @@ impl Of<'_> {
         let disturbances: Vec<_> = passed.runs.iter().filter_map(|run| run.disturbance).collect();
         set("disturbance", json!(disturbances));
         set("clock_mhz", json!(passed.clock_mhz));
-        set("why", json!(passed.trouble));
+        set(WHY, json!(passed.trouble));
         kept
     }
 

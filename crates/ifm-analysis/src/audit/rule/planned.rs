@@ -1,14 +1,19 @@
 //! What a document announces is there.
 
-use super::super::{Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::RowRole;
+use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::{RowRole, WHY};
 use ifm_core::words::counted;
 
-pub(super) const RULE: Rule =
-    Rule { id: "planned_cells", title: "every announced cell holds a figure", look };
+pub(super) const RULE: Rule = Rule {
+    id: "planned_cells",
+    title: "every announced cell holds a figure, or says why it holds none",
+    look,
+};
 
 fn look(subject: &Subject) -> Looked {
-    let planned: Vec<_> = subject.cells(RowRole::Planned).collect();
+    // A cell that says why it is empty hides nothing.
+    let is_silent = |cell: &&Cell| !cell.row.unknown.contains_key(WHY);
+    let planned: Vec<_> = subject.cells(RowRole::Planned).filter(is_silent).collect();
     let filled = subject
         .cells(RowRole::Measured)
         .filter(|cell| cell.row.figures.iter().any(|figure| figure.value.is_some()))
@@ -56,6 +61,11 @@ mod tests {
             let place = ifm_core::sheet::Place::line(9);
             sheet.parts[0].rows.push(Row::new(RowRole::Planned, place));
         };
+        // One with its reason is sound.
+        let mut sound = sound;
+        let mut told = Row::new(RowRole::Planned, ifm_core::sheet::Place::line(8));
+        told.unknown.insert(WHY.to_owned(), "out of memory".into());
+        sound.parts[0].rows.push(told);
         check(
             "planned_cells",
             &sound,

@@ -8,7 +8,7 @@ use crate::page::{Block, Cell, Column, Columns, Head, Section};
 use ifm_analysis::insight::Meant;
 use ifm_analysis::survey::{CeilingTime, KernelMask, KernelTime};
 use ifm_core::sheet::kernel::{DEVICE, KERNEL, PASS, PROVIDER, SIZE, THREADS, TYPE};
-use ifm_core::sheet::{Quantity, RowRole, Statistic};
+use ifm_core::sheet::{Quantity, RowRole, Statistic, WHY};
 use serde_json::Value;
 
 /// Whether a mask's rows tell more than another tool's print has room for.
@@ -59,7 +59,7 @@ pub(super) fn missing(subject: &Subject, mask: &KernelMask) -> Option<Block> {
     let rows = part(subject, mask.part)?.rows.iter();
     let told = rows.filter(|row| row.role == RowRole::Planned).map(|row| {
         let factor = |name: &str| row.factors.get(name).map(plain).unwrap_or_default();
-        let why = row.unknown.get("why").and_then(Value::as_str).unwrap_or("not measured");
+        let why = row.unknown.get(WHY).and_then(Value::as_str).unwrap_or("not measured");
         format!("{}, {}: {}", factor(KERNEL), factor(PASS), plain(why))
     });
     let told: Vec<String> = told.collect();

@@ -10,6 +10,7 @@ import sys
 sys.path[:] = [folder for folder in sys.path if folder]
 
 import array
+import gc
 import json
 import os
 import platform
@@ -77,8 +78,10 @@ def load(order):
                 versions[key] = value
     else:
         about["threads"] = torch.get_num_threads()
-        about["instructions"] = torch.backends.cpu.get_cpu_capability().lower()
-        if wanted and about["instructions"] != CAPABILITIES[wanted]:
+        capability = torch.backends.cpu.get_cpu_capability().lower()
+        ours = {theirs: name for name, theirs in CAPABILITIES.items()}
+        about["instructions"] = ours.get(capability, capability)
+        if wanted and about["instructions"] != wanted:
             raise Cannot(f"this processor, or this PyTorch, has no {wanted}")
     for package in ("triton", "flash_attn", "flash_attn_interface"):
         version = version_of(package)
@@ -275,6 +278,7 @@ class Attention:
         allowed = self.dense()
         if allowed is None:
             # A mask is a tensor here even where it allows everything.
+            need(self.device, self.tokens[0] * self.tokens[1])
             allowed = torch.ones(1, 1, *self.tokens, dtype=torch.bool, device=self.device)
         return self.attention(attn_mask=allowed)
 
@@ -293,6 +297,9 @@ class Attention:
         def run(self):
             if self.device.type == "cpu" and name != "MATH" and name != "FLASH_ATTENTION":
                 raise Cannot(f"PyTorch has no backend {name.lower()} on a processor")
+            if name == "MATH":
+                pairs = self.case["batch"] * self.heads[0] * self.tokens[0] * self.tokens[1]
+                need(self.device, 12 * pairs)
             return within([name], self.sdpa())
 
         return run
@@ -309,6 +316,8 @@ class Attention:
         allows, offset = self.allows(), self.tokens[1] - self.tokens[0]
         block_mask = None
         if allows is not None:
+            # The mask is made pair by pair before its blocks are counted.
+            need(self.device, 10 * self.tokens[0] * self.tokens[1])
             begun = time.perf_counter_ns()
             block_mask = module.create_block_mask(
                 lambda b, h, q, k: allows(h, q + offset, k),
@@ -429,19 +438,23 @@ class Attention:
         elif name == "sdpa-causal":
             self.told["own_flop"] = self.gym(0.5)
         cannot, begun = {}, time.perf_counter_ns()
+        self.has_graph = self.backward
         try:
-            out = self.forward()
+            with torch.set_grad_enabled(self.has_graph):
+                out = self.forward()
         except Exception as error:
             if not self.backward or is_memory(error):
                 raise
             # Some have no gradient, and say so before they compute anything.
             cannot["backward"] = first_line(error)
+            self.has_graph = False
             for tensor in (self.q, self.k, self.v):
                 tensor.requires_grad_(False)
             # What was compiled for a gradient is not what runs without one.
             self.forward = makers[name]()
             begun = time.perf_counter_ns()
-            out = self.forward()
+            with torch.no_grad():
+                out = self.forward()
         self.wait()
         if name == "flex":
             self.told["compile_ns"] = time.perf_counter_ns() - begun
@@ -488,11 +501,8 @@ class Attention:
             from torch.profiler import ProfilerActivity, profile
 
             is_gpu = self.device.type == "cuda"
-            with torch.no_grad():
-                # What is compiled for this mode is compiled before anybody looks.
-                self.forward()
             with profile(activities=[ProfilerActivity.CUDA if is_gpu else ProfilerActivity.CPU]) as seen:
-                with torch.no_grad():
+                with torch.set_grad_enabled(self.has_graph):
                     self.forward()
                 self.wait()
             key = "self_device_time_total" if is_gpu else "self_cpu_time_total"
@@ -590,6 +600,8 @@ def quick_tanh(device):
 class Gemm:
     """A product of two matrices."""
 
+    has_graph = False
+
     def __init__(self, device, case, seed):
         self.device = device
         if case["implementation"] != "gemm":
@@ -637,6 +649,8 @@ class Gemm:
 
 class Transfer:
     """Arrays that are moved."""
+
+    has_graph = False
 
     def __init__(self, device, case, seed):
         self.device, kind = device, case["implementation"]
@@ -691,7 +705,8 @@ def timed(case, device, order):
     flush = torch.empty(room, dtype=torch.int8, device=device) if room else None
     is_gpu = device.type == "cuda"
     walls, processors, events = [], [], []
-    grad = torch.enable_grad if order["pass"] == "backward" else torch.no_grad
+    # What was checked is what is timed: with the graph, where there is one.
+    grad = torch.enable_grad if case.has_graph else torch.no_grad
     if is_gpu:
         torch.cuda.synchronize(device)
         torch.cuda.reset_peak_memory_stats(device)
@@ -720,7 +735,7 @@ def timed(case, device, order):
                 processors.append(processor)
     told = {"is": "timed", "wall_ns": walls}
     if is_gpu:
-        told.update(device_ns=events, peak_bytes=torch.cuda.max_memory_allocated(device))
+        told.update(device_ns=events, peak_bytes=torch.cuda.max_memory_allocated(device) - room)
     else:
         told["cpu_ns"] = processors
     return told
@@ -733,7 +748,7 @@ def is_memory(error):
 
 def serve():
     """Answers orders until there are no more."""
-    device, case = None, None
+    device, case, made = None, None, None
     makers = {"attention": Attention, "gemm": Gemm, "bandwidth": Transfer}
     for line in sys.stdin:
         order = json.loads(line)
@@ -743,12 +758,15 @@ def serve():
             elif device is None:
                 raise Cannot("nothing is loaded")
             elif order["do"] == "prepare":
-                case = None
+                # A case and its functions hold each other: nobody else frees their memory in time.
+                case = made = None
+                gc.collect()
                 if device.type == "cuda":
                     torch.cuda.empty_cache()
                 allow_tf32(False)
-                case = makers[order["case"]["operation"]](device, order["case"], order["seed"])
-                said = case.prepare(order["check"])
+                made = makers[order["case"]["operation"]](device, order["case"], order["seed"])
+                said = made.prepare(order["check"])
+                case = made
             elif case is None:
                 raise Cannot("no case is prepared")
             else:
@@ -756,7 +774,10 @@ def serve():
         except Exception as error:
             why = first_line(error)
             if is_memory(error):
-                case, why = None, f"out of memory: {why}"
+                # What follows tells of the device, and is advice.
+                why = why.split(". GPU")[0]
+                case = made = None
+                why = why if "out of memory" in why else f"out of memory: {why}"
             elif not isinstance(error, Cannot):
                 why = f"{type(error).__name__}: {why}"
             said = {"is": "cannot", "why": why}

@@ -133,7 +133,7 @@ fn table(done: &Done) -> Factors {
     factors
 }
 
-/// The machine, and the versions of everything that brought a kernel.
+/// The machine, and of everything that brought a kernel the version and what it computed on.
 fn versions(all: &[Done]) -> Factors {
     let mut factors = Factors::default();
     if let Some(cpu) = ifm_sys::host::cpu_name() {
@@ -150,6 +150,14 @@ fn versions(all: &[Done]) -> Factors {
         if let Some(gpu) = &about.gpu {
             factors.set(key::GPU, gpu);
         }
+        // Facts of the document: another number of threads is another result of the same kernel.
+        let provider = &about.provider;
+        let mut set = |name: &str, value: Option<String>| {
+            value.into_iter().for_each(|value| factors.set(format!("{provider} {name}"), value));
+        };
+        set(kernel::DEVICE, Some(about.device.clone()));
+        set(kernel::THREADS, about.threads.map(|threads| threads.to_string()));
+        set(kernel::INSTRUCTIONS, about.instructions.clone());
     }
     factors
 }
@@ -308,15 +316,15 @@ impl Of<'_> {
         } else {
             factors.set(kernel::SIZE, size_of(&self.done.case.operation));
             factors.set(kernel::TYPE, &self.done.case.kind);
-        }
-        if let Some(about) = &self.done.about {
-            factors.set(kernel::PROVIDER, &about.provider);
-            factors.set(kernel::DEVICE, about.gpu.as_ref().unwrap_or(&about.device));
-            let mut known = |name: &str, value: Option<String>| {
-                value.into_iter().for_each(|value| factors.set(name, value));
-            };
-            known(kernel::THREADS, about.threads.map(|threads| threads.to_string()));
-            known(kernel::INSTRUCTIONS, about.instructions.clone());
+            if let Some(about) = &self.done.about {
+                factors.set(kernel::PROVIDER, &about.provider);
+                factors.set(kernel::DEVICE, about.gpu.as_ref().unwrap_or(&about.device));
+                let mut known = |name: &str, value: Option<String>| {
+                    value.into_iter().for_each(|value| factors.set(name, value));
+                };
+                known(kernel::THREADS, about.threads.map(|threads| threads.to_string()));
+                known(kernel::INSTRUCTIONS, about.instructions.clone());
+            }
         }
         if let Some(mask) = self.done.prepared.as_ref().and_then(|of| of.computes.as_ref()) {
             factors.set(kernel::COMPUTES, &mask.name);

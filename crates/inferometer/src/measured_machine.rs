@@ -37,6 +37,11 @@ pub fn resolve(gpu: &str, store: &Store) -> Result<String, Failure> {
         .map(|(import, date)| Stored { id: &import.id, date, sheets: &import.sheets })
         .collect();
     let asked = if all { devices(&stored) } else { of_host() };
+    if asked.is_empty() {
+        let why = format!("{gpu} has no result of `kernel gemm` or `kernel bandwidth`");
+        return Err(Failure::usage(why)
+            .hint("run `inferometer kernel gemm` and `inferometer kernel bandwidth`"));
+    }
     let mut last = NoCeilings::NoKnownType { device: gpu.to_owned() };
     for device in asked {
         match measured_machine(&stored, &device).and_then(|found| found.description()) {

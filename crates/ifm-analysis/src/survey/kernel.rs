@@ -40,6 +40,8 @@ pub struct KernelTime {
     pub ms: f64,
     /// Arithmetic rate, by the count of the tool.
     pub flop_per_s: Option<f64>,
+    /// The same by the rule of the tool that the kernel is known from, where that is told too.
+    pub own_flop_per_s: Option<f64>,
     /// Deviation of the calls, ms, and how many there were.
     pub std_ms: Option<f64>,
     /// See `std_ms`.
@@ -194,6 +196,10 @@ fn add<'a>(mask: &mut KernelMask<'a>, point: &'a Point) {
         pass: point.setting.get(PASS).unwrap_or("forward").to_owned(),
         ms,
         flop_per_s: point.central(&Quantity::FlopRate).map(|rate| rate.value),
+        own_flop_per_s: point
+            .value(&kernel::own_operations(), Statistic::Value)
+            .filter(|_| ms > 0.0)
+            .map(|operations| operations / ms * 1e3),
         std_ms: point.value(&Quantity::KernelTime, Statistic::Std(StdKind::Sample)),
         calls: point.central(&Quantity::KernelTime).and_then(|time| time.n),
         computes: point.setting.get(COMPUTES).map(str::to_owned),

@@ -1,6 +1,5 @@
 //! `kernel attention`: from the flags to cases, mask by mask.
 
-use super::super::kept::KeptArgs;
 use super::ceiling;
 use super::course_args::CourseArgs;
 use super::size::{Heads, heads};
@@ -10,7 +9,6 @@ use crate::kernel::{
     Ask, Attention, Case, Masks, Operation, PRESETS, Pass, Preset, Provider, preset, wire,
 };
 use clap::{Args, ValueEnum};
-use std::path::PathBuf;
 
 /// Kernels that are known by name.
 pub const KERNELS: &[(&str, &str)] = &[
@@ -104,7 +102,7 @@ pub struct AttentionArgs {
     reference: Option<String>,
 
     #[command(flatten)]
-    course: CourseArgs,
+    pub course: CourseArgs,
 
     /// Check results against 64-bit floats and time nothing
     #[arg(help_heading = "Repeats", long)]
@@ -114,16 +112,9 @@ pub struct AttentionArgs {
     #[arg(help_heading = "Repeats", long)]
     no_limit: bool,
 
-    /// A file to write: .html, .md, .json or .csv; may be repeated
-    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
-    pub out: Vec<PathBuf>,
-
     /// List presets, kernels and masks, and exit
     #[arg(help_heading = "Results", long)]
     pub list: bool,
-
-    #[command(flatten)]
-    pub kept: KeptArgs,
 }
 
 impl AttentionArgs {

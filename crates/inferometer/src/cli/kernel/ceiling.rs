@@ -1,6 +1,5 @@
 //! `kernel gemm` and `kernel bandwidth`: what this machine reaches at most, measured.
 
-use super::super::kept::KeptArgs;
 use super::course_args::CourseArgs;
 use super::size::{bytes, product};
 use crate::exit::Failure;
@@ -8,7 +7,6 @@ use crate::interrupt::Interrupts;
 use crate::kernel::{Ask, Case, Masks, Operation};
 use clap::Args;
 use ifm_core::sheet::kernel::{GEMM, TRANSFERS};
-use std::path::PathBuf;
 
 /// Side of the product, and bytes of the array, that stand in front of attention.
 const SIDE: u64 = 1024;
@@ -69,14 +67,7 @@ pub struct GemmArgs {
     types: Vec<String>,
 
     #[command(flatten)]
-    course: CourseArgs,
-
-    /// A file to write: .html, .md, .json or .csv; may be repeated
-    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
-    pub out: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub kept: KeptArgs,
+    pub course: CourseArgs,
 }
 
 /// Flags of `kernel bandwidth`.
@@ -101,14 +92,7 @@ pub struct BandwidthArgs {
     bytes: Vec<u64>,
 
     #[command(flatten)]
-    course: CourseArgs,
-
-    /// A file to write: .html, .md, .json or .csv; may be repeated
-    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
-    pub out: Vec<PathBuf>,
-
-    #[command(flatten)]
-    pub kept: KeptArgs,
+    pub course: CourseArgs,
 }
 
 impl GemmArgs {

@@ -1,5 +1,6 @@
-//! Flags that all kernels share: who computes, on what, and how often.
+//! Flags that all kernels share: who computes, on what, how often, and where results go.
 
+use super::super::kept::KeptArgs;
 use crate::exit::Failure;
 use crate::guard::Guard;
 use crate::interrupt::Interrupts;
@@ -15,7 +16,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// Written before each run: more than the caches of most machines hold, and of all GPUs.
 const FLUSH_BYTES: u64 = 256 << 20;
 
-/// Who computes, on what, and how often.
+/// Who computes, on what, how often, and where results go.
 #[derive(Debug, Args)]
 pub struct CourseArgs {
     /// The Python whose PyTorch is measured
@@ -66,6 +67,13 @@ pub struct CourseArgs {
     /// Time limit for starting a provider, and for compiling a kernel, seconds
     #[arg(help_heading = "Repeats", long, default_value_t = 900.0, value_name = "S")]
     start_timeout: f64,
+
+    /// A file to write: .html, .md, .json or .csv; may be repeated
+    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub kept: KeptArgs,
 }
 
 impl CourseArgs {

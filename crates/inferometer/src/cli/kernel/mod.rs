@@ -5,17 +5,17 @@ mod ceiling;
 mod course_args;
 mod size;
 
-use super::kept::{Kept, KeptArgs, shown};
+use super::kept::{Kept, shown};
 use super::list::{Entry, List};
 use crate::exit::{Code, Failure};
 use crate::interrupt::Interrupts;
 use crate::kernel::{self, Ask, Done};
 use crate::{output, terminal};
 use clap::{Args, Subcommand};
+use course_args::CourseArgs;
 use ifm_report::page;
 use ifm_store::Import;
 use serde::Serialize;
-use std::path::PathBuf;
 
 /// Flags of `kernel`.
 #[derive(Debug, Args)]
@@ -54,27 +54,28 @@ pub struct KernelDocument<'a> {
 pub fn run(command: &KernelCommand) -> Result<Code, Failure> {
     match &command.what {
         What::Attention(args) if args.list => {
-            list().tell(args.kept.json);
+            list().tell(args.course.kept.json);
             Ok(Code::Done)
         }
         What::Attention(args) => {
             let interrupts = Interrupts::watch();
             let ask = args.ask(&interrupts)?;
-            measured(&ask, &args.kept, &args.out)
+            measured(&ask, &args.course)
         }
         What::Gemm(args) => {
             let interrupts = Interrupts::watch();
-            measured(&args.ask(&interrupts)?, &args.kept, &args.out)
+            measured(&args.ask(&interrupts)?, &args.course)
         }
         What::Bandwidth(args) => {
             let interrupts = Interrupts::watch();
-            measured(&args.ask(&interrupts)?, &args.kept, &args.out)
+            measured(&args.ask(&interrupts)?, &args.course)
         }
     }
 }
 
 /// Measures, keeps and shows.
-fn measured(ask: &Ask, args: &KeptArgs, files: &[PathBuf]) -> Result<Code, Failure> {
+fn measured(ask: &Ask, course: &CourseArgs) -> Result<Code, Failure> {
+    let (args, files) = (&course.kept, &course.out);
     files.iter().try_for_each(|path| output::check_path(path))?;
     let kept = Kept::new(args)?;
     let import_of =

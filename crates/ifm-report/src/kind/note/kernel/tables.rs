@@ -41,6 +41,9 @@ pub(super) fn of_mask(mask: &KernelMask) -> Block {
         .cell(Head::number("Arithmetic"), |time| {
             Cell::number(time.flop_per_s, |rate| meant(rate, Meant::FlopPerS))
         })
+        .cell(Head::number("By its tool's rule"), |time| {
+            Cell::number(time.own_flop_per_s, |rate| meant(rate, Meant::FlopPerS))
+        })
         .cell(Head::number("Of roofline"), |time| Cell::number(time.roofline, percent))
         .cell(Head::number("Over reference"), move |time| times(time.over_reference))
         .cell(Head::number("Over full mask"), move |time| times(time.over_full))
@@ -48,7 +51,8 @@ pub(super) fn of_mask(mask: &KernelMask) -> Block {
             Cell::number(time.error, |error| format!("{error:.0e}"))
         });
     let caption = "Median ± standard deviation of the calls. Operations are counted alike in all rows: \
-                   allowed pairs alone. Error: against 64-bit floats, relative to the greatest value.";
+                   allowed pairs alone; beside it the rate by the rule of the tool that \
+                   a kernel is known from. Error: against 64-bit floats, relative to the greatest value.";
     let mut table = columns.table(caption, mask.times.iter());
     table.drop_empty_columns();
     Block::Table(table)

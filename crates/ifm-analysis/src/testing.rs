@@ -269,6 +269,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         health: Some(health()),
         capacity: None,
         plan: None,
+        predicted: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

@@ -4,6 +4,7 @@
 
 use crate::course::Course;
 use crate::output::Format;
+use crate::predict::Deployed;
 use crate::secrets::Secrets;
 use crate::server::Inspection;
 use crate::url::BaseUrl;
@@ -52,6 +53,8 @@ pub struct Job {
     pub inspection: Inspection,
     /// The machine of the server; absent where nobody tells of it.
     pub machine: Option<Facts>,
+    /// What answers in place of a server; absent where one is measured.
+    pub deployed: Option<Deployed>,
     /// Reading threads; absent means by the number of users.
     pub readers: Option<usize>,
     /// Processors for the reading threads.

@@ -34,6 +34,7 @@ mod notes;
 mod output;
 mod pacing;
 mod plan;
+mod predict;
 mod probe;
 mod program;
 mod secrets;

@@ -8,6 +8,7 @@ use crate::live::{self, Board, Live, Manner, RunFacts};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
+use crate::predict::{Deployed, Simulated};
 use crate::signals::Signals;
 use crate::sink::RunSink;
 use crate::source::Source;
@@ -15,7 +16,7 @@ use crate::telemetry::Telemetry;
 use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
-use ifm_core::manifest::{ClockInfo, SCHEMA_VERSION, ToolInfo};
+use ifm_core::manifest::{ClockInfo, HostInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
 use ifm_core::{
@@ -65,7 +66,9 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // What is found is told before a screen may be taken.
     let telemetry = Telemetry::start(&job, clock.mono_ns);
-    let live = Live::start(&board, Manner::of(&job));
+    // A simulation is over before a line could be read.
+    let manner = if job.deployed.is_some() { Manner::Quiet } else { Manner::of(&job) };
+    let live = Live::start(&board, manner);
     let watched = live.is_watched().then(|| board.clone());
     let lines = job.format == Format::Requests;
     let mut session = Session {
@@ -87,6 +90,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
         style,
         origin: clock,
         kernel_stamps: manifest.host.kernel_stamps,
+        simulated: job.deployed.as_ref().map(|deployed| Box::new(Simulated::new(deployed))),
         shown: Vec::new(),
         job,
     };
@@ -117,6 +121,8 @@ struct Session {
     style: TerminalStyle,
     origin: ClockPair,
     kernel_stamps: bool,
+    /// What answers in place of a server, if something does.
+    simulated: Option<Box<Simulated>>,
     /// Levels already shown as rows.
     shown: Vec<LevelSummary>,
 }
@@ -265,6 +271,11 @@ impl Session {
         progress.failed.store(0, Ordering::Relaxed);
         // Counters are known before and after each level, whatever comes between.
         self.telemetry.sample();
+        if let Some(simulated) = &mut self.simulated {
+            let driven = simulated.drive(&plan, load, source, sink, (stop, progress));
+            self.board.end_level(ifm_sys::mono_ns());
+            return driven;
+        }
         let result = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| monitor.watch(progress, &over));
             let result = ifm_drive::drive_level(&plan, source, sink, stop, progress);
@@ -354,6 +365,7 @@ impl Session {
             evidence,
             style,
             origin,
+            simulated,
             shown,
             ..
         } = self;
@@ -381,7 +393,13 @@ impl Session {
             Course::Capacity(course) => Some(crate::capacity::found(course)),
             Course::Planned | Course::UntilPlateau | Course::Between { .. } => None,
         };
-        manifest.health = Some(judge(&job, &records, &evidence, steal));
+        manifest.health = match &simulated {
+            None => Some(judge(&job, &records, &evidence, steal)),
+            Some(_) => None,
+        };
+        if let (Some(simulated), Some(predicted)) = (simulated, &mut manifest.predicted) {
+            predicted.levels = simulated.into_levels();
+        }
         let mut series = monitor.into_series();
         series.extend(telemetry.finish());
         let folder = writer.path().to_owned();
@@ -550,11 +568,15 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         state: RunState::Open,
         stop_reason: None,
         spec: job.spec.clone(),
-        host: host::describe(),
+        host: match &job.deployed {
+            // Nothing is received, so nothing is stamped.
+            Some(_) => HostInfo { kernel_stamps: false, ..host::describe() },
+            None => host::describe(),
+        },
         server: job.inspection.info.clone(),
         facts: job.machine.clone(),
         clock: ClockInfo {
-            source: "CLOCK_MONOTONIC".to_owned(),
+            source: if job.deployed.is_some() { "simulated" } else { "CLOCK_MONOTONIC" }.to_owned(),
             origin_unix_ns: unix_ns,
             origin_monotonic_ns: Some(clock.mono_ns),
             offset_ns: Vec::new(),
@@ -565,7 +587,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         health: None,
         capacity: None,
         plan: job.plan.clone(),
-        predicted: None,
+        predicted: job.deployed.as_ref().map(Deployed::prediction),
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }
@@ -610,6 +632,9 @@ fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure
 }
 
 fn check_open_files(job: &Job) -> Result<(), Failure> {
+    if job.deployed.is_some() {
+        return Ok(());
+    }
     let most = job.spec.levels.iter().map(|level| u64::from(level.concurrency)).max().unwrap_or(0);
     match ifm_sys::host::raise_open_files() {
         Some(limit) if limit < most + SPARE_FILES => Err(Failure::usage(format!(

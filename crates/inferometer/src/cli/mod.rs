@@ -7,6 +7,7 @@ pub mod capacity;
 pub mod compare;
 pub mod conform;
 pub mod demo;
+mod deployment_args;
 mod ending_args;
 pub mod engine;
 pub mod exec;
@@ -26,6 +27,7 @@ mod mistakes;
 pub mod pacing_args;
 pub mod plan;
 mod plan_report;
+pub mod predict;
 pub mod probe;
 pub mod rank;
 mod repeats;
@@ -36,6 +38,7 @@ mod run_list;
 pub mod runs;
 pub mod schema;
 pub mod serve;
+pub mod setup_args;
 mod short_help;
 mod sides;
 pub mod sweep;
@@ -78,6 +81,8 @@ enum Verb {
     Capacity(capacity::CapacityArgs),
     /// Run an experiment of many cells from one file: servers, workloads, loads, conditions
     Plan(plan::PlanCommand),
+    /// Predict what a machine and a model will do under a load, without either
+    Predict(Box<predict::PredictArgs>),
     /// Identify a server and its features, in a few seconds
     Probe(probe::ProbeArgs),
     /// Run the embedded engine as an OpenAI-compatible server
@@ -155,6 +160,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Sweep(args) => sweep::run(&args, words),
         Verb::Capacity(args) => capacity::run(&args, words),
         Verb::Plan(args) => plan::run(&args),
+        Verb::Predict(args) => predict::run(&args, words),
         Verb::Probe(args) => probe::run(&args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Workload(args) => workload::run(&args),

@@ -1,34 +1,39 @@
 //! From what was typed to what will be done: every default filled in, every mistake found before
 //! anything is sent. The one place where defaults live.
 
-use super::load_args::LoadArgs;
-use super::workload_args;
+use super::load_args::{LoadArgs, ResultArgs};
+use super::workload_args::{self, WorkloadArgs};
 use crate::calibration::CalibrationAsk;
 use crate::caller::{Caller, Endpoint};
 use crate::course::Course;
 use crate::exit::Failure;
 use crate::facts;
-use crate::job::Job;
+use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::key::{authorization, key_env};
 use crate::lengths;
 use crate::levels::{LevelRequest, items_max, load_specs};
+use crate::predict::Deployed;
 use crate::secrets::{Secrets, mask_command, masked, masked_fields};
-use crate::server::{self, PageReader};
+use crate::server::{self, Inspection, PageReader};
 use crate::tokenize::ServerTokenizer;
 use crate::url::BaseUrl;
 use ifm_core::Facts;
-use ifm_core::spec::{Api, LimitSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
+use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
+use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec};
-use ifm_workload::{LengthRange, Lengths, WorkloadFacts};
+use ifm_workload::{LengthRange, Lengths, WorkloadFacts, WorkloadRequest};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The latency target that answers refer to where none is named.
 const DEFAULT_SLO: &str = "ttft:p99<500ms,itl:p99<50ms";
+
+/// Seed of prompts that no server sees: two predictions of the same are the same.
+const SIMULATED_SEED: u64 = 0;
 
 /// The tag by which reports compare confidential computing; one that the user gives stays.
 const CONFIDENTIAL_TAG: &str = "cc";
@@ -65,12 +70,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let mut asked = args.workload.request(seed, items_max(levels))?;
     let mut workload = workload_args::open(&asked, &tokenizer)?;
     let mut levels = load_specs(levels, seed, &workload)?;
-    if args.results.slo.is_some() || !args.results.goodput.is_empty() {
-        // A target that nobody named says something about a level, and does not end it.
-        let early = levels.iter_mut().filter_map(|level| level.early_end.as_mut());
-        early.for_each(|early| early.at_broken_target = true);
-    }
-    let slo = slo(args)?;
+    end_at_broken_target(&mut levels, &args.results);
+    let slo = slo(&args.results)?;
     let attached = args.facts.as_deref().map(facts::read).transpose()?;
     let telemetry = args.telemetry.ask()?;
     let headers = headers(&args.headers)?;
@@ -179,7 +180,6 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             Some(prompt_lengths)
         }
     };
-    let facts = &workload.facts;
     let spec = RunSpec {
         target: TargetSpec {
             base_url: url.to_string(),
@@ -194,17 +194,10 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             request_ids: !args.no_request_id && !is_given(REQUEST_ID, &headers),
         },
         workload: WorkloadSpec {
-            kind: facts.kind.clone(),
-            text: Some(asked.text.clone()),
-            prompt_tokens: facts.prompt_tokens_max,
-            output_tokens: facts.output_tokens_max,
-            shared_prefix_tokens: asked.shared_prefix_tokens,
             ignore_eos,
             temperature,
-            tokenizer: tokenizer.name().to_owned(),
-            tokenizer_sha256: tokenizer.sha256().to_owned(),
-            seed,
             prompt_lengths,
+            ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
         levels,
         limits: LimitSpec {
@@ -236,6 +229,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         facts: workload.facts,
         inspection,
         machine,
+        deployed: None,
         readers: args.readers,
         cpus: args.cpus.clone(),
         precise: args.precise,
@@ -249,6 +243,119 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         tui: args.results.tui,
         no_color: args.results.no_color,
         ascii: args.results.ascii,
+    })
+}
+
+/// What is sent, apart from what the server is told beside it.
+fn workload_spec(
+    asked: &WorkloadRequest,
+    facts: &WorkloadFacts,
+    tokenizer: &Tokenizer,
+) -> WorkloadSpec {
+    WorkloadSpec {
+        kind: facts.kind.clone(),
+        text: Some(asked.text.clone()),
+        prompt_tokens: facts.prompt_tokens_max,
+        output_tokens: facts.output_tokens_max,
+        shared_prefix_tokens: asked.shared_prefix_tokens,
+        ignore_eos: true,
+        temperature: None,
+        tokenizer: tokenizer.name().to_owned(),
+        tokenizer_sha256: tokenizer.sha256().to_owned(),
+        seed: asked.seed,
+        prompt_lengths: None,
+    }
+}
+
+/// A target that nobody named says something about a level, and does not end it.
+fn end_at_broken_target(levels: &mut [LoadSpec], results: &ResultArgs) {
+    if results.slo.is_some() || !results.goodput.is_empty() {
+        let early = levels.iter_mut().filter_map(|level| level.early_end.as_mut());
+        early.for_each(|early| early.at_broken_target = true);
+    }
+}
+
+/// The same without a server: what is sent is answered by a simulation.
+///
+/// # Errors
+/// The first mistake.
+pub fn resolve_simulated(
+    (workload, results): (&WorkloadArgs, &ResultArgs),
+    deployed: Deployed,
+    levels: &[LevelRequest],
+    words: &[String],
+) -> Result<Job, Failure> {
+    for path in &results.out {
+        crate::output::check_path(path)?;
+    }
+    let seed = workload.seed.unwrap_or(SIMULATED_SEED);
+    let tokenizer = workload.tokenizer()?;
+    let asked = workload.request(seed, items_max(levels))?;
+    let opened = workload_args::open(&asked, &tokenizer)?;
+    let mut levels = load_specs(levels, seed, &opened)?;
+    end_at_broken_target(&mut levels, results);
+    let api = match opened.dataset.has_conversations() {
+        true => Api::Chat,
+        false => Api::Completions,
+    };
+    let (url, _) = BaseUrl::parse("http://simulated")?;
+    let spec = RunSpec {
+        target: TargetSpec {
+            base_url: deployed.address(),
+            api,
+            model: deployed.deployment.setup.model().id.clone(),
+            api_key_env: None,
+            headers: BTreeMap::new(),
+            extra_body: Map::new(),
+            insecure_tls: false,
+            stream: true,
+            fresh_connections: false,
+            request_ids: false,
+        },
+        workload: workload_spec(&asked, &opened.facts, &tokenizer),
+        levels,
+        limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },
+        slo: slo(results)?,
+        keep_text: false,
+        cooldown_s: None,
+        budget_s: None,
+    };
+    let headers = Vec::new();
+    let extra_body = Map::new();
+    Ok(Job {
+        spec,
+        command: mask_command(words),
+        name: results.name.clone(),
+        tags: results.tags.iter().cloned().collect(),
+        plan: results.plan_cell.clone(),
+        addresses: Vec::new(),
+        tls: None,
+        url,
+        authorization: None,
+        secrets: Arc::new(Secrets::new(None, &headers, &extra_body)),
+        headers,
+        extra_body,
+        dataset: opened.dataset.into(),
+        facts: opened.facts,
+        inspection: Inspection {
+            model: deployed.deployment.setup.model().id.clone(),
+            info: deployed.server(),
+        },
+        machine: None,
+        deployed: Some(deployed),
+        readers: None,
+        cpus: Vec::new(),
+        precise: false,
+        course: Course::Planned,
+        measures_again: false,
+        format: results.output(),
+        out: results.out.clone(),
+        store: results.store.clone(),
+        telemetry: TelemetryAsk { metrics: MetricsAsk::Off, power: PowerAsk::Off, verbose: false },
+        quiet: results.quiet,
+        tui: false,
+        no_color: results.no_color,
+        ascii: results.ascii,
     })
 }
 
@@ -304,10 +411,10 @@ fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
     LengthRange::new(law.min(), law.max()).ok()
 }
 
-fn slo(args: &LoadArgs) -> Result<SloSpec, Failure> {
-    let parsed = match args.results.goodput.is_empty() {
-        true => ifm_analysis::slo::parse(args.results.slo.as_deref().unwrap_or(DEFAULT_SLO)),
-        false => ifm_analysis::slo::parse_goodput(&args.results.goodput),
+fn slo(results: &ResultArgs) -> Result<SloSpec, Failure> {
+    let parsed = match results.goodput.is_empty() {
+        true => ifm_analysis::slo::parse(results.slo.as_deref().unwrap_or(DEFAULT_SLO)),
+        false => ifm_analysis::slo::parse_goodput(&results.goodput),
     };
     parsed.map_err(|error| {
         Failure::usage(format!("--slo: {error}"))

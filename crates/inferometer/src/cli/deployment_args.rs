@@ -1,0 +1,239 @@
+//! The flags that describe a server which is simulated: a machine, a model, and how the server is
+//! set.
+//!
+//! Not here: what is sent to it (`workload_args`), and what becomes of it (`crate::predict`).
+
+use super::setup_args::SetupArgs;
+use crate::exit::Failure;
+use crate::predict::{Calibration, Deployed};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, value_parser};
+use ifm_roofline::Setup;
+use ifm_sim::{
+    Constants, Deployment, DeploymentError, Disaggregation, Kind, Policy, Router, Settings,
+    Speculation,
+};
+use ifm_store::Store;
+
+/// Bandwidth between replicas that read prompts and those that answer, where nobody says it: one
+/// network card of 400 Gbit/s, GB/s.
+const TRANSFER_GB_S: f64 = 50.0;
+
+/// A server that does not exist.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Deployment")]
+pub struct DeploymentArgs {
+    #[command(flatten)]
+    pub setup: SetupArgs,
+
+    /// Kind of server whose scheduler and constants are taken: vllm, sglang, llama.cpp, inferometer
+    /// [default: that of the calibration, else vllm]
+    #[arg(long, value_name = "KIND", value_parser = |text: &str| text.parse::<Kind>())]
+    pub server: Option<Kind>,
+
+    /// Constants of a calibration, by its name: machine, model and settings are its own where no flag
+    /// says otherwise
+    #[arg(long, value_name = "NAME")]
+    pub calibration: Option<String>,
+
+    /// A constant by hand, such as bandwidth_share=0.85 or sequence_host_us=90; may be repeated
+    #[arg(long = "constant", value_parser = constant, value_name = "NAME=VALUE")]
+    pub constants: Vec<(String, f64)>,
+
+    /// Most requests in a step
+    #[arg(long, aliases = ["max-running-requests", "parallel"], value_parser = value_parser!(u32).range(1..), value_name = "N")]
+    pub max_num_seqs: Option<u32>,
+
+    /// Most tokens in a step
+    #[arg(long, alias = "chunked-prefill-size", value_parser = value_parser!(u32).range(1..), value_name = "TOKENS")]
+    pub max_num_batched_tokens: Option<u32>,
+
+    /// Most tokens of one prompt in a step
+    #[arg(long, alias = "long-prefill-token-threshold", value_parser = value_parser!(u32).range(1..), value_name = "TOKENS")]
+    pub prompt_piece: Option<u32>,
+
+    /// Who goes first in a step: mixed (answers, then pieces of prompts), prefill-first,
+    /// decode-first (batches)
+    #[arg(long, value_parser = policies(), value_name = "POLICY")]
+    pub policy: Option<Policy>,
+
+    /// Room for keys and values of one replica, tokens [default: what the memory leaves]
+    #[arg(long, alias = "max-total-tokens", value_parser = value_parser!(u64).range(16..), value_name = "TOKENS")]
+    pub kv_tokens: Option<u64>,
+
+    /// Share of the memory that the server may use
+    #[arg(long, alias = "mem-fraction-static", value_name = "SHARE")]
+    pub gpu_memory_utilization: Option<f64>,
+
+    /// Prompts that begin alike are read anew
+    #[arg(long, aliases = ["no-enable-prefix-caching", "disable-radix-cache"])]
+    pub no_prefix_cache: bool,
+
+    /// Draft tokens of speculative decoding in a step
+    #[arg(long, alias = "num-speculative-tokens", value_parser = value_parser!(u32).range(1..), requires = "acceptance", value_name = "N")]
+    pub draft_tokens: Option<u32>,
+
+    /// Chance that a draft token is accepted if the one before it was, 0 to 1
+    #[arg(long, requires = "draft_tokens", value_name = "SHARE")]
+    pub acceptance: Option<f64>,
+
+    /// Time for one draft token, as a share of a step without drafts
+    #[arg(long, requires = "draft_tokens", default_value_t = 0.0, value_name = "SHARE")]
+    pub draft_share: f64,
+
+    /// Copies of the model behind a router
+    #[arg(long, alias = "data-parallel-size", value_name = "N")]
+    pub replicas: Option<u32>,
+
+    /// How requests are given to replicas: round-robin, least-loaded, prefix-aware
+    #[arg(long, value_parser = routers(), value_name = "HOW")]
+    pub router: Option<Router>,
+
+    /// Further replicas that only read prompts (disaggregated prefill)
+    #[arg(long, value_name = "N")]
+    pub prefill_replicas: Option<u32>,
+
+    /// Bandwidth from those to the replicas that answer, GB/s for each prompt
+    #[arg(long, requires = "prefill_replicas", default_value_t = TRANSFER_GB_S, value_name = "GB/S")]
+    pub transfer_gb_s: f64,
+
+    /// Standard deviation of a step's time, as a share of it
+    #[arg(long, default_value_t = 0.0, value_name = "SHARE")]
+    pub jitter: f64,
+}
+
+fn policies() -> impl TypedValueParser<Value = Policy> {
+    PossibleValuesParser::new(Policy::ALL.map(Policy::word)).try_map(|word| {
+        Policy::ALL.into_iter().find(|policy| policy.word() == word).ok_or("no such policy")
+    })
+}
+
+fn routers() -> impl TypedValueParser<Value = Router> {
+    PossibleValuesParser::new(Router::ALL.map(Router::word)).try_map(|word| {
+        Router::ALL.into_iter().find(|router| router.word() == word).ok_or("no such router")
+    })
+}
+
+/// `bandwidth_share=0.85`, its name and its value checked.
+fn constant(text: &str) -> Result<(String, f64), String> {
+    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
+    let value: f64 = value.trim().parse().map_err(|_| format!("\"{value}\" is no number"))?;
+    let mut any = Constants::NONE_LOST;
+    any.set(name.trim(), value)?;
+    Ok((name.trim().to_owned(), value))
+}
+
+impl DeploymentArgs {
+    /// The deployment, with what is told of it.
+    ///
+    /// # Errors
+    /// Names that are not known, settings that contradict each other, a model that does not fit.
+    pub fn deployed(&self, store: &Store, seed: u64) -> Result<Deployed, Failure> {
+        let calibration = match &self.calibration {
+            Some(name) => Some(Calibration::open(store, name)?),
+            None => None,
+        };
+        let setup = self.setup_or(calibration.as_ref(), store)?;
+        let kind = self.server.or(calibration.as_ref().map(|own| own.server)).unwrap_or(Kind::Vllm);
+        let mut constants = match &calibration {
+            Some(own) => own.constants()?,
+            None => Constants::defaults(kind, &setup),
+        };
+        for (name, value) in &self.constants {
+            constants.set(name, *value).map_err(Failure::usage)?;
+        }
+        let settings = self.settings(kind, &setup, calibration.as_ref(), seed);
+        let deployment = Deployment::new(setup, constants, settings).map_err(|error| {
+            let failure = Failure::usage(error.to_string());
+            match error {
+                DeploymentError::TooLarge { .. } => failure.hint(
+                    "more GPUs share it with --tp, --quant stores it smaller, and \
+                     --gpu-memory-utilization lets the server use more",
+                ),
+                DeploymentError::UnknownMemory => {
+                    failure.hint("--kv-tokens says it, or --gpu NAME,mem=GIB")
+                }
+                _ => failure,
+            }
+        })?;
+        let mut from = calibration.as_ref().map_or("defaults".to_owned(), |own| own.name.clone());
+        if !self.constants.is_empty() {
+            from.push_str(", some by hand");
+        }
+        Ok(Deployed { deployment, kind, constants_from: from })
+    }
+
+    /// The model on the machines, those of the calibration where none are named.
+    fn setup_or(&self, calibration: Option<&Calibration>, store: &Store) -> Result<Setup, Failure> {
+        let mut asked = self.setup.clone();
+        if let Some(own) = calibration {
+            if asked.gpu.is_none() {
+                asked.gpu = Some(own.gpu.clone());
+                asked.tp = asked.tp.or(Some(own.gpus));
+            }
+            if asked.model.is_none() && asked.config.is_none() {
+                return own.setup(&asked, store);
+            }
+        }
+        Ok(asked.setup(store)?.0)
+    }
+
+    fn settings(
+        &self,
+        kind: Kind,
+        setup: &Setup,
+        calibration: Option<&Calibration>,
+        seed: u64,
+    ) -> Settings {
+        let defaults = Settings::defaults(kind, setup);
+        let mut settings = match calibration {
+            // The room is that of the calibrated machine and model.
+            Some(own) if self.is_as(own) => own.settings.clone(),
+            Some(own) => Settings { kv_tokens: None, ..own.settings.clone() },
+            None => defaults,
+        };
+        settings.step_tokens = self.max_num_batched_tokens.unwrap_or(settings.step_tokens);
+        settings.sequences = self.max_num_seqs.unwrap_or(settings.sequences);
+        settings.prompt_piece = self.prompt_piece.or(settings.prompt_piece);
+        settings.policy = self.policy.unwrap_or(settings.policy);
+        settings.kv_tokens = self.kv_tokens.or(settings.kv_tokens);
+        settings.memory_share = self.gpu_memory_utilization.unwrap_or(settings.memory_share);
+        settings.prefix_cache &= !self.no_prefix_cache;
+        settings.replicas = self.replicas.unwrap_or(settings.replicas);
+        settings.router = self.router.unwrap_or(settings.router);
+        settings.jitter_share = self.jitter;
+        settings.seed = seed;
+        if let Some((drafts, acceptance)) = self.draft_tokens.zip(self.acceptance) {
+            let draft_share = self.draft_share;
+            settings.speculation = Some(Speculation { drafts, acceptance, draft_share });
+        }
+        if let Some(prefill_replicas) = self.prefill_replicas {
+            let transfer_gb_s = self.transfer_gb_s;
+            settings.disaggregation = Some(Disaggregation { prefill_replicas, transfer_gb_s });
+        }
+        settings
+    }
+
+    /// Whether machine and model are those of the calibration.
+    fn is_as(&self, _calibration: &Calibration) -> bool {
+        let setup = &self.setup;
+        setup.gpu.is_none()
+            && setup.model.is_none()
+            && setup.config.is_none()
+            && setup.quant.is_none()
+            && setup.tp.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::constant;
+
+    #[test]
+    fn constants_are_checked_when_they_are_read() {
+        assert_eq!(constant("sequence_host_us=90"), Ok(("sequence_host_us".to_owned(), 90.0)));
+        for bad in ["speed=1", "kv_share", "kv_share=fast", "kv_share=-1"] {
+            assert!(constant(bad).is_err(), "{bad}");
+        }
+    }
+}

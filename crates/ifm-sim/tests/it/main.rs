@@ -1,4 +1,6 @@
 //! Laws that a simulated server has to keep, and published results that it has to meet.
 
 mod laws;
+mod published;
+mod rows;
 mod support;

@@ -2,5 +2,6 @@
 
 mod laws;
 mod published;
+mod published_cache;
 mod rows;
 mod support;

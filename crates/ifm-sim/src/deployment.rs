@@ -217,6 +217,12 @@ impl Deployment {
         Ok(Deployment { setup, step, settings, blocks })
     }
 
+    /// The same with other constants.
+    #[must_use]
+    pub fn with_constants(&self, constants: Constants) -> Deployment {
+        Deployment { step: StepModel::new(&self.setup, constants), ..self.clone() }
+    }
+
     /// Room for keys and values of one replica, tokens.
     pub fn kv_tokens(&self) -> u64 {
         u64::from(self.blocks) * u64::from(BLOCK_TOKENS)

@@ -4,14 +4,18 @@
 //! [`StepModel`] says how long one step of an engine takes: the bounds of `ifm-roofline`, less what
 //! [`Constants`] lose. [`Simulation`] puts requests into steps as a server does: continuous
 //! batching, prompts in pieces, blocks of keys and values, a prefix cache, drafts, replicas.
-//! [`steady`] says in closed form what comes out on average.
+//! [`steady`] says in closed form what comes out on average, [`predict`] by the simulation under one
+//! load, and [`fit()`] finds the constants of a deployment from what was measured of it.
 //!
 //! # Not here
 //! Clocks, files, requests and records of runs: whoever drives a simulation has those.
 
 mod constants;
 mod deployment;
+mod fit;
 mod kv;
+pub mod power;
+mod predict;
 mod replica;
 mod simulation;
 mod stats;
@@ -23,7 +27,9 @@ pub use deployment::{
     Deployment, DeploymentError, Disaggregation, Policy, REPLICAS_MAX, Router, Settings,
     Speculation,
 };
+pub use fit::{Compared, Estimate, Fit, FitError, HeldOut, Row, fit, free_by_default, held_out};
 pub use kv::BLOCK_TOKENS;
+pub use predict::{Load, Observation, PredictError, Predicted, Span, Statistic, predict};
 pub use replica::Emitted;
 pub use simulation::{Ask, Finished, Gauges, Simulation, TooLong};
 pub use stats::Stats;

@@ -70,7 +70,6 @@ pub(super) fn inside(model: &ReportModel) -> Option<Vec<Block>> {
         move |level: &PredictedLevel| level.closed_form.as_ref().and_then(pick)
     };
     let ms = |value| meant(value, Meant::Ms);
-    let whole = |value: f64| count(value as u64);
     let levels = Columns::<PredictedLevel>::default()
         .name(model.load_unit(), load_of)
         .number("steps", |level| Some(level.steps as f64), whole)
@@ -90,6 +89,11 @@ pub(super) fn inside(model: &ReportModel) -> Option<Vec<Block>> {
     let mut blocks = vec![Block::Table(from)];
     blocks.extend((!levels.rows.is_empty()).then_some(Block::Table(levels)));
     Some(blocks)
+}
+
+/// A number of things.
+fn whole(value: f64) -> String {
+    count(value as u64)
 }
 
 /// One prediction beside one measurement.
@@ -265,7 +269,7 @@ fn overall(all: &[Beside]) -> Table {
         .name("which", |(name, _)| (*name).to_owned())
         .when(all.len() > 1)
         .name("quantity", |(_, off)| off.quantity.word().to_owned())
-        .number("loads", |(_, off)| Some(off.points as f64), number)
+        .number("loads", |(_, off)| Some(off.points as f64), whole)
         .number("median error", |(_, off)| Some(off.median), change)
         .number("mean absolute error", |(_, off)| Some(off.mean_absolute), percent);
     let caption = "The median keeps the sign: which way the prediction leans.";

@@ -53,8 +53,16 @@ impl ReportModel {
             let version = server.version.as_deref().unwrap_or("");
             parts.push(plain(format!("{kind} {version}").trim()));
         }
-        parts.push(plain(&target.base_url));
+        parts.push(match self.predicted() {
+            Some(words) => words,
+            None => plain(&target.base_url),
+        });
         parts
+    }
+
+    /// That the run was computed and not measured, and from what; absent for one that was measured.
+    pub(crate) fn predicted(&self) -> Option<String> {
+        self.manifest.predicted.as_ref().map(|prediction| plain(&prediction.words()))
     }
 
     /// Workload, load and length: under which conditions.

@@ -2,10 +2,12 @@
 //!
 //! Layout as in version 0.33: 50 wide, labels left in 40, values left in 10. The numbers follow
 //! vLLM's definitions, see [`ifm_analysis::definitions::vllm`]; a value that is not defined is
-//! `nan`, as Python prints it. What is not here: notes of our own, which would break the readers.
+//! `nan`, as Python prints it. What is not here: notes of our own, which would break the readers,
+//! but for the one that a prediction is none of a benchmark.
 
 use crate::ReportModel;
 use ifm_analysis::definitions::vllm::{PERCENTILES, VllmLatency, VllmSummary};
+use ifm_core::sheet::key;
 use std::fmt::Write;
 
 const WIDTH: usize = 50;
@@ -17,13 +19,18 @@ const GOODPUT_TARGET: &str = "goodput";
 /// One block for each level, an empty line between them.
 pub fn vllm(model: &ReportModel) -> String {
     let goodput = model.manifest.spec.slo.name == GOODPUT_TARGET;
-    let blocks: Vec<String> = model.vllm.iter().map(|summary| block(summary, goodput)).collect();
-    blocks.join("\n")
+    let is_predicted = model.manifest.predicted.is_some();
+    let block = |summary| block(summary, goodput, is_predicted);
+    model.vllm.iter().map(block).collect::<Vec<String>>().join("\n")
 }
 
-fn block(summary: &VllmSummary, goodput: bool) -> String {
+fn block(summary: &VllmSummary, goodput: bool, is_predicted: bool) -> String {
     let mut out = String::new();
     rule(&mut out, " Serving Benchmark Result ", '=');
+    // A line of its own that no reader knows: what is not a measurement must not look like one.
+    if is_predicted {
+        line(&mut out, "Numbers:", key::PREDICTED);
+    }
     line(&mut out, "Successful requests:", &summary.completed.to_string());
     line(&mut out, "Failed requests:", &summary.failed.to_string());
     if let Some(concurrency) = summary.max_concurrency {

@@ -229,6 +229,9 @@ pub(crate) fn state(entry: &RunEntry) -> State {
 pub(crate) fn run_item(entry: RunEntry) -> Item {
     let head = entry.manifest.as_ref().ok();
     let server = |manifest: &Manifest| {
+        if let Some(prediction) = &manifest.predicted {
+            return plain(&format!("predicted · {}", prediction.machine));
+        }
         let kind = manifest.server.kind.as_deref().map(|kind| {
             format!("{kind} {}", manifest.server.version.as_deref().unwrap_or_default())
         });
@@ -347,6 +350,7 @@ fn loads(levels: &[LoadSpec]) -> String {
 mod tests {
     use super::*;
     use ifm_analysis::testing::run;
+    use std::path::PathBuf;
 
     fn item(id: &str, name: Option<&str>, model: &str, tags: &[&str]) -> Item {
         Item {
@@ -361,6 +365,17 @@ mod tests {
             factors: Vec::new(),
             bytes: Some(id.len() as u64),
         }
+    }
+
+    #[test]
+    fn a_prediction_is_listed_as_one() {
+        let of = |run: ifm_core::RunData| {
+            let (id, path) = ("x".to_owned(), PathBuf::from("nowhere"));
+            run_item(RunEntry { id, path, manifest: Ok(run.manifest), sealed: true }).server
+        };
+        let measured = run(&[1], Vec::new());
+        assert!(of(measured.clone()).contains("127.0.0.1"));
+        assert_eq!(of(ifm_analysis::testing::predicted(measured)), "predicted · H100 SXM");
     }
 
     #[test]

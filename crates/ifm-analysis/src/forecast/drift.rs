@@ -86,7 +86,7 @@ fn drift(quantity: Quantity, mut points: Vec<(f64, f64)>) -> Option<Drift> {
         Course::Constant => say!("{} is predicted too {} by about the same at every load ({})";
             name, way, first => Change),
         Course::Grows | Course::Shrinks => say!(
-            "The error of the predicted {} {} with the load, from {} at {} to {} at {}";
+            "The error of the predicted {} {} with the load, from about {} at {} to {} at {}";
             name, course.word(), first => Change, load => Load, last => Change,
             points.last()?.0 => Load
         ),

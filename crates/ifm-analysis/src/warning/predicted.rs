@@ -2,8 +2,11 @@
 
 use super::{Check, Context, Finding, Made, Severity};
 
-pub(super) const CHECK: Check =
-    Check { id: "predicted", title: "the numbers were measured", run: Made::ForRun(make) };
+pub(super) const CHECK: Check = Check {
+    id: "predicted",
+    title: "a prediction is not taken for a measurement",
+    run: Made::ForRun(make),
+};
 
 fn make(context: &Context) -> Option<Vec<Finding>> {
     let prediction = context.run.manifest.predicted.as_ref()?;

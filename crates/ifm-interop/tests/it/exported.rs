@@ -61,6 +61,8 @@ fn factors() -> impl Strategy<Value = Factors> {
             (key::INPUT_TOKENS, load.2.to_string()),
             (key::OUTPUT_TOKENS, load.3.to_string()),
             (key::RATE, "inf".to_owned()),
+            // No format may lose that a row is no measurement.
+            (key::NUMBERS, key::PREDICTED.to_owned()),
             (key::MODEL, words.0),
             (key::GPU, words.1),
             (key::CONDITION, words.2),

@@ -3,7 +3,7 @@
 //! One test case for each threshold: a failed one is a failure, an undecided one what the caller
 //! says. What is not here: times, which a gate has none of; the attribute is optional.
 
-use super::{found, limit, name, repeat, tally, verdict};
+use super::{found, limit, loud, name, repeat, tally, verdict};
 use crate::comparison::words;
 use ifm_analysis::gate::{GateResult, GateRow, GateState};
 
@@ -55,9 +55,13 @@ pub fn gate_junit(result: &GateResult, undecided: Undecided) -> String {
         out.push_str(&inner);
         out.push_str("    </testcase>\n");
     }
+    let differences = words::differences(&loud(result)).into_iter().map(|(_, text)| text);
+    let cautions = words::cautions(&result.cautions).into_iter().map(|(_, text)| text);
+    let lines: Vec<String> =
+        std::iter::once(tally(result, undecided)).chain(differences).chain(cautions).collect();
     out.push_str(&format!(
         "    <system-out>{}</system-out>\n  </testsuite>\n</testsuites>\n",
-        escape(&tally(result, undecided))
+        escape(&lines.join("\n"))
     ));
     out
 }

@@ -37,6 +37,10 @@ objects! {
         server: Map<String, Value> = known_object(&model.manifest.server),
         /// The server's machine: `facts` of the schema `manifest`; absent where nobody told of it.
         facts: Option<Map<String, Value>> = model.manifest.facts.as_ref().map(known_object),
+        /// From what the run was computed: `predicted` of the schema `manifest`, without what is not
+        /// known; absent for one that was measured. `host` is then where it was computed, and there
+        /// is no `client_health`.
+        predicted: Option<Map<String, Value>> = model.manifest.predicted.as_ref().map(known_object),
         /// What the words mean.
         definitions: Definitions = ().into(),
         /// The loads, in the order in which they ran.

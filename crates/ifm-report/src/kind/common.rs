@@ -175,7 +175,11 @@ pub(super) fn doubt(audit: &Audit, remark: &mut Remark) {
 /// The axis of the load: users, or requests per second.
 pub(super) fn load_axis(curves: &[Curve]) -> Axis {
     let mut loads = curves.iter().flat_map(|curve| &curve.points).map(|point| point.cell.load());
-    let is_open = loads.any(|load| matches!(load, Some(Load::ReqPerS(_))));
+    axis_of(loads.any(|load| matches!(load, Some(Load::ReqPerS(_)))))
+}
+
+/// The axis of rates of an open loop, or of users.
+pub(super) fn axis_of(is_open: bool) -> Axis {
     let (name, unit) = if is_open { ("requests asked for", "req/s") } else { ("users", "") };
     Axis::new(name, unit).scaled(Scale::Log2)
 }

@@ -10,6 +10,7 @@ mod grid;
 mod limit;
 mod matrix;
 mod note;
+mod prediction;
 mod reading;
 mod scenario;
 mod start_up;
@@ -71,6 +72,11 @@ impl Kind {
     /// take back are struck out, and sentences about the same lose their praise.
     pub fn page(&self, subject: &Subject) -> Page {
         let mut page = (self.page)(subject);
+        page.banners.splice(0..0, prediction::banners(subject));
+        // Behind the first chapter, which is what was measured.
+        if let Some(section) = prediction::section(subject) {
+            page.sections.insert(page.sections.len().min(1), section);
+        }
         page.sections.extend(start_up::section(subject));
         page.sections.extend(reading::section(subject));
         if let Some(audit) = subject.audit {

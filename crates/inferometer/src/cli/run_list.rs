@@ -1,8 +1,8 @@
 //! The list of the store: a row of each run and import, as text and as JSON.
 
 use crate::exit::Failure;
-use ifm_core::RunState;
 use ifm_core::spec::LoadSpec;
+use ifm_core::{Prediction, RunState};
 use ifm_store::{RunEntry, Store};
 use serde::Serialize;
 
@@ -40,6 +40,9 @@ struct Row {
     /// Names of the files of an import.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     files: Vec<String>,
+    /// From what it was computed, where it was predicted and not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    predicted: Option<String>,
     /// Tags.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tags: Vec<String>,
@@ -116,6 +119,7 @@ impl Row {
             created_utc: Some(manifest.created_utc.clone()),
             model: Some(manifest.spec.target.model.clone()),
             loads: manifest.spec.levels.iter().map(load_asked).collect(),
+            predicted: manifest.predicted.as_ref().map(Prediction::words),
             tags: entry.tags().unwrap_or_default(),
             ..Row::default()
         }
@@ -147,7 +151,8 @@ impl Row {
             return format!("{head} {}{tags}\n", cut(&self.files.join(", "), 60));
         }
         let model = cut(self.model.as_deref().unwrap_or("-"), 28);
-        format!("{head} {model:<28} {}{tags}\n", self.loads.join(","))
+        let mark = if self.predicted.is_some() { "  (predicted)" } else { "" };
+        format!("{head} {model:<28} {}{mark}{tags}\n", self.loads.join(","))
     }
 }
 
@@ -170,6 +175,18 @@ fn load_asked(level: &LoadSpec) -> String {
 mod tests {
     use super::*;
     use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
+
+    #[test]
+    fn a_prediction_has_a_mark() {
+        let row = |predicted: Option<&str>| Row {
+            state: State::Complete,
+            loads: vec!["1".to_owned(), "2".to_owned()],
+            predicted: predicted.map(str::to_owned),
+            ..Row::default()
+        };
+        assert!(row(Some("from H100")).line().ends_with(" 1,2  (predicted)\n"));
+        assert!(row(None).line().ends_with(" 1,2\n"));
+    }
 
     #[test]
     fn an_open_loop_is_listed_by_its_rate_and_not_by_its_bound() {

@@ -22,6 +22,7 @@ mod ordered_percentiles;
 mod own_arithmetic;
 mod percentile_samples;
 mod planned;
+mod predicted_rows;
 mod prefill_interference;
 mod prompt_burst;
 mod rank_outlier;
@@ -70,6 +71,7 @@ pub(super) const RULES: &[&Rule] = &[
     &label_order::RULE,
     &planned::RULE,
     &not_measured::RULE,
+    &predicted_rows::RULE,
     &encoding::RULE,
     &repeat_outlier::RULE,
     &rank_tie::RULE,

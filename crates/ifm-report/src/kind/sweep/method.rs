@@ -1,5 +1,6 @@
 //! How to do it again, and on what it was done.
 
+use super::super::prediction;
 use crate::ReportModel;
 use crate::format::{bytes, command_line, count, number, percent, plain, span};
 use crate::page::{Block, Columns, Section, Table};
@@ -22,13 +23,25 @@ pub(super) fn section(model: &ReportModel) -> Section {
             Block::Pre(command_line(&model.manifest.command)),
             details("Everything that was asked", Block::Pre(spec)),
             details("Definitions", Block::Table(definitions)),
-            details("Server", Block::Table(server(model))),
-            details("Client", Block::Table(client(model))),
         ]
         .into_iter()
+        .chain(
+            beside(model).into_iter().map(|(name, blocks)| Block::Details(name.to_owned(), blocks)),
+        )
         .chain(machine(model).map(|table| details("Machine of the server", Block::Table(table))))
         .collect(),
     )
+}
+
+/// What was measured and by whom, or from what it was predicted.
+fn beside(model: &ReportModel) -> Vec<(&'static str, Vec<Block>)> {
+    match prediction::inside(model) {
+        Some(blocks) => vec![("Prediction", blocks)],
+        None => vec![
+            ("Server", vec![Block::Table(server(model))]),
+            ("Client", vec![Block::Table(client(model))]),
+        ],
+    }
 }
 
 /// What is told of the server's machine; absent where nobody did.

@@ -50,7 +50,9 @@ pub(crate) fn run(model: &ReportModel) -> Page {
     let survey = Survey::of_run(&model.manifest, &model.summary);
     let slo = model.manifest.spec.slo.clone();
     let usd_per_hour = model.manifest.capacity.as_ref().and_then(|found| found.usd_per_hour);
-    asked(model, &Question { slo, usd_per_hour, ..Question::new(&survey) })
+    let mut page = asked(model, &Question { slo, usd_per_hour, ..Question::new(&survey) });
+    page.banners.splice(0..0, model.predicted().map(|words| format!("⚠ {words}.")));
+    page
 }
 
 /// The page of a run of which something was asked.

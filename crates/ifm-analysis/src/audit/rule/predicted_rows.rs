@@ -1,0 +1,48 @@
+//! Rows that were computed and not measured.
+
+use super::super::{Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::{RowRole, key};
+
+pub(super) const RULE: Rule =
+    Rule { id: "predicted_rows", title: "rows were measured, not predicted", look };
+
+fn look(subject: &Subject) -> Looked {
+    let cells: Vec<_> = subject.cells(RowRole::Measured).collect();
+    let of = |cell: &&&super::super::subject::Cell| {
+        cell.factors.get(key::NUMBERS) == Some(key::PREDICTED)
+    };
+    let predicted: Vec<_> = cells.iter().filter(of).map(|cell| cell.spot()).collect();
+    if cells.is_empty() {
+        return Looked::Needs("rows with figures");
+    }
+    if predicted.is_empty() {
+        return Looked::Found(Vec::new());
+    }
+    let text = format!(
+        "{} of {} rows say that they were predicted: they are no measurement",
+        predicted.len(),
+        cells.len()
+    );
+    let finding = Finding::new(RULE.id, Level::Strong, text)
+        .with("rows", predicted.len() as f64, "")
+        .at_all(predicted)
+        .remedy("name the machine and the constants that they were computed from beside them");
+    Looked::Found(vec![finding])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, row, sheet};
+    use super::*;
+    use ifm_core::sheet::{PartKind, Quantity, Statistic, Unit};
+
+    #[test]
+    fn rows_that_say_so_are_told() {
+        let figures = [(Quantity::OutputRate, Statistic::Value, "44.8", Unit::PerS)];
+        let sound = sheet(PartKind::Serving, vec![row(3, &figures), row(4, &figures)]);
+        let spoil = |sheet: &mut ifm_core::Sheet| {
+            sheet.parts[0].rows[1].factors.set(key::NUMBERS, key::PREDICTED);
+        };
+        check("predicted_rows", &sound, spoil, Level::Strong, "1 of 2 rows");
+    }
+}

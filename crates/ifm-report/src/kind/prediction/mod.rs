@@ -1,0 +1,280 @@
+//! Predictions in reports of every kind: what is said before any number, what a prediction was made
+//! from, and predicted against measured where both are there.
+//!
+//! Not here: the errors and what they point to (`ifm_analysis::forecast`), and the check of a run
+//! that says the same.
+
+use super::Subject;
+use super::common::{LINES_MAX, axis_of, ends, numbered, value_axis};
+use crate::ReportModel;
+use crate::format::{ABSENT, change, count, meant, number, percent, plain, sentence};
+use crate::model::load;
+use crate::page::{Block, Cell, Columns, Figure, Head, Section, Table};
+use ifm_analysis::forecast::{self, Forecast, Off, Pair, Speeds};
+use ifm_analysis::insight::{Meant, told_by};
+use ifm_analysis::level::Load;
+use ifm_analysis::survey::{Curve, Pool, Pooled};
+use ifm_chart::{Cartesian, Chart, Dash, Point, Series};
+use ifm_core::PredictedLevel;
+use ifm_core::sheet::{PartKind, Quantity, Statistic, key};
+use std::collections::BTreeSet;
+
+/// Predictions that are named one by one, at most.
+const NAMED_MAX: usize = 4;
+
+/// What is said of predictions before any number.
+pub(super) fn banners(subject: &Subject) -> Vec<String> {
+    let survey = subject.question.survey;
+    let is_alone = survey.origins.len() == 1;
+    let of_runs = subject.runs.iter().filter_map(|run| {
+        let words = run.predicted()?;
+        let manifest = &run.manifest;
+        let name = manifest.name.as_ref().unwrap_or(&manifest.run_id);
+        Some(if is_alone { words } else { format!("{}: {words}", plain(name)) })
+    });
+    let documents: BTreeSet<usize> = survey
+        .points
+        .iter()
+        .filter(|point| point.is_predicted() && point.origin >= subject.runs.len())
+        .map(|point| point.origin)
+        .collect();
+    let of_documents = documents.into_iter().filter_map(|origin| {
+        let name = plain(&survey.origins.get(origin)?.name);
+        Some(format!("{name}: rows of it were predicted, not measured"))
+    });
+    let mut all: Vec<String> =
+        of_runs.chain(of_documents).map(|text| format!("⚠ {text}.")).collect();
+    let more = all.len().saturating_sub(NAMED_MAX);
+    all.truncate(NAMED_MAX);
+    if more > 0 {
+        all.push(format!("⚠ And {more} more were predicted, not measured."));
+    }
+    all
+}
+
+/// From what a run was predicted, and what happened inside; absent for one that was measured.
+pub(super) fn inside(model: &ReportModel) -> Option<Vec<Block>> {
+    let prediction = model.manifest.predicted.as_ref()?;
+    let rows = prediction.factors().into_iter().filter(|(name, _)| name != key::NUMBERS);
+    let from = Columns::<(String, String)>::default()
+        .name("what", |(name, _)| {
+            plain(name.trim_start_matches(key::PREDICTED_PREFIX)).replace('_', " ")
+        })
+        .text("value", |(_, value)| plain(value))
+        .table("What the run was computed from.", rows.collect::<Vec<_>>());
+    let load_of = |level: &PredictedLevel| {
+        let found = model.summary.levels.iter().find(|other| other.level == level.level);
+        load(found.and_then(|found| found.load()))
+    };
+    let formula = |pick: fn(&ifm_core::ClosedForm) -> Option<f64>| {
+        move |level: &PredictedLevel| level.closed_form.as_ref().and_then(pick)
+    };
+    let ms = |value| meant(value, Meant::Ms);
+    let levels = Columns::<PredictedLevel>::default()
+        .name(model.load_unit(), load_of)
+        .number("steps", |level| Some(level.steps as f64), whole)
+        .number("in a step", |level| level.batch_mean, number)
+        .explained("sequences in a step, mean")
+        .number("preemptions", |level| Some(level.preemptions as f64), whole)
+        .number("cached tokens", |level| Some(level.cached_tokens as f64), whole)
+        .number("KV peak", |level| level.kv_peak_share, |share| meant(share, Meant::Share))
+        .text("waits for", |level| level.binds.as_deref().map_or(ABSENT.to_owned(), plain))
+        .number("TTFT by formula", formula(|form| form.ttft_ms), ms)
+        .number("ITL by formula", formula(|form| form.itl_ms), ms)
+        .number("out tok/s by formula", formula(|form| form.output_tok_per_s), number);
+    let caption = "What happened inside, level by level, and the same by formulas without a \
+                   simulation.";
+    let mut levels = levels.table(caption, &prediction.levels);
+    levels.drop_empty_columns();
+    let mut blocks = vec![Block::Table(from)];
+    blocks.extend((!levels.rows.is_empty()).then_some(Block::Table(levels)));
+    Some(blocks)
+}
+
+/// A number of things.
+fn whole(value: f64) -> String {
+    count(value as u64)
+}
+
+/// One prediction beside one measurement.
+struct Beside {
+    /// Which, where there are several.
+    name: String,
+    forecast: Forecast,
+}
+
+/// Predicted against measured; absent where there are not both at one load.
+pub(super) fn section(subject: &Subject) -> Option<Section> {
+    let survey = subject.question.survey;
+    if !survey.is_mixed() {
+        return None;
+    }
+    let pool = survey.pool(PartKind::Serving);
+    let by = told_by(&subject.question);
+    let mut all = beside(&pool, &by);
+    all.truncate(LINES_MAX);
+    let is_alone = all.len() == 1;
+    if let [only] = all.as_mut_slice() {
+        only.name.clear();
+    }
+    let mut blocks: Vec<Block> = Vec::new();
+    let said: Vec<String> = all
+        .iter()
+        .flat_map(|one| one.forecast.drifts.iter().map(|drift| (&one.name, drift)))
+        .map(|(name, drift)| match is_alone {
+            true => sentence(&drift.sentence),
+            false => format!("{name}: {}", sentence(&drift.sentence)),
+        })
+        .collect();
+    if !said.is_empty() {
+        blocks.push(Block::List(said));
+    }
+    let drawn = |(index, one)| {
+        let both = [forecast::Quantity::Ttft, forecast::Quantity::Itl].into_iter();
+        both.filter_map(move |quantity| chart((one, index), quantity))
+    };
+    let figures: Vec<Figure> = all.iter().enumerate().flat_map(drawn).map(Figure::alone).collect();
+    if !figures.is_empty() {
+        blocks.push(Block::Figures(figures));
+    }
+    blocks.push(Block::Table(errors(&all)));
+    blocks.push(Block::Table(overall(&all)));
+    (!all.is_empty()).then(|| Section::new("Predicted against measured", blocks))
+}
+
+/// Every prediction beside every measurement of the same lengths that has a load in common.
+fn beside(pool: &Pool, by: &[String]) -> Vec<Beside> {
+    let names: Vec<&str> = by.iter().map(String::as_str).collect();
+    // A curve of whatever is there: its cells are what counts.
+    let curves = pool.curves_against(&names, |cell| {
+        let reading = cell.first()?.readings.first()?.clone();
+        Some((cell.load()?.value(), reading))
+    });
+    let is_predicted = |curve: &&Curve| {
+        let first = curve.points.first().and_then(|point| point.cell.first());
+        first.is_some_and(|point| point.is_predicted())
+    };
+    let (predicted, measured): (Vec<&Curve>, Vec<&Curve>) = curves.iter().partition(is_predicted);
+    let mut found = Vec::new();
+    for predicted in &predicted {
+        for measured in measured.iter().filter(|measured| is_alike(predicted, measured)) {
+            let forecast = Forecast::of(&speeds_of(predicted), &speeds_of(measured));
+            if !forecast.pairs.is_empty() {
+                let name = plain(&format!("{} – {}", predicted.name(), measured.name()));
+                found.push(Beside { name, forecast });
+            }
+        }
+    }
+    found
+}
+
+/// Whether two curves are of requests of the same lengths, as far as that is known.
+fn is_alike(one: &Curve, other: &Curve) -> bool {
+    let length = |curve: &Curve, name: &str| curve.points.first()?.cell.setting()?.number(name);
+    [key::INPUT_TOKENS, key::OUTPUT_TOKENS].into_iter().all(|name| {
+        let both = length(one, name).zip(length(other, name));
+        both.is_none_or(|(one, other)| one == other)
+    })
+}
+
+fn speeds_of(curve: &Curve) -> Vec<Speeds> {
+    curve.points.iter().filter_map(|point| speeds(&point.cell)).collect()
+}
+
+fn speeds(cell: &Pooled) -> Option<Speeds> {
+    let of = |quantity: Quantity, statistics: &[Statistic]| {
+        cell.first_of(&quantity, statistics).map(|reading| reading.value)
+    };
+    let mean = |quantity| of(quantity, &[Statistic::Mean]);
+    Some(Speeds {
+        load: cell.load()?,
+        in_flight: cell.in_flight_mean(),
+        ttft_ms: mean(Quantity::Ttft),
+        itl_ms: mean(Quantity::Itl),
+        e2e_ms: mean(Quantity::E2e),
+        output_tok_per_s: of(Quantity::OutputRate, &[Statistic::Value, Statistic::Mean]),
+    })
+}
+
+/// Both over the load; absent where fewer than two loads have both.
+fn chart((one, index): (&Beside, usize), quantity: forecast::Quantity) -> Option<Chart> {
+    let both = |pair: &&Pair| pair.error(quantity).is_some();
+    let pairs: Vec<&Pair> = one.forecast.pairs.iter().filter(both).collect();
+    let is_open = matches!(pairs.first()?.measured.load, Load::ReqPerS(_));
+    let line = |name: &str, of: fn(&Pair) -> &Speeds| {
+        let point = |pair: &&Pair| {
+            let ms = of(pair).of(quantity)?;
+            Some(Point::at(pair.measured.load.value(), ms).told(meant(ms, Meant::Ms)))
+        };
+        Series::new(name, pairs.iter().filter_map(point)).of(index)
+    };
+    let measured = line(key::MEASURED, |pair| &pair.measured);
+    let predicted = Series { dash: Dash::Dashed, ..line(key::PREDICTED, |pair| &pair.predicted) };
+    let series = vec![measured, predicted];
+    let name = quantity.word();
+    let title = match one.name.as_str() {
+        "" => format!("How near is the predicted {name}?"),
+        which => format!("How near is the predicted {name}? {which}"),
+    };
+    let y = value_axis(&format!("{name}, mean"), "ms", &series);
+    let id = numbered(&format!("predicted-{}", name.to_lowercase()), index);
+    let description = ends(&series, if is_open { "req/s" } else { "users" });
+    let plot = Cartesian::new(axis_of(is_open), y, series).switched();
+    (pairs.len() > 1).then(|| Chart::new(id, title, description, plot))
+}
+
+/// Every load with what was predicted, what was measured, and the error.
+fn errors(all: &[Beside]) -> Table {
+    use forecast::Quantity::{E2e, Itl, Output, Ttft};
+    type Row<'a> = (&'a str, &'a Pair);
+    let rows =
+        all.iter().flat_map(|one| one.forecast.pairs.iter().map(|pair| (one.name.as_str(), pair)));
+    let side = |quantity: forecast::Quantity, of: fn(&Pair) -> &Speeds| {
+        move |(_, pair): &Row| of(pair).of(quantity)
+    };
+    let error = |quantity| move |(_, pair): &Row| pair.error(quantity);
+    let ms = |value| meant(value, Meant::Ms);
+    let mut columns = Columns::<Row>::default()
+        .name("which", |(name, _)| (*name).to_owned())
+        .when(all.len() > 1)
+        .cell(Head::number("load"), |(_, pair)| Cell {
+            value: Some(pair.measured.load.value()),
+            ..Cell::head(load(Some(pair.measured.load)))
+        });
+    for quantity in [Ttft, Itl] {
+        let name = quantity.word();
+        columns = columns
+            .number(format!("{name} predicted"), side(quantity, |pair| &pair.predicted), ms)
+            .number("measured", side(quantity, |pair| &pair.measured), ms)
+            .number("error", error(quantity), change);
+    }
+    let columns = columns.number("E2E error", error(E2e), change).number(
+        "output error",
+        error(Output),
+        change,
+    );
+    let caption = "Means at each load. An error is predicted less measured, as a share of what was \
+                   measured.";
+    let mut table = columns.table(caption, rows.collect::<Vec<_>>());
+    table.drop_empty_columns();
+    table
+}
+
+/// How far each quantity is off over all loads.
+fn overall(all: &[Beside]) -> Table {
+    type Row<'a> = (&'a str, &'a Off);
+    let rows =
+        all.iter().flat_map(|one| one.forecast.off.iter().map(|off| (one.name.as_str(), off)));
+    let columns = Columns::<Row>::default()
+        .name("which", |(name, _)| (*name).to_owned())
+        .when(all.len() > 1)
+        .name("quantity", |(_, off)| off.quantity.word().to_owned())
+        .number("loads", |(_, off)| Some(off.points as f64), whole)
+        .number("median error", |(_, off)| Some(off.median), change)
+        .number("mean absolute error", |(_, off)| Some(off.mean_absolute), percent);
+    let caption = "The median keeps the sign: which way the prediction leans.";
+    columns.table(caption, rows.collect::<Vec<_>>())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! Pages of predictions, alone and beside a measurement.
+
+use super::super::testing::Results;
+use crate::ReportModel;
+use crate::page::{Page, Pictures, markdown};
+use crate::testing::{model, sweep};
+use ifm_analysis::testing::{closed_loop, predicted, run};
+use ifm_chart::Plot;
+use ifm_core::RunData;
+
+const USERS: [u32; 5] = [1, 2, 4, 8, 16];
+
+/// A level for each number of users, of these TTFT and ITL in milliseconds.
+fn levels(name: &str, of: impl Fn(f64) -> (f64, f64)) -> RunData {
+    let mut requests = Vec::new();
+    let mut start_ms = 0.0;
+    for (level, users) in (0..).zip(USERS) {
+        let (ttft, itl) = of(f64::from(users));
+        let seq = requests.len() as u32;
+        requests.extend(closed_loop((seq, level), (users, 40), start_ms, (ttft, itl, 16)));
+        start_ms += 100_000.0;
+    }
+    let mut found = run(&USERS, requests);
+    found.manifest.run_id = format!("id-of-{name}");
+    found.manifest.name = Some(name.to_owned());
+    found
+}
+
+fn measured() -> ReportModel {
+    model(&levels("measured", |users| (100.0, 10.0 + users)))
+}
+
+/// Its time for each user is half of what it should be.
+fn too_fast() -> ReportModel {
+    model(&predicted(levels("predicted", |users| (88.0, 10.0 + users / 2.0))))
+}
+
+fn page(runs: &[ReportModel]) -> Page {
+    Results { runs, ..Results::default() }.draw(|_| {}).1
+}
+
+fn text(runs: &[ReportModel]) -> String {
+    markdown(&page(runs), Pictures::None)
+}
+
+/// A chapter of a text.
+fn chapter<'a>(text: &'a str, name: &str) -> &'a str {
+    let found = text.split(&format!("## {name}")).nth(1).expect(name);
+    found.split("\n## ").next().unwrap_or_default()
+}
+
+#[test]
+fn predicted_stands_against_measured() {
+    let text = text(&[too_fast(), measured()]);
+    insta::assert_snapshot!(chapter(&text, "Predicted against measured"));
+    assert!(text.contains("⚠ predicted: predicted, not measured: H100 SXM, "), "{text}");
+}
+
+#[test]
+fn curves_say_which_is_predicted() {
+    let page = page(&[too_fast(), measured()]);
+    let Plot::Cartesian(plot) = &page.charts()[0].plot else { panic!("a chart over two axes") };
+    let names: Vec<&str> = plot.series.iter().map(|series| series.name.as_str()).collect();
+    assert_eq!(names, ["predicted", "measured"]);
+}
+
+#[test]
+fn without_both_there_is_no_such_chapter() {
+    for runs in [[measured(), measured()], [too_fast(), too_fast()]] {
+        assert!(!text(&runs).contains("Predicted against measured"));
+    }
+}
+
+#[test]
+fn a_prediction_alone_says_so_and_from_what() {
+    let text = text(&[model(&predicted(sweep()))]);
+    let head = text.split("\n## ").next().unwrap_or_default();
+    assert!(head.contains("predicted, not measured: H100 SXM, made-up-model in bf16"), "{head}");
+    assert!(!text.contains("kernel receive stamps"), "{text}");
+    insta::assert_snapshot!(chapter(&text, "Method").split("Prediction").nth(1).unwrap_or(""));
+}
+
+#[test]
+fn nothing_says_that_a_measurement_was_predicted() {
+    let text = text(&[model(&sweep())]);
+    assert!(!text.contains("predicted, not measured"), "{text}");
+    assert!(text.contains("kernel receive stamps"), "{text}");
+}

@@ -3,6 +3,7 @@
 pub mod aliases;
 mod arrival_args;
 pub mod audit;
+pub mod calibrate;
 pub mod capacity;
 pub mod compare;
 pub mod conform;
@@ -83,6 +84,8 @@ enum Verb {
     Plan(plan::PlanCommand),
     /// Predict what a machine and a model will do under a load, without either
     Predict(Box<predict::PredictArgs>),
+    /// Find the constants of a server that predictions of it need
+    Calibrate(Box<calibrate::CalibrateArgs>),
     /// Identify a server and its features, in a few seconds
     Probe(probe::ProbeArgs),
     /// Run the embedded engine as an OpenAI-compatible server
@@ -161,6 +164,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Capacity(args) => capacity::run(&args, words),
         Verb::Plan(args) => plan::run(&args),
         Verb::Predict(args) => predict::run(&args, words),
+        Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Probe(args) => probe::run(&args),
         Verb::Serve(args) => serve::run(&args),
         Verb::Workload(args) => workload::run(&args),

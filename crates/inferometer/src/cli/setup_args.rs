@@ -143,7 +143,11 @@ fn model(args: &SetupArgs) -> Result<Model, Failure> {
     }
 }
 
-fn read(path: &Path) -> Result<String, Failure> {
+/// The text of a model's configuration.
+///
+/// # Errors
+/// It cannot be read.
+pub fn read(path: &Path) -> Result<String, Failure> {
     use std::io::Read as _;
     let failure =
         |error: std::io::Error| Failure::usage(format!("--config {}: {error}", path.display()));

@@ -38,13 +38,29 @@ pub fn of_host() -> (Facts, Option<String>) {
         told.cpu_guest = Some(guest);
     }
     let facts = Facts {
-        taken_utc: Some(format!("{:.0}", jiff::Timestamp::now())),
+        taken_utc: Some(now_utc()),
         gpus,
         confidential,
         host: Some(host::read(root)),
         server: None,
     };
     (facts, why)
+}
+
+/// The time, UTC, to the second.
+pub fn now_utc() -> String {
+    format!("{:.0}", jiff::Timestamp::now())
+}
+
+/// What computes there: its GPUs, or the processor where it has none.
+pub fn machine_name(facts: &Facts) -> Option<String> {
+    let gpus: Vec<&str> = facts.gpus.iter().filter_map(|gpu| gpu.name.as_deref()).collect();
+    let cpu = || facts.host.as_ref()?.cpu.as_ref()?.name.clone();
+    match gpus.first() {
+        Some(first) if gpus.len() > 1 => Some(format!("{} x {first}", gpus.len())),
+        Some(first) => Some((*first).to_owned()),
+        None => cpu(),
+    }
 }
 
 /// `on` or `off`, as this host tells of confidential computing; absent where nobody does.

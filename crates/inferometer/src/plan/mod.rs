@@ -8,7 +8,7 @@ mod adopt;
 pub mod cluster;
 mod conditions;
 pub mod document;
-mod measure;
+pub mod measure;
 mod power;
 mod run;
 pub mod text;

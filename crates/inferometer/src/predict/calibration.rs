@@ -1,6 +1,6 @@
 //! Constants of a deployment that was measured, kept by name.
 //!
-//! Not here: how they are found (`ifm_sim::fit`), and the measurements (`cli::calibrate`).
+//! Not here: how they are found (`fitted`), and the measurements (`cli::calibrate`).
 
 use crate::cli::setup_args::SetupArgs;
 use crate::exit::Failure;
@@ -19,6 +19,8 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// What was found out about a deployment.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Calibration {
+    /// Version of this form.
+    pub schema_version: u32,
     /// Its name.
     pub name: String,
     /// The machine, as `--gpu` takes it.
@@ -41,6 +43,112 @@ pub struct Calibration {
     pub settings: Settings,
     /// Constants by their names with units.
     pub constants: BTreeMap<String, f64>,
+    /// Those that were fitted, with their intervals.
+    pub estimates: Vec<EstimateDocument>,
+    /// How much more the rows scatter around the fit than their own errors say; 1 where they do not.
+    pub scatter: f64,
+    /// What was measured, beside what the constants say.
+    pub rows: Vec<RowDocument>,
+    /// Each row that helped, beside what the others say of it.
+    pub left_out: Vec<RowDocument>,
+    /// UTC time, RFC 3339.
+    pub created_utc: String,
+    /// Version of this program.
+    pub tool_version: String,
+    /// The engine and its version, and the flags of its process, where they are known.
+    pub engine: Option<String>,
+    /// The process's flags.
+    pub engine_flags: Vec<String>,
+    /// The machine that was measured, where it was seen.
+    pub machine: Option<String>,
+}
+
+/// A constant that was fitted.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EstimateDocument {
+    /// Name with the unit.
+    pub name: String,
+    /// What it means.
+    pub meaning: String,
+    /// The value.
+    pub value: f64,
+    /// Low end of the 95 % interval.
+    pub low: f64,
+    /// High end of the 95 % interval.
+    pub high: f64,
+    /// Its default.
+    pub default: f64,
+    /// Whether the rows say it; else it is from the default.
+    pub is_determined: bool,
+}
+
+/// A measured load beside what was predicted for it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct RowDocument {
+    /// Load and lengths.
+    pub load: String,
+    /// Run or file.
+    pub from: String,
+    /// Whether it took no part in the fit.
+    pub held_out: bool,
+    /// Time to the first token.
+    pub ttft: Option<ComparedDocument>,
+    /// Gap between tokens.
+    pub itl: Option<ComparedDocument>,
+    /// Tokens of answers a second.
+    pub output_tok_per_s: Option<ComparedDocument>,
+}
+
+/// A measured value and a predicted one, in ms or tokens a second.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ComparedDocument {
+    /// Measured.
+    pub measured: f64,
+    /// Predicted.
+    pub predicted: f64,
+    /// Predicted less measured, as a share of the measured one.
+    pub error: f64,
+}
+
+/// A calibration as a document.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CalibrationDocument {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// Its name, by which `predict --calibration` takes it.
+    pub name: String,
+    /// The file that keeps it.
+    pub path: String,
+    /// The machine, as `--gpu` takes it.
+    pub gpu: String,
+    /// GPUs that share the model.
+    pub gpus: u32,
+    /// The model.
+    pub model: String,
+    /// How weights are stored.
+    pub quant: String,
+    /// How keys and values are stored.
+    pub kv: String,
+    /// Kind of server.
+    pub server: String,
+    /// The engine and its version, where they are known.
+    pub engine: Option<String>,
+    /// Room for keys and values, tokens.
+    pub kv_tokens: u64,
+    /// All constants by their names with units.
+    pub constants: BTreeMap<String, f64>,
+    /// Those that were fitted, with their intervals.
+    pub estimates: Vec<EstimateDocument>,
+    /// How much more the rows scatter around the fit than their own errors say; 1 where they do not.
+    pub scatter: f64,
+    /// What was measured, beside what the constants say.
+    pub rows: Vec<RowDocument>,
+    /// Each row that helped, beside what the others say of it.
+    pub left_out: Vec<RowDocument>,
 }
 
 impl Calibration {
@@ -77,6 +185,41 @@ impl Calibration {
             files.filter_map(|file| Some(file.strip_suffix(".json")?.to_owned())).collect();
         names.sort();
         names
+    }
+
+    /// Keeps it, in place of an older one of the same name. Returns the file.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn keep(&self, store: &Store) -> Result<PathBuf, Failure> {
+        let path = Calibration::path(store, &self.name);
+        let failure = |error: std::io::Error| {
+            Failure::files(format!("cannot write {}: {error}", path.display()))
+        };
+        std::fs::create_dir_all(store.root().join(FOLDER)).map_err(failure)?;
+        let text = serde_json::to_string_pretty(self).unwrap_or_default();
+        let beside = path.with_extension("json.new");
+        std::fs::write(&beside, format!("{text}\n")).map_err(failure)?;
+        std::fs::rename(&beside, &path).map_err(failure)?;
+        Ok(path)
+    }
+
+    /// Whether a name can be that of a file.
+    ///
+    /// # Errors
+    /// A sentence.
+    pub fn check_name(name: &str) -> Result<(), Failure> {
+        let fits = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+        match !name.is_empty()
+            && name.len() <= 100
+            && name.chars().all(fits)
+            && !name.starts_with('.')
+        {
+            true => Ok(()),
+            false => Err(Failure::usage(format!(
+                "--name {name}: the name of a calibration is made of letters, digits, and - _ ."
+            ))),
+        }
     }
 
     fn path(store: &Store, name: &str) -> PathBuf {

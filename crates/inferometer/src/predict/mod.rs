@@ -12,9 +12,13 @@
 mod calibration;
 mod content;
 mod drive;
+mod fitted;
+mod rows;
 
-pub use calibration::Calibration;
+pub use calibration::{Calibration, CalibrationDocument};
 use drive::{Flow, drive_level};
+pub use fitted::{Fitted, fitted, text};
+pub use rows::{MeasuredRow, of_run, rows};
 
 use ifm_core::Prediction;
 use ifm_core::manifest::ServerInfo;

@@ -1,0 +1,340 @@
+//! `inferometer calibrate`: the constants of a server, from a few small measurements of it or from
+//! results that exist.
+
+use super::deployment_args::DeploymentArgs;
+use crate::exit::{Code, Failure};
+use crate::facts;
+use crate::guard::Guard;
+use crate::interrupt::Interrupts;
+use crate::measured_machine;
+use crate::plan::measure::{Measured, measure};
+use crate::predict::{
+    Calibration, CalibrationDocument, Deployed, Fitted, MeasuredRow, fitted, of_run, rows, text,
+};
+use crate::session::store_root;
+use crate::stored::{find, load};
+use crate::subjects::{self, Subjects};
+use crate::terminal;
+use clap::Args;
+use ifm_core::Facts;
+use ifm_core::manifest::ServerInfo;
+use ifm_core::words::counted;
+use ifm_sim::{Kind, Load};
+use ifm_store::Store;
+use std::path::PathBuf;
+
+/// Version of the form in which calibrations are kept.
+const SCHEMA_VERSION: u32 = 1;
+/// Measured when nothing is said: single requests, short and long, and a few at a time.
+const POINTS: &str = "1:128/64,1:1024/16,4:256/64";
+/// Measured to be predicted when nothing is said.
+const HELD_OUT: &str = "8:256/64";
+/// Requests for each user, when nothing is said.
+const REQUESTS_PER_USER: u32 = 6;
+/// Requests of a point at least.
+const REQUESTS_MIN: u32 = 8;
+
+/// Flags of `calibrate`.
+#[derive(Debug, Args)]
+pub struct CalibrateArgs {
+    /// Base URL of the server
+    #[arg(value_name = "URL", required_unless_present = "from")]
+    url: Option<String>,
+
+    /// Results that exist already, in place of a server: runs and imports by id or name, files and
+    /// folders of other tools
+    #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "url")]
+    from: Vec<PathBuf>,
+
+    #[command(flatten)]
+    deployment: DeploymentArgs,
+
+    /// Name of the calibration [default: machine and model]
+    #[arg(long)]
+    name: Option<String>,
+
+    /// Loads to measure, USERS:PROMPT/OUTPUT
+    #[arg(help_heading = "Measurement", long, default_value = POINTS, value_name = "LIST")]
+    points: String,
+
+    /// Loads to measure that take no part and are predicted; "none" for none
+    #[arg(help_heading = "Measurement", long, default_value = HELD_OUT, value_name = "LIST")]
+    held_out: String,
+
+    /// With --from: numbers of users that take part; the others are predicted [default: all]
+    #[arg(
+        help_heading = "Measurement",
+        long,
+        value_delimiter = ',',
+        requires = "from",
+        value_name = "LIST"
+    )]
+    users: Vec<u32>,
+
+    /// Requests of each load [default: 6 for each user, 8 at least]
+    #[arg(help_heading = "Measurement", short = 'n', long, value_name = "N")]
+    requests: Option<u32>,
+
+    /// Folder of stored runs and calibrations [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    /// One JSON document on standard output
+    #[arg(long)]
+    json: bool,
+
+    /// Further flags of `run` for the measurements, behind --: -- --api completions
+    #[arg(last = true, value_name = "FLAGS")]
+    flags: Vec<String>,
+}
+
+/// A load to measure.
+#[derive(Debug, Clone, PartialEq)]
+struct Wanted {
+    users: u32,
+    lengths: String,
+}
+
+fn wanted(flag: &str, text: &str) -> Result<Vec<Wanted>, Failure> {
+    if text == "none" {
+        return Ok(Vec::new());
+    }
+    let one = |word: &str| {
+        let (users, lengths) = word.trim().split_once(':')?;
+        let users = users.parse().ok().filter(|users| *users > 0)?;
+        let (prompt, output) = lengths.split_once('/')?;
+        let is_length = |text: &str| text.parse::<u32>().is_ok_and(|tokens| tokens > 0);
+        (is_length(prompt) && is_length(output))
+            .then(|| Wanted { users, lengths: lengths.to_owned() })
+    };
+    let each = text.split(',').map(|word| {
+        one(word).ok_or_else(|| {
+            Failure::usage(format!("{flag} {word}: expected USERS:PROMPT/OUTPUT, such as 4:256/64"))
+        })
+    });
+    each.collect()
+}
+
+/// What was measured, and what the results say of the server.
+#[derive(Default)]
+struct Seen {
+    used: Vec<MeasuredRow>,
+    held: Vec<MeasuredRow>,
+    server: Option<ServerInfo>,
+    facts: Option<Facts>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A deployment that is not known, a server that cannot be measured, rows that say too little.
+pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
+    let store = Store::at(store_root(args.store.as_ref()));
+    if let Some(name) = &args.name {
+        Calibration::check_name(name)?;
+    }
+    if args.deployment.calibration.is_some() {
+        return Err(Failure::usage("calibrate makes a calibration, and takes none"));
+    }
+    // What cannot be is told before anything is measured.
+    args.deployment.deployed(&store, 0)?;
+    let seen = match &args.url {
+        Some(url) => match measured(args, url, &store)? {
+            Ok(seen) => seen,
+            Err(code) => return Ok(code),
+        },
+        None => existing(args, &store)?,
+    };
+    if seen.used.is_empty() {
+        return Err(Failure::usage(
+            "no result holds a load with lengths and times to calibrate with",
+        )
+        .hint("inferometer import shows what is read from a file"));
+    }
+    let deployment = with_what_was_seen(&args.deployment, &seen);
+    let deployed = deployment.deployed(&store, 0)?;
+    let found = fitted(&deployed.deployment, &seen.used, &seen.held)?;
+    let calibration = calibration(args, &store, (&deployed, &seen), found)?;
+    let path = calibration.keep(&store)?.display().to_string();
+    match args.json {
+        true => terminal::print_document(&document(&calibration, &deployed, path)),
+        false => _ = terminal::print(&text(&calibration, &path)),
+    }
+    Ok(Code::Done)
+}
+
+/// Room for keys and values, and the kind of the server, as it told them.
+fn with_what_was_seen(args: &DeploymentArgs, seen: &Seen) -> DeploymentArgs {
+    let mut args = args.clone();
+    let told = seen.facts.as_ref().and_then(|facts| facts.server.as_ref()?.kv_capacity_tokens);
+    args.kv_tokens = args.kv_tokens.or(told);
+    let kind = seen.server.as_ref().and_then(|server| server.kind.as_deref()?.parse::<Kind>().ok());
+    args.server = args.server.or(kind);
+    args
+}
+
+/// Measures every load, one run after the other. The exit code where the user stopped it.
+fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<Seen, Code>, Failure> {
+    let used = wanted("--points", &args.points)?;
+    let held = wanted("--held-out", &args.held_out)?;
+    let count = used.len();
+    let all: Vec<Wanted> = used.into_iter().chain(held).collect();
+    let guard = Guard::start()?;
+    let interrupts = Interrupts::watch();
+    let logs = store.root().join(".calibrations");
+    std::fs::create_dir_all(&logs)
+        .map_err(|error| Failure::files(format!("cannot create {}: {error}", logs.display())))?;
+    let log = logs.join("last.log");
+    let mut seen = Seen::default();
+    terminal::say(&format!("{} to measure", counted(all.len() as u64, "load")));
+    for (number, wanted) in all.iter().enumerate() {
+        let (users, lengths) = (wanted.users, &wanted.lengths);
+        let requests = args.requests.unwrap_or((users * REQUESTS_PER_USER).max(REQUESTS_MIN));
+        let label = format!("{}, {lengths} tokens", counted(users.into(), "user"));
+        let mut words: Vec<String> =
+            ["run", "--base-url", url, "--quiet", "--json", "--workload", lengths]
+                .map(str::to_owned)
+                .to_vec();
+        words.extend(["--concurrency".to_owned(), users.to_string()]);
+        words.extend(["--requests".to_owned(), requests.to_string()]);
+        words.extend(["--name".to_owned(), format!("calibration: {label}")]);
+        words.extend(["--store".to_owned(), store.root().display().to_string()]);
+        words.extend(args.flags.iter().cloned());
+        let began = std::time::Instant::now();
+        match measure(&words, &log, &guard, &interrupts, || {})? {
+            Measured::Done { run } => {
+                terminal::say(&format!(
+                    "{label}: done in {:.1} s, run {run}",
+                    began.elapsed().as_secs_f64()
+                ));
+                let run = load(store, &find(store, &run)?)?;
+                let rows = of_run(&run);
+                match number < count {
+                    true => seen.used.extend(rows),
+                    false => seen.held.extend(rows),
+                }
+                seen.server = Some(run.manifest.server.clone());
+                seen.facts = run.manifest.facts.clone().or(seen.facts);
+            }
+            Measured::Failed { reason, .. } => {
+                return Err(Failure::server(format!("{label}: {reason}"))
+                    .hint("the flags of `run` that the server needs go behind --"));
+            }
+            Measured::Interrupted => return Ok(Err(Code::Interrupted)),
+        }
+    }
+    Ok(Ok(seen))
+}
+
+/// Rows of results that exist.
+fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
+    let subjects: Subjects = subjects::open(store, &args.from)?;
+    let takes_part = |row: &MeasuredRow| match row.seen.load {
+        _ if args.users.is_empty() => true,
+        Load::Closed { users } | Load::Batch { sequences: users } => args.users.contains(&users),
+        Load::Open { .. } => false,
+    };
+    let (used, held) = rows(&subjects).into_iter().partition(takes_part);
+    let first = subjects.runs.first().map(|run| &run.manifest);
+    Ok(Seen {
+        used,
+        held,
+        server: first.map(|manifest| manifest.server.clone()),
+        facts: first.and_then(|manifest| manifest.facts.clone()),
+    })
+}
+
+fn calibration(
+    args: &CalibrateArgs,
+    store: &Store,
+    (deployed, seen): (&Deployed, &Seen),
+    found: Fitted,
+) -> Result<Calibration, Failure> {
+    let setup = &deployed.deployment.setup;
+    let asked = &args.deployment.setup;
+    let clean = |text: &str| -> String {
+        let mapped =
+            text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' });
+        mapped.collect::<String>().trim_matches('-').to_owned()
+    };
+    let model_name = clean(&setup.model().id);
+    let name =
+        args.name.clone().unwrap_or_else(|| format!("{}-{model_name}", clean(&setup.machine().id)));
+    Calibration::check_name(&name)?;
+    let config = match &asked.config {
+        Some(path) => Some(super::setup_args::read(path)?),
+        None => None,
+    };
+    let process = seen.facts.as_ref().and_then(|facts| facts.server.as_ref());
+    let engine = seen.server.as_ref().and_then(|server| {
+        let kind = server.kind.as_deref()?;
+        Some(match &server.version {
+            Some(version) => format!("{kind} {version}"),
+            None => kind.to_owned(),
+        })
+    });
+    let constants = found.deployment.step.constants().named();
+    let mut settings = deployed.deployment.settings.clone();
+    settings.kv_tokens = Some(deployed.deployment.kv_tokens());
+    Ok(Calibration {
+        schema_version: SCHEMA_VERSION,
+        name,
+        // Ceilings of this host are those of this day.
+        gpu: measured_machine::resolve(asked.gpu.as_deref().unwrap_or_default(), store)?,
+        gpus: setup.gpus() as u32,
+        model: config.is_none().then(|| setup.model().id.clone()),
+        config,
+        quant: setup.precision().weights.id.to_owned(),
+        kv: setup.precision().kv.id.to_owned(),
+        weight_bytes: setup.precision().weight_bytes,
+        server: deployed.kind,
+        settings,
+        constants: constants.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+        estimates: found.estimates,
+        scatter: found.scatter,
+        rows: found.rows,
+        left_out: found.left_out,
+        created_utc: facts::now_utc(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        engine,
+        engine_flags: process.map(|process| process.command.clone()).unwrap_or_default(),
+        machine: seen.facts.as_ref().and_then(facts::machine_name),
+    })
+}
+
+fn document(calibration: &Calibration, deployed: &Deployed, path: String) -> CalibrationDocument {
+    CalibrationDocument {
+        schema_version: calibration.schema_version,
+        name: calibration.name.clone(),
+        path,
+        gpu: calibration.gpu.clone(),
+        gpus: calibration.gpus,
+        model: deployed.deployment.setup.model().id.clone(),
+        quant: calibration.quant.clone(),
+        kv: calibration.kv.clone(),
+        server: calibration.server.word().to_owned(),
+        engine: calibration.engine.clone(),
+        kv_tokens: deployed.deployment.kv_tokens(),
+        constants: calibration.constants.clone(),
+        estimates: calibration.estimates.clone(),
+        scatter: calibration.scatter,
+        rows: calibration.rows.clone(),
+        left_out: calibration.left_out.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn loads_are_users_and_lengths() {
+        let read = |text| wanted("--points", text);
+        let two = read("1:128/64, 4:256/32").expect("two loads");
+        assert_eq!(two[1], Wanted { users: 4, lengths: "256/32".to_owned() });
+        assert!(read("none").expect("none").is_empty());
+        for bad in ["4", "0:1/1", "4:256", "4:0/1", "x:1/1", ""] {
+            assert!(read(bad).is_err(), "{bad}");
+        }
+    }
+}

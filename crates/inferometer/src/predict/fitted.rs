@@ -1,0 +1,234 @@
+//! From measured rows to constants, and how far they are off: what `calibrate` finds and says.
+//!
+//! Not here: the search for constants (`ifm_sim::fit`), and where rows come from (`rows`).
+
+use super::calibration::{Calibration, ComparedDocument, EstimateDocument, RowDocument};
+use super::rows::MeasuredRow;
+use crate::exit::Failure;
+use ifm_sim::{
+    CONSTANTS, Deployment, FitError, Predicted, fit, free_by_default, held_out, predict,
+};
+use std::fmt::Write as _;
+
+const MS_PER_S: f64 = 1e3;
+
+/// What rows say of a deployment.
+#[derive(Debug)]
+pub struct Fitted {
+    /// The deployment with the constants that were found.
+    pub deployment: Deployment,
+    /// Constants with intervals.
+    pub estimates: Vec<EstimateDocument>,
+    /// How much more the rows scatter around the fit than their own errors say.
+    pub scatter: f64,
+    /// All rows beside what the constants say, those that took no part last.
+    pub rows: Vec<RowDocument>,
+    /// Each row that helped, beside what the others say of it.
+    pub left_out: Vec<RowDocument>,
+}
+
+/// Finds the constants that rows say, and predicts those that are held out.
+///
+/// # Errors
+/// Rows that say nothing, or that the deployment cannot answer.
+pub fn fitted(
+    deployment: &Deployment,
+    used: &[MeasuredRow],
+    held: &[MeasuredRow],
+) -> Result<Fitted, Failure> {
+    let seen: Vec<_> = used.iter().map(|row| row.seen.clone()).collect();
+    let free = free_by_default(deployment);
+    let found = fit(deployment, &seen, &free).map_err(failure)?;
+    let with = deployment.with_constants(found.constants);
+    let mut rows = Vec::new();
+    for (row, is_held) in
+        used.iter().map(|row| (row, false)).chain(held.iter().map(|row| (row, true)))
+    {
+        let predicted = predict(&with, &row.seen)
+            .map_err(|error| Failure::usage(format!("{}: {error}", row.label())))?;
+        rows.push(document(row, &predicted, is_held));
+    }
+    let left_out = held_out(deployment, &seen, &free).map_err(failure)?;
+    let left_out = left_out
+        .iter()
+        .filter_map(|left| Some(document(used.get(left.number)?, &left.row.predicted, true)))
+        .collect();
+    let meaning = |name: &str| {
+        let named = CONSTANTS.iter().find(|constant| constant.name == name);
+        named.map_or("", |constant| constant.meaning).to_owned()
+    };
+    let estimates = found.estimates.iter().map(|estimate| EstimateDocument {
+        name: estimate.name.to_owned(),
+        meaning: meaning(estimate.name),
+        value: estimate.value,
+        low: estimate.low,
+        high: estimate.high,
+        default: estimate.default,
+        is_determined: estimate.is_determined,
+    });
+    Ok(Fitted {
+        deployment: with,
+        estimates: estimates.collect(),
+        scatter: found.scatter,
+        rows,
+        left_out,
+    })
+}
+
+fn failure(error: FitError) -> Failure {
+    let failure = Failure::usage(format!("no calibration: {error}"));
+    match error {
+        FitError::TooWide { .. } => failure.hint(
+            "measure on a quiet machine, more requests (--requests), or more loads (--points)",
+        ),
+        FitError::NoRows => {
+            failure.hint("a row needs a load, lengths of prompt and answer, and a mean TTFT or gap")
+        }
+        _ => failure,
+    }
+}
+
+fn document(row: &MeasuredRow, predicted: &Predicted, held_out: bool) -> RowDocument {
+    let compared = |measured: Option<f64>, predicted: Option<f64>, scale: f64| {
+        let (measured, predicted) = (measured? * scale, predicted? * scale);
+        Some(ComparedDocument { measured, predicted, error: predicted / measured - 1.0 })
+    };
+    RowDocument {
+        load: row.label(),
+        from: row.from.clone(),
+        held_out,
+        ttft: compared(row.seen.ttft_s, Some(predicted.ttft_s), MS_PER_S),
+        itl: compared(row.seen.itl_s, predicted.itl_s, MS_PER_S),
+        output_tok_per_s: compared(row.output_tok_per_s, Some(predicted.output_tok_per_s), 1.0),
+    }
+}
+
+/// A calibration for people.
+pub fn text(calibration: &Calibration, path: &str) -> String {
+    let model = calibration.model.as_deref().unwrap_or("as its configuration says");
+    let mut out = format!(
+        "calibration {}: {model} in {} on {}{}, {}\n\n",
+        calibration.name,
+        calibration.quant,
+        if calibration.gpus > 1 { format!("{} x ", calibration.gpus) } else { String::new() },
+        calibration.gpu,
+        calibration.engine.as_deref().unwrap_or(calibration.server.word()),
+    );
+    let head = ["constant", "value", "95 %", "default", ""];
+    let lines: Vec<[String; 5]> = calibration
+        .estimates
+        .iter()
+        .map(|estimate| {
+            let from = if estimate.is_determined {
+                &estimate.meaning
+            } else {
+                "from the default, not from these rows"
+            };
+            [
+                estimate.name.clone(),
+                digits(estimate.value),
+                format!("{} to {}", digits(estimate.low), digits(estimate.high)),
+                digits(estimate.default),
+                from.to_owned(),
+            ]
+        })
+        .collect();
+    out.push_str(&table(head, &lines));
+    if calibration.scatter > 1.0 {
+        let _ = writeln!(
+            out,
+            "\nthe rows scatter {:.1} times as much around the fit as their own errors say; the \
+             intervals are that much wider",
+            calibration.scatter
+        );
+    }
+    out.push('\n');
+    let head = ["load", "TTFT", "predicted", "ITL", "predicted"];
+    let line = |row: &RowDocument| {
+        let pair = |value: &Option<ComparedDocument>| match value {
+            Some(value) => (
+                format!("{} ms", digits(value.measured)),
+                format!("{} ms ({:+.1} %)", digits(value.predicted), value.error * 100.0),
+            ),
+            None => ("–".to_owned(), "–".to_owned()),
+        };
+        let ((ttft, ttft_predicted), (itl, itl_predicted)) = (pair(&row.ttft), pair(&row.itl));
+        let load = if row.held_out { format!("{} *", row.load) } else { row.load.clone() };
+        [load, ttft, ttft_predicted, itl, itl_predicted]
+    };
+    out.push_str(&table(head, &calibration.rows.iter().map(line).collect::<Vec<_>>()));
+    let held: Vec<&RowDocument> = calibration.rows.iter().filter(|row| row.held_out).collect();
+    if !held.is_empty() {
+        let _ = writeln!(out, "* held out: not used for the constants; {}", errors(&held));
+    }
+    let left: Vec<&RowDocument> = calibration.left_out.iter().collect();
+    if !left.is_empty() {
+        let _ = writeln!(out, "each row that was used, from the others alone: {}", errors(&left));
+    }
+    let _ = writeln!(
+        out,
+        "\nkept in {path}\nnext: inferometer predict --calibration {} -W 1024/256 -c 1..64",
+        calibration.name
+    );
+    out
+}
+
+/// Median errors of rows, without their signs.
+fn errors(rows: &[&RowDocument]) -> String {
+    let median = |of: fn(&RowDocument) -> Option<ComparedDocument>| {
+        let mut errors: Vec<f64> =
+            rows.iter().filter_map(|row| Some(of(row)?.error.abs())).collect();
+        errors.sort_by(f64::total_cmp);
+        let middle = errors.len() / 2;
+        let upper = *errors.get(middle)?;
+        Some(match errors.len() % 2 {
+            0 => f64::midpoint(*errors.get(middle - 1)?, upper),
+            _ => upper,
+        })
+    };
+    let words = |name: &str, value: Option<f64>| {
+        value.map(|value| format!("{name} {:.1} %", value * 100.0))
+    };
+    let both = [words("TTFT", median(|row| row.ttft)), words("ITL", median(|row| row.itl))];
+    let both: Vec<String> = both.into_iter().flatten().collect();
+    format!("median error {}", both.join(", "))
+}
+
+/// Three significant digits.
+fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 100.0 || size == 0.0 => 0,
+        size => (2.0 - size.log10().floor()).clamp(0.0, 6.0) as usize,
+    };
+    format!("{value:.decimals$}")
+}
+
+/// Columns of text: the first and the last to the left, numbers to the right.
+fn table<const N: usize>(head: [&str; N], lines: &[[String; N]]) -> String {
+    let mut widths = head.map(|title| title.chars().count());
+    for line in lines {
+        for (width, cell) in widths.iter_mut().zip(line) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut out = String::new();
+    let heads = [head.map(str::to_owned)];
+    for line in heads.iter().chain(lines) {
+        let cells = line.iter().zip(widths).enumerate().map(|(index, (cell, width))| {
+            let space = " ".repeat(width - cell.chars().count());
+            if index == 0
+                || (index + 1 == N
+                    && N == 5
+                    && lines
+                        .iter()
+                        .any(|line| line.iter().last().is_some_and(|last| last.contains("of "))))
+            {
+                format!("{cell}{space}")
+            } else {
+                format!("{space}{cell}")
+            }
+        });
+        let _ = writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    out
+}

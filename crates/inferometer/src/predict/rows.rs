@@ -1,0 +1,157 @@
+//! Measured loads in the form that a calibration takes, from anybody's results.
+//!
+//! Not here: constants (`ifm_sim::fit`).
+
+use crate::subjects::Subjects;
+use ifm_analysis::level::Load as Asked;
+use ifm_analysis::survey::{Point, Survey};
+use ifm_core::sheet::{PartKind, Quantity, RowRole, Statistic as Of, key};
+use ifm_core::spec::ArrivalLaw;
+use ifm_report::ReportModel;
+use ifm_sim::{Load, Observation, Span, Statistic};
+
+const MS_PER_S: f64 = 1e3;
+/// Half the width of a 95 % interval, in standard errors.
+const HALF_95: f64 = 1.96;
+
+/// A measured load.
+#[derive(Debug, Clone)]
+pub struct MeasuredRow {
+    /// Where it stands: the run or the file.
+    pub from: String,
+    /// Load and lengths, and what was measured.
+    pub seen: Observation,
+    /// Tokens of answers a second, all requests together.
+    pub output_tok_per_s: Option<f64>,
+}
+
+impl MeasuredRow {
+    /// `8 users, 128/64 tokens`.
+    pub fn label(&self) -> String {
+        format!("{}, {}", load_words(&self.seen.load), lengths_words(&self.seen))
+    }
+}
+
+/// A load in words.
+pub fn load_words(load: &Load) -> String {
+    match load {
+        Load::Closed { users: 1 } => "1 user".to_owned(),
+        Load::Closed { users } => format!("{users} users"),
+        Load::Open { req_per_s, .. } => format!("{} req/s", (req_per_s * 1e4).round() / 1e4),
+        Load::Batch { sequences } => format!("{sequences} at once"),
+    }
+}
+
+/// Lengths in words: `128/64 tokens`.
+pub fn lengths_words(row: &Observation) -> String {
+    format!("{:.0}/{:.0} tokens", row.prompt_tokens, row.output_tokens)
+}
+
+/// What results measured: a row for each load that has lengths and a time.
+pub fn rows(subjects: &Subjects) -> Vec<MeasuredRow> {
+    let mut all = Vec::new();
+    for run in &subjects.runs {
+        all.extend(of_run(run));
+    }
+    for sheet in &subjects.sheets {
+        let survey = Survey::of_sheets(std::slice::from_ref(sheet));
+        let name = sheet.source.name.clone();
+        let points = survey.measured(PartKind::Serving).filter(|point| is_measured(point));
+        all.extend(points.filter_map(|point| {
+            let lengths = told_lengths(point).or(both(point.lengths()))?;
+            row(&name, point, lengths, asked_load(point, None)?)
+        }));
+    }
+    all
+}
+
+/// What a run of ours measured.
+pub fn of_run(run: &ReportModel) -> Vec<MeasuredRow> {
+    if run.manifest.predicted.is_some() {
+        return Vec::new();
+    }
+    let survey = Survey::of_run(&run.manifest, &run.summary);
+    let levels = || run.summary.levels.iter().filter(|level| level.measured_again.is_none());
+    let each = survey.points.iter().filter_map(|point| {
+        let number = point.place.pointer.as_deref()?.rsplit('/').next()?.parse::<u16>().ok()?;
+        let level = levels().find(|level| level.level == number)?;
+        // What the server counted, its template included, before what was asked.
+        let lengths = told_lengths(point)
+            .or(both((level.tokens.prompt_asked_mean, level.tokens.output_asked_mean)))?;
+        let is_random = level
+            .asked
+            .as_ref()
+            .and_then(|asked| asked.arrivals.as_ref())
+            .map(|arrivals| !matches!(arrivals.law, ArrivalLaw::Constant));
+        row(&run.manifest.run_id, point, lengths, asked_load(point, is_random)?)
+    });
+    each.collect()
+}
+
+fn is_measured(point: &Point) -> bool {
+    point.role == RowRole::Measured && !point.is_predicted()
+}
+
+fn both((prompt, output): (Option<f64>, Option<f64>)) -> Option<(f64, f64)> {
+    prompt.zip(output)
+}
+
+/// Mean lengths as they were counted.
+fn told_lengths(point: &Point) -> Option<(f64, f64)> {
+    let requests = point.value(&Quantity::RequestsOk, Of::Value).filter(|count| *count > 0.0);
+    let mean = |quantity: &Quantity| {
+        let of_all = || Some(point.value(quantity, Of::Value)? / requests?);
+        point.value(quantity, Of::Mean).or_else(of_all).filter(|mean| *mean >= 1.0)
+    };
+    both((mean(&Quantity::InputTokens), mean(&Quantity::OutputTokens)))
+}
+
+fn asked_load(point: &Point, is_random: Option<bool>) -> Option<Load> {
+    Some(match point.load? {
+        Asked::Users(users) => Load::Closed { users },
+        Asked::ReqPerS(req_per_s) => {
+            let seconds = point.value(&Quantity::Duration, Of::Value).map(|ms| ms / MS_PER_S);
+            let requests = point.central(&Quantity::Requests).map(|reading| reading.value);
+            let span = match (seconds, requests) {
+                (Some(seconds), _) if seconds > 0.0 => Span::Seconds(seconds),
+                (_, Some(requests)) if requests >= 1.0 => Span::Requests(requests as u32),
+                _ => Span::Seconds(60.0),
+            };
+            let is_random = is_random.unwrap_or_else(|| {
+                !point.factor(key::STRATEGY).is_some_and(|word| word.contains("constant"))
+            });
+            Load::Open { req_per_s, span, is_random }
+        }
+    })
+}
+
+fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<MeasuredRow> {
+    let gaps =
+        || point.reading(&Quantity::Itl, Of::Mean).or(point.reading(&Quantity::Tpot, Of::Mean));
+    let (first, gap, statistic) = match (point.reading(&Quantity::Ttft, Of::Mean), gaps()) {
+        (None, None) => {
+            let median = |quantity| point.reading(quantity, Of::Median);
+            let gap = median(&Quantity::Itl).or(median(&Quantity::Tpot));
+            (median(&Quantity::Ttft), gap, Statistic::Median)
+        }
+        (first, gap) => (first, gap, Statistic::Mean),
+    };
+    if first.is_none() && gap.is_none() {
+        return None;
+    }
+    let seconds = |reading: &ifm_analysis::survey::Reading| reading.value / MS_PER_S;
+    let error = |reading: &ifm_analysis::survey::Reading| {
+        let width = reading.high? - reading.low?;
+        Some(width / 2.0 / HALF_95 / reading.value).filter(|error| error.is_finite())
+    };
+    let seen = Observation {
+        statistic,
+        ttft_s: first.map(seconds),
+        itl_s: gap.map(seconds),
+        ttft_error: first.and_then(error),
+        itl_error: gap.and_then(error),
+        ..Observation::of(load, lengths.0, lengths.1)
+    };
+    let output_tok_per_s = point.central(&Quantity::OutputRate).map(|reading| reading.value);
+    Some(MeasuredRow { from: from.to_owned(), seen, output_tok_per_s })
+}

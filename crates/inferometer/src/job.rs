@@ -75,6 +75,8 @@ pub struct Job {
     pub telemetry: TelemetryAsk,
     /// No progress.
     pub quiet: bool,
+    /// Whether something else shows the result, among others.
+    pub is_a_part: bool,
     /// Progress on the full screen.
     pub tui: bool,
     /// No colour.

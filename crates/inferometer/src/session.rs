@@ -289,41 +289,11 @@ impl Session {
     }
 
     fn plan(&self, index: usize) -> LevelPlan {
-        let spec = &self.job.spec;
-        let load = &spec.levels[index];
-        let ns = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e9) as u64);
-        let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
-        let wanted = load.concurrency.div_ceil(USERS_PER_READER) as usize;
+        let first_seq = self.sink.records.len() as u32;
         LevelPlan {
-            level: index as u16,
-            first_seq: self.sink.records.len() as u32,
-            target: Target {
-                addresses: self.job.addresses.clone(),
-                tls: self.job.tls.clone(),
-                fresh_connections: spec.target.fresh_connections,
-            },
-            expect: Expect {
-                api: spec.target.api,
-                keep_text: spec.keep_text || self.source.follows_answers(),
-                stream: spec.target.stream,
-            },
-            follows_answers: self.source.follows_answers(),
-            arrivals: if load.arrivals.is_some() { Loop::Open } else { Loop::Closed },
-            slots: load.concurrency,
-            warmup_requests: load.warmup_requests,
-            requests: load.requests,
-            duration_ns: ns(load.duration_s),
-            limits: Limits {
-                connect_ns: ns(spec.limits.connect_s),
-                first_token_ns: ns(spec.limits.first_token_s),
-                idle_ns: ns(spec.limits.idle_s),
-                total_ns: ns(spec.limits.total_s),
-            },
             origin_ns: self.origin.mono_ns,
             kernel_stamps: self.kernel_stamps,
-            shards: self.job.readers.unwrap_or(wanted.min(processors.saturating_sub(1))).max(1),
-            cpus: self.job.cpus.clone(),
-            precise: self.job.precise,
+            ..level_plan(&self.job, index, first_seq, self.source.follows_answers())
         }
     }
 
@@ -337,7 +307,7 @@ impl Session {
         let summary = ifm_analysis::summarize(&run).levels.into_iter().next()?;
         let has_rows =
             self.job.spec.levels.len() > 1 || matches!(self.job.course, Course::Capacity(_));
-        if self.job.format == Format::Text && has_rows && !self.job.quiet {
+        if self.job.format == Format::Text && has_rows && !self.job.quiet && !self.job.is_a_part {
             if self.shown.is_empty() {
                 let unit = ifm_report::load_unit(&summary);
                 let gap = summary.latencies.gap_label;
@@ -408,6 +378,7 @@ impl Session {
         let summary = ifm_analysis::summarize(&run);
         let model = ReportModel::new(&run, summary);
         match &job.course {
+            _ if job.is_a_part => {}
             Course::Capacity(course) => crate::capacity::show(course, &job, &model, &style),
             Course::Planned | Course::UntilPlateau | Course::Between { .. } => {
                 show(&job, &model, &style, &shown)
@@ -416,7 +387,10 @@ impl Session {
         for path in &job.out {
             output::write_file(&model, path)?;
         }
-        if matches!(job.format, Format::Json | Format::Requests | Format::Vllm) && !job.quiet {
+        if matches!(job.format, Format::Json | Format::Requests | Format::Vllm)
+            && !job.quiet
+            && !job.is_a_part
+        {
             ifm_report::findings(&model).iter().for_each(|finding| terminal::warn(finding));
         }
         if let Ended::Failed(error) = &ended {
@@ -550,6 +524,46 @@ fn judge(
     })
 }
 
+/// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.
+pub fn level_plan(job: &Job, index: usize, first_seq: u32, follows_answers: bool) -> LevelPlan {
+    let spec = &job.spec;
+    let load = &spec.levels[index];
+    let ns = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e9) as u64);
+    let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
+    let wanted = load.concurrency.div_ceil(USERS_PER_READER) as usize;
+    LevelPlan {
+        level: index as u16,
+        first_seq,
+        target: Target {
+            addresses: job.addresses.clone(),
+            tls: job.tls.clone(),
+            fresh_connections: spec.target.fresh_connections,
+        },
+        expect: Expect {
+            api: spec.target.api,
+            keep_text: spec.keep_text || follows_answers,
+            stream: spec.target.stream,
+        },
+        follows_answers,
+        arrivals: if load.arrivals.is_some() { Loop::Open } else { Loop::Closed },
+        slots: load.concurrency,
+        warmup_requests: load.warmup_requests,
+        requests: load.requests,
+        duration_ns: ns(load.duration_s),
+        limits: Limits {
+            connect_ns: ns(spec.limits.connect_s),
+            first_token_ns: ns(spec.limits.first_token_s),
+            idle_ns: ns(spec.limits.idle_s),
+            total_ns: ns(spec.limits.total_s),
+        },
+        origin_ns: 0,
+        kernel_stamps: false,
+        shards: job.readers.unwrap_or(wanted.min(processors.saturating_sub(1))).max(1),
+        cpus: job.cpus.clone(),
+        precise: job.precise,
+    }
+}
+
 fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
     let unix_ns = (clock.mono_ns as i64 + clock.offset_ns).max(0) as u64;
     let salt = (clock.mono_ns ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9)) as u16;
@@ -593,8 +607,11 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
     }
 }
 
-/// `ids_of` is the run's id, where requests carry ids.
-fn request_template(job: &Job, ids_of: Option<&str>) -> Result<RequestTemplate, Failure> {
+/// Writes the requests of a job. `ids_of` is the run's id, where requests carry ids.
+///
+/// # Errors
+/// What cannot be sent.
+pub fn request_template(job: &Job, ids_of: Option<&str>) -> Result<RequestTemplate, Failure> {
     let spec = &job.spec;
     let target = &spec.target;
     let path = dialect::path(target.api, job.url.path(), &target.model, target.stream);

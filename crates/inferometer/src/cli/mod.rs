@@ -45,6 +45,7 @@ mod sides;
 pub mod sweep;
 mod telemetry_args;
 pub mod ui;
+mod vary;
 pub mod workload;
 pub mod workload_args;
 

@@ -240,6 +240,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         store: args.results.store.clone(),
         telemetry,
         quiet: args.results.quiet,
+        is_a_part: false,
         tui: args.results.tui,
         no_color: args.results.no_color,
         ascii: args.results.ascii,
@@ -353,6 +354,7 @@ pub fn resolve_simulated(
         store: results.store.clone(),
         telemetry: TelemetryAsk { metrics: MetricsAsk::Off, power: PowerAsk::Off, verbose: false },
         quiet: results.quiet,
+        is_a_part: false,
         tui: false,
         no_color: results.no_color,
         ascii: results.ascii,
@@ -411,7 +413,11 @@ fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
     LengthRange::new(law.min(), law.max()).ok()
 }
 
-fn slo(results: &ResultArgs) -> Result<SloSpec, Failure> {
+/// The latency target that is named, or the default.
+///
+/// # Errors
+/// A term that is none.
+pub fn slo(results: &ResultArgs) -> Result<SloSpec, Failure> {
     let parsed = match results.goodput.is_empty() {
         true => ifm_analysis::slo::parse(results.slo.as_deref().unwrap_or(DEFAULT_SLO)),
         false => ifm_analysis::slo::parse_goodput(&results.goodput),

@@ -1,0 +1,243 @@
+//! `inferometer predict --vary`: which of many deployments is cheapest inside a latency target.
+//!
+//! Each variant is the same command line with other values of some flags. Not here: one look at a
+//! load (`crate::predict::look`).
+
+use super::predict::PredictArgs;
+use super::resolve::resolve_simulated;
+use super::{Verb, capacity};
+use crate::exit::{Code, Failure};
+use crate::levels::{Ending, LevelRequest};
+use crate::predict::{Deployed, Looked, Variant, WhatIfDocument, look, variants_text};
+use crate::terminal;
+use clap::{Args, FromArgMatches as _};
+
+/// Most variants of one question.
+const VARIANTS_MAX: usize = 500;
+/// Requests of a look, and for each user if that is more.
+const REQUESTS: (u32, u32) = (300, 6);
+/// The search ends when the largest load inside and the smallest outside are this close.
+const PRECISION: f64 = 0.03;
+
+/// Questions of what if.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Questions")]
+pub struct VaryArgs {
+    /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100 or
+    /// quant=bf16,fp8 or max-num-seqs=64,256; may be repeated. Each is loaded up to the latency
+    /// target, or with the load that is named
+    #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]
+    pub vary: Vec<(String, Vec<String>)>,
+
+    /// Users at most, for --vary
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "vary", value_name = "N")]
+    pub max_users: u32,
+
+    /// Price of one GPU for an hour, US dollars: one for all, or l40s=0.9,h100=2.5
+    #[arg(long, requires = "vary", value_name = "USD")]
+    pub price: Option<String>,
+}
+
+impl VaryArgs {
+    /// Whether variants are asked for.
+    pub fn is_asked(&self) -> bool {
+        !self.vary.is_empty()
+    }
+}
+
+/// `gpu=l40s,h100`; values with a comma of their own are parted by semicolons.
+fn axis(text: &str) -> Result<(String, Vec<String>), String> {
+    let (flag, values) = text.split_once('=').ok_or("write it as FLAG=VALUE,VALUE")?;
+    let flag = flag.trim().trim_start_matches('-').to_owned();
+    let between = if values.contains(';') { ';' } else { ',' };
+    let values: Vec<String> = values.split(between).map(|value| value.trim().to_owned()).collect();
+    match flag.is_empty() || values.iter().any(String::is_empty) {
+        true => Err("write it as FLAG=VALUE,VALUE".to_owned()),
+        false => Ok((flag, values)),
+    }
+}
+
+/// Every combination of values, the last flag changing fastest.
+fn combinations(axes: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
+    let mut all: Vec<Vec<(String, String)>> = vec![Vec::new()];
+    for (flag, values) in axes {
+        let with = |row: &Vec<(String, String)>| {
+            let add = |value: &String| {
+                let mut row = row.clone();
+                row.push((flag.clone(), value.clone()));
+                row
+            };
+            values.iter().map(add).collect::<Vec<_>>()
+        };
+        all = all.iter().flat_map(with).collect();
+    }
+    all
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Too many variants, a flag that is none, or a variant that cannot be read.
+pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
+    let all = combinations(&args.vary.vary);
+    if all.len() > VARIANTS_MAX {
+        return Err(Failure::usage(format!(
+            "--vary: {} combinations, and {VARIANTS_MAX} are the most",
+            all.len()
+        )));
+    }
+    let mut variants = Vec::new();
+    for setting in all {
+        let changed = changed(words, &setting)?;
+        let price = price(args.vary.price.as_deref(), &changed)?;
+        let outcome = match changed.deployed() {
+            Ok(deployed) => {
+                let gpus = deployed.deployment.gpus();
+                search(&changed, deployed, words)?.map(|found| (found, gpus))
+            }
+            // A model that does not fit is an answer.
+            Err(failure) => Err(failure.sentence().to_owned()),
+        };
+        variants.push(Variant::new(setting, outcome, price));
+    }
+    Variant::rank(&mut variants);
+    let target = ifm_analysis::slo::words(&super::resolve::slo(&args.results)?);
+    match args.results.output() {
+        crate::output::Format::Json => {
+            terminal::print_document(&WhatIfDocument::new(target, &variants));
+        }
+        _ => {
+            let style = terminal::style(args.results.no_color, args.results.ascii);
+            terminal::print(&variants_text(&target, &variants, &style));
+        }
+    }
+    Ok(Code::Done)
+}
+
+/// The command with other values of some flags.
+fn changed(words: &[String], setting: &[(String, String)]) -> Result<PredictArgs, Failure> {
+    let mut line = words.to_vec();
+    for (flag, value) in setting {
+        line.push(format!("--{flag}"));
+        // A switch is on or off.
+        if value != "on" {
+            line.push(value.clone());
+        }
+        if value == "off" {
+            line.truncate(line.len() - 2);
+        }
+    }
+    let command = super::command().args_override_self(true);
+    let told = |error: &clap::Error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        let words: Vec<String> =
+            setting.iter().map(|(flag, value)| format!("{flag}={value}")).collect();
+        Failure::usage(format!(
+            "--vary {}: {}",
+            words.join(" "),
+            first.trim_start_matches("error: ")
+        ))
+    };
+    let matches = command.try_get_matches_from(line).map_err(|error| told(&error))?;
+    match super::Cli::from_arg_matches(&matches).map_err(|error| told(&error))?.verb {
+        Some(Verb::Predict(args)) => Ok(*args),
+        _ => Err(Failure::usage("--vary belongs to predict")),
+    }
+}
+
+/// The price of an hour of one GPU of a variant.
+fn price(text: Option<&str>, args: &PredictArgs) -> Result<Option<f64>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let read = |text: &str| {
+        capacity::money(text).map_err(|error| Failure::usage(format!("--price {text}: {error}")))
+    };
+    if !text.contains('=') {
+        return read(text).map(Some);
+    }
+    let gpu = args.deployment.setup.gpu.as_deref().unwrap_or_default();
+    for pair in text.split(',') {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        if name.trim().eq_ignore_ascii_case(gpu) {
+            return read(value.trim()).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The load that a variant is looked at with: the one that is named, or the largest inside the
+/// target.
+fn search(
+    args: &PredictArgs,
+    deployed: Deployed,
+    words: &[String],
+) -> Result<Result<Looked, String>, Failure> {
+    let at = |level: LevelRequest| {
+        let asked = (&args.workload, &args.results);
+        look(resolve_simulated(asked, deployed.clone(), &[level], words)?)
+    };
+    if args.names_a_load()? {
+        let levels = args.levels()?;
+        let [only] = levels.as_slice() else {
+            return Err(Failure::usage("--vary looks at one load: name one, or none"));
+        };
+        return Ok(Ok(at(only.clone())?));
+    }
+    let users = |count: u32| {
+        let (least, each) = REQUESTS;
+        let requests = args.ending.requests().unwrap_or(least.max(count.saturating_mul(each)));
+        let ending = Ending::new(Some(requests), None, None)?;
+        at(LevelRequest { concurrency: count, arrivals: None, ending, warmup: None })
+    };
+    let most = args.vary.max_users;
+    let (mut inside, mut outside) = (None, None);
+    let mut count = 1;
+    while outside.is_none() {
+        let looked = users(count)?;
+        match looked.is_inside() {
+            true => inside = Some((count, looked)),
+            false => outside = Some((count, looked)),
+        }
+        if count == most {
+            break;
+        }
+        count = count.saturating_mul(2).min(most);
+    }
+    while let (Some((low, _)), Some((high, _))) = (&inside, &outside)
+        && high - low > 1
+        && f64::from(high - low) > PRECISION * f64::from(*high)
+    {
+        let middle = low + (high - low) / 2;
+        let looked = users(middle)?;
+        match looked.is_inside() {
+            true => inside = Some((middle, looked)),
+            false => outside = Some((middle, looked)),
+        }
+    }
+    Ok(match (inside, outside) {
+        (Some((_, looked)), outside) => Ok(looked.ended_by(outside.map(|(_, looked)| looked))),
+        (None, Some((_, looked))) => Err(format!(
+            "one user is outside: {}",
+            looked.fails().unwrap_or_else(|| "the target".to_owned())
+        )),
+        (None, None) => Err("nothing was looked at".to_owned()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axes_make_every_combination() {
+        let axes =
+            [axis("gpu=l40s,h100").expect("an axis"), axis("--quant=bf16,fp8").expect("one")];
+        let all = combinations(&axes);
+        assert_eq!(all.len(), 4);
+        assert_eq!(all[1][0], ("gpu".to_owned(), "l40s".to_owned()));
+        assert_eq!(all[1][1], ("quant".to_owned(), "fp8".to_owned()));
+        let figures = axis("gpu=bw=864,bf16=362;h100").expect("an axis");
+        assert_eq!(figures.1, ["bw=864,bf16=362", "h100"]);
+        assert!(axis("gpu").is_err() && axis("=a").is_err() && axis("gpu=a,,b").is_err());
+    }
+}

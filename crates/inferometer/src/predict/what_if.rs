@@ -1,0 +1,396 @@
+//! What if: one look at a load of a deployment, and deployments ranked by what they cost.
+//!
+//! Not here: which deployments and which loads (`cli::vary`).
+
+use super::Simulated;
+use crate::exit::{Code, Failure};
+use crate::job::Job;
+use crate::session::{level_plan, request_template};
+use crate::source::Source;
+use ifm_analysis::slo::VerdictState;
+use ifm_analysis::{LevelSummary, summarize_level};
+use ifm_core::prediction::PredictedLevel;
+use ifm_core::{Metric, RequestRecord};
+use ifm_drive::{Progress, Sink, Stop};
+use ifm_report::TerminalStyle;
+use ifm_sim::{CONSTANTS, Deployment, Load, Observation, predict};
+use serde::Serialize;
+use std::cmp::Ordering;
+use std::fmt::Write as _;
+
+const NS_PER_MS: f64 = 1e6;
+const SECONDS_PER_HOUR: f64 = 3600.0;
+/// By how much a constant is made worse to see what hangs on it.
+const WORSE: f64 = 0.1;
+
+/// Keeps records in memory.
+#[derive(Default)]
+struct Records(Vec<RequestRecord>);
+
+impl Sink for Records {
+    fn record(&mut self, record: RequestRecord) -> Result<(), String> {
+        self.0.push(record);
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// One load of one deployment.
+#[derive(Debug)]
+pub struct Looked {
+    deployment: Deployment,
+    constants_from: String,
+    summary: LevelSummary,
+    seen: Option<PredictedLevel>,
+    /// The smallest load outside the target.
+    outside: Option<Box<Looked>>,
+}
+
+/// Answers the first level of a job, and keeps nothing.
+///
+/// # Errors
+/// A workload that cannot be made.
+pub fn look(job: Job) -> Result<Looked, Failure> {
+    let nothing = || Failure::new(Code::Internal, "a look without a simulation or a load");
+    let deployed = job.deployed.as_ref().ok_or_else(nothing)?;
+    let mut simulated = Simulated::new(deployed);
+    let template = request_template(&job, None)?;
+    let mut source = Source::new(job.dataset.clone(), template);
+    let load = job.spec.levels.first().ok_or_else(nothing)?;
+    source.begin_level(0, load).map_err(Failure::usage)?;
+    let plan = level_plan(&job, 0, 0, source.follows_answers());
+    let mut records = Records::default();
+    let (stop, progress) = (Stop::default(), Progress::default());
+    let driven = simulated
+        .drive(&plan, load, &mut source, &mut records, (&stop, &progress))
+        .map_err(|error| Failure::usage(error.to_string()))?;
+    let summary = summarize_level(&job.spec, 0, driven.info.as_ref(), &records.0);
+    Ok(Looked {
+        deployment: deployed.deployment.clone(),
+        constants_from: deployed.constants_from.clone(),
+        summary,
+        seen: simulated.into_levels().into_iter().next(),
+        outside: None,
+    })
+}
+
+impl Looked {
+    /// Whether it is inside the target.
+    pub fn is_inside(&self) -> bool {
+        self.summary.verdict.state == VerdictState::Pass
+    }
+
+    /// With the smallest load that is outside.
+    pub fn ended_by(self, outside: Option<Looked>) -> Looked {
+        Looked { outside: outside.map(Box::new), ..self }
+    }
+
+    /// The terms that fail, in words.
+    pub fn fails(&self) -> Option<String> {
+        let terms = self.summary.verdict.failing().map(|term| {
+            let value = term.value_ms.map_or_else(String::new, |ms| format!(" {ms:.0} ms"));
+            let name = term.term.metric.word().to_uppercase();
+            format!("{name} {}{value} > {} ms", term.term.over(), term.term.limit_ms)
+        });
+        let words: Vec<String> = terms.collect();
+        let errors = self.summary.verdict.too_many_errors.then(|| "too many errors".to_owned());
+        let all: Vec<String> = words.into_iter().chain(errors).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+
+    /// The load, in users or requests a second.
+    fn load(&self) -> Option<f64> {
+        self.summary.load().map(|load| load.value())
+    }
+
+    /// The constant on which the term hangs most, with its value and what making it worse does.
+    fn assumption(&self) -> Option<Assumption> {
+        let decides = self.outside.as_deref().unwrap_or(self);
+        let is_first =
+            decides.summary.verdict.failing().any(|term| term.term.metric == Metric::Ttft);
+        let lengths =
+            (decides.summary.tokens.prompt_asked_mean?, decides.summary.tokens.output_asked_mean?);
+        let users = decides.summary.concurrency_asked()?.min(2000);
+        let row = Observation::of(Load::Closed { users }, lengths.0, lengths.1);
+        let time = |deployment: &Deployment| {
+            let predicted = predict(deployment, &row).ok()?;
+            if is_first { Some(predicted.ttft_s) } else { predicted.itl_s }
+        };
+        let before = time(&self.deployment)?;
+        let each = CONSTANTS.iter().filter_map(|constant| {
+            let mut constants = *self.deployment.step.constants();
+            let value = (constant.value)(&mut constants);
+            let kept = *value;
+            let is_share = constant.name.ends_with("_share");
+            *value *= if is_share { 1.0 - WORSE } else { 1.0 + WORSE };
+            let longer = time(&self.deployment.with_constants(constants))? / before - 1.0;
+            Some(Assumption {
+                constant: constant.name.to_owned(),
+                value: kept * constant.scale,
+                from: self.constants_from.clone(),
+                worse_by: WORSE,
+                metric: if is_first { "TTFT" } else { "ITL" }.to_owned(),
+                longer_by: longer,
+            })
+        });
+        each.max_by(|left, right| left.longer_by.total_cmp(&right.longer_by))
+    }
+}
+
+/// On what an answer hangs most.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Assumption {
+    /// The constant, with its unit.
+    pub constant: String,
+    /// Its value.
+    pub value: f64,
+    /// `defaults`, or the name of a calibration.
+    pub from: String,
+    /// By how much it was made worse, as a share.
+    pub worse_by: f64,
+    /// The metric that decides.
+    pub metric: String,
+    /// By how much its mean is longer then, as a share.
+    pub longer_by: f64,
+}
+
+/// One deployment and its answer.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct Variant {
+    /// Flags and their values.
+    pub setting: Vec<(String, String)>,
+    /// Its place, from 1; absent where it has no load inside the target.
+    pub rank: Option<usize>,
+    /// Why it has none.
+    pub outside_because: Option<String>,
+    /// GPUs of all replicas; absent where there is no such deployment.
+    pub gpus: Option<f64>,
+    /// The largest load inside the target, or the load that was named: users, or requests a second.
+    pub load: Option<f64>,
+    /// Tokens of answers a second there.
+    pub output_tok_per_s: Option<f64>,
+    /// The same for each GPU.
+    pub output_tok_per_s_per_gpu: Option<f64>,
+    /// Median time to the first token, ms.
+    pub ttft_p50_ms: Option<f64>,
+    /// 99th percentile of it, ms.
+    pub ttft_p99_ms: Option<f64>,
+    /// Median gap between tokens, ms.
+    pub itl_p50_ms: Option<f64>,
+    /// 99th percentile of it, ms.
+    pub itl_p99_ms: Option<f64>,
+    /// Price of an hour of all GPUs, US dollars; absent where nobody said one.
+    pub usd_per_hour: Option<f64>,
+    /// Price of a million tokens of answers, US dollars.
+    pub usd_per_million_tokens: Option<f64>,
+    /// What fails at the next larger load that was looked at.
+    pub limit: Option<String>,
+    /// What most of the time of steps waits for there.
+    pub binds: Option<String>,
+    /// The constant on which the answer hangs most.
+    pub assumption: Option<Assumption>,
+}
+
+impl Variant {
+    /// A deployment with its answer, and the price of an hour of one GPU.
+    pub fn new(
+        setting: Vec<(String, String)>,
+        outcome: Result<(Looked, f64), String>,
+        price: Option<f64>,
+    ) -> Variant {
+        let mut variant = Variant {
+            setting,
+            rank: None,
+            outside_because: None,
+            gpus: None,
+            load: None,
+            output_tok_per_s: None,
+            output_tok_per_s_per_gpu: None,
+            ttft_p50_ms: None,
+            ttft_p99_ms: None,
+            itl_p50_ms: None,
+            itl_p99_ms: None,
+            usd_per_hour: None,
+            usd_per_million_tokens: None,
+            limit: None,
+            binds: None,
+            assumption: None,
+        };
+        let (looked, gpus) = match outcome {
+            Ok(found) => found,
+            Err(why) => {
+                variant.outside_because = Some(why);
+                return variant;
+            }
+        };
+        variant.gpus = Some(gpus);
+        variant.load = looked.load();
+        variant.output_tok_per_s = looked.summary.output_tok_per_s();
+        variant.output_tok_per_s_per_gpu = variant.output_tok_per_s.map(|rate| rate / gpus);
+        let latencies = &looked.summary.latencies;
+        let ms = |distribution: &Option<ifm_analysis::stat::Distribution>, percent: f64| {
+            let found = distribution.as_ref()?.percentile(percent)?;
+            Some(found.value / NS_PER_MS)
+        };
+        variant.ttft_p50_ms = ms(&latencies.ttft_ns, 50.0);
+        variant.ttft_p99_ms = ms(&latencies.ttft_ns, 99.0);
+        variant.itl_p50_ms = ms(&latencies.gap_ns, 50.0);
+        variant.itl_p99_ms = ms(&latencies.gap_ns, 99.0);
+        variant.usd_per_hour = price.map(|price| price * gpus);
+        variant.usd_per_million_tokens = variant
+            .usd_per_hour
+            .zip(variant.output_tok_per_s)
+            .map(|(usd, rate)| usd / (rate * SECONDS_PER_HOUR) * 1e6);
+        let decides = looked.outside.as_deref().unwrap_or(&looked);
+        variant.limit = decides.fails().map(|fails| match decides.load() {
+            Some(load) if looked.outside.is_some() => format!("at {load} users {fails}"),
+            _ => fails,
+        });
+        variant.binds = decides.seen.as_ref().and_then(|seen| seen.binds.clone());
+        if looked.outside.is_none() && !looked.is_inside() {
+            variant.outside_because = variant.limit.clone();
+        }
+        variant.assumption = looked.assumption();
+        variant
+    }
+
+    /// The cheapest first: by dollars for tokens where all have a price, else by tokens for each
+    /// GPU. Those outside the target come last and have no rank.
+    pub fn rank(variants: &mut [Variant]) {
+        let inside = |variant: &Variant| variant.outside_because.is_none();
+        let have_prices =
+            variants.iter().filter(|v| inside(v)).all(|v| v.usd_per_million_tokens.is_some());
+        variants.sort_by(|left, right| {
+            let by = |variant: &Variant| match have_prices {
+                true => variant.usd_per_million_tokens,
+                false => variant.output_tok_per_s_per_gpu.map(|rate| -rate),
+            };
+            let order = match (by(left), by(right)) {
+                (Some(left), Some(right)) => left.total_cmp(&right),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (None, None) => Ordering::Equal,
+            };
+            inside(right).cmp(&inside(left)).then(order)
+        });
+        let ranked = variants.iter_mut().filter(|variant| variant.outside_because.is_none());
+        for (place, variant) in ranked.enumerate() {
+            variant.rank = Some(place + 1);
+        }
+    }
+
+    fn words(&self) -> String {
+        let words: Vec<String> =
+            self.setting.iter().map(|(flag, value)| format!("{flag} {value}")).collect();
+        words.join(", ")
+    }
+}
+
+/// Variants as a document.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct WhatIfDocument {
+    /// Version of this form.
+    pub schema_version: u32,
+    /// The latency target.
+    pub target: String,
+    /// What ranks are by: `usd_per_million_tokens` or `output_tok_per_s_per_gpu`.
+    pub ranked_by: &'static str,
+    /// Deployments, the cheapest first.
+    pub variants: Vec<Variant>,
+}
+
+impl WhatIfDocument {
+    /// Variants that were ranked.
+    pub fn new(target: String, variants: &[Variant]) -> WhatIfDocument {
+        WhatIfDocument {
+            schema_version: 1,
+            target,
+            ranked_by: ranked_by(variants),
+            variants: variants.to_vec(),
+        }
+    }
+}
+
+fn ranked_by(variants: &[Variant]) -> &'static str {
+    let ranked = || variants.iter().filter(|variant| variant.rank.is_some());
+    match ranked().all(|variant| variant.usd_per_million_tokens.is_some()) && ranked().count() > 0 {
+        true => "usd_per_million_tokens",
+        false => "output_tok_per_s_per_gpu",
+    }
+}
+
+/// Variants for people.
+pub fn text(target: &str, variants: &[Variant], style: &TerminalStyle) -> String {
+    let by_price = ranked_by(variants) == "usd_per_million_tokens";
+    let by = if by_price { "dollars for a million tokens" } else { "tokens a second for each GPU" };
+    let mut out = format!("predicted, not measured; inside {target}, by {by}\n\n");
+    let width = variants.iter().map(|variant| variant.words().chars().count()).max().unwrap_or(0);
+    let _ = writeln!(
+        out,
+        "  #  {:<width$}  {:>6}  {:>9}  {:>9}  {:>9}  {:>9}{}",
+        "",
+        "load",
+        "out tok/s",
+        "per GPU",
+        "TTFT p99",
+        "ITL p99",
+        if by_price { "   $/1M tok" } else { "" }
+    );
+    let number = |value: Option<f64>, decimals: usize| {
+        value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
+    };
+    for variant in variants {
+        let rank = variant.rank.map_or_else(|| "–".to_owned(), |rank| rank.to_string());
+        let words = variant.words();
+        let pad = " ".repeat(width - words.chars().count());
+        if let (Some(why), None) = (&variant.outside_because, variant.load) {
+            let _ = writeln!(out, "{rank:>3}  {words}{pad}  {why}");
+            continue;
+        }
+        let load = variant.load.map_or_else(|| "–".to_owned(), |load| format!("{load}"));
+        let _ = write!(
+            out,
+            "{rank:>3}  {words}{pad}  {load:>6}  {:>9}  {:>9}  {:>6} ms  {:>6} ms",
+            number(variant.output_tok_per_s, 0),
+            number(variant.output_tok_per_s_per_gpu, 0),
+            number(variant.ttft_p99_ms, 0),
+            number(variant.itl_p99_ms, 1),
+        );
+        if by_price {
+            let _ = write!(out, "  {:>10}", number(variant.usd_per_million_tokens, 2));
+        }
+        out.push('\n');
+    }
+    out.push('\n');
+    for variant in variants.iter().filter(|variant| variant.load.is_some()) {
+        let mut said = Vec::new();
+        if let Some(limit) = &variant.limit {
+            let binds = variant
+                .binds
+                .as_ref()
+                .map_or_else(String::new, |what| format!("; steps wait for {what}"));
+            said.push(format!("{limit}{binds}"));
+        }
+        if let Some(hangs) = &variant.assumption {
+            said.push(format!(
+                "hangs on {} = {:.3} ({}): {:.0} % worse makes the mean {} {:.0} % longer",
+                hangs.constant,
+                hangs.value,
+                hangs.from,
+                hangs.worse_by * 100.0,
+                hangs.metric,
+                hangs.longer_by * 100.0
+            ));
+        }
+        for line in style.paragraph(&format!("{}: {}", variant.words(), said.join("; ")), "   ") {
+            let _ = writeln!(out, "{line}");
+        }
+    }
+    out
+}

@@ -105,6 +105,10 @@ impl<'a> Grid<'a> {
     pub fn of(question: &Question<'a>) -> Option<Grid<'a>> {
         let survey = question.survey;
         let (by, base, mut others) = condition(question)?;
+        // A cell would take what was predicted and what was measured for repeats of one thing.
+        if survey.is_mixed() && by != key::NUMBERS {
+            return None;
+        }
         let other = others.remove(0);
         let (mut rows, mut models): (Vec<GridRow>, Vec<String>) = (Vec::new(), Vec::new());
         for point in points(survey) {

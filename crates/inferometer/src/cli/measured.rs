@@ -9,8 +9,9 @@ use crate::output::Format;
 use crate::session::store_root;
 use crate::subjects::{self, Subjects};
 use crate::terminal;
+use ifm_analysis::insight::{Question, told_by};
 use ifm_analysis::slo;
-use ifm_analysis::survey::Survey;
+use ifm_analysis::survey::{Point, Survey};
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
 use ifm_store::Store;
@@ -65,11 +66,13 @@ pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
         survey.extend(Survey::of_run(&run.manifest, &run.summary));
     }
     survey.extend(Survey::of_sheets(&sheets));
-    let by: Vec<String> = survey
-        .varying(PartKind::Serving)
-        .into_iter()
-        .filter(|name| ![key::REQUESTS, key::STRATEGY].contains(&name.as_str()))
-        .collect();
+    let mut by = told_by(&Question::new(&survey));
+    by.retain(|name| name != key::STRATEGY);
+    // What was predicted says so, even where nothing was measured beside it.
+    let is_predicted = survey.points.iter().any(Point::is_predicted);
+    if is_predicted && !by.iter().any(|name| name == key::NUMBERS) {
+        by.push(key::NUMBERS.to_owned());
+    }
     let by: Vec<&str> = by.iter().map(String::as_str).collect();
     let pool = survey.pool(PartKind::Serving);
     let fittings = pool.fittings(&by, &target);

@@ -65,6 +65,39 @@ fn curves_say_which_is_predicted() {
 }
 
 #[test]
+fn sentences_about_disturbances_and_limits_are_of_what_was_measured() {
+    let rules = |runs: &[ReportModel]| -> Vec<String> {
+        let mut page = page(runs);
+        let mut told = Vec::new();
+        page.for_each_remark(&mut |remark| told.push(format!("{} {}", remark.rule, remark.text)));
+        told
+    };
+    let of = |told: &[String], rule: &str| -> Vec<String> {
+        told.iter().filter(|text| text.starts_with(rule)).cloned().collect()
+    };
+    // A level of one user that waits three times as long as that of two.
+    let cold = || levels("x", |users| (if users == 1.0 { 300.0 } else { 100.0 }, 10.0 + users));
+    let (alone, both) = (rules(&[model(&cold())]), rules(&[model(&cold()), too_fast()]));
+    assert!(!of(&alone, "cold_level At 1 user").is_empty(), "{alone:?}");
+    assert!(!of(&both, "cold_level Measured: At 1 user").is_empty(), "{both:?}");
+    let predicted = rules(&[model(&predicted(cold()))]);
+    assert!(of(&predicted, "cold_level").is_empty(), "{predicted:?}");
+}
+
+#[test]
+fn a_condition_of_a_measurement_is_not_filled_with_a_prediction() {
+    let tagged = |name: &str, cc: &str| {
+        let mut run = levels(name, |users| (100.0, 10.0 + users));
+        run.manifest.tags.insert("cc".to_owned(), cc.to_owned());
+        run
+    };
+    let (off, on) = (tagged("off", "off"), tagged("on", "on"));
+    let kind = |runs: &[ReportModel]| Results { runs, ..Results::default() }.draw(|_| {}).0;
+    assert_eq!(kind(&[model(&off), model(&on)]), "grid");
+    assert_eq!(kind(&[model(&off), model(&on), model(&predicted(tagged("p", "on")))]), "sweep");
+}
+
+#[test]
 fn without_both_there_is_no_such_chapter() {
     for runs in [[measured(), measured()], [too_fast(), too_fast()]] {
         assert!(!text(&runs).contains("Predicted against measured"));

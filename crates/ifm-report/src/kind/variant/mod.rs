@@ -57,7 +57,8 @@ fn fits(subject: &Subject) -> bool {
             && versus.others.iter().all(|party| is_changed(&party.name))
             && versus.parties().all(|party| points(party) > 1)
     };
-    !is_planned && !all.is_empty() && all.iter().all(is_twin)
+    // A prediction is no variant of a measurement.
+    !is_planned && !survey.is_mixed() && !all.is_empty() && all.iter().all(is_twin)
 }
 
 /// What is compared: as the user asked, else run by run.

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 mod answers;
 mod errors;
+mod faults;
 mod operations;
 mod streams;
 

@@ -228,6 +228,41 @@ pub fn telemetry(
     }
 }
 
+/// The same run as if it had been computed: without what only a client knows.
+pub fn predicted(mut run: RunData) -> RunData {
+    let level = |level: &LevelInfo| ifm_core::PredictedLevel {
+        level: level.level,
+        steps: 1200,
+        preemptions: 3,
+        cached_tokens: 0,
+        kv_peak_share: Some(0.62),
+        batch_mean: Some(1.9),
+        closed_form: Some(ifm_core::ClosedForm {
+            ttft_ms: Some(98.0),
+            itl_ms: Some(9.7),
+            output_tok_per_s: None,
+        }),
+        binds: Some("memory bandwidth".to_owned()),
+    };
+    let manifest = &mut run.manifest;
+    manifest.predicted = Some(ifm_core::Prediction {
+        machine: "H100 SXM".to_owned(),
+        model: "made-up-model".to_owned(),
+        quantization: "bf16".to_owned(),
+        kv: "bf16".to_owned(),
+        gpus: 1,
+        replicas: 1,
+        server: "vllm".to_owned(),
+        constants_from: "defaults".to_owned(),
+        constants: BTreeMap::from([("bandwidth_share".to_owned(), 0.8)]),
+        settings: BTreeMap::from([("token budget".to_owned(), "8192".to_owned())]),
+        levels: manifest.levels.iter().map(level).collect(),
+    });
+    (manifest.health, manifest.host.kernel_stamps) = (None, false);
+    manifest.clock.source = "simulated".to_owned();
+    run
+}
+
 fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
     Manifest {
         schema_version: ifm_core::manifest::SCHEMA_VERSION.to_owned(),
@@ -269,6 +304,7 @@ fn manifest(concurrency: &[u32], levels: Vec<LevelInfo>) -> Manifest {
         health: Some(health()),
         capacity: None,
         plan: None,
+        predicted: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

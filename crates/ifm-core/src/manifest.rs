@@ -4,6 +4,7 @@
 
 use crate::facts::Facts;
 use crate::health::ClientHealth;
+use crate::prediction::Prediction;
 use crate::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -306,6 +307,9 @@ pub struct Manifest {
     /// The cell of a plan that it measured; absent outside plans.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanCell>,
+    /// From what the run was computed; absent in a run that was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicted: Option<Prediction>,
     /// Files of the folder, once sealed.
     pub files: Vec<FileInfo>,
     /// Fields written by a newer version, kept when the manifest is written again.

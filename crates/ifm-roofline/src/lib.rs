@@ -37,6 +37,7 @@ mod question;
 mod setup;
 mod weights;
 mod words;
+mod work;
 
 pub use bound::{Binding, Bound, Limit, Question, Share, Verdict};
 pub use config::architectures;
@@ -47,3 +48,4 @@ pub use model::{Attention, Block, FeedForward, Model};
 pub use operator::Operator;
 pub use question::Capacity;
 pub use setup::Setup;
+pub use work::{AttentionWork, ExpertWork, Work};

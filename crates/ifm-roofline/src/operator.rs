@@ -16,7 +16,7 @@ const ACTIVATION_BYTES: f64 = 2.0;
 /// All-reduces in a layer under tensor parallelism: behind attention and behind feed-forward.
 const ALL_REDUCES: f64 = 2.0;
 /// Bytes of an element of a state of constant size.
-const STATE_BYTES: f64 = 4.0;
+pub(crate) const STATE_BYTES: f64 = 4.0;
 
 /// One part of a step, or the same part of many steps together. Bytes, operations and seconds are
 /// those of one GPU.
@@ -185,11 +185,7 @@ pub(crate) fn distinct_experts(experts: f64, active: f64, tokens: f64) -> f64 {
 fn layers(setup: &Setup, weights: &WeightBytes, steps: &Steps) -> Operator {
     let mut operator = Operator::new("layers");
     let model = setup.model();
-    let format = &setup.precision().weights;
-    let dense_arithmetic = match format.unquantized_bits {
-        Some(_) if model.has_experts() => Arithmetic::Bf16,
-        _ => format.arithmetic,
-    };
+    let arithmetics = setup.arithmetics();
     for (block, bytes) in model.blocks.iter().zip(&weights.layers) {
         let matrices = block.matrices(model.hidden);
         let count = block.layers as f64;
@@ -199,18 +195,16 @@ fn layers(setup: &Setup, weights: &WeightBytes, steps: &Steps) -> Operator {
         operator.bytes_floor += steps.count * read(matrices.active) / setup.gpus();
         let tokens = steps.count * steps.tokens;
         let dense = MULTIPLY_ADD * count * matrices.dense() * tokens;
-        operator.compute(setup, dense, dense_arithmetic);
+        operator.compute(setup, dense, arithmetics.dense);
         let experts = MULTIPLY_ADD * count * matrices.active * matrices.expert() * tokens;
-        operator.compute(setup, experts, format.arithmetic);
+        operator.compute(setup, experts, arithmetics.experts);
     }
     operator.finish(setup)
 }
 
 fn head(setup: &Setup, weights: &WeightBytes, steps: &Steps) -> Operator {
     let mut operator = Operator::new("head");
-    let format = &setup.precision().weights;
-    let arithmetic =
-        if format.head_bits < 16.0 { format.arithmetic } else { setup.wide_arithmetic() };
+    let arithmetic = setup.arithmetics().head;
     operator.bytes = steps.count * weights.head / setup.gpus();
     operator.bytes_floor = operator.bytes;
     let rows = steps.count * steps.sequences;
@@ -222,7 +216,7 @@ fn head(setup: &Setup, weights: &WeightBytes, steps: &Steps) -> Operator {
 fn attention(setup: &Setup, steps: &Steps) -> Operator {
     let mut operator = Operator::new("attention");
     let kv = setup.precision().kv;
-    let arithmetic = if kv.bits < 16.0 { kv.arithmetic } else { setup.wide_arithmetic() };
+    let arithmetic = setup.arithmetics().attention;
     let shared_out = setup.gpus().min(setup.model().kv_heads() as f64);
     for block in &setup.model().blocks {
         let pairs = block.layers as f64 * steps.sequences * steps.pairs(block.window());
@@ -237,7 +231,7 @@ fn attention(setup: &Setup, steps: &Steps) -> Operator {
 
 /// Operations for one token that looks at one other, all heads of a layer: a score and a weighted
 /// sum. Latent attention decodes in the space of the latent vector.
-fn flops_per_pair(block: &Block, is_prefill: bool) -> f64 {
+pub(crate) fn flops_per_pair(block: &Block, is_prefill: bool) -> f64 {
     match block.attention {
         Attention::Grouped { heads, head_dim, .. } => {
             2.0 * MULTIPLY_ADD * (heads * head_dim) as f64
@@ -260,7 +254,7 @@ fn states(setup: &Setup, steps: &Steps) -> Operator {
             operator.bytes += steps.count * steps.sequences * elements * STATE_BYTES / setup.gpus();
         }
         let flops = 2.0 * MULTIPLY_ADD * elements * steps.count * steps.tokens;
-        operator.compute(setup, flops, Arithmetic::Bf16);
+        operator.compute(setup, flops, setup.arithmetics().states);
     }
     operator.bytes_floor = operator.bytes;
     operator.finish(setup)
@@ -271,15 +265,32 @@ fn exchange(setup: &Setup, steps: &Steps) -> Operator {
     let mut operator = Operator::new("all-reduce");
     let gpus = setup.gpus();
     if let Some(link) = setup.machine().link_gb_s.filter(|_| gpus > 1.0) {
-        let model = setup.model();
-        let vector = model.hidden as f64 * ACTIVATION_BYTES;
-        let sent = ALL_REDUCES * model.layers() as f64 * vector * steps.count * steps.tokens;
-        let ring = 2.0 * (gpus - 1.0) / gpus;
+        let sent = sent_bytes_per_token(setup) * steps.count * steps.tokens;
+        let ring = ring_share(gpus);
         operator.link_bytes = sent * ring;
         operator.link_s = operator.link_bytes / (link * 1e9);
         operator.link_floor_s = sent / (link * 1e9);
     }
     operator.finish(setup)
+}
+
+/// Bytes that all-reduces add up for one token.
+fn sent_bytes_per_token(setup: &Setup) -> f64 {
+    let model = setup.model();
+    ALL_REDUCES * model.layers() as f64 * model.hidden as f64 * ACTIVATION_BYTES
+}
+
+/// What a GPU sends of it in a ring of so many.
+fn ring_share(gpus: f64) -> f64 {
+    2.0 * (gpus - 1.0) / gpus
+}
+
+/// Seconds that GPUs which share the model take to send what one token needs; 0 for one GPU, and
+/// where nobody knows the links.
+pub(crate) fn link_token_s(setup: &Setup) -> f64 {
+    let gpus = setup.gpus();
+    let link = setup.machine().link_gb_s.filter(|_| gpus > 1.0);
+    link.map_or(0.0, |link| sent_bytes_per_token(setup) * ring_share(gpus) / (link * 1e9))
 }
 
 /// Bytes of cache and state of one sequence of this length on one GPU.

@@ -78,4 +78,34 @@ impl Setup {
             _ => Arithmetic::Fp16,
         }
     }
+
+    /// Arithmetic of the layers' dense parts, of experts, of the output matrix, of attention and of
+    /// states.
+    pub(crate) fn arithmetics(&self) -> Arithmetics {
+        let format = &self.precision.weights;
+        Arithmetics {
+            dense: match format.unquantized_bits {
+                Some(_) if self.model.has_experts() => Arithmetic::Bf16,
+                _ => format.arithmetic,
+            },
+            experts: format.arithmetic,
+            head: if format.head_bits < 16.0 { format.arithmetic } else { self.wide_arithmetic() },
+            attention: if self.precision.kv.bits < 16.0 {
+                self.precision.kv.arithmetic
+            } else {
+                self.wide_arithmetic()
+            },
+            states: Arithmetic::Bf16,
+        }
+    }
+}
+
+/// What each part of a step computes in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arithmetics {
+    pub dense: Arithmetic,
+    pub experts: Arithmetic,
+    pub head: Arithmetic,
+    pub attention: Arithmetic,
+    pub states: Arithmetic,
 }

@@ -565,6 +565,7 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         health: None,
         capacity: None,
         plan: job.plan.clone(),
+        predicted: None,
         files: Vec::new(),
         extra: serde_json::Map::new(),
     }

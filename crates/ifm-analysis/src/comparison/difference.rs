@@ -4,7 +4,7 @@
 //! unlike, so that their numbers do not answer one question. What is not here: the numbers.
 
 pub use super::fact::DifferenceKind;
-use super::fact::SEED;
+use super::fact::{Fact, SEED};
 use super::side::{Lengths, Member, Side};
 use std::collections::BTreeSet;
 
@@ -64,9 +64,14 @@ fn joined(side: &Side, of: &dyn Fn(&Member) -> Option<String>) -> Option<String>
     (!words.is_empty()).then(|| words.join(" | "))
 }
 
+/// Whether a side has a fact of this kind.
+fn has(side: &Side, is: impl Fn(&Fact) -> bool) -> bool {
+    side.members.iter().any(|member| member.facts.iter().any(&is))
+}
+
 /// Whether anything is told of a side's machine.
 fn has_machine(side: &Side) -> bool {
-    side.members.iter().any(|member| member.facts.iter().any(|fact| fact.is_of_machine))
+    has(side, |fact| fact.is_of_machine)
 }
 
 /// That the machine of one of two sides of ours is not known: it may differ.
@@ -86,9 +91,12 @@ fn of_facts(a: &Side, b: &Side, keys: &BTreeSet<String>) -> (Vec<Difference>, Op
     let mut found: Vec<Difference> = Vec::new();
     let mut untold: [Vec<&str>; 2] = Default::default();
     let have_machines = has_machine(a) && has_machine(b);
+    // A prediction was not measured in any way, and a document does not say how it was.
+    let is_measured = |side: &Side| !side.is_own() || has(side, |fact| fact.is_of_measuring);
+    let are_measured = is_measured(a) && is_measured(b);
     for fact in facts() {
         let what = fact.what.as_str();
-        if fact.is_of_machine && !have_machines {
+        if fact.is_of_machine && !have_machines || fact.is_of_measuring && !are_measured {
             continue;
         }
         let is_known = |found: &Difference| found.what == what;

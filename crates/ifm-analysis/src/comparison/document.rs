@@ -6,7 +6,7 @@
 //! here: reading files (`ifm-interop`).
 
 use super::condition::Condition;
-use super::fact::{DifferenceKind, Fact};
+use super::fact::{DifferenceKind, Fact, NUMBERS};
 use super::meaning::By;
 use super::measure::Measure;
 use super::requests::Requests;
@@ -222,6 +222,8 @@ fn facts(sheet: &Sheet, constant: &Factors) -> Vec<Fact> {
             key::BATCH_SIZE => ("batch size", Unlike),
             key::DEPTH_TOKENS => ("tokens of depth", Unlike),
             "kind" => ("kind of measurement", Unlike),
+            // Told below, of all documents.
+            key::NUMBERS => continue,
             // Lengths are compared as numbers.
             key::INPUT_TOKENS | key::OUTPUT_TOKENS | key::REQUESTS => continue,
             key::CONDITION | key::COMMAND => (name, Expected),
@@ -234,6 +236,8 @@ fn facts(sheet: &Sheet, constant: &Factors) -> Vec<Fact> {
         format!("{tool} {}", sheet.source.tool_version.as_deref().unwrap_or("")).trim().to_owned()
     });
     facts.push(Fact::new("version of the client".to_owned(), Warning, tool));
+    let numbers = constant.get(key::NUMBERS).unwrap_or(key::MEASURED).to_owned();
+    facts.push(Fact::new(NUMBERS.to_owned(), Warning, Some(numbers)).of_setting(key::NUMBERS));
     facts
 }
 

@@ -5,7 +5,8 @@
 //! see [`document`](super::document).
 
 use crate::machine::MACHINE;
-use ifm_core::Manifest;
+use ifm_core::sheet::key;
+use ifm_core::{Manifest, Prediction};
 
 ifm_core::vocabulary! {
     /// What a difference means for the comparison.
@@ -33,11 +34,14 @@ pub(crate) struct Fact {
     pub setting: Option<String>,
     /// Whether it is one of the machine, which a gate does not let differ unless told.
     pub is_of_machine: bool,
+    /// Whether it is one of how a run was measured, which a prediction does not have.
+    pub is_of_measuring: bool,
 }
 
 impl Fact {
     pub fn new(what: String, kind: DifferenceKind, value: Option<String>) -> Fact {
-        Fact { what, kind, value, setting: None, is_of_machine: false }
+        let (is_of_machine, is_of_measuring) = (false, false);
+        Fact { what, kind, value, setting: None, is_of_machine, is_of_measuring }
     }
 
     /// Of a setting, which is no fact where levels are told apart by it.
@@ -51,22 +55,33 @@ struct OwnFact {
     what: &'static str,
     kind: DifferenceKind,
     of: fn(&Manifest) -> Option<String>,
+    is_of_measuring: bool,
 }
 
 const fn expected(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
-    OwnFact { what, kind: DifferenceKind::Expected, of }
+    OwnFact { what, kind: DifferenceKind::Expected, of, is_of_measuring: false }
 }
 
 const fn warning(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
-    OwnFact { what, kind: DifferenceKind::Warning, of }
+    OwnFact { what, kind: DifferenceKind::Warning, of, is_of_measuring: false }
 }
 
 const fn unlike(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
-    OwnFact { what, kind: DifferenceKind::Unlike, of }
+    OwnFact { what, kind: DifferenceKind::Unlike, of, is_of_measuring: false }
+}
+
+/// How it was measured.
+const fn measuring(what: &'static str, of: fn(&Manifest) -> Option<String>) -> OwnFact {
+    OwnFact { is_of_measuring: true, ..warning(what, of) }
 }
 
 /// Every fact but those of the machine, in the order in which reports list them.
-const FACTS: [OwnFact; 24] = [
+const FACTS: [OwnFact; 26] = [
+    warning(NUMBERS, |run| {
+        let word = if run.predicted.is_some() { key::PREDICTED } else { key::MEASURED };
+        Some(word.to_owned())
+    }),
+    expected("predicted from", |run| run.predicted.as_ref().map(Prediction::words)),
     expected("model", |run| Some(run.spec.target.model.clone())),
     expected("server", server),
     expected("address", |run| Some(run.spec.target.base_url.clone())),
@@ -94,7 +109,7 @@ const FACTS: [OwnFact; 24] = [
             Some(ifm_core::spec::LengthCounter::Tokenizer) | None => "the tokenizer".to_owned(),
         })
     }),
-    warning("who applies the chat template", |run| {
+    measuring("who applies the chat template", |run| {
         let by = run.workload.as_ref()?.template_by;
         Some(match by {
             ifm_core::manifest::TemplatePlace::Server => "the server".to_owned(),
@@ -108,24 +123,30 @@ const FACTS: [OwnFact; 24] = [
         let fields = fields.iter().map(|(name, value)| format!("{name}={value}"));
         list_words(fields.collect())
     }),
-    warning("server's own account", |run| map_words(&run.server.notes)),
+    measuring("server's own account", |run| map_words(&run.server.notes)),
     warning("longest context", |run| {
         run.server.context_tokens.map(|tokens| format!("{tokens} tokens"))
     }),
-    warning("time limits", limits),
-    warning("client's processor", |run| {
+    measuring("time limits", limits),
+    measuring("client's processor", |run| {
         let host = &run.host;
         Some(format!("{} x{}", host.cpu.as_deref().unwrap_or("unknown"), host.cpus))
     }),
-    warning("client's system", |run| Some(run.host.os.clone())),
-    warning("kernel receive stamps", |run| Some(yes(run.host.kernel_stamps))),
-    warning("version of the client", |run| Some(format!("{} {}", run.tool.name, run.tool.version))),
+    measuring("client's system", |run| Some(run.host.os.clone())),
+    measuring("kernel receive stamps", |run| Some(yes(run.host.kernel_stamps))),
+    measuring("version of the client", |run| {
+        Some(format!("{} {}", run.tool.name, run.tool.version))
+    }),
 ];
 
 /// What holds for all of a run of ours.
 pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: bool) -> Vec<Fact> {
-    let of = |fact: &OwnFact| Fact::new(fact.what.to_owned(), fact.kind, (fact.of)(manifest));
-    let mut facts: Vec<Fact> = FACTS.iter().map(of).collect();
+    let of = |fact: &OwnFact| Fact {
+        is_of_measuring: fact.is_of_measuring,
+        ..Fact::new(fact.what.to_owned(), fact.kind, (fact.of)(manifest))
+    };
+    let has = |fact: &&OwnFact| !fact.is_of_measuring || manifest.predicted.is_none();
+    let mut facts: Vec<Fact> = FACTS.iter().filter(has).map(of).collect();
     for (what, value) in [
         (GAPS, if is_inter_event { "events" } else { "tokens" }),
         (TOKENS, if is_estimated { "estimated" } else { "counted" }),
@@ -142,6 +163,8 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
     facts
 }
 
+/// Whether numbers were measured or computed.
+pub(super) const NUMBERS: &str = "where the numbers come from";
 const GAPS: &str = "what gaps are between";
 const TOKENS: &str = "tokens";
 /// The seed, by which prompts may differ.

@@ -346,6 +346,15 @@ fn unlike_things_are_told() {
             }
         }
     };
+    check(&|_| {}, "where the numbers come from", Same);
+    let prediction = |run: &mut RunData| *run = crate::testing::predicted(run.clone());
+    check(&prediction, "where the numbers come from", Warning);
+    check(&prediction, "predicted from", Expected);
+    // How a prediction was measured is no question.
+    let mut b = a.clone();
+    prediction(&mut b);
+    let pair = two(&a, &b, &settings);
+    assert!(!pair.differences.iter().any(|found| found.what == "kernel receive stamps"));
     check(&lengths(101), "prompt tokens asked for", Same);
     check(&lengths(110), "prompt tokens asked for", Unlike);
     let sums = |run: &mut RunData| run.manifest.prompts_sha256 = Some("ab".to_owned());

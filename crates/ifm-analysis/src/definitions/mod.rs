@@ -13,7 +13,7 @@ pub mod vllm;
 
 use crate::level::{self, LevelSummary};
 use ifm_core::sheet::{Factors, Part, PartKind, Place, Row, RowRole, Source, key};
-use ifm_core::{RequestRecord, RunData, Sheet};
+use ifm_core::{Prediction, RequestRecord, RunData, Sheet};
 
 ifm_core::vocabulary! {
     /// By whose definitions numbers are computed.
@@ -60,6 +60,9 @@ pub fn sheet(run: &RunData, by: Definitions) -> Sheet {
     let mut factors = Factors::default().with(key::MODEL, &spec.target.model);
     if let Some(kind) = &run.manifest.server.kind {
         factors.set(key::ENGINE, kind);
+    }
+    for (name, value) in run.manifest.predicted.iter().flat_map(Prediction::factors) {
+        factors.set(name, value);
     }
     let part = Part { factors, rows, ..Part::new(PartKind::Serving, Place::default()) };
     let source = Source {

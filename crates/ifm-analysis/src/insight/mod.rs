@@ -30,6 +30,7 @@ pub use versus::{CENTER, LoadAxis, OUTPUT, Party, Versus, is_burst};
 
 use crate::audit::Spot;
 use crate::matrix::RankBy;
+use crate::say;
 use crate::survey::Survey;
 use ifm_core::spec::SloSpec;
 
@@ -211,7 +212,21 @@ pub struct InsightRule {
 
 /// What every rule says: the worst first, then the largest effect, then in the order of the rules.
 pub fn insights(question: &Question) -> Vec<Insight> {
-    let mut all: Vec<Insight> = rule::RULES.iter().flat_map(|rule| (rule.look)(question)).collect();
+    let is_mixed = question.survey.is_mixed();
+    let measured = question.survey.without_predictions();
+    let look = |rule: &&InsightRule| {
+        let is_of = |ids: &[&str]| ids.contains(&rule.id);
+        // A prediction wins nothing against a measurement, and follows from what these rules ask.
+        if !(is_of(&rule::OF_MEASURED) || is_mixed && is_of(&rule::OF_WINNERS)) {
+            return (rule.look)(question);
+        }
+        let mut found = (rule.look)(&Question { survey: &measured, ..question.clone() });
+        for insight in found.iter_mut().filter(|_| is_mixed) {
+            insight.sentence = say!("Measured: {}"; std::mem::take(&mut insight.sentence));
+        }
+        found
+    };
+    let mut all: Vec<Insight> = rule::RULES.iter().flat_map(look).collect();
     all.sort_by(|a, b| a.tone.cmp(&b.tone).then(b.weight.total_cmp(&a.weight)));
     all
 }

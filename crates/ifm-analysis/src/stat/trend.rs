@@ -62,13 +62,45 @@ fn slope(values: &[f64]) -> Option<f64> {
         .step_by(every)
         .map(|(index, value)| (index as f64, *value))
         .collect();
+    steepness(&points)
+}
+
+/// Median slope over all pairs of points that do not stand at one place.
+fn steepness(points: &[(f64, f64)]) -> Option<f64> {
     let mut slopes = Vec::with_capacity(points.len() * points.len().saturating_sub(1) / 2);
     for (index, (x, y)) in points.iter().enumerate() {
-        let later = points.iter().skip(index + 1);
+        let later = points.iter().skip(index + 1).filter(|(later_x, _)| later_x != x);
         slopes.extend(later.map(|(later_x, later_y)| (later_y - y) / (later_x - x)));
     }
     slopes.sort_unstable_by(f64::total_cmp);
     percentile_of_sorted(&slopes, 50.0)
+}
+
+/// A straight line.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Line {
+    /// Its value at 0.
+    pub start: f64,
+    /// How much it rises for 1.
+    pub slope: f64,
+}
+
+impl Line {
+    /// The value at a place.
+    pub fn at(self, x: f64) -> f64 {
+        self.start + self.slope * x
+    }
+}
+
+/// The line of Theil (1950) and Sen (1968) through points: the median slope of all pairs, and the
+/// median of what is left of the values. Up to 29 % of the points may be far off without moving it
+/// far. All pairs are taken: for tens of points. None where fewer than two stand at different
+/// places.
+pub fn theil_sen(points: &[(f64, f64)]) -> Option<Line> {
+    let slope = steepness(points)?;
+    let mut left: Vec<f64> = points.iter().map(|(x, y)| y - slope * x).collect();
+    left.sort_unstable_by(f64::total_cmp);
+    Some(Line { start: percentile_of_sorted(&left, 50.0)?, slope })
 }
 
 /// The number of pairs that fall, and the values in rising order. By merging, O(n log n).
@@ -117,6 +149,14 @@ mod tests {
         assert_eq!(found.slope, 1.0);
         assert_eq!(mann_kendall(&[1.0, 2.0, 3.0]), None);
         assert_eq!(mann_kendall(&[2.0; 9]), None);
+    }
+
+    #[test]
+    fn a_line_is_not_moved_by_one_point() {
+        let on = |x: f64| (x, 1.0 + 2.0 * x);
+        let line = theil_sen(&[on(0.0), on(1.0), (2.0, 90.0), on(3.0), on(4.0)]).expect("points");
+        assert_eq!((line.start, line.slope, line.at(5.0)), (1.0, 2.0, 11.0));
+        assert_eq!(theil_sen(&[(1.0, 2.0), (1.0, 3.0)]), None);
     }
 
     // pymannkendall 1.4.3: original_test(values), its s, Tau, p and slope, for

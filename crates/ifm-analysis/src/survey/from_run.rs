@@ -6,8 +6,8 @@ use crate::RunSummary;
 use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
 use crate::slo::VerdictState;
 use crate::stat::Distribution;
-use ifm_core::Manifest;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
+use ifm_core::{Manifest, Prediction};
 
 const NS_PER_MS: f64 = 1e6;
 /// Speed for one user where nobody counted the tokens.
@@ -50,6 +50,9 @@ fn setting(manifest: &Manifest) -> Factors {
     setting.set(key::WORKLOAD, workload.text.as_ref().unwrap_or(&workload.kind));
     for (name, value) in &manifest.tags {
         setting.set(name.as_str(), value);
+    }
+    for (name, value) in manifest.predicted.iter().flat_map(Prediction::factors) {
+        setting.set(name, value);
     }
     setting
 }

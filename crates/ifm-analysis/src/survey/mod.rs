@@ -108,11 +108,17 @@ impl Point {
         Some(self.reading(quantity, statistic)?.value)
     }
 
+    /// Whether it was computed and not measured.
+    pub fn is_predicted(&self) -> bool {
+        self.setting.get(key::NUMBERS) == Some(key::PREDICTED)
+    }
+
     /// A factor by name, the load's among them.
     pub fn factor(&self, name: &str) -> Option<String> {
         match (name, self.load) {
             (key::CONCURRENCY, Some(Load::Users(users))) => Some(users.to_string()),
             (key::RATE, Some(Load::ReqPerS(rate))) => Some(rate.to_string()),
+            (key::NUMBERS, _) => Some(self.setting.get(name).unwrap_or(key::MEASURED).to_owned()),
             _ => self.setting.get(name).map(str::to_owned),
         }
     }
@@ -193,7 +199,11 @@ impl Survey {
         }
         for point in self.measured(kind) {
             for (name, values) in &mut seen {
-                values.insert(point.setting.get(name));
+                // A measurement has nothing of a prediction, and does not differ in it.
+                let value = point.setting.get(name);
+                if value.is_some() || !name.starts_with(key::PREDICTED_PREFIX) {
+                    values.insert(value);
+                }
             }
         }
         // What is said of the machine in the words of a document differs with its accelerator; a
@@ -202,6 +212,19 @@ impl Survey {
             |name: &str| ![key::REQUESTS, key::HARDWARE, key::CONCURRENCY].contains(&name);
         let differs = |(name, values): &(&str, BTreeSet<_>)| values.len() > 1 && is_told(name);
         seen.into_iter().filter(differs).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// Whether it holds both what was measured and what was computed.
+    pub fn is_mixed(&self) -> bool {
+        let has = |is: bool| self.points.iter().any(|point| point.is_predicted() == is);
+        has(true) && has(false)
+    }
+
+    /// What was measured, without what was computed.
+    #[must_use]
+    pub fn without_predictions(&self) -> Survey {
+        let measured = self.points.iter().filter(|point| !point.is_predicted());
+        Survey { origins: self.origins.clone(), points: measured.cloned().collect() }
     }
 
     /// Where a point comes from.

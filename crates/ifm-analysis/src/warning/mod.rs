@@ -19,6 +19,7 @@ mod noise;
 mod output_length;
 mod overload;
 mod planned_levels;
+mod predicted;
 mod prompt_length;
 mod repeats;
 mod samples;
@@ -144,7 +145,8 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 22] = [
+const CHECKS: [&Check; 23] = [
+    &predicted::CHECK,
     &failures::CHECK,
     &completeness::CHECK,
     &planned_levels::CHECK,
@@ -169,6 +171,21 @@ const CHECKS: [&Check; 22] = [
     &samples::CHECK,
 ];
 
+/// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
+/// whether a server was warm. A prediction has nothing of all that.
+const OF_MEASURING: [&Check; 10] = [
+    &client::CHECK,
+    &counting::CHECK,
+    &server_cache::CHECK,
+    &repeats::CHECK,
+    &shared_server::CHECK,
+    &clocks::CHECK,
+    &slowing::CHECK,
+    &warm_up::CHECK,
+    &cold::CHECK,
+    &co_arrival::CHECK,
+];
+
 /// Makes every check.
 pub(crate) fn check(
     run: &RunData,
@@ -181,7 +198,9 @@ pub(crate) fn check(
 
 impl Check {
     fn make(&self, context: &Context) -> CheckResult {
+        let is_of_measuring = OF_MEASURING.iter().any(|check| check.id == self.id);
         let (is_applicable, warnings) = match self.run {
+            _ if is_of_measuring && context.run.manifest.predicted.is_some() => (false, Vec::new()),
             Made::ForRun(make) => match make(context) {
                 None => (false, Vec::new()),
                 Some(findings) => {

@@ -47,6 +47,15 @@ pub mod key {
     pub const ENDED: &str = "ended";
     /// Number of the repeat, from 1.
     pub const REPEAT: &str = "repeat";
+    /// Where the numbers come from: [`PREDICTED`] where they were computed, and not set where they
+    /// were measured.
+    pub const NUMBERS: &str = "numbers";
+    /// The value of [`NUMBERS`] of a prediction.
+    pub const PREDICTED: &str = "predicted";
+    /// What [`NUMBERS`] is called where it is not set.
+    pub const MEASURED: &str = "measured";
+    /// What the names of factors of a prediction begin with: a measurement has none of them.
+    pub const PREDICTED_PREFIX: &str = "predicted_";
 }
 
 /// Names and values.

@@ -92,7 +92,7 @@ pub(super) fn factor(factors: &Factors, name: &str) -> Value {
 }
 
 /// Names of factors that no reader of these formats takes for anything else.
-const PLAIN: [&str; 13] = [
+const PLAIN: [&str; 14] = [
     key::GPU,
     key::QUANTIZATION,
     key::STRATEGY,
@@ -106,6 +106,7 @@ const PLAIN: [&str; 13] = [
     key::CONDITION,
     key::TENSOR_PARALLEL,
     key::REPEAT,
+    key::NUMBERS,
 ];
 
 /// All factors as texts, for formats with room for labels.

@@ -123,13 +123,13 @@ pub fn run(args: &DemoArgs, words: &[String]) -> Result<Code, Failure> {
     let server = OwnServer::start(&["--preset", &preset, "--quant", &args.quant])?;
     let mut load = Alone::<LoadArgs>::parse_from(["demo", &server.url]).args;
     load.workload.workload = format!("{prompt}/{output}");
-    load.name = Some("demo".to_owned());
-    load.out = vec![args.out.clone()];
-    load.store.clone_from(&args.store);
-    load.json = args.json.then_some(JsonKind::Document);
-    load.tui = args.tui;
-    load.no_color = args.no_color;
-    load.ascii = args.ascii;
+    load.results.name = Some("demo".to_owned());
+    load.results.out = vec![args.out.clone()];
+    load.results.store.clone_from(&args.store);
+    load.results.json = args.json.then_some(JsonKind::Document);
+    load.results.tui = args.tui;
+    load.results.no_color = args.no_color;
+    load.results.ascii = args.ascii;
     // The engine's own server asks for no key, and none must reach it.
     load.api_key_env = None;
     let ending = Ending::new(None, None, Some(args.duration))?;

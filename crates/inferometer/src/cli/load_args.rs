@@ -134,51 +134,10 @@ pub struct LoadArgs {
     #[arg(help_heading = "Time limits", long, value_parser = seconds, value_name = "SPAN")]
     pub timeout: Option<f64>,
 
-    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or one of chat, rag, code,
-    /// agent, luminal, mlperf-server, mlperf-interactive; a bare number is in ms [default: chat]
-    #[arg(help_heading = "Results", long, value_name = "TERMS")]
-    pub slo: Option<String>,
-
-    #[arg(long, hide = true, num_args = 1.., value_name = "TERM", conflicts_with = "slo")]
-    pub goodput: Vec<String>,
-
-    /// Name of the run
-    #[arg(help_heading = "Results", long, alias = "label")]
-    pub name: Option<String>,
-
-    /// What was set that a client cannot see, such as gpu=L40S or cc=on: reports group and compare
-    /// by it; may be repeated
-    #[arg(help_heading = "Results", long = "tag", alias = "metadata", value_parser = tag, value_name = "NAME=VALUE")]
-    pub tags: Vec<(String, String)>,
-
-    /// The cell of a plan, written by `plan run`.
-    #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
-    pub plan_cell: Option<ifm_core::PlanCell>,
-
     /// Facts of the server's machine, as inferometer facts -o writes them there [default: those of this
     /// host, if the server is on loopback]
     #[arg(help_heading = "Server", long, value_name = "FILE")]
     pub facts: Option<PathBuf>,
-
-    /// Also write a report: .html, .md, .json, .csv, .svg or .png
-    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
-    pub out: Vec<PathBuf>,
-
-    /// What goes to standard output
-    #[arg(help_heading = "Results", short, long, value_enum, default_value = "text")]
-    pub format: Format,
-
-    /// The same as --format json; --json=requests for one line per finished request
-    #[arg(help_heading = "Results", long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
-    pub json: Option<JsonKind>,
-
-    /// Folder of stored runs [default: .inferometer/runs]
-    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
-    pub store: Option<PathBuf>,
-
-    /// Keep generated texts in the stored run
-    #[arg(help_heading = "Results", long)]
-    pub keep_text: bool,
 
     /// Drive load to a public address
     #[arg(help_heading = "Server", long)]
@@ -200,6 +159,54 @@ pub struct LoadArgs {
     #[command(flatten)]
     pub telemetry: TelemetryArgs,
 
+    #[command(flatten)]
+    pub results: ResultArgs,
+}
+
+/// What results are called and held against, and where they go.
+#[derive(Debug, Clone, Args)]
+pub struct ResultArgs {
+    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or one of chat, rag, code,
+    /// agent, luminal, mlperf-server, mlperf-interactive; a bare number is in ms [default: chat]
+    #[arg(help_heading = "Results", long, value_name = "TERMS")]
+    pub slo: Option<String>,
+
+    #[arg(long, hide = true, num_args = 1.., value_name = "TERM", conflicts_with = "slo")]
+    pub goodput: Vec<String>,
+
+    /// Name of the run
+    #[arg(help_heading = "Results", long, alias = "label")]
+    pub name: Option<String>,
+
+    /// What was set that a client cannot see, such as gpu=L40S or cc=on: reports group and compare
+    /// by it; may be repeated
+    #[arg(help_heading = "Results", long = "tag", alias = "metadata", value_parser = tag, value_name = "NAME=VALUE")]
+    pub tags: Vec<(String, String)>,
+
+    /// The cell of a plan, written by `plan run`.
+    #[arg(long, hide = true, value_name = "PLAN/CELL/REPEAT/ATTEMPT")]
+    pub plan_cell: Option<ifm_core::PlanCell>,
+
+    /// Also write a report: .html, .md, .json, .csv, .svg or .png
+    #[arg(help_heading = "Results", short, long, value_name = "FILE")]
+    pub out: Vec<PathBuf>,
+
+    /// What goes to standard output
+    #[arg(help_heading = "Results", short, long, value_enum, default_value = "text")]
+    pub format: Format,
+
+    /// The same as --format json; --json=requests for one line per finished request
+    #[arg(help_heading = "Results", long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "document", conflicts_with = "format", value_name = "KIND")]
+    pub json: Option<JsonKind>,
+
+    /// Folder of stored runs [default: .inferometer/runs]
+    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    pub store: Option<PathBuf>,
+
+    /// Keep generated texts in the stored run
+    #[arg(help_heading = "Results", long)]
+    pub keep_text: bool,
+
     /// No progress lines
     #[arg(help_heading = "Results", short = 's', long)]
     pub quiet: bool,
@@ -217,7 +224,7 @@ pub struct LoadArgs {
     pub ascii: bool,
 }
 
-impl LoadArgs {
+impl ResultArgs {
     /// The output format, `--json` folded in.
     pub fn output(&self) -> Format {
         JsonKind::or(self.json, self.format)

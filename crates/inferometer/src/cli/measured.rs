@@ -25,7 +25,7 @@ const ENDINGS: [&str; 8] = ["json", "jsonl", "csv", "md", "txt", "yaml", "log", 
 /// A URL among results.
 pub fn named(load: &LoadArgs, more: &[String]) -> Result<Option<Vec<PathBuf>>, Failure> {
     let Some(first) = &load.url else { return Ok(None) };
-    let store = Store::at(store_root(load.store.as_ref()));
+    let store = Store::at(store_root(load.results.store.as_ref()));
     if more.is_empty() && !is_result(&store, first) {
         return Ok(None);
     }
@@ -57,7 +57,7 @@ fn is_result(store: &Store, word: &str) -> bool {
 /// # Errors
 /// A name of nothing, no target, or no level with a load.
 pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
-    let store = Store::at(store_root(load.store.as_ref()));
+    let store = Store::at(store_root(load.results.store.as_ref()));
     let Subjects { runs, sheets } = subjects::open(&store, results)?;
     let target = target(load, runs.first().map(|run| &run.manifest.spec.slo))?;
     let mut survey = Survey::default();
@@ -77,8 +77,8 @@ pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
         return Err(Failure::usage("no result holds a level with a number of users or a rate")
             .hint("inferometer import shows what is read from a file"));
     }
-    let style = terminal::style(load.no_color, load.ascii);
-    for path in &load.out {
+    let style = terminal::style(load.results.no_color, load.results.ascii);
+    for path in &load.results.out {
         let is_json = path.extension().is_some_and(|ending| ending == "json");
         let text = match is_json {
             true => ifm_report::fitting_json(&target, &fittings),
@@ -88,7 +88,7 @@ pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
             .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
         terminal::say(&format!("wrote {}", path.display()));
     }
-    terminal::print(&match load.output() {
+    terminal::print(&match load.results.output() {
         Format::Json => ifm_report::fitting_json(&target, &fittings),
         Format::Md => ifm_report::fitting_markdown(&target, &fittings),
         Format::Text => ifm_report::fitting_terminal(&target, &fittings, &style),
@@ -103,9 +103,9 @@ pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
 /// The target that was asked for, else that of the first run.
 fn target(load: &LoadArgs, of_run: Option<&SloSpec>) -> Result<SloSpec, Failure> {
     let hint = "for example --slo \"ttft:p99<500ms,itl:p99<50ms\"";
-    let asked = match (&load.slo, load.goodput.is_empty()) {
+    let asked = match (&load.results.slo, load.results.goodput.is_empty()) {
         (Some(text), _) => Some(slo::parse(text)),
-        (None, false) => Some(slo::parse_goodput(&load.goodput)),
+        (None, false) => Some(slo::parse_goodput(&load.results.goodput)),
         (None, true) => None,
     };
     let asked = asked.transpose();

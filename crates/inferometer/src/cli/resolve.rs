@@ -55,7 +55,7 @@ fn check_readers(readers: Option<usize>) -> Result<(), Failure> {
 /// # Errors
 /// The first mistake, or why the server cannot be used.
 pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Result<Job, Failure> {
-    for path in &args.out {
+    for path in &args.results.out {
         crate::output::check_path(path)?;
     }
     check_cpus(&args.cpus)?;
@@ -65,7 +65,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let mut asked = args.workload.request(seed, items_max(levels))?;
     let mut workload = workload_args::open(&asked, &tokenizer)?;
     let mut levels = load_specs(levels, seed, &workload)?;
-    if args.slo.is_some() || !args.goodput.is_empty() {
+    if args.results.slo.is_some() || !args.results.goodput.is_empty() {
         // A target that nobody named says something about a level, and does not end it.
         let early = levels.iter_mut().filter_map(|level| level.early_end.as_mut());
         early.for_each(|early| early.at_broken_target = true);
@@ -133,7 +133,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     if let Some(server) = machine.as_mut().and_then(|machine| machine.server.as_mut()) {
         secrets.blot_process(server);
     }
-    let mut tags: BTreeMap<String, String> = args.tags.iter().cloned().collect();
+    let mut tags: BTreeMap<String, String> = args.results.tags.iter().cloned().collect();
     if let Some(word) = machine.as_ref().and_then(Facts::confidential_word) {
         tags.entry(CONFIDENTIAL_TAG.to_owned()).or_insert_with(|| word.to_owned());
     }
@@ -170,7 +170,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
                 &inspection.info,
                 &mut Caller::new(endpoint),
                 &lengths,
-                args.quiet,
+                args.results.quiet,
             )?;
             if scale != asked.scale {
                 asked.scale = scale;
@@ -215,16 +215,16 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             total_s: args.timeout.or((!stream).then_some(args.first_token_timeout)),
         },
         slo,
-        keep_text: args.keep_text,
+        keep_text: args.results.keep_text,
         cooldown_s: None,
         budget_s: None,
     };
     Ok(Job {
         spec,
         command: mask_command(words),
-        name: args.name.clone(),
+        name: args.results.name.clone(),
         tags,
-        plan: args.plan_cell.clone(),
+        plan: args.results.plan_cell.clone(),
         addresses,
         tls,
         url,
@@ -241,14 +241,14 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         precise: args.precise,
         course: Course::Planned,
         measures_again: false,
-        format: args.output(),
-        out: args.out.clone(),
-        store: args.store.clone(),
+        format: args.results.output(),
+        out: args.results.out.clone(),
+        store: args.results.store.clone(),
         telemetry,
-        quiet: args.quiet,
-        tui: args.tui,
-        no_color: args.no_color,
-        ascii: args.ascii,
+        quiet: args.results.quiet,
+        tui: args.results.tui,
+        no_color: args.results.no_color,
+        ascii: args.results.ascii,
     })
 }
 
@@ -305,9 +305,9 @@ fn made_up_lengths(facts: &WorkloadFacts) -> Option<LengthRange> {
 }
 
 fn slo(args: &LoadArgs) -> Result<SloSpec, Failure> {
-    let parsed = match args.goodput.is_empty() {
-        true => ifm_analysis::slo::parse(args.slo.as_deref().unwrap_or(DEFAULT_SLO)),
-        false => ifm_analysis::slo::parse_goodput(&args.goodput),
+    let parsed = match args.results.goodput.is_empty() {
+        true => ifm_analysis::slo::parse(args.results.slo.as_deref().unwrap_or(DEFAULT_SLO)),
+        false => ifm_analysis::slo::parse_goodput(&args.results.goodput),
     };
     parsed.map_err(|error| {
         Failure::usage(format!("--slo: {error}"))

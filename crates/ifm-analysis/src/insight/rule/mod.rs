@@ -91,22 +91,57 @@ pub(super) const RULES: &[&InsightRule] = &[
     &condition::MISSING,
 ];
 
+/// Rules that ask what disturbed a measurement, or how near to its limit it came: a prediction is made
+/// from the limit.
+pub(super) const OF_MEASURED: [&str; 3] =
+    [cold_level::RULE.id, headroom::RULE.id, bottleneck::RULE.id];
+
+/// Rules that name what is best, or by how much one is better than another.
+pub(super) const OF_WINNERS: [&str; 16] = [
+    speed_range::RULE.id,
+    ttft_range::RULE.id,
+    pareto::RULE.id,
+    cheapest::RULE.id,
+    overall_winner::RULE.id,
+    crossover::RULE.id,
+    configuration_best::RULE.id,
+    versus_speed::RULE.id,
+    versus_speed::CROSSOVER.id,
+    versus_speed::TIE.id,
+    equal_latency::RULE.id,
+    condition::MODEL.id,
+    condition::TREND.id,
+    condition::TAIL.id,
+    condition::TIE.id,
+    condition::MISSING.id,
+];
+
 /// The middle of a population, where it is told, else its mean.
 const CENTER: &[Statistic] = &[Statistic::Median, Statistic::Mean, Statistic::Value];
 
 /// Factors that are lengths.
 const LENGTHS: [&str; 2] = [key::INPUT_TOKENS, key::OUTPUT_TOKENS];
 
+/// Factors of a prediction from which most of the others follow.
+const PREDICTED_FIRST: [&str; 3] =
+    ["predicted_machine", "predicted_quantization", "predicted_gpus"];
+
 /// The factors by which serving curves are told apart: those that differ, lengths only where they
 /// do not follow from the others, such as the name of a workload or a tag.
 pub fn told_by(question: &Question) -> Vec<String> {
     let varying = question.survey.varying(PartKind::Serving);
     let is_length = |name: &&String| LENGTHS.contains(&name.as_str());
-    let (lengths, mut told): (Vec<&String>, Vec<&String>) = varying.iter().partition(is_length);
-    for name in LENGTHS {
-        let length = lengths.iter().find(|length| **length == name);
-        if let Some(length) = length.filter(|_| !determines(question, &told, name)) {
-            told.push(length);
+    let (lengths, others): (Vec<&String>, Vec<&String>) = varying.iter().partition(is_length);
+    // What a prediction was made from differs in many things at once: those that say more.
+    let is_of_prediction = |name: &&String| name.starts_with(key::PREDICTED_PREFIX);
+    let (mut of_prediction, mut told): (Vec<&String>, Vec<&String>) =
+        others.into_iter().partition(is_of_prediction);
+    let is_constant = |name: &str| !PREDICTED_FIRST.contains(&name);
+    of_prediction.sort_by_key(|name| is_constant(name));
+    let of_lengths = LENGTHS.iter().filter_map(|name| lengths.iter().find(|told| *told == name));
+    for name in of_prediction.into_iter().chain(of_lengths.copied()) {
+        if !determines(question, &told, name) {
+            told.push(name);
         }
     }
     told.into_iter().cloned().collect()

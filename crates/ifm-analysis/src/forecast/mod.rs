@@ -1,0 +1,175 @@
+//! Predicted beside measured: how far a prediction is off, load by load, and what in it that
+//! points to.
+//!
+//! Pure functions of two lists of points. An error is signed and relative to what was measured:
+//! (predicted - measured) / measured, so that -0.1 is a prediction 10 % too low. Not here: where
+//! points come from (`survey`), the simulation, and a chart of both.
+
+mod drift;
+
+pub use drift::{CHANCE_MAX, Course, Drift, ERROR_MIN, POINTS_MIN};
+
+use crate::level::Load;
+use crate::stat::percentile_of_sorted;
+
+ifm_core::vocabulary! {
+    /// What is put side by side.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+    pub enum Quantity {
+        /// Mean time to first token.
+        Ttft = "TTFT",
+        /// Mean inter-token latency.
+        Itl = "ITL",
+        /// Mean time of a whole answer.
+        E2e = "E2E",
+        /// Output tokens per second of the whole server.
+        Output = "output",
+    }
+}
+
+/// Means at one load, predicted or measured. What is not known is absent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Speeds {
+    /// The load that was asked for.
+    pub load: Load,
+    /// Mean number of requests in flight.
+    pub in_flight: Option<f64>,
+    /// Mean time to first token, milliseconds.
+    pub ttft_ms: Option<f64>,
+    /// Mean inter-token latency, milliseconds.
+    pub itl_ms: Option<f64>,
+    /// Mean time of a whole answer, milliseconds.
+    pub e2e_ms: Option<f64>,
+    /// Output tokens per second of the whole server.
+    pub output_tok_per_s: Option<f64>,
+}
+
+impl Speeds {
+    /// One of its numbers, in the unit of its field.
+    pub fn of(&self, quantity: Quantity) -> Option<f64> {
+        match quantity {
+            Quantity::Ttft => self.ttft_ms,
+            Quantity::Itl => self.itl_ms,
+            Quantity::E2e => self.e2e_ms,
+            Quantity::Output => self.output_tok_per_s,
+        }
+    }
+
+    /// Requests in flight: on average, else the users that were asked for; absent for a rate.
+    fn users(&self) -> Option<f64> {
+        let asked = match self.load {
+            Load::Users(users) => Some(f64::from(users)),
+            Load::ReqPerS(_) => None,
+        };
+        self.in_flight.or(asked)
+    }
+}
+
+/// A load that was predicted and measured.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pair {
+    /// What was predicted.
+    pub predicted: Speeds,
+    /// What was measured.
+    pub measured: Speeds,
+}
+
+impl Pair {
+    /// The signed relative error of the prediction; absent where one of the two is not known, or
+    /// nothing was measured that an error could be relative to.
+    pub fn error(&self, quantity: Quantity) -> Option<f64> {
+        let (predicted, measured) = (self.predicted.of(quantity)?, self.measured.of(quantity)?);
+        let error = (predicted - measured) / measured;
+        (measured > 0.0 && error.is_finite()).then_some(error)
+    }
+}
+
+/// How far a quantity is off, over all loads.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Off {
+    /// Of what.
+    pub quantity: Quantity,
+    /// Loads with an error.
+    pub points: usize,
+    /// Median of the signed errors: which way the prediction leans.
+    pub median: f64,
+    /// Mean of the errors without their sign.
+    pub mean_absolute: f64,
+}
+
+/// A prediction beside a measurement.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forecast {
+    /// Loads that both have, from the smallest.
+    pub pairs: Vec<Pair>,
+    /// How far each quantity is off; without those that no load has.
+    pub off: Vec<Off>,
+    /// What the errors say of a constant, at most one sentence each for ITL and TTFT.
+    pub drifts: Vec<Drift>,
+}
+
+impl Forecast {
+    /// Pairs what has the same load; the first point of a load counts.
+    pub fn of(predicted: &[Speeds], measured: &[Speeds]) -> Forecast {
+        let mut pairs: Vec<Pair> = Vec::new();
+        for predicted in predicted {
+            let is_new = !pairs.iter().any(|pair| pair.predicted.load == predicted.load);
+            let same = measured.iter().find(|other| other.load == predicted.load);
+            if let Some(measured) = same.filter(|_| is_new) {
+                pairs.push(Pair { predicted: *predicted, measured: *measured });
+            }
+        }
+        pairs.sort_by(|a, b| a.measured.load.value().total_cmp(&b.measured.load.value()));
+        let off = Quantity::ALL.into_iter().filter_map(|quantity| off(&pairs, quantity)).collect();
+        let drifts = drift::drifts(&pairs);
+        Forecast { pairs, off, drifts }
+    }
+}
+
+fn off(pairs: &[Pair], quantity: Quantity) -> Option<Off> {
+    let mut errors: Vec<f64> = pairs.iter().filter_map(|pair| pair.error(quantity)).collect();
+    errors.sort_unstable_by(f64::total_cmp);
+    let points = errors.len();
+    let median = percentile_of_sorted(&errors, 50.0)?;
+    let mean_absolute = errors.iter().map(|error| error.abs()).sum::<f64>() / points as f64;
+    Some(Off { quantity, points, median, mean_absolute })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn speeds(load: Load, ttft_ms: f64, itl_ms: Option<f64>) -> Speeds {
+        let ttft_ms = Some(ttft_ms);
+        Speeds { load, in_flight: None, ttft_ms, itl_ms, e2e_ms: None, output_tok_per_s: None }
+    }
+
+    #[test]
+    fn errors_are_signed_and_relative_to_what_was_measured() {
+        let users = Load::Users;
+        let predicted = [
+            speeds(users(8), 120.0, Some(9.0)),
+            speeds(users(1), 90.0, Some(8.0)),
+            speeds(users(2), 100.0, None),
+            speeds(users(64), 1.0, None),
+        ];
+        let measured = [
+            speeds(users(1), 100.0, Some(10.0)),
+            speeds(users(2), 100.0, Some(10.0)),
+            speeds(users(8), 100.0, Some(0.0)),
+            // A rate of 8 per second is not 8 users.
+            speeds(Load::ReqPerS(64.0), 7.0, None),
+        ];
+        let found = Forecast::of(&predicted, &measured);
+        let errors = |quantity| -> Vec<Option<f64>> {
+            found.pairs.iter().map(|pair| pair.error(quantity)).collect()
+        };
+        assert_eq!(errors(Quantity::Ttft), [Some(-0.1), Some(0.0), Some(0.2)]);
+        assert_eq!(errors(Quantity::Itl), [Some(-0.2), None, None]);
+        let [ttft, itl] = found.off[..] else { panic!("{:?}", found.off) };
+        assert_eq!((ttft.quantity, ttft.points, ttft.median), (Quantity::Ttft, 3, 0.0));
+        assert!((ttft.mean_absolute - 0.1).abs() < 1e-12);
+        assert_eq!((itl.points, itl.median), (1, -0.2));
+        assert!(found.drifts.is_empty(), "three points say nothing: {:?}", found.drifts);
+    }
+}

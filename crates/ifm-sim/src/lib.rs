@@ -1,0 +1,30 @@
+#![forbid(unsafe_code)]
+//! What a deployment will probably do: the time of a step, and a server in virtual time.
+//!
+//! [`StepModel`] says how long one step of an engine takes: the bounds of `ifm-roofline`, less what
+//! [`Constants`] lose. [`Simulation`] puts requests into steps as a server does: continuous
+//! batching, prompts in pieces, blocks of keys and values, a prefix cache, drafts, replicas.
+//! [`steady`] says in closed form what comes out on average.
+//!
+//! # Not here
+//! Clocks, files, requests and records of runs: whoever drives a simulation has those.
+
+mod constants;
+mod deployment;
+mod kv;
+mod replica;
+mod simulation;
+mod stats;
+pub mod steady;
+mod step;
+
+pub use constants::{CONSTANTS, ConstantName, Constants, Kind};
+pub use deployment::{
+    Deployment, DeploymentError, Disaggregation, Policy, REPLICAS_MAX, Router, Settings,
+    Speculation,
+};
+pub use kv::BLOCK_TOKENS;
+pub use replica::Emitted;
+pub use simulation::{Ask, Finished, Gauges, Simulation, TooLong};
+pub use stats::Stats;
+pub use step::{StepLoad, StepModel, StepTime};

@@ -7,13 +7,16 @@
 
 use std::{
     task::{Context, Poll},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use ifm_engine::{
     EngineHandle, EngineStats, EventReceiver, FinishReason, GenerateRequest, SubmitError, Tokenizer,
 };
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use crate::simulated::{Simulated, SimulatedError, SimulatedOptions};
 
 /// What answers the requests of a server.
 #[derive(Debug, Clone)]
@@ -25,6 +28,7 @@ pub struct Backend {
 #[derive(Debug, Clone)]
 enum Kind {
     Engine(EngineHandle),
+    Simulated(Simulated),
 }
 
 /// What a backend is.
@@ -99,23 +103,26 @@ pub(crate) struct Finish {
     pub(crate) completion_tokens: usize,
     /// Tokens of the prompt that were found in the prefix cache, where that is known.
     pub(crate) cached_tokens: Option<usize>,
-    /// When things happened, where the backend knows.
+    /// How long things took, where the backend knows.
     pub(crate) times: Option<Times>,
 }
 
-/// When things happened to a request, nanoseconds since its arrival.
+/// How long things took for a request, nanoseconds of the clock on the wall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// It was first part of a step.
-    pub(crate) scheduled_ns: u64,
+    /// From its arrival until it was first part of a step.
+    pub(crate) queued_ns: u64,
+    /// From then to the first token.
     pub(crate) first_token_ns: u64,
-    pub(crate) last_token_ns: u64,
+    /// From the first token to the last.
+    pub(crate) generation_ns: u64,
 }
 
 /// The events of one request. Dropping it cancels the request.
 #[derive(Debug)]
 pub(crate) enum Events {
     Engine(EventReceiver),
+    Simulated(mpsc::Receiver<Event>),
 }
 
 impl Events {
@@ -123,6 +130,7 @@ impl Events {
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Option<Event>> {
         match self {
             Self::Engine(events) => events.poll_recv(context).map(|event| event.map(Event::from)),
+            Self::Simulated(events) => events.poll_recv(context),
         }
     }
 }
@@ -148,6 +156,15 @@ impl From<ifm_engine::Event> for Event {
 }
 
 impl Backend {
+    /// A simulated server, which runs from now on.
+    ///
+    /// # Errors
+    /// [`SimulatedError`].
+    pub fn simulate(options: SimulatedOptions) -> Result<Self, SimulatedError> {
+        let (simulated, facts) = Simulated::start(options)?;
+        Ok(Self { kind: Kind::Simulated(simulated), facts })
+    }
+
     pub(crate) fn facts(&self) -> &Facts {
         &self.facts
     }
@@ -155,26 +172,36 @@ impl Backend {
     pub(crate) fn tokenizer(&self) -> &Tokenizer {
         match &self.kind {
             Kind::Engine(engine) => engine.tokenizer(),
+            Kind::Simulated(simulated) => simulated.tokenizer(),
         }
     }
 
-    /// Hands in a request. Never blocks.
-    pub(crate) fn submit(&self, request: GenerateRequest) -> Result<Events, SubmitError> {
+    /// Hands in a request that arrived at an instant. Never blocks.
+    pub(crate) fn submit(
+        &self,
+        request: GenerateRequest,
+        arrival: Instant,
+    ) -> Result<Events, SubmitError> {
         match &self.kind {
             Kind::Engine(engine) => engine.submit(request).map(Events::Engine),
+            Kind::Simulated(simulated) => {
+                simulated.submit(&request, arrival).map(Events::Simulated)
+            }
         }
     }
 
     pub(crate) fn counters(&self) -> Counters {
         match &self.kind {
             Kind::Engine(engine) => Counters { engine: engine.stats(), ..Counters::default() },
+            Kind::Simulated(simulated) => simulated.counters(),
         }
     }
 
     /// Has steps take `factor` times as long from some time on; `false` where that cannot be.
-    pub(crate) fn throttle(&self, _after: Duration, _factor: f64) -> bool {
+    pub(crate) fn throttle(&self, after: Duration, factor: f64) -> bool {
         match &self.kind {
             Kind::Engine(_) => false,
+            Kind::Simulated(simulated) => simulated.throttle(after, factor),
         }
     }
 
@@ -182,6 +209,7 @@ impl Backend {
     pub(crate) fn reset_prefix_cache(&self) -> bool {
         match &self.kind {
             Kind::Engine(_) => false,
+            Kind::Simulated(simulated) => simulated.clear_cache(),
         }
     }
 }
@@ -192,7 +220,7 @@ impl From<EngineHandle> for Backend {
         let model = &info.model;
         let facts = Facts {
             name: model.name.clone(),
-            context: info.context.min(info.kv_tokens),
+            context: engine.context(),
             bos_id: model.bos_id,
             is_simulated: false,
             meta: json!({

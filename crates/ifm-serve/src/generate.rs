@@ -59,7 +59,7 @@ pub(crate) async fn generate(app: Arc<App>, generation: Generation) -> Result<Re
     if !fate.delay.is_zero() {
         sleep(fate.delay).await;
     }
-    let events = app.backend.submit(params.request(prompt, max_tokens))?;
+    let events = app.backend.submit(params.request(prompt, max_tokens), arrival + fate.delay)?;
     let stopwatch = Stopwatch::new(Arc::clone(&app.metrics), arrival, app.tells_times);
     let ConnectInfo(connection) = connection;
     match params.stream {

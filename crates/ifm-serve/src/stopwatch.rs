@@ -60,21 +60,19 @@ impl Stopwatch {
     pub(crate) fn told(&self, finish: &Finish) -> Option<Value> {
         self.tells.then(|| {
             let tokens = finish.completion_tokens as f64;
-            let generation = match finish.times {
-                Some(times) => Some(ms(times.last_token_ns.saturating_sub(times.first_token_ns))),
+            let times = finish.times;
+            let generation = match times {
+                Some(times) => Some(ms(times.generation_ns)),
                 None => self.first.map(|first| (self.last - first).as_secs_f64() * 1e3),
             };
-            let inference =
-                finish.times.map(|times| times.last_token_ns.saturating_sub(times.scheduled_ns));
-            let first =
-                finish.times.map(|times| times.first_token_ns.saturating_sub(times.scheduled_ns));
+            let inference_ns = times.map(|times| times.first_token_ns + times.generation_ns);
             json!({
-                "time_to_first_token_ms": first.map(ms),
+                "time_to_first_token_ms": times.map(|times| ms(times.first_token_ns)),
                 "generation_time_ms": generation,
-                "queue_time_ms": finish.times.map(|times| ms(times.scheduled_ns)),
+                "queue_time_ms": times.map(|times| ms(times.queued_ns)),
                 "mean_itl_ms": generation.filter(|_| tokens > 1.0).map(|ms| ms / (tokens - 1.0)),
                 "tokens_per_second":
-                    inference.filter(|ns| *ns > 0).map(|ns| tokens * 1e9 / ns as f64),
+                    inference_ns.filter(|ns| *ns > 0).map(|ns| tokens * 1e9 / ns as f64),
             })
         })
     }
@@ -101,11 +99,8 @@ mod tests {
 
     #[test]
     fn times_are_vllms() {
-        let times = Times {
-            scheduled_ns: 2_000_000,
-            first_token_ns: 12_000_000,
-            last_token_ns: 22_000_000,
-        };
+        let times =
+            Times { queued_ns: 2_000_000, first_token_ns: 10_000_000, generation_ns: 10_000_000 };
         let told = told(5, Some(times));
         assert_eq!(told["queue_time_ms"], 2.0);
         assert_eq!(told["time_to_first_token_ms"], 10.0);

@@ -91,6 +91,8 @@ pub(crate) struct Piece {
     pub(crate) text: String,
     /// How many, at least 1.
     pub(crate) tokens: usize,
+    /// When a simulation says that a client sees it.
+    pub(crate) due: Option<Instant>,
     /// Set on the last piece.
     pub(crate) finish: Option<Finish>,
 }
@@ -141,6 +143,7 @@ impl From<ifm_engine::Event> for Event {
             ifm_engine::Event::Token(token) => Self::Piece(Piece {
                 text: token.text,
                 tokens: 1,
+                due: None,
                 finish: token.finish.map(|finish| Finish {
                     reason: finish.reason,
                     prompt_tokens: finish.prompt_tokens,

@@ -100,7 +100,7 @@ async fn collect(
         match event {
             Event::Piece(piece) => {
                 text.push_str(&piece.text);
-                stopwatch.note(piece.tokens, piece.finish.is_some());
+                stopwatch.note(&piece);
                 let Some(finish) = piece.finish else { continue };
                 // A whole answer has no stream for the error to be in.
                 if matches!(fate.cut, Some(Cut { how: HowCut::Error, .. })) {

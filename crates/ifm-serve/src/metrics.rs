@@ -26,6 +26,8 @@ const TOKEN_BOUNDS: [f64; 23] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75,
     1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0,
 ];
+const LAG_BOUNDS: [f64; 12] =
+    [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 1.0, 10.0];
 const REQUEST_BOUNDS: [f64; 23] = [
     0.05, 0.1, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0,
     120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0,
@@ -78,6 +80,8 @@ pub(crate) struct Metrics {
     /// The mean of a request's gaps between tokens.
     pub(crate) per_output_token: Histogram,
     pub(crate) request: Histogram,
+    /// How late simulated tokens went out.
+    pub(crate) lag: Histogram,
 }
 
 impl Metrics {
@@ -87,6 +91,7 @@ impl Metrics {
             between_tokens: Histogram::new(&TOKEN_BOUNDS),
             per_output_token: Histogram::new(&TOKEN_BOUNDS),
             request: Histogram::new(&REQUEST_BOUNDS),
+            lag: Histogram::new(&LAG_BOUNDS),
         }
     }
 
@@ -107,6 +112,10 @@ impl Metrics {
             write_drafts(&mut page, drafts);
         }
         write_histograms(&mut page, self);
+        if facts.is_simulated {
+            let help = "From the simulated time of an event until it is handed to its connection.";
+            self.lag.write(&mut page, "inferometer:simulation_lag_seconds", help);
+        }
         page.head("vllm:cache_config_info", "gauge", "How keys and values are kept.");
         let labels =
             facts.cache.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value)));

@@ -10,7 +10,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::{backend::Finish, metrics::Metrics};
+use crate::{
+    backend::{Finish, Piece},
+    metrics::Metrics,
+};
 
 /// When the tokens of a request went out.
 #[derive(Debug)]
@@ -29,10 +32,13 @@ impl Stopwatch {
         Self { metrics, arrival, first: None, last: arrival, tokens: 0, tells }
     }
 
-    /// Notes tokens that go out together; `is_last` notes the request as well.
-    pub(crate) fn note(&mut self, tokens: usize, is_last: bool) {
+    /// Notes tokens that go out together; the last ones note the request as well.
+    pub(crate) fn note(&mut self, piece: &Piece) {
         let now = Instant::now();
-        self.tokens += tokens;
+        self.tokens += piece.tokens;
+        if let Some(due) = piece.due {
+            self.metrics.lag.record(now.saturating_duration_since(due));
+        }
         match self.first {
             None => {
                 self.first = Some(now);
@@ -41,7 +47,7 @@ impl Stopwatch {
             Some(_) => self.metrics.between_tokens.record(now - self.last),
         }
         self.last = now;
-        if is_last {
+        if piece.finish.is_some() {
             self.metrics.request.record(now - self.arrival);
             if let (Some(first), Some(gaps @ 1..)) = (self.first, self.tokens.checked_sub(1)) {
                 let gaps = u32::try_from(gaps).unwrap_or(u32::MAX);
@@ -90,11 +96,11 @@ mod tests {
 
     fn told(completion_tokens: usize, times: Option<Times>) -> Value {
         let mut stopwatch = Stopwatch::new(Arc::new(Metrics::new()), Instant::now(), true);
-        stopwatch.note(completion_tokens, true);
         let (reason, prompt_tokens, cached_tokens) = (FinishReason::Length, 7, None);
-        stopwatch
-            .told(&Finish { reason, prompt_tokens, completion_tokens, cached_tokens, times })
-            .expect("it tells")
+        let finish = Finish { reason, prompt_tokens, completion_tokens, cached_tokens, times };
+        let (text, tokens, due) = (String::new(), completion_tokens, None);
+        stopwatch.note(&Piece { text, tokens, due, finish: Some(finish) });
+        stopwatch.told(&finish).expect("it tells")
     }
 
     #[test]

@@ -79,6 +79,7 @@ impl EventBody {
             Some(mut all) => {
                 all.text.push_str(&piece.text);
                 all.tokens += piece.tokens;
+                all.due = piece.due;
                 all.finish = piece.finish;
                 all
             }
@@ -94,7 +95,7 @@ impl EventBody {
         if self.stopwatch.tokens() == 0 {
             self.writer.write_role(out);
         }
-        self.stopwatch.note(piece.tokens, piece.finish.is_some());
+        self.stopwatch.note(piece);
         let finish = piece.finish.as_ref();
         self.writer.write_token(out, &piece.text, self.stopwatch.tokens(), finish);
         if let Some(finish) = finish {

@@ -63,6 +63,8 @@ pub(super) struct Driver {
     /// Tokens that are on their way to clients, in order of time.
     on_the_way: VecDeque<Emitted>,
     emitted: Vec<Emitted>,
+    /// Events that are to be sent.
+    written: Vec<(u64, Piece)>,
     accepted_by_position: Vec<u64>,
     finished_total: u64,
     cancelled_total: u64,
@@ -79,6 +81,7 @@ impl Driver {
             live: HashMap::new(),
             on_the_way: VecDeque::new(),
             emitted: Vec::new(),
+            written: Vec::new(),
             accepted_by_position: vec![0; drafts as usize],
             finished_total: 0,
             cancelled_total: 0,
@@ -103,7 +106,6 @@ impl Driver {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             self.catch_up();
-            self.publish();
         }
     }
 
@@ -145,7 +147,8 @@ impl Driver {
         }
     }
 
-    /// Does everything whose time has come.
+    /// Does everything whose time has come. Counters are told before tokens, so that who has
+    /// the last token of an answer finds it counted.
     fn catch_up(&mut self) {
         let now_ns = self.clock.simulated_ns(Instant::now());
         let mut steps = 0;
@@ -155,7 +158,7 @@ impl Driver {
             match (seen, next) {
                 (Some(seen_ns), _) if seen_ns <= now_ns && next.is_none_or(|ns| seen_ns <= ns) => {
                     if let Some(emitted) = self.on_the_way.pop_front() {
-                        self.deliver(emitted);
+                        self.write(emitted);
                     }
                 }
                 (_, Some(next_ns)) if next_ns <= now_ns => {
@@ -165,6 +168,8 @@ impl Driver {
                 _ => break,
             }
         }
+        self.publish();
+        self.send();
         if steps > 0 {
             self.drop_abandoned();
         }
@@ -180,27 +185,38 @@ impl Driver {
         }
     }
 
-    /// Hands tokens to their request.
-    fn deliver(&mut self, emitted: Emitted) {
-        let Emitted { ticket, tokens, .. } = emitted;
+    /// Makes an event of tokens that came out.
+    fn write(&mut self, emitted: Emitted) {
+        let Emitted { ticket, tokens, at_ns } = emitted;
         let Some(live) = self.live.get_mut(&ticket) else { return };
         let words = &self.shared.words;
         let text: String = (0..tokens).map(|_| words.draw(&mut live.answer).1).collect();
         live.sent_tokens += tokens;
         // One of the tokens is the model's own, the others were guessed.
-        for accepted in self.accepted_by_position.iter_mut().take(tokens as usize - 1) {
-            *accepted += 1;
-        }
+        let accepted = tokens.saturating_sub(1) as usize;
+        self.accepted_by_position.iter_mut().take(accepted).for_each(|count| *count += 1);
         let is_last = live.sent_tokens >= live.output_tokens;
         let finish = is_last.then(|| finish(live, &self.simulation, &self.clock));
-        let piece = Piece { text, tokens: tokens as usize, finish };
-        // The channel has room for every token, so only a closed one refuses; those are found
-        // after the next step.
-        let _ = live.events.try_send(Event::Piece(piece));
+        let due = Some(self.clock.instant(at_ns));
+        self.written.push((ticket, Piece { text, tokens: tokens as usize, due, finish }));
         if is_last {
-            self.live.remove(&ticket);
             self.finished_total += 1;
             self.leave(1);
+        }
+    }
+
+    /// Hands the events to their requests.
+    fn send(&mut self) {
+        for (ticket, piece) in self.written.drain(..) {
+            let is_last = piece.finish.is_some();
+            if let Some(live) = self.live.get(&ticket) {
+                // The channel has room for every token, so only a closed one refuses; those
+                // are found after the next step.
+                let _ = live.events.try_send(Event::Piece(piece));
+            }
+            if is_last {
+                self.live.remove(&ticket);
+            }
         }
     }
 

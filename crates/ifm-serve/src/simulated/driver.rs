@@ -62,6 +62,8 @@ pub(super) struct Driver {
     live: HashMap<u64, Live>,
     /// Tokens that are on their way to clients, in order of time.
     on_the_way: VecDeque<Emitted>,
+    /// From the scheduler to a client.
+    way_ns: u64,
     emitted: Vec<Emitted>,
     /// Events that are to be sent.
     written: Vec<(u64, Piece)>,
@@ -75,17 +77,18 @@ impl Driver {
     pub(super) fn new(simulation: Simulation, clock: Clock, shared: Arc<Shared>) -> Self {
         let drafts = simulation.deployment().settings.speculation.map_or(0, |it| it.drafts);
         Self {
-            simulation,
             clock,
             shared,
             live: HashMap::new(),
             on_the_way: VecDeque::new(),
+            way_ns: (simulation.deployment().step.constants().frontend_s / 2.0 * 1e9) as u64,
             emitted: Vec::new(),
             written: Vec::new(),
             accepted_by_position: vec![0; drafts as usize],
             finished_total: 0,
             cancelled_total: 0,
             failed_total: 0,
+            simulation,
         }
     }
 
@@ -109,10 +112,11 @@ impl Driver {
         }
     }
 
-    /// When something is to be done next.
+    /// When a client may see something next. What happens before that in the simulation may
+    /// wait for it: simulated time does not run away.
     fn due(&self) -> Option<Instant> {
         let seen = self.on_the_way.front().map(|emitted| emitted.at_ns);
-        let next = self.simulation.next_ns();
+        let next = self.simulation.next_ns().map(|next_ns| next_ns + self.way_ns);
         let first = seen.into_iter().chain(next).min()?;
         Some(self.clock.instant(first))
     }
@@ -196,7 +200,7 @@ impl Driver {
         let accepted = tokens.saturating_sub(1) as usize;
         self.accepted_by_position.iter_mut().take(accepted).for_each(|count| *count += 1);
         let is_last = live.sent_tokens >= live.output_tokens;
-        let finish = is_last.then(|| finish(live, &self.simulation, &self.clock));
+        let finish = is_last.then(|| finish(live, self.way_ns, &self.clock));
         let due = Some(self.clock.instant(at_ns));
         self.written.push((ticket, Piece { text, tokens: tokens as usize, due, finish }));
         if is_last {
@@ -281,8 +285,7 @@ impl Driver {
 }
 
 /// What the last event of a request says.
-fn finish(live: &Live, simulation: &Simulation, clock: &Clock) -> Finish {
-    let way_ns = (simulation.deployment().step.constants().frontend_s / 2.0 * 1e9) as u64;
+fn finish(live: &Live, way_ns: u64, clock: &Clock) -> Finish {
     let times = live.finished.as_ref().and_then(|finished| {
         let (first_ns, last_ns) = (*finished.stamps.first()?, *finished.stamps.last()?);
         let begun_ns = finished.begun_ns;

@@ -100,10 +100,11 @@ async fn health() -> &'static str {
 }
 
 async fn version(State(app): State<Arc<App>>) -> Response {
-    let is_simulated = app.backend.facts().is_simulated;
-    let version = &app.version;
-    Json(json!({"version": version, "server": "inferometer", "simulated": is_simulated}))
-        .into_response()
+    let mut version = json!({"version": app.version, "server": "inferometer"});
+    if app.backend.facts().is_simulated {
+        version["simulated"] = true.into();
+    }
+    Json(version).into_response()
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {

@@ -22,7 +22,7 @@ use std::{
 
 use ifm_engine::{GenerateRequest, SubmitError, Tokenizer};
 use ifm_sim::{Ask, BLOCK_TOKENS, Deployment, Simulation};
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use self::{
     clock::Clock,
@@ -41,7 +41,8 @@ pub struct SimulatedOptions {
     pub deployment: Deployment,
     /// Name of the model.
     pub name: String,
-    /// What else the list of models is to tell of it, by name.
+    /// What else the list of models is to tell of it, by name: the kind of server, where its
+    /// constants come from.
     pub notes: Vec<(String, String)>,
     /// Most tokens of a prompt and its answer; `None` takes what fits into the memory for keys
     /// and values of one replica.
@@ -197,9 +198,7 @@ fn facts(options: &SimulatedOptions, tokenizer: &Tokenizer, context: usize) -> F
     let SimulatedOptions { deployment, notes, .. } = options;
     let (setup, settings) = (&deployment.setup, &deployment.settings);
     let machine = setup.machine();
-    let notes: Map<String, Value> =
-        notes.iter().map(|(name, text)| (name.clone(), text.as_str().into())).collect();
-    let meta = json!({
+    let mut meta = json!({
         "simulated": true,
         "machine": machine.name,
         "gpus": deployment.gpus(),
@@ -217,8 +216,10 @@ fn facts(options: &SimulatedOptions, tokenizer: &Tokenizer, context: usize) -> F
         "max_batched_tokens": settings.step_tokens,
         "kv_tokens": deployment.kv_tokens(),
         "time_scale": options.time_scale,
-        "notes": notes,
     });
+    for (name, text) in notes {
+        meta[name] = text.as_str().into();
+    }
     let cached = if settings.prefix_cache { "True" } else { "False" };
     Facts {
         name: options.name.clone(),

@@ -1,7 +1,7 @@
 //! Faults on demand, as a client sees them on the wire.
 
 use super::*;
-use ifm_serve::{Faults, ServeError};
+use ifm_serve::{Faults, KNOWN_FAULTS, ServeError};
 use std::{
     io::ErrorKind,
     time::{Duration, Instant},
@@ -196,4 +196,12 @@ fn an_answer_tells_its_times_when_asked() {
     }
     let silent = post(shared(), "/v1/chat/completions", &streamed(5)).text();
     assert!(!silent.contains("metrics"), "{silent}");
+}
+
+#[test]
+fn every_fault_is_documented() {
+    let page = include_str!("../../../../docs/reference/serve.md");
+    for (form, _) in KNOWN_FAULTS {
+        assert!(page.contains(&format!("\n| `{form}` |")), "{form} has no row in serve.md");
+    }
 }

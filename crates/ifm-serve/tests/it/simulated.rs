@@ -81,7 +81,7 @@ fn a_simulated_server_says_what_it_is() {
     let meta = &model["meta"];
     assert_eq!((&meta["simulated"], &meta["stored_dtype"]), (&json!(true), &json!("bf16")));
     assert!(meta["machine"].as_str().is_some_and(|name| name.contains("H100")), "{meta}");
-    assert_eq!(meta["notes"]["calibration"], "none");
+    assert_eq!(meta["calibration"], "none");
     assert_eq!(meta["kv_tokens"], model["max_model_len"], "a request may fill the memory");
     let page = get(server.address(), "/metrics").text();
     let blocks = deployment(|_| {}).blocks;

@@ -7,7 +7,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{backend::Finish, params::StreamParams};
+use crate::{event::Finish, params::StreamParams};
 
 /// Which of the two forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

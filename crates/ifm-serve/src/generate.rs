@@ -18,8 +18,9 @@ use tokio::time::sleep;
 
 use crate::{
     app::App,
-    backend::{Event, Events},
+    backend::Events,
     error::ApiError,
+    event::Event,
     fault::{Cut, Fate, FaultBody, HowCut},
     frames::{Api, EventWriter, Identity},
     params::Params,

@@ -20,6 +20,8 @@ mod body;
 mod chat;
 mod completions;
 mod error;
+mod event;
+mod facts;
 mod fault;
 mod fields;
 mod frames;

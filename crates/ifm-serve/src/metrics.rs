@@ -14,7 +14,7 @@ use std::{
 
 use ifm_engine::EngineStats;
 
-use crate::backend::{Counters, Drafts, Facts};
+use crate::facts::{Counters, Drafts, Facts};
 
 /// Upper bounds of the buckets, seconds: vLLM's, with finer ones below for models that
 /// are small enough for a CPU.

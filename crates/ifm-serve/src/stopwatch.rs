@@ -11,7 +11,7 @@ use std::{
 use serde_json::{Value, json};
 
 use crate::{
-    backend::{Finish, Piece},
+    event::{Finish, Piece},
     metrics::Metrics,
 };
 
@@ -91,7 +91,7 @@ fn ms(ns: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::Times;
+    use crate::event::Times;
     use ifm_engine::FinishReason;
 
     fn told(completion_tokens: usize, times: Option<Times>) -> Value {

@@ -19,8 +19,9 @@ use axum::body::{Bytes, HttpBody};
 use http_body::Frame;
 
 use crate::{
-    backend::{Event, Events, Piece},
+    backend::Events,
     error::ApiError,
+    event::{Event, Piece},
     frames::{EventWriter, write_error},
     stopwatch::Stopwatch,
 };

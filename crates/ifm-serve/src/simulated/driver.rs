@@ -22,7 +22,10 @@ use ifm_sim::{Ask, BLOCK_TOKENS, Emitted, Finished, Simulation};
 use tokio::sync::mpsc::Sender;
 
 use super::{Shared, clock::Clock};
-use crate::backend::{Counters, Drafts, Event, Finish, Piece, Times};
+use crate::{
+    event::{Event, Finish, Piece, Times},
+    facts::{Counters, Drafts},
+};
 
 /// What the thread is told.
 #[derive(Debug)]

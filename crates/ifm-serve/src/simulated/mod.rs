@@ -29,7 +29,10 @@ use self::{
     driver::{Command, Driver, Start},
     words::{Words, answer, block_names},
 };
-use crate::backend::{Counters, Event, Facts};
+use crate::{
+    event::Event,
+    facts::{Counters, Facts},
+};
 
 /// Most requests under way, unless something else is said.
 const REQUESTS_MAX: usize = 1 << 16;

@@ -220,7 +220,8 @@ impl EngineHandle {
     /// # Errors
     /// [`SubmitError`].
     pub fn submit(&self, request: GenerateRequest) -> Result<EventReceiver, SubmitError> {
-        self.check(&request)?;
+        let (info, context) = (&self.shared.info, self.context());
+        request.check(info.model.shape.vocabulary, context)?;
         let counters = &self.shared.counters;
         let waiting_max = self.shared.info.waiting_max;
         let enter = |waiting: usize| (waiting < waiting_max).then_some(waiting + 1);
@@ -239,25 +240,11 @@ impl EngineHandle {
         Ok(receiver)
     }
 
-    fn check(&self, request: &GenerateRequest) -> Result<(), SubmitError> {
+    /// Most tokens of a prompt and its answer: the context, or the whole memory for keys and
+    /// values if that is less.
+    pub fn context(&self) -> usize {
         let info = &self.shared.info;
-        if request.prompt.is_empty() {
-            return Err(SubmitError::EmptyPrompt);
-        }
-        if request.max_tokens == 0 {
-            return Err(SubmitError::NoTokens);
-        }
-        let vocabulary = info.model.shape.vocabulary;
-        if let Some(&token) = request.prompt.iter().find(|&&token| token as usize >= vocabulary) {
-            return Err(SubmitError::UnknownToken { token, vocabulary });
-        }
-        let context = info.context.min(info.kv_tokens);
-        let prompt_tokens = request.prompt.len();
-        if prompt_tokens.saturating_add(request.max_tokens) > context {
-            let max_tokens = request.max_tokens;
-            return Err(SubmitError::TooLong { prompt_tokens, max_tokens, context });
-        }
-        Ok(())
+        info.context.min(info.kv_tokens)
     }
 
     /// What the engine is.

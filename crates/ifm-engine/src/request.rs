@@ -22,6 +22,30 @@ pub struct GenerateRequest {
     pub sampling: Sampling,
 }
 
+impl GenerateRequest {
+    /// Whether a server whose vocabulary and context have so many tokens can take it.
+    ///
+    /// # Errors
+    /// [`SubmitError::EmptyPrompt`], [`SubmitError::NoTokens`], [`SubmitError::UnknownToken`] and
+    /// [`SubmitError::TooLong`].
+    pub fn check(&self, vocabulary: usize, context: usize) -> Result<(), SubmitError> {
+        if self.prompt.is_empty() {
+            return Err(SubmitError::EmptyPrompt);
+        }
+        if self.max_tokens == 0 {
+            return Err(SubmitError::NoTokens);
+        }
+        if let Some(&token) = self.prompt.iter().find(|&&token| token as usize >= vocabulary) {
+            return Err(SubmitError::UnknownToken { token, vocabulary });
+        }
+        let (prompt_tokens, max_tokens) = (self.prompt.len(), self.max_tokens);
+        if prompt_tokens.saturating_add(max_tokens) > context {
+            return Err(SubmitError::TooLong { prompt_tokens, max_tokens, context });
+        }
+        Ok(())
+    }
+}
+
 /// Why an answer ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FinishReason {

@@ -10,13 +10,14 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use ifm_engine::EngineHandle;
-
 use crate::{
+    backend::Backend,
     error::ApiError,
+    fault::Faults,
     fields::Fields,
     frames::{Api, Identity},
     metrics::Metrics,
+    options::ServeOptions,
     template::ChatTemplate,
 };
 
@@ -27,30 +28,31 @@ const LONG_TEXT_BYTES: usize = 16 << 10;
 /// What all requests share.
 #[derive(Debug)]
 pub(crate) struct App {
-    pub(crate) engine: EngineHandle,
+    pub(crate) backend: Backend,
     pub(crate) metrics: Arc<Metrics>,
     pub(crate) template: ChatTemplate,
     pub(crate) model_name: String,
     pub(crate) api_key: Option<String>,
     pub(crate) created_s: u64,
     pub(crate) version: String,
+    pub(crate) faults: Faults,
+    /// Answers tell their times.
+    pub(crate) tells_times: bool,
     requests: AtomicU64,
 }
 
 impl App {
-    pub(crate) fn new(
-        engine: EngineHandle,
-        model_name: String,
-        api_key: Option<String>,
-        version: String,
-    ) -> Self {
+    pub(crate) fn new(options: ServeOptions) -> Self {
+        let ServeOptions { backend, model_name, api_key, version, faults, .. } = options;
         Self {
-            template: ChatTemplate::find(engine.tokenizer()),
+            template: ChatTemplate::find(backend.tokenizer()),
             metrics: Arc::new(Metrics::new()),
-            engine,
+            backend,
             model_name,
             api_key,
             version,
+            faults,
+            tells_times: options.per_request_metrics,
             created_s: unix_seconds(),
             requests: AtomicU64::new(0),
         }
@@ -58,8 +60,7 @@ impl App {
 
     /// Most tokens of a prompt and its answer.
     pub(crate) fn context(&self) -> usize {
-        let info = self.engine.info();
-        info.context.min(info.kv_tokens)
+        self.backend.facts().context
     }
 
     /// A name for the next answer.
@@ -68,6 +69,7 @@ impl App {
         Identity {
             api,
             id: format!("{}{:x}-{number}", api.id_prefix(), self.created_s),
+            number,
             created_s: unix_seconds(),
             model: self.model_name.clone(),
         }
@@ -91,10 +93,10 @@ impl App {
         let app = Arc::clone(self);
         let is_long = text.len() >= LONG_TEXT_BYTES;
         let encode = move || -> Result<Vec<u32>, ApiError> {
-            let tokenizer = app.engine.tokenizer();
+            let tokenizer = app.backend.tokenizer();
             let mut ids =
                 tokenizer.encode(&text).map_err(|error| ApiError::invalid(error.to_string()))?;
-            let bos_id = app.engine.info().model.bos_id.filter(|_| is_start);
+            let bos_id = app.backend.facts().bos_id.filter(|_| is_start);
             if let Some(bos_id) = bos_id.filter(|id| ids.first() != Some(id)) {
                 ids.insert(0, bos_id);
             }

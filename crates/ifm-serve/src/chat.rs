@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     body::Bytes,
-    extract::{State, rejection::BytesRejection},
+    extract::{ConnectInfo, State, rejection::BytesRejection},
     response::Response,
 };
 
@@ -15,12 +15,14 @@ use crate::{
     frames::Api,
     generate::{Generation, generate},
     params::Params,
+    socket::Connection,
     template::read_messages,
 };
 
 /// Answers a chat.
 pub(crate) async fn handle(
     State(app): State<Arc<App>>,
+    connection: ConnectInfo<Connection>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let arrival = Instant::now();
@@ -29,7 +31,13 @@ pub(crate) async fn handle(
     let params = Params::read(&fields)?;
     let messages = read_messages(&fields)?;
     let prompt = app.encode(app.template.render(&messages, true), true).await?;
-    let generation =
-        Generation { api: Api::Chat, params, prompt, max_tokens_default: None, arrival };
+    let generation = Generation {
+        api: Api::Chat,
+        params,
+        prompt,
+        max_tokens_default: None,
+        arrival,
+        connection,
+    };
     generate(app, generation).await
 }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Instant};
 
 use axum::{
     body::Bytes,
-    extract::{State, rejection::BytesRejection},
+    extract::{ConnectInfo, State, rejection::BytesRejection},
     response::Response,
 };
 use serde_json::Value;
@@ -17,6 +17,7 @@ use crate::{
     frames::Api,
     generate::{Generation, generate},
     params::Params,
+    socket::Connection,
 };
 
 /// Tokens of an answer when the request does not say: OpenAI's default.
@@ -25,6 +26,7 @@ const MAX_TOKENS_DEFAULT: usize = 16;
 /// Continues a prompt.
 pub(crate) async fn handle(
     State(app): State<Arc<App>>,
+    connection: ConnectInfo<Connection>,
     body: Result<Bytes, BytesRejection>,
 ) -> Result<Response, ApiError> {
     let arrival = Instant::now();
@@ -36,8 +38,14 @@ pub(crate) async fn handle(
         Prompt::Tokens(tokens) => tokens,
     };
     let max_tokens_default = Some(MAX_TOKENS_DEFAULT);
-    let generation =
-        Generation { api: Api::Completions, params, prompt, max_tokens_default, arrival };
+    let generation = Generation {
+        api: Api::Completions,
+        params,
+        prompt,
+        max_tokens_default,
+        arrival,
+        connection,
+    };
     generate(app, generation).await
 }
 

@@ -92,6 +92,21 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "server_error", message)
     }
 
+    /// The server refuses on purpose, with a status that real servers refuse with.
+    pub(crate) fn on_demand(status: StatusCode, number: u64) -> Self {
+        let text = |what: &str| format!("{what} (a fault on demand, request {number}).");
+        match status {
+            StatusCode::TOO_MANY_REQUESTS => Self {
+                code: Some("rate_limit_exceeded"),
+                ..Self::new(status, "rate_limit_error", text("Too many requests"))
+            },
+            StatusCode::SERVICE_UNAVAILABLE => {
+                Self::unavailable(text("The server is overloaded"), "overloaded")
+            }
+            _ => Self { status, ..Self::internal(text("Something went wrong")) },
+        }
+    }
+
     fn unavailable(message: impl Into<String>, code: &'static str) -> Self {
         Self {
             code: Some(code),
@@ -131,7 +146,8 @@ impl From<SubmitError> for ApiError {
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let mut response = (self.status, Json(self.to_json())).into_response();
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+        let comes_back = [StatusCode::SERVICE_UNAVAILABLE, StatusCode::TOO_MANY_REQUESTS];
+        if comes_back.contains(&self.status) {
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(RETRY_AFTER_S));
         }
         response

@@ -5,10 +5,9 @@
 //!
 //! Not here: when events are sent (`stream`).
 
-use ifm_engine::Finish;
 use serde_json::{Value, json};
 
-use crate::params::StreamParams;
+use crate::{event::Finish, params::StreamParams};
 
 /// Which of the two forms of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,14 +38,22 @@ impl Api {
 pub(crate) struct Identity {
     pub(crate) api: Api,
     pub(crate) id: String,
+    /// Requests that came before it.
+    pub(crate) number: u64,
     /// Seconds since 1970.
     pub(crate) created_s: u64,
     pub(crate) model: String,
 }
 
 impl Identity {
-    /// A whole answer.
-    pub(crate) fn answer(&self, text: &str, finish: &Finish) -> Value {
+    /// A whole answer; the usage and the times of the request where they are to be told.
+    pub(crate) fn answer(
+        &self,
+        text: &str,
+        finish: &Finish,
+        has_usage: bool,
+        timing: Option<Value>,
+    ) -> Value {
         let reason = finish.reason.as_str();
         let choice = match self.api {
             Api::Chat => json!({
@@ -62,20 +69,34 @@ impl Identity {
                 "finish_reason": reason,
             }),
         };
-        json!({
+        let mut answer = json!({
             "id": self.id,
             "object": self.api.object(false),
             "created": self.created_s,
             "model": self.model,
             "choices": [choice],
-            "usage": {
-                "prompt_tokens": finish.prompt_tokens,
-                "total_tokens": finish.prompt_tokens + finish.completion_tokens,
-                "completion_tokens": finish.completion_tokens,
-                "prompt_tokens_details": {"cached_tokens": 0},
-            },
-        })
+        });
+        if has_usage {
+            answer["usage"] = usage(finish);
+        }
+        if let Some(timing) = timing {
+            answer["metrics"] = timing;
+        }
+        answer
     }
+}
+
+/// The usage of an answer that has ended.
+fn usage(finish: &Finish) -> Value {
+    let mut usage = json!({
+        "prompt_tokens": finish.prompt_tokens,
+        "total_tokens": finish.prompt_tokens + finish.completion_tokens,
+        "completion_tokens": finish.completion_tokens,
+    });
+    if let Some(cached_tokens) = finish.cached_tokens {
+        usage["prompt_tokens_details"] = json!({"cached_tokens": cached_tokens});
+    }
+    usage
 }
 
 /// Writes the events of one answer.
@@ -90,7 +111,7 @@ pub(crate) struct EventWriter {
 
 impl EventWriter {
     pub(crate) fn new(identity: &Identity, params: StreamParams, prompt_tokens: usize) -> Self {
-        let Identity { api, id, created_s, model } = identity;
+        let Identity { api, id, created_s, model, .. } = identity;
         let head = format!(
             "data: {{\"id\":{},\"object\":\"{}\",\"created\":{created_s},\"model\":{},\"choices\":[",
             Value::from(id.as_str()),
@@ -112,7 +133,7 @@ impl EventWriter {
         }
     }
 
-    /// The event of token number `tokens`. A completion says with its last token why it
+    /// The event that brings the answer to so many `tokens`. A completion says with its last token why it
     /// ended, a chat in an event of its own.
     pub(crate) fn write_token(
         &self,
@@ -136,8 +157,9 @@ impl EventWriter {
         self.close(out, tokens);
     }
 
-    /// What follows the last token: the end of a chat, the usage, the end of the stream.
-    pub(crate) fn write_end(&self, out: &mut Vec<u8>, finish: &Finish) {
+    /// What follows the last token: the end of a chat, the usage with the times of the
+    /// request where they are to be told, the end of the stream.
+    pub(crate) fn write_end(&self, out: &mut Vec<u8>, finish: &Finish, timing: Option<Value>) {
         if self.api == Api::Chat {
             self.open(out);
             out.extend_from_slice(b"{\"index\":0,\"delta\":{},\"logprobs\":null,");
@@ -146,8 +168,10 @@ impl EventWriter {
         }
         if self.params.include_usage {
             self.open(out);
-            out.push(b']');
-            self.write_usage(out, finish.completion_tokens);
+            out.extend_from_slice(format!("],\"usage\":{}", usage(finish)).as_bytes());
+            if let Some(timing) = timing {
+                out.extend_from_slice(format!(",\"metrics\":{timing}").as_bytes());
+            }
             out.extend_from_slice(b"}\n\n");
         }
         out.extend_from_slice(b"data: [DONE]\n\n");
@@ -202,18 +226,23 @@ mod tests {
 
     use super::*;
 
-    const FINISH: Finish =
-        Finish { reason: FinishReason::Length, prompt_tokens: 5, completion_tokens: 2 };
+    const FINISH: Finish = Finish {
+        reason: FinishReason::Length,
+        prompt_tokens: 5,
+        completion_tokens: 2,
+        cached_tokens: Some(4),
+        times: None,
+    };
 
     fn events(api: Api, params: StreamParams) -> Vec<Value> {
-        let identity =
-            Identity { api, id: "x-1".to_owned(), created_s: 7, model: "a \"model\"".to_owned() };
+        let (id, model) = ("x-1".to_owned(), "a \"model\"".to_owned());
+        let identity = Identity { api, id, number: 1, created_s: 7, model };
         let writer = EventWriter::new(&identity, params, 5);
         let mut out = Vec::new();
         writer.write_role(&mut out);
         writer.write_token(&mut out, "a\n\u{2028}\"é", 1, None);
         writer.write_token(&mut out, "", 2, Some(&FINISH));
-        writer.write_end(&mut out, &FINISH);
+        writer.write_end(&mut out, &FINISH, Some(json!({"queue_time_ms": 1.5})));
         let text = String::from_utf8(out).expect("text");
         let text = text.strip_suffix("data: [DONE]\n\n").expect("the end");
         text.split_terminator("\n\n")
@@ -234,8 +263,11 @@ mod tests {
         assert_eq!(events[3]["choices"][0]["finish_reason"], "length");
         assert_eq!(events[3]["usage"], Value::Null);
         assert_eq!(events[4]["choices"], json!([]));
-        let usage = json!({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7});
+        let usage = json!({"prompt_tokens": 5, "completion_tokens": 2, "total_tokens": 7,
+            "prompt_tokens_details": {"cached_tokens": 4}});
         assert_eq!(events[4]["usage"], usage);
+        assert_eq!(events[4]["metrics"], json!({"queue_time_ms": 1.5}));
+        assert!(events[3]["metrics"].is_null());
         assert_eq!(events[4]["object"], "chat.completion.chunk");
         assert_eq!(events[4]["model"], "a \"model\"");
     }

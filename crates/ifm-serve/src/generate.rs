@@ -2,28 +2,34 @@
 //!
 //! Not here: reading requests (`chat`, `completions`).
 
-use std::{sync::Arc, time::Instant};
+use std::{future::poll_fn, sync::Arc, time::Instant};
 
 use axum::{
     Json,
     body::Body,
+    extract::ConnectInfo,
     http::{
-        HeaderValue,
+        HeaderValue, StatusCode,
         header::{CACHE_CONTROL, CONTENT_TYPE},
     },
     response::{IntoResponse as _, Response},
 };
-use ifm_engine::{Event, EventReceiver};
+use tokio::time::sleep;
 
 use crate::{
     app::App,
+    backend::Events,
     error::ApiError,
+    event::Event,
+    fault::{Cut, Fate, FaultBody, HowCut},
     frames::{Api, EventWriter, Identity},
     params::Params,
-    stream::{EventBody, Stopwatch},
+    socket::Connection,
+    stopwatch::Stopwatch,
+    stream::EventBody,
 };
 
-/// A request in the engine's terms.
+/// A request in the backend's terms.
 pub(crate) struct Generation {
     pub(crate) api: Api,
     pub(crate) params: Params,
@@ -31,11 +37,17 @@ pub(crate) struct Generation {
     /// Tokens of the answer when the request does not say; `None` for all that fit.
     pub(crate) max_tokens_default: Option<usize>,
     pub(crate) arrival: Instant,
+    pub(crate) connection: ConnectInfo<Connection>,
 }
 
 /// Runs a request.
 pub(crate) async fn generate(app: Arc<App>, generation: Generation) -> Result<Response, ApiError> {
-    let Generation { api, params, prompt, max_tokens_default, arrival } = generation;
+    let Generation { api, params, prompt, max_tokens_default, arrival, connection } = generation;
+    let identity = app.identify(api);
+    let fate = app.faults.fate(identity.number);
+    if let Some(status) = fate.refusal {
+        return Err(ApiError::on_demand(status, identity.number));
+    }
     let (prompt_tokens, context) = (prompt.len(), app.context());
     let max_tokens = match params.max_tokens.or(max_tokens_default) {
         Some(tokens) => tokens,
@@ -45,37 +57,60 @@ pub(crate) async fn generate(app: Arc<App>, generation: Generation) -> Result<Re
     if prompt_tokens.saturating_add(max_tokens) > context {
         return Err(ApiError::too_long(prompt_tokens, max_tokens, context));
     }
-    let events = app.engine.submit(params.request(prompt, max_tokens))?;
-    let identity = app.identify(api);
-    let stopwatch = Stopwatch::new(Arc::clone(&app.metrics), arrival);
+    if !fate.delay.is_zero() {
+        sleep(fate.delay).await;
+    }
+    let events = app.backend.submit(params.request(prompt, max_tokens), arrival + fate.delay)?;
+    let stopwatch = Stopwatch::new(Arc::clone(&app.metrics), arrival, app.tells_times);
+    let ConnectInfo(connection) = connection;
     match params.stream {
-        None => collect(events, &identity, stopwatch).await,
+        None => {
+            let response = collect(events, &identity, stopwatch, &fate).await?;
+            Ok(meet(response, &fate, connection, 1))
+        }
         Some(stream) => {
+            let stream = if fate.tells_usage { stream } else { stream.without_usage() };
             let writer = EventWriter::new(&identity, stream, prompt_tokens);
-            let mut response = Response::new(Body::new(EventBody::new(events, writer, stopwatch)));
+            let body = EventBody::new(events, writer, stopwatch, fate.tokens_per_event);
+            let mut response = Response::new(Body::new(body));
             let headers = response.headers_mut();
             let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
             headers.insert(CONTENT_TYPE, kind);
             headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-            Ok(response)
+            Ok(meet(response, &fate, connection, max_tokens.div_ceil(fate.tokens_per_event)))
         }
     }
 }
 
+/// Has an answer of about so many events meet with its fate.
+fn meet(response: Response, fate: &Fate, connection: Connection, events: usize) -> Response {
+    if !fate.strikes_body() {
+        return response;
+    }
+    response.map(|body| Body::new(FaultBody::new(body, fate, connection, events)))
+}
+
 async fn collect(
-    mut events: EventReceiver,
+    mut events: Events,
     identity: &Identity,
     mut stopwatch: Stopwatch,
+    fate: &Fate,
 ) -> Result<Response, ApiError> {
     let mut text = String::new();
-    while let Some(event) = events.recv().await {
+    while let Some(event) = poll_fn(|context| events.poll_next(context)).await {
         match event {
-            Event::Token(token) => {
-                text.push_str(&token.text);
-                stopwatch.token(token.finish.is_some());
-                if let Some(finish) = token.finish {
-                    return Ok(Json(identity.answer(&text, &finish)).into_response());
+            Event::Piece(piece) => {
+                text.push_str(&piece.text);
+                stopwatch.note(&piece);
+                let Some(finish) = piece.finish else { continue };
+                // A whole answer has no stream for the error to be in.
+                if matches!(fate.cut, Some(Cut { how: HowCut::Error, .. })) {
+                    let status = StatusCode::INTERNAL_SERVER_ERROR;
+                    return Err(ApiError::on_demand(status, identity.number));
                 }
+                let timing = stopwatch.told(&finish);
+                let answer = identity.answer(&text, &finish, fate.tells_usage, timing);
+                return Ok(Json(answer).into_response());
             }
             Event::Failed(reason) => return Err(ApiError::internal(reason)),
         }

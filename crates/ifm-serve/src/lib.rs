@@ -1,5 +1,6 @@
 #![forbid(unsafe_code)]
-//! The OpenAI-compatible HTTP server in front of the embedded engine.
+//! The OpenAI-compatible HTTP server in front of the embedded engine or a simulated server,
+//! and faults on demand.
 //!
 //! `POST /v1/chat/completions` and `/v1/completions`, streamed or whole, with the
 //! extensions of vLLM that load generators use (`min_tokens`, `ignore_eos`,
@@ -14,19 +15,31 @@
 //! images, TLS. The number of connections is bounded by the process's open files only.
 
 mod app;
+mod backend;
 mod body;
 mod chat;
 mod completions;
 mod error;
+mod event;
+mod facts;
+mod fault;
 mod fields;
 mod frames;
 mod generate;
 mod metrics;
+mod options;
 mod params;
 mod router;
 mod server;
+mod simulated;
+mod socket;
+mod stopwatch;
 mod stream;
 mod template;
 mod tokenize;
 
-pub use server::{ServeError, ServeOptions, Server, Shutdown, serve};
+pub use backend::Backend;
+pub use fault::{Fault, FaultError, Faults, HowCut, KNOWN as KNOWN_FAULTS};
+pub use options::ServeOptions;
+pub use server::{ServeError, Server, Shutdown, serve};
+pub use simulated::{SimulatedError, SimulatedOptions};

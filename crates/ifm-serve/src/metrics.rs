@@ -12,7 +12,9 @@ use std::{
     time::Duration,
 };
 
-use ifm_engine::{EngineInfo, EngineStats};
+use ifm_engine::EngineStats;
+
+use crate::facts::{Counters, Drafts, Facts};
 
 /// Upper bounds of the buckets, seconds: vLLM's, with finer ones below for models that
 /// are small enough for a CPU.
@@ -24,6 +26,8 @@ const TOKEN_BOUNDS: [f64; 23] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.75,
     1.0, 2.5, 5.0, 7.5, 10.0, 20.0, 40.0, 80.0,
 ];
+const LAG_BOUNDS: [f64; 12] =
+    [0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 1.0, 10.0];
 const REQUEST_BOUNDS: [f64; 23] = [
     0.05, 0.1, 0.3, 0.5, 0.8, 1.0, 1.5, 2.0, 2.5, 5.0, 10.0, 15.0, 20.0, 30.0, 40.0, 50.0, 60.0,
     120.0, 240.0, 480.0, 960.0, 1920.0, 7680.0,
@@ -76,6 +80,8 @@ pub(crate) struct Metrics {
     /// The mean of a request's gaps between tokens.
     pub(crate) per_output_token: Histogram,
     pub(crate) request: Histogram,
+    /// How late simulated tokens went out.
+    pub(crate) lag: Histogram,
 }
 
 impl Metrics {
@@ -85,12 +91,14 @@ impl Metrics {
             between_tokens: Histogram::new(&TOKEN_BOUNDS),
             per_output_token: Histogram::new(&TOKEN_BOUNDS),
             request: Histogram::new(&REQUEST_BOUNDS),
+            lag: Histogram::new(&LAG_BOUNDS),
         }
     }
 
     /// The page in the Prometheus text format 0.0.4.
-    pub(crate) fn page(&self, model: &str, info: &EngineInfo, stats: &EngineStats) -> String {
-        let model = model.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+    pub(crate) fn page(&self, model: &str, facts: &Facts, counters: &Counters) -> String {
+        let stats = &counters.engine;
+        let model = escape(model);
         let mut page = Page { text: String::with_capacity(16 << 10), model: &model };
         page.gauge("vllm:num_requests_running", "Requests in the batch.", stats.running as f64);
         page.gauge("vllm:num_requests_waiting", "Requests that wait.", stats.waiting as f64);
@@ -99,13 +107,19 @@ impl Metrics {
         page.gauge("vllm:kv_cache_usage_perc", help, usage);
         page.gauge("vllm:gpu_cache_usage_perc", help, usage);
         write_counters(&mut page, stats);
+        write_caches(&mut page, counters);
+        if let Some(drafts) = &counters.drafts {
+            write_drafts(&mut page, drafts);
+        }
         write_histograms(&mut page, self);
+        if facts.is_simulated {
+            let help = "From the simulated time of an event until it is handed to its connection.";
+            self.lag.write(&mut page, "inferometer:simulation_lag_seconds", help);
+        }
         page.head("vllm:cache_config_info", "gauge", "How keys and values are kept.");
-        let labels = format!(
-            "enable_prefix_caching=\"False\",cache_dtype=\"{}\",kv_cache_tokens=\"{}\"",
-            info.model.kv_dtype, info.kv_tokens
-        );
-        page.sample("vllm:cache_config_info", &labels, "1");
+        let labels =
+            facts.cache.iter().map(|(name, value)| format!("{name}=\"{}\"", escape(value)));
+        page.sample("vllm:cache_config_info", &labels.collect::<Vec<_>>().join(","), "1");
         page.text
     }
 }
@@ -114,14 +128,11 @@ fn write_counters(page: &mut Page<'_>, stats: &EngineStats) {
     let totals = [
         ("vllm:prompt_tokens_total", "Tokens of prompts computed.", stats.prompt_tokens_total),
         ("vllm:generation_tokens_total", "Tokens generated.", stats.generation_tokens_total),
-        ("vllm:prefix_cache_queries_total", "Tokens looked up: there is no such cache.", 0),
-        ("vllm:prefix_cache_hits_total", "Tokens found: there is no such cache.", 0),
         ("inferometer:requests_refused_total", "Requests refused: overload.", stats.refused_total),
         ("inferometer:steps_total", "Passes through the model.", stats.steps_total),
     ];
     for (name, help, value) in totals {
-        page.head(name, "counter", help);
-        page.sample(name, "", &value.to_string());
+        page.counter(name, help, value);
     }
     let name = "vllm:request_success_total";
     page.head(name, "counter", "Requests that ended, by how.");
@@ -132,6 +143,29 @@ fn write_counters(page: &mut Page<'_>, stats: &EngineStats) {
         ("error", stats.failed_total),
     ] {
         page.sample(name, &format!("finished_reason=\"{reason}\""), &value.to_string());
+    }
+}
+
+fn write_caches(page: &mut Page<'_>, counters: &Counters) {
+    let Counters { preemptions_total, prefix_queries_total, prefix_hits_total, .. } = *counters;
+    let name = "vllm:num_preemptions_total";
+    page.counter(name, "Requests put off after they had started.", preemptions_total);
+    let help = "Tokens of prompts looked up in the prefix cache, if there is one.";
+    page.counter("vllm:prefix_cache_queries_total", help, prefix_queries_total);
+    let help = "Tokens of prompts found in the prefix cache.";
+    page.counter("vllm:prefix_cache_hits_total", help, prefix_hits_total);
+}
+
+fn write_drafts(page: &mut Page<'_>, drafts: &Drafts) {
+    let Drafts { drafts_total, tokens_total, accepted_total, accepted_by_position } = drafts;
+    page.counter("vllm:spec_decode_num_drafts_total", "Guesses.", *drafts_total);
+    page.counter("vllm:spec_decode_num_draft_tokens_total", "Tokens guessed.", *tokens_total);
+    let help = "Guessed tokens that were taken.";
+    page.counter("vllm:spec_decode_num_accepted_tokens_total", help, *accepted_total);
+    let name = "vllm:spec_decode_num_accepted_tokens_per_pos_total";
+    page.head(name, "counter", "Guessed tokens that were taken, by their place in the guess.");
+    for (position, accepted) in accepted_by_position.iter().enumerate() {
+        page.sample(name, &format!("position=\"{position}\""), &accepted.to_string());
     }
 }
 
@@ -158,6 +192,11 @@ fn write_histograms(page: &mut Page<'_>, metrics: &Metrics) {
     );
 }
 
+/// The value of a label, as the format wants it.
+fn escape(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
 /// The text of the page.
 struct Page<'a> {
     text: String,
@@ -174,6 +213,11 @@ impl Page<'_> {
         let comma = if labels.is_empty() { "" } else { "," };
         let model = self.model;
         let _ = writeln!(self.text, "{name}{{model_name=\"{model}\"{comma}{labels}}} {value}");
+    }
+
+    fn counter(&mut self, name: &str, help: &str, value: u64) {
+        self.head(name, "counter", help);
+        self.sample(name, "", &value.to_string());
     }
 
     fn gauge(&mut self, name: &str, help: &str, value: f64) {

@@ -38,6 +38,13 @@ pub(crate) struct StreamParams {
     pub(crate) continuous_usage: bool,
 }
 
+impl StreamParams {
+    /// The same without any usage.
+    pub(crate) fn without_usage(self) -> Self {
+        Self { include_usage: false, continuous_usage: false }
+    }
+}
+
 impl Params {
     pub(crate) fn read(fields: &Fields) -> Result<Self, ApiError> {
         for name in ["n", "best_of"] {
@@ -71,7 +78,7 @@ impl Params {
         })
     }
 
-    /// The request to the engine.
+    /// The request to the backend.
     pub(crate) fn request(&self, prompt: Vec<u32>, max_tokens: usize) -> GenerateRequest {
         GenerateRequest {
             prompt,

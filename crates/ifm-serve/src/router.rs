@@ -25,6 +25,7 @@ pub(crate) fn router(app: Arc<App>, body_bytes_max: usize) -> Router {
         .route("/v1/completions", post(completions::handle))
         .route("/tokenize", post(tokenize::tokenize))
         .route("/detokenize", post(tokenize::detokenize))
+        .route("/reset_prefix_cache", post(reset_prefix_cache))
         .route_layer(middleware::from_fn_with_state(Arc::clone(&app), check_key));
     guarded
         .route("/health", get(health))
@@ -76,35 +77,21 @@ async fn model(
 }
 
 fn describe_model(app: &App) -> serde_json::Value {
-    let info = app.engine.info();
+    let facts = app.backend.facts();
+    let mut meta = facts.meta.clone();
+    if let Some(faults) = app.faults.text() {
+        meta["faults"] = faults.into();
+    }
     json!({
         "id": app.model_name,
         "object": "model",
         "created": app.created_s,
         "owned_by": "inferometer",
-        "root": info.model.name,
+        "root": facts.name,
         "parent": null,
         "max_model_len": app.context(),
         "permission": [],
-        "meta": {
-            "architecture": info.model.architecture,
-            "n_params": info.model.parameters,
-            "n_vocab": info.model.shape.vocabulary,
-            "tokenizer_sha256": app.engine.tokenizer().sha256(),
-            "n_embd": info.model.shape.embedding,
-            "variant": info.model.variant,
-            "stored_dtype": info.model.stored_dtype,
-            "stored_bytes": info.model.stored_bytes,
-            "bits_per_weight": info.model.bits_per_weight,
-            "compute_dtype": info.model.compute_dtype,
-            "kv_dtype": info.model.kv_dtype,
-            "instruction_set": info.model.instruction_set,
-            "threads": info.model.threads,
-            "random_seed": info.model.random_seed,
-            "prefix_cache": info.model.prefix_cache,
-            "max_batch": info.max_batch,
-            "kv_tokens": info.kv_tokens,
-        },
+        "meta": meta,
     })
 }
 
@@ -113,13 +100,26 @@ async fn health() -> &'static str {
 }
 
 async fn version(State(app): State<Arc<App>>) -> Response {
-    Json(json!({"version": app.version, "server": "inferometer"})).into_response()
+    let mut version = json!({"version": app.version, "server": "inferometer"});
+    if app.backend.facts().is_simulated {
+        version["simulated"] = true.into();
+    }
+    Json(version).into_response()
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let page = app.metrics.page(&app.model_name, app.engine.info(), &app.engine.stats());
+    let page = app.metrics.page(&app.model_name, app.backend.facts(), &app.backend.counters());
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     ([(axum::http::header::CONTENT_TYPE, kind)], page).into_response()
+}
+
+/// Forgets all prompts, as vLLM does; a backend that remembers none has no such path.
+async fn reset_prefix_cache(State(app): State<Arc<App>>, request: Request) -> Response {
+    if app.backend.reset_prefix_cache() {
+        Json(json!({"success": true})).into_response()
+    } else {
+        unknown_path(request).await.into_response()
+    }
 }
 
 async fn unknown_path(request: Request) -> ApiError {

@@ -9,49 +9,16 @@ use std::{
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError, mpsc},
     thread::JoinHandle,
-    time::Duration,
 };
 
-use axum::serve::ListenerExt as _;
-use ifm_engine::EngineHandle;
 use tokio::{net::TcpListener, sync::watch};
 
-use crate::{app::App, router::router};
-
-/// How a server listens and what it answers.
-#[derive(Debug, Clone)]
-pub struct ServeOptions {
-    /// Where to listen; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// The engine that answers.
-    pub engine: EngineHandle,
-    /// The name of the model in requests and answers.
-    pub model_name: String,
-    /// The key that requests must bring, if any. `/health`, `/version` and `/metrics` are
-    /// open to all.
-    pub api_key: Option<String>,
-    /// Version of the program, as `/version` tells it.
-    pub version: String,
-    /// Largest body of a request, bytes.
-    pub body_bytes_max: usize,
-    /// How long a shutdown waits for answers that are under way.
-    pub grace: Duration,
-}
-
-impl ServeOptions {
-    /// Options for an engine: its own name, no key, bodies up to 32 MiB, 5 s of grace.
-    pub fn new(listen: SocketAddr, engine: EngineHandle) -> Self {
-        Self {
-            listen,
-            model_name: engine.info().model.name.clone(),
-            engine,
-            api_key: None,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-            body_bytes_max: 32 << 20,
-            grace: Duration::from_secs(5),
-        }
-    }
-}
+use crate::{
+    app::App,
+    options::ServeOptions,
+    router::router,
+    socket::{Connection, Sockets},
+};
 
 /// Why a server does not run.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +35,9 @@ pub enum ServeError {
     /// The system refused a thread or a selector.
     #[error("cannot start the server: {0}")]
     Start(std::io::Error),
+    /// Only simulated steps can be slowed down.
+    #[error("the fault throttle needs a simulated server; hint: leave it out")]
+    Throttle,
     /// The server's thread died.
     #[error("the server's thread died")]
     Died,
@@ -132,22 +102,22 @@ async fn run(
     shutdown: &Shutdown,
     on_ready: impl FnOnce(SocketAddr),
 ) -> Result<(), ServeError> {
-    let ServeOptions { listen, engine, model_name, api_key, version, body_bytes_max, grace } =
-        options;
+    let ServeOptions { listen, body_bytes_max, grace, .. } = options;
+    if let Some((after, factor)) = options.faults.throttle()
+        && !options.backend.throttle(after, factor)
+    {
+        return Err(ServeError::Throttle);
+    }
     let listen_error = |source| ServeError::Listen { address: listen, source };
     let listener = TcpListener::bind(listen).await.map_err(listen_error)?;
     let address = listener.local_addr().map_err(listen_error)?;
-    let app = Arc::new(App::new(engine, model_name, api_key, version));
-    let listener = listener.tap_io(|stream| {
-        // An event waits for nothing. A socket that refuses is about to fail anyway.
-        let _ = stream.set_nodelay(true);
-    });
+    let router = router(Arc::new(App::new(options)), body_bytes_max);
+    let service = router.into_make_service_with_connect_info::<Connection>();
     let until_shutdown = {
         let shutdown = shutdown.clone();
         async move { shutdown.wait().await }
     };
-    let serving =
-        axum::serve(listener, router(app, body_bytes_max)).with_graceful_shutdown(until_shutdown);
+    let serving = axum::serve(Sockets(listener), service).with_graceful_shutdown(until_shutdown);
     on_ready(address);
     let out_of_patience = async {
         shutdown.wait().await;

@@ -1,4 +1,4 @@
-//! The body of a streamed answer: tokens from the engine to the connection, each one
+//! The body of a streamed answer: tokens from the backend to the connection, each one
 //! sent at once and on its own.
 //!
 //! The connection flushes when the body says that it has nothing more for now. So
@@ -12,104 +12,95 @@
 use std::{
     convert::Infallible,
     pin::Pin,
-    sync::Arc,
     task::{Context, Poll, ready},
-    time::Instant,
 };
 
 use axum::body::{Bytes, HttpBody};
 use http_body::Frame;
-use ifm_engine::{Event, EventReceiver, Token};
 
 use crate::{
+    backend::Events,
     error::ApiError,
+    event::{Event, Piece},
     frames::{EventWriter, write_error},
-    metrics::Metrics,
+    stopwatch::Stopwatch,
 };
-
-/// When the tokens of a request went out.
-#[derive(Debug)]
-pub(crate) struct Stopwatch {
-    metrics: Arc<Metrics>,
-    arrival: Instant,
-    first: Option<Instant>,
-    last: Instant,
-    tokens: u32,
-}
-
-impl Stopwatch {
-    pub(crate) fn new(metrics: Arc<Metrics>, arrival: Instant) -> Self {
-        Self { metrics, arrival, first: None, last: arrival, tokens: 0 }
-    }
-
-    /// Notes a token; `is_last` notes the request as well.
-    pub(crate) fn token(&mut self, is_last: bool) {
-        let now = Instant::now();
-        self.tokens += 1;
-        match self.first {
-            None => {
-                self.first = Some(now);
-                self.metrics.first_token.record(now - self.arrival);
-            }
-            Some(_) => self.metrics.between_tokens.record(now - self.last),
-        }
-        self.last = now;
-        if is_last {
-            self.metrics.request.record(now - self.arrival);
-            if let (Some(first), gaps @ 1..) = (self.first, self.tokens - 1) {
-                self.metrics.per_output_token.record((now - first) / gaps);
-            }
-        }
-    }
-
-    pub(crate) fn tokens(&self) -> usize {
-        self.tokens as usize
-    }
-}
 
 /// The body.
 #[derive(Debug)]
 pub(crate) struct EventBody {
-    events: EventReceiver,
+    events: Events,
     writer: EventWriter,
     stopwatch: Stopwatch,
+    /// Tokens that an event has at least, unless the answer ends.
+    tokens_per_event: usize,
+    /// Tokens that wait for others of their event.
+    gathered: Option<Piece>,
     /// The last event is to be flushed before the next one.
     flushes: bool,
     is_done: bool,
 }
 
 impl EventBody {
-    pub(crate) fn new(events: EventReceiver, writer: EventWriter, stopwatch: Stopwatch) -> Self {
-        Self { events, writer, stopwatch, flushes: false, is_done: false }
+    pub(crate) fn new(
+        events: Events,
+        writer: EventWriter,
+        stopwatch: Stopwatch,
+        tokens_per_event: usize,
+    ) -> Self {
+        let (gathered, flushes, is_done) = (None, false, false);
+        Self { events, writer, stopwatch, tokens_per_event, gathered, flushes, is_done }
     }
 
-    fn write(&mut self, event: Option<Event>) -> Bytes {
+    /// The bytes that go out for what came; none while an event waits for more tokens.
+    fn write(&mut self, event: Option<Event>) -> Option<Bytes> {
         // An event with its framing has about 200 bytes.
         let mut out = Vec::with_capacity(512);
-        match event {
-            Some(Event::Token(token)) => self.write_token(&mut out, &token),
-            Some(Event::Failed(reason)) => {
-                write_error(&mut out, &ApiError::internal(reason).to_json());
-                self.is_done = true;
+        let reason = match event {
+            Some(Event::Piece(piece)) => {
+                let piece = self.gather(piece)?;
+                self.write_piece(&mut out, &piece);
+                return Some(out.into());
             }
-            None => {
-                let error = ApiError::internal("The engine has stopped.");
-                write_error(&mut out, &error.to_json());
-                self.is_done = true;
-            }
+            Some(Event::Failed(reason)) => reason,
+            None => "The engine has stopped.".to_owned(),
+        };
+        if let Some(piece) = self.gathered.take() {
+            self.write_piece(&mut out, &piece);
         }
-        out.into()
+        write_error(&mut out, &ApiError::internal(reason).to_json());
+        self.is_done = true;
+        Some(out.into())
     }
 
-    fn write_token(&mut self, out: &mut Vec<u8>, token: &Token) {
+    /// Puts a piece to those that wait; gives them when they are enough.
+    fn gather(&mut self, piece: Piece) -> Option<Piece> {
+        let all = match self.gathered.take() {
+            None => piece,
+            Some(mut all) => {
+                all.text.push_str(&piece.text);
+                all.tokens += piece.tokens;
+                all.due = piece.due;
+                all.finish = piece.finish;
+                all
+            }
+        };
+        if all.finish.is_none() && all.tokens < self.tokens_per_event {
+            self.gathered = Some(all);
+            return None;
+        }
+        Some(all)
+    }
+
+    fn write_piece(&mut self, out: &mut Vec<u8>, piece: &Piece) {
         if self.stopwatch.tokens() == 0 {
             self.writer.write_role(out);
         }
-        self.stopwatch.token(token.finish.is_some());
-        let finish = token.finish.as_ref();
-        self.writer.write_token(out, &token.text, self.stopwatch.tokens(), finish);
+        self.stopwatch.note(piece);
+        let finish = piece.finish.as_ref();
+        self.writer.write_token(out, &piece.text, self.stopwatch.tokens(), finish);
         if let Some(finish) = finish {
-            self.writer.write_end(out, finish);
+            self.writer.write_end(out, finish, self.stopwatch.told(finish));
             self.is_done = true;
         }
     }
@@ -131,9 +122,16 @@ impl HttpBody for EventBody {
             context.waker().wake_by_ref();
             return Poll::Pending;
         }
-        let event = ready!(self.events.poll_recv(context));
-        let bytes = self.write(event);
-        self.flushes = true;
-        Poll::Ready(Some(Ok(Frame::data(bytes))))
+        loop {
+            let event = ready!(self.events.poll_next(context));
+            if let Some(bytes) = self.write(event) {
+                self.flushes = true;
+                return Poll::Ready(Some(Ok(Frame::data(bytes))));
+            }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.is_done
     }
 }

@@ -32,7 +32,7 @@ pub(crate) async fn tokenize(
         }
     };
     let tokens = app.encode(text, !is_bare).await?;
-    let tokenizer = app.engine.tokenizer();
+    let tokenizer = app.backend.tokenizer();
     let texts = fields
         .flag("return_token_strs")?
         .then(|| tokens.iter().map(|id| tokenizer.token(*id)).collect::<Vec<_>>());
@@ -57,7 +57,7 @@ pub(crate) async fn detokenize(
         .and_then(token_ids)
         .ok_or_else(|| ApiError::field("tokens", "`tokens` must be a list of token ids."))?;
     let text = app
-        .engine
+        .backend
         .tokenizer()
         .decode(&tokens)
         .map_err(|error| ApiError::invalid(error.to_string()))?;

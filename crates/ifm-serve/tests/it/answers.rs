@@ -102,5 +102,9 @@ fn tokens_become_text_again() {
 #[test]
 fn health_and_version_answer() {
     assert_eq!(get(shared(), "/health").status, 200);
-    assert!(get(shared(), "/version").json()["version"].is_string());
+    let version = get(shared(), "/version").json();
+    assert!(version["version"].is_string());
+    assert!(version["simulated"].is_null(), "it is real");
+    // An engine without a prefix cache has none to reset.
+    assert_eq!(post(shared(), "/reset_prefix_cache", &json!({})).status, 404);
 }

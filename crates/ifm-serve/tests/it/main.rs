@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 
 mod answers;
 mod errors;
+mod faults;
 mod operations;
+mod simulated;
 mod streams;
 
 fn start_engine(options: EngineOptions) -> EngineHandle {
@@ -30,6 +32,14 @@ fn serve_options(engine: EngineHandle) -> ServeOptions {
         body_bytes_max: 100_000,
         ..ServeOptions::new(SocketAddr::from(([127, 0, 0, 1], 0)), engine)
     }
+}
+
+/// The value of a sample, by the start of its line.
+fn sample(page: &str, start: &str) -> f64 {
+    page.lines()
+        .find(|line| line.starts_with(start))
+        .and_then(|line| line.rsplit(' ').next()?.parse().ok())
+        .unwrap_or_else(|| panic!("no {start} in: {page}"))
 }
 
 /// The server that tests share when they do not look at its counters.

@@ -2,14 +2,6 @@
 
 use super::*;
 
-/// The value of a sample, by the start of its line.
-fn sample(page: &str, start: &str) -> f64 {
-    page.lines()
-        .find(|line| line.starts_with(start))
-        .and_then(|line| line.rsplit(' ').next()?.parse().ok())
-        .unwrap_or_else(|| panic!("no {start} in: {page}"))
-}
-
 #[test]
 fn metrics_have_vllms_names_and_add_up() {
     let server = Server::start(serve_options(start_engine(options()))).expect("starts");

@@ -7,7 +7,7 @@ use ifm_core::words::counted;
 use ifm_engine::{
     Compute, Engine, EngineOptions, ModelSource, Preset, Quantization, suggested_threads,
 };
-use ifm_serve::{ServeOptions, Shutdown, serve};
+use ifm_serve::{Faults, ServeOptions, Shutdown, serve};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -29,7 +29,7 @@ pub struct ServeArgs {
     #[arg(long)]
     quant: Option<String>,
 
-    /// Seed of random weights
+    /// Seed of random weights, and of the requests that faults strike
     #[arg(long, default_value_t = 0)]
     seed: u64,
 
@@ -65,6 +65,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TOKENS")]
     context: Option<usize>,
 
+    /// Faults on demand, such as 429:0.05,stall:0.01:2s,no-usage; each is in docs/reference/serve.md
+    #[arg(long, value_name = "LIST")]
+    fault: Option<String>,
+
+    /// Answers tell their times, as vLLM's do with this flag
+    #[arg(long)]
+    enable_per_request_metrics: bool,
+
     /// End when standard input closes (for a parent process)
     #[arg(long, hide = true)]
     until_stdin_closes: bool,
@@ -73,6 +81,8 @@ pub struct ServeArgs {
 /// Runs the command.
 pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
     let source = source(args)?;
+    let faults = args.fault.as_deref().map(|list| Faults::parse(list, args.seed)).transpose();
+    let faults = faults.map_err(|error| Failure::usage(format!("--fault: {error}")))?;
     let api_key = args.api_key_env.as_deref().map(key).transpose()?;
     let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
     let threads = args.threads.unwrap_or_else(|| suggested_threads(processors)).max(1);
@@ -88,6 +98,8 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
         .map_err(|error| Failure::usage(format!("the model cannot be served: {error}")))?;
     let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), engine.clone());
     options.api_key = api_key;
+    options.faults = faults.unwrap_or_default();
+    options.per_request_metrics = args.enable_per_request_metrics;
     options.version = env!("CARGO_PKG_VERSION").to_owned();
     if let Some(name) = &args.served_model_name {
         options.model_name.clone_from(name);

@@ -1,0 +1,50 @@
+//! How a server listens and what it answers.
+//!
+//! Not here: the server (`server`).
+
+use std::{net::SocketAddr, time::Duration};
+
+use crate::{backend::Backend, fault::Faults};
+
+/// How a server listens and what it answers.
+#[derive(Debug, Clone)]
+pub struct ServeOptions {
+    /// Where to listen; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// What answers.
+    pub backend: Backend,
+    /// The name of the model in requests and answers.
+    pub model_name: String,
+    /// The key that requests must bring, if any. `/health`, `/version` and `/metrics` are
+    /// open to all.
+    pub api_key: Option<String>,
+    /// Version of the program, as `/version` tells it.
+    pub version: String,
+    /// Largest body of a request, bytes.
+    pub body_bytes_max: usize,
+    /// How long a shutdown waits for answers that are under way.
+    pub grace: Duration,
+    /// Faults on demand.
+    pub faults: Faults,
+    /// Answers tell their times, as those of vLLM do with `--enable-per-request-metrics`.
+    pub per_request_metrics: bool,
+}
+
+impl ServeOptions {
+    /// Options for a backend: its own name, no key, bodies up to 32 MiB, 5 s of grace, no
+    /// faults, no times in answers.
+    pub fn new(listen: SocketAddr, backend: impl Into<Backend>) -> Self {
+        let backend = backend.into();
+        Self {
+            listen,
+            model_name: backend.facts().name.clone(),
+            backend,
+            api_key: None,
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            body_bytes_max: 32 << 20,
+            grace: Duration::from_secs(5),
+            faults: Faults::default(),
+            per_request_metrics: false,
+        }
+    }
+}

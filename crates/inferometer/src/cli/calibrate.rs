@@ -71,6 +71,10 @@ pub struct CalibrateArgs {
     )]
     users: Vec<u32>,
 
+    /// With --from: lengths of prompts and answers, where the results do not tell them
+    #[arg(help_heading = "Measurement", long, value_parser = lengths, requires = "from", value_name = "PROMPT/OUTPUT")]
+    lengths: Option<(f64, f64)>,
+
     /// Requests of each load [default: 6 for each user, 8 at least]
     #[arg(help_heading = "Measurement", short = 'n', long, value_name = "N")]
     requests: Option<u32>,
@@ -86,6 +90,13 @@ pub struct CalibrateArgs {
     /// Further flags of `run` for the measurements, behind --: -- --api completions
     #[arg(last = true, value_name = "FLAGS")]
     flags: Vec<String>,
+}
+
+/// `1058/512`.
+pub(super) fn lengths(text: &str) -> Result<(f64, f64), String> {
+    let number = |text: &str| text.trim().parse::<f64>().ok().filter(|n| *n >= 1.0 && *n < 1e8);
+    let both = text.split_once('/').and_then(|(prompt, output)| number(prompt).zip(number(output)));
+    both.ok_or_else(|| "expected PROMPT/OUTPUT in tokens, such as 1058/512".to_owned())
 }
 
 /// A load to measure.
@@ -234,7 +245,7 @@ fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
         Load::Closed { users } | Load::Batch { sequences: users } => args.users.contains(&users),
         Load::Open { .. } => false,
     };
-    let (used, held) = rows(&subjects).into_iter().partition(takes_part);
+    let (used, held) = rows(&subjects, args.lengths).into_iter().partition(takes_part);
     let first = subjects.runs.first().map(|run| &run.manifest);
     Ok(Seen {
         used,

@@ -142,13 +142,14 @@ fn against(
             numbered.map(as_long).collect()
         }
         _ => {
-            let rows = rows(&subjects);
+            let given = super::calibrate::lengths(&args.workload.workload).ok();
+            let rows = rows(&subjects, given);
             let Some(first) = rows.first() else {
                 return Err(Failure::usage(format!(
                     "{} holds no load with lengths and times",
                     result.display()
                 ))
-                .hint("inferometer import shows what is read from a file"));
+                .hint("-W PROMPT/OUTPUT says lengths that it does not tell"));
             };
             let (prompt, output) = (first.seen.prompt_tokens, first.seen.output_tokens);
             workload.workload = format!("{prompt:.0}/{output:.0}");

@@ -172,23 +172,30 @@ fn search(
     deployed: Deployed,
     words: &[String],
 ) -> Result<Result<Looked, String>, Failure> {
-    let at = |level: LevelRequest| {
+    let with = |deployed: Deployed, level: LevelRequest| {
         let asked = (&args.workload, &args.results);
-        look(resolve_simulated(asked, deployed.clone(), &[level], words)?)
+        look(resolve_simulated(asked, deployed, &[level], words)?)
+    };
+    let other = |constants| {
+        let deployment = deployed.deployment.with_constants(constants);
+        Deployed { deployment, ..deployed.clone() }
     };
     if args.names_a_load()? {
         let levels = args.levels()?;
         let [only] = levels.as_slice() else {
             return Err(Failure::usage("--vary looks at one load: name one, or none"));
         };
-        return Ok(Ok(at(only.clone())?));
+        let looked = with(deployed.clone(), only.clone())?;
+        let again = |constants| with(other(constants), only.clone());
+        return Ok(Ok(looked.with_assumption(again)?));
     }
-    let users = |count: u32| {
+    let level = |count: u32| -> Result<LevelRequest, Failure> {
         let (least, each) = REQUESTS;
         let requests = args.ending.requests().unwrap_or(least.max(count.saturating_mul(each)));
         let ending = Ending::new(Some(requests), None, None)?;
-        at(LevelRequest { concurrency: count, arrivals: None, ending, warmup: None })
+        Ok(LevelRequest { concurrency: count, arrivals: None, ending, warmup: None })
     };
+    let users = |count: u32| with(deployed.clone(), level(count)?);
     let most = args.vary.max_users;
     let (mut inside, mut outside) = (None, None);
     let mut count = 1;
@@ -214,14 +221,18 @@ fn search(
             false => outside = Some((middle, looked)),
         }
     }
-    Ok(match (inside, outside) {
-        (Some((_, looked)), outside) => Ok(looked.ended_by(outside.map(|(_, looked)| looked))),
-        (None, Some((_, looked))) => Err(format!(
+    match (inside, outside) {
+        (Some((count, looked)), outside) => {
+            let decides = outside.as_ref().map_or(count, |(count, _)| *count);
+            let looked = looked.ended_by(outside.map(|(_, looked)| looked));
+            looked.with_assumption(|constants| with(other(constants), level(decides)?)).map(Ok)
+        }
+        (None, Some((_, looked))) => Ok(Err(format!(
             "one user is outside: {}",
             looked.fails().unwrap_or_else(|| "the target".to_owned())
-        )),
-        (None, None) => Err("nothing was looked at".to_owned()),
-    })
+        ))),
+        (None, None) => Ok(Err("nothing was looked at".to_owned())),
+    }
 }
 
 #[cfg(test)]

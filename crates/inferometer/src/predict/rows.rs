@@ -47,8 +47,9 @@ pub fn lengths_words(row: &Observation) -> String {
     format!("{:.0}/{:.0} tokens", row.prompt_tokens, row.output_tokens)
 }
 
-/// What results measured: a row for each load that has lengths and a time.
-pub fn rows(subjects: &Subjects) -> Vec<MeasuredRow> {
+/// What results measured: a row for each load that has lengths and a time. Lengths that are given are
+/// those of documents that tell none.
+pub fn rows(subjects: &Subjects, given: Option<(f64, f64)>) -> Vec<MeasuredRow> {
     let mut all = Vec::new();
     for run in &subjects.runs {
         all.extend(of_run(run));
@@ -58,7 +59,7 @@ pub fn rows(subjects: &Subjects) -> Vec<MeasuredRow> {
         let name = sheet.source.name.clone();
         let points = survey.measured(PartKind::Serving).filter(|point| is_measured(point));
         all.extend(points.filter_map(|point| {
-            let lengths = told_lengths(point).or(both(point.lengths()))?;
+            let lengths = told_lengths(point).or(both(point.lengths())).or(given)?;
             row(&name, point, lengths, asked_load(point, None)?)
         }));
     }

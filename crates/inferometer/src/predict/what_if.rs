@@ -7,13 +7,13 @@ use crate::exit::{Code, Failure};
 use crate::job::Job;
 use crate::session::{level_plan, request_template};
 use crate::source::Source;
-use ifm_analysis::slo::VerdictState;
+use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::{LevelSummary, summarize_level};
+use ifm_core::RequestRecord;
 use ifm_core::prediction::PredictedLevel;
-use ifm_core::{Metric, RequestRecord};
 use ifm_drive::{Progress, Sink, Stop};
 use ifm_report::TerminalStyle;
-use ifm_sim::{CONSTANTS, Deployment, Load, Observation, predict};
+use ifm_sim::{CONSTANTS, Constants, Deployment};
 use serde::Serialize;
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -47,6 +47,7 @@ pub struct Looked {
     seen: Option<PredictedLevel>,
     /// The smallest load outside the target.
     outside: Option<Box<Looked>>,
+    assumption: Option<Assumption>,
 }
 
 /// Answers the first level of a job, and keeps nothing.
@@ -74,6 +75,7 @@ pub fn look(job: Job) -> Result<Looked, Failure> {
         summary,
         seen: simulated.into_levels().into_iter().next(),
         outside: None,
+        assumption: None,
     })
 }
 
@@ -106,37 +108,60 @@ impl Looked {
         self.summary.load().map(|load| load.value())
     }
 
-    /// The constant on which the term hangs most, with its value and what making it worse does.
-    fn assumption(&self) -> Option<Assumption> {
-        let decides = self.outside.as_deref().unwrap_or(self);
-        let is_first =
-            decides.summary.verdict.failing().any(|term| term.term.metric == Metric::Ttft);
-        let lengths =
-            (decides.summary.tokens.prompt_asked_mean?, decides.summary.tokens.output_asked_mean?);
-        let users = decides.summary.concurrency_asked()?.min(2000);
-        let row = Observation::of(Load::Closed { users }, lengths.0, lengths.1);
-        let time = |deployment: &Deployment| {
-            let predicted = predict(deployment, &row).ok()?;
-            if is_first { Some(predicted.ttft_s) } else { predicted.itl_s }
-        };
-        let before = time(&self.deployment)?;
-        let each = CONSTANTS.iter().filter_map(|constant| {
+    /// The term of the target that decides: the one that fails, or the nearest to its limit. Its
+    /// place, and what was found, ms.
+    pub fn decides(&self) -> Option<(usize, f64)> {
+        let share = |term: &TermVerdict| Some(term.value_ms? / term.term.limit_ms);
+        let terms = self.summary.verdict.terms.iter().enumerate();
+        let nearest = terms.max_by(|(_, left), (_, right)| {
+            share(left).unwrap_or(0.0).total_cmp(&share(right).unwrap_or(0.0))
+        })?;
+        Some((nearest.0, nearest.1.value_ms?))
+    }
+
+    /// What was found for a term of the target, in words and ms.
+    fn term(&self, place: usize) -> Option<(String, f64)> {
+        let term = self.summary.verdict.terms.get(place)?;
+        let name = term.term.metric.word().to_uppercase();
+        Some((format!("{name} {}", term.term.over()), term.value_ms?))
+    }
+
+    /// With the constant on which the deciding term hangs most: `again` looks at the deciding load
+    /// with other constants.
+    ///
+    /// # Errors
+    /// As [`look`].
+    pub fn with_assumption(
+        mut self,
+        again: impl Fn(Constants) -> Result<Looked, Failure>,
+    ) -> Result<Looked, Failure> {
+        let decided = self.outside.as_deref().unwrap_or(&self);
+        let Some((place, before_ms)) = decided.decides() else { return Ok(self) };
+        let mut most: Option<Assumption> = None;
+        for constant in CONSTANTS {
             let mut constants = *self.deployment.step.constants();
             let value = (constant.value)(&mut constants);
             let kept = *value;
+            if kept == 0.0 {
+                continue;
+            }
             let is_share = constant.name.ends_with("_share");
             *value *= if is_share { 1.0 - WORSE } else { 1.0 + WORSE };
-            let longer = time(&self.deployment.with_constants(constants))? / before - 1.0;
-            Some(Assumption {
-                constant: constant.name.to_owned(),
-                value: kept * constant.scale,
-                from: self.constants_from.clone(),
-                worse_by: WORSE,
-                metric: if is_first { "TTFT" } else { "ITL" }.to_owned(),
-                longer_by: longer,
-            })
-        });
-        each.max_by(|left, right| left.longer_by.total_cmp(&right.longer_by))
+            let Some((term, worse_ms)) = again(constants)?.term(place) else { continue };
+            let longer_by = worse_ms / before_ms - 1.0;
+            if most.as_ref().is_none_or(|most| longer_by > most.longer_by) {
+                most = Some(Assumption {
+                    constant: constant.name.to_owned(),
+                    value: kept * constant.scale,
+                    from: self.constants_from.clone(),
+                    worse_by: WORSE,
+                    term,
+                    longer_by,
+                });
+            }
+        }
+        self.assumption = most.filter(|most| most.longer_by > 0.0);
+        Ok(self)
     }
 }
 
@@ -152,9 +177,9 @@ pub struct Assumption {
     pub from: String,
     /// By how much it was made worse, as a share.
     pub worse_by: f64,
-    /// The metric that decides.
-    pub metric: String,
-    /// By how much its mean is longer then, as a share.
+    /// The term of the target that decides, such as `ITL p99`.
+    pub term: String,
+    /// By how much it is longer then, as a share.
     pub longer_by: f64,
 }
 
@@ -255,7 +280,7 @@ impl Variant {
         if looked.outside.is_none() && !looked.is_inside() {
             variant.outside_because = variant.limit.clone();
         }
-        variant.assumption = looked.assumption();
+        variant.assumption = looked.assumption;
         variant
     }
 
@@ -379,12 +404,12 @@ pub fn text(target: &str, variants: &[Variant], style: &TerminalStyle) -> String
         }
         if let Some(hangs) = &variant.assumption {
             said.push(format!(
-                "hangs on {} = {:.3} ({}): {:.0} % worse makes the mean {} {:.0} % longer",
+                "hangs on {} = {:.3} ({}): {:.0} % worse makes {} {:.0} % longer",
                 hangs.constant,
                 hangs.value,
                 hangs.from,
                 hangs.worse_by * 100.0,
-                hangs.metric,
+                hangs.term,
                 hangs.longer_by * 100.0
             ));
         }

@@ -19,7 +19,7 @@ use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::words::counted;
-use ifm_sim::{Kind, Load};
+use ifm_sim::Kind;
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -61,7 +61,8 @@ pub struct CalibrateArgs {
     #[arg(help_heading = "Measurement", long, default_value = HELD_OUT, value_name = "LIST")]
     held_out: String,
 
-    /// With --from: numbers of users that take part; the others are predicted [default: all]
+    /// With --from: users, or requests a second, of the loads that take part; the others are
+    /// predicted [default: all]
     #[arg(
         help_heading = "Measurement",
         long,
@@ -69,7 +70,11 @@ pub struct CalibrateArgs {
         requires = "from",
         value_name = "LIST"
     )]
-    users: Vec<u32>,
+    loads: Vec<f64>,
+
+    /// With --from: the table of the document that is meant, from 1 [default: all]
+    #[arg(help_heading = "Measurement", long, requires = "from", value_name = "N")]
+    table: Option<usize>,
 
     /// With --from: lengths of prompts and answers, where the results do not tell them
     #[arg(help_heading = "Measurement", long, value_parser = lengths, requires = "from", value_name = "PROMPT/OUTPUT")]
@@ -240,12 +245,12 @@ fn measured(args: &CalibrateArgs, url: &str, store: &Store) -> Result<Result<See
 /// Rows of results that exist.
 fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
     let subjects: Subjects = subjects::open(store, &args.from)?;
-    let takes_part = |row: &MeasuredRow| match row.seen.load {
-        _ if args.users.is_empty() => true,
-        Load::Closed { users } | Load::Batch { sequences: users } => args.users.contains(&users),
-        Load::Open { .. } => false,
+    let all = rows(&subjects, args.lengths).into_iter();
+    let meant = all.filter(|row| args.table.is_none_or(|table| row.table == table));
+    let takes_part = |row: &MeasuredRow| {
+        args.loads.is_empty() || args.loads.iter().any(|number| row.is_at(*number))
     };
-    let (used, held) = rows(&subjects, args.lengths).into_iter().partition(takes_part);
+    let (used, held) = meant.partition(takes_part);
     let first = subjects.runs.first().map(|run| &run.manifest);
     Ok(Seen {
         used,

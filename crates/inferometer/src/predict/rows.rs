@@ -21,11 +21,21 @@ pub struct MeasuredRow {
     pub from: String,
     /// Load and lengths, and what was measured.
     pub seen: Observation,
+    /// Position of its table in the document, from 1; 1 in a run.
+    pub table: usize,
     /// Tokens of answers a second, all requests together.
     pub output_tok_per_s: Option<f64>,
 }
 
 impl MeasuredRow {
+    /// Whether its load is this number of users, or about this rate.
+    pub fn is_at(&self, number: f64) -> bool {
+        match self.seen.load {
+            Load::Closed { users } | Load::Batch { sequences: users } => f64::from(users) == number,
+            Load::Open { req_per_s, .. } => (req_per_s / number - 1.0).abs() < 0.05,
+        }
+    }
+
     /// `8 users, 128/64 tokens`.
     pub fn label(&self) -> String {
         format!("{}, {}", load_words(&self.seen.load), lengths_words(&self.seen))
@@ -60,7 +70,8 @@ pub fn rows(subjects: &Subjects, given: Option<(f64, f64)>) -> Vec<MeasuredRow> 
         let points = survey.measured(PartKind::Serving).filter(|point| is_measured(point));
         all.extend(points.filter_map(|point| {
             let lengths = told_lengths(point).or(both(point.lengths())).or(given)?;
-            row(&name, point, lengths, asked_load(point, None)?)
+            let load = asked_load(point, None).or_else(|| strategy(point, lengths.0))?;
+            row(&name, point, lengths, load)
         }));
     }
     all
@@ -105,6 +116,27 @@ fn told_lengths(point: &Point) -> Option<(f64, f64)> {
         point.value(quantity, Of::Mean).or_else(of_all).filter(|mean| *mean >= 1.0)
     };
     both((mean(&Quantity::InputTokens), mean(&Quantity::OutputTokens)))
+}
+
+/// Seconds for which GuideLLM sends at a rate when nothing is said.
+const GUIDELLM_S: f64 = 60.0;
+
+/// The load of a row that names a strategy of GuideLLM and no number: a rate follows from the
+/// tokens of prompts that came in a second.
+fn strategy(point: &Point, prompt_tokens: f64) -> Option<Load> {
+    let strategy = point.factor(key::STRATEGY)?;
+    if strategy == "synchronous" {
+        return Some(Load::Closed { users: 1 });
+    }
+    let is_random = match strategy.as_str() {
+        "constant" => false,
+        "poisson" => true,
+        _ => return None,
+    };
+    let of = |quantity: &Quantity| point.central(quantity).map(|reading| reading.value);
+    let by_tokens = of(&Quantity::InputRate).map(|rate| rate / prompt_tokens);
+    let req_per_s = by_tokens.or(of(&Quantity::RequestRate)).filter(|rate| *rate > 0.0)?;
+    Some(Load::Open { req_per_s, span: Span::Seconds(GUIDELLM_S), is_random })
 }
 
 fn asked_load(point: &Point, is_random: Option<bool>) -> Option<Load> {
@@ -154,5 +186,5 @@ fn row(from: &str, point: &Point, lengths: (f64, f64), load: Load) -> Option<Mea
         ..Observation::of(load, lengths.0, lengths.1)
     };
     let output_tok_per_s = point.central(&Quantity::OutputRate).map(|reading| reading.value);
-    Some(MeasuredRow { from: from.to_owned(), seen, output_tok_per_s })
+    Some(MeasuredRow { from: from.to_owned(), seen, table: point.part + 1, output_tok_per_s })
 }

@@ -203,8 +203,10 @@ fn digits(value: f64) -> String {
     format!("{value:.decimals$}")
 }
 
-/// Columns of text: the first and the last to the left, numbers to the right.
+/// Columns of text: the first to the left, numbers to the right, and a last one without a title,
+/// which holds words, to the left.
 fn table<const N: usize>(head: [&str; N], lines: &[[String; N]]) -> String {
+    let has_words = head.last().is_some_and(|title| title.is_empty());
     let mut widths = head.map(|title| title.chars().count());
     for line in lines {
         for (width, cell) in widths.iter_mut().zip(line) {
@@ -216,13 +218,7 @@ fn table<const N: usize>(head: [&str; N], lines: &[[String; N]]) -> String {
     for line in heads.iter().chain(lines) {
         let cells = line.iter().zip(widths).enumerate().map(|(index, (cell, width))| {
             let space = " ".repeat(width - cell.chars().count());
-            if index == 0
-                || (index + 1 == N
-                    && N == 5
-                    && lines
-                        .iter()
-                        .any(|line| line.iter().last().is_some_and(|last| last.contains("of "))))
-            {
+            if index == 0 || (has_words && index + 1 == N) {
                 format!("{cell}{space}")
             } else {
                 format!("{space}{cell}")

@@ -295,6 +295,7 @@ pub struct KvFormat {
 }
 
 const KV_FORMATS: &[KvFormat] = &[
+    KvFormat { id: "f32", bits: 32.0, arithmetic: Arithmetic::Bf16 },
     KvFormat { id: "bf16", bits: 16.0, arithmetic: Arithmetic::Bf16 },
     KvFormat { id: "fp16", bits: 16.0, arithmetic: Arithmetic::Fp16 },
     KvFormat { id: "fp8", bits: 8.0, arithmetic: Arithmetic::Fp8 },
@@ -322,6 +323,7 @@ impl KvFormat {
         let asked = match asked.as_str() {
             "auto" | "bfloat16" => "bf16",
             "f16" | "float16" => "fp16",
+            "fp32" | "float32" => "f32",
             "fp8_e4m3" | "fp8_e5m2" => "fp8",
             other => other,
         };

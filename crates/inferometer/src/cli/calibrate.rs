@@ -2,6 +2,7 @@
 //! results that exist.
 
 use super::deployment_args::DeploymentArgs;
+use super::setup_args::{self, SetupArgs};
 use crate::exit::{Code, Failure};
 use crate::facts;
 use crate::guard::Guard;
@@ -11,14 +12,17 @@ use crate::plan::measure::{Measured, measure};
 use crate::predict::{
     Calibration, CalibrationDocument, Deployed, Fitted, MeasuredRow, fitted, of_run, rows, text,
 };
+use crate::server;
 use crate::session::store_root;
 use crate::stored::{find, load};
 use crate::subjects::{self, Subjects};
 use crate::terminal;
+use crate::url::BaseUrl;
 use clap::Args;
 use ifm_core::Facts;
 use ifm_core::manifest::ServerInfo;
 use ifm_core::words::counted;
+use ifm_roofline::{KvFormat, Machine, WeightFormat};
 use ifm_sim::Kind;
 use ifm_store::Store;
 use std::path::PathBuf;
@@ -43,14 +47,14 @@ pub struct CalibrateArgs {
 
     /// Results that exist already, in place of a server: runs and imports by id or name, files and
     /// folders of other tools
-    #[arg(long, value_name = "RESULT", num_args = 1.., conflicts_with = "url")]
+    #[arg(help_heading = "Measurement", long, value_name = "RESULT", num_args = 1.., conflicts_with = "url")]
     from: Vec<PathBuf>,
 
     #[command(flatten)]
     deployment: DeploymentArgs,
 
     /// Name of the calibration [default: machine and model]
-    #[arg(long)]
+    #[arg(help_heading = "Results", long)]
     name: Option<String>,
 
     /// Loads to measure, USERS:PROMPT/OUTPUT
@@ -85,11 +89,11 @@ pub struct CalibrateArgs {
     requests: Option<u32>,
 
     /// Folder of stored runs and calibrations [default: .inferometer/runs]
-    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    #[arg(help_heading = "Results", long, value_name = "DIR", env = "INFEROMETER_STORE")]
     store: Option<PathBuf>,
 
     /// One JSON document on standard output
-    #[arg(long)]
+    #[arg(help_heading = "Results", long)]
     json: bool,
 
     /// Further flags of `run` for the measurements, behind --: -- --api completions
@@ -152,8 +156,12 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
     if args.deployment.calibration.is_some() {
         return Err(Failure::usage("calibrate makes a calibration, and takes none"));
     }
+    let deployment = match &args.url {
+        Some(url) => as_told(&args.deployment, url, &store),
+        None => args.deployment.clone(),
+    };
     // What cannot be is told before anything is measured.
-    args.deployment.deployed(&store, 0)?;
+    deployment.deployed(&store, 0)?;
     let seen = match &args.url {
         Some(url) => match measured(args, url, &store)? {
             Ok(seen) => seen,
@@ -167,16 +175,55 @@ pub fn run(args: &CalibrateArgs) -> Result<Code, Failure> {
         )
         .hint("inferometer import shows what is read from a file"));
     }
-    let deployment = with_what_was_seen(&args.deployment, &seen);
+    let deployment = with_what_was_seen(&deployment, &seen);
     let deployed = deployment.deployed(&store, 0)?;
     let found = fitted(&deployed.deployment, &seen.used, &seen.held)?;
-    let calibration = calibration(args, &store, (&deployed, &seen), found)?;
+    let calibration = calibration((args, &deployment.setup), &store, (&deployed, &seen), found)?;
     let path = calibration.keep(&store)?.display().to_string();
     match args.json {
         true => terminal::print_document(&document(&calibration, &deployed, path)),
         false => _ = terminal::print(&text(&calibration, &path)),
     }
     Ok(Code::Done)
+}
+
+/// Machine, model and format, where no flag names them: as the server and this host tell. What they
+/// do not tell stays open, and is asked for.
+fn as_told(args: &DeploymentArgs, url: &str, store: &Store) -> DeploymentArgs {
+    let mut args = args.clone();
+    let Ok((base, _)) = BaseUrl::parse(url) else { return args };
+    let is_here = base
+        .resolve()
+        .is_ok_and(|addresses| addresses.iter().all(|address| address.ip().is_loopback()));
+    if args.setup.gpu.is_none() && is_here {
+        let gpu = facts::of_host().0.gpus.first().and_then(|gpu| gpu.name.clone());
+        let known = gpu.filter(|name| Machine::find(name).is_ok());
+        let measured = || measured_machine::resolve("measured", store).ok();
+        args.setup.gpu = known.or_else(measured);
+    }
+    let wanted = args.setup.model.as_deref();
+    let Ok(told) = server::inspect(&base, false, None, &[], None, server::PATIENCE) else {
+        return args;
+    };
+    let kind = told.info.kind.as_deref().and_then(|kind| kind.parse::<Kind>().ok());
+    if wanted.is_none() && args.setup.config.is_none() {
+        args.setup.model = Some(match kind {
+            Some(Kind::Inferometer) => format!("inferometer-{}", told.model),
+            _ => told.model.clone(),
+        });
+    }
+    let note = |name: &str| told.info.notes.get(name);
+    if kind == Some(Kind::Inferometer) {
+        let format = note("stored_dtype").and_then(|name| WeightFormat::find(name).ok());
+        args.setup.quant = args.setup.quant.or(format);
+        if let Some(kv) = note("kv_dtype").and_then(|name| KvFormat::find(name).ok()) {
+            args.setup.kv = kv;
+        }
+        args.kv_tokens = args.kv_tokens.or(note("kv_tokens").and_then(|count| count.parse().ok()));
+        args.max_num_seqs = args.max_num_seqs.or(note("max_batch").and_then(|n| n.parse().ok()));
+    }
+    args.server = args.server.or(kind);
+    args
 }
 
 /// Room for keys and values, and the kind of the server, as it told them.
@@ -261,13 +308,12 @@ fn existing(args: &CalibrateArgs, store: &Store) -> Result<Seen, Failure> {
 }
 
 fn calibration(
-    args: &CalibrateArgs,
+    (args, asked): (&CalibrateArgs, &SetupArgs),
     store: &Store,
     (deployed, seen): (&Deployed, &Seen),
     found: Fitted,
 ) -> Result<Calibration, Failure> {
     let setup = &deployed.deployment.setup;
-    let asked = &args.deployment.setup;
     let clean = |text: &str| -> String {
         let mapped =
             text.chars().map(|c| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' });
@@ -278,7 +324,7 @@ fn calibration(
         args.name.clone().unwrap_or_else(|| format!("{}-{model_name}", clean(&setup.machine().id)));
     Calibration::check_name(&name)?;
     let config = match &asked.config {
-        Some(path) => Some(super::setup_args::read(path)?),
+        Some(path) => Some(setup_args::read(path)?),
         None => None,
     };
     let process = seen.facts.as_ref().and_then(|facts| facts.server.as_ref());

@@ -52,8 +52,8 @@ pub struct DeploymentArgs {
     #[arg(long, alias = "long-prefill-token-threshold", value_parser = value_parser!(u32).range(1..), value_name = "TOKENS")]
     pub prompt_piece: Option<u32>,
 
-    /// Who goes first in a step: mixed (answers, then pieces of prompts), prefill-first,
-    /// decode-first (batches)
+    /// Who goes first in a step: answers and then pieces of prompts, new prompts, or batches that are
+    /// answered to their end
     #[arg(long, value_parser = policies(), value_name = "POLICY")]
     pub policy: Option<Policy>,
 
@@ -85,7 +85,7 @@ pub struct DeploymentArgs {
     #[arg(long, alias = "data-parallel-size", value_name = "N")]
     pub replicas: Option<u32>,
 
-    /// How requests are given to replicas: round-robin, least-loaded, prefix-aware
+    /// How requests are given to replicas
     #[arg(long, value_parser = routers(), value_name = "HOW")]
     pub router: Option<Router>,
 

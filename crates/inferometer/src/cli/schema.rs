@@ -44,14 +44,14 @@ const SCHEMAS: &[Published] = &[
     published!("manifest", "manifest.json of a stored run", [], ifm_core::Manifest),
     published!(
         "result",
-        "run, sweep, demo, runs show, report of one run",
-        ["run", "sweep", "demo", "runs show", "report"],
+        "run, sweep, demo, predict, runs show, report of one run",
+        ["run", "sweep", "demo", "predict", "runs show", "report"],
         ifm_report::ResultDocument
     ),
     published!(
         "report",
-        "report of several runs, of files, or of a kind",
-        ["report"],
+        "report of several runs, of files, or of a kind; predict --against",
+        ["report", "predict --against"],
         ifm_report::page::PageDocument
     ),
     published!("request", "one line of --json=requests", [], ifm_report::RequestLine),
@@ -67,6 +67,8 @@ const SCHEMAS: &[Published] = &[
         ["plan check", "plan run", "plan resume", "plan show", "plan collect"],
         crate::plan::document::PlanDocument
     ),
+    published!("what-if", "predict --vary", ["predict --vary"], crate::predict::WhatIfDocument),
+    published!("calibration", "calibrate", ["calibrate"], crate::predict::CalibrationDocument),
     published!("probe", "probe", ["probe"], crate::probe::ProbeDocument),
     published!(
         "conformance",
@@ -180,6 +182,8 @@ mod tests {
             "workload-preview" => "Preview of a workload",
             "workload-list" => "Workloads and data sets",
             "plan" => "Plan: its cells and what became of each",
+            "what-if" => "What if: deployments by what they cost",
+            "calibration" => "Calibration: the constants of a server",
             "facts" => "Facts of a machine",
             "limit" => "Limit of a machine and a model",
             "limit-list" => "Machines, models and number formats",

@@ -76,6 +76,30 @@ pub const EVERYDAY: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "predict",
+        &[
+            "gpu",
+            "model",
+            "quant",
+            "tp",
+            "calibration",
+            "workload",
+            "concurrency",
+            "rate",
+            "against",
+            "vary",
+            "price",
+            "slo",
+            "name",
+            "out",
+            "json",
+        ],
+    ),
+    (
+        "calibrate",
+        &["url", "from", "gpu", "model", "config", "quant", "points", "held_out", "name", "json"],
+    ),
+    (
         "engine",
         &[
             "models",

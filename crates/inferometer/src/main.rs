@@ -69,7 +69,8 @@ fn main() -> ExitCode {
     for warning in &rewritten.warnings {
         terminal::warn(warning);
     }
-    let parsed = match cli::parse(&cli::engine::spelled_out(rewritten.words)) {
+    let words_to_parse = cli::serve::told_apart(cli::engine::spelled_out(rewritten.words));
+    let parsed = match cli::parse(&words_to_parse) {
         Ok(parsed) => parsed,
         Err(error) => {
             let is_question =

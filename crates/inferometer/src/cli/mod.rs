@@ -39,6 +39,8 @@ mod run_list;
 pub mod runs;
 pub mod schema;
 pub mod serve;
+mod serve_simulated;
+mod serving_args;
 pub mod setup_args;
 mod short_help;
 mod sides;
@@ -89,8 +91,13 @@ enum Verb {
     Calibrate(Box<calibrate::CalibrateArgs>),
     /// Identify a server and its features, in a few seconds
     Probe(probe::ProbeArgs),
-    /// Run the embedded engine as an OpenAI-compatible server
+    /// Run the embedded engine, or a simulated server, with OpenAI's API
+    #[command(after_help = serve::SIMULATED)]
     Serve(serve::ServeArgs),
+    /// Run a simulated server with OpenAI's API: nothing is computed, tokens come when it would send
+    /// them
+    #[command(hide = true, name = serve_simulated::VERB, override_usage = serve_simulated::USAGE)]
+    ServeSimulated(Box<serve_simulated::ServeSimulatedArgs>),
     /// Show what a workload would send, or list workloads; sends nothing
     Workload(workload::WorkloadCommand),
     /// Compare results with a baseline: what differs, and how sure that is
@@ -168,6 +175,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Calibrate(args) => calibrate::run(&args),
         Verb::Probe(args) => probe::run(&args),
         Verb::Serve(args) => serve::run(&args),
+        Verb::ServeSimulated(args) => serve_simulated::run(&args),
         Verb::Workload(args) => workload::run(&args),
         Verb::Compare(args) => compare::run(&args),
         Verb::Rank(args) => rank::run(&args),

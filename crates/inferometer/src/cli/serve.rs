@@ -1,17 +1,20 @@
 //! `inferometer serve`: the embedded engine as a server.
+//!
+//! Not here: simulated servers (`serve_simulated`), what both have in common (`serving_args`).
 
+use super::serve_simulated;
+use super::serving_args::ServingArgs;
 use crate::exit::{Code, Failure};
-use crate::terminal;
 use clap::Args;
 use ifm_core::words::counted;
 use ifm_engine::{
     Compute, Engine, EngineOptions, ModelSource, Preset, Quantization, suggested_threads,
 };
-use ifm_serve::{Faults, ServeOptions, Shutdown, serve};
-use signal_hook::consts::{SIGINT, SIGTERM};
-use std::io::Read;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+
+/// What its help says at the end.
+pub const SIMULATED: &str =
+    "A simulated server, for clients that are real: serve --sim --help shows its flags";
 
 /// Flags of `serve`.
 #[derive(Debug, Args)]
@@ -29,26 +32,6 @@ pub struct ServeArgs {
     #[arg(long)]
     quant: Option<String>,
 
-    /// Seed of random weights, and of the requests that faults strike
-    #[arg(long, default_value_t = 0)]
-    seed: u64,
-
-    /// Address to listen on
-    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
-    host: IpAddr,
-
-    /// Port to listen on; 0 takes a free one
-    #[arg(long, default_value_t = 8000)]
-    port: u16,
-
-    /// Name of the model in requests [default: its own]
-    #[arg(long, value_name = "NAME")]
-    served_model_name: Option<String>,
-
-    /// Environment variable that holds the key which requests must bring
-    #[arg(long, value_name = "NAME")]
-    api_key_env: Option<String>,
-
     /// Threads that compute [default: all processors but two, 1 to 8]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -65,25 +48,14 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TOKENS")]
     context: Option<usize>,
 
-    /// Faults on demand, such as 429:0.05,stall:0.01:2s,no-usage; each is in docs/reference/serve.md
-    #[arg(long, value_name = "LIST")]
-    fault: Option<String>,
-
-    /// Answers tell their times, as vLLM's do with this flag
-    #[arg(long)]
-    enable_per_request_metrics: bool,
-
-    /// End when standard input closes (for a parent process)
-    #[arg(long, hide = true)]
-    until_stdin_closes: bool,
+    #[command(flatten)]
+    serving: ServingArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
+    let serving = args.serving.checked()?;
     let source = source(args)?;
-    let faults = args.fault.as_deref().map(|list| Faults::parse(list, args.seed)).transpose();
-    let faults = faults.map_err(|error| Failure::usage(format!("--fault: {error}")))?;
-    let api_key = args.api_key_env.as_deref().map(key).transpose()?;
     let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
     let threads = args.threads.unwrap_or_else(|| suggested_threads(processors)).max(1);
     let options = EngineOptions {
@@ -96,40 +68,34 @@ pub fn run(args: &ServeArgs) -> Result<Code, Failure> {
     };
     let engine = Engine::load(&source, options)
         .map_err(|error| Failure::usage(format!("the model cannot be served: {error}")))?;
-    let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), engine.clone());
-    options.api_key = api_key;
-    options.faults = faults.unwrap_or_default();
-    options.per_request_metrics = args.enable_per_request_metrics;
-    options.version = env!("CARGO_PKG_VERSION").to_owned();
-    if let Some(name) = &args.served_model_name {
-        options.model_name.clone_from(name);
-    }
-    let shutdown = Shutdown::new();
-    watch_signals(&shutdown);
-    if args.until_stdin_closes {
-        watch_stdin(&shutdown);
-    }
     let model = &engine.info().model;
     let weights = match model.random_seed {
         Some(seed) => format!("random weights, seed {seed}: the speed is real, the text is noise"),
         None => "weights from disk".to_owned(),
     };
-    let name = options.model_name.clone();
     let line = format!(
-        "{name}: {} {:.0} M parameters, {}, {:.2} bits a weight, {}; {weights}",
+        "{} {:.0} M parameters, {}, {:.2} bits a weight, {}; {weights}",
         model.architecture,
         model.parameters as f64 / 1e6,
         model.variant,
         model.bits_per_weight,
         counted(model.threads as u64, "thread")
     );
-    let served = serve(options, &shutdown, |address| {
-        terminal::print(&format!("listening on http://{address}\n"));
-        terminal::say(&line);
-    });
+    let served = serving.serve(engine.clone().into(), &line);
     engine.shutdown();
-    served.map_err(|error| Failure::usage(error.to_string()))?;
-    Ok(Code::Done)
+    served
+}
+
+/// Tells the two kinds of server apart, which share the command and few of its flags: the words of
+/// a simulated one become those of a command of its own.
+pub fn told_apart(mut words: Vec<String>) -> Vec<String> {
+    let is_sim = |word: &String| word == "--sim";
+    let has_sim = words.iter().any(is_sim);
+    if let Some(verb) = words.get_mut(1).filter(|verb| *verb == "serve" && has_sim) {
+        *verb = serve_simulated::VERB.to_owned();
+        words.retain(|word| !is_sim(word));
+    }
+    words
 }
 
 fn source(args: &ServeArgs) -> Result<ModelSource, Failure> {
@@ -152,40 +118,24 @@ fn source(args: &ServeArgs) -> Result<ModelSource, Failure> {
                 .parse()
                 .map_err(|error| Failure::usage(format!("--preset: {error}")))?;
             let quantization = quantization.unwrap_or(Quantization::Q8_0);
-            Ok(ModelSource::Preset { preset, quantization, seed: args.seed })
+            Ok(ModelSource::Preset { preset, quantization, seed: args.serving.seed })
         }
     }
 }
 
-fn key(name: &str) -> Result<String, Failure> {
-    match std::env::var(name) {
-        Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
-        _ => Err(Failure::usage(format!("the environment variable {name} holds no key"))),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::told_apart;
 
-/// The first signal ends the server in order, the second at once.
-fn watch_signals(shutdown: &Shutdown) {
-    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
-    let shutdown = shutdown.clone();
-    std::thread::spawn(move || {
-        let mut caught = 0;
-        for _ in signals.forever() {
-            caught += 1;
-            if caught > 1 {
-                std::process::exit(Code::Interrupted as i32);
-            }
-            shutdown.request();
+    #[test]
+    fn a_simulated_server_is_a_command_of_its_own() {
+        let told = |words: &str| {
+            let words = words.split(' ').map(str::to_owned).collect();
+            told_apart(words).join(" ")
+        };
+        assert_eq!(told("i serve --gpu x --sim"), "i serve-simulated --gpu x");
+        for other in ["i serve --port 0", "i run --sim", "i", "i serve", "i --sim serve"] {
+            assert_eq!(told(other), other);
         }
-    });
-}
-
-fn watch_stdin(shutdown: &Shutdown) {
-    let shutdown = shutdown.clone();
-    std::thread::spawn(move || {
-        let mut byte = [0];
-        // Whatever is read or fails: only the end of the stream counts, and an error is one.
-        while matches!(std::io::stdin().read(&mut byte), Ok(count) if count > 0) {}
-        shutdown.request();
-    });
+    }
 }

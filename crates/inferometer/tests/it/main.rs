@@ -27,6 +27,7 @@ mod proofs;
 mod real_files;
 mod says;
 mod schemas;
+mod simulated;
 mod store;
 mod support;
 mod telemetry;

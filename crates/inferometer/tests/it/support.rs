@@ -124,8 +124,13 @@ impl Drop for Running {
 
 /// Starts `inferometer serve` on a free port: the process and its base URL.
 pub fn serve(folder: &Path, words: &[&str]) -> (Running, String) {
+    served(folder, &[&["--preset", "nano"], words].concat())
+}
+
+/// Starts `inferometer serve` with these flags on a free port.
+pub fn served(folder: &Path, words: &[&str]) -> (Running, String) {
     let child = program(folder)
-        .args(["serve", "--preset", "nano", "--port", "0", "--until-stdin-closes"])
+        .args(["serve", "--port", "0", "--until-stdin-closes"])
         .args(words)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

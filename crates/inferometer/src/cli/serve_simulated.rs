@@ -1,0 +1,65 @@
+//! `inferometer serve --sim`: a server that is simulated, for clients that are real.
+//!
+//! Not here: the flags of the embedded engine (`serve`), runs without a client (`predict`).
+
+use super::deployment_args::DeploymentArgs;
+use super::serving_args::ServingArgs;
+use crate::exit::{Code, Failure};
+use crate::session::store_root;
+use clap::Args;
+use ifm_serve::{Backend, SimulatedOptions};
+use ifm_store::Store;
+use std::path::PathBuf;
+
+/// The word that `serve --sim` becomes before flags are read.
+pub const VERB: &str = "serve-simulated";
+
+/// How it is typed.
+pub const USAGE: &str = "inferometer serve --sim --gpu NAME --model NAME [OPTIONS]";
+
+/// Flags of `serve --sim`.
+#[derive(Debug, Args)]
+pub struct ServeSimulatedArgs {
+    /// Time on the clock for a second of the simulation, seconds: 0.1 is ten times as fast
+    #[arg(long, default_value_t = 1.0, value_name = "SECONDS")]
+    time_scale: f64,
+
+    /// Most tokens of a prompt and its answer [default: what fits into the memory]
+    #[arg(long, alias = "max-model-len", value_name = "TOKENS")]
+    context: Option<usize>,
+
+    #[command(flatten)]
+    serving: ServingArgs,
+
+    /// Folder of stored results, for --gpu measured and --calibration [default: .inferometer/runs]
+    #[arg(long, value_name = "DIR", env = "INFEROMETER_STORE")]
+    store: Option<PathBuf>,
+
+    #[command(flatten)]
+    deployment: DeploymentArgs,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// A deployment that cannot be, and what can go wrong with a server.
+pub fn run(args: &ServeSimulatedArgs) -> Result<Code, Failure> {
+    let serving = args.serving.checked()?;
+    let store = Store::at(store_root(args.store.as_ref()));
+    let deployed = args.deployment.deployed(&store, args.serving.seed)?;
+    let line = format!("simulated, nothing is computed; {}", deployed.prediction().words());
+    let notes = [
+        ("server_defaults", deployed.kind.word().to_owned()),
+        ("constants_from", deployed.constants_from),
+    ];
+    let options = SimulatedOptions {
+        notes: notes.map(|(name, text)| (name.to_owned(), text)).into(),
+        context: args.context,
+        time_scale: args.time_scale,
+        seed: args.serving.seed,
+        ..SimulatedOptions::new(deployed.deployment)
+    };
+    let backend = Backend::simulate(options)
+        .map_err(|error| Failure::usage(format!("nothing can be simulated: {error}")))?;
+    serving.serve(backend, &line)
+}

@@ -1,0 +1,131 @@
+//! The flags that every server of ours has, and the life of one.
+//!
+//! Not here: what answers (`serve`, `serve_simulated`).
+
+use crate::exit::{Code, Failure};
+use crate::terminal;
+use clap::Args;
+use ifm_serve::{Backend, Faults, ServeOptions, Shutdown, serve};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::io::Read;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// How a server is reached, and what it does beside answering.
+#[derive(Debug, Args)]
+pub struct ServingArgs {
+    /// Seed of whatever is drawn at random: weights, words, and the requests that faults strike
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+
+    /// Address to listen on
+    #[arg(long, default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
+    pub host: IpAddr,
+
+    /// Port to listen on; 0 takes a free one
+    #[arg(long, default_value_t = 8000)]
+    pub port: u16,
+
+    /// Name of the model in requests [default: its own]
+    #[arg(long, value_name = "NAME")]
+    pub served_model_name: Option<String>,
+
+    /// Environment variable that holds the key which requests must bring
+    #[arg(long, value_name = "NAME")]
+    pub api_key_env: Option<String>,
+
+    /// Faults on demand, such as 429:0.05,stall:0.01:2s,no-usage; each is in docs/reference/serve.md
+    #[arg(long, value_name = "LIST")]
+    pub fault: Option<String>,
+
+    /// Answers tell their times, as vLLM's do with this flag
+    #[arg(long)]
+    pub enable_per_request_metrics: bool,
+
+    /// End when standard input closes (for a parent process)
+    #[arg(long, hide = true)]
+    pub until_stdin_closes: bool,
+}
+
+impl ServingArgs {
+    /// The flags, found to be good before a model is loaded.
+    ///
+    /// # Errors
+    /// Faults that are not known, a key that is not there.
+    pub fn checked(&self) -> Result<Serving<'_>, Failure> {
+        let faults = self.fault.as_deref().map(|list| Faults::parse(list, self.seed)).transpose();
+        let faults = faults.map_err(|error| Failure::usage(format!("--fault: {error}")))?;
+        let api_key = self.api_key_env.as_deref().map(key).transpose()?;
+        Ok(Serving { args: self, faults: faults.unwrap_or_default(), api_key })
+    }
+}
+
+/// Flags that are good.
+#[derive(Debug)]
+pub struct Serving<'a> {
+    args: &'a ServingArgs,
+    faults: Faults,
+    api_key: Option<String>,
+}
+
+impl Serving<'_> {
+    /// Serves until a signal; `line` says what answers.
+    ///
+    /// # Errors
+    /// An address that cannot be had.
+    pub fn serve(self, backend: Backend, line: &str) -> Result<Code, Failure> {
+        let Serving { args, faults, api_key } = self;
+        let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), backend);
+        options.api_key = api_key;
+        options.faults = faults;
+        options.per_request_metrics = args.enable_per_request_metrics;
+        options.version = env!("CARGO_PKG_VERSION").to_owned();
+        if let Some(name) = &args.served_model_name {
+            options.model_name.clone_from(name);
+        }
+        let shutdown = Shutdown::new();
+        watch_signals(&shutdown);
+        if args.until_stdin_closes {
+            watch_stdin(&shutdown);
+        }
+        let name = options.model_name.clone();
+        let served = serve(options, &shutdown, |address| {
+            terminal::print(&format!("listening on http://{address}\n"));
+            terminal::say(&format!("{name}: {line}"));
+        });
+        served.map_err(|error| Failure::usage(error.to_string()))?;
+        Ok(Code::Done)
+    }
+}
+
+fn key(name: &str) -> Result<String, Failure> {
+    match std::env::var(name) {
+        Ok(key) if !key.trim().is_empty() => Ok(key.trim().to_owned()),
+        _ => Err(Failure::usage(format!("the environment variable {name} holds no key"))),
+    }
+}
+
+/// The first signal ends the server in order, the second at once.
+fn watch_signals(shutdown: &Shutdown) {
+    let Ok(mut signals) = signal_hook::iterator::Signals::new([SIGINT, SIGTERM]) else { return };
+    let shutdown = shutdown.clone();
+    std::thread::spawn(move || {
+        let mut caught = 0;
+        for _ in signals.forever() {
+            caught += 1;
+            if caught > 1 {
+                std::process::exit(Code::Interrupted as i32);
+            }
+            shutdown.request();
+        }
+    });
+}
+
+fn watch_stdin(shutdown: &Shutdown) {
+    let shutdown = shutdown.clone();
+    std::thread::spawn(move || {
+        let mut byte = [0];
+        // Whatever is read or fails: only the end of the stream counts, and an error is one.
+        while matches!(std::io::stdin().read(&mut byte), Ok(count) if count > 0) {}
+        shutdown.request();
+    });
+}

@@ -272,6 +272,10 @@ fn forecasts_by_hand() {
         near(open.in_flight, 3.0 * open.e2e_s, 0.01);
         near(open.output_tok_per_s, 3.0 * 64.0, 0.01);
     }
+    // A long load is like the part of it that is followed.
+    let span = Span::Requests(4_000_000);
+    let long = get(Load::Open { req_per_s: 3.0, span, is_random: false }, 500.0, 64.0);
+    near(long.output_tok_per_s, 3.0 * 64.0, 0.01);
     // Random arrivals meet, even ones do not.
     let wait = |is_random| {
         let span = Span::Requests(1000);
@@ -288,6 +292,23 @@ fn forecasts_by_hand() {
     let short = Load::Open { req_per_s: 1.0, span: Span::Seconds(2.0), is_random: false };
     let error = predict(&deployment, &Observation::of(short, 100.0, 400.0)).expect_err("too short");
     assert_eq!(error.to_string(), "no request ends within 2 s: there is nothing to take a mean of");
+}
+
+/// M/D/1 (F. Pollaczek, A. Khinchine): random arrivals at a server of equal services wait
+/// load / (2 (1 - load)) services. The 4 000 arrivals that are followed say it to a tenth.
+#[test]
+fn random_arrivals_wait_as_long_as_the_formula_says() {
+    let deployment = llama(|settings| settings.sequences = 1);
+    let service_s = deployment.step.prompt_s(500.0, 2048.0);
+    let front_s = deployment.step.constants().frontend_s;
+    for load in [0.4, 0.6] {
+        let arrivals =
+            Load::Open { req_per_s: load / service_s, span: Span::Requests(20_000), is_random: true };
+        let got = predict(&deployment, &Observation::of(arrivals, 500.0, 1.0));
+        let waited = (got.expect("a forecast").ttft_s - front_s) / service_s - 1.0;
+        let formula = load / (2.0 * (1.0 - load));
+        assert!((waited / formula - 1.0).abs() < 0.12, "load {load}: {waited} for {formula}");
+    }
 }
 
 /// Answers of different lengths spread users who began together; the mean length stays.

@@ -47,11 +47,13 @@ struct Block {
 /// All blocks of one replica.
 #[derive(Debug)]
 pub struct Pool {
+    total: u32,
+    /// Those that were used at least once. The others go first, in order.
     blocks: Vec<Block>,
-    /// Blocks that nobody uses, the longest unused first.
+    /// Blocks that nobody uses any more, the longest unused first.
     first: u32,
     last: u32,
-    free: u32,
+    unused: u32,
     known: HashMap<u64, u32, BuildHasherDefault<Taken>>,
     keeps: bool,
 }
@@ -59,29 +61,25 @@ pub struct Pool {
 impl Pool {
     /// So many blocks; `keeps` says whether they are found again by what they hold.
     pub fn new(blocks: u32, keeps: bool) -> Pool {
-        let mut pool = Pool {
-            blocks: Vec::with_capacity(blocks as usize),
+        Pool {
+            total: blocks,
+            blocks: Vec::new(),
             first: NONE,
             last: NONE,
-            free: 0,
+            unused: 0,
             known: HashMap::default(),
             keeps,
-        };
-        for id in 0..blocks {
-            pool.blocks.push(Block { hash: None, users: 0, before: NONE, after: NONE });
-            pool.append(id);
         }
-        pool
     }
 
     /// Blocks in all.
     pub fn total(&self) -> u32 {
-        self.blocks.len() as u32
+        self.total
     }
 
     /// Blocks that nobody uses.
     pub fn free(&self) -> u32 {
-        self.free
+        self.total - self.blocks.len() as u32 + self.unused
     }
 
     /// Forgets what unused and used blocks hold.
@@ -113,6 +111,11 @@ impl Pool {
 
     /// A block for one user, what it held being forgotten; none where all are used.
     pub fn take(&mut self) -> Option<u32> {
+        let new = self.blocks.len() as u32;
+        if new < self.total {
+            self.blocks.push(Block { hash: None, users: 1, before: NONE, after: NONE });
+            return Some(new);
+        }
         let id = self.first;
         let hash = self.block(id)?.hash;
         self.unlink(id);
@@ -168,7 +171,7 @@ impl Pool {
             None => self.first = id,
         }
         self.last = id;
-        self.free += 1;
+        self.unused += 1;
     }
 
     fn unlink(&mut self, id: u32) {
@@ -181,7 +184,7 @@ impl Pool {
             Some(block) => block.before = before,
             None => self.last = before,
         }
-        self.free -= 1;
+        self.unused -= 1;
     }
 }
 

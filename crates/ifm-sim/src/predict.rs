@@ -1,8 +1,8 @@
 //! What a deployment does under one load: the simulation, run long enough for its means.
 //!
 //! A forecast and the forward half of a calibration are the same function, so that constants that
-//! were found mean the same when they are used. Everything is determined by what is asked: no
-//! random numbers beyond a fixed sequence.
+//! were found mean the same when they are used. Everything is determined by what is asked: random
+//! arrivals are the same ones every time.
 //!
 //! Not here: where constants come from (`fit`), and loads request by request (`Simulation`).
 
@@ -10,11 +10,17 @@ use crate::deployment::Deployment;
 use crate::kv::BLOCK_TOKENS;
 use crate::simulation::{Ask, Finished, Simulation, TooLong};
 use crate::steady::{self, Lengths};
+use rand::rngs::ChaCha8Rng;
+use rand::{RngExt as _, SeedableRng as _};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
 /// Most requests that are followed for one forecast.
 const REQUESTS_MAX: u32 = 20_000;
+/// As many of an open load are enough where more would only be like them, and at least as long as
+/// so many requests stay one after the other: then what a window begins with is little of it.
+const ENOUGH: u32 = 4_000;
+const STAYS: f64 = 20.0;
 /// Fewest requests whose means stand for a closed loop of several users.
 const COUNTED_MIN: u32 = 48;
 /// Fractional part of the golden ratio: its multiples spread evenly over 0 to 1.
@@ -145,14 +151,16 @@ pub enum PredictError {
 /// # Errors
 /// [`PredictError`].
 pub fn predict(deployment: &Deployment, row: &Observation) -> Result<Predicted, PredictError> {
-    check(row)?;
+    check_lengths(row)?;
+    let load = shortened(deployment, row);
+    let under_way = check_load(load)?;
     let asks = Asks { row };
-    let needed = asks.tokens_max() * f64::from(under_way_max(row)) / f64::from(BLOCK_TOKENS);
+    let needed = asks.tokens_max() * under_way / f64::from(BLOCK_TOKENS);
     let mut deployment = deployment.clone();
     // Nothing is found in a cache here, so blocks that are never needed change nothing.
     deployment.settings.prefix_cache = false;
     deployment.blocks = deployment.blocks.min((2.0 * needed).ceil() as u32 + 64);
-    match row.load {
+    match load {
         Load::Closed { users } => closed(deployment, asks, users),
         Load::Batch { sequences } => batch(deployment, asks, sequences),
         Load::Open { req_per_s, span, is_random } => {
@@ -161,7 +169,7 @@ pub fn predict(deployment: &Deployment, row: &Observation) -> Result<Predicted, 
     }
 }
 
-fn check(row: &Observation) -> Result<(), PredictError> {
+fn check_lengths(row: &Observation) -> Result<(), PredictError> {
     let wrong = |text: &str| Err(PredictError::Load(text.to_owned()));
     let is_length = |tokens: f64| (1.0..1e8).contains(&tokens);
     if !is_length(row.prompt_tokens) || !is_length(row.output_tokens) {
@@ -170,34 +178,30 @@ fn check(row: &Observation) -> Result<(), PredictError> {
     if !(0.0..=1.5).contains(&row.output_spread) {
         return wrong("the spread of the answers' lengths is 0 to 1.5 of their mean");
     }
-    let most = f64::from(REQUESTS_MAX);
-    let fits = match row.load {
-        Load::Closed { users: count } | Load::Batch { sequences: count } => {
-            (1.0..=most / 4.0).contains(&f64::from(count))
+    match row.load {
+        Load::Open { req_per_s, .. } if !(req_per_s > 0.0 && req_per_s.is_finite()) => {
+            wrong("requests arrive at a rate above 0")
         }
-        Load::Open { req_per_s, span, .. } => {
-            let count = match span {
-                Span::Requests(count) => f64::from(count),
-                Span::Seconds(seconds) => (seconds * req_per_s).max(1.0),
-            };
-            req_per_s > 0.0 && req_per_s.is_finite() && (1.0..=most).contains(&count)
+        Load::Open { span: Span::Seconds(seconds), .. } if seconds.is_nan() || seconds <= 0.0 => {
+            wrong("a window is longer than 0 s")
         }
-    };
-    if fits {
-        return Ok(());
+        _ => Ok(()),
     }
-    wrong("a forecast follows at least one request, at most 20 000 and at most 5 000 at a time")
 }
 
 /// Most requests that can be under way at a time.
-fn under_way_max(row: &Observation) -> u32 {
-    match row.load {
-        Load::Closed { users: count } | Load::Batch { sequences: count } => count,
-        Load::Open { span: Span::Requests(count), .. } => count,
-        Load::Open { req_per_s, span: Span::Seconds(seconds), .. } => {
-            (req_per_s * seconds).ceil() as u32
+fn check_load(load: Load) -> Result<f64, PredictError> {
+    let (count, most) = match load {
+        Load::Closed { users: count } | Load::Batch { sequences: count } => {
+            (count, REQUESTS_MAX / 4)
         }
+        Load::Open { req_per_s, span, .. } => (requests_of(req_per_s, span), REQUESTS_MAX),
+    };
+    if (1..=most).contains(&count) {
+        return Ok(f64::from(count));
     }
+    let text = "a forecast follows at least one request, at most 5 000 users, and at most 20 000 requests that queue up";
+    Err(PredictError::Load(text.to_owned()))
 }
 
 /// Requests one after another, spread evenly around their mean.
@@ -286,47 +290,44 @@ fn batch(deployment: Deployment, asks: Asks, sequences: u32) -> Result<Predicted
     })
 }
 
-/// When requests are sent, nanoseconds.
-fn arrivals(req_per_s: f64, span: Span, is_random: bool) -> Vec<u64> {
-    let (count, end_s) = match span {
-        Span::Requests(count) => (count, f64::INFINITY),
-        Span::Seconds(seconds) => (REQUESTS_MAX, seconds),
+/// What of a load is followed: a part that tells the same where the rest is like it.
+fn shortened(deployment: &Deployment, row: &Observation) -> Load {
+    let Load::Open { req_per_s, span, is_random } = row.load else { return row.load };
+    let lengths = Lengths { prompt: row.prompt_tokens, output: row.output_tokens };
+    // A queue that grows all the time is followed to its end.
+    let Some(steady) = steady::open_loop(deployment, req_per_s, lengths) else { return row.load };
+    let stay_s = steady.ttft_s + steady.itl_s * row.output_tokens;
+    let enough = f64::from(ENOUGH).max(STAYS * stay_s * req_per_s);
+    let span = match span {
+        Span::Requests(count) => Span::Requests(count.min(enough as u32)),
+        Span::Seconds(seconds) => Span::Seconds(seconds.min(enough / req_per_s)),
     };
-    let mut at_s = 0.0;
-    let mut times = Vec::new();
-    for number in 0..count {
-        if at_s >= end_s {
-            break;
-        }
-        times.push((at_s * 1e9) as u64);
-        let gap = match is_random {
-            // One gap out of each of 64 equal parts of the law, in an order that looks random: the
-            // burstiness of random arrivals, with hardly any luck in the mean.
-            true => exponential_gap(number),
-            false => 1.0,
-        };
-        at_s += gap / req_per_s;
-    }
-    times
+    Load::Open { req_per_s, span, is_random }
 }
 
-/// A gap of mean 1.
-fn exponential_gap(number: u32) -> f64 {
-    const PARTS: u32 = 64;
-    // A full period of a congruential sequence visits each part once; each round begins elsewhere.
-    let (round, place) = (number / PARTS, number % PARTS);
-    let mut state = (place * 29 + round * 17 + 7) % PARTS;
-    for _ in 0..2 {
-        state = (state * 45 + 21 + round) % PARTS;
+/// When requests are sent, nanoseconds.
+fn arrivals(req_per_s: f64, span: Span, is_random: bool) -> Vec<u64> {
+    let count = requests_of(req_per_s, span);
+    let mut random = ChaCha8Rng::seed_from_u64(0);
+    let gaps: Vec<f64> = (0..count)
+        .map(|_| if is_random { -(1.0 - random.random::<f64>()).ln() } else { 1.0 })
+        .collect();
+    // So that luck does not change the rate.
+    let mean = mean(&gaps).unwrap_or(1.0);
+    let sent = gaps.iter().scan(0.0, |at_s, gap| {
+        let now_s = *at_s;
+        *at_s += gap / mean / req_per_s;
+        Some((now_s * 1e9) as u64)
+    });
+    sent.collect()
+}
+
+/// How many requests are sent.
+fn requests_of(req_per_s: f64, span: Span) -> u32 {
+    match span {
+        Span::Requests(count) => count,
+        Span::Seconds(seconds) => (req_per_s * seconds).ceil() as u32,
     }
-    let low = f64::from(state) / f64::from(PARTS);
-    let high = f64::from(state + 1) / f64::from(PARTS);
-    // The mean of the exponential law within the part.
-    let below = |share: f64| {
-        let left = 1.0 - share;
-        if left > 0.0 { left * left.ln() - left } else { 0.0 }
-    };
-    (below(low) - below(high)).abs() * f64::from(PARTS)
 }
 
 fn open(

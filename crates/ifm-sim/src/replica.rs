@@ -318,8 +318,12 @@ impl Replica {
         if index >= self.runners.len() {
             return None;
         }
-        let mut runner = self.runners.remove(index);
-        let pace = self.paces.remove(index);
+        let (runner, pace) = (self.runners.remove(index), self.paces.remove(index));
+        Some((self.part_with(runner, pace), pace))
+    }
+
+    /// A request leaves the batch with its stamps, and without its blocks.
+    fn part_with(&mut self, mut runner: Runner, pace: Pace) -> Sequence {
         if pace.answers {
             let from = runner.since.saturating_sub(self.timeline_first) as usize;
             if runner.sequence.counts.is_empty() {
@@ -328,7 +332,7 @@ impl Replica {
         }
         runner.sequence.generated = runner.sequence.output - pace.left;
         self.pool.give_back(&mut runner.blocks);
-        Some((runner.sequence, pace))
+        runner.sequence
     }
 
     fn drop_cancelled(&mut self) {
@@ -519,15 +523,17 @@ impl Replica {
     }
 
     fn collect(&mut self, ended: &mut Ended) {
-        let mut index = 0;
-        while let Some(pace) = self.paces.get(index) {
-            let is_finished = pace.answers && pace.left == 0;
-            if !(is_finished || self.hands_on && pace.answers) {
-                index += 1;
-                continue;
-            }
-            let Some((sequence, _)) = self.take_out(index) else { break };
-            if is_finished { ended.finished.push(sequence) } else { ended.handed.push(sequence) }
+        let hands_on = self.hands_on;
+        let leaves = |pace: &Pace| pace.answers && (pace.left == 0 || hands_on);
+        let mut paces = self.paces.iter();
+        // Both lists are as long, and each closes its gaps once, however many leave.
+        let runners: Vec<Runner> =
+            self.runners.extract_if(.., |_| paces.next().is_some_and(leaves)).collect();
+        let paces: Vec<Pace> = self.paces.extract_if(.., |pace| leaves(pace)).collect();
+        for (runner, pace) in runners.into_iter().zip(paces) {
+            let sequence = self.part_with(runner, pace);
+            let list = if pace.left == 0 { &mut ended.finished } else { &mut ended.handed };
+            list.push(sequence);
         }
     }
 

@@ -6,8 +6,8 @@
 const STEPS_MAX: usize = 24;
 /// Most times that one step is made shorter.
 const SHORTER_MAX: usize = 8;
-/// A step that moves nothing by more than this ends the search, in standard deviations of the prior.
-const STILL: f64 = 1e-3;
+/// A step that moves nothing by more than this share of its own standard error ends the search.
+const STILL: f64 = 0.03;
 /// Half of the distance over which a slope is taken: at least and at most, in standard deviations
 /// of the prior. A simulation is not smooth, so that a slope is taken over about as much as is
 /// uncertain, not over as little as can be computed.
@@ -47,7 +47,8 @@ pub(super) fn least_squares<E>(
         let slopes = slopes(&point, &reaches, &mut residuals)?;
         let curvature = curvature(&slopes);
         covariance = inverse(curvature.clone()).unwrap_or_else(|| identity(point.len()));
-        reaches = diagonal(&covariance).map(|sd| sd.sqrt().clamp(REACH.0, REACH.1)).collect();
+        let errors: Vec<f64> = diagonal(&covariance).map(f64::sqrt).collect();
+        reaches = errors.iter().map(|error| error.clamp(REACH.0, REACH.1)).collect();
         steps += 1;
         let downhill: Vec<f64> =
             slopes.iter().zip(&point).map(|(slope, at)| -(dot(slope, &now) + at)).collect();
@@ -73,8 +74,9 @@ pub(super) fn least_squares<E>(
                 .collect();
             let then = residuals(&next)?;
             if squares(&then) + squares(&next) < squares(&now) + squares(&point) {
-                let far = next.iter().zip(&point).map(|(next, at)| (next - at).abs());
-                moved = far.fold(0.0, f64::max);
+                let far = next.iter().zip(&point).zip(&errors);
+                moved =
+                    far.map(|((next, at), error)| (next - at).abs() / error).fold(0.0, f64::max);
                 (point, now) = (next, then);
                 damping = (damping * 0.2).max(1e-9);
                 break;

@@ -1,0 +1,327 @@
+//! Constants that are known are found again from rows that were made with them.
+//!
+//! Not here: rows that somebody measured (`published`).
+
+use crate::support::llama;
+use ifm_sim::{
+    Constants, Deployment, FitError, Load, Observation, Span, fit, free_by_default, held_out,
+    predict,
+};
+use proptest::prelude::*;
+use rand::SeedableRng as _;
+use rand::rngs::ChaCha8Rng;
+
+/// Rows of short answers: one user with a short, a long and a very long prompt, and more and more
+/// users.
+fn loads() -> Vec<Observation> {
+    vec![
+        Observation::of(Load::Closed { users: 1 }, 64.0, 12.0),
+        Observation::of(Load::Closed { users: 1 }, 2000.0, 12.0),
+        Observation::of(Load::Batch { sequences: 1 }, 24_000.0, 12.0),
+        Observation::of(Load::Batch { sequences: 16 }, 64.0, 16.0),
+        Observation::of(Load::Batch { sequences: 128 }, 64.0, 16.0),
+    ]
+}
+
+/// What a deployment does under these loads, each value off by a factor of `exp(error * noise())`.
+fn made_up(
+    deployment: &Deployment,
+    loads: Vec<Observation>,
+    error: f64,
+    mut noise: impl FnMut() -> f64,
+) -> Vec<Observation> {
+    let rows = loads.into_iter().map(|row| {
+        let got = predict(deployment, &row).expect("a forecast");
+        let known = (error > 0.0).then_some(error);
+        Observation {
+            ttft_s: Some(got.ttft_s * (error * noise()).exp()),
+            itl_s: got.itl_s.map(|itl_s| itl_s * (error * noise()).exp()),
+            ttft_error: known,
+            itl_error: known,
+            ..row
+        }
+    });
+    rows.collect()
+}
+
+fn normal(random: &mut ChaCha8Rng) -> f64 {
+    let (radius, angle) = (random.random::<f64>(), random.random::<f64>());
+    (-2.0 * (1.0 - radius).ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
+}
+
+/// Constants whose logarithms differ from the defaults by so much.
+fn moved(deployment: &Deployment, shares: [f64; 4], hosts: [f64; 2]) -> Constants {
+    let mut constants = *deployment.step.constants();
+    constants.bandwidth_share *= shares[0].exp();
+    constants.kv_share *= (shares[0] + shares[1]).exp();
+    constants.arithmetic_share *= shares[2].exp();
+    constants.attention_share *= shares[3].exp();
+    constants.sequence_host_s *= hosts[0].exp();
+    constants.frontend_s *= hosts[1].exp();
+    constants
+}
+
+fn value(constants: Constants, name: &str) -> f64 {
+    let named = constants.named().into_iter().find(|(known, _)| *known == name);
+    named.expect("a constant").1
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Without noise every constant lies in its interval, and what is predicted is what was there.
+    #[test]
+    fn constants_are_found_again(
+        shares in prop::array::uniform4(-0.25_f64..0.25),
+        ratio in -0.08_f64..0.08,
+        hosts in prop::array::uniform2(-1.0_f64..1.0),
+    ) {
+        let deployment = llama(|_| ());
+        let [bandwidth, _, arithmetic, attention] = shares;
+        let truth = moved(&deployment, [bandwidth, ratio, arithmetic, attention], hosts);
+        let rows = made_up(&deployment.with_constants(truth), loads(), 0.0, || 0.0);
+        let fit = fit(&deployment, &rows, &free_by_default(&deployment)).expect("a fit");
+        for estimate in &fit.estimates {
+            let truth = value(truth, estimate.name);
+            prop_assert!(estimate.low <= truth && truth <= estimate.high, "{estimate:?} {truth}");
+            // A tenth of the context's time is little: the default says as much of this ratio.
+            let is_ratio = estimate.name == "kv_share";
+            prop_assert!(estimate.is_determined || is_ratio, "{estimate:?}");
+        }
+        for row in &fit.rows {
+            let (ttft, itl) = (row.ttft.expect("measured"), row.itl.expect("measured"));
+            prop_assert!(ttft.error.abs() < 0.01 && itl.error.abs() < 0.01, "{row:?}");
+        }
+    }
+}
+
+/// 200 sets of rows with errors of 2 %: about 95 % of the intervals hold the truth.
+#[test]
+fn intervals_hold_the_truth_as_often_as_they_say() {
+    let deployment = llama(|_| ());
+    let free = free_by_default(&deployment);
+    let mut random = ChaCha8Rng::seed_from_u64(11);
+    let (mut hits, mut all) = (vec![0_u32; free.len()], 0);
+    for _ in 0..200 {
+        let mut draw = || normal(&mut random);
+        let shares = [0.3 * draw(), 0.1 * draw(), 0.3 * draw(), 0.3 * draw()];
+        let truth = moved(&deployment, shares, [1.1 * draw(), 1.1 * draw()]);
+        let rows = made_up(&deployment.with_constants(truth), loads(), 0.02, draw);
+        let fit = fit(&deployment, &rows, &free).expect("a fit");
+        all += 1;
+        for (hits, estimate) in hits.iter_mut().zip(&fit.estimates) {
+            let truth = value(truth, estimate.name);
+            *hits += u32::from(estimate.low <= truth && truth <= estimate.high);
+        }
+    }
+    let shares: Vec<f64> = hits.iter().map(|hits| f64::from(*hits) / f64::from(all)).collect();
+    // 200 draws of 95 % deviate by 1.5 points.
+    assert!(shares.iter().all(|share| (0.91..=0.995).contains(share)), "{free:?} {shares:?}");
+}
+
+/// The same where nobody knows the errors: the rows' own scatter says them.
+#[test]
+fn scatter_that_nobody_told_widens_the_intervals() {
+    let deployment = llama(|_| ());
+    let free = free_by_default(&deployment);
+    let mut random = ChaCha8Rng::seed_from_u64(5);
+    let (mut hits, mut all, mut scatters) = (0, 0, Vec::new());
+    for _ in 0..50 {
+        let mut draw = || normal(&mut random);
+        let shares = [0.3 * draw(), 0.1 * draw(), 0.3 * draw(), 0.3 * draw()];
+        let truth = moved(&deployment, shares, [1.1 * draw(), 1.1 * draw()]);
+        let twice = [loads(), loads()].concat();
+        let mut rows = made_up(&deployment.with_constants(truth), twice, 0.06, draw);
+        rows.iter_mut().for_each(|row| (row.ttft_error, row.itl_error) = (None, None));
+        let fit = fit(&deployment, &rows, &free).expect("a fit");
+        scatters.push(fit.scatter);
+        for estimate in &fit.estimates {
+            let truth = value(truth, estimate.name);
+            hits += u32::from(estimate.low <= truth && truth <= estimate.high);
+            all += 1;
+        }
+    }
+    let mean = scatters.iter().sum::<f64>() / scatters.len() as f64;
+    assert!((4.8..7.2).contains(&mean), "6 % for a floor of 1 %: {mean}");
+    let share = f64::from(hits) / f64::from(all);
+    assert!((0.90..=0.995).contains(&share), "{share}");
+}
+
+#[test]
+fn one_row_does_not_move_what_it_cannot_know() {
+    let deployment = llama(|_| ());
+    let defaults = *deployment.step.constants();
+    let truth = moved(&deployment, [-0.2, 0.0, -0.2, -0.2], [1.0, 0.0]);
+    let row = vec![Observation::of(Load::Closed { users: 1 }, 1000.0, 100.0)];
+    let rows = made_up(&deployment.with_constants(truth), row, 0.0, || 0.0);
+    let fit = fit(&deployment, &rows, &free_by_default(&deployment)).expect("a fit");
+    let of = |name: &str| {
+        fit.estimates.iter().find(|estimate| estimate.name == name).expect("it was free")
+    };
+    for name in ["bandwidth_share", "arithmetic_share"] {
+        let (estimate, truth) = (of(name), value(truth, name));
+        assert!(estimate.is_determined, "{estimate:?}");
+        assert!(estimate.low < truth && truth < estimate.high, "{estimate:?} {truth}");
+    }
+    let bandwidth = of("bandwidth_share").value / value(truth, "bandwidth_share");
+    assert!((bandwidth - 1.0).abs() < 0.01, "{bandwidth}");
+    for name in ["kv_share", "attention_share", "sequence_host_us", "frontend_ms"] {
+        assert!(!of(name).is_determined, "{:?}", of(name));
+    }
+    let sequence = of("sequence_host_us");
+    assert!((sequence.value / sequence.default - 1.0).abs() < 0.05, "{sequence:?}");
+    assert!(sequence.high / sequence.low > 30.0, "{sequence:?}");
+    // Keys and values move with the weights.
+    let ratio = fit.constants.kv_share / fit.constants.bandwidth_share;
+    assert!((ratio / (defaults.kv_share / defaults.bandwidth_share) - 1.0).abs() < 0.02, "{ratio}");
+    assert_eq!(fit.constants.layer_host_s, defaults.layer_host_s);
+}
+
+/// A machine whose peaks are understated by half: shares above 1 are what there is.
+#[test]
+fn a_share_may_be_above_one() {
+    let deployment = llama(|_| ());
+    let truth = moved(&deployment, [0.7, 0.0, 0.9, 0.9], [0.0, 0.0]);
+    let rows = made_up(&deployment.with_constants(truth), loads(), 0.0, || 0.0);
+    let fit = fit(&deployment, &rows, &free_by_default(&deployment)).expect("a fit");
+    let ratio = fit.constants.bandwidth_share / truth.bandwidth_share;
+    assert!(fit.constants.bandwidth_share > 1.7 && (ratio - 1.0).abs() < 0.03, "{fit:?}");
+}
+
+/// Repeats that differ by a factor of three say nothing, whether somebody says so or not.
+#[test]
+fn noise_is_refused() {
+    let deployment = llama(|_| ());
+    let free = free_by_default(&deployment);
+    for (seed, is_known) in [(1, true), (2, true), (3, false), (4, false)] {
+        let mut random = ChaCha8Rng::seed_from_u64(seed);
+        let repeats: Vec<Observation> = (0..6).flat_map(|_| loads().into_iter().take(2)).collect();
+        let mut rows = made_up(&deployment, repeats, 3.0_f64.ln(), || normal(&mut random));
+        if !is_known {
+            rows.iter_mut().for_each(|row| (row.ttft_error, row.itl_error) = (None, None));
+        }
+        let error = fit(&deployment, &rows, &free).expect_err("noise");
+        assert!(matches!(error, FitError::TooWide { .. }), "{error}");
+        let says = error.to_string();
+        assert!(says.contains("could be anything from 0."), "{says}");
+    }
+}
+
+#[test]
+fn what_the_others_say_of_a_row_is_near_it_unless_it_is_wrong() {
+    let deployment = llama(|_| ());
+    let free = free_by_default(&deployment);
+    let mut rows = made_up(&deployment, loads(), 0.0, || 0.0);
+    let middle = Observation::of(Load::Closed { users: 1 }, 500.0, 12.0);
+    rows.extend(made_up(&deployment, vec![middle], 0.0, || 0.0));
+    let errors = |rows: &[Observation]| -> Vec<f64> {
+        let held = held_out(&deployment, rows, &free).expect("fits");
+        assert!(held.iter().enumerate().all(|(at, one)| one.number == at));
+        held.iter().map(|one| one.row.itl.expect("measured").error).collect()
+    };
+    assert!(errors(&rows).iter().all(|error| error.abs() < 0.02), "{:?}", errors(&rows));
+    rows[5].itl_s = rows[5].itl_s.map(|itl_s| itl_s * 1.5);
+    assert!((errors(&rows)[5] + 1.0 / 3.0).abs() < 0.02, "{:?}", errors(&rows));
+    assert!(held_out(&deployment, &rows[..1], &free).expect("nothing to do").is_empty());
+}
+
+#[test]
+fn what_cannot_be_fitted_is_said() {
+    let deployment = llama(|_| ());
+    let row = Observation::of(Load::Closed { users: 1 }, 100.0, 10.0);
+    let with =
+        |ttft_s, tokens| Observation { ttft_s: Some(ttft_s), prompt_tokens: tokens, ..row.clone() };
+    let share: &[&str] = &["bandwidth_share"];
+    for (rows, free, says) in [
+        (vec![row.clone()], share, "no row holds a time to the first token or a gap"),
+        (vec![with(0.0, 100.0)], share, "row 1: the time to the first token is above 0, not 0"),
+        (vec![with(0.1, 100.0)], &["speed"], "constants that can be free, each once"),
+        (vec![with(0.1, 100.0)], &["request_serial_ms"], "request_serial_ms is 0 by default"),
+        (vec![with(0.1, 1e9)], share, "row 1: prompts and answers have at least one token"),
+        (vec![with(0.1, 9e6)], share, "row 1: 9000010 tokens of prompt and answer do not fit"),
+        // The time to a first token of a few tokens says nothing of the bandwidth of long contexts.
+        (vec![with(0.1, 100.0)], &["attention_share"], "attention_share, could be anything from"),
+    ] {
+        let error = fit(&deployment, &rows, free).expect_err(says).to_string();
+        assert!(error.contains(says), "{error}");
+    }
+}
+
+/// As many are under way as arrive while one stays, in a long open load; a batch is a prompt and
+/// steps; users of a closed loop wait for nobody but each other.
+#[test]
+fn forecasts_by_hand() {
+    let deployment = llama(|_| ());
+    let (law, front_s) = (&deployment.step, deployment.step.constants().frontend_s);
+    let get = |load, prompt, output| {
+        predict(&deployment, &Observation::of(load, prompt, output)).expect("a forecast")
+    };
+    let near = |got: f64, by_hand: f64, error: f64| {
+        assert!((got / by_hand - 1.0).abs() < error, "{got} {by_hand}");
+    };
+    let one = get(Load::Closed { users: 1 }, 1000.0, 101.0);
+    near(one.ttft_s, front_s + law.prompt_s(1000.0, 2048.0), 1e-3);
+    near(one.itl_s.expect("gaps"), law.decode_s(1.0, 1051.0), 1e-3);
+    near(one.output_tok_per_s, 101.0 / one.e2e_s, 1e-9);
+    let batch = get(Load::Batch { sequences: 8 }, 100.0, 33.0);
+    near(batch.itl_s.expect("gaps"), law.decode_s(8.0, 117.0), 1e-3);
+    near(batch.output_tok_per_s, 8.0 * 33.0 / batch.e2e_s, 1e-9);
+    for is_random in [false, true] {
+        let span = Span::Requests(1500);
+        let open = get(Load::Open { req_per_s: 3.0, span, is_random }, 500.0, 64.0);
+        near(open.in_flight, 3.0 * open.e2e_s, 0.01);
+        near(open.output_tok_per_s, 3.0 * 64.0, 0.01);
+    }
+    // A long load is like the part of it that is followed.
+    let span = Span::Requests(4_000_000);
+    let long = get(Load::Open { req_per_s: 3.0, span, is_random: false }, 500.0, 64.0);
+    near(long.output_tok_per_s, 3.0 * 64.0, 0.01);
+    // Random arrivals meet, even ones do not.
+    let wait = |is_random| {
+        let span = Span::Requests(1000);
+        get(Load::Open { req_per_s: 6.0, span, is_random }, 1500.0, 1.0).ttft_s
+    };
+    assert!(wait(true) > 1.3 * wait(false), "{} {}", wait(true), wait(false));
+    assert_eq!(get(Load::Batch { sequences: 1 }, 10.0, 1.0).itl_s, None);
+    // Within a window only what ended counts as a time, and all that came out as a rate.
+    let span = Span::Seconds(20.0);
+    let window = get(Load::Open { req_per_s: 1.0, span, is_random: false }, 100.0, 400.0);
+    let itl_s = window.itl_s.expect("gaps");
+    near(itl_s, window.e2e_s / 400.0, 0.02);
+    assert!(window.output_tok_per_s < 0.85 * 400.0, "the first answers have not ended: {window:?}");
+    let short = Load::Open { req_per_s: 1.0, span: Span::Seconds(2.0), is_random: false };
+    let error = predict(&deployment, &Observation::of(short, 100.0, 400.0)).expect_err("too short");
+    assert_eq!(error.to_string(), "no request ends within 2 s: there is nothing to take a mean of");
+}
+
+/// M/D/1 (F. Pollaczek, A. Khinchine): random arrivals at a server of equal services wait
+/// load / (2 (1 - load)) services. The 4 000 arrivals that are followed say it to a tenth.
+#[test]
+fn random_arrivals_wait_as_long_as_the_formula_says() {
+    let deployment = llama(|settings| settings.sequences = 1);
+    let service_s = deployment.step.prompt_s(500.0, 2048.0);
+    let front_s = deployment.step.constants().frontend_s;
+    for load in [0.4, 0.6] {
+        let arrivals =
+            Load::Open { req_per_s: load / service_s, span: Span::Requests(20_000), is_random: true };
+        let got = predict(&deployment, &Observation::of(arrivals, 500.0, 1.0));
+        let waited = (got.expect("a forecast").ttft_s - front_s) / service_s - 1.0;
+        let formula = load / (2.0 * (1.0 - load));
+        assert!((waited / formula - 1.0).abs() < 0.12, "load {load}: {waited} for {formula}");
+    }
+}
+
+/// Answers of different lengths spread users who began together; the mean length stays.
+#[test]
+fn answers_of_different_lengths_keep_their_mean() {
+    let deployment = llama(|_| ());
+    let row = Observation::of(Load::Closed { users: 16 }, 800.4, 100.3);
+    let alike = predict(&deployment, &row).expect("a forecast");
+    let spread = Observation { output_spread: 0.5, ..row };
+    let spread = predict(&deployment, &spread).expect("a forecast");
+    assert!(spread.ttft_s < alike.ttft_s, "{alike:?} {spread:?}");
+    for got in [alike, spread] {
+        let tokens = got.output_tok_per_s * got.e2e_s / 16.0;
+        assert!((tokens / 100.3 - 1.0).abs() < 0.03, "{tokens}");
+    }
+}

@@ -302,8 +302,11 @@ fn random_arrivals_wait_as_long_as_the_formula_says() {
     let service_s = deployment.step.prompt_s(500.0, 2048.0);
     let front_s = deployment.step.constants().frontend_s;
     for load in [0.4, 0.6] {
-        let arrivals =
-            Load::Open { req_per_s: load / service_s, span: Span::Requests(20_000), is_random: true };
+        let arrivals = Load::Open {
+            req_per_s: load / service_s,
+            span: Span::Requests(20_000),
+            is_random: true,
+        };
         let got = predict(&deployment, &Observation::of(arrivals, 500.0, 1.0));
         let waited = (got.expect("a forecast").ttft_s - front_s) / service_s - 1.0;
         let formula = load / (2.0 * (1.0 - load));

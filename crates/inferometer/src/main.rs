@@ -52,6 +52,7 @@ mod testing;
 mod tokenize;
 mod tree;
 mod url;
+mod what_if;
 
 use clap::error::ErrorKind;
 use exit::Code;

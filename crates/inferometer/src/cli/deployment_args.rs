@@ -172,7 +172,7 @@ impl DeploymentArgs {
                 asked.tp = asked.tp.or(Some(own.gpus));
             }
             if asked.model.is_none() && asked.config.is_none() {
-                return own.setup(&asked, store);
+                return asked.of_calibration(own, store);
             }
         }
         Ok(asked.setup(store)?.0)

@@ -47,7 +47,6 @@ mod sides;
 pub mod sweep;
 mod telemetry_args;
 pub mod ui;
-mod vary;
 pub mod workload;
 pub mod workload_args;
 

@@ -67,7 +67,7 @@ const SCHEMAS: &[Published] = &[
         ["plan check", "plan run", "plan resume", "plan show", "plan collect"],
         crate::plan::document::PlanDocument
     ),
-    published!("what-if", "predict --vary", ["predict --vary"], crate::predict::WhatIfDocument),
+    published!("what-if", "predict --vary", ["predict --vary"], crate::what_if::WhatIfDocument),
     published!("calibration", "calibrate", ["calibrate"], crate::predict::CalibrationDocument),
     published!("probe", "probe", ["probe"], crate::probe::ProbeDocument),
     published!(

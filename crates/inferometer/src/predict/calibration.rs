@@ -2,9 +2,7 @@
 //!
 //! Not here: how they are found (`fitted`), and the measurements (`cli::calibrate`).
 
-use crate::cli::setup_args::SetupArgs;
 use crate::exit::Failure;
-use ifm_roofline::Setup;
 use ifm_sim::{Constants, Kind, Settings};
 use ifm_store::Store;
 use serde::{Deserialize, Serialize};
@@ -238,13 +236,5 @@ impl Calibration {
             })?;
         }
         Ok(constants)
-    }
-
-    /// The model of the calibration, on the machine and in the format that are asked for.
-    ///
-    /// # Errors
-    /// As [`SetupArgs::setup`].
-    pub fn setup(&self, asked: &SetupArgs, store: &Store) -> Result<Setup, Failure> {
-        asked.of_calibration(self, store)
     }
 }

@@ -14,13 +14,11 @@ mod content;
 mod drive;
 mod fitted;
 mod rows;
-mod what_if;
 
 pub use calibration::{Calibration, CalibrationDocument};
 use drive::{Flow, drive_level};
 pub use fitted::{Fitted, fitted, text};
 pub use rows::{MeasuredRow, of_run, rows};
-pub use what_if::{Looked, Variant, WhatIfDocument, look, text as variants_text};
 
 use ifm_core::Prediction;
 use ifm_core::manifest::ServerInfo;

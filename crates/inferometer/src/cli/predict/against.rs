@@ -1,110 +1,27 @@
-//! `inferometer predict`: a server that does not exist, under any load that one that does takes.
+//! `inferometer predict --against`: the loads of a measured result, predicted.
 
-use super::arrival_args::ArrivalArgs;
-use super::deployment_args::DeploymentArgs;
-use super::ending_args::EndingArgs;
-use super::load_args::ResultArgs;
-use super::report::{self, ReportArgs};
-use super::resolve::resolve_simulated;
-use super::workload_args::WorkloadArgs;
-use super::{Alone, levels, vary};
+use super::args::PredictArgs;
+use crate::cli::report::{self, ReportArgs};
+use crate::cli::resolve::resolve_simulated;
+use crate::cli::{Alone, calibrate};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::predict::{Deployed, rows};
 use crate::session::{execute, store_root};
 use crate::subjects;
 use crate::terminal;
-use clap::{Args, Parser as _, ValueEnum as _};
+use clap::{Parser as _, ValueEnum as _};
 use ifm_core::Manifest;
 use ifm_core::spec::LoadSpec;
 use ifm_sim::Load;
 use ifm_store::Store;
-use std::path::{Path, PathBuf};
-
-/// Users at each level when nothing is said.
-const LEVELS: &str = "1,8,32";
-
-/// Flags of `predict`.
-#[derive(Debug, Args)]
-pub struct PredictArgs {
-    #[command(flatten)]
-    pub deployment: DeploymentArgs,
-
-    #[command(flatten)]
-    pub workload: WorkloadArgs,
-
-    /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1,8,32]
-    #[arg(help_heading = "Load", short, long, value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
-    pub concurrency: Option<String>,
-
-    #[command(flatten)]
-    pub arrivals: ArrivalArgs,
-
-    #[command(flatten)]
-    pub ending: EndingArgs,
-
-    /// A measured result, a run or a file of another tool: its loads are predicted, and both are
-    /// shown side by side
-    #[arg(help_heading = "Questions", long, value_name = "RESULT", conflicts_with_all = ["concurrency", "rate", "vary"])]
-    pub against: Option<PathBuf>,
-
-    #[command(flatten)]
-    pub vary: vary::VaryArgs,
-
-    #[command(flatten)]
-    pub results: ResultArgs,
-}
-
-impl PredictArgs {
-    /// The levels that are asked for.
-    ///
-    /// # Errors
-    /// A load that cannot be.
-    pub fn levels(&self) -> Result<Vec<LevelRequest>, Failure> {
-        self.arrivals.check_law_is_used()?;
-        let schedules = self.arrivals.schedules(0)?;
-        if !schedules.is_empty() {
-            return self.ending.open_levels(schedules, self.arrivals.max_in_flight);
-        }
-        let list = self.concurrency.as_deref().unwrap_or(LEVELS);
-        let users = levels::parse(list)
-            .map_err(|error| Failure::usage(format!("--concurrency {list}: {error}")))?;
-        self.ending.levels(&users)
-    }
-
-    /// Whether a load was named.
-    pub fn names_a_load(&self) -> Result<bool, Failure> {
-        Ok(self.concurrency.is_some() || !self.arrivals.schedules(0)?.is_empty())
-    }
-
-    /// The deployment.
-    ///
-    /// # Errors
-    /// As [`DeploymentArgs::deployed`].
-    pub fn deployed(&self) -> Result<Deployed, Failure> {
-        let store = Store::at(store_root(self.results.store.as_ref()));
-        self.deployment.deployed(&store, self.workload.seed.unwrap_or(0))
-    }
-}
-
-/// Runs the command.
-///
-/// # Errors
-/// A deployment that cannot be, or a load.
-pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
-    if args.vary.is_asked() {
-        return vary::run(args, words);
-    }
-    let deployed = args.deployed()?;
-    if let Some(result) = &args.against {
-        return against(args, result, deployed, words);
-    }
-    let asked = (&args.workload, &args.results);
-    execute(resolve_simulated(asked, deployed, &args.levels()?, words)?)
-}
+use std::path::Path;
 
 /// Predicts the loads of a measured result, and shows both.
-fn against(
+///
+/// # Errors
+/// The result is none, is a prediction itself, or cannot be predicted.
+pub fn against(
     args: &PredictArgs,
     result: &Path,
     deployed: Deployed,
@@ -142,7 +59,7 @@ fn against(
             numbered.map(as_long).collect()
         }
         _ => {
-            let given = super::calibrate::lengths(&args.workload.workload).ok();
+            let given = calibrate::lengths(&args.workload.workload).ok();
             let rows = rows(&subjects, given);
             let Some(first) = rows.first() else {
                 return Err(Failure::usage(format!(

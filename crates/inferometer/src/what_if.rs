@@ -1,10 +1,10 @@
 //! What if: one look at a load of a deployment, and deployments ranked by what they cost.
 //!
-//! Not here: which deployments and which loads (`cli::vary`).
+//! Not here: which deployments and which loads (`cli::predict`).
 
-use super::Simulated;
 use crate::exit::{Code, Failure};
 use crate::job::Job;
+use crate::predict::Simulated;
 use crate::session::{level_plan, request_template};
 use crate::source::Source;
 use ifm_analysis::slo::{TermVerdict, VerdictState};

@@ -1,16 +1,17 @@
 //! `inferometer predict --vary`: which of many deployments is cheapest inside a latency target.
 //!
 //! Each variant is the same command line with other values of some flags. Not here: one look at a
-//! load (`crate::predict::look`).
+//! load (`crate::what_if`).
 
-use super::predict::PredictArgs;
-use super::resolve::resolve_simulated;
-use super::{Verb, capacity};
+use super::args::PredictArgs;
+use crate::cli::resolve::{resolve_simulated, slo};
+use crate::cli::{Cli, Verb, capacity, command};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
-use crate::predict::{Deployed, Looked, Variant, WhatIfDocument, look, variants_text};
+use crate::predict::Deployed;
 use crate::terminal;
-use clap::{Args, FromArgMatches as _};
+use crate::what_if::{self, Looked, Variant, WhatIfDocument, look};
+use clap::FromArgMatches as _;
 
 /// Most variants of one question.
 const VARIANTS_MAX: usize = 500;
@@ -18,44 +19,6 @@ const VARIANTS_MAX: usize = 500;
 const REQUESTS: (u32, u32) = (300, 6);
 /// The search ends when the largest load inside and the smallest outside are this close.
 const PRECISION: f64 = 0.03;
-
-/// Questions of what if.
-#[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "Questions")]
-pub struct VaryArgs {
-    /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100 or
-    /// quant=bf16,fp8 or max-num-seqs=64,256; may be repeated. Each is loaded up to the latency
-    /// target, or with the load that is named
-    #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]
-    pub vary: Vec<(String, Vec<String>)>,
-
-    /// Users at most, for --vary
-    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "vary", value_name = "N")]
-    pub max_users: u32,
-
-    /// Price of one GPU for an hour, US dollars: one for all, or l40s=0.9,h100=2.5
-    #[arg(long, requires = "vary", value_name = "USD")]
-    pub price: Option<String>,
-}
-
-impl VaryArgs {
-    /// Whether variants are asked for.
-    pub fn is_asked(&self) -> bool {
-        !self.vary.is_empty()
-    }
-}
-
-/// `gpu=l40s,h100`; values with a comma of their own are parted by semicolons.
-fn axis(text: &str) -> Result<(String, Vec<String>), String> {
-    let (flag, values) = text.split_once('=').ok_or("write it as FLAG=VALUE,VALUE")?;
-    let flag = flag.trim().trim_start_matches('-').to_owned();
-    let between = if values.contains(';') { ';' } else { ',' };
-    let values: Vec<String> = values.split(between).map(|value| value.trim().to_owned()).collect();
-    match flag.is_empty() || values.iter().any(String::is_empty) {
-        true => Err("write it as FLAG=VALUE,VALUE".to_owned()),
-        false => Ok((flag, values)),
-    }
-}
 
 /// Every combination of values, the last flag changing fastest.
 fn combinations(axes: &[(String, Vec<String>)]) -> Vec<Vec<(String, String)>> {
@@ -101,14 +64,14 @@ pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
         variants.push(Variant::new(setting, outcome, price));
     }
     Variant::rank(&mut variants);
-    let target = ifm_analysis::slo::words(&super::resolve::slo(&args.results)?);
+    let target = ifm_analysis::slo::words(&slo(&args.results)?);
     match args.results.output() {
         crate::output::Format::Json => {
             terminal::print_document(&WhatIfDocument::new(target, &variants));
         }
         _ => {
             let style = terminal::style(args.results.no_color, args.results.ascii);
-            terminal::print(&variants_text(&target, &variants, &style));
+            terminal::print(&what_if::text(&target, &variants, &style));
         }
     }
     Ok(Code::Done)
@@ -127,7 +90,7 @@ fn changed(words: &[String], setting: &[(String, String)]) -> Result<PredictArgs
             line.truncate(line.len() - 2);
         }
     }
-    let command = super::command().args_override_self(true);
+    let known = command().args_override_self(true);
     let told = |error: &clap::Error| {
         let text = error.to_string();
         let first = text.lines().next().unwrap_or_default();
@@ -139,8 +102,8 @@ fn changed(words: &[String], setting: &[(String, String)]) -> Result<PredictArgs
             first.trim_start_matches("error: ")
         ))
     };
-    let matches = command.try_get_matches_from(line).map_err(|error| told(&error))?;
-    match super::Cli::from_arg_matches(&matches).map_err(|error| told(&error))?.verb {
+    let matches = known.try_get_matches_from(line).map_err(|error| told(&error))?;
+    match Cli::from_arg_matches(&matches).map_err(|error| told(&error))?.verb {
         Some(Verb::Predict(args)) => Ok(*args),
         _ => Err(Failure::usage("--vary belongs to predict")),
     }
@@ -241,14 +204,12 @@ mod tests {
 
     #[test]
     fn axes_make_every_combination() {
-        let axes =
-            [axis("gpu=l40s,h100").expect("an axis"), axis("--quant=bf16,fp8").expect("one")];
-        let all = combinations(&axes);
+        let axis =
+            |flag: &str, values: [&str; 2]| (flag.to_owned(), values.map(str::to_owned).to_vec());
+        let all =
+            combinations(&[axis("gpu", ["l40s", "h100-sxm"]), axis("quant", ["bf16", "fp8"])]);
         assert_eq!(all.len(), 4);
         assert_eq!(all[1][0], ("gpu".to_owned(), "l40s".to_owned()));
         assert_eq!(all[1][1], ("quant".to_owned(), "fp8".to_owned()));
-        let figures = axis("gpu=bw=864,bf16=362;h100").expect("an axis");
-        assert_eq!(figures.1, ["bw=864,bf16=362", "h100"]);
-        assert!(axis("gpu").is_err() && axis("=a").is_err() && axis("gpu=a,,b").is_err());
     }
 }

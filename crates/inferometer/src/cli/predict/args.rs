@@ -1,0 +1,133 @@
+//! The flags of `predict`.
+
+use crate::cli::arrival_args::ArrivalArgs;
+use crate::cli::deployment_args::DeploymentArgs;
+use crate::cli::ending_args::EndingArgs;
+use crate::cli::levels;
+use crate::cli::load_args::ResultArgs;
+use crate::cli::workload_args::WorkloadArgs;
+use crate::exit::Failure;
+use crate::levels::LevelRequest;
+use crate::predict::Deployed;
+use crate::session::store_root;
+use clap::Args;
+use ifm_store::Store;
+use std::path::PathBuf;
+
+/// Users at each level when nothing is said.
+const LEVELS: &str = "1,8,32";
+
+/// Flags of `predict`.
+#[derive(Debug, Args)]
+pub struct PredictArgs {
+    #[command(flatten)]
+    pub deployment: DeploymentArgs,
+
+    #[command(flatten)]
+    pub workload: WorkloadArgs,
+
+    /// Users at each level: 1,2,8 or 1..32 (doubling) or 4..16:4 [default: 1,8,32]
+    #[arg(help_heading = "Load", short, long, value_name = "LIST", conflicts_with_all = ["rate", "ramp", "steps", "bursts"])]
+    pub concurrency: Option<String>,
+
+    #[command(flatten)]
+    pub arrivals: ArrivalArgs,
+
+    #[command(flatten)]
+    pub ending: EndingArgs,
+
+    /// A measured result, a run or a file of another tool: its loads are predicted, and both are
+    /// shown side by side
+    #[arg(help_heading = "Questions", long, value_name = "RESULT", conflicts_with_all = ["concurrency", "rate", "vary"])]
+    pub against: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub vary: VaryArgs,
+
+    #[command(flatten)]
+    pub results: ResultArgs,
+}
+
+impl PredictArgs {
+    /// The levels that are asked for.
+    ///
+    /// # Errors
+    /// A load that cannot be.
+    pub fn levels(&self) -> Result<Vec<LevelRequest>, Failure> {
+        self.arrivals.check_law_is_used()?;
+        let schedules = self.arrivals.schedules(0)?;
+        if !schedules.is_empty() {
+            return self.ending.open_levels(schedules, self.arrivals.max_in_flight);
+        }
+        let list = self.concurrency.as_deref().unwrap_or(LEVELS);
+        let users = levels::parse(list)
+            .map_err(|error| Failure::usage(format!("--concurrency {list}: {error}")))?;
+        self.ending.levels(&users)
+    }
+
+    /// Whether a load was named.
+    pub fn names_a_load(&self) -> Result<bool, Failure> {
+        Ok(self.concurrency.is_some() || !self.arrivals.schedules(0)?.is_empty())
+    }
+
+    /// The deployment.
+    ///
+    /// # Errors
+    /// As [`DeploymentArgs::deployed`].
+    pub fn deployed(&self) -> Result<Deployed, Failure> {
+        let store = Store::at(store_root(self.results.store.as_ref()));
+        self.deployment.deployed(&store, self.workload.seed.unwrap_or(0))
+    }
+}
+
+/// Questions of what if.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Questions")]
+pub struct VaryArgs {
+    /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100 or
+    /// quant=bf16,fp8 or max-num-seqs=64,256; may be repeated. Each is loaded up to the latency
+    /// target, or with the load that is named
+    #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]
+    pub vary: Vec<(String, Vec<String>)>,
+
+    /// Users at most, for --vary
+    #[arg(long, default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=20_000), requires = "vary", value_name = "N")]
+    pub max_users: u32,
+
+    /// Price of one GPU for an hour, US dollars: one for all, or l40s=0.9,h100=2.5
+    #[arg(long, requires = "vary", value_name = "USD")]
+    pub price: Option<String>,
+}
+
+impl VaryArgs {
+    /// Whether variants are asked for.
+    pub fn is_asked(&self) -> bool {
+        !self.vary.is_empty()
+    }
+}
+
+/// `gpu=l40s,h100`; values with a comma of their own are parted by semicolons.
+fn axis(text: &str) -> Result<(String, Vec<String>), String> {
+    let (flag, values) = text.split_once('=').ok_or("write it as FLAG=VALUE,VALUE")?;
+    let flag = flag.trim().trim_start_matches('-').to_owned();
+    let between = if values.contains(';') { ';' } else { ',' };
+    let values: Vec<String> = values.split(between).map(|value| value.trim().to_owned()).collect();
+    match flag.is_empty() || values.iter().any(String::is_empty) {
+        true => Err("write it as FLAG=VALUE,VALUE".to_owned()),
+        false => Ok((flag, values)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::axis;
+
+    #[test]
+    fn an_axis_is_a_flag_and_its_values() {
+        let two = axis("--quant=bf16,fp8").expect("an axis");
+        assert_eq!(two, ("quant".to_owned(), vec!["bf16".to_owned(), "fp8".to_owned()]));
+        let figures = axis("gpu=bw=864,bf16=362;h100").expect("an axis");
+        assert_eq!(figures.1, ["bw=864,bf16=362", "h100"]);
+        assert!(axis("gpu").is_err() && axis("=a").is_err() && axis("gpu=a,,b").is_err());
+    }
+}

@@ -1,0 +1,27 @@
+//! `inferometer predict`: a server that does not exist, under any load that one that does takes.
+
+mod against;
+mod args;
+mod vary;
+
+pub use args::PredictArgs;
+
+use super::resolve::resolve_simulated;
+use crate::exit::{Code, Failure};
+use crate::session::execute;
+
+/// Runs the command.
+///
+/// # Errors
+/// A deployment that cannot be, or a load.
+pub fn run(args: &PredictArgs, words: &[String]) -> Result<Code, Failure> {
+    if args.vary.is_asked() {
+        return vary::run(args, words);
+    }
+    let deployed = args.deployed()?;
+    if let Some(result) = &args.against {
+        return against::against(args, result, deployed, words);
+    }
+    let asked = (&args.workload, &args.results);
+    execute(resolve_simulated(asked, deployed, &args.levels()?, words)?)
+}

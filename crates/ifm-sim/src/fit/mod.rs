@@ -30,8 +30,11 @@ const HOST_SD: f64 = 1.1;
 /// The same of the ratio of `kv_share` to `bandwidth_share`.
 const RATIO_SD: f64 = 0.1;
 /// How far a constant may go from its default, in standard deviations: shares by a factor of 11,
-/// times of the host by one of 240.
-const BOUNDS: (f64, f64) = (8.0, 5.0);
+/// times of the host by one of 27.
+const BOUNDS: (f64, f64) = (8.0, 3.0);
+/// Largest factor between a measured value and that of the fit, where neither errors nor scatter
+/// explain it.
+const MISFIT: f64 = 2.0;
 /// Least relative error of a row.
 const ERROR_MIN: f64 = 0.01;
 /// Least relative error of the time to the first token where others are under way.
@@ -42,6 +45,10 @@ const DETERMINED: f64 = 0.6;
 const WIDEST: f64 = 2.0;
 /// Rounds in which errors grow to what the rows scatter.
 const ROUNDS: usize = 4;
+
+/// What a row may hold.
+const TTFT: &str = "the time to the first token";
+const ITL: &str = "the gap between tokens";
 
 /// Why no constants were found.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
@@ -74,6 +81,21 @@ pub enum FitError {
         low: f64,
         /// High end of the interval.
         high: f64,
+    },
+    /// No constants explain a row.
+    #[error(
+        "row {row}: {what} was {:.3} ms, and the nearest that these rows allow is {:.3} ms: look at its load, its lengths, the machine and the model",
+        .measured_s * 1e3, .fitted_s * 1e3
+    )]
+    Misfit {
+        /// Which row, from 1.
+        row: usize,
+        /// What it is.
+        what: &'static str,
+        /// Measured, seconds.
+        measured_s: f64,
+        /// With the best constants, seconds.
+        fitted_s: f64,
     },
     /// A row that cannot be predicted.
     #[error("row {row}: {error}")]
@@ -188,6 +210,13 @@ pub fn fit(deployment: &Deployment, rows: &[Observation], free: &[&str]) -> Resu
     let problem = Problem::new(deployment, rows, free)?;
     let start = vec![0.0; problem.free.len()];
     let (optimum, scatter, freedom) = problem.solve(start)?;
+    let constants = problem.constants(&optimum.point);
+    let fitted = deployment.with_constants(constants);
+    let of = |(number, row)| {
+        Row::of(&fitted, row).map_err(|error| FitError::Predict { row: number + 1, error })
+    };
+    let rows: Vec<Row> = rows.iter().enumerate().map(of).collect::<Result<_, _>>()?;
+    problem.check_misfit(&rows, scatter)?;
     let estimates = problem.estimates(&optimum, scatter, freedom);
     let best = estimates
         .iter()
@@ -197,12 +226,6 @@ pub fn fit(deployment: &Deployment, rows: &[Observation], free: &[&str]) -> Resu
     if !is_of_use && let Some(best) = determined.chain(best).next() {
         return Err(FitError::TooWide { name: best.name, low: best.low, high: best.high });
     }
-    let constants = problem.constants(&optimum.point);
-    let fitted = deployment.with_constants(constants);
-    let of = |(number, row)| {
-        Row::of(&fitted, row).map_err(|error| FitError::Predict { row: number + 1, error })
-    };
-    let rows = rows.iter().enumerate().map(of).collect::<Result<_, _>>()?;
     Ok(Fit { constants, estimates, rows, scatter })
 }
 
@@ -293,8 +316,8 @@ impl<'a> Problem<'a> {
             let is_alone = matches!(row.load, Load::Closed { users: 1 } | Load::Batch { .. });
             let shared = if is_alone { ERROR_MIN } else { SHARED_TTFT_ERROR_MIN };
             for (what, value, error, least) in [
-                ("the time to the first token", row.ttft_s, row.ttft_error, shared),
-                ("the gap between tokens", row.itl_s, row.itl_error, ERROR_MIN),
+                (TTFT, row.ttft_s, row.ttft_error, shared),
+                (ITL, row.itl_s, row.itl_error, ERROR_MIN),
             ] {
                 let Some(value) = value else { continue };
                 if !(value > 0.0 && value.is_finite()) {
@@ -374,6 +397,29 @@ impl<'a> Problem<'a> {
             }
             (point, scatter) = (optimum.point, grown.max(1.0));
         }
+    }
+
+    /// Whether a row is much further from the fit than its error and the scatter of all explain.
+    fn check_misfit(&self, rows: &[Row], scatter: f64) -> Result<(), FitError> {
+        let mut errors = self.errors.iter();
+        for (number, row) in rows.iter().enumerate() {
+            let observed = self.rows.get(number);
+            for (what, compared, is_measured) in [
+                (TTFT, row.ttft, observed.is_some_and(|row| row.ttft_s.is_some())),
+                (ITL, row.itl, observed.is_some_and(|row| row.itl_s.is_some())),
+            ] {
+                if !is_measured {
+                    continue;
+                }
+                let error = errors.next().copied().unwrap_or(1.0);
+                let Some(Compared { measured_s, fitted_s, .. }) = compared else { continue };
+                let most = MISFIT.ln().max(3.0 * error * scatter);
+                if (fitted_s / measured_s).ln().abs() > most {
+                    return Err(FitError::Misfit { row: number + 1, what, measured_s, fitted_s });
+                }
+            }
+        }
+        Ok(())
     }
 
     fn estimates(&self, optimum: &Optimum, scatter: f64, freedom: f64) -> Vec<Estimate> {

@@ -242,8 +242,10 @@ fn what_cannot_be_fitted_is_said() {
         (vec![with(0.1, 100.0)], &["speed"], "constants that can be free, each once"),
         (vec![with(0.1, 1e9)], share, "row 1: prompts and answers have at least one token"),
         (vec![with(0.1, 9e6)], share, "row 1: 9000010 tokens of prompt and answer do not fit"),
+        (vec![with(1e-6, 100.0)], share, "row 1: the time to the first token was 0.001 ms, and"),
+        (vec![with(1e3, 100.0)], share, "row 1: the time to the first token was 1000000.000 ms,"),
         // The time to a first token of a few tokens says nothing of the bandwidth of long contexts.
-        (vec![with(0.1, 100.0)], &["attention_share"], "attention_share, could be anything from"),
+        (vec![with(0.031, 100.0)], &["attention_share"], "attention_share, could be anything from"),
     ] {
         let error = fit(&deployment, &rows, free).expect_err(says).to_string();
         assert!(error.contains(says), "{error}");

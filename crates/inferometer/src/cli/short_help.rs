@@ -171,6 +171,21 @@ pub const EVERYDAY: &[(&str, &[&str])] = &[
 pub const EXAMPLES: &[(&str, &[&str])] = &[
     ("sweep", &["sweep http://127.0.0.1:8000 -c 1,8,32 -W 1024/256 --slo 'ttft:p99<500ms'"]),
     ("capacity", &["capacity http://127.0.0.1:8000 --slo 'ttft:p99<500ms,itl:p99<50ms'"]),
+    (
+        "predict",
+        &[
+            "predict --gpu l40s -m llama-3.1-8b -W 1024/256 -c 1..64",
+            "predict --calibration mine --against last",
+            "predict -m llama-3.1-8b --vary gpu=l40s,h100-sxm --vary quant=bf16,fp8 --price l40s=0.9,h100-sxm=2.5",
+        ],
+    ),
+    (
+        "calibrate",
+        &[
+            "calibrate http://127.0.0.1:8000 --gpu l40s -m llama-3.1-8b --name mine",
+            "calibrate --from results.json --gpu l40s -m llama-3.1-8b --loads 1,4",
+        ],
+    ),
     ("probe", &["probe http://127.0.0.1:8000"]),
     ("compare", &["compare before after", "compare a1,a2,a3 b1,b2,b3 --json"]),
     ("rank", &["rank base int8 fp8 --metric ttft.p99"]),

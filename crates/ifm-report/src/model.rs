@@ -137,7 +137,11 @@ impl ReportModel {
     }
 
     /// What the server said about its weights, if they are random: the text then means nothing.
+    /// Of a prediction neither speed nor text is real.
     pub(crate) fn random_weights(&self) -> Option<String> {
+        if self.manifest.predicted.is_some() {
+            return None;
+        }
         let weights = self.manifest.server.notes.get(WEIGHTS_NOTE)?;
         weights.starts_with("random").then(|| {
             format!("The weights are {}: the speed is real, the text is noise.", plain(weights))

@@ -156,6 +156,10 @@ pub const CONSTANTS: &[ConstantName] = &[
 /// published runs of both in 16 and 8 bits.
 const DERATED: &[(&str, f64)] = &[("l40s", 0.62), ("l4", 0.62)];
 
+/// Time between two requests that reach a scheduler, at least: requests that are sent at once do not
+/// arrive at once, and the first of them begins a step alone.
+const SERIAL_S: f64 = 20e-6;
+
 impl Constants {
     /// The defaults of a kind of server for a model on a machine.
     pub fn defaults(kind: Kind, setup: &Setup) -> Constants {
@@ -194,7 +198,7 @@ impl Constants {
             layer_host_s: layer_us / 1e6,
             sequence_host_s: sequence_us / 1e6,
             frontend_s: frontend_ms / 1e3,
-            request_serial_s: 0.0,
+            request_serial_s: SERIAL_S,
             exchange_s: 8e-6,
         }
     }

@@ -6,6 +6,7 @@
 //!
 //! Not here: where constants come from (`fit`), and loads request by request (`Simulation`).
 
+use crate::constants::Constants;
 use crate::deployment::Deployment;
 use crate::kv::BLOCK_TOKENS;
 use crate::simulation::{Ask, Finished, Simulation, TooLong};
@@ -266,7 +267,9 @@ fn closed(deployment: Deployment, asks: Asks, users: u32) -> Result<Predicted, P
 }
 
 fn batch(deployment: Deployment, asks: Asks, sequences: u32) -> Result<Predicted, PredictError> {
-    let mut simulation = Simulation::new(deployment);
+    // One request brings them all.
+    let at_once = Constants { request_serial_s: 0.0, ..*deployment.step.constants() };
+    let mut simulation = Simulation::new(deployment.with_constants(at_once));
     for number in 0..sequences {
         simulation.submit(0, asks.get(number))?;
     }

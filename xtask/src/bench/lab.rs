@@ -131,6 +131,11 @@ impl Lab {
         Ok(Lab { client, tools, server_cpu, client_cpu, folder, repeats })
     }
 
+    /// The released build of this program.
+    pub fn tools(&self) -> &Path {
+        &self.tools
+    }
+
     /// Host, load, and what that means for the figures.
     pub fn describe(&self) -> String {
         let cpu = ifm_sys::host::cpu_name().unwrap_or_else(|| "unknown processor".to_owned());

@@ -21,6 +21,7 @@ mod open_loop;
 mod pair;
 mod report;
 mod runs_last;
+mod simulation;
 mod start_up;
 mod statistics;
 mod table;
@@ -88,6 +89,11 @@ const BENCHMARKS: &[Benchmark] = &[
         what: "time and size of a report of up to 100 levels of 10,000 requests",
         run: report::run,
     },
+    Benchmark {
+        name: "simulation",
+        what: "steps per second and memory of a server in virtual time",
+        run: simulation::run,
+    },
     Benchmark { name: "memory", what: "peak memory at 1,000 streams", run: memory::run },
 ];
 
@@ -116,6 +122,9 @@ struct Request {
 pub fn run(arguments: Vec<String>, out: &mut dyn Write) -> Result<ExitCode> {
     if arguments.first().is_some_and(|first| first == child::MEASURE) {
         return child::measure(&arguments[1..], out);
+    }
+    if arguments.first().is_some_and(|first| first == simulation::SIMULATE) {
+        return simulation::simulate(&arguments[1..], out);
     }
     if arguments.iter().any(|argument| matches!(argument.as_str(), "help" | "--help" | "-h")) {
         write!(out, "{}", usage())?;

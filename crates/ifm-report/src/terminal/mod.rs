@@ -232,11 +232,28 @@ mod tests {
     }
 
     #[test]
+    fn a_prediction_says_so_in_its_first_line() {
+        let predicted = ifm_analysis::testing::predicted(sweep());
+        let text = terminal(&model(&predicted), &PLAIN);
+        let first = text.lines().next().unwrap_or_default();
+        assert!(first.contains("predicted, not measured: H100 SXM"), "{text}");
+        assert!(text.contains("⚠ predicted, not measured"), "{text}");
+        let json: serde_json::Value =
+            serde_json::from_str(&crate::json(&model(&predicted))).expect("JSON");
+        assert_eq!(json["predicted"]["machine"], "H100 SXM");
+        assert!(json.get("client_health").is_none());
+        assert!(crate::vllm(&model(&predicted)).contains("Numbers:"));
+        assert!(!crate::vllm(&model(&sweep())).contains("Numbers:"));
+    }
+
+    #[test]
     fn random_weights_are_named() {
         let mut run = sweep();
         let notes = &mut run.manifest.server.notes;
         notes.insert("weights".to_owned(), "random, seed 7".to_owned());
         assert!(terminal(&model(&run), &PLAIN).contains("The weights are random, seed 7:"));
+        let predicted = ifm_analysis::testing::predicted(run.clone());
+        assert!(!terminal(&model(&predicted), &PLAIN).contains("the speed is real"));
         run.manifest.server.notes.insert("weights".to_owned(), "model.gguf".to_owned());
         assert!(!terminal(&model(&run), &PLAIN).contains("noise"));
     }

@@ -31,7 +31,7 @@ pub(super) struct Optimum {
 /// K. Levenberg (1944) and D. W. Marquardt (1963). Residuals are in units of their standard error.
 ///
 /// # Errors
-/// Those of `residuals`.
+/// Those of `residuals` at the start and beside a point that was reached.
 pub(super) fn least_squares<E>(
     start: Vec<f64>,
     bounds: &[(f64, f64)],
@@ -72,8 +72,11 @@ pub(super) fn least_squares<E>(
                 .zip(bounds)
                 .map(|((row, at), (low, high))| (at + dot(row, &downhill)).clamp(*low, *high))
                 .collect();
-            let then = residuals(&next)?;
-            if squares(&then) + squares(&next) < squares(&now) + squares(&point) {
+            // Too far may be where there is no answer.
+            let then = residuals(&next).ok();
+            if let Some(then) = then
+                && squares(&then) + squares(&next) < squares(&now) + squares(&point)
+            {
                 let far = next.iter().zip(&point).zip(&errors);
                 moved =
                     far.map(|((next, at), error)| (next - at).abs() / error).fold(0.0, f64::max);
@@ -197,6 +200,18 @@ mod tests {
         assert!((optimum.point[1] - 1.0).abs() < 1e-3, "{optimum:?}");
         assert!((optimum.covariance[0][0] - 4.0 / 15.0).abs() < 1e-9);
         assert!((optimum.covariance[0][1] + 3.0 / 15.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn where_there_is_no_answer_the_step_is_shorter() {
+        let near = |at: &[f64]| match at[0] < 2.5 {
+            true => Ok(vec![at[0].exp() - 1.5_f64.exp()]),
+            false => Err(()),
+        };
+        let wide = [(-9.0, 9.0)];
+        let point = least_squares(vec![-0.5], &wide, near).expect("an optimum").point[0];
+        assert!((1.2..1.5).contains(&point), "{point}");
+        assert!(least_squares(vec![2.6], &wide, near).is_err());
     }
 
     #[test]

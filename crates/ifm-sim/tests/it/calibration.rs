@@ -232,11 +232,14 @@ fn what_cannot_be_fitted_is_said() {
     let with =
         |ttft_s, tokens| Observation { ttft_s: Some(ttft_s), prompt_tokens: tokens, ..row.clone() };
     let share: &[&str] = &["bandwidth_share"];
+    let none = deployment
+        .with_constants(Constants { request_serial_s: 0.0, ..*deployment.step.constants() });
+    let error = fit(&none, &[with(0.1, 100.0)], &["request_serial_ms"]).expect_err("no default");
+    assert!(error.to_string().contains("request_serial_ms is 0 by default"), "{error}");
     for (rows, free, says) in [
         (vec![row.clone()], share, "no row holds a time to the first token or a gap"),
         (vec![with(0.0, 100.0)], share, "row 1: the time to the first token is above 0, not 0"),
         (vec![with(0.1, 100.0)], &["speed"], "constants that can be free, each once"),
-        (vec![with(0.1, 100.0)], &["request_serial_ms"], "request_serial_ms is 0 by default"),
         (vec![with(0.1, 1e9)], share, "row 1: prompts and answers have at least one token"),
         (vec![with(0.1, 9e6)], share, "row 1: 9000010 tokens of prompt and answer do not fit"),
         // The time to a first token of a few tokens says nothing of the bandwidth of long contexts.
@@ -302,8 +305,11 @@ fn random_arrivals_wait_as_long_as_the_formula_says() {
     let service_s = deployment.step.prompt_s(500.0, 2048.0);
     let front_s = deployment.step.constants().frontend_s;
     for load in [0.4, 0.6] {
-        let arrivals =
-            Load::Open { req_per_s: load / service_s, span: Span::Requests(20_000), is_random: true };
+        let arrivals = Load::Open {
+            req_per_s: load / service_s,
+            span: Span::Requests(20_000),
+            is_random: true,
+        };
         let got = predict(&deployment, &Observation::of(arrivals, 500.0, 1.0));
         let waited = (got.expect("a forecast").ttft_s - front_s) / service_s - 1.0;
         let formula = load / (2.0 * (1.0 - load));

@@ -8,7 +8,7 @@ use crate::session::store_root;
 use crate::terminal;
 use clap::{Args, Subcommand, ValueEnum};
 use ifm_core::duration::seconds;
-use ifm_plan::TEMPLATES;
+use ifm_plan::{Fate, Journal, TEMPLATES};
 use ifm_store::Store;
 use std::path::PathBuf;
 
@@ -101,6 +101,19 @@ struct CheckArgs {
     /// Every cell, however many
     #[arg(long)]
     all: bool,
+
+    /// Run the plan on a simulator, which the flags of `predict` behind -- describe, and show the
+    /// report that it would give: -- --gpu l40s --model llama-3.1-8b
+    #[arg(long, conflicts_with = "commands")]
+    simulate: bool,
+
+    /// Report to write of what was simulated [default: text on standard output]
+    #[arg(short, long, value_name = "FILE", requires = "simulate")]
+    out: Vec<PathBuf>,
+
+    /// Flags of `predict`, behind --
+    #[arg(last = true, value_name = "FLAGS", requires = "simulate")]
+    flags: Vec<String>,
 }
 
 /// How a script for Slurm is used.
@@ -255,6 +268,20 @@ fn init(args: &InitArgs) -> Result<Code, Failure> {
 
 fn check(args: &CheckArgs) -> Result<Code, Failure> {
     let of = args.plan.output.open(&args.plan.plan)?;
+    if args.simulate {
+        args.out.iter().try_for_each(|path| crate::output::check_path(path))?;
+        let (of, journal) = plan::predicted(&of, &args.flags)?;
+        if let (None, Some(reason)) = (journal.runs().next(), first_reason(&of, &journal)) {
+            return Err(Failure::usage(format!("no cell can be simulated: {reason}"))
+                .hint("the flags of `predict` go behind --: -- --gpu l40s --model llama-3.1-8b"));
+        }
+        match args.plan.output.json {
+            true => terminal::print_document(&PlanDocument::new(&of, &journal)),
+            false if args.out.is_empty() => plan_report::print(&of, &journal)?,
+            false => plan_report::write(&of, &journal, &args.out)?,
+        }
+        return Ok(Code::Done);
+    }
     if args.commands && !args.plan.output.json {
         terminal::print(&text::commands(&of));
         return Ok(Code::Done);
@@ -264,6 +291,14 @@ fn check(args: &CheckArgs) -> Result<Code, Failure> {
     }
     args.plan.output.tell(&of, args.all)?;
     Ok(Code::Done)
+}
+
+/// Why the first cell that has no result has none.
+fn first_reason(of: &Experiment, journal: &Journal) -> Option<String> {
+    of.cells.iter().find_map(|cell| match journal.fate(&cell.key) {
+        Fate::Failed { reason, .. } => Some(reason.clone()),
+        _ => None,
+    })
 }
 
 fn measure(

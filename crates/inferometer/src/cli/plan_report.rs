@@ -24,6 +24,16 @@ pub fn write(of: &Experiment, journal: &Journal, files: &[PathBuf]) -> Result<()
     Ok(())
 }
 
+/// Prints the report of a plan.
+///
+/// # Errors
+/// No cell is done, or a run cannot be read.
+pub fn print(of: &Experiment, journal: &Journal) -> Result<(), Failure> {
+    let style = crate::terminal::style(false, false);
+    crate::terminal::print(&ifm_report::page::terminal(&page(of, journal)?, &style));
+    Ok(())
+}
+
 fn page(of: &Experiment, journal: &Journal) -> Result<Page, Failure> {
     let run_of = |cell: &Cell| match journal.fate(&cell.key) {
         Fate::Done { run, .. } => Some(PathBuf::from(run)),

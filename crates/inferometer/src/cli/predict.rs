@@ -176,8 +176,6 @@ fn against(
         "report".to_owned(),
         predicted.path.display().to_string(),
         result.display().to_string(),
-        "--kind".to_owned(),
-        "prediction".to_owned(),
         "--store".to_owned(),
         store.root().display().to_string(),
         "--format".to_owned(),

@@ -11,9 +11,11 @@ pub mod document;
 pub mod measure;
 mod power;
 mod run;
+mod simulated;
 pub mod text;
 
 pub use run::{Limits, run};
+pub use simulated::predicted;
 
 use crate::exit::Failure;
 use crate::launch::Kind;
@@ -22,6 +24,7 @@ use ifm_store::{PlanFolder, Store};
 use std::path::{Path, PathBuf};
 
 /// A plan, its cells, and where it is kept.
+#[derive(Clone)]
 pub struct Experiment {
     /// The plan.
     pub plan: Plan,

@@ -35,12 +35,14 @@ pub(super) fn page(subject: &Subject) -> Page {
     sections.extend(answers.cost(subject.insights));
     sections.push(Section::new("Points", vec![Block::Table(points(&pool, &by))]));
     let page = frame(subject, (KIND.word, survey), subject.insights, (key::MODEL, "Measurements"));
+    let points = || pool.cells.iter().flat_map(|cell| &cell.points);
+    let predicted = points().filter(|point| point.is_predicted()).count();
+    let of_them = match predicted {
+        0 => format!("{} measured apart", pool.cells.len()),
+        _ => format!("{} apart, {predicted} predicted and not measured", pool.cells.len()),
+    };
     Page {
-        conditions: vec![format!(
-            "{}, {} measured apart",
-            counted(pool.cells.iter().map(|cell| cell.points.len() as u64).sum(), "point"),
-            pool.cells.len()
-        )],
+        conditions: vec![format!("{}, {of_them}", counted(points().count() as u64, "point"))],
         tiles: answers.tile().into_iter().chain(tiles(&pool, &by)).collect(),
         trust: super::trust_of(subject.runs).or(page.trust),
         sections,

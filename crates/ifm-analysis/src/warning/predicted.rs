@@ -1,4 +1,5 @@
-//! Runs that were computed and not measured. A measured run has nothing of it.
+//! Runs that were computed and not measured, and runs of a server that only plays one. A run of a
+//! real server has nothing of it.
 
 use super::{Check, Context, Finding, Made, Severity};
 
@@ -9,12 +10,29 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn make(context: &Context) -> Option<Vec<Finding>> {
-    let prediction = context.run.manifest.predicted.as_ref()?;
+    let Some(prediction) = context.run.manifest.predicted.as_ref() else {
+        return simulated_server(context).map(|text| vec![(Severity::Caution, text)]);
+    };
     let text = format!(
         "{}; no server was asked, and the numbers are as right as these constants",
         prediction.words()
     );
     Some(vec![(Severity::Caution, text)])
+}
+
+/// What is said of a measured run whose server says that it is simulated.
+fn simulated_server(context: &Context) -> Option<String> {
+    let notes = &context.run.manifest.server.notes;
+    let is_simulated = notes.get("simulated").is_some_and(|told| told == "true");
+    let of_what = ["machine", "model", "stored_dtype", "server_defaults", "constants_from"];
+    let told: Vec<&str> =
+        of_what.iter().filter_map(|name| Some(notes.get(*name)?.as_str())).collect();
+    is_simulated.then(|| {
+        format!(
+            "the server is simulated ({}): its times are those of a simulation, as this client saw them",
+            told.join(", ")
+        )
+    })
 }
 
 #[cfg(test)]
@@ -32,6 +50,21 @@ mod tests {
         let found = summary.warnings.iter().find(|warning| warning.check == CHECK.id);
         let text = &found.expect("it fires").text;
         assert!(text.starts_with("predicted, not measured: H100 SXM, "), "{text}");
+    }
+
+    #[test]
+    fn tells_a_server_that_is_simulated() {
+        let mut run = sound_run();
+        let notes = &mut run.manifest.server.notes;
+        notes.insert("simulated".to_owned(), "true".to_owned());
+        notes.insert("machine".to_owned(), "NVIDIA L40S".to_owned());
+        assert_eq!(state(&run, "predicted"), CheckState::Caution);
+        let summary = crate::summarize(&run);
+        let found = summary.warnings.iter().find(|warning| warning.check == CHECK.id);
+        let text = &found.expect("it fires").text;
+        assert!(text.contains("simulated (NVIDIA L40S)"), "{text}");
+        run.manifest.server.notes.insert("simulated".to_owned(), "false".to_owned());
+        assert_eq!(state(&run, "predicted"), CheckState::NotApplicable);
     }
 
     #[test]

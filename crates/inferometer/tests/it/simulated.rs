@@ -13,15 +13,17 @@ fn a_simulated_server_is_measured_as_any_other() {
     let words = ["run", &url, "-c", "2", "-n", "20", "-W", "64/16", "--warmup", "0", "--json"];
     let measured = run(folder.path(), &words);
     let document = json(&measured);
-    let manifest = &document["manifest"];
-    let notes = &manifest["server"]["notes"];
-    assert_eq!(manifest["server"]["models"][0], "llama-3.1-8b", "{}", stderr(&measured));
+    let notes = &document["server"]["notes"];
+    assert_eq!(document["server"]["kind"], "inferometer", "{}", stderr(&measured));
     assert_eq!(notes["simulated"], "true", "{notes}");
     assert_eq!(notes["server_defaults"], "vllm");
     assert_eq!(notes["faults"], "429:0.3,no-usage");
-    let counts = &document["levels"][0]["counts"];
-    let number = |name: &str| counts[name].as_u64().unwrap_or(0);
-    assert!(number("failed") > 0 && number("completed") > 0, "{counts}");
+    let level = &document["levels"][0];
+    let failed = level["requests"]["failed"].as_u64().expect("a count");
+    assert!((1..20).contains(&failed), "{level}");
+    let checks = document["checks"].as_array().expect("a list");
+    let check = checks.iter().find(|check| check["id"] == "predicted").expect("a check");
+    assert_eq!(check["state"], "caution", "{check}");
 }
 
 #[test]

@@ -130,8 +130,9 @@ pub fn serve(folder: &Path, words: &[&str]) -> (Running, String) {
 /// Starts `inferometer serve` with these flags on a free port.
 pub fn served(folder: &Path, words: &[&str]) -> (Running, String) {
     let child = program(folder)
-        .args(["serve", "--port", "0", "--until-stdin-closes"])
+        .arg("serve")
         .args(words)
+        .args(["--port", "0", "--until-stdin-closes"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -4,7 +4,7 @@ use super::super::{Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{RowRole, key};
 
 pub(super) const RULE: Rule =
-    Rule { id: "predicted_rows", title: "rows were measured, not predicted", look };
+    Rule { id: "predicted_rows", title: "a prediction is not taken for a measurement", look };
 
 fn look(subject: &Subject) -> Looked {
     let cells: Vec<_> = subject.cells(RowRole::Measured).collect();
@@ -12,11 +12,8 @@ fn look(subject: &Subject) -> Looked {
         cell.factors.get(key::NUMBERS) == Some(key::PREDICTED)
     };
     let predicted: Vec<_> = cells.iter().filter(of).map(|cell| cell.spot()).collect();
-    if cells.is_empty() {
-        return Looked::Needs("rows with figures");
-    }
     if predicted.is_empty() {
-        return Looked::Found(Vec::new());
+        return Looked::Needs("rows that say that they were predicted");
     }
     let text = format!(
         "{} of {} rows say that they were predicted: they are no measurement",

@@ -160,7 +160,7 @@ impl Settings {
             Kind::Vllm => (2048, 256, Policy::Mixed),
             Kind::Sglang => (8192, 1024, Policy::PrefillFirst),
             Kind::LlamaCpp => (2048, 4, Policy::Mixed),
-            Kind::Inferometer => (256, 64, Policy::Mixed),
+            Kind::Inferometer => (128, 32, Policy::Mixed),
         };
         Settings {
             step_tokens,

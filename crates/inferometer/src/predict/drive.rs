@@ -436,7 +436,7 @@ impl Level<'_> {
         }
         self.records += 1;
         self.sink.record(record).map_err(DriveError::Sink)?;
-        if self.records % RECORDS_PER_TICK == 0 {
+        if self.records.is_multiple_of(RECORDS_PER_TICK) {
             self.sink.tick().map_err(DriveError::Sink)?;
         }
         Ok(())

@@ -213,7 +213,7 @@ mod tests {
     const SCREEN_LINES: usize = 45;
 
     /// Commands that print no results: what they write is a file, a server or a sentence.
-    const WITHOUT_DOCUMENT: [&str; 10] = [
+    const WITHOUT_DOCUMENT: [&str; 11] = [
         "export",
         "guard",
         "plan init",
@@ -222,6 +222,7 @@ mod tests {
         "runs seal",
         "runs tag",
         "serve",
+        "serve-simulated",
         "ui",
         "worker",
     ];

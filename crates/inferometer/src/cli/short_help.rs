@@ -95,6 +95,7 @@ pub const EVERYDAY: &[(&str, &[&str])] = &[
             "json",
         ],
     ),
+    ("serve-simulated", &["gpu", "model", "quant", "tp", "calibration", "time_scale", "replicas"]),
     (
         "calibrate",
         &["url", "from", "gpu", "model", "config", "quant", "points", "held_out", "name", "json"],

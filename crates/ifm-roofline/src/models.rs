@@ -176,7 +176,10 @@ impl Model {
         {
             return by_name;
         }
-        let by_count: Vec<&Model> = Model::all().filter(|model| agrees(model)).collect();
+        // A number as small as it is rounded to finds nothing by itself.
+        let is_enough = parameters > COUNT_ROUNDING;
+        let by_count: Vec<&Model> =
+            Model::all().filter(|model| is_enough && agrees(model)).collect();
         match (by_count.as_slice(), by_name) {
             ([model], _) => Ok((*model).clone()),
             ([], Ok(model)) => Err(RooflineError::Unknown {

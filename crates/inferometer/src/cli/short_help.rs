@@ -177,7 +177,7 @@ pub const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "predict --gpu l40s -m llama-3.1-8b -W 1024/256 -c 1..64",
             "predict --calibration mine --against last",
-            "predict -m llama-3.1-8b --vary gpu=l40s,h100-sxm --vary quant=bf16,fp8 --price l40s=0.9,h100-sxm=2.5",
+            "predict -m llama-3.1-8b --vary gpu=l40s,h100-sxm --vary quant=bf16,fp8 --price 2",
         ],
     ),
     (

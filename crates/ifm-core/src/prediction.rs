@@ -99,8 +99,8 @@ pub struct PredictedLevel {
     pub batch_mean: Option<f64>,
     /// The same level by formulas, without a simulation; absent where they do not cover it.
     pub closed_form: Option<ClosedForm>,
-    /// What most of the time of the steps waited for: `memory bandwidth`, `compute`, `overhead`,
-    /// `interconnect` or `KV capacity`; absent where there was no step.
+    /// What most of the time of the steps waited for: `memory bandwidth`, `arithmetic`, `host time`,
+    /// `exchange between GPUs` or `KV capacity`; absent where there was no step.
     pub binds: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Capacity from what was measured already: between which loads the answer lies, as text, Markdown
+//! Capacity from results that exist: between which loads the answer lies, as text, Markdown
 //! and JSON.
 //!
 //! What is not here: the judging, which is [`ifm_analysis::survey::Fitting`], and a search that
@@ -87,7 +87,7 @@ fn reasons(misses: &[Miss]) -> String {
 }
 
 fn head(slo: &SloSpec) -> String {
-    format!("Capacity inside {}, from what was measured", target(slo))
+    format!("Capacity inside {}, from results that exist", target(slo))
 }
 
 /// The answer for people at a terminal; ends with a line break.

@@ -63,8 +63,9 @@ fn columns_in_the_order_of_the_file() {
 
 #[test]
 fn fields_of_the_manifest() {
-    let mut run = ifm_analysis::testing::run(&[1], Vec::new());
+    let run = ifm_analysis::testing::run(&[1], Vec::new());
     // What only some runs have.
+    let mut run = ifm_analysis::testing::predicted(run);
     run.manifest.facts = Some(ifm_core::Facts::default());
     run.manifest.plan = "plan/cell/1/1".parse().ok();
     let manifest = serde_json::to_value(&run.manifest).expect("a manifest is JSON");

@@ -188,7 +188,7 @@ impl DeploymentArgs {
         let defaults = Settings::defaults(kind, setup);
         let mut settings = match calibration {
             // The room is that of the calibrated machine and model.
-            Some(own) if self.is_as(own) => own.settings.clone(),
+            Some(own) if self.changes_nothing() => own.settings.clone(),
             Some(own) => Settings { kv_tokens: None, ..own.settings.clone() },
             None => defaults,
         };
@@ -214,8 +214,8 @@ impl DeploymentArgs {
         settings
     }
 
-    /// Whether machine and model are those of the calibration.
-    fn is_as(&self, _calibration: &Calibration) -> bool {
+    /// Whether machine, model and format are left to the calibration.
+    fn changes_nothing(&self) -> bool {
         let setup = &self.setup;
         setup.gpu.is_none()
             && setup.model.is_none()

@@ -70,7 +70,7 @@ struct Level<'level> {
     simulation: &'level mut Simulation,
     source: &'level mut dyn RequestSource,
     sink: &'level mut dyn Sink,
-    contents: Contents,
+    contents: &'level mut Contents,
     flights: HashMap<u64, Flight>,
     /// Requests whose last token is on its way to the client: when it arrives there.
     ending: BinaryHeap<Reverse<(u64, u64)>>,
@@ -93,13 +93,14 @@ struct Level<'level> {
     buffer: Vec<u8>,
 }
 
-/// Runs one level to its end, in virtual time that goes on where the last level ended.
+/// Runs one level to its end, in virtual time that goes on where the last level ended: what a cache
+/// holds is still there, and told apart by the same stretches of text.
 ///
 /// # Errors
 /// A source that makes no request, and a sink that keeps none.
 pub fn drive_level(
     plan: &LevelPlan,
-    simulation: &mut Simulation,
+    (simulation, contents): (&mut Simulation, &mut Contents),
     source: &mut dyn RequestSource,
     sink: &mut dyn Sink,
     (stop, progress): (&Stop, &Progress),
@@ -110,7 +111,7 @@ pub fn drive_level(
         simulation,
         source,
         sink,
-        contents: Contents::default(),
+        contents,
         flights: HashMap::new(),
         ending: BinaryHeap::new(),
         finished: HashMap::new(),

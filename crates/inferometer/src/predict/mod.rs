@@ -16,6 +16,7 @@ mod fitted;
 mod rows;
 
 pub use calibration::{Calibration, CalibrationDocument};
+use content::Contents;
 use drive::{Flow, drive_level};
 pub use fitted::{Fitted, fitted, text};
 pub use rows::{MeasuredRow, of_run, rows};
@@ -25,7 +26,7 @@ use ifm_core::manifest::ServerInfo;
 use ifm_core::prediction::{ClosedForm, PredictedLevel};
 use ifm_core::spec::LoadSpec;
 use ifm_drive::{DriveError, LevelPlan, LevelResult, Progress, RequestSource, Sink, Stop};
-use ifm_sim::{Deployment, Kind, Simulation, Stats, steady};
+use ifm_sim::{Deployment, Kind, Policy, Simulation, Stats, steady};
 use std::collections::BTreeMap;
 
 /// A deployment, and where its constants come from.
@@ -115,13 +116,18 @@ impl Deployed {
 #[derive(Debug)]
 pub struct Simulated {
     simulation: Simulation,
+    contents: Contents,
     levels: Vec<PredictedLevel>,
 }
 
 impl Simulated {
     /// A server that has nothing to do.
     pub fn new(deployed: &Deployed) -> Simulated {
-        Simulated { simulation: Simulation::new(deployed.deployment.clone()), levels: Vec::new() }
+        Simulated {
+            simulation: Simulation::new(deployed.deployment.clone()),
+            contents: Contents::default(),
+            levels: Vec::new(),
+        }
     }
 
     /// Answers a level.
@@ -136,7 +142,8 @@ impl Simulated {
         sink: &mut dyn Sink,
         seen: (&Stop, &Progress),
     ) -> Result<LevelResult, DriveError> {
-        let (result, flow) = drive_level(plan, &mut self.simulation, source, sink, seen)?;
+        let (result, flow) =
+            drive_level(plan, (&mut self.simulation, &mut self.contents), source, sink, seen)?;
         self.levels.push(level_seen(plan.level, load, &self.simulation, &flow));
         Ok(result)
     }
@@ -179,8 +186,10 @@ fn closed_form(
     replicas: f64,
 ) -> Option<ClosedForm> {
     let settings = &deployment.settings;
-    if settings.speculation.is_some() || settings.disaggregation.is_some() || flow.cached_tokens > 0
-    {
+    let is_plain = settings.policy == Policy::Mixed
+        && settings.speculation.is_none()
+        && settings.disaggregation.is_none();
+    if !is_plain || flow.cached_tokens > 0 {
         return None;
     }
     let lengths = flow.lengths()?;

@@ -106,10 +106,12 @@ pub fn against(
     report::run(&Alone::<ReportArgs>::parse_from(line).args)
 }
 
-/// What a run sent, as it would be typed.
+/// What a run sent, as it would be typed; of runs of early versions the lengths alone are known.
 fn sent(manifest: &Manifest) -> String {
     let workload = &manifest.spec.workload;
-    workload.text.clone().unwrap_or_else(|| workload.kind.clone())
+    let lengths = workload.prompt_tokens.zip(workload.output_tokens);
+    let lengths = lengths.map(|(prompt, output)| format!("{prompt}/{output}"));
+    workload.text.clone().or(lengths).unwrap_or_else(|| workload.kind.clone())
 }
 
 /// A measured load as one to predict.

@@ -84,7 +84,7 @@ impl PredictArgs {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Questions")]
 pub struct VaryArgs {
-    /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100 or
+    /// Compare deployments: a flag of this command and its values, such as gpu=l40s,h100-sxm or
     /// quant=bf16,fp8 or max-num-seqs=64,256; may be repeated. Each is loaded up to the latency
     /// target, or with the load that is named
     #[arg(long, value_parser = axis, value_name = "FLAG=VALUES")]

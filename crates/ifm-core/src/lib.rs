@@ -32,7 +32,7 @@ pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, PlanCell, RunSt
 pub use metric::Metric;
 pub use outcome::{Outcome, TimeoutKind};
 pub use prediction::{ClosedForm, PredictedLevel, Prediction};
-pub use prompt::{Message, Prompt, Role, ToolCall};
+pub use prompt::{Message, Prompt, Reply, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
 pub use run::RunData;
 pub use series::Series;

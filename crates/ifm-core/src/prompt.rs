@@ -67,12 +67,53 @@ pub struct Message {
     /// The call that a tool's message answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
+    /// What the model thought before it spoke, where that goes back in a field of its own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<String>,
 }
 
 impl Message {
     /// A message of plain text.
     pub fn text(role: Role, content: impl Into<String>) -> Message {
-        Message { role, content: content.into(), tool_calls: Vec::new(), tool_call_id: None }
+        Message {
+            role,
+            content: content.into(),
+            tool_calls: Vec::new(),
+            tool_call_id: None,
+            reasoning: None,
+        }
+    }
+}
+
+/// What a complete answer said, in the parts that a conversation can carry on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reply {
+    /// The answer proper; empty where the model only thought or called tools.
+    pub content: String,
+    /// What it thought, where the server told; empty otherwise.
+    pub reasoning: String,
+    /// Calls of tools, in their order, with the ids that the server gave.
+    pub tool_calls: Vec<ToolCall>,
+    /// Output tokens, reasoning included, where the server counted.
+    pub output_tokens: Option<u32>,
+    /// Reasoning tokens among them, where the server counted.
+    pub reasoning_tokens: Option<u32>,
+}
+
+impl Reply {
+    /// Whether there is nothing that the conversation could carry on.
+    pub fn is_empty(&self) -> bool {
+        self.content.is_empty() && self.tool_calls.is_empty()
+    }
+
+    /// The message that stands for it in later turns; reasoning goes along where that is asked for.
+    pub fn into_message(self, with_reasoning: bool) -> Message {
+        let reasoning = Some(self.reasoning).filter(|text| with_reasoning && !text.is_empty());
+        Message {
+            tool_calls: self.tool_calls,
+            reasoning,
+            ..Message::text(Role::Assistant, self.content)
+        }
     }
 }
 

@@ -89,8 +89,16 @@ pub struct RequestRecord {
     /// Conversation that the request is a turn of, from 0 and unique within a run; absent where
     /// requests stand alone.
     pub session: Option<u32>,
-    /// Which turn of it, from 0.
+    /// Which turn of it, from 0; of the agent's own conversation where the session has several.
     pub turn: Option<u16>,
+    /// Which agent of the session sent it: 0 the one that began it, others are sub-agents; absent
+    /// where sessions have one agent, and where requests stand alone.
+    pub agent: Option<u16>,
+    /// Turns that this agent's conversation was to have; absent where the workload does not know.
+    pub agent_turns: Option<u16>,
+    /// Class of mixed traffic, an index into the classes of the manifest; absent where all requests
+    /// are of one kind.
+    pub class: Option<u16>,
     /// When the schedule wanted it: the end of the pause before a later turn of a conversation;
     /// otherwise, in a closed loop, `start_ns`.
     pub due_ns: u64,
@@ -130,10 +138,24 @@ pub struct RequestRecord {
     pub reasoning_tokens: Option<u32>,
     /// Prompt tokens served from a cache, as the server told.
     pub cached_tokens: Option<u32>,
+    /// Prompt tokens that had been said before, in this conversation or in what all of them share,
+    /// by the workload's arithmetic: what a cache that forgets nothing would know. Absent where
+    /// nobody counted.
+    pub known_tokens: Option<u32>,
     /// Draft tokens accepted by speculative decoding, as the server told.
     pub accepted_draft_tokens: Option<u32>,
     /// Draft tokens rejected, as the server told.
     pub rejected_draft_tokens: Option<u32>,
+    /// Steps in which a draft was made, as the server told.
+    pub draft_steps: Option<u32>,
+    /// Time from the request's arrival at the server until it was scheduled, as the server told.
+    pub server_queue_ns: Option<u64>,
+    /// Time from then to its first token, as the server told.
+    pub server_first_token_ns: Option<u64>,
+    /// Time from the first token to the last one, as the server told.
+    pub server_decode_ns: Option<u64>,
+    /// Time that the server, or what stands before it, took until it answered, as a header told.
+    pub server_processing_ns: Option<u64>,
     /// Number of choices (sequences) seen.
     pub choices: u16,
     /// HTTP status, once a head arrived.

@@ -5,10 +5,12 @@ use crate::feed::Feed;
 use crate::plan::{Answered, LevelPlan, Loop, Sink, StopLevel, TurnMeta};
 use crate::shared::Shared;
 use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
+use ifm_core::Reply;
 use ifm_core::outcome::Outcome;
 use ifm_core::record::{Phase, RequestRecord};
 use ifm_sys::{mono_ns, thread};
 use ifm_wire::dialect::Generated;
+use ifm_wire::exchange::Answer;
 use ifm_wire::{EndCause, ExchangeDecoder};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -218,9 +220,8 @@ impl<'level> Decoder<'level> {
         exchange.expect_results(done.request.meta.results_asked);
         let answer = exchange.finish(done.cause, self.plan.expect);
         let reads = std::mem::take(&mut self.reads[slot]);
-        // What goes back to the server is what was said: no reasoning, and no calls of tools.
         let is_turn = done.request.meta.turn.is_some() && answer.outcome.is_ok();
-        let said = is_turn.then(|| answer.text.as_ref().map(Generated::answer).unwrap_or_default());
+        let reply = is_turn.then(|| reply_of(&answer));
         let since = |at: u64| at - self.plan.origin_ns;
         self.report.reads += u64::from(reads.reads);
         self.report.stamped_reads += u64::from(reads.stamped);
@@ -237,6 +238,15 @@ impl<'level> Decoder<'level> {
             item: meta.item,
             session: meta.turn.map(|turn| turn.session),
             turn: meta.turn.map(|turn| turn.turn),
+            agent: meta.turn.filter(|turn| turn.has_agents).map(|turn| turn.agent),
+            agent_turns: meta.turn.map(|turn| turn.turns),
+            class: meta.class,
+            known_tokens: meta.known_tokens,
+            draft_steps: None,
+            server_queue_ns: None,
+            server_first_token_ns: None,
+            server_decode_ns: None,
+            server_processing_ns: None,
             due_ns: since(due_ns),
             start_ns: since(done.start_ns),
             sent_ns: done.sent_ns.map(since),
@@ -272,8 +282,10 @@ impl<'level> Decoder<'level> {
             sent_bytes: done.sent_bytes as u64,
             text: answer.text.map(String::from),
         };
-        if let Some(TurnMeta { session, turn, .. }) = meta.turn {
-            self.feed.give_back(Answered { session, turn, end_ns: done.end_ns, text: said });
+        if let Some(TurnMeta { session, agent, turn, .. }) = meta.turn {
+            let is_overflow = false;
+            let end_ns = done.end_ns;
+            self.feed.give_back(Answered { session, agent, turn, end_ns, reply, is_overflow });
         }
         self.feed.recycle(done.request.bytes);
         self.note_outcome(&record);
@@ -316,6 +328,16 @@ impl<'level> Decoder<'level> {
             self.report.gave_up = Some(record.error.clone().unwrap_or_default());
             self.shared.stop.raise(StopLevel::Drain);
         }
+    }
+}
+
+/// What a conversation can carry on of an answer.
+fn reply_of(answer: &Answer) -> Reply {
+    Reply {
+        content: answer.text.as_ref().map(Generated::answer).unwrap_or_default(),
+        output_tokens: answer.output_tokens.filter(|it| !it.from.is_estimate()).map(|it| it.tokens),
+        reasoning_tokens: answer.usage.reasoning_tokens,
+        ..Reply::default()
     }
 }
 

@@ -357,6 +357,8 @@ mod tests {
             item,
             due_ns: None,
             turn: None,
+            class: None,
+            known_tokens: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,

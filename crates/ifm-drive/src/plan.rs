@@ -2,6 +2,7 @@
 //! go, how to stop.
 
 use crate::tls::TlsTarget;
+use ifm_core::Reply;
 use ifm_core::record::{Phase, RequestRecord};
 use ifm_wire::Expect;
 use std::net::SocketAddr;
@@ -92,6 +93,10 @@ pub struct RequestMeta {
     pub due_ns: Option<u64>,
     /// The conversation that it is a turn of, and which turn; absent where it stands alone.
     pub turn: Option<TurnMeta>,
+    /// Its class in mixed traffic, an index; absent where all requests are of one kind.
+    pub class: Option<u16>,
+    /// Prompt tokens that had been said before, by the workload's arithmetic, if it counted.
+    pub known_tokens: Option<u32>,
     /// Prompt length by the workload's tokenizer, if it counted.
     pub prompt_tokens_asked: Option<u32>,
     /// Output length asked for.
@@ -105,8 +110,14 @@ pub struct RequestMeta {
 pub struct TurnMeta {
     /// The conversation, unique within a run.
     pub session: u32,
-    /// Which turn, from 0.
+    /// The agent of the session that sends it: 0 the one that began it.
+    pub agent: u16,
+    /// Whether the session has agents beside that one.
+    pub has_agents: bool,
+    /// Which turn of that agent, from 0.
     pub turn: u16,
+    /// How many turns that agent is to have.
+    pub turns: u16,
     /// When the turn was due, nanoseconds on the monotonic clock; absent: as soon as a user is
     /// free.
     pub due_ns: Option<u64>,
@@ -128,12 +139,16 @@ pub enum Offer {
 pub struct Answered {
     /// The conversation.
     pub session: u32,
-    /// Which turn of it.
+    /// The agent of the session.
+    pub agent: u16,
+    /// Which turn of that agent.
     pub turn: u16,
     /// When the request ended, nanoseconds on the monotonic clock.
     pub end_ns: u64,
-    /// What a complete answer said, its reasoning left out; absent where the request failed.
-    pub text: Option<String>,
+    /// What a complete answer said; absent where the request failed.
+    pub reply: Option<Reply>,
+    /// Whether the server refused the prompt because it is longer than its context.
+    pub is_overflow: bool,
 }
 
 /// Makes requests, one after another, on a thread of its own.

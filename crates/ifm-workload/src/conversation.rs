@@ -57,7 +57,7 @@ fn read_message(message: &Value) -> Result<Message, String> {
         None => return Err("it has no 'content' and no 'value'".to_owned()),
     };
     let id = fields.get("tool_call_id").and_then(Value::as_str).map(str::to_owned);
-    Ok(Message { role, content, tool_calls, tool_call_id: id })
+    Ok(Message { tool_calls, tool_call_id: id, ..Message::text(role, content) })
 }
 
 fn role(speaker: &str) -> Option<Role> {
@@ -181,6 +181,7 @@ impl Play<'_> {
             output_tokens,
             think_ns,
             recorded_answer: answer.filter(|_| self.answers == Answers::Recorded),
+            known_tokens: None,
             fields: fields.cloned(),
         })
     }

@@ -17,6 +17,24 @@ pub struct WorkItem {
     pub turns: Vec<Turn>,
     /// When a trace sent it, nanoseconds since the trace's first request.
     pub at_ns: Option<u64>,
+    /// Agents that the conversation starts beside itself: number 1 and on, the conversation itself is
+    /// agent 0. Empty where it has none.
+    pub agents: Vec<SubAgent>,
+}
+
+/// A conversation that an agent of a session starts, with a context of its own.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubAgent {
+    /// The agent that starts it: 0 for the conversation itself. Always below its own number.
+    pub parent: u16,
+    /// The turn of the parent after whose answer it starts.
+    pub after_turn: u16,
+    /// The turn of the parent that waits for its end; absent where nobody waits.
+    pub before_turn: Option<u16>,
+    /// Pause between the parent's answer and its first turn, nanoseconds.
+    pub delay_ns: u64,
+    /// What it sends, likewise. Never empty.
+    pub turns: Vec<Turn>,
 }
 
 /// One request of a conversation.
@@ -35,6 +53,9 @@ pub struct Turn {
     /// The answer that later turns carry as the model's, where it was recorded. Absent: what the
     /// server answers.
     pub recorded_answer: Option<Message>,
+    /// Tokens of the whole prompt that a cache that forgets nothing would know when this turn is
+    /// sent, by the trace's own arithmetic; absent where the trace does not tell.
+    pub known_tokens: Option<u32>,
     /// Fields of the request's body that this turn alone has, such as `tools`.
     pub fields: Option<Arc<serde_json::Map<String, serde_json::Value>>>,
 }
@@ -53,9 +74,10 @@ impl WorkItem {
             output_tokens,
             think_ns: 0,
             recorded_answer: None,
+            known_tokens: None,
             fields: None,
         };
-        WorkItem { id, turns: vec![turn], at_ns: None }
+        WorkItem { id, turns: vec![turn], at_ns: None, agents: Vec::new() }
     }
 }
 

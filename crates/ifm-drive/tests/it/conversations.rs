@@ -48,7 +48,16 @@ impl RequestSource for Talks {
         Ok(Offer::Request(RequestMeta {
             item: session,
             due_ns: None,
-            turn: Some(TurnMeta { session, turn, due_ns }),
+            turn: Some(TurnMeta {
+                session,
+                agent: 0,
+                has_agents: false,
+                turn,
+                turns: TURNS,
+                due_ns,
+            }),
+            class: None,
+            known_tokens: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
@@ -96,7 +105,8 @@ fn what_goes_back_is_the_content_alone() {
             .expect("a level that runs");
         assert_eq!(source.answers.len(), usize::from(TURNS), "{case}");
         for (answer, record) in source.answers.iter().zip(&kept.0) {
-            assert_eq!(answer.text, Some(text(said.clone())), "{case}");
+            let reply = answer.reply.as_ref().expect("a complete answer");
+            assert_eq!(reply.content, text(said.clone()), "{case}");
             assert_eq!(record.text, Some(text(kept_text.clone())), "{case}");
         }
     }
@@ -143,9 +153,8 @@ fn a_turn_waits_for_the_answer_and_the_pause() {
     assert_eq!(result.evidence.counts.starved_sends, 0, "a pause is not a fault of the client");
     assert_eq!(kept.0.len(), 7 * usize::from(TURNS));
     assert_eq!(source.answers.len(), kept.0.len());
-    assert!(
-        source.answers.iter().all(|answer| answer.text.as_ref().is_some_and(|t| !t.is_empty()))
-    );
+    let is_said = |answer: &Answered| answer.reply.as_ref().is_some_and(|it| !it.is_empty());
+    assert!(source.answers.iter().all(is_said));
     for session in 0..7 {
         let mut turns: Vec<_> =
             kept.0.iter().filter(|record| record.session == Some(session)).collect();

@@ -99,6 +99,8 @@ impl RequestSource for Endless {
             item,
             due_ns: Some(u64::from(item) * self.gap_ns),
             turn: None,
+            class: None,
+            known_tokens: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,

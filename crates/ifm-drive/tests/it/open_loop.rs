@@ -28,6 +28,8 @@ impl Clocked {
             item,
             due_ns: Some(u64::from(item) * self.gap_ns),
             turn: None,
+            class: None,
+            known_tokens: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,

@@ -21,6 +21,8 @@ impl RequestSource for Same {
             item: 0,
             due_ns: None,
             turn: None,
+            class: None,
+            known_tokens: None,
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,

@@ -58,6 +58,12 @@ objects! {
         session: Option<u32> = given.0.session,
         /// Turn of the conversation.
         turn: Option<u16> = given.0.turn,
+        /// Agent of the session, where it has several: 0 began it.
+        agent: Option<u16> = given.0.agent,
+        /// Turns that the agent's conversation was to have.
+        agent_turns: Option<u16> = given.0.agent_turns,
+        /// Class of mixed traffic, an index.
+        class: Option<u16> = given.0.class,
         /// How it ended: `ok`, or a kind of failure.
         outcome: &'static str = given.0.outcome.word(),
         /// HTTP status.
@@ -118,6 +124,18 @@ objects! {
         reasoning_tokens: Option<u32> = given.0.reasoning_tokens,
         /// Prompt tokens from a cache.
         cached_tokens: Option<u32> = given.0.cached_tokens,
+        /// Prompt tokens that had been said before, by the workload's arithmetic.
+        known_tokens: Option<u32> = given.0.known_tokens,
+        /// Steps in which a draft was made.
+        draft_steps: Option<u32> = given.0.draft_steps,
+        /// Arrival at the server until scheduled, as the server told, milliseconds.
+        server_queue_ms: Option<f64> = given.0.server_queue_ns.map(ms),
+        /// Scheduled to first token, as the server told, milliseconds.
+        server_first_token_ms: Option<f64> = given.0.server_first_token_ns.map(ms),
+        /// First token to last token, as the server told, milliseconds.
+        server_decode_ms: Option<f64> = given.0.server_decode_ns.map(ms),
+        /// Until the server answered, as a header told, milliseconds.
+        server_processing_ms: Option<f64> = given.0.server_processing_ns.map(ms),
         /// Draft tokens accepted.
         accepted_draft_tokens: Option<u32> = given.0.accepted_draft_tokens,
         /// Draft tokens rejected.

@@ -43,8 +43,18 @@ pub(super) mod flag {
     pub(crate) const SESSION: u64 = 1 << 26;
     /// Since version 2.
     pub(crate) const TURN: u64 = 1 << 27;
+    /// Since version 3, like all that follow.
+    pub(crate) const AGENT: u64 = 1 << 28;
+    pub(crate) const AGENT_TURNS: u64 = 1 << 29;
+    pub(crate) const CLASS: u64 = 1 << 30;
+    pub(crate) const KNOWN: u64 = 1 << 31;
+    pub(crate) const DRAFT_STEPS: u64 = 1 << 32;
+    pub(crate) const SERVER_QUEUE: u64 = 1 << 33;
+    pub(crate) const SERVER_FIRST_TOKEN: u64 = 1 << 34;
+    pub(crate) const SERVER_DECODE: u64 = 1 << 35;
+    pub(crate) const SERVER_PROCESSING: u64 = 1 << 36;
     /// Every flag that this version knows.
-    pub(crate) const ALL: u64 = (1 << 28) - 1;
+    pub(crate) const ALL: u64 = (1 << 37) - 1;
 }
 
 /// Adds the payload of a request. Says which value has no room, after which `out` is to be cut
@@ -82,13 +92,30 @@ pub(super) fn put_request(out: &mut Vec<u8>, record: &RequestRecord) -> Result<(
     if let Some(session) = record.session {
         put_number(out, u64::from(session));
     }
-    if let Some(turn) = record.turn {
-        put_number(out, u64::from(turn));
+    for small in [record.turn, record.agent, record.agent_turns, record.class].into_iter().flatten()
+    {
+        put_number(out, u64::from(small));
+    }
+    for count in [record.known_tokens, record.draft_steps].into_iter().flatten() {
+        put_number(out, u64::from(count));
+    }
+    for span in server_spans(record).into_iter().flatten() {
+        put_number(out, span);
     }
     for text in [&record.finish_reason, &record.error, &record.text].into_iter().flatten() {
         put_text(out, text);
     }
     Ok(())
+}
+
+/// What the server told of its own times.
+fn server_spans(record: &RequestRecord) -> [Option<u64>; 4] {
+    [
+        record.server_queue_ns,
+        record.server_first_token_ns,
+        record.server_decode_ns,
+        record.server_processing_ns,
+    ]
 }
 
 struct TokenEventsSlices<'a> {
@@ -198,7 +225,8 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
         record.tls_ns,
         record.reader_lag_ns_max,
     ];
-    let all = always.into_iter().chain(sometimes.into_iter().flatten());
+    let told = server_spans(record);
+    let all = always.into_iter().chain(sometimes.into_iter().chain(told).flatten());
     let stamps = record.events.at_ns.iter().copied();
     // A bit that any value has is in the union of all: no branch for each stamp.
     let union = all.fold(0, |union, value| union | value) | stamps.fold(0, |union, at| union | at);
@@ -235,6 +263,15 @@ fn flags(record: &RequestRecord) -> u64 {
         (flag::EVENT_CHOICE, !record.events.choice.is_empty()),
         (flag::SESSION, record.session.is_some()),
         (flag::TURN, record.turn.is_some()),
+        (flag::AGENT, record.agent.is_some()),
+        (flag::AGENT_TURNS, record.agent_turns.is_some()),
+        (flag::CLASS, record.class.is_some()),
+        (flag::KNOWN, record.known_tokens.is_some()),
+        (flag::DRAFT_STEPS, record.draft_steps.is_some()),
+        (flag::SERVER_QUEUE, record.server_queue_ns.is_some()),
+        (flag::SERVER_FIRST_TOKEN, record.server_first_token_ns.is_some()),
+        (flag::SERVER_DECODE, record.server_decode_ns.is_some()),
+        (flag::SERVER_PROCESSING, record.server_processing_ns.is_some()),
     ];
     told.into_iter().filter(|(_, is_so)| *is_so).fold(0, |flags, (bit, _)| flags | bit)
 }

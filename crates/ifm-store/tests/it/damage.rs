@@ -136,16 +136,16 @@ fn foreign_and_future_files_are_told_apart() {
     flipped[9] ^= 1;
     check(&flipped, "checksum of its header");
     let mut future = journal.clone();
-    future[8..12].copy_from_slice(&3_u32.to_le_bytes());
+    future[8..12].copy_from_slice(&4_u32.to_le_bytes());
     let sum = crc32(&future[..12]);
     future[12..16].copy_from_slice(&sum.to_le_bytes());
-    check(&future, "format version 3, this build reads 1 to 2");
+    check(&future, "format version 4, this build reads 1 to 3");
 
     let head = String::from_utf8(scene.read(MANIFEST_FILE)).unwrap();
-    scene.write(MANIFEST_FILE, head.replace("\"1.2\"", "\"2.3\"").as_bytes());
+    scene.write(MANIFEST_FILE, head.replace("\"1.3\"", "\"2.3\"").as_bytes());
     let error = scene.open_error();
     assert!(error.contains("format version 2.3, this build reads 1.x"), "{error}");
-    scene.write(MANIFEST_FILE, head.replace("\"1.2\"", "\"1.9\"").as_bytes());
+    scene.write(MANIFEST_FILE, head.replace("\"1.3\"", "\"1.9\"").as_bytes());
     assert!(scene.run().manifest.is_ok());
     scene.write(MANIFEST_FILE, b"{}");
     assert!(scene.open_error().contains("no field schema_version"));

@@ -12,11 +12,28 @@ use std::path::{Path, PathBuf};
 
 /// What runs of format 1.0 hold of [`records`]: they knew no conversations.
 fn records_v1() -> Vec<RequestRecord> {
-    let mut records = records();
+    let mut records = records_before_v1_3();
     for record in &mut records {
         (record.session, record.turn) = (None, None);
     }
     records
+}
+
+/// What runs before format 1.3 hold of [`records`]: no agents, no classes, no times of the server.
+fn records_before_v1_3() -> Vec<RequestRecord> {
+    let of = |record: RequestRecord| RequestRecord {
+        agent: None,
+        agent_turns: None,
+        class: None,
+        known_tokens: None,
+        draft_steps: None,
+        server_queue_ns: None,
+        server_first_token_ns: None,
+        server_decode_ns: None,
+        server_processing_ns: None,
+        ..record
+    };
+    records().into_iter().map(of).collect()
 }
 
 fn golden() -> PathBuf {
@@ -25,7 +42,8 @@ fn golden() -> PathBuf {
 
 /// The versions, and what their runs hold of [`records`].
 fn versions() -> [(&'static str, Vec<RequestRecord>); 3] {
-    [("v1", records_v1()), ("v1.1", records()), ("v1.2", records())]
+    let before = records_before_v1_3();
+    [("v1", records_v1()), ("v1.1", before.clone()), ("v1.2", before)]
 }
 
 /// That a head says all that the file says, in the same words. A field that came later says nothing.

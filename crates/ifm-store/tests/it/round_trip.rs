@@ -206,6 +206,8 @@ fn the_columns_are_those_of_the_format() {
         output_tokens_from output_tokens first_event_tokens reasoning_tokens cached_tokens \
         accepted_draft_tokens rejected_draft_tokens choices http_status retry_after_s \
         finish_reason outcome error reads stamped_reads co_arrived_events reader_lag_ns_max \
-        wire_bytes sent_bytes text session turn";
+        wire_bytes sent_bytes text session turn agent agent_turns class \
+        known_tokens draft_steps server_queue_ns server_first_token_ns server_decode_ns \
+        server_processing_ns";
     assert_eq!(names, expect.split_whitespace().collect::<Vec<_>>());
 }

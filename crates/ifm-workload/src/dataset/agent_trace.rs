@@ -140,6 +140,7 @@ fn read_steps(
             output_tokens: None,
             think_ns,
             recorded_answer: None,
+            known_tokens: None,
             fields: fields.cloned(),
         });
     }

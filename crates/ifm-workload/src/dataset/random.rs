@@ -187,6 +187,7 @@ impl RandomPrompts {
             output_tokens: Some(output_tokens),
             think_ns: more.think.draw(&mut more.pauses.item(place)),
             recorded_answer: None,
+            known_tokens: None,
             fields: None,
         })
     }

@@ -10,7 +10,7 @@
 use super::content::Contents;
 use ifm_core::manifest::{LevelEnd, LevelInfo};
 use ifm_core::record::{CountSource, Counted, TokenEvents};
-use ifm_core::{Outcome, Phase, RequestRecord};
+use ifm_core::{Outcome, Phase, Reply, RequestRecord};
 use ifm_drive::{
     Answered, DriveError, Evidence, LevelPlan, LevelResult, Loop, NextAsk, Offer, Progress,
     RequestMeta, RequestSource, Sink, Stop, StopLevel,
@@ -383,6 +383,15 @@ impl Level<'_> {
             item: flight.meta.item,
             session: flight.meta.turn.map(|turn| turn.session),
             turn: flight.meta.turn.map(|turn| turn.turn),
+            agent: flight.meta.turn.filter(|turn| turn.has_agents).map(|turn| turn.agent),
+            agent_turns: flight.meta.turn.map(|turn| turn.turns),
+            class: flight.meta.class,
+            known_tokens: flight.meta.known_tokens,
+            draft_steps: None,
+            server_queue_ns: None,
+            server_first_token_ns: None,
+            server_decode_ns: None,
+            server_processing_ns: None,
             due_ns: flight.due_ns,
             start_ns: flight.start_ns,
             sent_ns: Some(flight.start_ns),
@@ -430,9 +439,15 @@ impl Level<'_> {
         if let Some(turn) = flight.meta.turn.filter(|_| flight.phase == Phase::Measure) {
             self.source.answered(Answered {
                 session: turn.session,
+                agent: turn.agent,
                 turn: turn.turn,
                 end_ns: self.plan.origin_ns + end_ns,
-                text: record.outcome.is_ok().then_some(flight.answer),
+                reply: record.outcome.is_ok().then(|| Reply {
+                    content: flight.answer,
+                    output_tokens: record.output_tokens.map(|counted| counted.tokens),
+                    ..Reply::default()
+                }),
+                is_overflow: false,
             });
         }
         self.records += 1;

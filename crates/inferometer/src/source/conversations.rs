@@ -166,23 +166,24 @@ impl ConversationSource {
         let (prompt, turn) = talk.prompt_of(number)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
         let results_asked = write(&self.template, ask.seq, (&prompt, &turn), buffer)?;
-        let place = TurnMeta { session, turn: number, due_ns };
+        let turns = u16::try_from(talk.item.turns.len()).unwrap_or(u16::MAX);
+        let place = TurnMeta { session, agent: 0, has_agents: false, turn: number, turns, due_ns };
         let meta = meta(talk.item.id, &turn, number, Some(place));
         Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
     }
 
     /// Goes on with a conversation, or ends it.
     pub fn answered(&mut self, answered: Answered) {
-        let Answered { session, turn, end_ns, text } = answered;
+        let Answered { session, turn, end_ns, reply, .. } = answered;
         // An answer that came after its level was over.
         let Some(talk) = self.talks.get_mut(&session) else { return };
         let following = turn.checked_add(1);
         let next = following.and_then(|next| talk.item.turns.get(usize::from(next)));
-        match (text, following, next.map(|next| next.think_ns)) {
-            (Some(text), Some(following), Some(think_ns)) => {
+        match (reply, following, next.map(|next| next.think_ns)) {
+            (Some(reply), Some(following), Some(think_ns)) => {
                 let recorded = talk.item.turns.get(usize::from(turn));
                 let recorded = recorded.and_then(|turn| turn.recorded_answer.clone());
-                let said = recorded.unwrap_or_else(|| Message::text(Role::Assistant, text));
+                let said = recorded.unwrap_or_else(|| reply.into_message(false));
                 talk.messages.push(said);
                 self.due.push(Reverse((end_ns.saturating_add(think_ns), session, following)));
             }
@@ -230,6 +231,8 @@ fn meta(item: u32, turn: &Turn, number: u16, place: Option<TurnMeta>) -> Request
         item,
         due_ns: None,
         turn: place,
+        class: None,
+        known_tokens: turn.known_tokens,
         prompt_tokens_asked: turn.prompt_tokens.filter(|_| number == 0),
         output_tokens_asked: turn.output_tokens,
         results_asked: None,

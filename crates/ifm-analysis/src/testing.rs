@@ -213,6 +213,7 @@ pub fn run(concurrency: &[u32], requests: Vec<RequestRecord>) -> RunData {
         prompts,
         distinct_prompts: prompts,
         sessions: None,
+        ended_sessions: Vec::new(),
         prompt_tokens: vec![(100, prompts)],
         output_tokens: vec![(16, prompts)],
     });

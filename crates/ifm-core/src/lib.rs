@@ -19,6 +19,7 @@ pub mod run;
 #[cfg(feature = "schema")]
 mod schema;
 pub mod series;
+pub mod session;
 pub mod sheet;
 pub mod spec;
 pub mod start_up;
@@ -36,5 +37,6 @@ pub use prompt::{Message, Prompt, Reply, Role, ToolCall};
 pub use record::{CountSource, Counted, Phase, RequestRecord, TokenEvents};
 pub use run::RunData;
 pub use series::Series;
+pub use session::{EndedSession, SessionEnd};
 pub use sheet::Sheet;
 pub use start_up::StartUp;

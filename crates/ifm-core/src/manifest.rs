@@ -5,6 +5,7 @@
 use crate::facts::Facts;
 use crate::health::ClientHealth;
 use crate::prediction::Prediction;
+use crate::session::EndedSession;
 use crate::spec::RunSpec;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -182,6 +183,10 @@ pub struct SentWorkload {
     /// Conversations that were begun; absent where requests stand alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sessions: Option<u64>,
+    /// Sessions that ended early for a reason that no request shows; absent in runs before format
+    /// 1.3, and where requests stand alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ended_sessions: Vec<EndedSession>,
     /// Prompt lengths asked for, tokens, rising, each with how often it was sent. A later turn
     /// of a conversation counts what it adds.
     pub prompt_tokens: Vec<(u32, u64)>,

@@ -51,6 +51,7 @@ impl Ledger {
             prompts: self.entries.len() as u64,
             distinct_prompts: distinct.len() as u64,
             sessions: None,
+            ended_sessions: Vec::new(),
             prompt_tokens: histogram(self.entries.iter().filter_map(|entry| entry.prompt_tokens)),
             output_tokens: histogram(self.entries.iter().filter_map(|entry| entry.output_tokens)),
         }

@@ -1,0 +1,34 @@
+//! How sessions of conversations end.
+//!
+//! Not here: what is computed of a session (`ifm-analysis`).
+
+use serde::{Deserialize, Serialize};
+
+crate::vocabulary! {
+    /// How a session ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+    #[serde(rename_all = "snake_case")]
+    pub enum SessionEnd {
+        /// Every turn of every agent has its answer.
+        Complete = "complete",
+        /// A request failed.
+        Failed = "failed",
+        /// The next prompt would have been longer than the context, or the server refused it as such.
+        Overflow = "overflow",
+        /// An answer held nothing that a conversation can carry on.
+        EmptyAnswer = "empty_answer",
+        /// The level ended before it.
+        CutOff = "cut_off",
+    }
+}
+
+/// A session that ended before its last turn for a reason that none of its requests shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EndedSession {
+    /// The session.
+    pub session: u32,
+    /// How it ended.
+    pub end: SessionEnd,
+}

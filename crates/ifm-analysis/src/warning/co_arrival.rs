@@ -5,6 +5,8 @@ use crate::level::LevelSummary;
 
 /// Above this share, zero gaps show up in the percentiles that are printed.
 const SHARE_MAX: f64 = 0.05;
+/// Above this share most gaps are 0, and so is their median.
+const MOST: f64 = 0.5;
 
 pub(super) const CHECK: Check =
     Check { id: "co_arrival", title: "events came one by one", run: Made::ByLevel(make) };
@@ -13,6 +15,14 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     match level.tokens.co_arrived_share() {
         None => AtLevel::NotApplicable,
         Some(share) if share <= SHARE_MAX => AtLevel::Silent,
+        Some(share) if share > MOST => AtLevel::Fires(
+            Severity::Caution,
+            format!(
+                "{} of the events came in one read with another: most gaps count as 0, so the \
+                 server, or something before it, sends several at a time; TPOT still holds",
+                percent(share)
+            ),
+        ),
         Some(share) => AtLevel::Fires(
             Severity::Note,
             format!(
@@ -34,5 +44,13 @@ mod tests {
             run.requests.iter_mut().for_each(|record| record.co_arrived_events = 4);
         };
         check("co_arrival", spoil, Severity::Note, "25.0 % of the events");
+    }
+
+    #[test]
+    fn most_events_together_call_for_caution() {
+        let spoil = |run: &mut ifm_core::RunData| {
+            run.requests.iter_mut().for_each(|record| record.co_arrived_events = 16);
+        };
+        check("co_arrival", spoil, Severity::Caution, "most gaps count as 0");
     }
 }

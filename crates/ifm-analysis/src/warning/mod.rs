@@ -18,6 +18,7 @@ mod failures;
 mod noise;
 mod output_length;
 mod overload;
+mod overtaken;
 mod planned_levels;
 mod predicted;
 mod prompt_length;
@@ -26,6 +27,7 @@ mod samples;
 mod server_cache;
 mod shared_server;
 mod slowing;
+mod stalls;
 mod warm_up;
 
 pub use client::load_missed;
@@ -145,7 +147,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 23] = [
+const CHECKS: [&Check; 25] = [
     &predicted::CHECK,
     &failures::CHECK,
     &completeness::CHECK,
@@ -168,6 +170,8 @@ const CHECKS: [&Check; 23] = [
     &cold::CHECK,
     &noise::CHECK,
     &co_arrival::CHECK,
+    &stalls::CHECK,
+    &overtaken::CHECK,
     &samples::CHECK,
 ];
 
@@ -304,7 +308,7 @@ mod testing {
             summary.warnings.iter().filter(|warning| warning.severity > Severity::Note).collect();
         assert!(loud.is_empty(), "{loud:?}");
         let trust = summary.answers.expect("a level").trust;
-        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (15, 15, 0, 0));
+        assert_eq!((trust.checks, trust.passed, trust.cautions, trust.invalid), (17, 17, 0, 0));
     }
 
     #[test]

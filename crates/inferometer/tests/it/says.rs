@@ -11,6 +11,7 @@
 //! | `store NAME USERS TTFT ITL [TOKENS]` | a stored run, times in ms |
 //! | `tools` | the files of other tools that `foreign.rs` writes |
 //! | `paced TTFT ITL`, `serve` | from here on `{url}` is a server with this pace in ms, or our own engine |
+//! | `simulated FLAGS` | likewise a simulated L40S with Llama 3.1 8B, with these flags |
 //! | `$ words` | runs the program; its code is 0 unless `code N` follows; with `measured` it may be that of a busy host |
 //! | `$ cat NAME` | looks at a file instead |
 //! | `has TEXT`, `out TEXT`, `err TEXT`, `not TEXT` | stands in what was said, on standard output, among the errors, nowhere |
@@ -28,7 +29,7 @@
 //! said: the snapshots of pages hold those. `{003}` is the published document of this number.
 
 use crate::support::{
-    Running, assert_measured, paced, published, run, serve, stderr, stdout, store_changed,
+    Running, assert_measured, paced, published, run, serve, served, stderr, stdout, store_changed,
 };
 use ifm_truth::paced::Paced;
 use serde_json::Value;
@@ -54,13 +55,16 @@ macro_rules! scripts {
 }
 
 scripts! {
-    audits, comparisons, engine, foreign, gates, imports, kernels, limits, loads, machines, matrix, mistakes, predictions, workloads,
+    audits, comparisons, engine, faults, foreign, gates, imports, kernels, limits, loads, machines, matrix, mistakes, predictions, workloads,
     published_reports: cfg_attr(not(documents), ignore = "needs the published documents: set IFM_SEEDS"),
 }
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/says")
 }
+
+/// What the line `simulated` begins with.
+const SIMULATED: &str = "--sim --gpu l40s --model llama-3.1-8b";
 
 /// What the last command said, and where the script looks.
 #[derive(Default)]
@@ -273,6 +277,12 @@ fn say(name: &str) {
                 let paced = paced(ttft.parse().expect(&place), itl.parse().expect(&place));
                 let url = format!("http://{}", paced.address());
                 server = Some((Server::Paced { _is: paced }, url));
+            }
+            "simulated" => {
+                let flags: Vec<&str> =
+                    SIMULATED.split(' ').chain(text.split_whitespace()).collect();
+                let (running, url) = served(own.path(), &flags);
+                server = Some((Server::Engine { _is: running }, url));
             }
             "serve" => {
                 let (running, url) = serve(own.path(), &[]);

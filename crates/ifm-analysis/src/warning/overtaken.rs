@@ -1,0 +1,118 @@
+//! Requests whose first token came late although later ones, with prompts no shorter, had theirs before.
+//!
+//! A server that takes requests in their order lets nobody be overtaken for long: what was, was held up by
+//! something of its own, such as a compilation, a cold replica, or a proxy.
+//!
+//! Not here: requests that all waited (`overload`), and answers that stopped later (`stalls`).
+
+use super::{AtLevel, Check, Context, Made, Severity, ms};
+use crate::level::LevelSummary;
+use ifm_core::RequestRecord;
+use ifm_core::words::counted;
+
+/// A shorter wait is told of nobody, nanoseconds.
+const NS_MIN: u64 = 250_000_000;
+/// Nor one that is less than so many times the median.
+const FACTOR: u64 = 5;
+/// So many later requests have to have been first.
+const OTHERS_MIN: usize = 5;
+
+pub(super) const CHECK: Check = Check {
+    id: "overtaken",
+    title: "first tokens came in the order of the requests",
+    run: Made::ByLevel(make),
+};
+
+/// A first token on its way.
+struct Wait {
+    start_ns: u64,
+    first_ns: u64,
+    prompt: Option<u32>,
+}
+
+fn wait(record: &RequestRecord) -> Option<Wait> {
+    let first_ns = record.first_token_ns().filter(|_| record.outcome.is_ok() && record.streamed)?;
+    let prompt = record.prompt_tokens.map(|counted| counted.tokens);
+    Some(Wait {
+        start_ns: record.start_ns,
+        first_ns,
+        prompt: prompt.or(record.prompt_tokens_asked),
+    })
+}
+
+fn make(context: &Context, level: &LevelSummary) -> AtLevel {
+    let mut waits: Vec<Wait> =
+        context.measured(level).iter().filter_map(|record| wait(record)).collect();
+    if waits.len() <= OTHERS_MIN {
+        return AtLevel::NotApplicable;
+    }
+    waits.sort_unstable_by_key(|wait| wait.start_ns);
+    let mut lengths: Vec<u64> = waits.iter().map(span).collect();
+    let middle = lengths.len() / 2;
+    let limit_ns = (FACTOR * *lengths.select_nth_unstable(middle).1).max(NS_MIN);
+    let late = waits.iter().enumerate().filter(|(_, wait)| span(wait) > limit_ns);
+    let late: Vec<(usize, u64)> = late
+        .map(|(place, wait)| {
+            let later = waits.iter().skip(place + 1).filter(|it| it.start_ns > wait.start_ns);
+            let before = later
+                .take_while(|it| it.start_ns < wait.first_ns)
+                .filter(|it| it.first_ns < wait.first_ns && it.prompt >= wait.prompt);
+            (before.count(), span(wait))
+        })
+        .filter(|(others, _)| *others >= OTHERS_MIN)
+        .collect();
+    let Some((others, longest)) = late.iter().copied().max_by_key(|(_, ns)| *ns) else {
+        return AtLevel::Silent;
+    };
+    let text = format!(
+        "{} of {} waited more than {} ms for the first token while later ones had theirs; the \
+         longest, {} ms, was overtaken by {others}: something held them up, such as a compilation \
+         or a cold replica, and the largest TTFT are made by that",
+        late.len(),
+        counted(waits.len() as u64, "request"),
+        ms(limit_ns as f64),
+        ms(longest as f64)
+    );
+    AtLevel::Fires(Severity::Note, text)
+}
+
+fn span(wait: &Wait) -> u64 {
+    wait.first_ns.saturating_sub(wait.start_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::warning::testing::{check, sound_run};
+    use ifm_core::RunData;
+
+    fn delay(run: &mut RunData, ns: u64) {
+        let record = &mut run.requests[0];
+        record.events.at_ns.iter_mut().for_each(|at| *at += ns);
+        record.end_ns += ns;
+    }
+
+    #[test]
+    fn notes_a_request_that_others_overtook() {
+        let spoil = |run: &mut RunData| delay(run, 3_000_000_000);
+        check("overtaken", spoil, Severity::Note, "1 of 120 requests waited more than 500.0 ms");
+    }
+
+    #[test]
+    fn a_long_prompt_may_take_its_time_and_all_may_wait() {
+        let mut long = sound_run();
+        delay(&mut long, 3_000_000_000);
+        long.requests[0].prompt_tokens_asked = Some(100_000);
+        long.requests[0].prompt_tokens = None;
+        let mut all = sound_run();
+        for record in &mut all.requests {
+            record.events.at_ns.iter_mut().for_each(|at| *at += 3_000_000_000);
+            record.end_ns += 3_000_000_000;
+        }
+        for run in [long, all] {
+            let summary = crate::summarize(&run);
+            let found = summary.checks.iter().find(|check| check.id == "overtaken").unwrap();
+            assert!(found.is_applicable && found.warnings.is_empty(), "{:?}", found.warnings);
+        }
+    }
+}

@@ -355,6 +355,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             tokenizer: "made-up".to_owned(),
             tokenizer_sha256: "0".repeat(64),
             seed: 1,
+            classes: Vec::new(),
             prompt_lengths: None,
         },
         levels: concurrency.iter().map(load).collect(),

@@ -118,10 +118,28 @@ pub struct WorkloadSpec {
     pub tokenizer_sha256: String,
     /// Seed of the workload.
     pub seed: u64,
+    /// The classes of mixed traffic, by the index that requests have; empty for one workload alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<TrafficClass>,
     /// Who counted the prompt lengths that were asked for; absent in runs of earlier versions,
     /// where a tokenizer did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_lengths: Option<PromptLengths>,
+}
+
+/// One class of mixed traffic.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrafficClass {
+    /// What it is called.
+    pub name: String,
+    /// Its share of the requests, or of the conversations, 0 to 1; each is drawn by itself.
+    pub share: f64,
+    /// The model that it asks for; absent where it is that of the run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Its workload, as it was typed.
+    pub workload: String,
 }
 
 /// Who counts the tokens of a prompt that is to have a given length.

@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
+use ifm_core::spec::TrafficClass;
 use serde::{Deserialize, Serialize};
 
 use crate::request::AfterLast;
@@ -14,7 +15,7 @@ const BAD_ROWS_TOLD: usize = 20;
 
 /// What a workload is. Everything that decides which prompts are sent stands here or in
 /// the request that made it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadFacts {
     /// The data set's kind, such as `random` or `sharegpt`.
@@ -22,6 +23,9 @@ pub struct WorkloadFacts {
     /// The workload's name in its shortest form: a preset's, the lengths, or the kind
     /// with the file's name.
     pub name: String,
+    /// The classes of mixed traffic, by the index that requests have; empty for one workload alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<TrafficClass>,
     /// The preset that it comes from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preset: Option<String>,

@@ -20,6 +20,8 @@ pub struct WorkItem {
     /// Agents that the conversation starts beside itself: number 1 and on, the conversation itself is
     /// agent 0. Empty where it has none.
     pub agents: Vec<SubAgent>,
+    /// Its class in mixed traffic, an index; absent where all items are of one kind.
+    pub class: Option<u16>,
 }
 
 /// A conversation that an agent of a session starts, with a context of its own.
@@ -77,7 +79,7 @@ impl WorkItem {
             known_tokens: None,
             fields: None,
         };
-        WorkItem { id, turns: vec![turn], at_ns: None, agents: Vec::new() }
+        WorkItem { id, turns: vec![turn], at_ns: None, agents: Vec::new(), class: None }
     }
 }
 

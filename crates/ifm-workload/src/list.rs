@@ -108,7 +108,7 @@ impl Dataset for ItemList {
         let Stored { turns, at_ns } = item.ok_or(WorkloadError::Exhausted { items })?;
         // A trace that begins again has no more times to tell.
         let at_ns = at_ns.filter(|_| (id as usize) < self.items.len());
-        Ok(WorkItem { id, turns: turns.clone(), at_ns, agents: Vec::new() })
+        Ok(WorkItem { id, turns: turns.clone(), at_ns, agents: Vec::new(), class: None })
     }
 
     fn distinct_items(&self) -> u64 {

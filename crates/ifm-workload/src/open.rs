@@ -5,7 +5,7 @@
 use ifm_tokenizer::Tokenizer;
 
 use crate::{
-    dataset::{DATASETS, DatasetKind, random},
+    dataset::{DATASETS, DatasetKind, mix, random},
     error::WorkloadError,
     facts::WorkloadFacts,
     item::Dataset,
@@ -68,7 +68,12 @@ pub fn open(
 }
 
 fn resolve(request: &WorkloadRequest) -> Result<Named, WorkloadError> {
-    let (name, mut options) = Options::split(request.text.trim())?;
+    let text = request.text.trim();
+    // Each class of a mix has options of its own.
+    let (name, mut options) = match text.split_once(':') {
+        Some((word, _)) if mix::KIND.is_called(word) => (text, Options::default()),
+        _ => Options::split(text)?,
+    };
     let presets = preset::load(request.preset_folder.as_deref())?;
     let found = presets.into_iter().find(|preset| preset.is_called(name));
     let Some(preset) = found else {

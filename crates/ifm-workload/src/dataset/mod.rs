@@ -6,6 +6,7 @@ pub mod agent_trace;
 pub mod burstgpt;
 pub mod custom;
 pub mod edit;
+pub mod mix;
 pub mod mooncake;
 pub mod numina;
 pub mod openai_batch;
@@ -78,4 +79,5 @@ pub const DATASETS: &[DatasetKind] = &[
     agent_trace::KIND,
     mooncake::KIND,
     burstgpt::KIND,
+    mix::KIND,
 ];

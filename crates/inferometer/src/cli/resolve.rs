@@ -24,6 +24,7 @@ use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec};
+use ifm_workload::dataset::mix;
 use ifm_workload::{LengthRange, Lengths, WorkloadFacts, WorkloadRequest};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -68,6 +69,13 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let tokenizer = args.workload.tokenizer()?;
     let mut asked = args.workload.request(seed, items_max(levels))?;
+    // Several models with their shares are a mix; the first stands for all where one is asked for.
+    let models = args.model.as_deref().and_then(mix::models);
+    if let Some(mixed) = args.model.as_deref().and_then(|it| mix::of_models(it, &asked.text)) {
+        asked.text = mixed;
+    }
+    let model = models.as_ref().and_then(|models| models.first().copied());
+    let model = model.or(args.model.as_deref());
     let mut workload = workload_args::open(&asked, &tokenizer)?;
     let mut levels = load_specs(levels, seed, &workload)?;
     end_at_broken_target(&mut levels, &args.results);
@@ -112,14 +120,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
     let (key, asking) = with_api_headers(dialect, authorization.as_deref(), &headers);
-    let inspection = server::inspect(
-        &url,
-        args.insecure,
-        key.as_deref(),
-        &asking,
-        args.model.as_deref(),
-        server::PATIENCE,
-    )?;
+    let inspection =
+        server::inspect(&url, args.insecure, key.as_deref(), &asking, model, server::PATIENCE)?;
     if let Some(context) = inspection.info.context_tokens {
         warn_of_context(&workload.facts, context);
     }
@@ -264,6 +266,7 @@ fn workload_spec(
         tokenizer: tokenizer.name().to_owned(),
         tokenizer_sha256: tokenizer.sha256().to_owned(),
         seed: asked.seed,
+        classes: facts.classes.clone(),
         prompt_lengths: None,
     }
 }

@@ -151,7 +151,7 @@ impl ConversationSource {
         let (prompt, turn) = talk.prompt_of(0)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
         let results_asked = write(&self.template, ask.seq, (&prompt, &turn), buffer)?;
-        let meta = meta(talk.item.id, &turn, 0, None);
+        let meta = meta(&talk.item, &turn, 0, None);
         Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
     }
 
@@ -168,7 +168,7 @@ impl ConversationSource {
         let results_asked = write(&self.template, ask.seq, (&prompt, &turn), buffer)?;
         let turns = u16::try_from(talk.item.turns.len()).unwrap_or(u16::MAX);
         let place = TurnMeta { session, agent: 0, has_agents: false, turn: number, turns, due_ns };
-        let meta = meta(talk.item.id, &turn, number, Some(place));
+        let meta = meta(&talk.item, &turn, number, Some(place));
         Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
     }
 
@@ -226,12 +226,12 @@ fn write(
 }
 
 /// The length of a later turn's prompt is not known before: the answers are the server's.
-fn meta(item: u32, turn: &Turn, number: u16, place: Option<TurnMeta>) -> RequestMeta {
+fn meta(item: &WorkItem, turn: &Turn, number: u16, place: Option<TurnMeta>) -> RequestMeta {
     RequestMeta {
-        item,
+        item: item.id,
         due_ns: None,
         turn: place,
-        class: None,
+        class: item.class,
         known_tokens: turn.known_tokens,
         prompt_tokens_asked: turn.prompt_tokens.filter(|_| number == 0),
         output_tokens_asked: turn.output_tokens,

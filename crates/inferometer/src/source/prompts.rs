@@ -112,7 +112,7 @@ impl PromptSource {
             item: item.id,
             due_ns,
             turn: None,
-            class: None,
+            class: item.class,
             known_tokens: None,
             prompt_tokens_asked: turn.prompt_tokens,
             output_tokens_asked: turn.output_tokens.filter(|_| self.template.generates()),

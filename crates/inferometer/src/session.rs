@@ -642,7 +642,7 @@ fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure
         [only] => &only.prompt,
         _ => &said,
     };
-    let ask = Ask { prompt, output_tokens: None, fields: None, number: None };
+    let ask = Ask { prompt, output_tokens: None, fields: None, number: None, session: None };
     template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
         Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
     })

@@ -28,6 +28,7 @@ mod server_cache;
 mod shared_server;
 mod slowing;
 mod stalls;
+mod ttft_parts;
 mod warm_up;
 
 pub use client::load_missed;
@@ -163,6 +164,7 @@ const CHECKS: [&Check; 25] = [
     &server_cache::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
+    &ttft_parts::CHECK,
     &clocks::CHECK,
     &drift::CHECK,
     &slowing::CHECK,
@@ -177,12 +179,13 @@ const CHECKS: [&Check; 25] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 10] = [
+const OF_MEASURING: [&Check; 11] = [
     &client::CHECK,
     &counting::CHECK,
     &server_cache::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
+    &ttft_parts::CHECK,
     &clocks::CHECK,
     &slowing::CHECK,
     &warm_up::CHECK,

@@ -48,6 +48,7 @@ impl Asked {
             output_tokens: self.output_tokens,
             fields: self.fields.as_object(),
             number: None,
+            session: None,
         };
         let results = RequestTemplate::new(&spec)?.write(&ask, &mut out)?;
         Ok((String::from_utf8(out).expect("a text"), results))
@@ -273,7 +274,8 @@ fn a_key_of_anthropic_goes_where_it_belongs_and_headers_of_the_user_win() {
     };
     let mut out = Vec::new();
     let prompt = text();
-    let ask = Ask { prompt: &prompt, output_tokens: None, fields: None, number: None };
+    let ask =
+        Ask { prompt: &prompt, output_tokens: None, fields: None, number: None, session: None };
     RequestTemplate::new(&spec).expect("a template").write(&ask, &mut out).expect("a request");
     let request = String::from_utf8(out).expect("a text");
     assert!(request.contains("x-api-key: sk-ant-1\r\n") && !request.contains("Authorization"));

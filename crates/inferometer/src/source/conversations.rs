@@ -8,7 +8,7 @@ use super::ledger::Ledger;
 use ifm_core::{Message, Phase, Prompt, Role};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
 use ifm_wire::RequestTemplate;
-use ifm_wire::request::Ask;
+use ifm_wire::request::{Ask, AskSession};
 use ifm_workload::{Dataset, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -20,6 +20,8 @@ struct Talk {
     item: WorkItem,
     /// What has been said, oldest first.
     messages: Vec<Message>,
+    /// What a router wants to see again, as its last answer said.
+    token: Option<String>,
 }
 
 /// Makes the turns of conversations, as many at a time as there are users.
@@ -119,7 +121,7 @@ impl ConversationSource {
             let session = self.begun;
             self.begun = session.checked_add(1).ok_or("more than 2^32 conversations")?;
             self.to_begin -= 1;
-            self.talks.insert(session, Talk { item, messages: Vec::new() });
+            self.talks.insert(session, Talk { item, messages: Vec::new(), token: None });
             let due_ns = self.free_since_ns.pop_front();
             return self.write_turn((session, 0), due_ns, ask, buffer);
         }
@@ -147,10 +149,10 @@ impl ConversationSource {
     /// The first turn of a conversation that is not gone on with.
     fn warm_up(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         let Some(item) = self.take_item()? else { return Ok(Offer::End) };
-        let mut talk = Talk { item, messages: Vec::new() };
+        let mut talk = Talk { item, messages: Vec::new(), token: None };
         let (prompt, turn) = talk.prompt_of(0)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), buffer)?;
+        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), None, buffer)?;
         let meta = meta(&talk.item, &turn, 0, None);
         Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
     }
@@ -165,7 +167,8 @@ impl ConversationSource {
         let talk = self.talks.get_mut(&session).ok_or("a turn of a conversation that is over")?;
         let (prompt, turn) = talk.prompt_of(number)?;
         self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), buffer)?;
+        let asks = AskSession { session, agent: None, token: talk.token.as_deref() };
+        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), Some(asks), buffer)?;
         let turns = u16::try_from(talk.item.turns.len()).unwrap_or(u16::MAX);
         let place = TurnMeta { session, agent: 0, has_agents: false, turn: number, turns, due_ns };
         let meta = meta(&talk.item, &turn, number, Some(place));
@@ -174,9 +177,10 @@ impl ConversationSource {
 
     /// Goes on with a conversation, or ends it.
     pub fn answered(&mut self, answered: Answered) {
-        let Answered { session, turn, end_ns, reply, .. } = answered;
+        let Answered { session, turn, end_ns, reply, session_token, .. } = answered;
         // An answer that came after its level was over.
         let Some(talk) = self.talks.get_mut(&session) else { return };
+        talk.token = session_token.or(talk.token.take());
         let following = turn.checked_add(1);
         let next = following.and_then(|next| talk.item.turns.get(usize::from(next)));
         match (reply, following, next.map(|next| next.think_ns)) {
@@ -218,10 +222,12 @@ fn write(
     template: &RequestTemplate,
     number: u32,
     (prompt, turn): (&Prompt, &Turn),
+    session: Option<AskSession<'_>>,
     buffer: &mut Vec<u8>,
 ) -> Result<Option<u32>, String> {
     let fields = turn.fields.as_deref();
-    let ask = Ask { prompt, output_tokens: turn.output_tokens, fields, number: Some(number) };
+    let output_tokens = turn.output_tokens;
+    let ask = Ask { prompt, output_tokens, fields, number: Some(number), session };
     template.write(&ask, buffer).map_err(|error| error.to_string())
 }
 

@@ -1,0 +1,66 @@
+//! A server whose own times of a request are more than what the client saw.
+
+use super::{AtLevel, Check, Context, Made, Severity, percent};
+use crate::level::LevelSummary;
+use crate::measured::ttft_parts::told;
+
+/// The parts have to add up for this share of the requests that tell them.
+const SHARE_MIN: f64 = 0.95;
+
+pub(super) const CHECK: Check = Check {
+    id: "ttft_parts",
+    title: "the server's own times fit into the time to first token that the client saw",
+    run: Made::ByLevel(make),
+};
+
+fn make(context: &Context, level: &LevelSummary) -> AtLevel {
+    let splits = told(context.measured(level));
+    if splits.is_empty() {
+        return AtLevel::NotApplicable;
+    }
+    let adding_up = splits.iter().filter(|split| split.adds_up()).count();
+    let share = adding_up as f64 / splits.len() as f64;
+    if share >= SHARE_MIN {
+        return AtLevel::Silent;
+    }
+    AtLevel::Fires(
+        Severity::Caution,
+        format!(
+            "the server's times of queue and first token are more than what passed between sending \
+             and first token for {} of the requests that tell them: they count from elsewhere, or \
+             belong to other requests",
+            percent(1.0 - share)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{MS, closed_loop, run};
+    use crate::warning::CheckState;
+
+    #[test]
+    fn speaks_of_parts_that_are_more_than_the_whole() {
+        let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
+        let found = |run: &ifm_core::RunData| {
+            let checks = crate::summarize(run).checks;
+            let check = checks.into_iter().find(|check| check.id == "ttft_parts").expect("made");
+            (check.state(), check.warnings.first().map(|it| it.text.clone()).unwrap_or_default())
+        };
+        assert_eq!(found(&run).0, CheckState::NotApplicable);
+        let queue = |run: &mut ifm_core::RunData, number: usize, queue_ms: u64| {
+            let record = &mut run.requests[number];
+            record.sent_ns = Some(record.start_ns);
+            record.server_queue_ns = Some(queue_ms * MS);
+            record.server_first_token_ns = Some(80 * MS);
+        };
+        (0..120).for_each(|number| queue(&mut run, number, 5));
+        // Six of 120 are 5 %.
+        (0..6).for_each(|number| queue(&mut run, number, 50));
+        assert_eq!(found(&run), (CheckState::Passed, String::new()));
+        queue(&mut run, 6, 50);
+        let (state, text) = found(&run);
+        assert_eq!(state, CheckState::Caution);
+        assert!(text.contains("for 5.8 % of the requests"), "{text}");
+    }
+}

@@ -6,7 +6,7 @@
 use super::Metric;
 use super::condition::Condition;
 use super::evidence::{Drawing, Evidence, Known, evidence};
-use super::fact::{Fact, asked_of, facts_of};
+use super::fact::{Fact, asked_of, drafts, facts_of};
 use super::measure::Measure;
 use super::sample::LevelSample;
 use crate::level::{LevelSummary, Load, measured_by_level};
@@ -132,7 +132,10 @@ impl Member {
             models: vec![manifest.spec.target.model.clone()],
             tool: None,
             is_own: true,
-            facts: facts_of(manifest, is_inter_event, is_estimated),
+            facts: facts_of(manifest, is_inter_event, is_estimated)
+                .into_iter()
+                .chain(drafts(&summary.levels))
+                .collect(),
             samples: counting().filter_map(sample).collect(),
             lengths: counting().filter_map(lengths).collect(),
             asked: asked_of(manifest),

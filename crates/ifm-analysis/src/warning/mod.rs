@@ -15,8 +15,10 @@ mod counting;
 mod cut_off;
 mod drift;
 mod failures;
+mod made_up_drafts;
 mod noise;
 mod output_length;
+mod overflown_sessions;
 mod overload;
 mod planned_levels;
 mod predicted;
@@ -145,7 +147,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 23] = [
+const CHECKS: [&Check; 25] = [
     &predicted::CHECK,
     &failures::CHECK,
     &completeness::CHECK,
@@ -153,12 +155,14 @@ const CHECKS: [&Check; 23] = [
     &concurrency::CHECK,
     &overload::CHECK,
     &cut_off::CHECK,
+    &overflown_sessions::CHECK,
     &client::CHECK,
     &counting::CHECK,
     &output_length::CHECK,
     &prompt_length::CHECK,
     &cache::CHECK,
     &server_cache::CHECK,
+    &made_up_drafts::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
     &clocks::CHECK,
@@ -173,10 +177,11 @@ const CHECKS: [&Check; 23] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 10] = [
+const OF_MEASURING: [&Check; 11] = [
     &client::CHECK,
     &counting::CHECK,
     &server_cache::CHECK,
+    &made_up_drafts::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
     &clocks::CHECK,

@@ -18,6 +18,7 @@ pub(crate) mod meaning;
 pub mod measure;
 pub mod pair;
 pub mod rank;
+pub mod repeated_prompt;
 mod requests;
 mod sample;
 pub mod side;
@@ -32,6 +33,7 @@ pub use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
 pub use measure::{Measure, MeasureError, Over};
 pub use pair::Row;
 pub use rank::{Ranked, Ranking, rank};
+pub use repeated_prompt::RepeatedPrompt;
 pub use side::{Member, Side};
 pub use speed_up::SpeedUp;
 
@@ -147,6 +149,8 @@ pub struct Pair {
     pub rows: Vec<Row>,
     /// What speculative decoding brought, by load, where one side drafts and the other does not.
     pub speed_ups: Vec<SpeedUp>,
+    /// One prompt again and again against new ones, by load, where one side sent one prompt.
+    pub repeated_prompt: Vec<RepeatedPrompt>,
     /// The largest loads inside the latency target; absent without one.
     pub capacity: Option<CapacityPair>,
     /// Repeats that stand apart.
@@ -223,6 +227,11 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
             Pair {
                 side: head(side, at),
                 speed_ups: speed_up::speed_ups(&differences, &rows),
+                repeated_prompt: repeated_prompt::repeated_prompt(
+                    (baseline, side),
+                    &differences,
+                    &rows,
+                ),
                 differences,
                 rows,
                 capacity: compare_capacity(&settings.slo, &base, at, settings.confidence),

@@ -43,6 +43,8 @@ pub struct Member {
     /// The load that was asked for, where it is known in full, and the sum of the prompts.
     pub(crate) levels: Vec<LoadSpec>,
     pub(crate) prompts: Option<String>,
+    /// Prompts that were sent, and how many different ones, where each was sent by itself.
+    pub(crate) sent: Option<(u64, u64)>,
     /// What the client doubts of its own times, and why the run is not complete.
     pub(crate) doubts: [Option<String>; 2],
     /// What the checks found, notes left out.
@@ -141,6 +143,11 @@ impl Member {
             asked: asked_of(manifest),
             levels: manifest.spec.levels.clone(),
             prompts: manifest.prompts_sha256.as_ref().map(|sum| sum.chars().take(12).collect()),
+            sent: manifest
+                .workload
+                .as_ref()
+                .filter(|sent| sent.sessions.is_none())
+                .map(|sent| (sent.prompts, sent.distinct_prompts)),
             doubts: [suspect.map(|health| health.reasons.join("; ")), partial],
             warnings: summary.warnings.iter().filter(loud).cloned().collect(),
             is_inter_event,

@@ -46,16 +46,12 @@ pub(super) fn speed_ups(differences: &[Difference], rows: &[Row]) -> Vec<SpeedUp
         if found.iter().any(|known| known.at.is_same(&row.at)) {
             continue;
         }
-        let ratio = if is_second { inverse(change) } else { change };
+        let ratio = if is_second { change.inverse() } else { change };
         if [ratio.value, ratio.low, ratio.high].iter().all(|value| value.is_finite()) {
             found.push(SpeedUp { at: row.at.clone(), measure: row.measure, ratio });
         }
     }
     found
-}
-
-fn inverse(change: Estimate) -> Estimate {
-    Estimate { value: change.value.recip(), low: change.high.recip(), high: change.low.recip() }
 }
 
 #[cfg(test)]

@@ -131,9 +131,11 @@ mod tests {
         near(value(&Quantity::Tpot, Statistic::Mean), 10.0);
         near(value(&Quantity::E2e, Statistic::Max), 200.0);
         near(value(&Quantity::OutputTokens, Statistic::Value), 1100.0);
-        let seconds = value(&Quantity::Duration, Statistic::Value).expect("a duration");
-        near(value(&Quantity::OutputRate, Statistic::Value), 1100.0 / seconds);
-        near(value(&Quantity::RequestRate, Statistic::Value), 99.0 / seconds);
+        // Requests begin every 101 ms; the last one, at 10,999 ms, has its last token 195 ms later, and
+        // the first one was due at 995 ms.
+        near(value(&Quantity::Duration, Statistic::Value), 10_199.0);
+        near(value(&Quantity::OutputRate, Statistic::Value), 1100.0 / 10.199);
+        near(value(&Quantity::RequestRate, Statistic::Value), 99.0 / 10.199);
     }
 
     #[test]

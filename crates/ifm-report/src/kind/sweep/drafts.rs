@@ -101,11 +101,16 @@ mod tests {
         series(Quantity::ServerAcceptedTokens, "vLLM /metrics", 520.0);
         series(Quantity::ServerAcceptedAt, "vLLM /metrics position 0", 320.0);
         series(Quantity::ServerAcceptedAt, "vLLM /metrics position 1", 200.0);
+        let mut several = ifm_analysis::summarize(&run);
+        let again = several.levels.first().cloned();
+        several.levels.extend(again);
         let model = model(&run);
+        let both = crate::ReportModel { summary: several, ..model.clone() };
         let style = TerminalStyle { width: 200, color: false, ascii: false };
         let text = terminal(&model, &style);
         assert!(text.contains("2.30 tokens a step · 65% of "), "{text}");
         assert!(text.contains("counters of vLLM /metrics"), "{text}");
+        assert_eq!(terminal(&both, &style).matches("   drafts at ").count(), 2);
         let page = markdown(&model);
         assert!(page.contains("Speculative decoding") && page.contains("| 2.30 |"), "{page}");
         assert!(html(&model).contains("How far are drafts right?"));

@@ -230,6 +230,28 @@ mod tests {
         check("unlike_sides", &of("128"), spoil, Level::Strong, "prompt length");
     }
 
+    #[test]
+    fn a_ranking_of_two_corpora_is_told_by_their_names_and_by_what_a_cache_served() {
+        let of = |corpus: &str, hits: &str| {
+            let with = |rank, label, corpus: &str, hits: &str| {
+                let mut row = ranked(rank, label, "128");
+                row.factors = row.factors.with(key::WORKLOAD, corpus);
+                let name = Quantity::Other("cache hit rate".to_owned());
+                let share =
+                    Figure::new(name, Statistic::Value, hits.parse().unwrap(), Unit::Percent);
+                row.figures.push(share);
+                row
+            };
+            let rows = vec![with(1, "red", "traces 04", "96.8"), with(2, "blue", corpus, hits)];
+            sheet(PartKind::Serving, rows)
+        };
+        let sound = of("traces 04", "95");
+        let hits = |sheet: &mut Sheet| *sheet = of("traces 04", "85.8");
+        check("unlike_sides", &sound, hits, Level::Strong, "share of prompts from a cache");
+        let corpus = |sheet: &mut Sheet| *sheet = of("traces 05", "95");
+        check("unlike_sides", &sound, corpus, Level::Strong, "workload");
+    }
+
     fn stated(workload: &str, users: u32, printed: &str) -> Row {
         let mut row = row(6, &[(Quantity::UserRate, Statistic::Value, printed, Unit::PerS)]);
         row.role = RowRole::Stated;

@@ -188,8 +188,10 @@ pub(crate) fn drafts(levels: &[LevelSummary]) -> Option<Fact> {
     };
     let is_on = levels.iter().any(|level| level.speculation.is_some());
     let word = if is_on { Some(DRAFTS_ON) } else { levels.iter().find_map(counts) };
-    let fact =
-        |word: &str| Fact::new(DRAFTS.to_owned(), DifferenceKind::Expected, Some(word.to_owned()));
+    let fact = |word: &str| Fact {
+        is_of_measuring: true,
+        ..Fact::new(DRAFTS.to_owned(), DifferenceKind::Expected, Some(word.to_owned()))
+    };
     word.map(fact)
 }
 

@@ -26,6 +26,7 @@ pub mod request;
 mod roof;
 pub mod settling;
 pub mod slo;
+pub mod speculation;
 pub mod starts;
 pub mod stat;
 pub mod survey;
@@ -42,6 +43,7 @@ pub use level::{LevelSummary, summarize_level};
 pub use repeats::Repeated;
 pub use request::RequestMetrics;
 pub use settling::Settling;
+pub use speculation::Speculation;
 pub use stat::Distribution;
 pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
@@ -77,6 +79,7 @@ pub fn summarize(run: &RunData) -> RunSummary {
             let energy = |rates| LevelEnergy::of(rates, summary.generates, run);
             summary.energy = summary.window().and_then(energy);
             summary.server = server_account(run, *level);
+            summary.speculation = Speculation::of(requests, summary.server.as_ref());
             summary
         })
         .collect();

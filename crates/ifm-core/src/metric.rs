@@ -53,6 +53,10 @@ pub enum Metric {
     DecodeRate,
     /// Requests per second inside the latency target, as a document states it.
     Goodput,
+    /// Tokens for each pass of the model over a request, with speculative decoding.
+    AcceptanceLength,
+    /// Accepted over all draft tokens of speculative decoding, 0 to 1.
+    AcceptanceRate,
     /// Steps per second of a command.
     StepRate,
     /// Time of a command from its start to its end.
@@ -82,6 +86,8 @@ pub enum MetricUnit {
     Bytes,
     /// Joules.
     J,
+    /// A number as it is: tokens of a pass, tokens over tokens.
+    Plain,
 }
 
 /// Which way is better.
@@ -125,6 +131,7 @@ const TOKENS: Kind = Kind::new(MetricUnit::TokPerS, Direction::Higher, Values::O
 const REQUESTS: Kind = Kind::new(MetricUnit::ReqPerS, Direction::Higher, Values::One);
 const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One);
 const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
+const PLAIN: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::One);
 const STEPS: Kind = Kind::new(MetricUnit::StepPerS, Direction::Higher, Values::One);
 const SPAN: Kind = Kind::new(MetricUnit::Ns, Direction::Lower, Values::One);
 const BYTES: Kind = Kind::new(MetricUnit::Bytes, Direction::Lower, Values::One);
@@ -142,7 +149,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 26] = [
+static METRICS: [Facts; 28] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
@@ -164,6 +171,14 @@ static METRICS: [Facts; 26] = [
     row(Metric::PrefillRate, "prefill_tok_s", "prefill tok/s", Some(Quantity::PrefillRate), TOKENS),
     row(Metric::DecodeRate, "decode_tok_s", "decode tok/s", Some(Quantity::DecodeRate), TOKENS),
     row(Metric::Goodput, "goodput", "goodput req/s", Some(Quantity::Goodput), REQUESTS),
+    row(
+        Metric::AcceptanceLength,
+        "acceptance_length",
+        "acceptance length",
+        Some(Quantity::AcceptLength),
+        PLAIN,
+    ),
+    row(Metric::AcceptanceRate, "acceptance_rate", "acceptance rate", None, PLAIN),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
     row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
     row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),
@@ -215,6 +230,11 @@ impl Metric {
     /// was measured, and what it drew in that time, was somebody's choice.
     pub fn is_of_commands(self) -> bool {
         self >= Metric::StepRate
+    }
+
+    /// Whether only a server that drafts has it.
+    pub fn is_of_drafts(self) -> bool {
+        matches!(self, Metric::AcceptanceLength | Metric::AcceptanceRate)
     }
 
     /// What its values are counted in.

@@ -39,6 +39,16 @@ crate::vocabulary! {
         ServerWaiting = "server_requests_waiting",
         /// Share of the memory for keys and values that is in use.
         ServerKvShare = "server_kv_cache_share",
+        /// Drafts that the server has verified, in speculative decoding: one for each request of a
+        /// step. A counter.
+        ServerDrafts = "server_drafts_total",
+        /// Tokens of these drafts. A counter.
+        ServerDraftTokens = "server_draft_tokens_total",
+        /// What of them the server has accepted. A counter.
+        ServerAcceptedTokens = "server_accepted_draft_tokens_total",
+        /// What it has accepted at one place of the drafts; the source names the place, from 0. A
+        /// counter.
+        ServerAcceptedAt = "server_accepted_draft_tokens_at_position_total",
         /// Power that a GPU draws.
         GpuPower = "gpu_power_w",
         /// Energy that a GPU has drawn since some moment. A counter.
@@ -70,10 +80,14 @@ impl Quantity {
             | Quantity::ServerPreemptions
             | Quantity::ServerRunning
             | Quantity::ServerWaiting => "requests",
+            Quantity::ServerDrafts => "drafts",
             Quantity::ServerPromptTokens
             | Quantity::ServerOutputTokens
             | Quantity::ServerCacheQueries
-            | Quantity::ServerCacheHits => "tokens",
+            | Quantity::ServerCacheHits
+            | Quantity::ServerDraftTokens
+            | Quantity::ServerAcceptedTokens
+            | Quantity::ServerAcceptedAt => "tokens",
             Quantity::ServerKvShare | Quantity::GpuBusyShare => "share",
             Quantity::GpuPower | Quantity::StatedPower => "watts",
             Quantity::GpuEnergy | Quantity::CpuEnergy => "joules",

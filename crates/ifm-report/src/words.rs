@@ -3,12 +3,13 @@
 //! What is not here: layout. Each function gives plain text without line breaks; names that come
 //! from a server have been cleaned by `plain` before they get here.
 
-use crate::format::{ABSENT, count, limit, number, percent, span};
+use crate::format::{ABSENT, count, limit, number, percent, plain, span};
 use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
 use ifm_analysis::level::{GapLabel, Latencies, Load, WindowKind};
 use ifm_analysis::repeats::Between;
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
+use ifm_analysis::speculation::{DraftsCountedBy, Speculation};
 use ifm_analysis::stat::Percentile;
 use ifm_analysis::stat::quantile::is_enough;
 use ifm_analysis::telemetry::{EnergyMethod, PoweredBy, tokens_per_kwh};
@@ -531,6 +532,36 @@ pub(crate) fn beside(level: &LevelSummary) -> Vec<(&'static str, String)> {
     let energy = level.energy.as_ref().map(|found| ("energy", energy(found)));
     let server = level.server.as_ref().and_then(server_account);
     energy.into_iter().chain(server.map(|line| ("server", line))).collect()
+}
+
+/// The drafts of a level in one line.
+pub(crate) fn drafts(found: &Speculation) -> String {
+    let whole = |value: f64| count(crate::format::whole(value));
+    let mut parts = Vec::new();
+    parts.extend(found.acceptance_length.map(|length| format!("{length:.2} tokens a step")));
+    parts.extend(found.acceptance_rate.map(|rate| match found.draft_tokens {
+        Some(all) => format!("{} of {} draft tokens accepted", percent(rate), whole(all)),
+        None => format!("{} of the draft tokens accepted", percent(rate)),
+    }));
+    parts.extend(found.drafts.map(|drafts| format!("{} drafts", whole(drafts))));
+    parts.extend(found.tokens_per_event.map(|tokens| format!("{tokens:.2} tokens an event")));
+    parts.push(drafts_counted(found));
+    parts.join(" · ")
+}
+
+/// Who counted the drafts.
+pub(crate) fn drafts_counted(found: &Speculation) -> String {
+    match (found.counted_by, found.answers, &found.source) {
+        (DraftsCountedBy::Requests, Some(answers), _) => {
+            format!("told by {} {}", count(answers), plural(answers, "answer"))
+        }
+        (_, _, Some(source)) if found.is_length_derived => {
+            format!("counters of {}, length from output tokens", plain(source))
+        }
+        (_, _, source) => {
+            format!("counters of {}", plain(source.as_deref().unwrap_or("the server")))
+        }
+    }
 }
 
 /// What each printed metric means: name and definition.

@@ -81,6 +81,7 @@ impl Member {
             asked: [key::INPUT_TOKENS, key::OUTPUT_TOKENS].map(|name| constant.number(name)),
             levels: Vec::new(),
             prompts: None,
+            sent: None,
             doubts: [None, None],
             warnings: Vec::new(),
             is_inter_event: false,

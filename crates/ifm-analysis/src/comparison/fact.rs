@@ -4,6 +4,7 @@
 //! What is not here: two sides, see [`difference`](super::difference), and the facts of documents,
 //! see [`document`](super::document).
 
+use crate::level::LevelSummary;
 use crate::machine::MACHINE;
 use ifm_core::sheet::key;
 use ifm_core::{Manifest, Prediction};
@@ -167,8 +168,32 @@ pub(crate) fn facts_of(manifest: &Manifest, is_inter_event: bool, is_estimated: 
 pub(super) const NUMBERS: &str = "where the numbers come from";
 const GAPS: &str = "what gaps are between";
 const TOKENS: &str = "tokens";
+/// Whether the server drafts.
+pub(super) const DRAFTS: &str = "speculative decoding";
+pub(super) const DRAFTS_ON: &str = "on";
+pub(super) const DRAFTS_OFF: &str = "off";
 /// The seed, by which prompts may differ.
 pub(super) const SEED: &str = "seed of the prompts";
+
+/// Servers whose metrics page counts drafts wherever there are any, by how the source of their
+/// counters begins: one without the counters drafts nothing.
+const COUNTING: [&str; 4] = ["vLLM ", "SGLang ", "llama.cpp ", "inferometer "];
+
+/// Whether the server drafts, by what its answers and counters tell of the levels; absent where they do
+/// not say.
+pub(crate) fn drafts(levels: &[LevelSummary]) -> Option<Fact> {
+    let counts = |level: &LevelSummary| {
+        let server = level.server.as_ref().filter(|server| !server.began_anew)?;
+        COUNTING.iter().any(|name| server.source.starts_with(name)).then_some(DRAFTS_OFF)
+    };
+    let is_on = levels.iter().any(|level| level.speculation.is_some());
+    let word = if is_on { Some(DRAFTS_ON) } else { levels.iter().find_map(counts) };
+    let fact = |word: &str| Fact {
+        is_of_measuring: true,
+        ..Fact::new(DRAFTS.to_owned(), DifferenceKind::Expected, Some(word.to_owned()))
+    };
+    word.map(fact)
+}
 
 /// Mean lengths that were asked for: of what was sent where that is known, else as specified.
 pub(crate) fn asked_of(manifest: &Manifest) -> [Option<f64>; 2] {
@@ -213,4 +238,23 @@ fn mean(lengths: &[(u32, u64)]) -> Option<f64> {
     let requests: u64 = lengths.iter().map(|(_, n)| n).sum();
     let tokens: f64 = lengths.iter().map(|(length, n)| f64::from(*length) * *n as f64).sum();
     (requests > 0).then(|| tokens / requests as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{closed_loop, run, telemetry};
+    use ifm_core::series::Quantity as Q;
+
+    #[test]
+    fn only_a_server_that_counts_drafts_can_say_that_it_makes_none() {
+        let told = |source: &str, quantity, by: f64| {
+            let mut run = run(&[2], closed_loop((0, 0), (2, 30), 5_000.0, (100.0, 10.0, 11)));
+            run.series = vec![telemetry(quantity, source, (0.0, 100.0), &|at_s| by * at_s)];
+            drafts(&crate::summarize(&run).levels).and_then(|fact| fact.value)
+        };
+        assert_eq!(told("vLLM /metrics", Q::ServerRequests, 2.0).as_deref(), Some(DRAFTS_OFF));
+        assert_eq!(told("vLLM /metrics", Q::ServerDrafts, 2.0).as_deref(), Some(DRAFTS_ON));
+        assert_eq!(told("TGI /metrics", Q::ServerRequests, 2.0), None);
+    }
 }

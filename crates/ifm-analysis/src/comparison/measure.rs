@@ -36,8 +36,8 @@ pub enum MeasureError {
     /// No such quantity.
     #[error(
         "unknown metric: {text}, known are: ttft, ttfat, itl, tpot, e2e, ttft_due, e2e_due and \
-         tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of files of \
-         other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, \
+         tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; with \
+         speculative decoding acceptance_length and acceptance_rate; of files of other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, \
          goodput; of commands steps_s, time, memory, host_memory, energy"
     )]
     Unknown {
@@ -99,7 +99,7 @@ impl fmt::Display for Over {
 
 impl Measure {
     /// What a comparison shows unless told otherwise.
-    pub const DEFAULT: [Measure; 9] = [
+    pub const DEFAULT: [Measure; 11] = [
         Measure::percentile_of(Metric::Ttft, 50.0),
         Measure::percentile_of(Metric::Ttft, 99.0),
         Measure::percentile_of(Metric::Itl, 50.0),
@@ -109,6 +109,8 @@ impl Measure {
         Measure::value_of(Metric::OutputRate),
         Measure::value_of(Metric::RequestRate),
         Measure::value_of(Metric::ErrorRate),
+        Measure::value_of(Metric::AcceptanceLength),
+        Measure::value_of(Metric::AcceptanceRate),
     ];
 
     /// A percentile of a metric that has many values.

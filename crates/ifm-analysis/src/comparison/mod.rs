@@ -18,9 +18,11 @@ pub(crate) mod meaning;
 pub mod measure;
 pub mod pair;
 pub mod rank;
+pub mod repeated_prompt;
 mod requests;
 mod sample;
 pub mod side;
+pub mod speed_up;
 
 pub use capacity::{Capacity, CapacityPair, CapacityState};
 pub use condition::Condition;
@@ -31,7 +33,9 @@ pub use ifm_core::metric::{Direction, Metric, MetricUnit as Unit};
 pub use measure::{Measure, MeasureError, Over};
 pub use pair::Row;
 pub use rank::{Ranked, Ranking, rank};
+pub use repeated_prompt::RepeatedPrompt;
 pub use side::{Member, Side};
+pub use speed_up::SpeedUp;
 
 use crate::stat::multiple::holm;
 use crate::stat::outlier::grubbs;
@@ -143,6 +147,10 @@ pub struct Pair {
     pub differences: Vec<Difference>,
     /// Measures at loads, by load.
     pub rows: Vec<Row>,
+    /// What speculative decoding brought, by load, where one side drafts and the other does not.
+    pub speed_ups: Vec<SpeedUp>,
+    /// One prompt again and again against new ones, by load, where one side sent one prompt.
+    pub repeated_prompt: Vec<RepeatedPrompt>,
     /// The largest loads inside the latency target; absent without one.
     pub capacity: Option<CapacityPair>,
     /// Repeats that stand apart.
@@ -213,11 +221,17 @@ pub fn compare(baseline: &Side, others: &[Side], settings: &Settings) -> Compari
                 let p = draft.p().and_then(|_| corrected.next());
                 draft.finish(p, &rules)
             });
-            let rows = rows.collect();
+            let rows: Vec<Row> = rows.collect();
             let mut apart = apart(baseline, &base, settings.confidence);
             apart.extend(self::apart(side, at, settings.confidence));
             Pair {
                 side: head(side, at),
+                speed_ups: speed_up::speed_ups(&differences, &rows),
+                repeated_prompt: repeated_prompt::repeated_prompt(
+                    (baseline, side),
+                    &differences,
+                    &rows,
+                ),
                 differences,
                 rows,
                 capacity: compare_capacity(&settings.slo, &base, at, settings.confidence),

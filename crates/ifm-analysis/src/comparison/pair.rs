@@ -148,6 +148,8 @@ pub(crate) fn drafts(a: &[AtLoad], b: &[AtLoad], asked: &Asked, rules: &Rules) -
         let all = asked.measures.iter();
         let mut here: Vec<Draft> =
             all.filter_map(|measure| draft(&at, *measure, &of_a, &of_b, (asked, rules))).collect();
+        // Where one side does not draft there is nothing to compare.
+        here.retain(|draft| !draft.measure.metric.is_of_drafts() || draft.has_both());
         if asked.is_choice {
             choose(&mut here);
         }

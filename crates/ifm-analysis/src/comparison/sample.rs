@@ -9,6 +9,7 @@ use super::meaning::By;
 use super::measure::{Measure, Over};
 use crate::level::{Judged, LevelSummary, Load};
 use crate::request::{RequestMetrics, each_gap, each_value};
+use crate::speculation::{DraftsCountedBy, Speculation, told};
 use crate::stat::blocks::block_length;
 use crate::stat::population::{moments, order_statistics};
 use crate::stat::quantile::position;
@@ -218,6 +219,9 @@ fn column(
             let n = level.counts.ok + level.counts.failed;
             Some(Column::Share { hits: level.counts.ok, n })
         }
+        (Metric::AcceptanceLength | Metric::AcceptanceRate, _) => {
+            acceptance(measure.metric, level.speculation.as_ref()?, sent)
+        }
         (_, Over::Value) => None,
         (metric, over) => values(sent, metric, over),
     }
@@ -239,6 +243,38 @@ fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column>
     pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
     let (sorted, owner) = pairs.into_iter().unzip();
     Some(Column::Values(Values { sorted, owner, over }))
+}
+
+/// What answers told has a spread, what counters told has none.
+fn acceptance(metric: Metric, level: &Speculation, sent: &[&RequestRecord]) -> Option<Column> {
+    if level.counted_by == DraftsCountedBy::Counters {
+        let value = match metric {
+            Metric::AcceptanceLength => level.acceptance_length,
+            _ => level.acceptance_rate,
+        };
+        let (error, n) = (None, None);
+        let (is_uncounted, is_of_requests) = (false, true);
+        return Some(Column::Stated(Stated {
+            value: value?,
+            error,
+            n,
+            is_uncounted,
+            is_of_requests,
+        }));
+    }
+    let of = |record: &&RequestRecord| {
+        let (accepted, tokens) = told(record).filter(|_| record.outcome.is_ok())?;
+        Some(match metric {
+            Metric::AcceptanceLength => {
+                let steps = record.draft_steps?;
+                (f64::from(accepted) + f64::from(steps), steps)
+            }
+            _ => (f64::from(accepted), tokens),
+        })
+    };
+    let (sum, count): (Vec<f64>, Vec<u32>) =
+        sent.iter().map(|record| of(record).unwrap_or_default()).unzip();
+    count.iter().any(|count| *count > 0).then_some(Column::PooledMean { sum, count })
 }
 
 fn pooled_mean(sent: &[&RequestRecord]) -> Option<Column> {

@@ -6,7 +6,7 @@
 use super::Metric;
 use super::condition::Condition;
 use super::evidence::{Drawing, Evidence, Known, evidence};
-use super::fact::{Fact, asked_of, facts_of};
+use super::fact::{Fact, asked_of, drafts, facts_of};
 use super::measure::Measure;
 use super::sample::LevelSample;
 use crate::level::{LevelSummary, Load, measured_by_level};
@@ -43,6 +43,8 @@ pub struct Member {
     /// The load that was asked for, where it is known in full, and the sum of the prompts.
     pub(crate) levels: Vec<LoadSpec>,
     pub(crate) prompts: Option<String>,
+    /// Prompts that were sent, and how many different ones, where each was sent by itself.
+    pub(crate) sent: Option<(u64, u64)>,
     /// What the client doubts of its own times, and why the run is not complete.
     pub(crate) doubts: [Option<String>; 2],
     /// What the checks found, notes left out.
@@ -132,12 +134,20 @@ impl Member {
             models: vec![manifest.spec.target.model.clone()],
             tool: None,
             is_own: true,
-            facts: facts_of(manifest, is_inter_event, is_estimated),
+            facts: facts_of(manifest, is_inter_event, is_estimated)
+                .into_iter()
+                .chain(drafts(&summary.levels))
+                .collect(),
             samples: counting().filter_map(sample).collect(),
             lengths: counting().filter_map(lengths).collect(),
             asked: asked_of(manifest),
             levels: manifest.spec.levels.clone(),
             prompts: manifest.prompts_sha256.as_ref().map(|sum| sum.chars().take(12).collect()),
+            sent: manifest
+                .workload
+                .as_ref()
+                .filter(|sent| sent.sessions.is_none())
+                .map(|sent| (sent.prompts, sent.distinct_prompts)),
             doubts: [suspect.map(|health| health.reasons.join("; ")), partial],
             warnings: summary.warnings.iter().filter(loud).cloned().collect(),
             is_inter_event,

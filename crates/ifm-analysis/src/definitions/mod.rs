@@ -6,6 +6,7 @@
 
 mod aiperf;
 mod guidellm;
+mod mlperf;
 mod ours;
 mod rows;
 mod sglang;
@@ -29,6 +30,8 @@ ifm_core::vocabulary! {
         Guidellm = "guidellm",
         /// AIPerf 0.13.
         Aiperf = "aiperf",
+        /// MLPerf's LoadGen 5.1, server scenario.
+        Mlperf = "mlperf",
     }
 }
 
@@ -90,6 +93,7 @@ fn row(level: &LevelSummary, measured: &[&RequestRecord], by: Definitions) -> Ro
         Definitions::Sglang => sglang::fill(&sent, &mut row),
         Definitions::Guidellm => guidellm::fill(&sent, &mut row),
         Definitions::Aiperf => aiperf::fill(&sent, &mut row),
+        Definitions::Mlperf => mlperf::fill(&sent, &mut row),
     }
     row.requests = rows::requests(&sent);
     row

@@ -23,6 +23,7 @@ use crate::goodput::Goodput;
 use crate::measured::throughput::{self, Target};
 use crate::measured::turns;
 use crate::slo::{self, Verdict};
+use crate::speculation::Speculation;
 use crate::stat::distribution::DEFAULT_PERCENTILES;
 use crate::telemetry::{LevelEnergy, ServerCounters};
 use ifm_core::spec::{LoadSpec, RunSpec};
@@ -78,6 +79,8 @@ pub struct LevelSummary {
     pub energy: Option<LevelEnergy>,
     /// What the server's own counters say; absent where they were not read.
     pub server: Option<ServerCounters>,
+    /// What is known of its drafts; absent where none was made, or nobody told.
+    pub speculation: Option<Speculation>,
 }
 
 impl LevelSummary {
@@ -236,6 +239,7 @@ pub(crate) fn summarize_measured(
         verdict,
         energy: None,
         server: None,
+        speculation: None,
     }
 }
 

@@ -8,6 +8,7 @@ pub mod blocks;
 pub mod bootstrap;
 pub mod cumulative;
 pub mod distribution;
+pub mod early_stopping;
 pub mod interval;
 pub mod multiple;
 pub mod outlier;

@@ -51,6 +51,12 @@ impl Estimate {
     pub fn map(self, change: impl Fn(f64) -> f64) -> Estimate {
         Estimate { value: change(self.value), low: change(self.low), high: change(self.high) }
     }
+
+    /// One over it: the bounds change places.
+    pub fn inverse(self) -> Estimate {
+        let Estimate { value, low, high } = self;
+        Estimate { value: value.recip(), low: high.recip(), high: low.recip() }
+    }
 }
 
 /// The interval of a mean: `mean ± t(1 - alpha/2, n - 1) · s / sqrt(n)`.

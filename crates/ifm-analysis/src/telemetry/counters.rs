@@ -32,6 +32,15 @@ pub struct ServerCounters {
     pub waiting_max: Option<f64>,
     /// Largest share of the memory for keys and values in use among the samples.
     pub kv_share_max: Option<f64>,
+    /// Drafts of speculative decoding that were verified.
+    pub drafts: Option<f64>,
+    /// Tokens of these drafts.
+    pub draft_tokens: Option<f64>,
+    /// Tokens of them that were accepted.
+    pub accepted_tokens: Option<f64>,
+    /// Tokens that were accepted at each place of the drafts, from the first; empty where nobody
+    /// counted by place.
+    pub accepted_by_position: Vec<f64>,
     /// Whether a counter went back: the server began anew.
     pub began_anew: bool,
 }
@@ -54,7 +63,9 @@ impl ServerCounters {
     pub(crate) fn of(all: &[Series], first_ns: u64, last_ns: u64) -> Option<ServerCounters> {
         let any = |series: &&Series| {
             Quantity::ALL.into_iter().any(|quantity| {
-                quantity.word().starts_with("server_") && series.name == quantity.word()
+                quantity != Quantity::ServerAcceptedAt
+                    && quantity.word().starts_with("server_")
+                    && series.name == quantity.word()
             })
         };
         let (source, start_ns, end_ns) = all.iter().filter(any).find_map(|series| {
@@ -75,9 +86,14 @@ impl ServerCounters {
             let values = sampled::within(of(all, quantity).next()?, span_ns);
             values.map(|(_, value)| value).reduce(f64::max)
         };
+        let accepted_by_position = by_position(all, &source, span_ns);
         Some(ServerCounters {
             source,
             span_ns,
+            drafts: counter(Quantity::ServerDrafts),
+            draft_tokens: counter(Quantity::ServerDraftTokens),
+            accepted_tokens: counter(Quantity::ServerAcceptedTokens),
+            accepted_by_position,
             requests: counter(Quantity::ServerRequests),
             prompt_tokens: counter(Quantity::ServerPromptTokens),
             output_tokens: counter(Quantity::ServerOutputTokens),
@@ -90,6 +106,27 @@ impl ServerCounters {
             began_anew,
         })
     }
+}
+
+/// What moved at each place of the drafts, from the first; empty where one is missing.
+fn by_position(all: &[Series], source: &str, span_ns: (u64, u64)) -> Vec<f64> {
+    let place = |series: &Series| {
+        let rest = series.source.strip_prefix(source)?.strip_prefix(" position ")?;
+        rest.parse::<usize>().ok()
+    };
+    let mut found: Vec<(usize, &Series)> = of(all, Quantity::ServerAcceptedAt)
+        .filter_map(|series| Some((place(series)?, series)))
+        .collect();
+    found.sort_by_key(|(place, _)| *place);
+    let values: Option<Vec<f64>> = found
+        .iter()
+        .enumerate()
+        .map(|(index, (place, series))| match moved(series, span_ns)? {
+            Moved::By(amount) if index == *place => Some(amount),
+            _ => None,
+        })
+        .collect();
+    values.unwrap_or_default()
 }
 
 /// Absent where a counter was not on the page at both ends.

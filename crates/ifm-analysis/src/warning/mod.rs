@@ -15,8 +15,10 @@ mod counting;
 mod cut_off;
 mod drift;
 mod failures;
+mod made_up_drafts;
 mod noise;
 mod output_length;
+mod overflown_sessions;
 mod overload;
 mod overtaken;
 mod planned_levels;
@@ -156,12 +158,14 @@ const CHECKS: [&Check; 25] = [
     &concurrency::CHECK,
     &overload::CHECK,
     &cut_off::CHECK,
+    &overflown_sessions::CHECK,
     &client::CHECK,
     &counting::CHECK,
     &output_length::CHECK,
     &prompt_length::CHECK,
     &cache::CHECK,
     &server_cache::CHECK,
+    &made_up_drafts::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
     &ttft_parts::CHECK,
@@ -183,6 +187,7 @@ const OF_MEASURING: [&Check; 11] = [
     &client::CHECK,
     &counting::CHECK,
     &server_cache::CHECK,
+    &made_up_drafts::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
     &ttft_parts::CHECK,

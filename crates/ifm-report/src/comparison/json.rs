@@ -6,8 +6,8 @@
 use super::words::capacity_unit;
 use crate::json::{Object, SCHEMA_VERSION};
 use ifm_analysis::comparison::{
-    Apart, Capacity, CapacityPair, Cell, Comparison, Condition, Difference, Pair, Row, SideHead,
-    Unit, Verdict,
+    Apart, Capacity, CapacityPair, Cell, Comparison, Condition, Difference, Pair, RepeatedPrompt,
+    Row, SideHead, SpeedUp, Unit, Verdict,
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::slo;
@@ -68,10 +68,37 @@ fn pair(pair: &Pair) -> Value {
         .set("side", head(&pair.side))
         .set("differences", differences(&pair.differences))
         .set("rows", pair.rows.iter().map(row).collect::<Vec<_>>())
+        .set_known("speed_ups", speed_ups(&pair.speed_ups))
+        .set_known("repeated_prompt", repeated_prompt(&pair.repeated_prompt))
         .set_known("capacity", pair.capacity.as_ref().map(capacity_pair))
         .set("apart", pair.apart.iter().map(apart).collect::<Vec<_>>())
         .set("verdicts", verdicts.take())
         .take()
+}
+
+/// What speculative decoding brought at each load; absent where it is no question.
+fn speed_ups(found: &[SpeedUp]) -> Option<Value> {
+    let one = |found: &SpeedUp| {
+        json!({
+            "load": load(&found.at),
+            "metric": found.measure.to_string(),
+            "ratio": estimate(found.ratio),
+        })
+    };
+    (!found.is_empty()).then(|| found.iter().map(one).collect())
+}
+
+/// One prompt against new ones at each load; absent where it is no question.
+fn repeated_prompt(found: &[RepeatedPrompt]) -> Option<Value> {
+    let one = |found: &RepeatedPrompt| {
+        json!({
+            "load": load(&found.at),
+            "metric": found.measure.to_string(),
+            "times_as_fast": estimate(found.ratio),
+            "fails": found.fails,
+        })
+    };
+    (!found.is_empty()).then(|| found.iter().map(one).collect())
 }
 
 /// What was looked at besides the numbers.
@@ -98,6 +125,7 @@ pub(crate) fn unit(unit: Unit) -> (&'static str, f64) {
         Unit::Share => ("share", 1.0),
         Unit::Bytes => ("bytes", 1.0),
         Unit::J => ("J", 1.0),
+        Unit::Plain => ("number", 1.0),
     }
 }
 

@@ -6,7 +6,8 @@ use crate::format::{ABSENT, number, percent, plain, span};
 use crate::model::load_words;
 use ifm_analysis::comparison::{
     Apart, Basis, Capacity, CapacityPair, CapacityState, Cell, Comparison, Condition, Difference,
-    DifferenceKind, Doubt, Measure, Metric, Over, Pair, Row, Unit, Verdict,
+    DifferenceKind, Doubt, Measure, Metric, Over, Pair, RepeatedPrompt, Row, SpeedUp, Unit,
+    Verdict,
 };
 use ifm_analysis::level::Load;
 use ifm_analysis::stat::Estimate;
@@ -65,7 +66,7 @@ fn written(unit: Unit, value: f64) -> (f64, &'static str) {
         Unit::Bytes => (BYTES_PER_MB, "MB"),
         Unit::J if size >= J_PER_KJ => (J_PER_KJ, "kJ"),
         Unit::J => (1.0, "J"),
-        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS => (1.0, ""),
+        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS | Unit::Plain => (1.0, ""),
         Unit::Share => (1e-2, ""),
     }
 }
@@ -362,10 +363,39 @@ pub(crate) fn summary(comparison: &Comparison, pair: &Pair) -> Vec<String> {
         tally.join(", "),
         counted(pair.rows.len() as u64, "row")
     ));
+    lines.extend(pair.speed_ups.iter().map(speed_up));
+    lines.extend(pair.repeated_prompt.iter().map(repeated_prompt));
     lines.extend(crossovers(pair));
     lines.extend(pair.apart.iter().map(stands_apart));
     lines.push(basis(comparison, pair));
     lines
+}
+
+/// What speculative decoding brought at a load.
+fn speed_up(found: &SpeedUp) -> String {
+    let SpeedUp { at, measure: of, ratio } = found;
+    format!(
+        "speculative decoding at {}: {:.2} [{:.2}, {:.2}] times as fast, by {} without over with it",
+        condition(at),
+        ratio.value,
+        ratio.low,
+        ratio.high,
+        measure(*of, false)
+    )
+}
+
+/// MLPerf's TEST04 at a load.
+fn repeated_prompt(found: &RepeatedPrompt) -> String {
+    let RepeatedPrompt { at, measure: by, ratio, fails } = found;
+    format!(
+        "one prompt again and again at {}: {:.2} [{:.2}, {:.2}] times as fast as new ones, by {}: {}",
+        condition(at),
+        ratio.value,
+        ratio.low,
+        ratio.high,
+        measure(*by, false),
+        if *fails { "answers come from a cache (fails MLPerf's TEST04)" } else { "passes TEST04" }
+    )
 }
 
 /// Measures with one pattern of verdicts over the loads.

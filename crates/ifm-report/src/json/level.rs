@@ -4,7 +4,7 @@ use super::load::{Between, Distribution, Verdict, between, plain, rate_of, secon
 use super::objects;
 use ifm_analysis::level::{self, CountSources, GapLabel};
 use ifm_analysis::telemetry::{self, tokens_per_kwh};
-use ifm_analysis::{LevelSummary, Repeated, goodput};
+use ifm_analysis::{LevelSummary, Repeated, goodput, speculation};
 use ifm_core::LevelEnd;
 use std::collections::BTreeMap;
 
@@ -66,6 +66,8 @@ objects! {
         energy: Option<Energy> = level.energy.as_ref().map(Energy::from),
         /// The server's own counters, warm-up and other clients included.
         server: Option<Server> = level.server.as_ref().map(Server::from),
+        /// Speculative decoding: drafts, and what of them was accepted.
+        speculation: Option<Speculation> = level.speculation.as_ref().map(Speculation::from),
         /// The latency target, compared with this level.
         verdict: Verdict = (&level.verdict).into(),
     }
@@ -205,6 +207,34 @@ objects! {
         queue_s: Option<Distribution> = seconds(&parts.queue_ns),
         /// Scheduled to first token, seconds, as the server told.
         first_token_s: Option<Distribution> = seconds(&Some(parts.first_token_ns.clone())),
+    }
+
+    /// Drafts of speculative decoding, and what of them was accepted.
+    Speculation of found: &speculation::Speculation {
+        /// Who counted them.
+        counted_by: &'static str = found.counted_by.word(),
+        /// Whose metrics page it is, where counters were read.
+        source: Option<String> = found.source.clone(),
+        /// Complete answers that told, where answers did.
+        answers: Option<u64> = found.answers,
+        /// Drafts that were verified.
+        drafts: Option<f64> = found.drafts,
+        /// Their tokens.
+        draft_tokens: Option<f64> = found.draft_tokens,
+        /// Tokens of them that were accepted.
+        accepted_tokens: Option<f64> = found.accepted_tokens,
+        /// 1 + accepted tokens / drafts: tokens for each pass of the model over a request.
+        acceptance_length: Option<f64> = found.acceptance_length,
+        /// Whether that was computed from output tokens, requests and passes, because accepted
+        /// tokens are not counted.
+        is_length_derived: bool = found.is_length_derived,
+        /// Accepted over draft tokens, 0 to 1.
+        acceptance_rate: Option<f64> = found.acceptance_rate,
+        /// Share of the drafts whose token at this place was accepted, 0 to 1, from the first.
+        by_position: Option<Vec<f64>> =
+            (!found.by_position.is_empty()).then(|| found.by_position.clone()),
+        /// Output tokens for each event.
+        tokens_per_event: Option<f64> = found.tokens_per_event,
     }
 
     /// One turn of the conversations.

@@ -12,9 +12,10 @@ pub use repeats::table as terminal_repeats;
 pub use table::{level_footnote, level_header, level_line};
 
 use crate::ReportModel;
+use crate::model::level_load_words;
 pub(crate) use crate::style::{Color, TerminalStyle, wrap};
 use crate::words::{self, Answer};
-use ifm_analysis::{CheckResult, Severity};
+use ifm_analysis::{CheckResult, LevelSummary, Severity};
 use ifm_core::RunState;
 
 /// Lines of one check that are only worth knowing, at most.
@@ -45,6 +46,17 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
     out.push('\n');
     out.push_str(&terminal_answers(model, style));
     out
+}
+
+/// What is known of the drafts of several levels, a line each; empty without any.
+fn drafts(levels: &[LevelSummary], style: &TerminalStyle) -> String {
+    let line = |level: &LevelSummary| {
+        let words = words::drafts(level.speculation.as_ref()?);
+        Some(format!("   drafts at {}: {words}", level_load_words(level)))
+    };
+    let lines = levels.iter().filter_map(line);
+    let wrapped = lines.flat_map(|line| wrap(&style.text(&line), style.width, "     "));
+    wrapped.map(|part| part + "\n").collect()
 }
 
 fn heading(model: &ReportModel, style: &TerminalStyle) -> String {
@@ -85,6 +97,9 @@ pub fn terminal_answers(model: &ReportModel, style: &TerminalStyle) -> String {
     for answer in words::answers(answers, &model.summary.checks) {
         out.push_str(&answer_line(&answer, style));
         out.push('\n');
+    }
+    if let levels @ [_, _, ..] = model.summary.levels.as_slice() {
+        out.push_str(&drafts(levels, style));
     }
     for (severity, told) in shortened(&model.summary.checks) {
         let text = format!("     {} {told}", words::sign(severity));

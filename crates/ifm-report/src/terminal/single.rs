@@ -3,7 +3,7 @@
 use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, count, number, percent, span};
 use crate::model::level_load_words;
-use crate::words::{accounting, beside, first_wave, marked_span, note};
+use crate::words::{accounting, beside, drafts, first_wave, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{TokenFacts, WindowSummary};
 use ifm_analysis::stat::{Distribution, Percentile};
@@ -30,6 +30,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     }));
     lines.push(fact("tokens", &tokens(&level.tokens)));
     lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
+    lines.extend(level.speculation.iter().map(|found| fact("drafts", &drafts(found))));
     lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
     let verdict = note(level, false);

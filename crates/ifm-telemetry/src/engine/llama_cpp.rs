@@ -31,5 +31,11 @@ pub(super) const ENGINE: Engine = Engine {
         rule(Quantity::ServerRunning, &[metric("llamacpp:requests_processing")]),
         rule(Quantity::ServerWaiting, &[metric("llamacpp:requests_deferred")]),
         rule(Quantity::ServerKvShare, &[metric("llamacpp:kv_cache_usage_ratio")]),
+        rule(Quantity::ServerDrafts, &[metric("llamacpp:spec_decode_num_drafts_total")]),
+        rule(Quantity::ServerDraftTokens, &[metric("llamacpp:spec_decode_num_draft_tokens_total")]),
+        rule(
+            Quantity::ServerAcceptedTokens,
+            &[metric("llamacpp:spec_decode_num_accepted_tokens_total")],
+        ),
     ],
 };

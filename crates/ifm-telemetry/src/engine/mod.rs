@@ -16,6 +16,7 @@ mod vllm;
 use crate::page::Sample;
 use crate::{Page, Reading};
 use ifm_core::series::Quantity;
+use std::collections::BTreeSet;
 
 /// A kind of server.
 #[derive(Debug)]
@@ -36,6 +37,8 @@ struct Rule {
     /// Its unit, where that is not the usual one.
     unit: Option<&'static str>,
     sum_of: &'static [Metric],
+    /// A label by whose values, whole numbers, it is told apart instead of added up.
+    apart_by: Option<&'static str>,
 }
 
 /// A metric on a page.
@@ -63,8 +66,11 @@ const fn fullest(name: &'static str) -> Metric {
 }
 
 const fn rule(quantity: Quantity, sum_of: &'static [Metric]) -> Rule {
-    Rule { quantity, unit: None, sum_of }
+    Rule { quantity, unit: None, sum_of, apart_by: None }
 }
+
+/// Values of a label above this are no place in a draft.
+const APART_MAX: u32 = 255;
 
 /// Every kind of server; the first that is recognised is taken. Servers that borrow the names of
 /// others stand before them.
@@ -98,23 +104,49 @@ impl Engine {
             if readings.iter().any(|reading| reading.quantity == rule.quantity) {
                 continue;
             }
-            let value: Option<f64> = rule.sum_of.iter().map(|metric| metric.value(page)).sum();
-            readings.extend(value.map(|value| Reading {
-                source: source.clone(),
+            let reading = |source: String, value| Reading {
+                source,
                 quantity: rule.quantity,
                 unit: rule.unit.unwrap_or(rule.quantity.unit()),
                 value,
-            }));
+            };
+            if let Some(label) = rule.apart_by {
+                for place in places(page, rule, label) {
+                    let at = place.to_string();
+                    let parts =
+                        rule.sum_of.iter().map(|metric| metric.value(page, &[(label, &at)]));
+                    let value: Option<f64> = parts.sum();
+                    readings.extend(
+                        value.map(|value| reading(format!("{source} {label} {place}"), value)),
+                    );
+                }
+                continue;
+            }
+            let value: Option<f64> = rule.sum_of.iter().map(|metric| metric.value(page, &[])).sum();
+            readings.extend(value.map(|value| reading(source.clone(), value)));
         }
         readings
     }
 }
 
+/// The values of a label, rising.
+fn places(page: &Page<'_>, rule: &Rule, label: &str) -> BTreeSet<u32> {
+    let is_meant =
+        |sample: &&Sample<'_>| rule.sum_of.iter().any(|metric| is_same(sample.name, metric.name));
+    let found = page.samples.iter().filter(is_meant);
+    found
+        .filter_map(|sample| sample.label(label)?.parse::<u32>().ok())
+        .filter(|place| *place <= APART_MAX)
+        .collect()
+}
+
 impl Metric {
-    /// Absent where the page does not hold it, or holds something that can be no count.
-    fn value(&self, page: &Page<'_>) -> Option<f64> {
+    /// Of the samples with these labels too; absent where the page does not hold it, or holds
+    /// something that can be no count.
+    fn value(&self, page: &Page<'_>, labels: &[(&str, &str)]) -> Option<f64> {
         let is_meant = |sample: &&Sample<'_>| {
             is_same(sample.name, self.name)
+                && labels.iter().all(|(name, value)| sample.label(name) == Some(*value))
                 && self.label.is_none_or(|(name, value)| sample.label(name) == Some(value))
                 && RANK_LABELS.iter().all(|rank| sample.label(rank).is_none_or(|rank| rank == "0"))
         };

@@ -3,6 +3,10 @@
 //!
 //! Prompt tokens include those from the cache, so they are what was looked up. Cached tokens have a
 //! label for where they were found, which adds up.
+//!
+//! Of speculative decoding it counts verifications, when a request ends, as it counts the output
+//! tokens (`observe_one_finished_request`). Accepted tokens have no counter: `spec_accept_length` and
+//! `spec_accept_rate` are gauges of the last interval, which say nothing of a level.
 
 use super::{Engine, fullest, metric, rule};
 use ifm_core::series::Quantity;
@@ -21,5 +25,6 @@ pub(super) const ENGINE: Engine = Engine {
         rule(Quantity::ServerRunning, &[metric("sglang:num_running_reqs")]),
         rule(Quantity::ServerWaiting, &[metric("sglang:num_queue_reqs")]),
         rule(Quantity::ServerKvShare, &[fullest("sglang:token_usage")]),
+        rule(Quantity::ServerDrafts, &[metric("sglang:spec_verify_calls_total")]),
     ],
 };

@@ -1,15 +1,16 @@
 //! vLLM. Names after its design page on metrics (0.12 to 0.32) and `vllm/v1/metrics/loggers.py`.
 //!
 //! A page tells queries and hits of the prefix cache in tokens. Names of the first engine (V0) that
-//! are still met stand behind those of today.
+//! are still met stand behind those of today. Drafts are counted where there are any
+//! (`vllm/v1/spec_decode/metrics.py`).
 
-use super::{Engine, fullest, metric, rule};
+use super::{Engine, Rule, fullest, metric, rule};
 use ifm_core::series::Quantity;
 
 pub(super) const ENGINE: Engine =
     Engine { name: "vLLM", mark: "vllm:", path: "/metrics", rules: &RULES };
 
-pub(super) const RULES: [super::Rule; 12] = [
+pub(super) const RULES: [Rule; 16] = [
     rule(Quantity::ServerRequests, &[metric("vllm:request_success_total")]),
     rule(Quantity::ServerPromptTokens, &[metric("vllm:prompt_tokens_total")]),
     rule(Quantity::ServerOutputTokens, &[metric("vllm:generation_tokens_total")]),
@@ -22,4 +23,14 @@ pub(super) const RULES: [super::Rule; 12] = [
     rule(Quantity::ServerWaiting, &[metric("vllm:num_requests_waiting")]),
     rule(Quantity::ServerKvShare, &[fullest("vllm:kv_cache_usage_perc")]),
     rule(Quantity::ServerKvShare, &[fullest("vllm:gpu_cache_usage_perc")]),
+    rule(Quantity::ServerDrafts, &[metric("vllm:spec_decode_num_drafts_total")]),
+    rule(Quantity::ServerDraftTokens, &[metric("vllm:spec_decode_num_draft_tokens_total")]),
+    rule(Quantity::ServerAcceptedTokens, &[metric("vllm:spec_decode_num_accepted_tokens_total")]),
+    Rule {
+        apart_by: Some("position"),
+        ..rule(
+            Quantity::ServerAcceptedAt,
+            &[metric("vllm:spec_decode_num_accepted_tokens_per_pos_total")],
+        )
+    },
 ];

@@ -17,6 +17,7 @@ pub mod sharegpt;
 pub mod sharegpt_chat;
 pub mod sonnet;
 pub mod spec_bench;
+pub mod speed_bench;
 
 use std::fmt;
 
@@ -74,6 +75,7 @@ pub const DATASETS: &[DatasetKind] = &[
     numina::KIND_AIMO,
     sonnet::KIND,
     spec_bench::KIND,
+    speed_bench::KIND,
     custom::KIND,
     openai_batch::KIND,
     agent_trace::KIND,

@@ -43,7 +43,13 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     })
 }
 
-fn read(columns: &Columns, row: &Row, only: Option<&str>, output: u32) -> Result<Step, String> {
+/// One question, unless it is of another category than `only`.
+pub(super) fn read(
+    columns: &Columns,
+    row: &Row,
+    only: Option<&str>,
+    output: u32,
+) -> Result<Step, String> {
     let category = columns.get(&row.fields, "category").and_then(value::text);
     if only.is_some_and(|only| category != Some(only)) {
         return Ok(Step::Drop(DropReason::NotDrawn));

@@ -155,6 +155,34 @@ fn questions_are_asked_by_category() {
 }
 
 #[test]
+fn speed_bench_takes_questions_of_a_category_and_no_notes_in_place_of_text() {
+    let folder = Folder::new();
+    let question = |id: u32, category: &str, turns: &str| {
+        format!(
+            "{{\"question_id\":\"{id}\",\"category\":\"{category}\",\"sub_category\":null,\
+             \"turns\":[{turns}],\"source\":\"made up\",\"src_id\":\"{id}\"}}\n"
+        )
+    };
+    let rows = [
+        question(1, "coding", "\"first of 1\",\"second of 1\""),
+        question(2, "low_entropy", "\"first of 2\""),
+    ]
+    .concat();
+    folder.write("qualitative.jsonl", &rows);
+    let all = folder.open("speed-bench", "qualitative.jsonl", "");
+    assert_eq!(texts(&all), ["first of 1", "first of 2"]);
+    assert_eq!(items(&all)[0].turns[0].output_tokens, Some(4096));
+    let some = folder.open("speed_bench", "qualitative.jsonl", "?category=low_entropy&output=64");
+    assert_eq!(texts(&some), ["first of 2"]);
+    let note = "\"FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH\"";
+    folder.write("hub.jsonl", &[rows, question(3, "math", note)].concat());
+    let error = folder.error("speed-bench", "hub.jsonl", "");
+    assert!(error.contains("prepare.py"), "{error}");
+    let rest = folder.open("speed-bench", "hub.jsonl", "?bad_rows=skip");
+    assert_eq!(texts(&rest).len(), 2);
+}
+
+#[test]
 fn a_malformed_row_is_named_and_stops_or_is_left_out() {
     let folder = Folder::new();
     let good = "{\"prompt\":\"fine\"}\n";

@@ -26,6 +26,50 @@ fn a_simulated_server_is_measured_as_any_other() {
     assert_eq!(check["state"], "caution", "{check}");
 }
 
+/// Three tokens a draft, each accepted with a chance of 0.7 if the one before it was: 0.7 + 0.49 + 0.343
+/// are accepted of a draft on average.
+#[test]
+fn drafts_are_counted_by_the_server_and_a_speed_up_is_told_against_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let measure = |drafting: &[&str], name: &str| {
+        let quick = ["--time-scale", "0.1", "--seed", "4"];
+        let (_server, url) = served(folder.path(), &[&DEPLOYMENT[..], &quick, drafting].concat());
+        let words = ["run", &url, "-c", "2", "-n", "40", "-W", "64/64", "--name", name, "--json"];
+        json(&run(folder.path(), &words))
+    };
+    let plain = measure(&[], "plain");
+    assert!(plain["levels"][0].get("speculation").is_none(), "{plain}");
+    let document = measure(&["--draft-tokens", "3", "--acceptance", "0.7"], "drafting");
+    let found = &document["levels"][0]["speculation"];
+    let number = |name: &str| found[name].as_f64().unwrap_or_else(|| panic!("{name}: {found}"));
+    assert_eq!(found["counted_by"], "counters");
+    assert_eq!(number("draft_tokens"), 3.0 * number("drafts"));
+    assert_eq!(number("acceptance_length"), 1.0 + number("accepted_tokens") / number("drafts"));
+    assert!((2.2..2.8).contains(&number("acceptance_length")), "{found}");
+    let places: Vec<f64> = found["by_position"]
+        .as_array()
+        .expect("by place")
+        .iter()
+        .flat_map(|one| one.as_f64())
+        .collect();
+    for (place, expect) in places.iter().zip([0.7, 0.49, 0.343]) {
+        assert!((place - expect).abs() < 0.1, "{places:?}");
+    }
+    let checks = document["checks"].as_array().expect("a list");
+    let check = checks.iter().find(|check| check["id"] == "made_up_drafts").expect("a check");
+    assert_eq!(check["state"], "caution", "{check}");
+    let compared = json(&run(folder.path(), &["compare", "plain", "drafting", "--json"]));
+    let pair = &compared["pairs"][0];
+    let drafts = |one: &&serde_json::Value| one["what"] == "speculative decoding";
+    let differences = pair["differences"].as_array().expect("a list");
+    let difference = differences.iter().find(drafts).expect("told");
+    assert_eq!((&difference["a"], &difference["b"]), (&"off".into(), &"on".into()));
+    let speed_up = &pair["speed_ups"][0];
+    let ratio = |name: &str| speed_up["ratio"][name].as_f64().expect("a number");
+    assert_eq!(speed_up["metric"], "tpot.p50", "{pair}");
+    assert!(ratio("low") <= ratio("value") && ratio("value") <= ratio("high"), "{speed_up}");
+}
+
 #[test]
 fn what_a_simulated_server_needs_is_said() {
     let folder = tempfile::tempdir().unwrap();

@@ -3,7 +3,9 @@
 mod answer_lengths;
 mod asked_rate;
 mod bandwidth_claim;
+mod cached_total;
 mod cold_first;
+mod cut_sessions;
 mod duplicate_label;
 mod encoding;
 mod failed_requests;
@@ -27,6 +29,7 @@ mod prefill_interference;
 mod prompt_burst;
 mod rank_outlier;
 mod rank_tie;
+mod rate_tail;
 mod recomputed;
 mod repeat_drift;
 mod repeat_outlier;
@@ -62,6 +65,7 @@ pub(super) const RULES: &[&Rule] = &[
     &little::RULE,
     &asked_rate::RULE,
     &failed_requests::RULE,
+    &cut_sessions::RULE,
     &mixed_concurrency::RULE,
     &implied_definition::RULE,
     &two_notions::RULE,
@@ -79,6 +83,7 @@ pub(super) const RULES: &[&Rule] = &[
     &wrong_metric::RULE,
     &repeat_drift::RULE,
     &percentile_samples::RULE,
+    &rate_tail::RULE,
     &cold_first::RULE,
     &tool_bias::RULE,
     &faster_than_light::RULE,
@@ -89,6 +94,7 @@ pub(super) const RULES: &[&Rule] = &[
     &no_queue_claim::RULE,
     &unequal_load::RULE,
     &unlike_sides::RULE,
+    &cached_total::RULE,
     &unsupported_reason::RULE,
     &flop_counts::RULE,
 ];

@@ -4,6 +4,7 @@
 //! comparisons. What differs beside the thing compared is told.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
+use super::cached_total::hit_share;
 use super::stated_ratio::parts;
 use ifm_core::sheet::{Quantity, RowRole, Statistic, key};
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ const SETTINGS: [(&str, &str); 11] = [
 /// What a comparison may be about, and its name.
 const SUBJECTS: [(&str, &str); 3] =
     [(key::MODEL, "model"), (key::CONDITION, "condition"), (key::QUANTIZATION, "weight format")];
+/// Shares of prompts that a cache served are unlike from here on: cached tokens are not computed.
+const HITS_APART: f64 = 0.1;
 /// How references are named that a document takes from elsewhere.
 const REFERENCE: &str = "reference of ";
 
@@ -69,7 +72,11 @@ fn rankings(subject: &Subject, compared: &mut usize) -> Option<Finding> {
             let Some((first, others)) = ranked.split_first() else { continue };
             *compared += usize::from(!others.is_empty());
             let other = others.iter().find_map(|other| {
-                let settings = differing(first, other, &SETTINGS);
+                let mut settings = differing(first, other, &SETTINGS);
+                let hits = hit_share(first).zip(hit_share(other));
+                if hits.is_some_and(|(a, b)| (a - b).abs() > HITS_APART) {
+                    settings.push("share of prompts from a cache");
+                }
                 let is_named = first.row.label != other.row.label
                     || !differing(first, other, &SUBJECTS).is_empty();
                 // One setting alone may be what is ranked.
@@ -221,6 +228,28 @@ mod tests {
         };
         let spoil = |sheet: &mut Sheet| *sheet = of("2048");
         check("unlike_sides", &of("128"), spoil, Level::Strong, "prompt length");
+    }
+
+    #[test]
+    fn a_ranking_of_two_corpora_is_told_by_their_names_and_by_what_a_cache_served() {
+        let of = |corpus: &str, hits: &str| {
+            let with = |rank, label, corpus: &str, hits: &str| {
+                let mut row = ranked(rank, label, "128");
+                row.factors = row.factors.with(key::WORKLOAD, corpus);
+                let name = Quantity::Other("cache hit rate".to_owned());
+                let share =
+                    Figure::new(name, Statistic::Value, hits.parse().unwrap(), Unit::Percent);
+                row.figures.push(share);
+                row
+            };
+            let rows = vec![with(1, "red", "traces 04", "96.8"), with(2, "blue", corpus, hits)];
+            sheet(PartKind::Serving, rows)
+        };
+        let sound = of("traces 04", "95");
+        let hits = |sheet: &mut Sheet| *sheet = of("traces 04", "85.8");
+        check("unlike_sides", &sound, hits, Level::Strong, "share of prompts from a cache");
+        let corpus = |sheet: &mut Sheet| *sheet = of("traces 05", "95");
+        check("unlike_sides", &sound, corpus, Level::Strong, "workload");
     }
 
     fn stated(workload: &str, users: u32, printed: &str) -> Row {

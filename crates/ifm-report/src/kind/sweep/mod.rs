@@ -2,6 +2,7 @@
 
 mod charts;
 mod details;
+mod drafts;
 mod method;
 mod repeats;
 pub(super) mod several;
@@ -82,6 +83,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.extend(crate::steps::section(model));
     sections.push(details::latencies(model));
     sections.push(details::requests(model));
+    sections.extend(drafts::section(model));
     sections.extend(details::beside(model));
     sections.push(method::section(model));
     sections.retain(|section| !section.blocks.is_empty());

@@ -1,0 +1,128 @@
+//! A total rate is of tokens that were computed.
+//!
+//! Prompts that come from a cache cost next to nothing. With long shared prefixes nearly all of a
+//! "total tokens per second" may be such tokens: it then speaks of the workload, not of the server.
+
+use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
+use ifm_core::sheet::{Quantity, RowRole, Statistic, Unit};
+
+pub(super) const RULE: Rule =
+    Rule { id: "cached_total", title: "total rates are mostly of tokens that were computed", look };
+
+/// From this share of cached tokens in a total on it is told.
+const HINT: f64 = 0.5;
+/// From here on hardly anything of it was computed.
+const STRONG: f64 = 0.8;
+
+fn look(subject: &Subject) -> Looked {
+    let roles = [RowRole::Measured, RowRole::Summary, RowRole::Stated];
+    let rows: Vec<(&Cell, f64)> = roles
+        .into_iter()
+        .flat_map(|role| subject.cells(role))
+        .filter(|cell| rate(cell).is_some())
+        .filter_map(|cell| Some((cell, cached(cell)?)))
+        .collect();
+    if rows.is_empty() {
+        return Looked::Needs("total rates beside what of the prompts came from a cache");
+    }
+    let mut high: Vec<&(&Cell, f64)> = rows.iter().filter(|(_, share)| *share > HINT).collect();
+    high.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let Some((cell, share)) = high.first() else { return Looked::Found(Vec::new()) };
+    let total = rate(cell).unwrap_or_default();
+    let text = format!(
+        "{} of {} total rates {} mostly of prompt tokens from a cache, such as {}: of {total:.0} tokens \
+         per second {:.0} % were not computed, which leaves {:.0}",
+        high.len(),
+        rows.len(),
+        if high.len() == 1 { "is" } else { "are" },
+        cell.name(),
+        share * 100.0,
+        total * (1.0 - share),
+    );
+    let level = if *share > STRONG { Level::Strong } else { Level::Hint };
+    let finding = Finding::new(RULE.id, level, text)
+        .with("total", total, "tok/s")
+        .with("cached share of the total", *share, "")
+        .at_all(high.iter().map(|(cell, _)| cell.spot()))
+        .remedy("state output and uncached prompt tokens per second apart");
+    Looked::Found(vec![finding])
+}
+
+fn rate(cell: &Cell) -> Option<f64> {
+    cell.central(&Quantity::TotalRate)?.canonical().filter(|rate| *rate > 0.0)
+}
+
+/// Cached tokens as a share of prompt and output tokens; without the output, of which less is known,
+/// by how the rates divide.
+fn cached(cell: &Cell) -> Option<f64> {
+    let of = |quantity: &Quantity| cell.tokens(quantity).or_else(|| cell.mean_tokens(quantity));
+    let counted = || {
+        let (cached, prompt) = (of(&Quantity::CachedTokens)?, of(&Quantity::InputTokens)?);
+        let all = prompt + of(&Quantity::OutputTokens)?;
+        (cached <= prompt && all > 0.0).then(|| cached / all)
+    };
+    let stated = || {
+        let output = cell.central(&Quantity::OutputRate)?.canonical()?;
+        let prompts = (rate(cell)? - output).max(0.0) / rate(cell)?;
+        Some(hit_share(cell)? * prompts)
+    };
+    counted().or_else(stated).filter(|share| (0.0..=1.0).contains(share))
+}
+
+/// A stated share of prompts, or lookups, that a cache served.
+pub(super) fn hit_share(cell: &Cell) -> Option<f64> {
+    let is_hits = |name: &str| {
+        let name = name.to_lowercase();
+        name.contains("cache") && (name.contains("hit") || name.contains("cached"))
+    };
+    cell.row.figures.iter().find_map(|figure| {
+        let Quantity::Other(name) = &figure.quantity else { return None };
+        let is_central =
+            matches!(figure.statistic, Statistic::Value | Statistic::Mean | Statistic::Median);
+        let is_share = matches!(figure.unit, Unit::Percent | Unit::One);
+        let share = figure.canonical().filter(|_| is_hits(name) && is_central && is_share)?;
+        (0.0..=1.0).contains(&share).then_some(share)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{check, row, sheet};
+    use super::*;
+    use ifm_core::Sheet;
+    use ifm_core::sheet::PartKind;
+
+    const VALUE: Statistic = Statistic::Value;
+
+    #[test]
+    fn a_total_of_cached_prompts_is_told_by_how_much_of_it_they_are() {
+        let of = |cached: &str| {
+            let figures = [
+                (Quantity::TotalRate, VALUE, "50000", Unit::PerS),
+                (Quantity::InputTokens, VALUE, "990000", Unit::Count),
+                (Quantity::OutputTokens, VALUE, "10000", Unit::Count),
+                (Quantity::CachedTokens, VALUE, cached, Unit::Count),
+            ];
+            sheet(PartKind::Serving, vec![row(3, &figures)])
+        };
+        let most = |sheet: &mut Sheet| *sheet = of("960000");
+        check("cached_total", &of("400000"), most, Level::Strong, "96 % were not computed");
+        let half = |sheet: &mut Sheet| *sheet = of("600000");
+        check("cached_total", &of("400000"), half, Level::Hint, "which leaves 20000");
+    }
+
+    #[test]
+    fn a_stated_hit_rate_counts_with_the_prompts_share_of_the_total() {
+        let of = |hits: &str| {
+            let name = Quantity::Other("prefix cache hit rate".to_owned());
+            let figures = [
+                (Quantity::TotalRate, VALUE, "10000", Unit::PerS),
+                (Quantity::OutputRate, VALUE, "500", Unit::PerS),
+                (name, VALUE, hits, Unit::Percent),
+            ];
+            sheet(PartKind::Serving, vec![row(3, &figures)])
+        };
+        let spoil = |sheet: &mut Sheet| *sheet = of("96.8");
+        check("cached_total", &of("20"), spoil, Level::Strong, "92 % were not computed");
+    }
+}

@@ -356,6 +356,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             tokenizer_sha256: "0".repeat(64),
             seed: 1,
             prompt_lengths: None,
+            max_context_tokens: None,
         },
         levels: concurrency.iter().map(load).collect(),
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },

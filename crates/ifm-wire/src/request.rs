@@ -3,6 +3,7 @@
 pub use crate::ask::{Ask, RequestError, TemplateSpec};
 use crate::dialect::body::{put, put_field, put_name};
 use crate::dialect::{self, Dialect, Framing, LengthField};
+use ifm_core::Message;
 use ifm_core::manifest::request_id;
 use serde_json::{Map, Value};
 
@@ -136,6 +137,13 @@ impl RequestTemplate {
         let length = format!("{:>LENGTH_WIDTH$}", out.len() - body_start);
         out[length_start..length_start + LENGTH_WIDTH].copy_from_slice(length.as_bytes());
         Ok(results)
+    }
+
+    /// Appends one message as it stands in every request that carries it, so that it need not be
+    /// written again for each. False, and nothing appended, for an API that writes messages by what
+    /// stands beside them.
+    pub fn put_message(&self, message: &Message, out: &mut Vec<u8>) -> bool {
+        self.dialect.put_message(message, out)
     }
 
     /// The body of a request without fields of its own.
@@ -301,7 +309,8 @@ mod tests {
     fn body(spec: &TemplateSpec<'_>, prompt: &str) -> (String, Value) {
         let mut out = Vec::new();
         let prompt = Prompt::Text(prompt.to_owned());
-        let ask = Ask { prompt: &prompt, output_tokens: Some(16), fields: None, number: None };
+        let ask =
+            Ask { prompt: &prompt, said: &[], output_tokens: Some(16), fields: None, number: None };
         RequestTemplate::new(spec).unwrap().write(&ask, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -378,7 +387,7 @@ mod tests {
         let template = template.unwrap();
         let prompt = Prompt::Text("a".to_owned());
         let head = |template: &RequestTemplate, number| {
-            let ask = Ask { prompt: &prompt, output_tokens: None, fields: None, number };
+            let ask = Ask { prompt: &prompt, said: &[], output_tokens: None, fields: None, number };
             let mut out = Vec::new();
             template.write(&ask, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();

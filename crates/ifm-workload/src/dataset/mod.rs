@@ -3,9 +3,11 @@
 //! Not here: what an item is (`item`), handing items out and keeping count (`generator`).
 
 pub mod agent_trace;
+pub mod agents;
 pub mod burstgpt;
 pub mod custom;
 pub mod edit;
+pub mod mlperf_agent;
 pub mod mooncake;
 pub mod numina;
 pub mod openai_batch;
@@ -16,6 +18,7 @@ pub mod sharegpt;
 pub mod sharegpt_chat;
 pub mod sonnet;
 pub mod spec_bench;
+pub mod weka;
 
 use std::fmt;
 
@@ -78,4 +81,7 @@ pub const DATASETS: &[DatasetKind] = &[
     agent_trace::KIND,
     mooncake::KIND,
     burstgpt::KIND,
+    weka::KIND,
+    agents::KIND,
+    mlperf_agent::KIND,
 ];

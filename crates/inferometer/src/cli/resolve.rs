@@ -197,6 +197,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             ignore_eos,
             temperature,
             prompt_lengths,
+            max_context_tokens: args.workload.max_context,
             ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
         levels,
@@ -265,6 +266,7 @@ fn workload_spec(
         tokenizer_sha256: tokenizer.sha256().to_owned(),
         seed: asked.seed,
         prompt_lengths: None,
+        max_context_tokens: None,
     }
 }
 
@@ -313,7 +315,10 @@ pub fn resolve_simulated(
             fresh_connections: false,
             request_ids: false,
         },
-        workload: workload_spec(&asked, &opened.facts, &tokenizer),
+        workload: WorkloadSpec {
+            max_context_tokens: workload.max_context,
+            ..workload_spec(&asked, &opened.facts, &tokenizer)
+        },
         levels,
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },
         slo: slo(results)?,

@@ -214,8 +214,13 @@ impl Inquiry {
 pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
     let template = template(endpoint, model, wish)?;
     let mut bytes = Vec::new();
-    let ask =
-        Ask { prompt: wish.prompt, output_tokens: Some(wish.tokens), fields: None, number: None };
+    let ask = Ask {
+        prompt: wish.prompt,
+        said: &[],
+        output_tokens: Some(wish.tokens),
+        fields: None,
+        number: None,
+    };
     template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
     Ok(bytes)
 }

@@ -343,6 +343,8 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             stream: true,
             fresh_connections: false,
             request_ids: false,
+            echo_reasoning: false,
+            session_headers: BTreeMap::new(),
         },
         workload: WorkloadSpec {
             kind: "random".to_owned(),

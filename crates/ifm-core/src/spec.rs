@@ -91,6 +91,14 @@ pub struct TargetSpec {
     /// and its `seq`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub request_ids: bool,
+    /// Whether what the model thought goes back into its conversations, in the API's own field.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub echo_reasoning: bool,
+    /// Names and values of the headers that tell the session of a turn: `{session}` in a value
+    /// stands for the id of the run, a hyphen and the session's number, and for a sub-agent another
+    /// hyphen and its own. Values of headers that look secret are masked.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub session_headers: BTreeMap<String, String>,
 }
 
 /// What is sent.

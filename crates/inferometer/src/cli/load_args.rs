@@ -106,6 +106,10 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long)]
     pub no_request_id: bool,
 
+    /// Send what the model thought back in its conversations, in the API's own field
+    #[arg(help_heading = "Server", long)]
+    pub echo_reasoning: bool,
+
     /// JSON object merged into each request body, or @FILE; null removes a field
     #[arg(help_heading = "Server", long, alias = "extra-request-body", value_name = "JSON")]
     pub extra_body: Option<String>,

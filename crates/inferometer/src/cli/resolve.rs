@@ -192,6 +192,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             stream,
             fresh_connections: args.fresh_connections,
             request_ids: !args.no_request_id && !is_given(REQUEST_ID, &headers),
+            echo_reasoning: args.echo_reasoning,
+            session_headers: BTreeMap::new(),
         },
         workload: WorkloadSpec {
             ignore_eos,
@@ -314,6 +316,8 @@ pub fn resolve_simulated(
             stream: true,
             fresh_connections: false,
             request_ids: false,
+            echo_reasoning: false,
+            session_headers: BTreeMap::new(),
         },
         workload: WorkloadSpec {
             max_context_tokens: workload.max_context,

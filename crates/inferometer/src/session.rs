@@ -540,7 +540,7 @@ fn slots(users: u32, parallel: u32) -> u32 {
 
 /// How a job's conversations are carried on.
 pub fn carrying(job: &Job) -> Carrying {
-    Carrying { echo_reasoning: false, max_context_tokens: job.spec.workload.max_context_tokens }
+    Carrying { echo_reasoning: job.spec.target.echo_reasoning, max_context_tokens: job.spec.workload.max_context_tokens }
 }
 
 /// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.

@@ -242,11 +242,11 @@ impl<'level> Decoder<'level> {
             agent_turns: meta.turn.map(|turn| turn.turns),
             class: meta.class,
             known_tokens: meta.known_tokens,
-            draft_steps: None,
-            server_queue_ns: None,
-            server_first_token_ns: None,
-            server_decode_ns: None,
-            server_processing_ns: None,
+            draft_steps: answer.usage.draft_steps,
+            server_queue_ns: answer.usage.times.queue_ns,
+            server_first_token_ns: answer.usage.times.first_token_ns,
+            server_decode_ns: answer.usage.times.decode_ns,
+            server_processing_ns: answer.processing_ns,
             due_ns: since(due_ns),
             start_ns: since(done.start_ns),
             sent_ns: done.sent_ns.map(since),
@@ -283,9 +283,15 @@ impl<'level> Decoder<'level> {
             text: answer.text.map(String::from),
         };
         if let Some(TurnMeta { session, agent, turn, .. }) = meta.turn {
-            let is_overflow = false;
-            let end_ns = done.end_ns;
-            self.feed.give_back(Answered { session, agent, turn, end_ns, reply, is_overflow });
+            self.feed.give_back(Answered {
+                session,
+                agent,
+                turn,
+                end_ns: done.end_ns,
+                reply,
+                is_overflow: answer.is_overflow,
+                session_token: answer.session_token,
+            });
         }
         self.feed.recycle(done.request.bytes);
         self.note_outcome(&record);
@@ -333,11 +339,13 @@ impl<'level> Decoder<'level> {
 
 /// What a conversation can carry on of an answer.
 fn reply_of(answer: &Answer) -> Reply {
+    let text = answer.text.as_ref();
     Reply {
-        content: answer.text.as_ref().map(Generated::answer).unwrap_or_default(),
+        content: text.map(Generated::answer).unwrap_or_default(),
+        reasoning: text.map(Generated::reasoning).unwrap_or_default(),
+        tool_calls: text.map(|text| text.tool_calls().to_vec()).unwrap_or_default(),
         output_tokens: answer.output_tokens.filter(|it| !it.from.is_estimate()).map(|it| it.tokens),
         reasoning_tokens: answer.usage.reasoning_tokens,
-        ..Reply::default()
     }
 }
 

@@ -149,6 +149,8 @@ pub struct Answered {
     pub reply: Option<Reply>,
     /// Whether the server refused the prompt because it is longer than its context.
     pub is_overflow: bool,
+    /// What a router wants to see again in later requests of the session.
+    pub session_token: Option<String>,
 }
 
 /// Makes requests, one after another, on a thread of its own.

@@ -44,6 +44,19 @@ pub struct Ask<'ask> {
     pub fields: Option<&'ask Map<String, Value>>,
     /// Position in the run's schedule, of which its id is made; absent sends none.
     pub number: Option<u32>,
+    /// The session that it is a turn of; absent where requests stand alone.
+    pub session: Option<AskSession<'ask>>,
+}
+
+/// The session of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AskSession<'ask> {
+    /// Its number in the run.
+    pub session: u32,
+    /// The agent that asks, where the session has several.
+    pub agent: Option<u16>,
+    /// What a router's former answer told it to send back, if it did.
+    pub token: Option<&'ask str>,
 }
 
 /// Everything that is the same for each request of a level.

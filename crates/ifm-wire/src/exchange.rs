@@ -79,8 +79,14 @@ pub struct Answer {
     pub output_tokens: Option<Counted>,
     /// Tokens of the first token-bearing event, where per-chunk usage tells.
     pub first_event_tokens: Option<u32>,
-    /// The other counts of the last usage object.
+    /// The other counts of the last usage object, and times that the server measured.
     pub usage: Usage,
+    /// How long the server, or what stands before it, took until it answered, as a header told.
+    pub processing_ns: Option<u64>,
+    /// What a router wants to see again in later requests of the session.
+    pub session_token: Option<String>,
+    /// Whether it failed because the prompt is longer than the server's context.
+    pub is_overflow: bool,
     /// Number of choices seen.
     pub choices: u16,
     /// Finish reason of the last choice that gave one.
@@ -273,6 +279,14 @@ impl ExchangeDecoder {
         }
         let (outcome, error) = self.judge(cause, says_length);
         let head = self.reader.head();
+        let is_overflow = match outcome {
+            Outcome::HttpError => {
+                head.is_some_and(|head| head.status == 400)
+                    && dialect::is_overflow(&String::from_utf8_lossy(&self.document))
+            }
+            Outcome::InBandError => self.facts.is_overflow,
+            _ => false,
+        };
         let mut answer = Answer {
             outcome,
             error,
@@ -292,11 +306,16 @@ impl ExchangeDecoder {
             output_tokens: None,
             first_event_tokens: None,
             usage: Usage::default(),
+            processing_ns: head.and_then(|head| head.processing_ns),
+            session_token: head.and_then(|head| head.session_token.clone()),
+            is_overflow,
             choices: self.facts.choices_seen,
             finish_reason: self.facts.finish_reason.take(),
             text: None,
         };
+        let queue_ns = head.and_then(|head| head.queue_ns);
         self.facts.fill(&mut answer);
+        answer.usage.times.queue_ns = answer.usage.times.queue_ns.or(queue_ns);
         self.reset(expect);
         answer
     }
@@ -340,7 +359,10 @@ impl ExchangeDecoder {
                     dialect::bounded_sentence(&beginning)
                 ));
             }
-            Ok(read) => facts.take_document(&read),
+            Ok(read) => {
+                facts.is_overflow |= read.error.is_some() && dialect::is_overflow(&start);
+                facts.take_document(&read);
+            }
             Err(error) => facts.fail(error),
         }
     }

@@ -1,6 +1,6 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
-pub use crate::ask::{Ask, RequestError, TemplateSpec};
+pub use crate::ask::{Ask, AskSession, RequestError, TemplateSpec};
 use crate::dialect::body::{put, put_field, put_name};
 use crate::dialect::{self, Dialect, Framing, LengthField};
 use ifm_core::Message;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 /// Names of headers whose values are not secrets: those of HTTP itself that describe what is sent and
 /// wanted, and what a tracer reads.
-const OPEN_HEADERS: [&str; 12] = [
+const OPEN_HEADERS: [&str; 14] = [
     "accept",
     "accept-encoding",
     "accept-language",
@@ -22,10 +22,21 @@ const OPEN_HEADERS: [&str; 12] = [
     "user-agent",
     "x-correlation-id",
     "x-request-id",
+    "x-session-affinity",
+    "x-session-id",
 ];
 
 /// The header by which servers find a request in their logs again.
 pub const REQUEST_ID: &str = "X-Request-Id";
+
+/// The header that tells servers and routers the session of a turn, unless others are asked for.
+pub const SESSION_ID: &str = "X-Session-ID";
+
+/// What stands for the session in the value of such a header.
+pub const SESSION_PLACE: &str = "{session}";
+
+/// The header that carries a router's token for a session, both ways.
+const SESSION_TOKEN: &str = "x-session-token";
 
 /// Whether a header's value must never be shown or stored: any but the few that are known to be no
 /// secrets. What a gateway lets people in by may have any name.
@@ -63,6 +74,36 @@ pub struct RequestTemplate {
     results_max: Option<u32>,
     /// The run of whose id those of the requests are made; absent sends none.
     ids_of: Option<String>,
+    /// Whose sessions they are, and the headers that tell them.
+    sessions: Option<SessionHeaders>,
+}
+
+/// The headers that tell the session of a turn.
+#[derive(Debug, Clone)]
+struct SessionHeaders {
+    run_id: String,
+    /// Names, and values in which [`SESSION_PLACE`] stands for the session.
+    headers: Vec<(String, String)>,
+    /// Whether a router's token is sent back: not where the user gives the header.
+    with_token: bool,
+}
+
+impl SessionHeaders {
+    fn write(&self, ask: &AskSession<'_>, out: &mut Vec<u8>) {
+        let mut id = format!("{}-{}", self.run_id, ask.session);
+        if let Some(agent) = ask.agent {
+            id.push_str(&format!("-{agent}"));
+        }
+        for (name, value) in &self.headers {
+            put_header(name, &value.replace(SESSION_PLACE, &id), out);
+        }
+        let token = ask.token.filter(|token| self.with_token && is_field_value(token));
+        token.into_iter().for_each(|token| put_header(SESSION_TOKEN, token, out));
+    }
+}
+
+fn put_header(name: &str, value: &str, out: &mut Vec<u8>) {
+    out.extend_from_slice(format!("\r\n{name}: {value}").as_bytes());
 }
 
 /// Room for the value of `Content-Length`: the number stands right-aligned in it, which HTTP
@@ -105,7 +146,32 @@ impl RequestTemplate {
             options,
             length: dialect.length.filter(|length| !is_set(length)),
             ids_of: None,
+            sessions: None,
         })
+    }
+
+    /// Has each turn of a conversation say which session of the run it belongs to. In the values
+    /// [`SESSION_PLACE`] stands for the session. A token that a router gave goes back too, unless the
+    /// user has a header of that name.
+    ///
+    /// # Errors
+    /// [`RequestError::BadHeader`] for a name or a value that HTTP does not allow.
+    pub fn with_session_headers(
+        mut self,
+        run_id: &str,
+        headers: &[(String, String)],
+    ) -> Result<RequestTemplate, RequestError> {
+        let bad =
+            |(name, value): &&(String, String)| !is_field_name(name) || !is_field_value(value);
+        if let Some((name, _)) = headers.iter().find(bad) {
+            return Err(RequestError::BadHeader(name.clone()));
+        }
+        let head = self.head.to_ascii_lowercase();
+        let with_token = !head.contains(&format!("\r\n{SESSION_TOKEN}:"))
+            && !headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(SESSION_TOKEN));
+        let (run_id, headers) = (run_id.to_owned(), headers.to_vec());
+        self.sessions = Some(SessionHeaders { run_id, headers, with_token });
+        Ok(self)
     }
 
     /// Has each request carry an id that is made of the run's id and its own number.
@@ -126,7 +192,10 @@ impl RequestTemplate {
         out.resize(length_start + LENGTH_WIDTH, b' ');
         if let (Some(run_id), Some(number)) = (&self.ids_of, ask.number) {
             let id = request_id(run_id, number);
-            out.extend_from_slice(format!("\r\n{REQUEST_ID}: {id}").as_bytes());
+            put_header(REQUEST_ID, &id, out);
+        }
+        if let (Some(sessions), Some(session)) = (&self.sessions, &ask.session) {
+            sessions.write(session, out);
         }
         out.extend_from_slice(b"\r\n\r\n");
         let body_start = out.len();
@@ -285,7 +354,7 @@ fn head_of(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Result<String, Request
         spec.path, spec.host
     );
     for (name, value) in headers(spec, dialect) {
-        if !is_field_name(&name) || value.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
+        if !is_field_name(&name) || !is_field_value(&value) {
             return Err(RequestError::BadHeader(name));
         }
         head.push_str(&format!("{name}: {value}\r\n"));
@@ -300,6 +369,11 @@ fn is_field_name(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(allowed)
 }
 
+/// Whether the text can be the value of a header.
+fn is_field_value(text: &str) -> bool {
+    !text.bytes().any(|byte| byte < 0x20 || byte == 0x7f)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -309,8 +383,14 @@ mod tests {
     fn body(spec: &TemplateSpec<'_>, prompt: &str) -> (String, Value) {
         let mut out = Vec::new();
         let prompt = Prompt::Text(prompt.to_owned());
-        let ask =
-            Ask { prompt: &prompt, said: &[], output_tokens: Some(16), fields: None, number: None };
+        let ask = Ask {
+            prompt: &prompt,
+            said: &[],
+            output_tokens: Some(16),
+            fields: None,
+            number: None,
+            session: None,
+        };
         RequestTemplate::new(spec).unwrap().write(&ask, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
@@ -370,6 +450,64 @@ mod tests {
     }
 
     #[test]
+    fn a_turn_says_its_session_and_gives_back_what_a_router_gave() {
+        let none = Map::new();
+        let own = [("X-Session-Token".to_owned(), "mine".to_owned())];
+        let template = |headers: &[(String, String)]| {
+            RequestTemplate::new(&TemplateSpec {
+                api: Api::Chat,
+                host: "h",
+                path: "/",
+                model: "m",
+                authorization: None,
+                headers,
+                stream: true,
+                ignore_eos: false,
+                temperature: None,
+                extra_body: &none,
+            })
+            .unwrap()
+        };
+        let named = [
+            ("X-Session-ID".to_owned(), SESSION_PLACE.to_owned()),
+            ("X-Route".to_owned(), "a={session};b".to_owned()),
+        ];
+        let prompt = Prompt::Text("a".to_owned());
+        let head = |template: &RequestTemplate, session: Option<AskSession<'_>>| {
+            let ask =
+                Ask { prompt: &prompt, output_tokens: None, fields: None, number: None, session };
+            let mut out = Vec::new();
+            template.write(&ask, &mut out).unwrap();
+            String::from_utf8(out).unwrap().split_once("\r\n\r\n").unwrap().0.to_owned()
+        };
+        let with = |headers: &[(String, String)]| {
+            template(headers).with_session_headers("run-1", &named).unwrap()
+        };
+        let ask = AskSession { session: 7, agent: None, token: Some("t=1") };
+        let lines = |head: String| -> Vec<String> {
+            head.lines().filter(|line| line.starts_with(['x', 'X'])).map(str::to_owned).collect()
+        };
+        assert_eq!(
+            lines(head(&with(&[]), Some(ask))),
+            ["X-Session-ID: run-1-7", "X-Route: a=run-1-7;b", "x-session-token: t=1"]
+        );
+        let of_agent = AskSession { agent: Some(2), token: Some("a\r\nEvil: 1"), ..ask };
+        assert_eq!(
+            lines(head(&with(&[]), Some(of_agent))),
+            ["X-Session-ID: run-1-7-2", "X-Route: a=run-1-7-2;b"]
+        );
+        let first = lines(head(&with(&own), Some(ask)));
+        assert_eq!(
+            first,
+            ["X-Session-Token: mine", "X-Session-ID: run-1-7", "X-Route: a=run-1-7;b"]
+        );
+        assert!(lines(head(&with(&[]), None)).is_empty());
+        assert!(lines(head(&template(&[]), Some(ask))).is_empty());
+        let bad = [("a b".to_owned(), String::new())];
+        assert!(template(&[]).with_session_headers("r", &bad).is_err());
+    }
+
+    #[test]
     fn a_request_carries_its_id_where_it_has_a_number() {
         let none = Map::new();
         let template = RequestTemplate::new(&TemplateSpec {
@@ -387,7 +525,14 @@ mod tests {
         let template = template.unwrap();
         let prompt = Prompt::Text("a".to_owned());
         let head = |template: &RequestTemplate, number| {
-            let ask = Ask { prompt: &prompt, said: &[], output_tokens: None, fields: None, number };
+            let ask = Ask {
+                prompt: &prompt,
+                said: &[],
+                output_tokens: None,
+                fields: None,
+                number,
+                session: None,
+            };
             let mut out = Vec::new();
             template.write(&ask, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();

@@ -265,8 +265,14 @@ impl Counter<'_> {
             return Err(Uncounted::Unknown(format!("it took longer than {limit} s")));
         }
         let prompt = Prompt::Text(text.to_owned());
-        let ask =
-            Ask { prompt: &prompt, said: &[], output_tokens: Some(1), fields: None, number: None };
+        let ask = Ask {
+            prompt: &prompt,
+            said: &[],
+            output_tokens: Some(1),
+            fields: None,
+            number: None,
+            session: None,
+        };
         let written = self.ask.template.write(&ask, &mut self.bytes);
         written.map_err(|error| Uncounted::Unknown(error.to_string()))?;
         self.requests += 1;

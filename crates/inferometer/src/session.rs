@@ -540,7 +540,10 @@ fn slots(users: u32, parallel: u32) -> u32 {
 
 /// How a job's conversations are carried on.
 pub fn carrying(job: &Job) -> Carrying {
-    Carrying { echo_reasoning: job.spec.target.echo_reasoning, max_context_tokens: job.spec.workload.max_context_tokens }
+    Carrying {
+        echo_reasoning: job.spec.target.echo_reasoning,
+        max_context_tokens: job.spec.workload.max_context_tokens,
+    }
 }
 
 /// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.
@@ -663,7 +666,8 @@ fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure
         [only] => &only.prompt,
         _ => &said,
     };
-    let ask = Ask { prompt, said: &[], output_tokens: None, fields: None, number: None };
+    let ask =
+        Ask { prompt, said: &[], output_tokens: None, fields: None, number: None, session: None };
     template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
         Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
     })

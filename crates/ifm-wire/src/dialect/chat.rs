@@ -28,6 +28,9 @@ fn put_message(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("role", message.role.word(), out);
         put_field("content", &message.content, out);
+        if let Some(reasoning) = &message.reasoning {
+            put_field("reasoning_content", reasoning, out);
+        }
         if !message.tool_calls.is_empty() {
             put_name("tool_calls", out);
             put_list(&message.tool_calls, out, put_call);

@@ -80,6 +80,32 @@ pub struct Usage {
     pub accepted_draft_tokens: Option<u32>,
     /// Rejected draft tokens.
     pub rejected_draft_tokens: Option<u32>,
+    /// Steps in which a draft was made.
+    pub draft_steps: Option<u32>,
+    /// What the server measured itself.
+    pub times: ServerTimes,
+}
+
+/// Times of a request that its server measured, nanoseconds. Each is absent where it said nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerTimes {
+    /// From its arrival until it was scheduled.
+    pub queue_ns: Option<u64>,
+    /// From then to its first token.
+    pub first_token_ns: Option<u64>,
+    /// From its first token to the last one.
+    pub decode_ns: Option<u64>,
+}
+
+impl ServerTimes {
+    /// These, and where they are absent the others.
+    pub fn or(self, other: ServerTimes) -> ServerTimes {
+        ServerTimes {
+            queue_ns: self.queue_ns.or(other.queue_ns),
+            first_token_ns: self.first_token_ns.or(other.first_token_ns),
+            decode_ns: self.decode_ns.or(other.decode_ns),
+        }
+    }
 }
 
 impl Usage {
@@ -97,6 +123,9 @@ impl Usage {
             cached_tokens: self.cached_tokens.or(other.cached_tokens),
             accepted_draft_tokens: sum(self.accepted_draft_tokens, other.accepted_draft_tokens),
             rejected_draft_tokens: sum(self.rejected_draft_tokens, other.rejected_draft_tokens),
+            draft_steps: sum(self.draft_steps, other.draft_steps),
+            // Times of several sequences are those of none.
+            times: ServerTimes::default(),
         }
     }
 }

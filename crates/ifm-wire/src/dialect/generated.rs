@@ -1,7 +1,11 @@
 //! The text of an answer as it is kept, and which of it is reasoning.
 
 use super::text::Text;
+use ifm_core::ToolCall;
 use std::ops::{Deref, Range};
+
+/// Most calls of one answer that are kept: what a hostile stream may make us hold.
+const CALLS_MAX: usize = 1024;
 
 /// Generated text. Reasoning stands in it where it came, and is known apart: a conversation that
 /// goes on sends back what was said, not what was thought.
@@ -11,6 +15,10 @@ pub struct Generated {
     pub(super) text: String,
     /// The bytes of it that are reasoning: rising, not adjoining.
     reasoning: Vec<Range<usize>>,
+    /// Calls of tools, as they began.
+    calls: Vec<ToolCall>,
+    /// Where the server says that each of them stands; absent where it does not.
+    places: Vec<Option<u32>>,
 }
 
 impl Generated {
@@ -18,6 +26,31 @@ impl Generated {
     pub(crate) fn clear(&mut self) {
         self.text.clear();
         self.reasoning.clear();
+        self.calls.clear();
+        self.places.clear();
+    }
+
+    /// The call that began last at this place; where none is told, the last of all.
+    pub(super) fn last_call(&mut self, place: Option<u32>) -> Option<&mut ToolCall> {
+        let is_it = |it: &Option<u32>| place.is_none() || *it == place;
+        let number = self.places.iter().rposition(is_it)?;
+        self.calls.get_mut(number)
+    }
+
+    /// Begins a call at this place; absent where there are too many.
+    pub(super) fn begin_call(&mut self, place: Option<u32>) -> Option<&mut ToolCall> {
+        if self.calls.len() == CALLS_MAX {
+            return None;
+        }
+        let (id, name, arguments) = (String::new(), String::new(), String::new());
+        self.places.push(place);
+        self.calls.push(ToolCall { id, name, arguments });
+        self.calls.last_mut()
+    }
+
+    /// Calls of tools, as they began, with the ids that the server gave.
+    pub fn tool_calls(&self) -> &[ToolCall] {
+        &self.calls
     }
 
     /// Appends what the text means, as reasoning.
@@ -29,6 +62,11 @@ impl Generated {
             _ if self.text.len() > start => self.reasoning.push(start..self.text.len()),
             _ => {}
         }
+    }
+
+    /// What the model thought, where the server tells it apart.
+    pub fn reasoning(&self) -> String {
+        self.reasoning.iter().filter_map(|range| self.text.get(range.clone())).collect()
     }
 
     /// The answer proper: the text without its reasoning.
@@ -74,8 +112,25 @@ mod tests {
         kept.add_reasoning(text("\" Or?\""));
         kept.text.push_str(" Yes.");
         assert_eq!((&*kept, kept.answer().as_str()), ("Hm,\néSo. Or? Yes.", "So. Yes."));
+        assert_eq!(kept.reasoning(), "Hm,\né Or?");
         assert_eq!(kept.reasoning.len(), 2);
         kept.clear();
         assert_eq!((&*kept, kept.answer().as_str()), ("", ""));
+    }
+
+    #[test]
+    fn calls_are_found_by_their_place_and_bounded() {
+        let mut kept = Generated::default();
+        assert!(kept.last_call(None).is_none());
+        for place in 0..2000 {
+            let call = kept.begin_call(Some(place));
+            call.into_iter().for_each(|call| call.id = place.to_string());
+        }
+        assert_eq!(kept.tool_calls().len(), CALLS_MAX);
+        assert_eq!(kept.last_call(Some(7)).unwrap().id, "7");
+        assert_eq!(kept.last_call(None).unwrap().id, "1023");
+        assert!(kept.last_call(Some(1500)).is_none());
+        kept.clear();
+        assert!(kept.tool_calls().is_empty() && kept.last_call(None).is_none());
     }
 }

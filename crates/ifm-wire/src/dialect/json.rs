@@ -2,13 +2,17 @@
 
 use super::ChunkFacts;
 use super::error::{bounded_sentence, error_message};
+use super::text::AnyText;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use std::borrow::Cow;
 use std::fmt;
 
 /// Most characters of a payload that an error message repeats.
 const SHOWN_CHARS: usize = 80;
+/// Longest time of a server that is believed: a week, in nanoseconds.
+const LONGEST_NS: f64 = 7.0 * 86_400.0 * 1e9;
 
 /// Reads a payload as one JSON value of a known shape.
 ///
@@ -96,6 +100,64 @@ pub(super) fn count<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option
     Ok(number.and_then(|number| u32::try_from(number).ok()))
 }
 
+/// A value as it is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"), from = "&RawValue")]
+pub(super) struct Raw<'input>(pub(super) &'input str);
+
+impl<'input> From<&'input RawValue> for Raw<'input> {
+    fn from(raw: &'input RawValue) -> Raw<'input> {
+        Raw(raw.get())
+    }
+}
+
+impl Raw<'_> {
+    /// Appends the text of a string, nothing for null, and of another value how it is written.
+    pub(super) fn append_to(self, out: &mut String) {
+        match serde_json::from_str::<AnyText<'_>>(self.0) {
+            Ok(AnyText(Some(text))) => text.append_to(out),
+            _ if self.0 == "null" => {}
+            _ => out.push_str(self.0),
+        }
+    }
+
+    /// What an object of this shape says; nothing of any other value.
+    pub(super) fn object<T: serde::de::DeserializeOwned>(self) -> Option<T> {
+        // A list would be read as the fields in their order.
+        self.0.starts_with('{').then(|| serde_json::from_str(self.0).ok()).flatten()
+    }
+
+    /// Whether a list or an object holds anything. Null holds nothing.
+    pub(super) fn holds(self) -> bool {
+        let inside = self.0.get(1..self.0.len().saturating_sub(1)).unwrap_or_default();
+        self.0.starts_with(['[', '{']) && !inside.trim_ascii().is_empty()
+    }
+}
+
+/// Reads a time in milliseconds as nanoseconds. What is no such time is unknown.
+///
+/// # Errors
+/// Only for what is not JSON.
+pub(super) fn ms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let ms: Option<f64> = <&RawValue>::deserialize(deserializer)?.get().parse().ok();
+    Ok(ms.and_then(ns_of_ms))
+}
+
+/// Milliseconds as nanoseconds, if that is a time.
+pub(crate) fn ns_of_ms(ms: f64) -> Option<u64> {
+    let ns = (ms * 1e6).round();
+    (0.0..=LONGEST_NS).contains(&ns).then_some(ns as u64)
+}
+
+/// Reads a time in nanoseconds. What is no such time is unknown.
+///
+/// # Errors
+/// Only for what is not JSON.
+pub(super) fn ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let ns: Option<f64> = <&RawValue>::deserialize(deserializer)?.get().parse().ok();
+    Ok(ns.and_then(|ns| ns_of_ms(ns / 1e6)))
+}
+
 /// Whether a list or an object holds anything. Null holds nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Presence(pub(super) bool);
@@ -169,6 +231,50 @@ mod tests {
         }
         assert_eq!(serde_json::from_str::<Usage>("{}").unwrap().tokens, None);
         assert!(serde_json::from_str::<Usage>("{\"tokens\": x}").is_err());
+    }
+
+    #[derive(Deserialize)]
+    struct Times {
+        #[serde(default, deserialize_with = "ms")]
+        ms: Option<u64>,
+        #[serde(default, deserialize_with = "ns")]
+        ns: Option<u64>,
+    }
+
+    #[test]
+    fn a_time_is_a_number_that_can_be_one() {
+        for (written, expect) in [
+            ("1.5", Some(1_500_000)),
+            ("0", Some(0)),
+            ("1e3", Some(1_000_000_000)),
+            ("-0.001", None),
+            ("1e300", None),
+            ("null", None),
+            ("\"1.5\"", None),
+            ("[1]", None),
+        ] {
+            let times: Times = serde_json::from_str(&format!("{{\"ms\": {written}}}")).unwrap();
+            assert_eq!((times.ms, times.ns), (expect, None), "{written}");
+        }
+        assert_eq!(serde_json::from_str::<Times>(r#"{"ns": 1500}"#).unwrap().ns, Some(1500));
+    }
+
+    #[test]
+    fn a_value_is_kept_as_it_is_written_and_a_text_by_what_it_means() {
+        for (written, holds, meaning) in [
+            (r#""a\n""#, false, "a\n"),
+            ("[]", false, "[]"),
+            ("{ }", false, "{ }"),
+            ("[ 0]", true, "[ 0]"),
+            (r#"{"a": 1}"#, true, r#"{"a": 1}"#),
+            ("null", false, ""),
+            ("7", false, "7"),
+        ] {
+            let raw: Raw<'_> = serde_json::from_str(written).unwrap();
+            let mut out = String::new();
+            raw.append_to(&mut out);
+            assert_eq!((raw.holds(), out.as_str()), (holds, meaning), "{written}");
+        }
     }
 
     #[test]

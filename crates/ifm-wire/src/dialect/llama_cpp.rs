@@ -4,7 +4,8 @@
 //! servers count only at the end). There is no end mark beside the events: a stream is complete
 //! when every sequence that was seen said `"stop": true`. Errors are events with the field `error`.
 
-use super::json::{self, Word};
+use super::json::{self, Raw, Word};
+use super::openai::timings_beside;
 use super::text::Text;
 use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
@@ -98,33 +99,18 @@ struct Event<'input> {
     tokens_predicted: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     tokens_evaluated: Option<u32>,
-    timings: Option<Timings>,
+    timings: Option<Raw<'input>>,
     error: Option<IgnoredAny>,
 }
 
-#[derive(Deserialize)]
-struct Timings {
-    #[serde(default, deserialize_with = "json::count")]
-    cache_n: Option<u32>,
-    #[serde(default, deserialize_with = "json::count")]
-    draft_n: Option<u32>,
-    #[serde(default, deserialize_with = "json::count")]
-    draft_n_accepted: Option<u32>,
-}
-
 impl Event<'_> {
-    /// What the server counted, if it did.
+    /// What the server counted and measured, if it did.
     fn usage(&self) -> Option<Usage> {
-        let timings = self.timings.as_ref();
-        let accepted = timings.and_then(|timings| timings.draft_n_accepted);
-        let drafted = timings.and_then(|timings| timings.draft_n);
-        self.tokens_predicted.map(|tokens| Usage {
+        let usage = self.tokens_predicted.map(|tokens| Usage {
             prompt_tokens: self.tokens_evaluated,
             completion_tokens: Some(tokens),
-            cached_tokens: timings.and_then(|timings| timings.cache_n),
-            accepted_draft_tokens: accepted,
-            rejected_draft_tokens: drafted.zip(accepted).map(|(n, of)| n.saturating_sub(of)),
             ..Usage::default()
-        })
+        });
+        usage.map(|usage| self.timings.map_or(usage, |timings| timings_beside(timings, usage)))
     }
 }

@@ -5,14 +5,17 @@
 //! new ones and those that were read from or written to a cache. The count of output tokens is that
 //! of `message_delta`; the one of `message_start` is not a count of anything yet.
 //!
+//! What the model thought does not go back: a `thinking` block is taken only with the signature that
+//! the API gave it, which conversations do not keep.
+//!
 //! The API insists on an output length: where the workload leaves it open, 4096 is sent. It has no
 //! word for going on past the end of the text, so none is sent; a server that has one takes it from
 //! `--extra-body`. The key goes into `x-api-key`, and also into `Authorization` for servers that
 //! only speak the API, unless it is one of Anthropic's own.
 
 use super::body::{put_arguments, put_field, put_items, put_list, put_name, put_object};
-use super::json::{self, Word};
-use super::text::Text;
+use super::json::{self, Raw, Word};
+use super::text::{AnyText, Text};
 use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
     Usage,
@@ -70,8 +73,10 @@ fn read_event<'input>(
             let usage = usage.map(Usage::from);
             facts.usage = usage.map(|usage| Usage { completion_tokens: None, ..usage });
         }
-        "content_block_start" => facts.choices = of_block(event.content_block, text),
-        "content_block_delta" => facts.choices = of_delta(event.delta, text),
+        "content_block_start" => {
+            facts.choices = of_block(event.index, event.content_block, text);
+        }
+        "content_block_delta" => facts.choices = of_delta(event.index, event.delta, text),
         "message_delta" => {
             let reason = event.delta.and_then(|delta| delta.stop_reason);
             facts.choices = Choices::one(ended(reason));
@@ -97,7 +102,7 @@ fn read_answer<'input>(
     }
     let Some(content) = answer.content else { return Ok(ChunkFacts::default()) };
     for block in content {
-        of_block(Some(block), text.as_deref_mut());
+        of_block(None, Some(block), text.as_deref_mut());
     }
     let choices = Choices::one(ended(answer.stop_reason));
     Ok(ChunkFacts { choices, usage: answer.usage.map(Usage::from), ..ChunkFacts::default() })
@@ -175,6 +180,8 @@ fn put_tool_use(call: &ToolCall, out: &mut Vec<u8>) {
 struct Event<'input> {
     #[serde(rename = "type")]
     kind: Option<Word<'input>>,
+    #[serde(default, deserialize_with = "json::count")]
+    index: Option<u32>,
     message: Option<Started>,
     content_block: Option<Block<'input>>,
     delta: Option<Delta<'input>>,
@@ -205,6 +212,9 @@ struct Block<'input> {
     kind: Option<Word<'input>>,
     text: Option<Text<'input>>,
     thinking: Option<Text<'input>>,
+    id: Option<AnyText<'input>>,
+    name: Option<AnyText<'input>>,
+    input: Option<Raw<'input>>,
 }
 
 #[derive(Deserialize)]
@@ -265,14 +275,37 @@ fn keep(thinking: Option<Text<'_>>, text: Option<Text<'_>>, kept: &mut Generated
     text.into_iter().for_each(|text| text.append_to(&mut kept.text));
 }
 
+/// Keeps a call of one of the client's tools, whose input may follow in pieces.
+fn keep_call(index: Option<u32>, block: &Block<'_>, kept: &mut Generated) {
+    let Some(call) = kept.begin_call(index) else { return };
+    let text = |text: &Option<AnyText<'_>>, out: &mut String| {
+        text.and_then(|text| text.0).into_iter().for_each(|text| text.append_to(out));
+    };
+    text(&block.id, &mut call.id);
+    text(&block.name, &mut call.name);
+    // A stream begins with an empty input, and then writes it.
+    block
+        .input
+        .filter(|it| it.holds())
+        .into_iter()
+        .for_each(|it| it.append_to(&mut call.arguments));
+}
+
 /// What the beginning of a block, or a whole one, carries. The name of a tool to call was
 /// generated; thoughts that are not shown were, too.
-fn of_block<'input>(block: Option<Block<'_>>, text: Option<&mut Generated>) -> Choices<'input> {
+fn of_block<'input>(
+    index: Option<u32>,
+    block: Option<Block<'_>>,
+    text: Option<&mut Generated>,
+) -> Choices<'input> {
     let Some(block) = block else { return Choices::default() };
     let kind = block.kind.as_ref().map_or("", |kind| kind.0.as_ref());
     let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
     if let Some(kept) = text {
         keep(block.thinking, block.text, kept);
+        if kind == "tool_use" {
+            keep_call(index, &block, kept);
+        }
     }
     let choice = ChoiceFacts {
         has_answer: full(&block.text) || kind.ends_with("tool_use"),
@@ -282,11 +315,18 @@ fn of_block<'input>(block: Option<Block<'_>>, text: Option<&mut Generated>) -> C
     carried(choice)
 }
 
-fn of_delta<'input>(delta: Option<Delta<'_>>, text: Option<&mut Generated>) -> Choices<'input> {
+fn of_delta<'input>(
+    index: Option<u32>,
+    delta: Option<Delta<'_>>,
+    text: Option<&mut Generated>,
+) -> Choices<'input> {
     let Some(delta) = delta else { return Choices::default() };
     let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
     if let Some(kept) = text {
         keep(delta.thinking, delta.text, kept);
+        if let (Some(piece), Some(call)) = (delta.partial_json, kept.last_call(index)) {
+            piece.append_to(&mut call.arguments);
+        }
     }
     let choice = ChoiceFacts {
         has_answer: full(&delta.text) || full(&delta.partial_json),

@@ -9,6 +9,7 @@
 //! [`DIALECTS`].
 
 pub(crate) mod body;
+mod calls;
 mod chat;
 mod completions;
 mod embeddings;
@@ -16,12 +17,13 @@ mod endpoint;
 mod error;
 mod facts;
 mod generated;
-mod json;
+pub(crate) mod json;
 mod llama_cpp;
 mod messages;
 mod ollama;
 mod ollama_embed;
 pub mod openai;
+mod overflow;
 mod rerank;
 mod responses;
 mod sglang;
@@ -32,8 +34,9 @@ mod triton;
 
 pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
-pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, Usage};
+pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, ServerTimes, Usage};
 pub use generated::Generated;
+pub use overflow::is_overflow;
 
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::Message;

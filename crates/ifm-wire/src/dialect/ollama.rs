@@ -7,11 +7,12 @@
 //! text.
 
 use super::body::{put_arguments, put_field, put_list, put_name, put_object, put_said};
-use super::json::{self, Presence, Word};
+use super::calls;
+use super::json::{self, Raw, Word};
 use super::text::Text;
 use super::{
     ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, Generated, LengthField, Memory,
-    Prompts, Usage,
+    Prompts, ServerTimes, Usage,
 };
 use crate::ask::Ask;
 use ifm_core::spec::Api;
@@ -55,6 +56,9 @@ fn put_message(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("role", message.role.word(), out);
         put_field("content", &message.content, out);
+        if let Some(reasoning) = &message.reasoning {
+            put_field("thinking", reasoning, out);
+        }
         if !message.tool_calls.is_empty() {
             put_name("tool_calls", out);
             put_list(&message.tool_calls, out, put_call);
@@ -67,7 +71,10 @@ fn put_message(message: &Message, out: &mut Vec<u8>) {
 
 fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
     put_object(out, |out| {
-        put_field("id", &call.id, out);
+        // Older servers give none.
+        if !call.id.is_empty() {
+            put_field("id", &call.id, out);
+        }
         put_name("function", out);
         put_object(out, |out| {
             put_field("name", &call.name, out);
@@ -83,13 +90,20 @@ struct Event<'input> {
     message: Option<Said<'input>>,
     response: Option<Text<'input>>,
     thinking: Option<Text<'input>>,
-    tool_calls: Option<Presence>,
+    tool_calls: Option<Raw<'input>>,
     done: Option<bool>,
     done_reason: Option<Word<'input>>,
     #[serde(default, deserialize_with = "json::count")]
     prompt_eval_count: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     eval_count: Option<u32>,
+    /// From the arrival until the model was at hand: with what waits for it.
+    #[serde(default, deserialize_with = "json::ns")]
+    load_duration: Option<u64>,
+    #[serde(default, deserialize_with = "json::ns")]
+    prompt_eval_duration: Option<u64>,
+    #[serde(default, deserialize_with = "json::ns")]
+    eval_duration: Option<u64>,
     error: Option<IgnoredAny>,
 }
 
@@ -98,7 +112,7 @@ struct Event<'input> {
 struct Said<'input> {
     content: Option<Text<'input>>,
     thinking: Option<Text<'input>>,
-    tool_calls: Option<Presence>,
+    tool_calls: Option<Raw<'input>>,
 }
 
 fn read<'input>(
@@ -113,7 +127,8 @@ fn read<'input>(
     let said = event.message.unwrap_or_default();
     let answer = said.content.or(event.response);
     let thinking = said.thinking.or(event.thinking);
-    let calls = said.tool_calls.or(event.tool_calls).is_some_and(|calls| calls.0);
+    let tool_calls = said.tool_calls.or(event.tool_calls);
+    let calls = tool_calls.is_some_and(Raw::holds);
     let is_end = event.done.unwrap_or(false);
     if answer.is_none() && thinking.is_none() && !calls && !is_end {
         return Ok(ChunkFacts::default());
@@ -121,6 +136,7 @@ fn read<'input>(
     if let Some(kept) = text {
         thinking.into_iter().for_each(|text| kept.add_reasoning(text));
         answer.into_iter().for_each(|text| text.append_to(&mut kept.text));
+        tool_calls.into_iter().for_each(|list| calls::keep(list, kept));
     }
     let full = |text: Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
     let choice = ChoiceFacts {
@@ -133,6 +149,11 @@ fn read<'input>(
     let usage = is_end.then_some(Usage {
         prompt_tokens: event.prompt_eval_count,
         completion_tokens: event.eval_count,
+        times: ServerTimes {
+            queue_ns: event.load_duration,
+            first_token_ns: event.prompt_eval_duration,
+            decode_ns: event.eval_duration,
+        },
         ..Usage::default()
     });
     Ok(ChunkFacts { choices: Choices::one(choice), usage, is_end, ..ChunkFacts::default() })

@@ -3,10 +3,12 @@
 //! Known variants: `reasoning` and `reasoning_content`, `text` beside `delta`, `usage` in any
 //! chunk, `choices` null or absent, error objects with and without the `error` key.
 
-use super::json::{self, Presence, Word};
+use super::calls;
+use super::json::{self, Presence, Raw, Word};
 use super::text::{Content, Text};
 use super::{
-    ChoiceFacts, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, Usage,
+    ChoiceFacts, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Memory, ServerTimes,
+    Usage,
 };
 use ifm_core::spec::Api;
 use serde::Deserialize;
@@ -55,7 +57,12 @@ pub fn read<'input>(
     mut text: Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String> {
     let chunk: Chunk<'input> = json::parse(data)?;
-    let mut facts = ChunkFacts { usage: chunk.usage.map(Usage::from), ..ChunkFacts::default() };
+    let usage = chunk.usage.map(|usage| {
+        let usage = Usage::from(usage);
+        let usage = chunk.timings.map_or(usage, |timings| timings_beside(timings, usage));
+        chunk.metrics.map_or(usage, |metrics| metrics_beside(metrics, usage))
+    });
+    let mut facts = ChunkFacts { usage, ..ChunkFacts::default() };
     let is_error_object = chunk.object.as_ref().is_some_and(|object| object.0 == "error");
     if chunk.error.is_some() || is_error_object {
         facts.error = Some(json::error_in(data));
@@ -76,6 +83,8 @@ struct Chunk<'input> {
     object: Option<Word<'input>>,
     choices: Option<RawChoices<'input>>,
     usage: Option<RawUsage>,
+    metrics: Option<Raw<'input>>,
+    timings: Option<Raw<'input>>,
     error: Option<IgnoredAny>,
 }
 
@@ -137,7 +146,7 @@ struct Delta<'input> {
     reasoning: Option<Text<'input>>,
     reasoning_content: Option<Text<'input>>,
     refusal: Option<Text<'input>>,
-    tool_calls: Option<Presence>,
+    tool_calls: Option<Raw<'input>>,
     function_call: Option<Presence>,
 }
 
@@ -149,6 +158,10 @@ impl Choice<'_> {
             }
             if let Some(content) = &delta.content {
                 content.append_to(&mut kept.text);
+            }
+            // A conversation goes on with the first choice.
+            if let (Some(list), None | Some(0)) = (delta.tool_calls, self.index) {
+                calls::keep(list, kept);
             }
         }
         if let Some(text) = &self.text {
@@ -178,7 +191,7 @@ impl<'input> Choice<'input> {
             facts.has_reasoning = full(&delta.reasoning) || full(&delta.reasoning_content);
             facts.has_answer |= content.is_some_and(|content| !content.is_empty())
                 || facts.has_refusal
-                || delta.tool_calls.as_ref().is_some_and(|calls| calls.0)
+                || delta.tool_calls.is_some_and(Raw::holds)
                 || delta.function_call.as_ref().is_some_and(|call| call.0);
         }
         let carries = facts.has_answer || facts.has_reasoning;
@@ -229,8 +242,92 @@ impl From<RawUsage> for Usage {
                 .and_then(|details| details.accepted_prediction_tokens),
             rejected_draft_tokens: completion
                 .and_then(|details| details.rejected_prediction_tokens),
+            ..Usage::default()
         }
     }
+}
+
+/// vLLM's own view of a request (`--enable-per-request-metrics`).
+#[derive(Deserialize)]
+struct Metrics {
+    #[serde(default, deserialize_with = "json::ms")]
+    queue_time_ms: Option<u64>,
+    /// Counted from when it was scheduled, not from its arrival.
+    #[serde(default, deserialize_with = "json::ms")]
+    time_to_first_token_ms: Option<u64>,
+    #[serde(default, deserialize_with = "json::ms")]
+    generation_time_ms: Option<u64>,
+    speculative_decoding: Option<Speculation>,
+}
+
+#[derive(Deserialize)]
+struct Speculation {
+    #[serde(default, deserialize_with = "json::count")]
+    num_spec_steps: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    num_accepted_draft_tokens: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    num_draft_tokens: Option<u32>,
+}
+
+/// What llama.cpp measured of a request, in its own API and beside the usage of OpenAI's.
+#[derive(Deserialize)]
+struct Timings {
+    #[serde(default, deserialize_with = "json::ms")]
+    prompt_ms: Option<u64>,
+    #[serde(default, deserialize_with = "json::ms")]
+    predicted_ms: Option<u64>,
+    #[serde(default, deserialize_with = "json::count")]
+    cache_n: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    draft_n: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    draft_n_accepted: Option<u32>,
+}
+
+/// The usage with what vLLM measured; what it says itself stays, and metrics of another shape say
+/// nothing.
+fn metrics_beside(metrics: Raw<'_>, usage: Usage) -> Usage {
+    let Some(metrics) = metrics.object::<Metrics>() else { return usage };
+    let drafts = metrics.speculative_decoding;
+    let accepted = drafts.as_ref().and_then(|drafts| drafts.num_accepted_draft_tokens);
+    let drafted = drafts.as_ref().and_then(|drafts| drafts.num_draft_tokens);
+    let times = ServerTimes {
+        queue_ns: metrics.queue_time_ms,
+        first_token_ns: metrics.time_to_first_token_ms,
+        decode_ns: metrics.generation_time_ms,
+    };
+    Usage {
+        accepted_draft_tokens: usage.accepted_draft_tokens.or(accepted),
+        rejected_draft_tokens: usage.rejected_draft_tokens.or(rejected(drafted, accepted)),
+        draft_steps: usage.draft_steps.or(drafts.and_then(|drafts| drafts.num_spec_steps)),
+        times: times.or(usage.times),
+        ..usage
+    }
+}
+
+/// The usage with what llama.cpp measured, likewise.
+pub(super) fn timings_beside(timings: Raw<'_>, usage: Usage) -> Usage {
+    let Some(timings) = timings.object::<Timings>() else { return usage };
+    let accepted = timings.draft_n_accepted;
+    let rejected = rejected(timings.draft_n, accepted);
+    let times = ServerTimes {
+        queue_ns: None,
+        first_token_ns: timings.prompt_ms,
+        decode_ns: timings.predicted_ms,
+    };
+    Usage {
+        cached_tokens: usage.cached_tokens.or(timings.cache_n),
+        accepted_draft_tokens: usage.accepted_draft_tokens.or(accepted),
+        rejected_draft_tokens: usage.rejected_draft_tokens.or(rejected),
+        times: times.or(usage.times),
+        ..usage
+    }
+}
+
+/// Tokens of drafts that were not accepted.
+pub(super) fn rejected(drafted: Option<u32>, accepted: Option<u32>) -> Option<u32> {
+    drafted.zip(accepted).map(|(drafted, accepted)| drafted.saturating_sub(accepted))
 }
 
 #[cfg(test)]
@@ -312,6 +409,7 @@ mod tests {
             cached_tokens: Some(3),
             accepted_draft_tokens: Some(2),
             rejected_draft_tokens: Some(1),
+            ..Usage::default()
         };
         assert_eq!(facts.usage, Some(expect));
         assert_eq!(read(r#"{"usage":null}"#, &mut Memory::default(), None).unwrap().usage, None);
@@ -321,6 +419,46 @@ mod tests {
                 .usage,
             Some(Usage::default())
         );
+    }
+
+    #[test]
+    fn what_the_server_measured_stands_beside_the_usage() {
+        let usage = |more: &str| {
+            let data = format!(r#"{{"choices":[],"usage":{{"completion_tokens":3}},{more}}}"#);
+            read(&data, &mut Memory::default(), None).unwrap().usage.unwrap()
+        };
+        let vllm = usage(
+            r#""metrics":{"time_to_first_token_ms":10.5,"generation_time_ms":20.0,
+            "queue_time_ms":0.25,"mean_itl_ms":1.0,"speculative_decoding":{"num_spec_steps":4,
+            "num_accepted_draft_tokens":5,"num_draft_tokens":12,"acceptance_histogram":[1]}}"#,
+        );
+        let times = ServerTimes {
+            queue_ns: Some(250_000),
+            first_token_ns: Some(10_500_000),
+            decode_ns: Some(20_000_000),
+        };
+        let counts = |usage: &Usage| {
+            (usage.draft_steps, usage.accepted_draft_tokens, usage.rejected_draft_tokens)
+        };
+        assert_eq!((vllm.times, counts(&vllm)), (times, (Some(4), Some(5), Some(7))));
+        let llama_cpp = usage(
+            r#""timings":{"cache_n":9,"prompt_n":1,"prompt_ms":2.5,"predicted_ms":4.0,
+            "draft_n":8,"draft_n_accepted":6}"#,
+        );
+        let times = ServerTimes {
+            queue_ns: None,
+            first_token_ns: Some(2_500_000),
+            decode_ns: Some(4_000_000),
+        };
+        assert_eq!((llama_cpp.times, counts(&llama_cpp)), (times, (None, Some(6), Some(2))));
+        assert_eq!(llama_cpp.cached_tokens, Some(9));
+        for nothing in [
+            r#""metrics":null"#,
+            r#""metrics":"m","timings":[1]"#,
+            r#""metrics":{"queue_time_ms":null}"#,
+        ] {
+            assert_eq!(usage(nothing).times, ServerTimes::default(), "{nothing}");
+        }
     }
 
     #[test]

@@ -6,6 +6,10 @@
 //! `response.cancelled` and `error` are failures. Without one of these a stream is cut off. Every
 //! event whose type ends with `.delta` carries output of the model, but for the output of its
 //! tools. Answers are not left on the server: `store` is false.
+//!
+//! What the model thought goes back as an item of its own, with an id that is made up: servers that
+//! put it into their template ask for one and do not look at it. OpenAI's own does not tell what its
+//! models thought, and would refuse an item that it has not made.
 
 use super::body::{put_field, put_list, put_name, put_object};
 use super::json::{self, Word};
@@ -34,7 +38,8 @@ pub(super) static DIALECT: Dialect = Dialect {
 
 fn put_messages(messages: &[Message], _ask: &Ask<'_>, out: &mut Vec<u8>) {
     put_name("input", out);
-    put_list(messages, out, put_items);
+    let numbered: Vec<(usize, &Message)> = messages.iter().enumerate().collect();
+    put_list(&numbered, out, |(number, message), out| put_items(*number, message, out));
 }
 
 fn read_event<'input>(
@@ -63,6 +68,9 @@ fn read_event<'input>(
             Ok(ChunkFacts { error: Some(json::error_in(data)), ..ChunkFacts::default() })
         }
         ("response.output_item.added", _) => {
+            if let (Some(item), Some(kept)) = (&event.item, text) {
+                item.keep_call(event.output_index, kept);
+            }
             let name = event.item.and_then(|item| item.name);
             let has_answer = name.is_some_and(|name| name.0.is_some_and(|n| !n.is_empty()));
             Ok(ChunkFacts {
@@ -70,9 +78,17 @@ fn read_event<'input>(
                 ..ChunkFacts::default()
             })
         }
+        ("response.output_item.done", _) => {
+            if let (Some(item), Some(kept)) = (&event.item, text) {
+                item.keep_call(event.output_index, kept);
+            }
+            Ok(ChunkFacts::default())
+        }
         (kind, _) => {
-            let delta = event.delta.and_then(|delta| delta.0);
-            Ok(delta.map_or_else(ChunkFacts::default, |delta| of_delta(kind, delta, text)))
+            let Some(delta) = event.delta.and_then(|delta| delta.0) else {
+                return Ok(ChunkFacts::default());
+            };
+            Ok(of_delta(kind, event.output_index, delta, text))
         }
     }
 }
@@ -94,14 +110,19 @@ fn read_answer<'input>(
     Ok(response.facts(text))
 }
 
-/// Items of a conversation: a message, the calls that it asks for, or the output of a tool.
-fn put_items(message: &Message, out: &mut Vec<u8>) {
+/// Items of a conversation: a message with what was thought before it, the calls that it asks for, or
+/// the output of a tool.
+fn put_items(number: usize, message: &Message, out: &mut Vec<u8>) {
     if let (Role::Tool, Some(id)) = (message.role, &message.tool_call_id) {
         return put_object(out, |out| {
             put_field("type", "function_call_output", out);
             put_field("call_id", id, out);
             put_field("output", &message.content, out);
         });
+    }
+    if let Some(reasoning) = &message.reasoning {
+        put_reasoning(number, reasoning, out);
+        out.push(b',');
     }
     let has_text = !message.content.is_empty() || message.tool_calls.is_empty();
     if has_text {
@@ -118,6 +139,22 @@ fn put_items(message: &Message, out: &mut Vec<u8>) {
     }
 }
 
+fn put_reasoning(number: usize, reasoning: &str, out: &mut Vec<u8>) {
+    put_object(out, |out| {
+        put_field("type", "reasoning", out);
+        put_field("id", &format!("rs_{number}"), out);
+        put_name("summary", out);
+        out.extend_from_slice(b"[]");
+        put_name("content", out);
+        put_list(&[reasoning], out, |text, out| {
+            put_object(out, |out| {
+                put_field("type", "reasoning_text", out);
+                put_field("text", text, out);
+            });
+        });
+    });
+}
+
 fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("type", "function_call", out);
@@ -132,6 +169,8 @@ fn put_call(call: &ToolCall, out: &mut Vec<u8>) {
 struct Event<'input> {
     #[serde(rename = "type")]
     kind: Option<Word<'input>>,
+    #[serde(default, deserialize_with = "json::count")]
+    output_index: Option<u32>,
     delta: Option<AnyText<'input>>,
     item: Option<Item<'input>>,
     response: Option<Response<'input>>,
@@ -139,9 +178,36 @@ struct Event<'input> {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'input"))]
 struct Item<'input> {
-    #[serde(borrow, default)]
+    #[serde(rename = "type")]
+    kind: Option<AnyText<'input>>,
     name: Option<AnyText<'input>>,
+    call_id: Option<AnyText<'input>>,
+    arguments: Option<AnyText<'input>>,
+}
+
+impl Item<'_> {
+    /// Keeps the call that it is, if it is one: as it begins, or, when it is over, whole.
+    fn keep_call(&self, index: Option<u32>, kept: &mut Generated) {
+        let meaning = |text: Option<AnyText<'_>>| {
+            let mut out = String::new();
+            text.and_then(|text| text.0).into_iter().for_each(|text| text.append_to(&mut out));
+            out
+        };
+        if meaning(self.kind) != "function_call" {
+            return;
+        }
+        let (id, arguments) = (meaning(self.call_id), meaning(self.arguments));
+        let is_new = kept.last_call(index).is_none_or(|last| last.id != id);
+        let call = if is_new { kept.begin_call(index) } else { kept.last_call(index) };
+        let Some(call) = call else { return };
+        call.id = id;
+        call.name = meaning(self.name);
+        if !arguments.is_empty() {
+            call.arguments = arguments;
+        }
+    }
 }
 
 #[derive(Deserialize)]
@@ -164,18 +230,22 @@ struct IncompleteDetails<'input> {
 #[derive(Deserialize)]
 struct Output<'input>(#[serde(borrow)] &'input serde_json::value::RawValue);
 
+/// What such an item holds of text; what else it is, [`Item`] says.
 #[derive(Deserialize)]
 struct OutputItem<'input> {
     #[serde(rename = "type", borrow, default)]
     kind: Option<Word<'input>>,
     #[serde(borrow, default)]
     content: Option<Vec<Part<'input>>>,
+    #[serde(borrow, default)]
+    summary: Option<Vec<Part<'input>>>,
 }
 
 impl OutputItem<'_> {
     fn append_to(&self, kept: &mut Generated) {
         let is_reasoning = self.kind.as_ref().is_some_and(|kind| kind.0 == "reasoning");
-        let parts = self.content.iter().flatten();
+        let summary = self.summary.iter().flatten().filter(|_| is_reasoning);
+        let parts = self.content.iter().flatten().chain(summary);
         for text in parts.filter_map(|part| part.text.and_then(|text| text.0)) {
             match is_reasoning {
                 true => kept.add_reasoning(text),
@@ -229,6 +299,8 @@ impl<'input> Response<'input> {
             has_refusal = parts().any(|part| part.refusal.is_some_and(|text| text.0.is_some()));
             if let Some(kept) = text {
                 items.iter().for_each(|item| item.append_to(kept));
+                let items: Vec<Item<'_>> = serde_json::from_str(output.0.get()).unwrap_or_default();
+                items.iter().for_each(|item| item.keep_call(None, kept));
             }
         }
         let usage = self.usage.map(|usage| Usage {
@@ -248,6 +320,7 @@ impl<'input> Response<'input> {
 /// What a delta of this type carries.
 fn of_delta<'input>(
     kind: &str,
+    index: Option<u32>,
     delta: Text<'input>,
     text: Option<&mut Generated>,
 ) -> ChunkFacts<'input> {
@@ -259,12 +332,15 @@ fn of_delta<'input>(
         return ChunkFacts::default();
     }
     let is_reasoning = what.starts_with("reasoning");
-    if let Some(kept) = text
-        && (is_reasoning || what == "output_text")
-    {
-        match is_reasoning {
-            true => kept.add_reasoning(delta),
-            false => delta.append_to(&mut kept.text),
+    if let Some(kept) = text {
+        match what {
+            _ if is_reasoning => kept.add_reasoning(delta),
+            "output_text" => delta.append_to(&mut kept.text),
+            "function_call_arguments" => {
+                let call = kept.last_call(index);
+                call.into_iter().for_each(|call| delta.append_to(&mut call.arguments));
+            }
+            _ => {}
         }
     }
     let is_full = !delta.is_empty();

@@ -123,6 +123,13 @@ struct Meta<'input> {
     cached_tokens: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     reasoning_tokens: Option<u32>,
+    /// Steps in which drafts were checked.
+    #[serde(default, deserialize_with = "json::count")]
+    spec_verify_ct: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    spec_accept_token_num: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    spec_draft_token_num: Option<u32>,
 }
 
 impl From<Meta<'_>> for Usage {
@@ -132,6 +139,12 @@ impl From<Meta<'_>> for Usage {
             completion_tokens: meta.completion_tokens,
             cached_tokens: meta.cached_tokens,
             reasoning_tokens: meta.reasoning_tokens,
+            draft_steps: meta.spec_verify_ct,
+            accepted_draft_tokens: meta.spec_accept_token_num,
+            rejected_draft_tokens: openai::rejected(
+                meta.spec_draft_token_num,
+                meta.spec_accept_token_num,
+            ),
             ..Usage::default()
         }
     }
@@ -217,7 +230,7 @@ mod tests {
     #[test]
     fn several_answers_add_up_and_reasons_come_as_words_or_objects() {
         let list = r#"[
-            {"text":"a","meta_info":{"finish_reason":{"type":"stop"},"prompt_tokens":3,"completion_tokens":1}},
+            {"text":"a","meta_info":{"finish_reason":{"type":"stop"},"prompt_tokens":3,"completion_tokens":1,"spec_verify_ct":2,"spec_accept_token_num":3,"spec_draft_token_num":8}},
             {"text":"b","meta_info":{"finish_reason":"length","prompt_tokens":3,"completion_tokens":4}}
         ]"#;
         let facts = DIALECT.read_answer(list, None).unwrap();
@@ -225,5 +238,7 @@ mod tests {
         assert_eq!(reasons, [Some("stop".into()), Some("length".into())]);
         let usage = facts.usage.unwrap();
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(3), Some(5)));
+        let drafts = (usage.draft_steps, usage.accepted_draft_tokens, usage.rejected_draft_tokens);
+        assert_eq!(drafts, (Some(2), Some(3), Some(5)));
     }
 }

@@ -52,6 +52,8 @@ pub(super) struct Facts {
     pub(super) filtered: bool,
     pub(super) finish_reason: Option<String>,
     pub(super) error: Option<String>,
+    /// Whether an error said that the prompt is longer than the context.
+    pub(super) is_overflow: bool,
     pub(super) first_event_ns: Option<u64>,
     pub(super) end_mark_ns: Option<u64>,
     /// Whether a whole answer that was not streamed says that it is complete.
@@ -90,6 +92,7 @@ impl Facts {
             filtered: false,
             finish_reason: None,
             error: None,
+            is_overflow: false,
             first_event_ns: None,
             end_mark_ns: None,
             document_ended: false,
@@ -126,6 +129,7 @@ impl Facts {
         self.filtered = false;
         self.finish_reason = None;
         self.error = None;
+        self.is_overflow = false;
         self.first_event_ns = None;
         self.end_mark_ns = None;
         self.document_ended = false;
@@ -174,6 +178,7 @@ impl Facts {
             return;
         }
         if event.is_error {
+            self.is_overflow |= dialect::is_overflow(&String::from_utf8_lossy(event.data));
             return self.fail(match event.data {
                 [] => "the server sent an error event without a message".to_owned(),
                 data => dialect::error_sentence(data),
@@ -189,6 +194,7 @@ impl Facts {
         match self.dialect.read_event(data, &mut self.memory, text) {
             Err(error) => self.fail(error),
             Ok(facts) => {
+                self.is_overflow |= facts.error.is_some() && dialect::is_overflow(data);
                 self.take_facts(&facts, event.at_ns);
                 let mut choices = facts.choices.iter();
                 if let (Some(choice), None) = (choices.next(), choices.next())
@@ -238,6 +244,7 @@ impl Facts {
             if let Some(former) = &self.usage {
                 merged.prompt_tokens = merged.prompt_tokens.or(former.prompt_tokens);
                 merged.cached_tokens = merged.cached_tokens.or(former.cached_tokens);
+                merged.times = merged.times.or(former.times);
             }
             self.usage = Some(merged);
         }

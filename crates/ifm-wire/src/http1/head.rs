@@ -2,6 +2,7 @@
 //! (RFC 9112, 6.3) and about the connection (RFC 9112, 9.3).
 
 use super::{HEAD_BYTES_MAX, HttpError};
+use crate::dialect::json;
 
 /// Most header fields accepted.
 pub(super) const HEADER_FIELDS_MAX: usize = 128;
@@ -23,7 +24,19 @@ pub struct Head {
     pub location: Option<String>,
     /// `Retry-After` in seconds, if it came in that form.
     pub retry_after_s: Option<u32>,
+    /// How long the request waited in the server, nanoseconds, as `x-queue-time` says.
+    pub queue_ns: Option<u64>,
+    /// How long the server, or what stands before it, took until it answered, nanoseconds: the first
+    /// of the headers that say so.
+    pub processing_ns: Option<u64>,
+    /// `x-session-token`, as sent: what a router wants to see again.
+    pub session_token: Option<String>,
 }
+
+/// Headers with a time in milliseconds until the answer, the one nearest to the model first: OpenAI,
+/// Text Generation Inference, Envoy. `Server-Timing` comes behind them.
+const PROCESSING: [&str; 3] =
+    ["openai-processing-ms", "x-total-time", "x-envoy-upstream-service-time"];
 
 impl Head {
     /// Whether the status says that the request succeeded.
@@ -76,7 +89,11 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<(Head, Framing), H
         server: None,
         location: None,
         retry_after_s: None,
+        queue_ns: None,
+        processing_ns: None,
+        session_token: None,
     };
+    let mut processing_ns = [None; PROCESSING.len() + 1];
     let mut lengths: Vec<String> = Vec::new();
     let mut last_coding: Option<String> = None;
     let (mut closes, mut keeps) = (false, false);
@@ -103,8 +120,17 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<(Head, Framing), H
             head.location = Some(text());
         } else if is("retry-after") {
             head.retry_after_s = digits(&text()).and_then(|seconds| seconds.try_into().ok());
+        } else if is("x-queue-time") {
+            head.queue_ns = ms(&text());
+        } else if is("x-session-token") {
+            head.session_token = Some(text());
+        } else if let Some(place) = PROCESSING.iter().position(|name| is(name)) {
+            processing_ns[place] = ms(&text());
+        } else if is("server-timing") {
+            processing_ns[PROCESSING.len()] = server_timing(&text());
         }
     }
+    head.processing_ns = processing_ns.into_iter().flatten().next();
     // In the order of RFC 9112, 6.3: what a former rule decides makes the later fields idle,
     // and wrong values in them harmless.
     let framing = match (head.status, last_coding.as_deref()) {
@@ -122,6 +148,31 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<(Head, Framing), H
         && framing != Framing::UntilClose
         && head.status != 101;
     Ok((head, framing))
+}
+
+/// Milliseconds as nanoseconds.
+fn ms(text: &str) -> Option<u64> {
+    text.parse().ok().and_then(json::ns_of_ms)
+}
+
+/// The duration of a `Server-Timing` field (W3C): that of the metric `total`, or of the only one that
+/// has a duration. What several parts mean together is not told.
+fn server_timing(text: &str) -> Option<u64> {
+    let durations = elements(text).filter_map(|metric| {
+        let mut parts = metric.split(';').map(trim);
+        let name = parts.next()?;
+        let duration = parts.find_map(|part| {
+            let (key, value) = part.split_once('=')?;
+            trim(key).eq_ignore_ascii_case("dur").then(|| trim(value).trim_matches('"'))
+        });
+        Some((name, ms(duration?)?))
+    });
+    let durations: Vec<(&str, u64)> = durations.collect();
+    let total = durations.iter().find(|(name, _)| name.eq_ignore_ascii_case("total"));
+    match (total, durations.as_slice()) {
+        (Some((_, ns)), _) | (None, [(_, ns)]) => Some(*ns),
+        _ => None,
+    }
 }
 
 /// A field value as text: folded lines joined (RFC 9112, 5.2), white space around it removed.

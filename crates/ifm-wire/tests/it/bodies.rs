@@ -49,6 +49,7 @@ impl Asked {
             output_tokens: self.output_tokens,
             fields: self.fields.as_object(),
             number: None,
+            session: None,
         };
         let results = RequestTemplate::new(&spec)?.write(&ask, &mut out)?;
         Ok((String::from_utf8(out).expect("a text"), results))
@@ -274,7 +275,14 @@ fn a_key_of_anthropic_goes_where_it_belongs_and_headers_of_the_user_win() {
     };
     let mut out = Vec::new();
     let prompt = text();
-    let ask = Ask { prompt: &prompt, said: &[], output_tokens: None, fields: None, number: None };
+    let ask = Ask {
+        prompt: &prompt,
+        said: &[],
+        output_tokens: None,
+        fields: None,
+        number: None,
+        session: None,
+    };
     RequestTemplate::new(&spec).expect("a template").write(&ask, &mut out).expect("a request");
     let request = String::from_utf8(out).expect("a text");
     assert!(request.contains("x-api-key: sk-ant-1\r\n") && !request.contains("Authorization"));
@@ -345,7 +353,14 @@ fn messages_that_were_written_before_stand_before_the_new_ones() {
         let template = RequestTemplate::new(&spec).expect("a template");
         let write = |prompt: &Prompt, said: &[u8]| {
             let mut out = Vec::new();
-            let ask = Ask { prompt, said, output_tokens: None, fields: None, number: None };
+            let ask = Ask {
+                prompt,
+                said,
+                output_tokens: None,
+                fields: None,
+                number: None,
+                session: None,
+            };
             template.write(&ask, &mut out).expect("a request");
             String::from_utf8(out).expect("a text")
         };

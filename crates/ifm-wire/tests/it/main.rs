@@ -10,6 +10,7 @@ mod bodies;
 mod hyper;
 mod quick;
 mod recorded;
+mod replies;
 mod sse;
 
 use proptest::strategy::Strategy;

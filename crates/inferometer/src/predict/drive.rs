@@ -448,6 +448,7 @@ impl Level<'_> {
                     ..Reply::default()
                 }),
                 is_overflow: false,
+                session_token: None,
             });
         }
         self.records += 1;

@@ -220,6 +220,7 @@ pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<
         output_tokens: Some(wish.tokens),
         fields: None,
         number: None,
+        session: None,
     };
     template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
     Ok(bytes)

@@ -17,7 +17,7 @@ use super::session::{Due, Heard, Session};
 use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
 use ifm_wire::RequestTemplate;
-use ifm_wire::request::Ask;
+use ifm_wire::request::{Ask, AskSession};
 use ifm_workload::{Begun, Dataset, Thread, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -47,6 +47,15 @@ struct Talk {
 struct Held {
     session: Session,
     talks: HashMap<u16, Talk>,
+    /// What a router wants to see again from an agent, as its last answer said.
+    tokens: HashMap<u16, String>,
+}
+
+impl Held {
+    /// A session that has not begun.
+    fn new(item: WorkItem) -> Held {
+        Held { session: Session::new(item), talks: HashMap::new(), tokens: HashMap::new() }
+    }
 }
 
 /// Makes the turns of conversations, as many sessions at a time as there are users.
@@ -173,8 +182,7 @@ impl ConversationSource {
             let session = self.begun;
             self.begun = session.checked_add(1).ok_or("more than 2^32 conversations")?;
             self.to_begin -= 1;
-            let held = Held { session: Session::new(item), talks: HashMap::new() };
-            self.held.insert(session, held);
+            self.held.insert(session, Held::new(item));
             let due_ns = self.free_since_ns.pop_front();
             let first = Due { at_ns: due_ns.unwrap_or(ask.now_ns), agent: 0, turn: 0 };
             if let Some(offer) = self.write_turn(session, first, due_ns, ask, buffer)? {
@@ -205,7 +213,7 @@ impl ConversationSource {
     fn warm_up(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         let Some(item) = self.take_item()? else { return Ok(Offer::End) };
         let id = item.id;
-        let mut held = Held { session: Session::new(item), talks: HashMap::new() };
+        let mut held = Held::new(item);
         let shared_tokens = self.shared_tokens();
         let ready = held.turn((0, 0), &self.template, shared_tokens, &mut self.before)?;
         self.write(id, &ready, None, ask, buffer)
@@ -258,12 +266,22 @@ impl ConversationSource {
         let Ready { turn, begun, prompt, digest } = ready;
         self.has_said = true;
         self.ledger.note(*digest, turn.prompt_tokens, turn.output_tokens);
+        let session = place.map(|at| AskSession {
+            session: at.session,
+            agent: Some(at.agent).filter(|_| at.has_agents),
+            token: self
+                .held
+                .get(&at.session)
+                .and_then(|held| held.tokens.get(&at.agent))
+                .map(|it| &**it),
+        });
         let ask = Ask {
             prompt,
             said: &self.before,
             output_tokens: turn.output_tokens,
             fields: turn.fields.as_deref(),
             number: Some(ask.seq),
+            session,
         };
         let results_asked = self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
         // How long a prompt will be that carries answers of the server, only the server knows.
@@ -282,9 +300,12 @@ impl ConversationSource {
 
     /// Goes on with a session, or ends it.
     pub fn answered(&mut self, answered: Answered) {
-        let Answered { session, agent, turn, end_ns, reply, is_overflow } = answered;
+        let Answered { session, agent, turn, end_ns, reply, is_overflow, session_token } = answered;
         // An answer that came after its level was over.
         let Some(held) = self.held.get_mut(&session) else { return };
+        if let Some(token) = session_token {
+            held.tokens.insert(agent, token);
+        }
         let place = (agent, turn);
         let echo = self.carrying.echo_reasoning;
         if let Heard::Said(message, tokens) = held.session.hear(place, reply, is_overflow, echo) {

@@ -110,6 +110,7 @@ impl PromptSource {
             output_tokens: turn.output_tokens,
             fields: turn.fields.as_deref(),
             number: Some(ask.seq),
+            session: None,
         };
         let results_asked = self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
         Ok(Offer::Request(RequestMeta {

@@ -90,7 +90,16 @@ fn play(
             let (end_ns, meta, reply, is_overflow) = flights.remove(0);
             let turn = meta.turn.unwrap();
             let (session, agent, turn) = (turn.session, turn.agent, turn.turn);
-            source.answered(Answered { session, agent, turn, end_ns, reply, is_overflow });
+            let session_token = None;
+            source.answered(Answered {
+                session,
+                agent,
+                turn,
+                end_ns,
+                reply,
+                is_overflow,
+                session_token,
+            });
         }
         loop {
             let ask = NextAsk { phase: Phase::Measure, seq: sent.len() as u32, now_ns };

@@ -11,6 +11,7 @@ pub mod mlperf_agent;
 pub mod mooncake;
 pub mod numina;
 pub mod openai_batch;
+pub mod otel;
 pub mod prefix_repetition;
 pub mod random;
 pub mod random_ids;
@@ -82,6 +83,7 @@ pub const DATASETS: &[DatasetKind] = &[
     mooncake::KIND,
     burstgpt::KIND,
     weka::KIND,
+    otel::KIND,
     agents::KIND,
     mlperf_agent::KIND,
 ];

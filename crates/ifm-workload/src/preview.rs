@@ -33,7 +33,7 @@ pub struct Preview {
     pub items: u32,
     /// The first ones.
     pub samples: Vec<Sample>,
-    /// Tokens that each turn adds; empty where nobody counted.
+    /// Tokens that each turn adds, those of sub-agents included; empty where nobody counted.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
     pub prompt_lengths: LengthCounts,
     /// Tokens that each turn asks for.
@@ -189,7 +189,8 @@ pub fn preview(dataset: &dyn Dataset, items: u32) -> Result<Preview, WorkloadErr
     let mut sessions = SessionCounts::default();
     for id in 0..items {
         let item = dataset.item(id)?;
-        for turn in &item.turns {
+        let agents = 0..=item.agents.len() as u16;
+        for turn in agents.flat_map(|agent| item.turns_of(agent)) {
             turn.prompt_tokens.into_iter().for_each(|tokens| preview.prompt_lengths.add(tokens));
             turn.output_tokens.into_iter().for_each(|tokens| preview.output_lengths.add(tokens));
         }

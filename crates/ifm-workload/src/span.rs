@@ -202,6 +202,8 @@ fn tools_of(list: Value) -> Option<Value> {
 fn attributes(value: Option<&Value>) -> Map<String, Value> {
     match value {
         Some(Value::Object(fields)) => fields.clone(),
+        // Some tables hold them as a text.
+        Some(Value::String(text)) => serde_json::from_str(text).unwrap_or_default(),
         Some(Value::Array(list)) => {
             let pair = |one: &Value| {
                 let key = one.get("key")?.as_str()?.to_owned();

@@ -162,7 +162,9 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     }
     let lost = reader.lost_parents;
     if lost > 0 {
-        opening.rule(format!("{lost} spans name a parent that is not in the file: they have none"));
+        opening.rule(format!(
+            "spans whose parent is not in the file, and count as without one: {lost}"
+        ));
     }
     let lengths = Rng::new(opening.request.seed).stream("output_length");
     let mut stored = Vec::new();
@@ -194,8 +196,16 @@ fn spans_of(fields: &Map<String, Value>) -> Result<Vec<Vec<Span>>, String> {
         };
         (1..).zip(list).map(span).collect()
     };
-    if let Some(list) = fields.get("spans").and_then(Value::as_array) {
-        return Ok(vec![read(list)?]);
+    match fields.get("spans") {
+        Some(Value::Array(list)) => return Ok(vec![read(list)?]),
+        // Some tables hold them as a text.
+        Some(Value::String(text)) => {
+            let list = serde_json::from_str::<Vec<Value>>(text);
+            let list =
+                list.map_err(|error| format!("'spans' is a text that is no list: {error}"))?;
+            return Ok(vec![read(&list)?]);
+        }
+        _ => {}
     }
     let resources = fields.get("resourceSpans").and_then(Value::as_array);
     let resources = resources.ok_or("no list 'spans' and no 'resourceSpans'")?;

@@ -24,6 +24,10 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Sessions in a row whose first prompt is already too long, after which none can be expected that is
+/// not.
+const TOO_LONG_MAX: u32 = 1000;
+
 /// How conversations are carried on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Carrying {
@@ -79,6 +83,8 @@ pub struct ConversationSource {
     ended: Arc<AtomicU64>,
     /// Those that ended early for a reason that no request shows.
     ended_early: Vec<EndedSession>,
+    /// Sessions in a row whose first prompt was too long.
+    too_long: u32,
     /// Whether a prompt was made before, so that what all share has been said.
     has_said: bool,
     /// What stands before a prompt, as bytes.
@@ -107,6 +113,7 @@ impl ConversationSource {
             to_begin: 0,
             ended: Arc::default(),
             ended_early: Vec::new(),
+            too_long: 0,
             has_said: false,
             before: Vec::new(),
         }
@@ -245,9 +252,17 @@ impl ConversationSource {
         if whole.zip(most).is_some_and(|(whole, most)| whole > most) {
             held.session.end(SessionEnd::Overflow);
             self.close(session, ask.now_ns);
-            return Ok(None);
+            self.too_long += u32::from((agent, turn) == (0, 0));
+            return match self.too_long < TOO_LONG_MAX {
+                true => Ok(None),
+                false => Err(format!(
+                    "the first prompts of {TOO_LONG_MAX} sessions in a row are longer than \
+                     --max-context: give more, or another workload"
+                )),
+            };
         }
         held.session.sent();
+        self.too_long = 0;
         let item = &held.session.item;
         let turns = u16::try_from(item.turns_of(agent).len()).unwrap_or(u16::MAX);
         let has_agents = !item.agents.is_empty();

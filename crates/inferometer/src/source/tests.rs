@@ -317,6 +317,18 @@ fn a_session_ends_where_it_cannot_go_on() {
 }
 
 #[test]
+fn a_workload_of_prompts_that_are_all_too_long_is_an_error() {
+    let item = |id| WorkItem { id, turns: vec![user("a"); 2], at_ns: None, agents: vec![] };
+    let made = Made { items: (0..2000).map(item).collect(), shared_tokens: None };
+    let carrying = Carrying { max_context_tokens: Some(5), ..Carrying::default() };
+    let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
+    source.begin_level(0, 4, None);
+    let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0 };
+    let error = source.next(&ask, &mut Vec::new()).unwrap_err();
+    assert!(error.contains("1000 sessions in a row"), "{error}");
+}
+
+#[test]
 fn what_was_said_and_what_all_share_is_known() {
     let reply = |reasoning: Option<u32>| Reply {
         content: "b".to_owned(),

@@ -359,6 +359,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             seed: 1,
             classes: Vec::new(),
             prompt_lengths: None,
+            max_context_tokens: None,
         },
         levels: concurrency.iter().map(load).collect(),
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },

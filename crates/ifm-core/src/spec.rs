@@ -133,6 +133,10 @@ pub struct WorkloadSpec {
     /// where a tokenizer did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_lengths: Option<PromptLengths>,
+    /// Tokens of prompt and answer together above which a session ends instead of sending its next
+    /// turn; absent where only the server's own limit ends it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_context_tokens: Option<u32>,
 }
 
 /// One class of mixed traffic.

@@ -33,6 +33,10 @@ pub enum RequestError {
 pub struct Ask<'ask> {
     /// The prompt.
     pub prompt: &'ask Prompt,
+    /// Messages that stand before those of the prompt, as
+    /// [`RequestTemplate::put_message`](crate::RequestTemplate::put_message) wrote them, a comma
+    /// between two. Only for a prompt of messages.
+    pub said: &'ask [u8],
     /// Tokens to generate at most; absent leaves it to the server.
     pub output_tokens: Option<u32>,
     /// Fields of the body that this request alone has: they win over those of the template, and

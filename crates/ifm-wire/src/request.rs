@@ -3,6 +3,7 @@
 pub use crate::ask::{Ask, AskSession, RequestError, TemplateSpec};
 use crate::dialect::body::{put, put_field, put_name};
 use crate::dialect::{self, Dialect, Framing, LengthField};
+use ifm_core::Message;
 use ifm_core::manifest::request_id;
 use serde_json::{Map, Value};
 
@@ -207,6 +208,13 @@ impl RequestTemplate {
         Ok(results)
     }
 
+    /// Appends one message as it stands in every request that carries it, so that it need not be
+    /// written again for each. False, and nothing appended, for an API that writes messages by what
+    /// stands beside them.
+    pub fn put_message(&self, message: &Message, out: &mut Vec<u8>) -> bool {
+        self.dialect.put_message(message, out)
+    }
+
     /// The body of a request without fields of its own.
     fn write_body(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
         out.extend_from_slice(&self.before);
@@ -377,6 +385,7 @@ mod tests {
         let prompt = Prompt::Text(prompt.to_owned());
         let ask = Ask {
             prompt: &prompt,
+            said: &[],
             output_tokens: Some(16),
             fields: None,
             number: None,
@@ -516,8 +525,14 @@ mod tests {
         let template = template.unwrap();
         let prompt = Prompt::Text("a".to_owned());
         let head = |template: &RequestTemplate, number| {
-            let ask =
-                Ask { prompt: &prompt, output_tokens: None, fields: None, number, session: None };
+            let ask = Ask {
+                prompt: &prompt,
+                said: &[],
+                output_tokens: None,
+                fields: None,
+                number,
+                session: None,
+            };
             let mut out = Vec::new();
             template.write(&ask, &mut out).unwrap();
             let text = String::from_utf8(out).unwrap();

@@ -173,17 +173,18 @@ impl Play<'_> {
             (false, false) => self.think.draw(draws),
         };
         let output = answer.as_ref().map(|answer| message_tokens(self.tokenizer, answer));
-        let output_tokens = output.transpose()?.map(|tokens| tokens.max(1));
+        let recorded_tokens = output.transpose()?;
         let prompt = Prompt::Messages(said);
         Ok(Turn {
             prompt_tokens: Some(prompt_tokens(self.tokenizer, &prompt)?),
-            prompt,
-            output_tokens,
+            output_tokens: recorded_tokens.map(|tokens| tokens.max(1)),
             think_ns,
-            recorded_answer: answer.filter(|_| self.answers == Answers::Recorded),
-            known_tokens: None,
+            recorded_answer: answer,
+            recorded_tokens,
             fields: fields.cloned(),
-        })
+            ..Turn::new(prompt)
+        }
+        .with_answers_of(self.answers))
     }
 }
 

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use ifm_core::{Message, Prompt};
+use ifm_core::{Message, Prompt, ToolCall};
 
-use crate::error::WorkloadError;
+use crate::{error::WorkloadError, request::Answers};
 
 /// One unit of work: a conversation of one turn or of several.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,6 +55,14 @@ pub struct Turn {
     /// The answer that later turns carry as the model's, where it was recorded. Absent: what the
     /// server answers.
     pub recorded_answer: Option<Message>,
+    /// Tokens of that answer; absent where nobody counted.
+    pub recorded_tokens: Option<u32>,
+    /// Calls of tools in the recorded answer where the server's own is carried in its place: the
+    /// results in the next turn bear their ids.
+    pub recorded_calls: Vec<ToolCall>,
+    /// What of the conversation it goes on from. Absent: all of it, and the answer to the turn
+    /// before.
+    pub keeps: Option<Keep>,
     /// Tokens of the whole prompt that a cache that forgets nothing would know when this turn is
     /// sent, by the trace's own arithmetic; absent where the trace does not tell.
     pub known_tokens: Option<u32>,
@@ -62,7 +70,65 @@ pub struct Turn {
     pub fields: Option<Arc<serde_json::Map<String, serde_json::Value>>>,
 }
 
+/// How much of what was said before a turn goes on from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    /// An earlier turn of the same agent.
+    pub turn: u16,
+    /// So many messages of that turn's whole prompt, oldest first; the answer to it counts as one
+    /// more. 0 begins anew.
+    pub messages: u32,
+}
+
+impl Turn {
+    /// A turn of which nothing but the prompt is known.
+    pub fn new(prompt: Prompt) -> Turn {
+        Turn {
+            prompt,
+            prompt_tokens: None,
+            output_tokens: None,
+            think_ns: 0,
+            recorded_answer: None,
+            recorded_tokens: None,
+            recorded_calls: Vec::new(),
+            keeps: None,
+            known_tokens: None,
+            fields: None,
+        }
+    }
+
+    /// The same, of which later turns carry these answers: a recorded one that the server's own
+    /// takes the place of leaves the ids of its calls behind.
+    pub(crate) fn with_answers_of(mut self, answers: Answers) -> Turn {
+        if answers == Answers::Server
+            && let Some(recorded) = self.recorded_answer.take()
+        {
+            self.recorded_tokens = None;
+            self.recorded_calls = recorded.tool_calls;
+        }
+        self
+    }
+}
+
 impl WorkItem {
+    /// A conversation of these turns, without agents beside it, class or time.
+    pub fn new(id: u32, turns: Vec<Turn>) -> WorkItem {
+        WorkItem { id, turns, at_ns: None, agents: Vec::new(), class: None }
+    }
+
+    /// The turns of an agent, 0 the conversation itself; none for an agent that there is not.
+    pub fn turns_of(&self, agent: u16) -> &[Turn] {
+        match agent.checked_sub(1) {
+            None => &self.turns,
+            Some(place) => self.agents.get(usize::from(place)).map_or(&[], |agent| &agent.turns),
+        }
+    }
+
+    /// Requests that it can have in flight at once at most.
+    pub fn width(&self) -> u32 {
+        width(&self.agents, self.turns.len())
+    }
+
     /// One request and no more.
     pub fn single(
         id: u32,
@@ -70,17 +136,43 @@ impl WorkItem {
         prompt_tokens: Option<u32>,
         output_tokens: Option<u32>,
     ) -> WorkItem {
-        let turn = Turn {
-            prompt,
-            prompt_tokens,
-            output_tokens,
-            think_ns: 0,
-            recorded_answer: None,
-            known_tokens: None,
-            fields: None,
-        };
-        WorkItem { id, turns: vec![turn], at_ns: None, agents: Vec::new(), class: None }
+        let turn = Turn { prompt_tokens, output_tokens, ..Turn::new(prompt) };
+        WorkItem::new(id, vec![turn])
     }
+}
+
+/// Requests that a session of these agents can have in flight at once at most, one whose own
+/// conversation has so many turns. Agents come behind their parents, so that they are looked at
+/// from the last one on.
+pub(crate) fn width(agents: &[SubAgent], turns: usize) -> u32 {
+    let mut widths = vec![1_u32; agents.len() + 1];
+    for number in (0..=agents.len()).rev() {
+        let turns = match number.checked_sub(1) {
+            None => turns,
+            Some(place) => agents.get(place).map_or(0, |agent| agent.turns.len()),
+        };
+        // What children add while a turn is in flight, and while the next one waits.
+        let (mut during, mut between) = (vec![1_u32; turns], vec![0_u32; turns]);
+        for (child, width) in agents.iter().zip(widths.iter().skip(1)) {
+            if usize::from(child.parent) != number {
+                continue;
+            }
+            let last = child.before_turn.map_or(turns, usize::from).min(turns);
+            let first = usize::from(child.after_turn);
+            let both = during.iter_mut().zip(between.iter_mut()).enumerate();
+            for (turn, (during, between)) in both.take(last).skip(first) {
+                *between = between.saturating_add(*width);
+                if turn > first {
+                    *during = during.saturating_add(*width);
+                }
+            }
+        }
+        let most = during.into_iter().chain(between).max().unwrap_or(1);
+        if let Some(width) = widths.get_mut(number) {
+            *width = most.max(1);
+        }
+    }
+    widths.first().copied().unwrap_or(1)
 }
 
 /// A source of items, any of which can be made at any time, by any thread.
@@ -105,5 +197,45 @@ pub trait Dataset: Send + Sync {
     /// Whether items have several turns.
     fn has_conversations(&self) -> bool {
         false
+    }
+
+    /// Requests that one item can have in flight at once at most: more than one where it has
+    /// agents that work beside each other.
+    fn parallel(&self) -> u32 {
+        1
+    }
+
+    /// Tokens at the start of every first prompt that are the same in all; absent where nobody
+    /// knows.
+    fn shared_tokens(&self) -> Option<u32> {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_width_of_a_session_is_that_of_its_busiest_moment() {
+        let turn = || Turn::new(Prompt::Text(String::new()));
+        let agent = |parent, after_turn, before_turn, turns| SubAgent {
+            parent,
+            after_turn,
+            before_turn,
+            delay_ns: 0,
+            turns: vec![turn(); turns],
+        };
+        let item = |agents| WorkItem { id: 0, turns: vec![turn(); 4], at_ns: None, agents };
+        assert_eq!(item(vec![]).width(), 1);
+        // The parent waits: one at a time.
+        assert_eq!(item(vec![agent(0, 0, Some(1), 2)]).width(), 1);
+        assert_eq!(item(vec![agent(0, 0, Some(1), 2), agent(0, 0, Some(1), 1)]).width(), 2);
+        // Those that nobody waits for go on beside the parent.
+        assert_eq!(item(vec![agent(0, 0, None, 2), agent(0, 2, None, 2)]).width(), 3);
+        assert_eq!(item(vec![agent(0, 0, Some(2), 2)]).width(), 2);
+        // A child of a child.
+        let nested = vec![agent(0, 0, Some(1), 3), agent(1, 0, None, 1), agent(1, 1, None, 1)];
+        assert_eq!(item(nested).width(), 3);
     }
 }

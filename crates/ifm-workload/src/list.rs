@@ -10,7 +10,7 @@ use crate::{
     compat::PythonRandom,
     error::WorkloadError,
     facts::WorkloadFacts,
-    item::{Dataset, Turn, WorkItem},
+    item::{Dataset, SubAgent, Turn, WorkItem, width},
     request::AfterLast,
 };
 
@@ -22,6 +22,7 @@ pub(crate) const PROMPT_BYTES_MAX: u64 = 8 << 30;
 pub(crate) struct Stored {
     pub turns: Vec<Turn>,
     pub at_ns: Option<u64>,
+    pub agents: Vec<SubAgent>,
 }
 
 /// Items in memory.
@@ -31,6 +32,7 @@ pub(crate) struct ItemList {
     drawn: Vec<u32>,
     after_last: AfterLast,
     distinct: u64,
+    parallel: u32,
 }
 
 impl ItemList {
@@ -57,7 +59,9 @@ impl ItemList {
             drawn = (0..missing).map(|_| python.below(items.len() as u64) as u32).collect();
         }
         let distinct = count_distinct(&items);
-        Ok(Self { items, drawn, after_last, distinct })
+        let widths = items.iter().map(|item| width(&item.agents, item.turns.len()));
+        let parallel = widths.max().unwrap_or(1);
+        Ok(Self { items, drawn, after_last, distinct, parallel })
     }
 
     fn place(&self, id: u32) -> Option<usize> {
@@ -105,10 +109,10 @@ impl Dataset for ItemList {
     fn item(&self, id: u32) -> Result<WorkItem, WorkloadError> {
         let item = self.place(id).and_then(|place| self.items.get(place));
         let items = (self.items.len() + self.drawn.len()) as u64;
-        let Stored { turns, at_ns } = item.ok_or(WorkloadError::Exhausted { items })?;
+        let Stored { turns, at_ns, agents } = item.ok_or(WorkloadError::Exhausted { items })?;
         // A trace that begins again has no more times to tell.
         let at_ns = at_ns.filter(|_| (id as usize) < self.items.len());
-        Ok(WorkItem { id, turns: turns.clone(), at_ns, agents: Vec::new(), class: None })
+        Ok(WorkItem { at_ns, agents: agents.clone(), ..WorkItem::new(id, turns.clone()) })
     }
 
     fn distinct_items(&self) -> u64 {
@@ -121,7 +125,11 @@ impl Dataset for ItemList {
     }
 
     fn has_conversations(&self) -> bool {
-        self.items.iter().any(|item| item.turns.len() > 1)
+        self.items.iter().any(|item| item.turns.len() > 1 || !item.agents.is_empty())
+    }
+
+    fn parallel(&self) -> u32 {
+        self.parallel
     }
 }
 
@@ -134,7 +142,11 @@ mod tests {
     fn list(texts: &[&str], after_last: AfterLast, wanted: Option<u32>) -> ItemList {
         let items = texts.iter().map(|text| {
             let prompt = Prompt::Text((*text).to_owned());
-            Stored { turns: WorkItem::single(0, prompt, Some(1), Some(2)).turns, at_ns: Some(5) }
+            Stored {
+                turns: WorkItem::single(0, prompt, Some(1), Some(2)).turns,
+                at_ns: Some(5),
+                agents: vec![],
+            }
         });
         ItemList::new(items.collect(), after_last, wanted, 0).unwrap()
     }

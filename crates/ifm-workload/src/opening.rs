@@ -15,7 +15,7 @@ use crate::{
     list::{ItemList, Stored},
     options::Options,
     prompt::PromptMaker,
-    request::{AfterLast, WorkloadRequest},
+    request::{AfterLast, Answers, WorkloadRequest},
     rng::Rng,
     source::{self, Columns, Rows},
 };
@@ -69,6 +69,29 @@ impl Opening<'_> {
     /// Notes a rule that makes the workload.
     pub(crate) fn rule(&mut self, rule: impl Into<String>) {
         self.facts.rules.push(rule.into());
+    }
+
+    /// Reads whose answers are carried: the option, the request, or a default.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Shape`].
+    pub(crate) fn take_answers(&mut self, default: Answers) -> Result<Answers, WorkloadError> {
+        let words = match self.request.answers.unwrap_or(default) {
+            Answers::Recorded => ["recorded", "server"],
+            Answers::Server => ["server", "recorded"],
+        };
+        Ok(match self.options.word("answers", &words)? {
+            "recorded" => Answers::Recorded,
+            _ => Answers::Server,
+        })
+    }
+
+    /// Notes whose answers are carried.
+    pub(crate) fn tell_answers(&mut self, answers: Answers) {
+        self.rule(match answers {
+            Answers::Recorded => "later turns carry the recorded answers",
+            Answers::Server => "later turns carry the server's answers",
+        });
     }
 
     /// The lengths to ask for, where the user gave them.
@@ -144,6 +167,15 @@ impl Opening<'_> {
         Ok(Rows::new(self.files(home)?, columns, self.request.on_bad_row))
     }
 
+    /// The rows of the files that the name stands for, each a whole document.
+    ///
+    /// # Errors
+    /// As [`Opening::files`].
+    pub(crate) fn documents(&mut self, home: Option<&HubSet>) -> Result<Rows, WorkloadError> {
+        let columns = Columns::new(&self.request.columns)?.whole();
+        Ok(Rows::new(self.files(home)?, columns, self.request.on_bad_row))
+    }
+
     /// A data set of these items.
     ///
     /// # Errors
@@ -154,6 +186,18 @@ impl Opening<'_> {
         mut counts: RowCounts,
     ) -> Result<Box<dyn Dataset>, WorkloadError> {
         counts.kept = items.len() as u64;
+        self.list_of_rows(items, counts)
+    }
+
+    /// The same where an item is made of several rows: those that were kept are counted already.
+    ///
+    /// # Errors
+    /// As [`Opening::list`].
+    pub(crate) fn list_of_rows(
+        &mut self,
+        items: Vec<Stored>,
+        mut counts: RowCounts,
+    ) -> Result<Box<dyn Dataset>, WorkloadError> {
         let told = counts.dropped.values().sum::<u64>() + counts.bad + counts.kept;
         counts.unused = counts.read.saturating_sub(told);
         if items.is_empty() {

@@ -19,6 +19,8 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("rag.toml", include_str!("../presets/rag.toml")),
     ("agent.toml", include_str!("../presets/agent.toml")),
     ("tools.toml", include_str!("../presets/tools.toml")),
+    ("coding-agents.toml", include_str!("../presets/coding-agents.toml")),
+    ("tool-agents.toml", include_str!("../presets/tool-agents.toml")),
     ("random-1500-250.toml", include_str!("../presets/random-1500-250.toml")),
     ("random-4000-1000.toml", include_str!("../presets/random-4000-1000.toml")),
     ("random-1000-1000.toml", include_str!("../presets/random-1000-1000.toml")),

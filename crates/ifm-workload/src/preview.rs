@@ -12,6 +12,7 @@ use crate::{
     error::WorkloadError,
     item::{Dataset, WorkItem},
     lengths::LengthCounts,
+    thread::Thread,
 };
 
 /// Samples that are shown at most.
@@ -32,7 +33,7 @@ pub struct Preview {
     pub items: u32,
     /// The first ones.
     pub samples: Vec<Sample>,
-    /// Tokens that each turn adds; empty where nobody counted.
+    /// Tokens that each turn adds, those of sub-agents included; empty where nobody counted.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
     pub prompt_lengths: LengthCounts,
     /// Tokens that each turn asks for.
@@ -48,10 +49,101 @@ pub struct Preview {
     /// too, in whole blocks of 64 bytes: what a prefix cache that forgets nothing would
     /// find. Absent when there are more beginnings than are remembered.
     pub shared_prefix_share: Option<f64>,
+    /// What the conversations among them are; absent where no item has several turns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<Sessions>,
     /// Items that the workload has; absent when it does not end.
     pub items_all: Option<u32>,
     /// Nanoseconds from the first item's time to the last one's; absent without times.
     pub span_ns: Option<u64>,
+}
+
+/// Sessions of several turns, looked at without a server.
+#[derive(Debug, Clone, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Sessions {
+    /// Sessions.
+    pub sessions: u32,
+    /// Agents that they start beside themselves.
+    pub sub_agents: u32,
+    /// Requests of all agents.
+    pub requests: u64,
+    /// Requests that one session can have in flight at once at most.
+    pub parallel: u32,
+    /// Turns of each sub-agent.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
+    pub agent_turns: LengthCounts,
+    /// Tokens of each whole prompt, what was said before included; of those whose parts were all
+    /// counted.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
+    pub context_lengths: LengthCounts,
+    /// Pauses before turns, and before agents start, in whole milliseconds.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<(u32, u64)>"))]
+    pub pauses_ms: LengthCounts,
+    /// Tokens of prompts that were said before, in the session or by what all share, over all tokens
+    /// of prompts: what a cache that forgets nothing would find, were the sessions sent one after
+    /// another. Answers are as long as asked for. Absent where nobody counted.
+    pub ideal_hit_share: Option<f64>,
+}
+
+/// Adds up sessions.
+#[derive(Default)]
+struct SessionCounts {
+    sessions: Sessions,
+    known_tokens: u64,
+    prompt_tokens: u64,
+    /// Whether some prompt's tokens, or what of them was known, nobody told.
+    is_partial: bool,
+    has_said: bool,
+}
+
+impl SessionCounts {
+    fn add(&mut self, item: &WorkItem, shared_tokens: Option<u32>) {
+        self.sessions.sessions += 1;
+        self.sessions.sub_agents += item.agents.len() as u32;
+        self.sessions.parallel = self.sessions.parallel.max(item.width());
+        for agent in &item.agents {
+            self.sessions.agent_turns.add(agent.turns.len() as u32);
+            self.sessions.pauses_ms.add(milliseconds(agent.delay_ns));
+        }
+        for agent in 0..=item.agents.len() as u16 {
+            let mut thread = Thread::default();
+            for (number, turn) in item.turns_of(agent).iter().enumerate() {
+                let messages = match &turn.prompt {
+                    Prompt::Messages(messages) => messages.len(),
+                    Prompt::Text(_) | Prompt::Tokens(_) => 1,
+                };
+                let shared = shared_tokens.map(|tokens| if self.has_said { tokens } else { 0 });
+                let begun = thread.begin(turn, messages, shared);
+                self.has_said = true;
+                thread.answer(number, turn.recorded_tokens.or(turn.output_tokens));
+                self.sessions.requests += 1;
+                if number > 0 {
+                    self.sessions.pauses_ms.add(milliseconds(turn.think_ns));
+                }
+                let whole = begun.prompt_tokens.and_then(|tokens| u32::try_from(tokens).ok());
+                whole.into_iter().for_each(|tokens| self.sessions.context_lengths.add(tokens));
+                match (begun.known_tokens, whole) {
+                    (Some(known), Some(whole)) => {
+                        self.known_tokens += u64::from(known.min(whole));
+                        self.prompt_tokens += u64::from(whole);
+                    }
+                    _ => self.is_partial = true,
+                }
+            }
+        }
+    }
+
+    fn finish(mut self) -> Option<Sessions> {
+        let is_told = !self.is_partial && self.prompt_tokens > 0;
+        let share = is_told.then(|| self.known_tokens as f64 / self.prompt_tokens as f64);
+        self.sessions.ideal_hit_share = share;
+        (self.sessions.sessions > 0).then_some(self.sessions)
+    }
+}
+
+fn milliseconds(ns: u64) -> u32 {
+    u32::try_from(ns / 1_000_000).unwrap_or(u32::MAX)
 }
 
 /// One item, shortened.
@@ -88,18 +180,24 @@ pub fn preview(dataset: &dyn Dataset, items: u32) -> Result<Preview, WorkloadErr
         turns: LengthCounts::default(),
         distinct_prompts: 0,
         shared_prefix_share: None,
+        sessions: None,
         items_all,
         span_ns: None,
     };
     let (mut prompts, mut beginnings) = (HashSet::new(), HashSet::new());
     let (mut bytes, mut shared, mut remembered) = (0, 0, true);
+    let mut sessions = SessionCounts::default();
     for id in 0..items {
         let item = dataset.item(id)?;
-        for turn in &item.turns {
+        let agents = 0..=item.agents.len() as u16;
+        for turn in agents.flat_map(|agent| item.turns_of(agent)) {
             turn.prompt_tokens.into_iter().for_each(|tokens| preview.prompt_lengths.add(tokens));
             turn.output_tokens.into_iter().for_each(|tokens| preview.output_lengths.add(tokens));
         }
         preview.turns.add(item.turns.len() as u32);
+        if dataset.has_conversations() {
+            sessions.add(&item, dataset.shared_tokens());
+        }
         preview.span_ns = preview.span_ns.max(item.at_ns);
         if id < SAMPLES_MAX {
             preview.samples.push(sample(&item));
@@ -114,6 +212,7 @@ pub fn preview(dataset: &dyn Dataset, items: u32) -> Result<Preview, WorkloadErr
             shared += shared_bytes(&prompt, &mut beginnings);
         }
     }
+    preview.sessions = sessions.finish();
     if remembered && bytes > 0 {
         preview.shared_prefix_share = Some(shared as f64 / bytes as f64);
     }

@@ -54,6 +54,18 @@ struct Part {
     tokens: u32,
 }
 
+impl Prefix {
+    /// The text.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
+    /// Its tokens.
+    pub(crate) fn tokens(&self) -> u32 {
+        self.tokens
+    }
+}
+
 impl PromptMaker {
     /// Finds words for the tokenizer and orders them by the seed. Lengths are asked for
     /// as `scale` counts them.
@@ -130,6 +142,80 @@ impl PromptMaker {
     pub(crate) fn passage(&self, tokens: u32, draws: Draws) -> Result<String, WorkloadError> {
         let tokens = self.scale.inner_tokens(tokens).max(1);
         self.text(&Prefix::default(), &[], tokens, draws)
+    }
+
+    /// Adds to a text that grows piece by piece, until it has `tokens` tokens of text: words of the
+    /// caller's draws. A shorter piece from the same draws is the beginning of a longer one.
+    ///
+    /// # Errors
+    /// As [`PromptMaker::prompt`].
+    pub(crate) fn grow(
+        &self,
+        text: &mut Prefix,
+        tokens: u32,
+        draws: Draws,
+    ) -> Result<(), WorkloadError> {
+        if tokens > text.tokens {
+            text.text = self.text(text, &[], tokens, draws)?;
+            text.tokens = tokens;
+        }
+        Ok(())
+    }
+
+    /// The same by blocks of so many tokens each: equal numbers give equal texts at equal places.
+    ///
+    /// # Errors
+    /// As [`PromptMaker::prompt`].
+    pub(crate) fn grow_by_blocks(
+        &self,
+        text: &mut Prefix,
+        tokens: u32,
+        blocks: &[u64],
+        block_tokens: u32,
+    ) -> Result<(), WorkloadError> {
+        let block_tokens = self.scale.inner_tokens(block_tokens).max(2);
+        let mut ends = Vec::new();
+        for &block in blocks {
+            let until = text.tokens.saturating_add(block_tokens);
+            if text.tokens >= tokens || until > tokens && !self.words.single() {
+                break;
+            }
+            let draws = self.blocks.item(block);
+            if self.words.single() {
+                self.grow(text, until.min(tokens), draws)?;
+                continue;
+            }
+            // A block on its own, and the line's end: what it is does not depend on what stands
+            // before it.
+            ends.push(text.text.len());
+            text.text += &self.text(&Prefix::default(), &[], block_tokens - 1, draws)?;
+            text.text.push('\n');
+            text.tokens = until;
+        }
+        while !ends.is_empty() {
+            text.tokens = self.count(&text.text)?;
+            match ends.pop().filter(|_| text.tokens > tokens) {
+                Some(end) => text.text.truncate(end),
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Tokens of text to make for a part of so many, and for a whole prompt.
+    pub(crate) fn scaled(&self, tokens: u32, is_whole: bool) -> u32 {
+        match is_whole {
+            true => self.scale.text_tokens(tokens),
+            false => self.scale.inner_tokens(tokens).max(1),
+        }
+    }
+
+    /// Tokens of a text.
+    ///
+    /// # Errors
+    /// What the tokenizer says.
+    pub(crate) fn count(&self, text: &str) -> Result<u32, WorkloadError> {
+        Ok(self.tokenizer.encode(text)?.len() as u32)
     }
 
     /// A prompt of blocks: equal numbers give equal texts at equal places, so that a

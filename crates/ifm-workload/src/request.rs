@@ -146,6 +146,8 @@ pub const COLUMNS: &[Column] = &[
         "length of a prompt in a trace",
     ),
     column("hash_ids", &["hash_ids"], "blocks of a prompt in a trace"),
+    column("session_id", &["session_id"], "the session of a request in a trace"),
+    column("delay", &["delay"], "pause before a request of a session"),
     column("model", &["Model", "model"], "the model that a trace was recorded with"),
     column("code", &["code"], "a file to be edited"),
     column("change_request", &["change_request"], "what to change in it"),

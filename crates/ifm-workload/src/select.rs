@@ -176,7 +176,7 @@ impl Selector {
         let item = WorkItem::single(0, candidate.prompt, Some(prompt_tokens), output_tokens);
         let mut turns = item.turns;
         turns.iter_mut().for_each(|turn| turn.fields.clone_from(&candidate.fields));
-        self.items.push(Stored { turns, at_ns: candidate.at_ns });
+        self.items.push(Stored { turns, at_ns: candidate.at_ns, agents: Vec::new() });
         Ok(())
     }
 

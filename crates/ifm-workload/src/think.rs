@@ -21,6 +21,17 @@ pub(crate) enum Think {
 }
 
 impl Think {
+    /// A time such as `10s`, in nanoseconds.
+    ///
+    /// # Errors
+    /// [`WorkloadError::Shape`].
+    pub(crate) fn fixed_ns(text: &str) -> Result<u64, WorkloadError> {
+        duration_ns(text).ok_or_else(|| WorkloadError::Shape {
+            text: text.to_owned(),
+            reason: "write a time as 10s or 500ms, at most a day".to_owned(),
+        })
+    }
+
     /// The next pause in nanoseconds.
     pub(crate) fn draw(&self, draws: &mut Draws) -> u64 {
         match *self {

@@ -52,6 +52,11 @@ impl Clock {
         Ok(Self { unit_ns, speed })
     }
 
+    /// A span in the trace's unit as seconds, as fast as asked.
+    pub(crate) fn seconds(&self, span: f64) -> f64 {
+        span * self.unit_ns / self.speed / 1e9
+    }
+
     /// Sets the time of each request: nanoseconds after the earliest stamp.
     pub(crate) fn set_times(&self, requests: &mut [Request], stamps: &[f64]) {
         let earliest = stamps.iter().copied().fold(f64::INFINITY, f64::min);

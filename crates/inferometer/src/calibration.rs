@@ -267,6 +267,7 @@ impl Counter<'_> {
         let prompt = Prompt::Text(text.to_owned());
         let ask = Ask {
             prompt: &prompt,
+            said: &[],
             output_tokens: Some(1),
             fields: None,
             number: None,

@@ -11,7 +11,7 @@ use crate::pacing::Pacing;
 use crate::predict::{Deployed, Simulated};
 use crate::signals::Signals;
 use crate::sink::RunSink;
-use crate::source::Source;
+use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
 use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
@@ -61,7 +61,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());
     let signals = Signals::watch(stop.clone(), progress.clone());
-    let source = Source::new(job.dataset.clone(), template);
+    let source = Source::new(job.dataset.clone(), template, carrying(&job));
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // What is found is told before a screen may be taken.
@@ -293,7 +293,7 @@ impl Session {
         LevelPlan {
             origin_ns: self.origin.mono_ns,
             kernel_stamps: self.kernel_stamps,
-            ..level_plan(&self.job, index, first_seq, self.source.follows_answers())
+            ..level_plan(&self.job, index, first_seq, &self.source)
         }
     }
 
@@ -524,13 +524,37 @@ fn judge(
     })
 }
 
+/// Requests in flight at most for each user whose sessions have agents: beyond that they wait in
+/// order.
+const REQUESTS_PER_USER: u32 = 16;
+/// Requests in flight that sessions with agents may need at most in all; more users than that have
+/// one each.
+const REQUESTS_OF_AGENTS: u32 = 16_384;
+
+/// Requests in flight at most: one for each user, or as many as the agents of their sessions can send
+/// beside each other, within bounds.
+fn slots(users: u32, parallel: u32) -> u32 {
+    let wanted = users.saturating_mul(parallel.clamp(1, REQUESTS_PER_USER));
+    wanted.min(REQUESTS_OF_AGENTS.max(users))
+}
+
+/// How a job's conversations are carried on.
+pub fn carrying(job: &Job) -> Carrying {
+    Carrying {
+        echo_reasoning: job.spec.target.echo_reasoning,
+        max_context_tokens: job.spec.workload.max_context_tokens,
+    }
+}
+
 /// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.
-pub fn level_plan(job: &Job, index: usize, first_seq: u32, follows_answers: bool) -> LevelPlan {
+pub fn level_plan(job: &Job, index: usize, first_seq: u32, source: &Source) -> LevelPlan {
+    let follows_answers = source.follows_answers();
     let spec = &job.spec;
     let load = &spec.levels[index];
     let ns = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e9) as u64);
     let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
-    let wanted = load.concurrency.div_ceil(USERS_PER_READER) as usize;
+    let slots = slots(load.concurrency, source.parallel());
+    let wanted = slots.div_ceil(USERS_PER_READER) as usize;
     LevelPlan {
         level: index as u16,
         first_seq,
@@ -546,7 +570,7 @@ pub fn level_plan(job: &Job, index: usize, first_seq: u32, follows_answers: bool
         },
         follows_answers,
         arrivals: if load.arrivals.is_some() { Loop::Open } else { Loop::Closed },
-        slots: load.concurrency,
+        slots,
         warmup_requests: load.warmup_requests,
         requests: load.requests,
         duration_ns: ns(load.duration_s),
@@ -643,7 +667,8 @@ fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure
         [only] => &only.prompt,
         _ => &said,
     };
-    let ask = Ask { prompt, output_tokens: None, fields: None, number: None, session: None };
+    let ask =
+        Ask { prompt, said: &[], output_tokens: None, fields: None, number: None, session: None };
     template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
         Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
     })
@@ -653,7 +678,9 @@ fn check_open_files(job: &Job) -> Result<(), Failure> {
     if job.deployed.is_some() {
         return Ok(());
     }
-    let most = job.spec.levels.iter().map(|level| u64::from(level.concurrency)).max().unwrap_or(0);
+    let parallel = job.dataset.parallel();
+    let most = job.spec.levels.iter().map(|level| u64::from(slots(level.concurrency, parallel)));
+    let most = most.max().unwrap_or(0);
     match ifm_sys::host::raise_open_files() {
         Some(limit) if limit < most + SPARE_FILES => Err(Failure::usage(format!(
             "{} need {} open files, and this process may have {limit}",

@@ -150,7 +150,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 25] = [
+const CHECKS: [&Check; 28] = [
     &predicted::CHECK,
     &failures::CHECK,
     &completeness::CHECK,
@@ -183,7 +183,7 @@ const CHECKS: [&Check; 25] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 11] = [
+const OF_MEASURING: [&Check; 12] = [
     &client::CHECK,
     &counting::CHECK,
     &server_cache::CHECK,

@@ -2,7 +2,7 @@
 
 use super::Dialect;
 use crate::ask::{Ask, RequestError};
-use ifm_core::{Prompt, ToolCall};
+use ifm_core::{Message, Prompt, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -68,6 +68,24 @@ pub(super) fn write_prompt(
         _ => return Err(refusal(dialect, ask)),
     }
     Ok(None)
+}
+
+/// Appends the field with the messages of a conversation: those that were written before, and
+/// these behind them.
+pub(super) fn put_said(
+    messages: &[Message],
+    ask: &Ask<'_>,
+    out: &mut Vec<u8>,
+    put_message: impl Fn(&Message, &mut Vec<u8>),
+) {
+    put_name("messages", out);
+    out.push(b'[');
+    out.extend_from_slice(ask.said);
+    if !ask.said.is_empty() && !messages.is_empty() {
+        out.push(b',');
+    }
+    put_items(messages, out, put_message);
+    out.push(b']');
 }
 
 /// Appends a list, each item by `put_item`.

@@ -3,7 +3,7 @@
 //! A stream ends with `[DONE]`; from servers that leave it out it is complete with a finish reason
 //! for every choice and the end of the response.
 
-use super::body::{put_field, put_list, put_name, put_object};
+use super::body::{put_field, put_list, put_name, put_object, put_said};
 use super::openai;
 use super::{Dialect, Prompts};
 use crate::ask::Ask;
@@ -12,13 +12,16 @@ use ifm_core::{Message, ToolCall};
 
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
-    prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
+    prompts: Prompts {
+        messages: Some(put_messages),
+        message: Some(put_message),
+        ..Prompts::texts("messages")
+    },
     ..openai::usual(Api::Chat, "/chat/completions")
 };
 
-fn put_messages(messages: &[Message], _ask: &Ask<'_>, out: &mut Vec<u8>) {
-    put_name("messages", out);
-    put_list(messages, out, put_message);
+fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
+    put_said(messages, ask, out, put_message);
 }
 
 fn put_message(message: &Message, out: &mut Vec<u8>) {

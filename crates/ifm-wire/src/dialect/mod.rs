@@ -127,12 +127,14 @@ struct Prompts {
     tokens: Option<&'static str>,
     /// Writes messages, if they are taken.
     messages: Option<PutMessages>,
+    /// How one of them is written, where each is written alike whatever stands beside it.
+    message: Option<fn(&Message, &mut Vec<u8>)>,
 }
 
 impl Prompts {
     /// Texts alone.
     const fn texts(field: &'static str) -> Prompts {
-        Prompts { text: field, tokens: None, messages: None }
+        Prompts { text: field, tokens: None, messages: None, message: None }
     }
 }
 
@@ -249,6 +251,15 @@ impl Dialect {
         out: &mut Vec<u8>,
     ) -> Result<Option<u32>, RequestError> {
         (self.write_prompt)(self, ask, out)
+    }
+
+    /// Appends one message, where each is written alike whatever stands beside it; whether it is.
+    pub(crate) fn put_message(&self, message: &Message, out: &mut Vec<u8>) -> bool {
+        let put = self.prompts.message;
+        if let Some(put) = put {
+            put(message, out);
+        }
+        put.is_some()
     }
 
     /// The most results that a body lets the answer hold, for an API that answers with a list of

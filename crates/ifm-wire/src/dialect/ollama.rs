@@ -6,7 +6,7 @@
 //! it out for a prompt that they had cached. The API has no word for going on past the end of the
 //! text.
 
-use super::body::{put_arguments, put_field, put_list, put_name, put_object};
+use super::body::{put_arguments, put_field, put_list, put_name, put_object, put_said};
 use super::calls;
 use super::json::{self, Raw, Word};
 use super::text::Text;
@@ -22,7 +22,11 @@ use serde::de::IgnoredAny;
 
 /// The dialect of chats.
 pub(super) static CHAT: Dialect = Dialect {
-    prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
+    prompts: Prompts {
+        messages: Some(put_messages),
+        message: Some(put_message),
+        ..Prompts::texts("messages")
+    },
     ..usual(Api::OllamaChat, "/api/chat")
 };
 
@@ -44,9 +48,8 @@ const fn usual(api: Api, path: &'static str) -> Dialect {
     }
 }
 
-fn put_messages(messages: &[Message], _ask: &Ask<'_>, out: &mut Vec<u8>) {
-    put_name("messages", out);
-    put_list(messages, out, put_message);
+fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
+    put_said(messages, ask, out, put_message);
 }
 
 fn put_message(message: &Message, out: &mut Vec<u8>) {

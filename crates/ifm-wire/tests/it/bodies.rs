@@ -45,6 +45,7 @@ impl Asked {
         let mut out = Vec::new();
         let ask = Ask {
             prompt: &self.prompt,
+            said: &[],
             output_tokens: self.output_tokens,
             fields: self.fields.as_object(),
             number: None,
@@ -274,8 +275,14 @@ fn a_key_of_anthropic_goes_where_it_belongs_and_headers_of_the_user_win() {
     };
     let mut out = Vec::new();
     let prompt = text();
-    let ask =
-        Ask { prompt: &prompt, output_tokens: None, fields: None, number: None, session: None };
+    let ask = Ask {
+        prompt: &prompt,
+        said: &[],
+        output_tokens: None,
+        fields: None,
+        number: None,
+        session: None,
+    };
     RequestTemplate::new(&spec).expect("a template").write(&ask, &mut out).expect("a request");
     let request = String::from_utf8(out).expect("a text");
     assert!(request.contains("x-api-key: sk-ant-1\r\n") && !request.contains("Authorization"));
@@ -316,5 +323,63 @@ fn the_page_of_the_apis_tells_of_each() {
         assert!(row.contains(length), "{row}");
         let ignores = dialect.can_ignore_eos;
         assert_eq!(row.contains("ignore_eos"), ignores, "{row}");
+    }
+}
+
+#[test]
+fn messages_that_were_written_before_stand_before_the_new_ones() {
+    let said = |role, text: &str| Message::text(role, text);
+    let call = ToolCall { id: "c1".into(), name: "ls".into(), arguments: "{}".into() };
+    let list = vec![
+        said(Role::User, "a \"b\""),
+        Message { tool_calls: vec![call], ..said(Role::Assistant, "") },
+        Message { tool_call_id: Some("c1".into()), ..said(Role::Tool, "etc") },
+    ];
+    for api in [Api::Chat, Api::OllamaChat, Api::Messages, Api::Responses] {
+        let extra = Map::new();
+        let path = dialect::path(api, "/v1", "m", true);
+        let spec = TemplateSpec {
+            api,
+            host: "h",
+            path: &path,
+            model: "m",
+            authorization: None,
+            headers: &[],
+            stream: true,
+            ignore_eos: false,
+            temperature: None,
+            extra_body: &extra,
+        };
+        let template = RequestTemplate::new(&spec).expect("a template");
+        let write = |prompt: &Prompt, said: &[u8]| {
+            let mut out = Vec::new();
+            let ask = Ask {
+                prompt,
+                said,
+                output_tokens: None,
+                fields: None,
+                number: None,
+                session: None,
+            };
+            template.write(&ask, &mut out).expect("a request");
+            String::from_utf8(out).expect("a text")
+        };
+        let whole = write(&Prompt::Messages(list.clone()), &[]);
+        for written in 0..=list.len() {
+            let mut before = Vec::new();
+            let mut can = true;
+            for message in &list[..written] {
+                if !before.is_empty() {
+                    before.push(b',');
+                }
+                can &= template.put_message(message, &mut before);
+            }
+            if can {
+                let rest = Prompt::Messages(list[written..].to_vec());
+                assert_eq!(write(&rest, &before), whole, "{api:?} {written}");
+            } else {
+                assert!(matches!(api, Api::Messages | Api::Responses));
+            }
+        }
     }
 }

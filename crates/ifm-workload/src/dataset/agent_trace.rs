@@ -11,10 +11,7 @@ use std::sync::Arc;
 use ifm_core::{Message, Prompt, Role};
 use serde_json::{Map, Value};
 
-use super::{
-    Dataset, DatasetKind, Turn,
-    sharegpt_chat::{take_answers, tell_answers},
-};
+use super::{Dataset, DatasetKind, Turn};
 use crate::{
     conversation::{Play, read_messages},
     error::WorkloadError,
@@ -49,7 +46,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let pause = "a pause, such as 2s or exp(2s)";
     let think = opening.options.value::<Think>("think", pause)?.unwrap_or_default();
     let tool_time = opening.options.value::<Think>("tool_time", pause)?.unwrap_or_default();
-    let answers = take_answers(opening, Answers::Recorded)?;
+    let answers = opening.take_answers(Answers::Recorded)?;
     let mut rows = opening.rows(None, &[&["messages"]])?;
     let wanted = opening.wanted();
     let turns_max = turns_max.unwrap_or(TURNS_MAX).max(1);
@@ -77,9 +74,9 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
                 output.as_ref().map(|law| law.draw(&mut lengths.item(row.line << 16 | place)));
             turn.output_tokens = given.or(turn.output_tokens).or(Some(OUTPUT_TOKENS));
         }
-        found.push(Stored { turns, at_ns: None });
+        found.push(Stored { turns, at_ns: None, agents: Vec::new() });
     }
-    tell_answers(opening, answers);
+    opening.tell_answers(answers);
     opening.list(found, rows.into_counts())
 }
 
@@ -108,11 +105,6 @@ fn read(
         return read_steps(list, play, fields.as_ref(), draws);
     }
     let messages = read_messages(list).map_err(Fault::Row)?;
-    let by_tools = messages.iter().any(|message| message.role == Role::Tool);
-    if by_tools && play.answers == Answers::Server {
-        let reason = "its tool results belong to recorded answers; use answers=recorded";
-        return Err(Fault::Row(reason.to_owned()));
-    }
     Ok(play.turns(messages, fields.as_ref(), draws)?)
 }
 
@@ -136,12 +128,9 @@ fn read_steps(
         let prompt = Prompt::Messages(messages);
         turns.push(Turn {
             prompt_tokens: Some(prompt_tokens(play.tokenizer, &prompt)?),
-            prompt,
-            output_tokens: None,
             think_ns,
-            recorded_answer: None,
-            known_tokens: None,
             fields: fields.cloned(),
+            ..Turn::new(prompt)
         });
     }
     Ok(turns)

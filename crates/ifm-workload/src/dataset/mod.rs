@@ -3,13 +3,16 @@
 //! Not here: what an item is (`item`), handing items out and keeping count (`generator`).
 
 pub mod agent_trace;
+pub mod agents;
 pub mod burstgpt;
 pub mod custom;
 pub mod edit;
 pub mod mix;
+pub mod mlperf_agent;
 pub mod mooncake;
 pub mod numina;
 pub mod openai_batch;
+pub mod otel;
 pub mod prefix_repetition;
 pub mod random;
 pub mod random_ids;
@@ -18,6 +21,7 @@ pub mod sharegpt_chat;
 pub mod sonnet;
 pub mod spec_bench;
 pub mod speed_bench;
+pub mod weka;
 
 use std::fmt;
 
@@ -82,4 +86,8 @@ pub const DATASETS: &[DatasetKind] = &[
     mooncake::KIND,
     burstgpt::KIND,
     mix::KIND,
+    weka::KIND,
+    otel::KIND,
+    agents::KIND,
+    mlperf_agent::KIND,
 ];

@@ -71,6 +71,7 @@ impl RandomSpec {
 /// The data set.
 pub struct RandomPrompts {
     plan: Plan,
+    shared_tokens: u32,
     prefix: Prefix,
     prompts: PromptMaker,
     more: More,
@@ -166,7 +167,7 @@ impl RandomPrompts {
             return Err(WorkloadError::Prefix { shared_prefix_tokens, prompt_tokens_min });
         }
         let prefix = prompts.prefix(shared_prefix_tokens, rng.stream("prefix").item(0))?;
-        Ok(Self { plan, prefix, prompts, more })
+        Ok(Self { plan, shared_tokens: shared_prefix_tokens, prefix, prompts, more })
     }
 
     /// Whether lengths are known from the words alone; otherwise each prompt is
@@ -182,13 +183,10 @@ impl RandomPrompts {
         let tokens = more.tokens.draw(&mut more.lengths.item(place));
         let text = self.prompts.passage(tokens, more.texts.item(place))?;
         Ok(Turn {
-            prompt: Prompt::Messages(vec![Message::text(Role::User, text)]),
             prompt_tokens: Some(tokens),
             output_tokens: Some(output_tokens),
             think_ns: more.think.draw(&mut more.pauses.item(place)),
-            recorded_answer: None,
-            known_tokens: None,
-            fields: None,
+            ..Turn::new(Prompt::Messages(vec![Message::text(Role::User, text)]))
         })
     }
 }
@@ -219,6 +217,10 @@ impl Dataset for RandomPrompts {
 
     fn has_conversations(&self) -> bool {
         self.more.turns > 1
+    }
+
+    fn shared_tokens(&self) -> Option<u32> {
+        Some(self.shared_tokens)
     }
 }
 

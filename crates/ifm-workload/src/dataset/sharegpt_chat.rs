@@ -38,7 +38,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let total_max = opening.options.value::<u64>("total_max", "a number of tokens")?;
     let think = opening.options.value::<Think>("think", "a pause, such as 2s or exp(2s)")?;
     let shuffled = opening.options.word("shuffle", &["no", "yes"])? == "yes";
-    let answers = take_answers(opening, Answers::Server)?;
+    let answers = opening.take_answers(Answers::Server)?;
     let mut rows = opening.rows(Some(&SHAREGPT), &[&["messages"]])?;
     let mut found = Vec::new();
     let wanted = opening.wanted();
@@ -82,7 +82,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
             rows.drop_row(DropReason::TotalTooLong);
             continue;
         }
-        found.push(Stored { turns, at_ns: None });
+        found.push(Stored { turns, at_ns: None, agents: Vec::new() });
     }
     if shuffled {
         let seed = opening.selection_seed(0);
@@ -90,32 +90,8 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         found.truncate(wanted);
         opening.rule(format!("seed {seed}, Python random.shuffle"));
     }
-    tell_answers(opening, answers);
+    opening.tell_answers(answers);
     opening.list(found, rows.into_counts())
-}
-
-/// Reads whose answers are carried: the option, the request, or a default.
-pub(super) fn take_answers(
-    opening: &mut Opening<'_>,
-    default: Answers,
-) -> Result<Answers, WorkloadError> {
-    let given = opening.request.answers.unwrap_or(default);
-    let words = match given {
-        Answers::Recorded => ["recorded", "server"],
-        Answers::Server => ["server", "recorded"],
-    };
-    Ok(match opening.options.word("answers", &words)? {
-        "recorded" => Answers::Recorded,
-        _ => Answers::Server,
-    })
-}
-
-/// Notes whose answers are carried.
-pub(super) fn tell_answers(opening: &mut Opening<'_>, answers: Answers) {
-    opening.rule(match answers {
-        Answers::Recorded => "later turns carry the recorded answers",
-        Answers::Server => "later turns carry the server's answers",
-    });
 }
 
 /// The messages of a row, from the first that is not the model's: ShareGPT has

@@ -19,6 +19,9 @@ pub(crate) struct Columns {
     mapping: BTreeMap<String, String>,
     /// Meanings of which at least one column must be there; each entry is a choice.
     needed: Vec<Vec<&'static Column>>,
+    /// Whether a row is a whole document: all of its columns are read, and an object that is a file
+    /// of its own is one row.
+    whole: bool,
 }
 
 impl Columns {
@@ -39,7 +42,18 @@ impl Columns {
                 });
             }
         }
-        Ok(Self { mapping: mapping.clone(), needed: Vec::new() })
+        Ok(Self { mapping: mapping.clone(), needed: Vec::new(), whole: false })
+    }
+
+    /// Takes whole documents as rows.
+    pub(crate) fn whole(mut self) -> Self {
+        self.whole = true;
+        self
+    }
+
+    /// Whether a row is a whole document.
+    pub(crate) fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// Asks that one of these meanings has a column.

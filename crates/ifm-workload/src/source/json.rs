@@ -53,7 +53,12 @@ impl JsonRows {
     ///
     /// # Errors
     /// [`WorkloadError::File`] for UTF-16 and for a document without a list of rows.
-    pub(super) fn open(name: String, path: &Path, file: File) -> Result<Self, WorkloadError> {
+    pub(super) fn open(
+        name: String,
+        path: &Path,
+        file: File,
+        is_whole: bool,
+    ) -> Result<Self, WorkloadError> {
         let reader = BufReader::with_capacity(1 << 16, file);
         let mut rows = Self { name, path: path.to_owned(), reader, layout: Layout::Lines, line: 1 };
         rows.skip_mark()?;
@@ -63,7 +68,7 @@ impl JsonRows {
                 rows.layout = Layout::List(false);
             }
             Some(b'{') if path.extension().is_some_and(|ending| ending == "json") => {
-                rows.find_document()?;
+                rows.find_document(is_whole)?;
             }
             _ => {}
         }
@@ -116,8 +121,8 @@ impl JsonRows {
     }
 
     /// A file that begins with an object: a line for each row when the first line is
-    /// one whole object, else one document.
-    fn find_document(&mut self) -> Result<(), WorkloadError> {
+    /// one whole object, else one document: a row itself, or a list of rows.
+    fn find_document(&mut self, is_whole: bool) -> Result<(), WorkloadError> {
         let probe = File::open(&self.path).map_err(|error| self.read_error(error))?;
         let mut probe = BufReader::new(probe.take(DOCUMENT_BYTES_MAX + 1));
         let mut first = Vec::new();
@@ -128,7 +133,7 @@ impl JsonRows {
         }
         let whole = serde_json::from_slice::<Map<String, Value>>(&first);
         if let Ok(object) = &whole
-            && (more || find_list(object).is_none())
+            && (more || is_whole || find_list(object).is_none())
         {
             return Ok(());
         }
@@ -143,6 +148,10 @@ impl JsonRows {
         }
         let document = serde_json::from_slice::<Map<String, Value>>(&bytes)
             .map_err(|error| self.error(format!("is not JSON: {error}")))?;
+        if is_whole {
+            self.layout = Layout::Document(vec![Value::Object(document)].into_iter());
+            return Ok(());
+        }
         let Some(field) = find_list(&document) else {
             return Err(self.error(format!(
                 "is a document without a list of rows (looked for {})",

@@ -119,6 +119,11 @@ impl Rows {
         Ok(())
     }
 
+    /// Name of the file that the last row came from.
+    pub(crate) fn file(&self) -> &str {
+        &self.name
+    }
+
     /// Which columns mean what.
     pub(crate) fn columns(&self) -> &Columns {
         &self.columns
@@ -171,7 +176,7 @@ fn open_file(path: &Path, columns: &Columns) -> Result<Box<dyn RowFile>, Workloa
             let reason = format!("is compressed ({ending}); unpack it first");
             Err(WorkloadError::File { file: name, reason })
         }
-        _ => Ok(Box::new(json::JsonRows::open(name, path, read()?)?)),
+        _ => Ok(Box::new(json::JsonRows::open(name, path, read()?, columns.is_whole())?)),
     }
 }
 

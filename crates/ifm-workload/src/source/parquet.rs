@@ -34,7 +34,8 @@ impl ParquetRows {
         let schema = reader.metadata().file_metadata().schema();
         let header = schema.get_fields().iter().map(|field| field.name().to_owned()).collect();
         let wanted = columns.wanted();
-        let fields = schema.get_fields().iter().filter(|field| wanted.contains(field.name()));
+        let is_wanted = |name: &str| columns.is_whole() || wanted.contains(name);
+        let fields = schema.get_fields().iter().filter(|field| is_wanted(field.name()));
         let projection = Type::group_type_builder(schema.name())
             .with_fields(fields.cloned().collect())
             .build()

@@ -9,6 +9,7 @@ mod open;
 mod preview;
 mod random;
 mod selections;
+mod sessions;
 
 use ifm_tokenizer::Tokenizer;
 use std::sync::OnceLock;

@@ -208,6 +208,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             ignore_eos,
             temperature,
             prompt_lengths,
+            max_context_tokens: args.workload.max_context,
             ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
         levels,
@@ -278,6 +279,7 @@ fn workload_spec(
         seed: asked.seed,
         classes: facts.classes.clone(),
         prompt_lengths: None,
+        max_context_tokens: None,
     }
 }
 
@@ -328,7 +330,10 @@ pub fn resolve_simulated(
             echo_reasoning: false,
             session_headers: BTreeMap::new(),
         },
-        workload: workload_spec(&asked, &opened.facts, &tokenizer),
+        workload: WorkloadSpec {
+            max_context_tokens: workload.max_context,
+            ..workload_spec(&asked, &opened.facts, &tokenizer)
+        },
         levels,
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },
         slo: slo(results)?,

@@ -5,7 +5,7 @@ use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::words::counted;
-use ifm_workload::{DATASETS, LengthCounts, Preview, WorkloadFacts};
+use ifm_workload::{DATASETS, LengthCounts, Preview, Sessions, WorkloadFacts};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -250,6 +250,45 @@ fn numbers(preview: &Preview) -> String {
     out.push('\n');
     if let Some(span_ns) = preview.span_ns {
         out.push_str(&format!("sent within {:.1} s\n", span_ns as f64 / 1e9));
+    }
+    if let Some(found) = &preview.sessions {
+        out.push_str(&sessions(found, &preview.turns));
+    }
+    out
+}
+
+/// What the sessions are, in lines.
+fn sessions(found: &Sessions, turns: &LengthCounts) -> String {
+    let range = |counts: &LengthCounts, unit: &str, divisor: f64| {
+        let bounds = (counts.min_tokens(), counts.max_tokens(), counts.mean_tokens());
+        let (Some(min), Some(max), Some(mean)) = bounds else { return "none".to_owned() };
+        let [mean, min, max] = [mean, f64::from(min), f64::from(max)].map(|it| it / divisor);
+        let digits = usize::from(divisor > 1.0);
+        format!("mean {mean:.1}{unit}, {min:.digits$} to {max:.digits$}{unit}")
+    };
+    let mut out = format!(
+        "\n{} of {}\n  turns     {}\n",
+        counted(u64::from(found.sessions), "session"),
+        counted(found.requests, "request"),
+        range(turns, "", 1.0)
+    );
+    if found.sub_agents > 0 {
+        out.push_str(&format!(
+            "  agents    {} beside them, turns {}, at most {} of a session in flight at once\n",
+            counted(u64::from(found.sub_agents), "sub-agent"),
+            range(&found.agent_turns, "", 1.0),
+            counted(u64::from(found.parallel), "request"),
+        ));
+    }
+    out.push_str(&format!("  prompts   {} tokens\n", range(&found.context_lengths, "", 1.0)));
+    out.push_str(&format!("  pauses    {}\n", range(&found.pauses_ms, " s", 1000.0)));
+    match found.ideal_hit_share {
+        Some(share) => out.push_str(&format!(
+            "  ideal hit {:.1} % of prompt tokens were said before: what a cache that forgets \
+             nothing would find\n",
+            share * 100.0
+        )),
+        None => out.push_str("  ideal hit not known: not all tokens were counted\n"),
     }
     out
 }

@@ -80,6 +80,11 @@ pub struct WorkloadArgs {
     #[arg(long, value_enum, value_name = "WHOSE")]
     pub answers: Option<AnswersWord>,
 
+    /// End a session whose next prompt and answer would be longer than this together; without it the
+    /// server's refusal does
+    #[arg(long, hide_short_help = true, value_name = "TOKENS")]
+    pub max_context: Option<u32>,
+
     /// Begin again after the last row of a data set; a server with a prefix cache then knows the
     /// prompts
     #[arg(long)]

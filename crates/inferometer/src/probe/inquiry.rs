@@ -216,6 +216,7 @@ pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<
     let mut bytes = Vec::new();
     let ask = Ask {
         prompt: wish.prompt,
+        said: &[],
         output_tokens: Some(wish.tokens),
         fields: None,
         number: None,

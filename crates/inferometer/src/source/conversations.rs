@@ -1,87 +1,153 @@
-//! Conversations: each user holds one at a time, turn after turn, with pauses to think.
+//! Conversations: each user holds one session at a time, turn after turn, with pauses to think.
 //!
 //! A turn is due when the answer to the one before has come and the pause is over. It carries the
 //! whole conversation so far: what was said before, the answers (the server's own, or those that
-//! were recorded), and what the turn adds. A conversation of which a request fails ends there.
+//! were recorded), and what the turn adds. Agents of a session send beside each other, so that there
+//! may be more requests in flight than users.
+//!
+//! A session ends before its last turn when a request fails, when an answer holds nothing that could
+//! be carried on, or when its next prompt would be longer than the context.
+//!
+//! Not here: when a turn of one session is due (`session`), its bytes (`said`).
 
-use super::ledger::Ledger;
-use ifm_core::{Message, Phase, Prompt, Role};
+use super::calls::settle;
+use super::ledger::{Ledger, digest};
+use super::said::Said;
+use super::session::{Due, Heard, Session};
+use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
 use ifm_wire::RequestTemplate;
 use ifm_wire::request::{Ask, AskSession};
-use ifm_workload::{Dataset, Turn, WorkItem, WorkloadError};
+use ifm_workload::{Begun, Dataset, Thread, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A conversation under way.
-struct Talk {
-    item: WorkItem,
-    /// What has been said, oldest first.
-    messages: Vec<Message>,
-    /// What a router wants to see again, as its last answer said.
-    token: Option<String>,
+/// Sessions in a row whose first prompt is already too long, after which none can be expected that is
+/// not.
+const TOO_LONG_MAX: u32 = 1000;
+
+/// How conversations are carried on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Carrying {
+    /// Whether reasoning goes back, in its own field.
+    pub echo_reasoning: bool,
+    /// Tokens of prompt and answer together at which a session ends as too long; absent: the server
+    /// alone says so.
+    pub max_context_tokens: Option<u32>,
 }
 
-/// Makes the turns of conversations, as many at a time as there are users.
+/// The conversation of one agent.
+#[derive(Default)]
+struct Talk {
+    thread: Thread,
+    said: Said,
+    /// Calls of each answer that is carried, and of the one that was recorded in its place.
+    calls: HashMap<u32, (Vec<ToolCall>, Vec<ToolCall>)>,
+}
+
+/// A session under way, and the conversations of its agents that have begun.
+struct Held {
+    session: Session,
+    talks: HashMap<u16, Talk>,
+    /// What a router wants to see again from an agent, as its last answer said.
+    tokens: HashMap<u16, String>,
+}
+
+impl Held {
+    /// A session that has not begun.
+    fn new(item: WorkItem) -> Held {
+        Held { session: Session::new(item), talks: HashMap::new(), tokens: HashMap::new() }
+    }
+}
+
+/// Makes the turns of conversations, as many sessions at a time as there are users.
 pub struct ConversationSource {
     dataset: Arc<dyn Dataset>,
     template: RequestTemplate,
+    carrying: Carrying,
     ledger: Ledger,
     next_item: u32,
     begun: u32,
-    talks: HashMap<u32, Talk>,
-    /// Later turns that wait: when they are due, of which conversation, which turn.
-    due: BinaryHeap<Reverse<(u64, u32, u16)>>,
+    held: HashMap<u32, Held>,
+    /// Turns that wait for their time, and the session of each.
+    due: BinaryHeap<Reverse<(u64, u32, Due)>>,
     users: usize,
-    /// When users whose conversation has ended became free, nanoseconds on the monotonic clock.
+    /// When users whose session has ended became free, nanoseconds on the monotonic clock.
     free_since_ns: VecDeque<u64>,
     exhausted: bool,
-    /// Conversations that this level may still begin.
+    /// Sessions that this level may still begin.
     to_begin: u32,
-    /// Conversations that have ended, in all levels.
+    /// Sessions that have ended, in all levels.
     ended: Arc<AtomicU64>,
+    /// Those that ended early for a reason that no request shows.
+    ended_early: Vec<EndedSession>,
+    /// Sessions in a row whose first prompt was too long.
+    too_long: u32,
+    /// Whether a prompt was made before, so that what all share has been said.
+    has_said: bool,
+    /// What stands before a prompt, as bytes.
+    before: Vec<u8>,
 }
 
 impl ConversationSource {
     /// Conversations from item 0 on.
-    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate) -> ConversationSource {
+    pub fn new(
+        dataset: Arc<dyn Dataset>,
+        template: RequestTemplate,
+        carrying: Carrying,
+    ) -> ConversationSource {
         ConversationSource {
             dataset,
             template,
+            carrying,
             ledger: Ledger::default(),
             next_item: 0,
             begun: 0,
-            talks: HashMap::new(),
+            held: HashMap::new(),
             due: BinaryHeap::new(),
             users: 0,
             free_since_ns: VecDeque::new(),
             exhausted: false,
             to_begin: 0,
             ended: Arc::default(),
+            ended_early: Vec::new(),
+            too_long: 0,
+            has_said: false,
+            before: Vec::new(),
         }
     }
 
-    /// Begins a level of new conversations. Those that the former level left unfinished are
-    /// dropped: their next turn would find a cache that has gone cold.
+    /// Begins a level of new sessions. Those that the former level left unfinished are dropped: their
+    /// next turn would find a cache that has gone cold.
     pub fn begin_level(&mut self, sent: u32, users: u32, sessions: Option<u32>) {
         self.ledger.truncate(sent);
-        self.talks.clear();
+        self.held.clear();
         self.due.clear();
         self.free_since_ns.clear();
         self.users = users as usize;
         self.to_begin = sessions.unwrap_or(u32::MAX);
     }
 
-    /// Conversations that were begun so far, warm-up left out.
+    /// Sessions that were begun so far, warm-up left out.
     pub fn begun(&self) -> u32 {
         self.begun
     }
 
-    /// Conversations that have ended so far, in whatever way, for whoever shows them.
+    /// Sessions that have ended so far, in whatever way, for whoever shows them.
     pub fn ended(&self) -> Arc<AtomicU64> {
         self.ended.clone()
+    }
+
+    /// Sessions that ended before their last turn for a reason that none of their requests shows.
+    pub fn ended_early(&self) -> &[EndedSession] {
+        &self.ended_early
+    }
+
+    /// Requests that one session can have in flight at once at most.
+    pub fn parallel(&self) -> u32 {
+        self.dataset.parallel()
     }
 
     /// Whether the workload had no more items.
@@ -99,7 +165,7 @@ impl ConversationSource {
         &mut self.ledger
     }
 
-    /// Writes the next turn that is due, or the first one of a new conversation.
+    /// Writes the next turn that is due, or the first one of a new session.
     ///
     /// # Errors
     /// What the workload or the API says about it.
@@ -107,29 +173,33 @@ impl ConversationSource {
         if ask.phase == Phase::Warmup {
             return self.warm_up(ask, buffer);
         }
-        if let Some(&Reverse((due_ns, session, turn))) = self.due.peek()
-            && due_ns <= ask.now_ns
+        while let Some(&Reverse((at_ns, session, due))) = self.due.peek()
+            && at_ns <= ask.now_ns
         {
             self.due.pop();
-            return self.write_turn((session, turn), Some(due_ns), ask, buffer);
+            if let Some(offer) = self.write_turn(session, due, Some(at_ns), ask, buffer)? {
+                return Ok(offer);
+            }
         }
-        if self.talks.len() < self.users && self.to_begin > 0 {
+        while self.held.len() < self.users && self.to_begin > 0 {
             let Some(item) = self.take_item()? else {
                 self.to_begin = 0;
-                return Ok(self.nothing_new());
+                break;
             };
             let session = self.begun;
             self.begun = session.checked_add(1).ok_or("more than 2^32 conversations")?;
             self.to_begin -= 1;
-            self.talks.insert(session, Talk { item, messages: Vec::new(), token: None });
+            self.held.insert(session, Held::new(item));
             let due_ns = self.free_since_ns.pop_front();
-            return self.write_turn((session, 0), due_ns, ask, buffer);
+            let first = Due { at_ns: due_ns.unwrap_or(ask.now_ns), agent: 0, turn: 0 };
+            if let Some(offer) = self.write_turn(session, first, due_ns, ask, buffer)? {
+                return Ok(offer);
+            }
         }
-        Ok(self.nothing_new())
-    }
-
-    fn nothing_new(&self) -> Offer {
-        if self.talks.is_empty() && self.to_begin == 0 { Offer::End } else { Offer::Later }
+        match self.held.is_empty() && self.to_begin == 0 {
+            true => Ok(Offer::End),
+            false => Ok(Offer::Later),
+        }
     }
 
     fn take_item(&mut self) -> Result<Option<WorkItem>, String> {
@@ -146,101 +216,206 @@ impl ConversationSource {
         }
     }
 
-    /// The first turn of a conversation that is not gone on with.
+    /// The first turn of a session that is not gone on with.
     fn warm_up(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
         let Some(item) = self.take_item()? else { return Ok(Offer::End) };
-        let mut talk = Talk { item, messages: Vec::new(), token: None };
-        let (prompt, turn) = talk.prompt_of(0)?;
-        self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), None, buffer)?;
-        let meta = meta(&talk.item, &turn, 0, None);
-        Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
+        let id = (item.id, item.class);
+        let mut held = Held::new(item);
+        let shared_tokens = self.shared_tokens();
+        let ready = held.turn((0, 0), &self.template, shared_tokens, &mut self.before)?;
+        self.write(id, &ready, None, ask, buffer)
     }
 
+    /// Tokens of a prompt that begins anew which all of them share and one has sent.
+    fn shared_tokens(&self) -> Option<u32> {
+        self.dataset.shared_tokens().map(|tokens| if self.has_said { tokens } else { 0 })
+    }
+
+    /// Writes a turn; nothing where its session has ended, or ends because it would be too long.
     fn write_turn(
         &mut self,
-        (session, number): (u32, u16),
+        session: u32,
+        Due { agent, turn, .. }: Due,
         due_ns: Option<u64>,
         ask: &NextAsk,
         buffer: &mut Vec<u8>,
+    ) -> Result<Option<Offer>, String> {
+        let shared_tokens = self.shared_tokens();
+        let Some(held) = self.held.get_mut(&session) else { return Ok(None) };
+        if held.session.ended().is_some() {
+            return Ok(None);
+        }
+        let ready = held.turn((agent, turn), &self.template, shared_tokens, &mut self.before)?;
+        let output = ready.turn.output_tokens.map_or(0, u64::from);
+        let whole = ready.begun.prompt_tokens.map(|tokens| tokens + output);
+        let most = self.carrying.max_context_tokens.map(u64::from);
+        if whole.zip(most).is_some_and(|(whole, most)| whole > most) {
+            held.session.end(SessionEnd::Overflow);
+            self.close(session, ask.now_ns);
+            self.too_long += u32::from((agent, turn) == (0, 0));
+            return match self.too_long < TOO_LONG_MAX {
+                true => Ok(None),
+                false => Err(format!(
+                    "the first prompts of {TOO_LONG_MAX} sessions in a row are longer than \
+                     --max-context: give more, or another workload"
+                )),
+            };
+        }
+        held.session.sent();
+        self.too_long = 0;
+        let item = &held.session.item;
+        let turns = u16::try_from(item.turns_of(agent).len()).unwrap_or(u16::MAX);
+        let has_agents = !item.agents.is_empty();
+        let id = (item.id, item.class);
+        let place = TurnMeta { session, agent, has_agents, turn, turns, due_ns };
+        self.write(id, &ready, Some(place), ask, buffer).map(Some)
+    }
+
+    fn write(
+        &mut self,
+        (item, class): (u32, Option<u16>),
+        ready: &Ready,
+        place: Option<TurnMeta>,
+        ask: &NextAsk,
+        buffer: &mut Vec<u8>,
     ) -> Result<Offer, String> {
-        let talk = self.talks.get_mut(&session).ok_or("a turn of a conversation that is over")?;
-        let (prompt, turn) = talk.prompt_of(number)?;
-        self.ledger.note(&prompt, turn.prompt_tokens, turn.output_tokens);
-        let asks = AskSession { session, agent: None, token: talk.token.as_deref() };
-        let results_asked = write(&self.template, ask.seq, (&prompt, &turn), Some(asks), buffer)?;
-        let turns = u16::try_from(talk.item.turns.len()).unwrap_or(u16::MAX);
-        let place = TurnMeta { session, agent: 0, has_agents: false, turn: number, turns, due_ns };
-        let meta = meta(&talk.item, &turn, number, Some(place));
-        Ok(Offer::Request(RequestMeta { results_asked, ..meta }))
+        let Ready { turn, begun, prompt, digest } = ready;
+        self.has_said = true;
+        self.ledger.note(*digest, turn.prompt_tokens, turn.output_tokens);
+        let session = place.map(|at| AskSession {
+            session: at.session,
+            agent: Some(at.agent).filter(|_| at.has_agents),
+            token: self
+                .held
+                .get(&at.session)
+                .and_then(|held| held.tokens.get(&at.agent))
+                .map(|it| &**it),
+        });
+        let ask = Ask {
+            prompt,
+            said: &self.before,
+            output_tokens: turn.output_tokens,
+            fields: turn.fields.as_deref(),
+            number: Some(ask.seq),
+            session,
+        };
+        let results_asked = self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
+        // How long a prompt will be that carries answers of the server, only the server knows.
+        let is_first = begun.base.is_none();
+        Ok(Offer::Request(RequestMeta {
+            item,
+            due_ns: None,
+            turn: place,
+            class,
+            known_tokens: begun.known_tokens,
+            prompt_tokens_asked: turn.prompt_tokens.filter(|_| is_first),
+            output_tokens_asked: turn.output_tokens,
+            results_asked,
+        }))
     }
 
-    /// Goes on with a conversation, or ends it.
+    /// Goes on with a session, or ends it.
     pub fn answered(&mut self, answered: Answered) {
-        let Answered { session, turn, end_ns, reply, session_token, .. } = answered;
+        let Answered { session, agent, turn, end_ns, reply, is_overflow, session_token } = answered;
         // An answer that came after its level was over.
-        let Some(talk) = self.talks.get_mut(&session) else { return };
-        talk.token = session_token.or(talk.token.take());
-        let following = turn.checked_add(1);
-        let next = following.and_then(|next| talk.item.turns.get(usize::from(next)));
-        match (reply, following, next.map(|next| next.think_ns)) {
-            (Some(reply), Some(following), Some(think_ns)) => {
-                let recorded = talk.item.turns.get(usize::from(turn));
-                let recorded = recorded.and_then(|turn| turn.recorded_answer.clone());
-                let said = recorded.unwrap_or_else(|| reply.into_message(false));
-                talk.messages.push(said);
-                self.due.push(Reverse((end_ns.saturating_add(think_ns), session, following)));
+        let Some(held) = self.held.get_mut(&session) else { return };
+        if let Some(token) = session_token {
+            held.tokens.insert(agent, token);
+        }
+        let place = (agent, turn);
+        let echo = self.carrying.echo_reasoning;
+        if let Heard::Said(message, tokens) = held.session.hear(place, reply, is_overflow, echo) {
+            if usize::from(turn) + 1 < held.session.item.turns_of(agent).len() {
+                held.carry(place, message, tokens, &self.template);
+            } else {
+                // Nothing that it said is needed any more.
+                held.talks.remove(&agent);
             }
-            _ => {
-                self.talks.remove(&session);
-                self.ended.fetch_add(1, Ordering::Relaxed);
-                self.free_since_ns.push_back(end_ns);
+            for due in held.session.follow(place, end_ns) {
+                self.due.push(Reverse((due.at_ns, session, due)));
             }
         }
+        self.close(session, end_ns);
+    }
+
+    /// Lets a session go that has nothing left in flight.
+    fn close(&mut self, session: u32, at_ns: u64) {
+        let Some(held) = self.held.get(&session).filter(|held| held.session.is_over()) else {
+            return;
+        };
+        if let Some(end @ (SessionEnd::Overflow | SessionEnd::EmptyAnswer)) = held.session.ended() {
+            self.ended_early.push(EndedSession { session, end });
+        }
+        self.held.remove(&session);
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        self.free_since_ns.push_back(at_ns);
     }
 }
 
-impl Talk {
-    /// What a turn sends, after adding it to what has been said.
-    fn prompt_of(&mut self, number: u16) -> Result<(Prompt, Turn), String> {
-        let turn = self.item.turns.get(usize::from(number)).cloned();
-        let turn = turn.ok_or("the workload made an item without a turn")?;
-        if self.item.turns.len() == 1 {
-            return Ok((turn.prompt.clone(), turn));
+/// A turn that can be sent.
+struct Ready {
+    turn: Turn,
+    begun: Begun,
+    /// What it asks, behind what was said before.
+    prompt: Prompt,
+    digest: [u8; 32],
+}
+
+impl Held {
+    /// Adds a turn to what its agent has said. What was said before goes to `said` as bytes. The
+    /// prompt of an agent with one turn stays as the workload made it.
+    fn turn(
+        &mut self,
+        (agent, number): (u16, u16),
+        template: &RequestTemplate,
+        shared_tokens: Option<u32>,
+        said: &mut Vec<u8>,
+    ) -> Result<Ready, String> {
+        let is_alone = self.session.item.turns_of(agent).len() == 1;
+        let turn = self.session.take_turn(agent, number);
+        let mut turn = turn.ok_or("the workload made an item without a turn")?;
+        let empty = Prompt::Messages(Vec::new());
+        let talk = self.talks.entry(agent).or_default();
+        if is_alone {
+            let begun = talk.thread.begin(&turn, 1, shared_tokens);
+            let prompt = std::mem::replace(&mut turn.prompt, empty);
+            said.clear();
+            let digest = digest(&prompt);
+            return Ok(Ready { turn, begun, prompt, digest });
         }
-        match &turn.prompt {
-            Prompt::Text(text) => self.messages.push(Message::text(Role::User, text.clone())),
-            Prompt::Messages(messages) => self.messages.extend(messages.iter().cloned()),
+        let messages = match std::mem::replace(&mut turn.prompt, empty) {
+            Prompt::Text(text) => vec![Message::text(Role::User, text)],
+            Prompt::Messages(messages) => messages,
             Prompt::Tokens(_) => return Err("token ids cannot be a conversation".to_owned()),
+        };
+        let begun = talk.thread.begin(&turn, messages.len(), shared_tokens);
+        let settled = match begun.base.and_then(|base| talk.calls.get(&base)) {
+            Some((calls, recorded)) => settle(calls, recorded, messages),
+            None => messages.into_iter().map(|message| (Vec::new(), message)).collect(),
+        };
+        let mut follows = begun.base;
+        for (number, (before, message)) in (begun.first..).zip(settled) {
+            talk.said.push(template, follows, before, message);
+            follows = Some(number);
         }
-        Ok((Prompt::Messages(self.messages.clone()), turn))
+        let prompt = talk.said.prompt(&talk.thread.path(begun.tip), said);
+        let digest = talk.said.digest(begun.tip);
+        Ok(Ready { turn, begun, prompt, digest })
     }
-}
 
-/// Returns how many results the answer must hold, for an API that answers with a list of them.
-fn write(
-    template: &RequestTemplate,
-    number: u32,
-    (prompt, turn): (&Prompt, &Turn),
-    session: Option<AskSession<'_>>,
-    buffer: &mut Vec<u8>,
-) -> Result<Option<u32>, String> {
-    let fields = turn.fields.as_deref();
-    let output_tokens = turn.output_tokens;
-    let ask = Ask { prompt, output_tokens, fields, number: Some(number), session };
-    template.write(&ask, buffer).map_err(|error| error.to_string())
-}
-
-/// The length of a later turn's prompt is not known before: the answers are the server's.
-fn meta(item: &WorkItem, turn: &Turn, number: u16, place: Option<TurnMeta>) -> RequestMeta {
-    RequestMeta {
-        item: item.id,
-        due_ns: None,
-        turn: place,
-        class: item.class,
-        known_tokens: turn.known_tokens,
-        prompt_tokens_asked: turn.prompt_tokens.filter(|_| number == 0),
-        output_tokens_asked: turn.output_tokens,
-        results_asked: None,
+    /// Adds an answer.
+    fn carry(
+        &mut self,
+        (agent, turn): (u16, u16),
+        message: Message,
+        tokens: Option<u32>,
+        template: &RequestTemplate,
+    ) {
+        let recorded = self.session.take_calls(agent, turn);
+        let Some(talk) = self.talks.get_mut(&agent) else { return };
+        let prompt = talk.thread.prompt_of(usize::from(turn));
+        let node = talk.thread.answer(usize::from(turn), tokens);
+        talk.calls.insert(node, (message.tool_calls.clone(), recorded));
+        talk.said.push(template, prompt, Vec::new(), message);
     }
 }

@@ -1,4 +1,7 @@
 //! What was sent: a digest and the lengths of each prompt, in order. 48 bytes for a request.
+//!
+//! The digest of a prompt that stands alone is that of its canonical bytes. In a conversation of
+//! several turns it is a chain over the messages (`said`), so that a turn costs what it adds.
 
 use ifm_core::Prompt;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
@@ -19,14 +22,13 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Notes a request that was made.
+    /// Notes a request that was made, by the digest of its prompt.
     pub fn note(
         &mut self,
-        prompt: &Prompt,
+        sha256: [u8; 32],
         prompt_tokens: Option<u32>,
         output_tokens: Option<u32>,
     ) {
-        let sha256 = Sha256::digest(prompt.canonical_bytes()).into();
         self.entries.push(Entry { sha256, prompt_tokens, output_tokens });
     }
 
@@ -58,6 +60,11 @@ impl Ledger {
     }
 }
 
+/// The digest of a prompt that stands alone.
+pub fn digest(prompt: &Prompt) -> [u8; 32] {
+    Sha256::digest(prompt.canonical_bytes()).into()
+}
+
 /// Values, rising, each with how often it occurs.
 fn histogram(values: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
     let mut counts = BTreeMap::<u32, u64>::new();
@@ -73,7 +80,7 @@ mod tests {
     fn what_was_made_ahead_does_not_count() {
         let mut ledger = Ledger::default();
         for text in ["a", "b", "a", "c"] {
-            ledger.note(&Prompt::Text(text.to_owned()), Some(3), None);
+            ledger.note(digest(&Prompt::Text(text.to_owned())), Some(3), None);
         }
         ledger.truncate(3);
         let sent = ledger.sent_workload(TemplatePlace::Server);
@@ -81,7 +88,7 @@ mod tests {
         assert_eq!((sent.prompt_tokens, sent.output_tokens), (vec![(3, 3)], vec![]));
         let mut other = Ledger::default();
         for text in ["a", "a", "b"] {
-            other.note(&Prompt::Text(text.to_owned()), None, None);
+            other.note(digest(&Prompt::Text(text.to_owned())), None, None);
         }
         assert_ne!(ledger.prompts_sha256(), other.prompts_sha256(), "the order counts");
     }

@@ -6,9 +6,16 @@
 //! Not here: items (`ifm-workload`), bytes of a request (`ifm-wire`), when a user is free
 //! (`ifm-drive`).
 
+mod calls;
 mod conversations;
 mod ledger;
 mod prompts;
+mod said;
+mod session;
+#[cfg(test)]
+mod tests;
+
+pub use conversations::Carrying;
 
 use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
@@ -31,9 +38,12 @@ pub enum Source {
 
 impl Source {
     /// Requests from item 0 on.
-    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate) -> Source {
+    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate, carrying: Carrying) -> Source {
         match dataset.has_conversations() {
-            true => Source::Conversations(Box::new(ConversationSource::new(dataset, template))),
+            true => {
+                let talks = ConversationSource::new(dataset, template, carrying);
+                Source::Conversations(Box::new(talks))
+            }
             false => Source::Prompts(Box::new(PromptSource::new(dataset, template))),
         }
     }
@@ -41,6 +51,15 @@ impl Source {
     /// Whether answers have to come back.
     pub fn follows_answers(&self) -> bool {
         matches!(self, Source::Conversations(_))
+    }
+
+    /// Requests that a user can have in flight at once at most: more than one where sessions have
+    /// agents that work beside each other.
+    pub fn parallel(&self) -> u32 {
+        match self {
+            Source::Prompts(_) => 1,
+            Source::Conversations(talks) => talks.parallel(),
+        }
     }
 
     /// Conversations that have ended so far; absent where requests stand alone.
@@ -103,11 +122,11 @@ impl Source {
 
     /// What was sent in all: so many requests.
     pub fn sent_workload(&mut self, sent: u32, api: Api, facts: &WorkloadFacts) -> SentWorkload {
-        let (ledger, sessions) = match self {
-            Source::Prompts(prompts) => (prompts.ledger_mut(), None),
+        let (ledger, sessions, ended_sessions) = match self {
+            Source::Prompts(prompts) => (prompts.ledger_mut(), None, Vec::new()),
             Source::Conversations(talks) => {
-                let begun = talks.begun();
-                (talks.ledger_mut(), Some(u64::from(begun)))
+                let (begun, ended) = (talks.begun(), talks.ended_early().to_vec());
+                (talks.ledger_mut(), Some(u64::from(begun)), ended)
             }
         };
         ledger.truncate(sent);
@@ -118,7 +137,7 @@ impl Source {
             Ok(serde_json::Value::Object(facts)) => facts,
             _ => serde_json::Map::new(),
         };
-        SentWorkload { sessions, facts, ..ledger.sent_workload(template_by) }
+        SentWorkload { sessions, facts, ended_sessions, ..ledger.sent_workload(template_by) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Prompts that stand alone, in the order of their items.
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, digest};
 use ifm_core::Phase;
 use ifm_drive::{NextAsk, Offer, RequestMeta};
 use ifm_wire::RequestTemplate;
@@ -100,9 +100,13 @@ impl PromptSource {
         }
         let turn = item.turns.first().ok_or("the workload made an item without a turn")?;
         self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
-        self.ledger.note(&turn.prompt, turn.prompt_tokens, turn.output_tokens);
+        self.ledger.note(digest(&turn.prompt), turn.prompt_tokens, turn.output_tokens);
+        let shared_tokens = self.dataset.shared_tokens();
+        let known_tokens = turn.known_tokens.or(shared_tokens.filter(|_| item.id > 0));
+        let known_tokens = known_tokens.or(shared_tokens.map(|_| 0));
         let ask = Ask {
             prompt: &turn.prompt,
+            said: &[],
             output_tokens: turn.output_tokens,
             fields: turn.fields.as_deref(),
             number: Some(ask.seq),
@@ -114,7 +118,7 @@ impl PromptSource {
             due_ns,
             turn: None,
             class: item.class,
-            known_tokens: None,
+            known_tokens,
             prompt_tokens_asked: turn.prompt_tokens,
             output_tokens_asked: turn.output_tokens.filter(|_| self.template.generates()),
             results_asked,

@@ -3,6 +3,7 @@
 // Helpers beside the tests may fail as the tests do.
 #![allow(clippy::unwrap_used)]
 
+mod agents;
 mod audit;
 mod bad_input;
 mod client;

@@ -1,0 +1,480 @@
+//! Calls of models recorded as OpenTelemetry spans, by the conventions for generative AI.
+//!
+//! A row is a session with a list `spans`, as the corpora `agent-llm-traces` have it; or OTLP as JSON
+//! (`resourceSpans`), of which each trace is a session; or one span, where rows of one trace that
+//! follow one another are a session. A call of a model is a span with `gen_ai.input.messages`. Whose
+//! call it is, the nearest span above it tells that began an agent (`invoke_agent`). An agent inside
+//! another one starts behind the outer one's last call that had ended before, and the outer one's
+//! first call that began after its end waits for it.
+//!
+//! A prompt goes on from the one of the same agent with which it shares most messages. Known are the
+//! messages at its beginning that were sent or answered before, in any session.
+//!
+//! Not here: tools and other spans, of which only the time counts; spans as JSON (`span`).
+
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::sync::Arc;
+
+use ifm_core::{Message, Prompt, Role};
+use ifm_tokenizer::{Tokenizer, TokenizerError};
+use serde_json::{Map, Value};
+
+use super::{Dataset, DatasetKind, Turn};
+use crate::{
+    error::WorkloadError,
+    facts::DropReason,
+    hub::HubSet,
+    item::{Keep, SubAgent, WorkItem},
+    list::Stored,
+    opening::Opening,
+    playing::{AGENTS_MAX, Playing, TURNS_MAX},
+    request::Answers,
+    rng::Rng,
+    select::message_tokens,
+    span::{Call, Span, read_span},
+};
+
+/// The data set's entry in the registry.
+pub const KIND: DatasetKind = DatasetKind {
+    name: "otel",
+    aliases: &["otel-trace", "otlp"],
+    usage: "otel:FILE",
+    summary: "calls of models recorded as OpenTelemetry spans, with their messages",
+    ignore_eos: false,
+    hub: &[
+        HubSet { repository: "Exgentic/agent-llm-traces-v2", file: None },
+        HubSet { repository: "Exgentic/agent-llm-traces", file: None },
+    ],
+    open,
+};
+
+/// Tokens to ask for where neither a count nor an answer was recorded.
+const OUTPUT_TOKENS: u32 = 256;
+/// Earlier prompts of an agent that a prompt is compared with.
+const COMPARED_MAX: usize = 8;
+/// Messages that are remembered at most.
+const REMEMBERED_MAX: usize = 1 << 24;
+/// Spans above one another at most.
+const DEPTH_MAX: usize = 1000;
+/// Seconds by which times may be rounded.
+const ROUNDING_S: f64 = 0.002;
+
+/// Reads sessions.
+struct Reader<'opening> {
+    tokenizer: &'opening Tokenizer,
+    playing: &'opening Playing,
+    /// Beginnings of prompts that were sent, as hashes.
+    seen: HashSet<u64>,
+    /// Tokens of messages by their hashes, so that what a session repeats is counted once.
+    tokens: HashMap<u64, u32>,
+    /// Spans whose parent is not there.
+    lost_parents: u64,
+}
+
+/// What can be wrong with a session.
+enum Fault {
+    Row(String),
+    Other(WorkloadError),
+}
+
+impl From<String> for Fault {
+    fn from(reason: String) -> Self {
+        Self::Row(reason)
+    }
+}
+
+impl From<TokenizerError> for Fault {
+    fn from(error: TokenizerError) -> Self {
+        Self::Other(error.into())
+    }
+}
+
+fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
+    let playing = Playing::take(opening, Answers::Recorded)?;
+    let output = opening.output_override();
+    let home = KIND.hub.iter().find(|set| opening.body == format!("hub:{}", set.repository));
+    let mut rows = opening.documents(home.or(KIND.hub.first()))?;
+    let wanted = opening.wanted();
+    let mut reader = Reader {
+        tokenizer: opening.tokenizer,
+        playing: &playing,
+        seen: HashSet::new(),
+        tokens: HashMap::new(),
+        lost_parents: 0,
+    };
+    let mut found: Vec<WorkItem> = Vec::new();
+    // Spans of rows that are one span each, and the line of the first one.
+    let mut flat: Vec<Span> = Vec::new();
+    let (mut line, mut kept) = (0, 0);
+    while found.len() < wanted {
+        let row = rows.next()?;
+        let mut sessions: Vec<(u64, u64, Result<Vec<Span>, String>)> = Vec::new();
+        let single =
+            row.as_ref().filter(|row| is_span(&row.fields)).map(|row| read_span(&row.fields));
+        let goes_on = match (&single, flat.first()) {
+            (Some(Ok(span)), Some(first)) => span.trace == first.trace,
+            _ => false,
+        };
+        if !goes_on && !flat.is_empty() {
+            let spans = std::mem::take(&mut flat);
+            sessions.push((line, spans.len() as u64, Ok(spans)));
+        }
+        match (row, single) {
+            (Some(row), Some(Ok(span))) => {
+                if flat.is_empty() {
+                    line = row.line;
+                }
+                flat.push(span);
+                if flat.len() > TURNS_MAX {
+                    let file = rows.file().to_owned();
+                    let reason = format!("holds a trace of more than {TURNS_MAX} spans");
+                    return Err(WorkloadError::File { file, reason });
+                }
+            }
+            (Some(row), Some(Err(reason))) => sessions.push((row.line, 0, Err(reason))),
+            (Some(row), None) => {
+                let parts = spans_of(&row.fields);
+                let several = parts.map_or_else(
+                    |reason| vec![Err(reason)],
+                    |list| list.into_iter().map(Ok).collect(),
+                );
+                let share = |number: usize| u64::from(number == 0);
+                let numbered = several.into_iter().enumerate();
+                sessions.extend(numbered.map(|(number, spans)| (row.line, share(number), spans)));
+            }
+            (None, _) if sessions.is_empty() => break,
+            (None, _) => {}
+        }
+        for (line, rows_of, spans) in sessions {
+            let read = spans.map_err(Fault::Row).and_then(|spans| reader.session(spans));
+            match read {
+                Ok(Some(item)) if found.len() < wanted => {
+                    kept += rows_of;
+                    found.push(item);
+                }
+                Ok(Some(_)) => {}
+                Ok(None) => rows.drop_row(DropReason::TooFewTurns),
+                Err(Fault::Row(reason)) => rows.bad(line, &reason)?,
+                Err(Fault::Other(error)) => return Err(error),
+            }
+        }
+    }
+    let lost = reader.lost_parents;
+    if lost > 0 {
+        opening.rule(format!(
+            "spans whose parent is not in the file, and count as without one: {lost}"
+        ));
+    }
+    let lengths = Rng::new(opening.request.seed).stream("output_length");
+    let mut stored = Vec::new();
+    for (place, item) in (0_u64..).zip(found) {
+        let mut item = playing.finish(WorkItem { id: place as u32, ..item }, opening.tokenizer)?;
+        let agents = item.agents.iter_mut().flat_map(|agent| agent.turns.iter_mut());
+        for (turn, at) in item.turns.iter_mut().chain(agents).zip(0_u64..) {
+            let given = output.as_ref().map(|law| law.draw(&mut lengths.item(place << 16 | at)));
+            turn.output_tokens = given.or(turn.output_tokens).or(Some(OUTPUT_TOKENS));
+        }
+        stored.push(Stored { turns: item.turns, at_ns: None, agents: item.agents });
+    }
+    let mut counts = rows.into_counts();
+    counts.kept = kept;
+    opening.list_of_rows(stored, counts)
+}
+
+fn is_span(fields: &Map<String, Value>) -> bool {
+    let has = |name: &str| fields.contains_key(name);
+    (has("span_id") || has("spanId")) && !has("spans") && !has("resourceSpans")
+}
+
+/// The spans of a row, by trace where it is OTLP.
+fn spans_of(fields: &Map<String, Value>) -> Result<Vec<Vec<Span>>, String> {
+    let read = |list: &[Value]| -> Result<Vec<Span>, String> {
+        let span = |(number, span): (usize, &Value)| match span.as_object() {
+            Some(fields) => read_span(fields),
+            None => Err(format!("span number {number} is no object")),
+        };
+        (1..).zip(list).map(span).collect()
+    };
+    match fields.get("spans") {
+        Some(Value::Array(list)) => return Ok(vec![read(list)?]),
+        // Some tables hold them as a text.
+        Some(Value::String(text)) => {
+            let list = serde_json::from_str::<Vec<Value>>(text);
+            let list =
+                list.map_err(|error| format!("'spans' is a text that is no list: {error}"))?;
+            return Ok(vec![read(&list)?]);
+        }
+        _ => {}
+    }
+    let resources = fields.get("resourceSpans").and_then(Value::as_array);
+    let resources = resources.ok_or("no list 'spans' and no 'resourceSpans'")?;
+    let mut traces: Vec<Vec<Span>> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for resource in resources {
+        let scopes = resource.get("scopeSpans").and_then(Value::as_array);
+        for scope in scopes.into_iter().flatten() {
+            let list = scope.get("spans").and_then(Value::as_array).map(Vec::as_slice);
+            for span in read(list.unwrap_or_default())? {
+                let place = *places.entry(span.trace.clone()).or_insert(traces.len());
+                if place == traces.len() {
+                    traces.push(Vec::new());
+                }
+                if let Some(trace) = traces.get_mut(place) {
+                    trace.push(span);
+                }
+            }
+        }
+    }
+    Ok(traces)
+}
+
+/// The calls of one agent, by time.
+struct Agent {
+    /// The span that began it.
+    span: Option<String>,
+    calls: Vec<(f64, f64, Call)>,
+}
+
+impl Agent {
+    fn start_s(&self) -> f64 {
+        self.calls.first().map_or(0.0, |call| call.0)
+    }
+
+    fn end_s(&self) -> f64 {
+        self.calls.iter().map(|call| call.1).fold(0.0, f64::max)
+    }
+}
+
+impl Reader<'_> {
+    /// The session of some spans; nothing where it has too few turns.
+    fn session(&mut self, spans: Vec<Span>) -> Result<Option<WorkItem>, Fault> {
+        if self.playing.has_marks() {
+            self.seen.clear();
+        }
+        if self.seen.len() > REMEMBERED_MAX {
+            return Err(Fault::Row(format!("more than {REMEMBERED_MAX} different messages")));
+        }
+        let (agents, above) = self.agents(spans)?;
+        if agents.first().is_none_or(|root| !self.playing.is_enough(root.calls.len())) {
+            return Ok(None);
+        }
+        let mut item = WorkItem::new(0, Vec::new());
+        // Where sub-agents stand, before the calls are turned into turns.
+        let mut places = Vec::new();
+        let mut joined: Vec<Vec<(usize, f64)>> = vec![Vec::new(); agents.len()];
+        for (number, agent) in agents.iter().enumerate().skip(1) {
+            let parent = above.get(number).copied().filter(|parent| *parent < number).unwrap_or(0);
+            let calls = agents.get(parent).map(|it| it.calls.as_slice()).unwrap_or_default();
+            let start_s = agent.start_s();
+            let before = calls.iter().rposition(|call| call.1 <= start_s + ROUNDING_S);
+            let after_turn = before.unwrap_or(0);
+            let end_s = agent.end_s();
+            let next = calls.iter().enumerate().skip(after_turn + 1);
+            let next =
+                next.filter(|(_, call)| call.0 >= end_s - ROUNDING_S).map(|(at, _)| at).next();
+            let former_s = calls.get(after_turn).map_or(start_s, |call| call.1);
+            let delay_ns = self.playing.pause_ns(start_s - former_s)?;
+            if let (Some(at), Some(joined)) = (next, joined.get_mut(parent)) {
+                joined.push((at, end_s));
+            }
+            places.push((parent as u16, after_turn as u16, next.map(|at| at as u16), delay_ns));
+        }
+        let mut all = Vec::new();
+        for (agent, joined) in agents.into_iter().zip(&joined) {
+            all.push(self.turns(agent.calls, joined)?);
+        }
+        let mut all = all.into_iter();
+        item.turns = all.next().unwrap_or_default();
+        for (turns, (parent, after_turn, before_turn, delay_ns)) in all.zip(places) {
+            item.agents.push(SubAgent { parent, after_turn, before_turn, delay_ns, turns });
+        }
+        Ok(Some(item))
+    }
+
+    /// The agents that called a model, by the time of their first call, and the agent above each.
+    fn agents(&mut self, spans: Vec<Span>) -> Result<(Vec<Agent>, Vec<usize>), String> {
+        let mut parents: HashMap<String, (Option<String>, bool)> = HashMap::new();
+        for span in &spans {
+            parents.insert(span.id.clone(), (span.parent.clone(), span.begins_agent));
+        }
+        // The nearest span above that began an agent.
+        let above = |from: Option<&String>| -> Result<Option<String>, String> {
+            let mut at = from;
+            for _ in 0..DEPTH_MAX {
+                let Some(id) = at else { return Ok(None) };
+                match parents.get(id) {
+                    Some((_, true)) => return Ok(Some(id.clone())),
+                    Some((parent, false)) => at = parent.as_ref(),
+                    None => return Ok(None),
+                }
+            }
+            let id = from.map_or("", String::as_str);
+            Err(format!("span {id}: it stands above itself, or below more than {DEPTH_MAX} spans"))
+        };
+        let is_lost =
+            |span: &&Span| span.parent.as_ref().is_some_and(|it| !parents.contains_key(it));
+        self.lost_parents += spans.iter().filter(is_lost).count() as u64;
+        let mut agents: Vec<Agent> = Vec::new();
+        let mut numbers: HashMap<Option<String>, usize> = HashMap::new();
+        for span in spans {
+            let Some(call) = span.call else { continue };
+            let owner = above(span.parent.as_ref())?;
+            let number = *numbers.entry(owner.clone()).or_insert(agents.len());
+            if number == agents.len() {
+                agents.push(Agent { span: owner, calls: Vec::new() });
+            }
+            if let Some(agent) = agents.get_mut(number) {
+                agent.calls.push((span.start_s, span.end_s, call));
+            }
+        }
+        if agents.len() > AGENTS_MAX {
+            return Err(format!("more than {AGENTS_MAX} agents"));
+        }
+        if agents.iter().any(|agent| agent.calls.len() > TURNS_MAX) {
+            return Err(format!("an agent with more than {TURNS_MAX} calls"));
+        }
+        for agent in &mut agents {
+            agent.calls.sort_by(|left, right| left.0.total_cmp(&right.0));
+        }
+        agents.sort_by(|left, right| left.start_s().total_cmp(&right.start_s()));
+        let mut outer = Vec::new();
+        for agent in &agents {
+            // The nearest agent above that called a model too.
+            let mut at = agent.span.clone();
+            let mut found = 0;
+            for _ in 0..DEPTH_MAX {
+                let Some(span) = at else { break };
+                let parent = parents.get(&span).and_then(|(parent, _)| parent.as_ref());
+                at = above(parent)?;
+                if let Some(place) =
+                    agents.iter().position(|other| other.span == at && at.is_some())
+                {
+                    found = place;
+                    break;
+                }
+            }
+            outer.push(found);
+        }
+        Ok((agents, outer))
+    }
+
+    /// The turns of one agent. `joined` are the turns that wait for others, and when those ended.
+    fn turns(
+        &mut self,
+        calls: Vec<(f64, f64, Call)>,
+        joined: &[(usize, f64)],
+    ) -> Result<Vec<Turn>, Fault> {
+        let mut turns = Vec::new();
+        // What stands in each earlier prompt, its answer behind it.
+        let mut contexts: Vec<Vec<u64>> = Vec::new();
+        let mut former_end_s: Option<f64> = None;
+        let mut tools: Option<Arc<Map<String, Value>>> = None;
+        for (number, (start_s, end_s, call)) in calls.into_iter().enumerate() {
+            let mut hashes: Vec<u64> = call.input.iter().map(hash).collect();
+            let keep = best(&contexts, &hashes, &call.input);
+            let kept = keep.map_or(0, |keep| keep.messages as usize);
+            let counts = self.count(&call.input, &hashes)?;
+            let known = self.known(&hashes, &counts, call.answer.as_ref());
+            let waits = joined.iter().filter(|(turn, _)| *turn == number).map(|(_, end_s)| *end_s);
+            let think_ns = match former_end_s {
+                Some(former_s) => {
+                    self.playing.pause_ns(start_s - waits.fold(former_s, f64::max))?
+                }
+                None => 0,
+            };
+            if let Some(told) = call.tools {
+                let fields = Map::from_iter([("tools".to_owned(), told)]);
+                if tools.as_ref().is_none_or(|tools| **tools != fields) {
+                    tools = Some(Arc::new(fields));
+                }
+            }
+            let recorded = call.answer.as_ref().map(|it| message_tokens(self.tokenizer, it));
+            let recorded_tokens = recorded.transpose()?;
+            let messages = call.input.into_iter().skip(kept).collect();
+            let follows = number.checked_sub(1).and_then(|last| contexts.get(last));
+            let is_plain = follows.is_some_and(|context| {
+                keep == Some(Keep { turn: number as u16 - 1, messages: context.len() as u32 })
+            });
+            turns.push(Turn {
+                prompt_tokens: Some(counts.iter().skip(kept).sum()),
+                output_tokens: call.output_tokens.or(recorded_tokens.map(|tokens| tokens.max(1))),
+                think_ns,
+                keeps: keep.filter(|_| !is_plain && number > 0),
+                known_tokens: Some(known),
+                fields: tools.clone(),
+                recorded_tokens,
+                ..Turn::new(Prompt::Messages(messages))
+            });
+            if let (Some(turn), Some(answer)) = (turns.last_mut(), call.answer) {
+                hashes.push(hash(&answer));
+                turn.recorded_answer = Some(answer);
+            }
+            contexts.push(hashes);
+            former_end_s = Some(former_end_s.map_or(end_s, |former| former.max(end_s)));
+        }
+        Ok(turns)
+    }
+
+    /// Tokens of each message.
+    fn count(&mut self, messages: &[Message], hashes: &[u64]) -> Result<Vec<u32>, TokenizerError> {
+        let mut counts = Vec::with_capacity(messages.len());
+        for (message, hash) in messages.iter().zip(hashes) {
+            let tokens = match self.tokens.get(hash) {
+                Some(tokens) => *tokens,
+                None => message_tokens(self.tokenizer, message)?,
+            };
+            if self.tokens.len() < REMEMBERED_MAX {
+                self.tokens.insert(*hash, tokens);
+            }
+            counts.push(tokens);
+        }
+        Ok(counts)
+    }
+
+    /// Tokens at the beginning of a prompt that were sent or answered before; it and its answer are
+    /// said then.
+    fn known(&mut self, hashes: &[u64], counts: &[u32], answer: Option<&Message>) -> u32 {
+        let mut chain = DefaultHasher::new();
+        let (mut known, mut is_known) = (0, true);
+        for (one, tokens) in hashes.iter().zip(counts) {
+            one.hash(&mut chain);
+            is_known &= !self.seen.insert(chain.finish());
+            known += if is_known { *tokens } else { 0 };
+        }
+        if let Some(answer) = answer {
+            hash(answer).hash(&mut chain);
+            self.seen.insert(chain.finish());
+        }
+        known
+    }
+}
+
+/// What a prompt goes on from: the latest of the earlier prompts with which it shares most messages.
+/// At least one message is new.
+fn best(contexts: &[Vec<u64>], hashes: &[u64], input: &[Message]) -> Option<Keep> {
+    let mut best: Option<Keep> = None;
+    for (turn, context) in contexts.iter().enumerate().rev().take(COMPARED_MAX) {
+        let equal = context.iter().zip(hashes).take_while(|(left, right)| left == right).count();
+        // An answer may have been written back in other words: it stands in its place all the same.
+        let is_answer = input.get(equal).is_some_and(|message| message.role == Role::Assistant);
+        let shared = if equal + 1 == context.len() && is_answer { equal + 1 } else { equal };
+        let shared = shared.min(hashes.len().saturating_sub(1)) as u32;
+        if best.is_none_or(|best| shared > best.messages) {
+            best = Some(Keep { turn: turn as u16, messages: shared });
+        }
+    }
+    best
+}
+
+/// A message as a number.
+fn hash(message: &Message) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    message.role.word().hash(&mut hasher);
+    message.content.trim().hash(&mut hasher);
+    message.tool_call_id.hash(&mut hasher);
+    for call in &message.tool_calls {
+        (&call.name, &call.arguments).hash(&mut hasher);
+    }
+    hasher.finish()
+}

@@ -1,0 +1,78 @@
+//! The messages of one agent, each written once.
+//!
+//! A request of a conversation carries all that was said before. The bytes of a message are the same
+//! in each of them, so they are kept and copied; its digest is a chain: SHA-256 over the digest of
+//! the message before it (nothing for the first one) and its own canonical JSON.
+//!
+//! Not here: which message follows which (`ifm_workload::Thread`).
+
+use ifm_core::{Message, Prompt};
+use ifm_wire::RequestTemplate;
+use sha2::{Digest, Sha256};
+use std::ops::Range;
+
+/// The messages of one agent, by number.
+#[derive(Default)]
+pub struct Said {
+    /// All of them as the API has them, one after the other.
+    bytes: Vec<u8>,
+    /// Where each stands.
+    spans: Vec<Range<usize>>,
+    /// Those of an API that writes a message by what stands beside it.
+    messages: Vec<Vec<Message>>,
+    digests: Vec<[u8; 32]>,
+}
+
+impl Said {
+    /// Takes the next message, which follows another one; what belongs before it goes along under
+    /// the same number.
+    pub fn push(
+        &mut self,
+        template: &RequestTemplate,
+        follows: Option<u32>,
+        before: Vec<Message>,
+        message: Message,
+    ) {
+        let mut digest = Sha256::new();
+        if let Some(former) = follows.and_then(|number| self.digests.get(number as usize)) {
+            digest.update(former);
+        }
+        let start = self.bytes.len();
+        let mut kept = Vec::new();
+        for message in before.into_iter().chain([message]) {
+            // Strings and lists always become JSON.
+            digest.update(serde_json::to_vec(&message).unwrap_or_default());
+            if self.bytes.len() > start {
+                self.bytes.push(b',');
+            }
+            if !template.put_message(&message, &mut self.bytes) {
+                kept.push(message);
+            }
+        }
+        self.spans.push(start..self.bytes.len());
+        self.messages.push(kept);
+        self.digests.push(digest.finalize().into());
+    }
+
+    /// The digest of a prompt that ends with this message.
+    pub fn digest(&self, tip: Option<u32>) -> [u8; 32] {
+        let digest = tip.and_then(|tip| self.digests.get(tip as usize));
+        digest.copied().unwrap_or_default()
+    }
+
+    /// A prompt of these messages: what is written already goes to `said`, the rest comes back.
+    pub fn prompt(&self, path: &[u32], said: &mut Vec<u8>) -> Prompt {
+        said.clear();
+        let mut messages = Vec::new();
+        for &number in path {
+            let span = self.spans.get(number as usize).cloned().unwrap_or_default();
+            let bytes = self.bytes.get(span).unwrap_or_default();
+            if !said.is_empty() && !bytes.is_empty() {
+                said.push(b',');
+            }
+            said.extend_from_slice(bytes);
+            messages.extend(self.messages.get(number as usize).into_iter().flatten().cloned());
+        }
+        Prompt::Messages(messages)
+    }
+}

@@ -1,0 +1,428 @@
+//! Sessions in virtual time, against a schedule that is computed another way: by recursion over what
+//! each turn waits for, without a queue, a state or a clock.
+
+use super::conversations::{Carrying, ConversationSource};
+use ifm_core::spec::Api;
+use ifm_core::{EndedSession, Message, Phase, Prompt, Reply, Role, SessionEnd, ToolCall};
+use ifm_drive::{Answered, NextAsk, Offer, RequestMeta};
+use ifm_wire::RequestTemplate;
+use ifm_wire::request::TemplateSpec;
+use ifm_workload::{Dataset, Keep, Rng, SubAgent, Turn, WorkItem, WorkloadError};
+use serde_json::{Map, Value};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A workload of these items.
+struct Made {
+    items: Vec<WorkItem>,
+    shared_tokens: Option<u32>,
+}
+
+impl Dataset for Made {
+    fn item(&self, id: u32) -> Result<WorkItem, WorkloadError> {
+        let items = self.items.len() as u64;
+        self.items.get(id as usize).cloned().ok_or(WorkloadError::Exhausted { items })
+    }
+
+    fn distinct_items(&self) -> u64 {
+        self.items.len() as u64
+    }
+
+    fn has_conversations(&self) -> bool {
+        true
+    }
+
+    fn shared_tokens(&self) -> Option<u32> {
+        self.shared_tokens
+    }
+}
+
+fn template() -> RequestTemplate {
+    let extra = Map::new();
+    RequestTemplate::new(&TemplateSpec {
+        api: Api::Chat,
+        host: "h",
+        path: "/v1/chat/completions",
+        model: "m",
+        authorization: None,
+        headers: &[],
+        stream: true,
+        ignore_eos: false,
+        temperature: None,
+        extra_body: &extra,
+    })
+    .unwrap()
+}
+
+/// One request as it was sent.
+#[derive(Debug)]
+struct Sent {
+    at_ns: u64,
+    meta: RequestMeta,
+    body: Value,
+}
+
+impl Sent {
+    fn messages(&self) -> &[Value] {
+        self.body["messages"].as_array().unwrap()
+    }
+
+    fn texts(&self) -> Vec<&str> {
+        self.messages().iter().map(|message| message["content"].as_str().unwrap()).collect()
+    }
+}
+
+/// Plays a workload to its end, a nanosecond at a time. `answer` says how long a request takes and
+/// what comes back.
+fn play(
+    made: Made,
+    users: u32,
+    carrying: Carrying,
+    mut answer: impl FnMut(&RequestMeta) -> (u64, Option<Reply>, bool),
+) -> (Vec<Sent>, ConversationSource) {
+    let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
+    source.begin_level(0, users, None);
+    let mut flights: Vec<(u64, RequestMeta, Option<Reply>, bool)> = Vec::new();
+    let (mut sent, mut buffer) = (Vec::new(), Vec::new());
+    for now_ns in 0..1_000_000 {
+        flights.sort_by_key(|flight| flight.0);
+        while flights.first().is_some_and(|flight| flight.0 == now_ns) {
+            let (end_ns, meta, reply, is_overflow) = flights.remove(0);
+            let turn = meta.turn.unwrap();
+            let (session, agent, turn) = (turn.session, turn.agent, turn.turn);
+            let session_token = None;
+            source.answered(Answered {
+                session,
+                agent,
+                turn,
+                end_ns,
+                reply,
+                is_overflow,
+                session_token,
+            });
+        }
+        loop {
+            let ask = NextAsk { phase: Phase::Measure, seq: sent.len() as u32, now_ns };
+            match source.next(&ask, &mut buffer).unwrap() {
+                Offer::Request(meta) => {
+                    let text = String::from_utf8(buffer.clone()).unwrap();
+                    let (_, body) = text.split_once("\r\n\r\n").unwrap();
+                    let body = serde_json::from_str(body).unwrap();
+                    sent.push(Sent { at_ns: now_ns, meta, body });
+                    let (takes_ns, reply, is_overflow) = answer(&meta);
+                    flights.push((now_ns + takes_ns.max(1), meta, reply, is_overflow));
+                }
+                Offer::Later => break,
+                Offer::End => return (sent, source),
+            }
+        }
+    }
+    panic!("it never ended");
+}
+
+fn said(text: String) -> Option<Reply> {
+    Some(Reply { content: text, output_tokens: Some(7), ..Reply::default() })
+}
+
+fn user(text: impl Into<String>) -> Turn {
+    let prompt = Prompt::Messages(vec![Message::text(Role::User, text)]);
+    Turn { prompt_tokens: Some(10), output_tokens: Some(7), ..Turn::new(prompt) }
+}
+
+/// How long a request takes in the random sessions.
+fn service_ns(item: u32, agent: u16, turn: u16) -> u64 {
+    1 + (u64::from(item) * 7 + u64::from(agent) * 13 + u64::from(turn) * 29) % 23
+}
+
+/// A session with agents here and there, some of which are waited for.
+fn random_session(id: u32) -> WorkItem {
+    let mut draws = Rng::new(5).stream("session").item(u64::from(id));
+    let mut turns = |name: String| -> Vec<Turn> {
+        let count = 1 + draws.below(5);
+        let pauses = (0..count).map(|_| u64::from(draws.below(30))).collect::<Vec<_>>();
+        let numbered = pauses.into_iter().enumerate();
+        numbered
+            .map(|(turn, think_ns)| Turn { think_ns, ..user(format!("{name} turn {turn}")) })
+            .collect()
+    };
+    let root = turns(format!("{id} agent 0"));
+    let agents = (1..=id as u16 % 6).map(|number| turns(format!("{id} agent {number}")));
+    let all: Vec<Vec<Turn>> = agents.collect();
+    let mut places = Rng::new(6).stream("place").item(u64::from(id));
+    let mut agents: Vec<SubAgent> = Vec::new();
+    for (number, turns) in (1_u16..).zip(all) {
+        let parent = places.below(u32::from(number)) as u16;
+        let of_parent = match parent {
+            0 => root.len(),
+            _ => agents[usize::from(parent) - 1].turns.len(),
+        };
+        let after_turn = places.below(of_parent as u32) as u16;
+        let later = of_parent as u16 - after_turn - 1;
+        let waits = later > 0 && places.below(3) > 0;
+        let before_turn = waits.then(|| after_turn + 1 + places.below(u32::from(later)) as u16);
+        let delay_ns = u64::from(places.below(20));
+        agents.push(SubAgent { parent, after_turn, before_turn, delay_ns, turns });
+    }
+    WorkItem { agents, ..WorkItem::new(id, root) }
+}
+
+/// When a turn is sent, by what it waits for.
+fn start_ns(item: &WorkItem, begin_ns: u64, agent: u16, turn: u16) -> u64 {
+    let end_ns =
+        |agent, turn| start_ns(item, begin_ns, agent, turn) + service_ns(item.id, agent, turn);
+    let own = agent.checked_sub(1).map(|place| &item.agents[usize::from(place)]);
+    if turn == 0 {
+        return match own {
+            None => begin_ns,
+            Some(own) => end_ns(own.parent, own.after_turn) + own.delay_ns,
+        };
+    }
+    let mut from_ns = end_ns(agent, turn - 1);
+    for (number, child) in (1..).zip(&item.agents) {
+        if child.parent == agent && child.before_turn == Some(turn) {
+            from_ns = from_ns.max(end_ns(number, child.turns.len() as u16 - 1));
+        }
+    }
+    from_ns + item.turns_of(agent)[usize::from(turn)].think_ns
+}
+
+/// When every turn of a session is sent, and when the session is over.
+fn schedule(item: &WorkItem, begin_ns: u64) -> (BTreeMap<(u16, u16), u64>, u64) {
+    let agents = 0..=item.agents.len() as u16;
+    let turns = agents
+        .flat_map(|agent| (0..item.turns_of(agent).len() as u16).map(move |turn| (agent, turn)));
+    let all: BTreeMap<(u16, u16), u64> =
+        turns.map(|(agent, turn)| ((agent, turn), start_ns(item, begin_ns, agent, turn))).collect();
+    let ends = all.iter().map(|(&(agent, turn), at)| at + service_ns(item.id, agent, turn));
+    let over = ends.max().unwrap();
+    (all, over)
+}
+
+#[test]
+fn turns_agents_and_joins_come_when_they_should() {
+    const SESSIONS: u32 = 60;
+    for users in [1, 3] {
+        let items: Vec<WorkItem> = (0..SESSIONS).map(random_session).collect();
+        let made = Made { items: items.clone(), shared_tokens: None };
+        let (sent, source) = play(made, users as u32, Carrying::default(), |meta| {
+            let turn = meta.turn.unwrap();
+            let text = format!("answer of {} to {}", turn.agent, turn.turn);
+            (service_ns(meta.item, turn.agent, turn.turn), said(text), false)
+        });
+        // Each session begins when a user is free.
+        let mut free_ns = vec![0; users];
+        let mut by_session: HashMap<u32, BTreeMap<(u16, u16), u64>> = HashMap::new();
+        for one in &sent {
+            let turn = one.meta.turn.unwrap();
+            assert_eq!(one.meta.item, turn.session);
+            let place = (turn.agent, turn.turn);
+            let twice = by_session.entry(turn.session).or_default().insert(place, one.at_ns);
+            assert_eq!(twice, None);
+            assert!(turn.due_ns.is_none_or(|due_ns| due_ns == one.at_ns));
+            let item = &items[turn.session as usize];
+            assert_eq!(usize::from(turn.turns), item.turns_of(turn.agent).len());
+            assert_eq!(turn.has_agents, !item.agents.is_empty());
+            // Everything that this agent said and was told, and nothing of any other.
+            let expected: Vec<String> = (0..=turn.turn)
+                .flat_map(|before| {
+                    let agent = turn.agent;
+                    let answer =
+                        (before < turn.turn).then(|| format!("answer of {agent} to {before}"));
+                    [Some(format!("{} agent {agent} turn {before}", item.id)), answer]
+                })
+                .flatten()
+                .collect();
+            assert_eq!(one.texts(), expected);
+            assert_eq!(
+                one.meta.known_tokens,
+                match turn.turn {
+                    0 => None,
+                    number => Some(17 * u32::from(number)),
+                }
+            );
+        }
+        assert_eq!(by_session.len(), SESSIONS as usize);
+        for item in &items {
+            free_ns.sort_unstable();
+            let (expected, over_ns) = schedule(item, free_ns[0]);
+            assert_eq!(by_session[&item.id], expected, "session {}", item.id);
+            free_ns[0] = over_ns;
+        }
+        assert_eq!(source.begun(), SESSIONS);
+        assert!(source.ended_early().is_empty());
+    }
+}
+
+/// What a turn of an agent is answered with, and whether the server says that it is too long.
+type Answering = fn(u16, u16) -> (Option<Reply>, bool);
+
+/// Requests that a session of four turns sends, and how it ended where no request shows it.
+fn ending(
+    agents: Vec<SubAgent>,
+    carrying: Carrying,
+    answering: Answering,
+) -> (usize, Vec<EndedSession>) {
+    let item = WorkItem { agents, ..WorkItem::new(0, vec![user("a"); 4]) };
+    let made = Made { items: vec![item], shared_tokens: Some(4) };
+    let (sent, source) = play(made, 1, carrying, |meta| {
+        let turn = meta.turn.unwrap();
+        let (reply, is_overflow) = answering(turn.agent, turn.turn);
+        (5, reply, is_overflow)
+    });
+    (sent.len(), source.ended_early().to_vec())
+}
+
+fn fine() -> (Option<Reply>, bool) {
+    (said("b".to_owned()), false)
+}
+
+fn thought() -> (Option<Reply>, bool) {
+    (Some(Reply { reasoning: "hm".to_owned(), ..Reply::default() }), false)
+}
+
+#[test]
+fn a_session_ends_where_it_cannot_go_on() {
+    let plain = Carrying::default();
+    let early = |end| vec![EndedSession { session: 0, end }];
+    assert_eq!(ending(vec![], plain, |_, _| fine()), (4, vec![]));
+    // An answer without content; the last one may be.
+    let empty: Answering = |_, turn| if turn == 1 { thought() } else { fine() };
+    assert_eq!(ending(vec![], plain, empty), (2, early(SessionEnd::EmptyAnswer)));
+    let echo = Carrying { echo_reasoning: true, ..plain };
+    assert_eq!(ending(vec![], echo, empty), (4, vec![]), "what goes back is no less than nothing");
+    let empty_last: Answering = |_, turn| if turn == 3 { thought() } else { fine() };
+    assert_eq!(ending(vec![], plain, empty_last), (4, vec![]));
+    // A request that failed shows itself.
+    let failed: Answering = |_, turn| if turn == 2 { (None, false) } else { fine() };
+    assert_eq!(ending(vec![], plain, failed), (3, vec![]));
+    let refused: Answering = |_, turn| if turn == 2 { (None, true) } else { fine() };
+    assert_eq!(ending(vec![], plain, refused), (3, early(SessionEnd::Overflow)));
+    // 17 tokens each turn: the third one has 44, and 7 of its answer.
+    for (most, sent) in [(51, 3), (50, 2), (17, 1)] {
+        let limited = Carrying { max_context_tokens: Some(most), ..plain };
+        let overflow = early(SessionEnd::Overflow);
+        assert_eq!(ending(vec![], limited, |_, _| fine()), (sent, overflow), "{most}");
+    }
+    // A child that fails ends the session, and what is in flight finishes.
+    let child = |before_turn, delay_ns| SubAgent {
+        parent: 0,
+        after_turn: 0,
+        before_turn,
+        delay_ns,
+        turns: vec![user("c"); 3],
+    };
+    let failing: Answering = |agent, _| if agent == 1 { (None, false) } else { fine() };
+    assert_eq!(ending(vec![child(Some(1), 0), child(None, 3)], plain, failing), (3, vec![]));
+    assert_eq!(ending(vec![child(Some(1), 0), child(None, 9)], plain, failing), (2, vec![]));
+}
+
+#[test]
+fn a_workload_of_prompts_that_are_all_too_long_is_an_error() {
+    let item = |id| WorkItem::new(id, vec![user("a"); 2]);
+    let made = Made { items: (0..2000).map(item).collect(), shared_tokens: None };
+    let carrying = Carrying { max_context_tokens: Some(5), ..Carrying::default() };
+    let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
+    source.begin_level(0, 4, None);
+    let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0 };
+    let error = source.next(&ask, &mut Vec::new()).unwrap_err();
+    assert!(error.contains("1000 sessions in a row"), "{error}");
+}
+
+#[test]
+fn what_was_said_and_what_all_share_is_known() {
+    let reply = |reasoning: Option<u32>| Reply {
+        content: "b".to_owned(),
+        reasoning: "hm".to_owned(),
+        output_tokens: Some(7),
+        reasoning_tokens: reasoning,
+        ..Reply::default()
+    };
+    let known = |echo_reasoning, reasoning| {
+        let item = |id| WorkItem::new(id, vec![user("a"); 2]);
+        let made = Made { items: vec![item(0), item(1)], shared_tokens: Some(4) };
+        let carrying = Carrying { echo_reasoning, ..Carrying::default() };
+        let (sent, _) = play(made, 1, carrying, |_| (1, Some(reply(reasoning)), false));
+        let last = sent.last().unwrap().messages()[1].clone();
+        (sent.iter().map(|one| one.meta.known_tokens).collect::<Vec<_>>(), last)
+    };
+    let (tokens, message) = known(false, Some(3));
+    assert_eq!(tokens, [Some(0), Some(14), Some(4), Some(14)]);
+    assert_eq!(message, serde_json::json!({"role": "assistant", "content": "b"}));
+    // How much of the answer was thought is not told: neither is what is left.
+    assert_eq!(known(false, None).0, [Some(0), None, Some(4), None]);
+    assert_eq!(known(true, None).0, [Some(0), Some(17), Some(4), Some(17)]);
+}
+
+#[test]
+fn a_turn_goes_on_from_where_the_workload_says() {
+    let back = Some(Keep { turn: 0, messages: 1 });
+    let turns = vec![
+        user("one"),
+        user("two"),
+        Turn { keeps: back, known_tokens: Some(3), ..user("three") },
+        user("four"),
+        Turn { keeps: Some(Keep { turn: 1, messages: 4 }), ..user("five") },
+        Turn { keeps: Some(Keep { turn: 0, messages: 0 }), ..user("six") },
+    ];
+    let item = WorkItem::new(0, turns);
+    let made = Made { items: vec![item], shared_tokens: None };
+    let (sent, _) = play(made, 1, Carrying::default(), |meta| {
+        (1, said(format!("to {}", meta.turn.unwrap().turn)), false)
+    });
+    let texts: Vec<_> = sent.iter().map(Sent::texts).collect();
+    assert_eq!(texts[2], ["one", "three"]);
+    assert_eq!(texts[3], ["one", "three", "to 2", "four"]);
+    assert_eq!(texts[4], ["one", "to 0", "two", "to 1", "five"]);
+    assert_eq!(texts[5], ["six"]);
+    let known: Vec<_> = sent.iter().map(|one| one.meta.known_tokens).collect();
+    assert_eq!(known, [None, Some(17), Some(3), Some(27), Some(34), None]);
+}
+
+#[test]
+fn results_of_tools_bear_the_ids_of_the_server() {
+    let call = |id: &str| ToolCall {
+        id: id.to_owned(),
+        name: "ls".to_owned(),
+        arguments: "{}".to_owned(),
+    };
+    let result =
+        || Message { tool_call_id: Some("r1".to_owned()), ..Message::text(Role::Tool, "etc") };
+    let second = Turn::new(Prompt::Messages(vec![result()]));
+    let recorded = Message { tool_calls: vec![call("r1")], ..Message::text(Role::Assistant, "") };
+    let ids = |first: Turn, reply: Reply| {
+        let item = WorkItem::new(0, vec![first, second.clone()]);
+        let made = Made { items: vec![item], shared_tokens: None };
+        let (sent, _) = play(made, 1, Carrying::default(), |_| (1, Some(reply.clone()), false));
+        let said = sent[1].messages().to_vec();
+        let call = said[1]["tool_calls"][0]["id"].as_str().map(str::to_owned);
+        let result = said[2]["tool_call_id"].as_str().map(str::to_owned);
+        (call, result, said[2]["role"].as_str().unwrap().to_owned())
+    };
+    let some = |id: &str| Some(id.to_owned());
+    let live = Turn { recorded_calls: vec![call("r1")], ..user("list") };
+    let calls = Reply { tool_calls: vec![call("live")], ..Reply::default() };
+    assert_eq!(ids(live.clone(), calls.clone()), (some("live"), some("live"), "tool".to_owned()));
+    let prose = Reply { content: "I will not".to_owned(), ..Reply::default() };
+    assert_eq!(ids(live, prose.clone()), (None, None, "user".to_owned()));
+    let kept = Turn { recorded_answer: Some(recorded), ..user("list") };
+    for reply in [calls, prose] {
+        assert_eq!(ids(kept.clone(), reply), (some("r1"), some("r1"), "tool".to_owned()));
+    }
+}
+
+#[test]
+fn the_digest_of_a_turn_is_a_chain_and_one_turn_is_as_ever() {
+    let digest = |turns: Vec<Turn>| {
+        let items = vec![WorkItem::new(0, turns)];
+        let made = Made { items, shared_tokens: None };
+        let (_, source) = play(made, 1, Carrying::default(), |_| (1, said("b".to_owned()), false));
+        source.ledger().prompts_sha256()
+    };
+    let mut alone = super::ledger::Ledger::default();
+    alone.note(super::ledger::digest(&user("a").prompt), None, None);
+    assert_eq!(digest(vec![user("a")]), alone.prompts_sha256());
+    let two = digest(vec![user("a"), user("c")]);
+    assert_eq!(digest(vec![user("a"), user("c")]), two);
+    assert_ne!(digest(vec![user("a"), user("d")]), two);
+    assert_ne!(digest(vec![user("x"), user("c")]), two);
+}

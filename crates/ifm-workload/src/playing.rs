@@ -80,7 +80,7 @@ impl Playing {
     /// # Errors
     /// A pause that no trace holds.
     pub(crate) fn pause_ns(&self, seconds: f64) -> Result<u64, String> {
-        if !(seconds < PAUSE_S_MAX) {
+        if seconds.is_nan() || seconds >= PAUSE_S_MAX {
             return Err(format!("a pause of {seconds} s is longer than a month"));
         }
         let ns = (seconds.max(0.0) * 1e9).round() as u64;

@@ -67,7 +67,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let mut kept = 0;
     while found.len() < wanted {
         let row = rows.next()?;
-        let id = match row.as_ref().map(|row| conversation_id(row)).transpose() {
+        let id = match row.as_ref().map(conversation_id).transpose() {
             Ok(id) => id,
             Err(reason) => {
                 rows.bad(row.map_or(0, |row| row.line), &reason)?;

@@ -8,18 +8,20 @@ use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+/// Messages of each request in order of arrival, and whether it was refused.
+type Log = Arc<Mutex<Vec<(Vec<Value>, bool)>>>;
+
 /// A chat server that answers every first turn with calls of its own ids, and later ones with text.
 struct Strict {
     url: String,
-    /// Messages of each request in order of arrival, and whether it was refused.
-    log: Arc<Mutex<Vec<(Vec<Value>, bool)>>>,
+    log: Log,
 }
 
 impl Strict {
     fn start() -> Strict {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        let log: Arc<Mutex<Vec<_>>> = Arc::default();
+        let log = Log::default();
         let kept = log.clone();
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
@@ -31,7 +33,7 @@ impl Strict {
     }
 }
 
-fn serve(mut stream: TcpStream, log: &Mutex<Vec<(Vec<Value>, bool)>>) {
+fn serve(mut stream: TcpStream, log: &Log) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
         let (mut line, mut first, mut length) = (String::new(), String::new(), 0);
@@ -73,7 +75,7 @@ fn plain(status: u16, body: &Value) -> String {
     format!("{head}Content-Length: {}\r\n\r\n{body}", body.len())
 }
 
-fn chat(body: &Value, log: &Mutex<Vec<(Vec<Value>, bool)>>) -> String {
+fn chat(body: &Value, log: &Log) -> String {
     let messages = body["messages"].as_array().unwrap().clone();
     let fault = fault(&messages);
     let mut log = log.lock().unwrap();

@@ -387,7 +387,7 @@ impl Session {
         for path in &job.out {
             output::write_file(&model, path)?;
         }
-        if matches!(job.format, Format::Json | Format::Requests | Format::Vllm)
+        if matches!(job.format, Format::Json | Format::Requests | Format::Sessions | Format::Vllm)
             && !job.quiet
             && !job.is_a_part
         {

@@ -7,6 +7,7 @@
 mod counts;
 mod in_flight;
 mod latency;
+pub(crate) mod sessions;
 pub(crate) mod throughput;
 mod tokens;
 pub(crate) mod turns;
@@ -15,6 +16,7 @@ mod warming;
 pub use counts::Counts;
 pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
+pub use sessions::{KnownPart, Session, SessionsSummary};
 pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
 pub use turns::TurnSummary;

@@ -5,6 +5,7 @@
 //! only; the caller says so.
 
 mod repeats;
+mod sessions;
 mod single;
 mod table;
 
@@ -41,6 +42,9 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
         }
     }
     out.push_str(&repeats::table(model, style));
+    if model.summary.levels.len() > 1 {
+        out.push_str(&sessions::table(model, style));
+    }
     out.push('\n');
     out.push_str(&terminal_answers(model, style));
     out

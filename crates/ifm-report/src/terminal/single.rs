@@ -29,6 +29,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
         fact("goodput", &format!("{} of the requests met the whole target", percent(share)))
     }));
     lines.push(fact("tokens", &tokens(&level.tokens)));
+    lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
     let verdict = note(level, false);
@@ -54,9 +55,9 @@ fn turns(level: &LevelSummary, style: &TerminalStyle) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let line = |cells: &[String; 9]| {
+    let line = |cells: &[String; 10]| {
         let cells: Vec<String> =
-            cells.iter().map(|cell| format!("{:>10}", style.text(cell))).collect();
+            cells.iter().map(|cell| format!("{:>9}", style.text(cell))).collect();
         format!(" {}", cells.join(" "))
     };
     let head = line(&crate::turns::heads(level.latencies.gap_label.short()));

@@ -95,7 +95,7 @@ pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
         Format::Json => ifm_report::fitting_json(&target, &fittings),
         Format::Md => ifm_report::fitting_markdown(&target, &fittings),
         Format::Text => ifm_report::fitting_terminal(&target, &fittings, &style),
-        Format::Requests | Format::Vllm => {
+        Format::Requests | Format::Sessions | Format::Vllm => {
             return Err(Failure::usage("the capacity of results has no such format")
                 .hint("--json, or --format md"));
         }

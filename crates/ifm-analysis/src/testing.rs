@@ -359,7 +359,12 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         warmup_requests: 0,
         early_end: None,
     };
-    let term = |metric: Metric, limit_ms: f64| SloTerm { metric, percentile: Some(99.0), limit_ms };
+    let term = |metric: Metric, limit_ms: f64| SloTerm {
+        metric,
+        percentile: Some(99.0),
+        limit_ms,
+        speed_min: None,
+    };
     RunSpec {
         target: TargetSpec {
             base_url: "http://127.0.0.1:8000/v1".to_owned(),

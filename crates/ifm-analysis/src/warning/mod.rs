@@ -5,6 +5,7 @@
 //! own limits, which are judged in [`crate::health`] and only repeated here.
 
 mod cache;
+mod cache_lost;
 mod client;
 mod clocks;
 mod co_arrival;
@@ -24,6 +25,7 @@ mod prompt_length;
 mod repeats;
 mod samples;
 mod server_cache;
+mod sessions;
 mod shared_server;
 mod slowing;
 mod warm_up;
@@ -145,9 +147,10 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 23] = [
+const CHECKS: [&Check; 25] = [
     &predicted::CHECK,
     &failures::CHECK,
+    &sessions::CHECK,
     &completeness::CHECK,
     &planned_levels::CHECK,
     &concurrency::CHECK,
@@ -159,6 +162,7 @@ const CHECKS: [&Check; 23] = [
     &prompt_length::CHECK,
     &cache::CHECK,
     &server_cache::CHECK,
+    &cache_lost::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
     &clocks::CHECK,

@@ -90,8 +90,9 @@ impl Played {
         spec.slo = ifm_analysis::slo::parse(target).unwrap();
         let warmup_requests = if axis == Axis::Users { 0 } else { 4 };
         let template = LoadSpec { warmup_requests, concurrency: 4096, ..spec.levels[0].clone() };
-        let worth = Worth { think_s: None, target_people: None, headroom: 0.2, price: None };
-        let look = Look { requests, rate_s, seed };
+        let worth =
+            Worth { think_s: None, target_people: None, headroom: 0.2, price: None, gpus: None };
+        let look = Look { requests, rate_s, seed, is_of_sessions: false };
         let mut course = CapacityCourse::new(search, axis, template, looks_max, look, worth);
         spec.levels = course.first().into_iter().collect();
         let mut records = Vec::new();

@@ -270,10 +270,7 @@ fn words(
         lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
     }
     lines.extend(answer.rates.map(output_line));
-    lines.extend(sessions(course, answer, model).map(|(at_once, per_hour)| {
-        let rate = per_hour.map(|rate| format!(", {rate:.1} complete per hour"));
-        format!(" ● Sessions      {at_once} at a time{}", rate.unwrap_or_default())
-    }));
+    lines.extend(tiers::sessions_line(course, answer.inside, model));
     lines.extend(answer.people.map(|people| {
         format!(
             " ● People        {:.0}: each busy {:.4} s of every {:.4} s",
@@ -303,21 +300,6 @@ fn words(
     lines.extend(tiers::lines(course, model));
     lines.push(String::new());
     lines.join("\n")
-}
-
-/// Sessions at a time at the load that is inside, and how many of them come to their end in an hour,
-/// over all its measurements; absent where no sessions were counted.
-fn sessions(
-    course: &CapacityCourse,
-    answer: &Answer<'_>,
-    model: &ReportModel,
-) -> Option<(u32, Option<f64>)> {
-    let load = answer.inside.filter(|_| course.by_sessions())?.load;
-    let Load::Users(at_once) = load else { return None };
-    let rates: Option<Vec<f64>> =
-        levels_at(load, model).map(|level| level.sessions.as_ref()?.per_hour).collect();
-    let rates = rates.filter(|rates| !rates.is_empty());
-    Some((at_once, rates.map(|rates| rates.iter().sum::<f64>() / rates.len() as f64)))
 }
 
 /// What comes out at the load that is inside.
@@ -564,13 +546,7 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
             json!({"people": people.people, "busy_s": people.busy_s, "think_s": people.think_s})
         }),
     );
-    set(
-        "sessions",
-        sessions(course, answer, model).map(|(at_once, per_hour)| match per_hour {
-            Some(per_hour) => json!({"at_once": at_once, "per_hour": per_hour}),
-            None => json!({"at_once": at_once}),
-        }),
-    );
+    set("sessions", tiers::sessions_document(course, answer.inside, model));
     set("tiers", tiers::document(course, model));
     set("servers", answer.servers.map(Value::from));
     set(

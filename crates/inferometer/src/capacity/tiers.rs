@@ -1,4 +1,5 @@
-//! The answer to each of several targets: how many fit, for each GPU, kilowatt and dollar.
+//! The answer to each of several targets: how many fit, for each GPU, kilowatt and dollar; and what
+//! fits as sessions.
 //!
 //! Not here: how the loads were found (`course/tiers`).
 
@@ -144,4 +145,44 @@ pub(super) fn document(course: &CapacityCourse, model: &ReportModel) -> Option<V
         object
     };
     (!course.tiers.is_empty()).then(|| course.tiers.iter().map(one).collect())
+}
+
+/// Sessions at a time at the load that is inside, and how many of them come to their end in an hour,
+/// over all its measurements; absent where no sessions were counted.
+fn sessions(
+    course: &CapacityCourse,
+    inside: Option<&Judged>,
+    model: &ReportModel,
+) -> Option<(u32, Option<f64>)> {
+    let load = inside.filter(|_| course.by_sessions())?.load;
+    let Load::Users(at_once) = load else { return None };
+    let rates: Option<Vec<f64>> =
+        levels_at(load, model).map(|level| level.sessions.as_ref()?.per_hour).collect();
+    let rates = rates.filter(|rates| !rates.is_empty());
+    Some((at_once, rates.map(|rates| rates.iter().sum::<f64>() / rates.len() as f64)))
+}
+
+/// The same as a line of the answer.
+pub(super) fn sessions_line(
+    course: &CapacityCourse,
+    inside: Option<&Judged>,
+    model: &ReportModel,
+) -> Option<String> {
+    let (at_once, per_hour) = sessions(course, inside, model)?;
+    let rate = per_hour.map(|rate| format!(", {rate:.1} complete per hour"));
+    Some(format!(" ● Sessions      {at_once} at a time{}", rate.unwrap_or_default()))
+}
+
+/// The same for programs.
+pub(super) fn sessions_document(
+    course: &CapacityCourse,
+    inside: Option<&Judged>,
+    model: &ReportModel,
+) -> Option<Value> {
+    let (at_once, per_hour) = sessions(course, inside, model)?;
+    let mut object = json!({"at_once": at_once});
+    if let Some(per_hour) = per_hour {
+        object["per_hour"] = per_hour.into();
+    }
+    Some(object)
 }

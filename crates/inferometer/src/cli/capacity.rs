@@ -176,7 +176,7 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     let mut job = resolve(&load, &[first], words)?;
     if args.by == By::Sessions && !job.dataset.has_conversations() {
         return Err(Failure::usage("--by sessions needs a workload of conversations")
-            .hint("for example -w 'random:256/64?turns=4', or --by users"));
+            .hint("for example -W 'random:256/64?turns=4', or --by users"));
     }
     if job.spec.slo.terms.is_empty() {
         return Err(Failure::usage("a capacity needs a latency target")

@@ -186,7 +186,7 @@ mod tests {
             let pool = survey.pool(PartKind::Serving);
             let fittings = pool.fittings(&[], &slo);
             let document: Value =
-                serde_json::from_str(&fitting_json(&slo, &fittings)).expect("JSON");
+                serde_json::from_str(&fitting_json((&slo, &fittings), &[])).expect("JSON");
             assert_eq!(document["curves"][0]["state"], state, "{document}");
             let style = TerminalStyle { width: 200, color: false, ascii: false };
             let text = fitting_terminal(&slo, &fittings, &style);

@@ -61,7 +61,7 @@ pub use json::{
 pub use model::{ReportModel, load_unit};
 pub use style::TerminalStyle;
 pub use terminal::{
-    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_repeats,
+    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_tables,
 };
 pub use vllm::vllm;
 pub use words::{Answer, answers, findings};

@@ -168,7 +168,7 @@ mod tests {
         let text: Vec<String> =
             facts(level).into_iter().map(|(name, line)| format!("{name}|{line}")).collect();
         insta::assert_snapshot!(text.join("\n"));
-        assert!(cache(level).is_some_and(|line| line.contains("25.0 % by the server's counter")));
+        assert!(cache(level).is_some_and(|line| line.contains("25% by the server's counter")));
         let row = row(level).expect("conversations");
         assert_eq!(row[..4], ["24", "23", "1", "0"].map(str::to_owned));
     }

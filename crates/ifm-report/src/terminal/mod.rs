@@ -9,7 +9,6 @@ mod sessions;
 mod single;
 mod table;
 
-pub use repeats::table as terminal_repeats;
 pub use table::{level_footnote, level_header, level_line};
 
 use crate::ReportModel;
@@ -41,12 +40,19 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
             }
         }
     }
-    out.push_str(&repeats::table(model, style));
+    out.push_str(&terminal_tables(model, style));
+    out.push('\n');
+    out.push_str(&terminal_answers(model, style));
+    out
+}
+
+/// The tables below that of several levels: repeats and sessions, each line ended; empty where there
+/// are neither.
+pub fn terminal_tables(model: &ReportModel, style: &TerminalStyle) -> String {
+    let mut out = repeats::table(model, style);
     if model.summary.levels.len() > 1 {
         out.push_str(&sessions::table(model, style));
     }
-    out.push('\n');
-    out.push_str(&terminal_answers(model, style));
     out
 }
 

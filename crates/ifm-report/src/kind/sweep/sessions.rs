@@ -94,9 +94,11 @@ fn durations(levels: &[LevelSummary]) -> Option<Chart> {
         }
         times.sort_unstable_by(f64::total_cmp);
         let n = times.len() as f64;
-        let points = times.iter().zip(1u32..);
+        let share = |(time, done): (&f64, u32)| Point::at(*time, f64::from(done) / n * PERCENT);
+        // None is done before the first.
+        let begin = times.first().map(|first| Point::at(*first, 0.0));
         let points: Vec<Point> =
-            points.map(|(time, below)| Point::at(*time, f64::from(below) / n * PERCENT)).collect();
+            begin.into_iter().chain(times.iter().zip(1..).map(share)).collect();
         let name = load_words(level.load());
         let found = sessions.duration_ns.as_ref().and_then(|times| times.percentile(50.0));
         words.extend(found.map(|p50| format!("{name}: half within {}.", marked_span(p50))));
@@ -112,7 +114,7 @@ fn durations(levels: &[LevelSummary]) -> Option<Chart> {
     let y = Axis { range: Some((0.0, PERCENT)), ..Axis::new("sessions that are done", "%") };
     let x = Axis::new("time from the first request", "s");
     let plot = Cartesian::new(x, y, series);
-    Some(Chart::new("sessions", "How long does a session take?", words.join(" "), plot))
+    Some(Chart::new("session-times", "How long does a session take?", words.join(" "), plot))
 }
 
 /// Main turns of a level; those of sub-agents stand in the table.
@@ -222,7 +224,7 @@ mod tests {
         let page = super::super::run(&model(&run(&[2, 4], requests)));
         let charts = page.charts();
         let find = |id: &str| charts.iter().find(|chart| chart.id == id).expect(id);
-        let Plot::Cartesian(times) = &find("sessions").plot else { panic!("two axes") };
+        let Plot::Cartesian(times) = &find("session-times").plot else { panic!("two axes") };
         assert_eq!(times.series.len(), 2);
         let last = times.series[1].points.last().expect("sessions");
         assert_eq!((last.x, last.y), (1.78, Some(100.0)));

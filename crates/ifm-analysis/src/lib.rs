@@ -48,7 +48,7 @@ pub use stat::Distribution;
 pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
 
-use ifm_core::{ClientHealth, RunData};
+use ifm_core::{ClientHealth, RequestRecord, RunData};
 
 /// Everything that is computed from a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -80,6 +80,7 @@ pub fn summarize(run: &RunData) -> RunSummary {
             summary.energy = summary.window().and_then(energy);
             summary.server = server_account(run, *level);
             summary.speculation = Speculation::of(requests, summary.server.as_ref());
+            summary.sessions = sessions(run, requests).map(Box::new);
             summary
         })
         .collect();
@@ -89,6 +90,14 @@ pub fn summarize(run: &RunData) -> RunSummary {
     let searched = answer::Searched::of(run);
     let answers = answer::answers((&spec.slo, searched.as_ref()), &levels, &repeats, &checks);
     RunSummary { levels, repeats, warnings, checks, answers, health: run.manifest.health.clone() }
+}
+
+/// The sessions of a level, and how those ended of which no request shows it.
+fn sessions(run: &RunData, requests: &[&RequestRecord]) -> Option<level::SessionsSummary> {
+    let workload = run.manifest.workload.as_ref();
+    let ended = workload.map_or(&[][..], |workload| &workload.ended_sessions);
+    let each = measured::sessions::sessions(requests, ended);
+    level::SessionsSummary::of(each, &level::percentiles(&run.manifest.spec))
 }
 
 /// What the server counted while a level ran, warm-up included.

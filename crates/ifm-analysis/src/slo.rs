@@ -1,6 +1,8 @@
 //! Latency targets: how they are written, and whether a level is inside.
 //!
-//! A target is a list of terms such as `itl:p99<50ms`. A level passes if each term holds for the
+//! A target is a list of terms such as `itl:p99<50ms` or `speed:p10>20`. A speed is a bound on the
+//! time per output token, read from the other end: P10 of the speed is at least 20 tok/s exactly
+//! where P90 of the TPOT is at most 50 ms, and so it is kept and judged. A level passes if each term holds for the
 //! percentile over its complete answers, and if at most 1 % of its requests failed. What is not
 //! here: goodput, which asks the terms of single requests, and answers over several levels.
 
@@ -16,6 +18,10 @@ use std::fmt;
 pub const ERROR_RATE_MAX: f64 = 0.01;
 /// The percentile of terms written as a bare limit, `ttft:500`.
 const BARE_PERCENTILE: f64 = 99.0;
+/// What the speed of a user is called in a target.
+const SPEED: &str = "speed";
+/// Percentiles of a speed above this one are of the fast tail.
+const SLOW_TAIL_MAX: f64 = 50.0;
 /// Longest target that is read, bytes.
 const TEXT_MAX: usize = 1_000;
 const NS_PER_MS: f64 = 1e6;
@@ -41,7 +47,9 @@ pub enum SloError {
         term: String,
     },
     /// A metric that has no such percentile.
-    #[error("unknown metric in the latency term: {term}, known are: ttft, ttfat, itl, tpot, e2e")]
+    #[error(
+        "unknown metric in the latency term: {term}, known are: ttft, ttfat, itl, tpot, e2e, speed"
+    )]
     Metric {
         /// The term as written.
         term: String,
@@ -55,6 +63,48 @@ pub enum SloError {
     /// A limit that is not a positive time.
     #[error("the limit must be a positive time such as 50ms or 0.5s: {term}")]
     Limit {
+        /// The term as written.
+        term: String,
+    },
+    /// A speed that is not a positive number.
+    #[error("the speed must be a positive number of tokens per second such as 20: {term}")]
+    Speed {
+        /// The term as written.
+        term: String,
+    },
+    /// A time that is bounded from below.
+    #[error("a time is bounded from above, write < in place of >: {term}")]
+    TimeAbove {
+        /// The term as written.
+        term: String,
+    },
+    /// A speed that is not bounded from below.
+    #[error("a speed is bounded from below, write for example speed:p10>20: {term}")]
+    SpeedBelow {
+        /// The term as written.
+        term: String,
+    },
+    /// A percentile of a speed from the fast tail.
+    #[error(
+        "{term} speaks of the fastest users: a percentile of a speed counts from the slow end, so that \
+         P{p} is what only {others} % of them exceed; {meant} asks that {p} % of them have so much"
+    )]
+    FastTail {
+        /// The term as written.
+        term: String,
+        /// Its percentile.
+        p: String,
+        /// What is left to 100.
+        others: String,
+        /// The term that was probably meant.
+        meant: String,
+    },
+    /// A mean of a speed.
+    #[error(
+        "a mean of speeds hides the slow users, write speed:p10>20, or tpot:mean<50ms for the mean \
+         time of a token: {term}"
+    )]
+    SpeedMean {
         /// The term as written.
         term: String,
     },
@@ -81,7 +131,9 @@ pub const PRESETS: [(&str, &str); 7] = [
 
 /// Reads the name of one of [`PRESETS`], or `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
 /// `ttfat`, `itl`, `tpot`, `e2e`), a percentile (`p99`) or `mean`, and a limit in `ms`, `s` or `us` (`ms` if no unit
-/// is written). `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99.
+/// is written). `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99. The speed
+/// of a user is bounded from below by a percentile up to the median: `speed:p10>20`, tokens per
+/// second; `>`, `>=` and `≥` mean at least.
 ///
 /// # Errors
 /// [`SloError`] with the term that cannot be read.
@@ -126,10 +178,12 @@ fn is_usual_error_rate(term: &str) -> bool {
 /// before a unit does not part terms.
 fn close_up(text: &str) -> String {
     let spaced = text.replace("<=", "<").replace('≤', "<").replace('<', " < ");
+    let spaced = spaced.replace(">=", ">").replace('≥', ">").replace('>', " > ");
     let mut closed = String::with_capacity(spaced.len());
     for word in spaced.split_whitespace() {
-        let joins = matches!(word.trim_end_matches([',', ';']), "<" | "s" | "ms" | "us");
-        if !joins && !closed.is_empty() && !closed.ends_with('<') {
+        let word_alone = word.trim_end_matches([',', ';']);
+        let joins = matches!(word_alone, "<" | ">" | "s" | "ms" | "us" | "tok/s");
+        if !joins && !closed.is_empty() && !closed.ends_with(['<', '>']) {
             closed.push(' ');
         }
         closed.push_str(word);
@@ -145,6 +199,12 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
         return Err(SloError::ErrorRate { term: named() });
     }
     let (metric, bound) = lower.split_once(':').ok_or_else(grammar)?;
+    if metric == SPEED || metric == Metric::UserSpeed.word() {
+        return parse_speed(term, bound);
+    }
+    if bound.contains('>') {
+        return Err(SloError::TimeAbove { term: named() });
+    }
     let word = if metric == "e2el" { "e2e" } else { metric };
     let metric = Metric::from_word(word)
         .filter(|metric| metric.is_bounded_by_targets())
@@ -170,7 +230,38 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
     if !(limit_ms > 0.0 && limit_ms.is_finite()) {
         return Err(SloError::Limit { term: named() });
     }
-    Ok(SloTerm { metric, percentile, limit_ms })
+    Ok(SloTerm { metric, percentile, limit_ms, speed_min: None })
+}
+
+/// Reads the bound of a speed: `p10>20`, `p10>20tok/s`.
+fn parse_speed(term: &str, bound: &str) -> Result<SloTerm, SloError> {
+    let term = || term.to_owned();
+    let grammar = || SloError::Grammar { term: term() };
+    if bound.contains('<') {
+        return Err(SloError::SpeedBelow { term: term() });
+    }
+    let (percentile, limit) =
+        bound.split_once('>').ok_or_else(|| SloError::SpeedBelow { term: term() })?;
+    if matches!(percentile, "mean" | "avg") {
+        return Err(SloError::SpeedMean { term: term() });
+    }
+    let p = percentile.strip_prefix('p').ok_or_else(grammar)?;
+    let p = p.parse::<f64>().map_err(|_| grammar())?;
+    if !(p > 0.0 && p <= 100.0) {
+        return Err(SloError::Percentile { term: term() });
+    }
+    let number = limit.strip_suffix("tok/s").unwrap_or(limit);
+    let limit = number.parse::<f64>().map_err(|_| grammar())?;
+    if !(limit > 0.0 && limit.is_finite()) {
+        return Err(SloError::Speed { term: term() });
+    }
+    if p > SLOW_TAIL_MAX {
+        let others = format!("{:.6}", 100.0 - p);
+        let others = others.trim_end_matches('0').trim_end_matches('.').to_owned();
+        let meant = format!("{SPEED}:p{others}>{limit}");
+        return Err(SloError::FastTail { term: term(), p: p.to_string(), others, meant });
+    }
+    Ok(SloTerm::speed(p, limit))
 }
 
 /// A target in the words that [`parse`] reads: `ttft:p99<500ms,itl:p99<50ms`.
@@ -178,7 +269,10 @@ pub fn words(slo: &SloSpec) -> String {
     let terms: Vec<String> = slo
         .terms
         .iter()
-        .map(|term| format!("{}:{}<{}ms", term.metric, term.over(), term.limit_ms))
+        .map(|term| match term.speed_min {
+            Some(speed) => format!("{SPEED}:{}>{speed}", term.asked().1),
+            None => format!("{}:{}<{}ms", term.metric, term.over(), term.limit_ms),
+        })
         .collect();
     terms.join(",")
 }
@@ -360,7 +454,7 @@ mod tests {
     }
 
     fn term(metric: Metric, percentile: f64, limit_ms: f64) -> SloTerm {
-        SloTerm { metric, percentile: Some(percentile), limit_ms }
+        SloTerm { metric, percentile: Some(percentile), limit_ms, speed_min: None }
     }
 
     #[test]
@@ -431,6 +525,76 @@ mod tests {
         assert_eq!(parse("err<1%"), Err(SloError::Empty));
         assert_eq!(parse(" , "), Err(SloError::Empty));
         assert_eq!(parse(&"x".repeat(2000)), Err(SloError::TooLong));
+    }
+
+    #[test]
+    fn a_speed_is_the_time_of_a_token_from_the_other_end() {
+        let check = |text: &str, p: f64, limit_ms: f64| {
+            let found = parse(text).expect(text);
+            let [only] = found.terms.as_slice() else { panic!("{found:?}") };
+            assert_eq!((only.metric, only.percentile), (Metric::Tpot, Some(p)), "{text}");
+            assert!((only.limit_ms - limit_ms).abs() < 1e-9, "{text}");
+            assert_eq!(parse(&words(&found)), Ok(found));
+        };
+        check("speed:p10>20", 90.0, 50.0);
+        check("tok_s_user:p0.1 >= 40 tok/s", 99.9, 25.0);
+        check("speed:p50≥12.5", 50.0, 80.0);
+        assert_eq!(
+            words(&parse("speed:p10>20,ttft:p95<10s").unwrap()),
+            "speed:p10>20,ttft:p95<10000ms"
+        );
+        let asked = parse("speed:p10>20").unwrap().terms[0].asked();
+        assert_eq!(asked, ("tok/s/user", "p10".to_owned()));
+        // Older programs read the bound of a time; what they wrote has no speed.
+        let stored = serde_json::to_value(&parse("speed:p10>20").unwrap().terms[0]).unwrap();
+        let expect = serde_json::json!(
+            {"metric": "tpot", "percentile": 90.0, "limit_ms": 50.0, "speed_min": 20.0}
+        );
+        assert_eq!(stored, expect);
+        let old = serde_json::json!({"metric": "tpot", "percentile": 90.0, "limit_ms": 50.0});
+        let old: SloTerm = serde_json::from_value(old).unwrap();
+        assert_eq!((old.speed_min, old.as_speed(10.0)), (None, None));
+    }
+
+    #[test]
+    fn a_speed_is_judged_by_its_slow_tail() {
+        // Of 100 answers 8 come at 10 tok/s, the others at 100.
+        let mut requests = closed_loop((0, 0), (1, 101), 0.0, (100.0, 10.0, 11));
+        for record in requests.iter_mut().skip(1).step_by(12).take(8) {
+            let first = record.events.at_ns[0];
+            record.events.at_ns.iter_mut().for_each(|at| *at = first + (*at - first) * 10);
+            record.end_ns += 900_000_000;
+        }
+        let mut run = run(&[1], requests);
+        let mut judged = |target: &str| {
+            run.manifest.spec.slo = parse(target).unwrap();
+            let level = crate::summarize(&run).levels[0].clone();
+            (level.verdict.terms[0].clone(), level.goodput.expect("a target").good)
+        };
+        let (inside, good) = judged("speed:p10>20");
+        assert_eq!((inside.state, good), (VerdictState::Pass, 93));
+        assert_eq!(inside.term.as_speed(inside.value_ms.unwrap()), Some(100.0));
+        let (outside, _) = judged("speed:p5>20");
+        assert_eq!(outside.state, VerdictState::Fail);
+        assert_eq!(outside.term.as_speed(outside.value_ms.unwrap()), Some(10.0));
+        // The same by its other name, to the last bit.
+        let (same, _) = judged("tpot:p95<50ms");
+        assert_eq!((same.value_ms, same.is_sure), (outside.value_ms, outside.is_sure));
+    }
+
+    #[test]
+    fn a_speed_that_asks_for_the_wrong_end_is_told_what_was_meant() {
+        let said = |text: &str, word: &str| {
+            let error = parse(text).expect_err(text).to_string();
+            assert!(error.contains(word), "{error}");
+        };
+        said("speed:p90>20", "speed:p10>20 asks that 90 % of them have so much");
+        said("speed:p99.9>371", "speed:p0.1>371");
+        said("speed:p10<20", "bounded from below");
+        said("speed:20", "bounded from below");
+        said("speed:mean>20", "tpot:mean");
+        said("speed:p10>0", "positive number");
+        said("ttft:p99>500ms", "bounded from above");
     }
 
     #[test]

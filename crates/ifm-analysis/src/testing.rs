@@ -123,6 +123,35 @@ pub fn closed_loop(
         .collect()
 }
 
+/// Conversations without surprises: `users` hold `each` sessions, one after the other, of `turns`
+/// turns with `pause_ms` between them. Every answer takes 260 ms and has 17 tokens; of the 100 prompt
+/// tokens of a later turn 80 had been said before, and the server says that 60 came from its cache.
+pub fn conversations(
+    (seq, level): (u32, u16),
+    (users, each): (u32, u32),
+    turns: u16,
+    pause_ms: f64,
+    start_ms: f64,
+) -> Vec<RequestRecord> {
+    let stamps: Vec<f64> = (0..17).map(|token| 100.0 + 10.0 * f64::from(token)).collect();
+    let session_ms = 260.0 * f64::from(turns) + pause_ms * f64::from(turns.saturating_sub(1));
+    let mut requests = Vec::new();
+    for number in 0..users * each {
+        let (round, user) = (number / users, number % users);
+        for turn in 0..turns {
+            let at_ms = session_ms * f64::from(round) + (260.0 + pause_ms) * f64::from(turn);
+            let mut record =
+                request(seq + requests.len() as u32, level, user, start_ms + at_ms, &stamps);
+            (record.item, record.session) = (number, Some(number));
+            (record.turn, record.agent_turns) = (Some(turn), Some(turns));
+            let known = |tokens| if turn > 0 { tokens } else { 0 };
+            (record.known_tokens, record.cached_tokens) = (Some(known(80)), Some(known(60)));
+            requests.push(record);
+        }
+    }
+    requests
+}
+
 /// What a closed loop with chance in it does.
 #[derive(Debug, Clone, Copy)]
 pub struct NoisyLoop {
@@ -330,7 +359,12 @@ fn spec(concurrency: &[u32]) -> RunSpec {
         warmup_requests: 0,
         early_end: None,
     };
-    let term = |metric: Metric, limit_ms: f64| SloTerm { metric, percentile: Some(99.0), limit_ms };
+    let term = |metric: Metric, limit_ms: f64| SloTerm {
+        metric,
+        percentile: Some(99.0),
+        limit_ms,
+        speed_min: None,
+    };
     RunSpec {
         target: TargetSpec {
             base_url: "http://127.0.0.1:8000/v1".to_owned(),

@@ -57,6 +57,12 @@ pub enum Metric {
     AcceptanceLength,
     /// Accepted over all draft tokens of speculative decoding, 0 to 1.
     AcceptanceRate,
+    /// Time of a complete session of a conversation, from its first request to its last answer.
+    Session,
+    /// Complete sessions per hour.
+    SessionRate,
+    /// Complete sessions over those that ended by themselves, 0 to 1.
+    SessionOk,
     /// Steps per second of a command.
     StepRate,
     /// Time of a command from its start to its end.
@@ -80,6 +86,8 @@ pub enum MetricUnit {
     ReqPerS,
     /// Steps per second.
     StepPerS,
+    /// Sessions per hour.
+    SessionPerHour,
     /// A share, 0 to 1.
     Share,
     /// Bytes.
@@ -132,6 +140,7 @@ const REQUESTS: Kind = Kind::new(MetricUnit::ReqPerS, Direction::Higher, Values:
 const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One);
 const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
 const PLAIN: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::One);
+const SESSIONS: Kind = Kind::new(MetricUnit::SessionPerHour, Direction::Higher, Values::One);
 const STEPS: Kind = Kind::new(MetricUnit::StepPerS, Direction::Higher, Values::One);
 const SPAN: Kind = Kind::new(MetricUnit::Ns, Direction::Lower, Values::One);
 const BYTES: Kind = Kind::new(MetricUnit::Bytes, Direction::Lower, Values::One);
@@ -149,7 +158,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 28] = [
+static METRICS: [Facts; 31] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
@@ -179,6 +188,9 @@ static METRICS: [Facts; 28] = [
         PLAIN,
     ),
     row(Metric::AcceptanceRate, "acceptance_rate", "acceptance rate", None, PLAIN),
+    row(Metric::Session, "session", "session", None, TIME),
+    row(Metric::SessionRate, "sessions_h", "sessions/h", None, SESSIONS),
+    row(Metric::SessionOk, "session_ok", "sessions ok", None, OK),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
     row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
     row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),
@@ -235,6 +247,11 @@ impl Metric {
     /// Whether only a server that drafts has it.
     pub fn is_of_drafts(self) -> bool {
         matches!(self, Metric::AcceptanceLength | Metric::AcceptanceRate)
+    }
+
+    /// Whether it is of whole sessions, and not of single requests.
+    pub fn is_of_sessions(self) -> bool {
+        matches!(self, Metric::Session | Metric::SessionRate | Metric::SessionOk)
     }
 
     /// What its values are counted in.

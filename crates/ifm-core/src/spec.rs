@@ -362,9 +362,41 @@ pub struct SloTerm {
     pub percentile: Option<f64>,
     /// Upper bound, milliseconds.
     pub limit_ms: f64,
+    /// Where the term was asked for as a speed: the least speed of a user, tokens per second. The
+    /// metric is then `tpot`, of which `limit_ms` is what that speed leaves for a token, and the
+    /// percentile counts from the other end: P10 of the speed is P90 of the TPOT. Absent for all
+    /// others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub speed_min: Option<f64>,
 }
 
+const MS_PER_S: f64 = 1e3;
+
 impl SloTerm {
+    /// A bound on the speed of a user: at least `tok_per_s` at the percentile `p` of the slow tail.
+    pub fn speed(p: f64, tok_per_s: f64) -> SloTerm {
+        SloTerm {
+            metric: Metric::Tpot,
+            percentile: Some(other_end(p)),
+            limit_ms: MS_PER_S / tok_per_s,
+            speed_min: Some(tok_per_s),
+        }
+    }
+
+    /// The metric and what of it is bounded as it was asked for: `TTFT`, `p99`; `tok/s/user`, `p10`.
+    pub fn asked(&self) -> (&'static str, String) {
+        match (self.speed_min, self.percentile) {
+            (Some(_), Some(p)) => (Metric::UserSpeed.name(), format!("p{}", other_end(p))),
+            _ => (self.metric.name(), self.over()),
+        }
+    }
+
+    /// A value of the term, milliseconds, as the speed that was asked for, tokens per second; absent
+    /// where a time was asked for.
+    pub fn as_speed(&self, value_ms: f64) -> Option<f64> {
+        self.speed_min.filter(|_| value_ms > 0.0).map(|_| MS_PER_S / value_ms)
+    }
+
     /// What of the metric is bounded, in a word: `p99`, `mean`.
     pub fn over(&self) -> String {
         self.percentile.map_or_else(|| "mean".to_owned(), |p| format!("p{p}"))
@@ -374,6 +406,12 @@ impl SloTerm {
     pub fn statistic(&self) -> Statistic {
         self.percentile.map_or(Statistic::Mean, Statistic::percentile)
     }
+}
+
+/// A percentile counted from the other end, without the dust of the subtraction.
+fn other_end(p: f64) -> f64 {
+    const DIGITS: f64 = 1e9;
+    ((100.0 - p) * DIGITS).round() / DIGITS
 }
 
 /// Everything that was asked, resolved.

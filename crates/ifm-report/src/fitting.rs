@@ -5,12 +5,13 @@
 //! sends load.
 
 use crate::TerminalStyle;
-use crate::format::{meant, plain, span};
+use crate::format::{meant, plain};
 use crate::json::{Object, SCHEMA_VERSION};
 use crate::markdown::escape;
 use crate::model::load_words;
 use crate::terminal::{Color, wrap};
 use crate::words::target;
+use crate::words::value_and_limit;
 use ifm_analysis::answer::UsersState;
 use ifm_analysis::insight::Meant;
 use ifm_analysis::level::Load;
@@ -19,7 +20,6 @@ use ifm_analysis::survey::{Fitting, Miss, name_of};
 use ifm_core::spec::SloSpec;
 use serde_json::{Map, Value, json};
 
-const NS_PER_MS: f64 = 1e6;
 const MS_PER_S: f64 = 1e3;
 
 /// What is known of one curve.
@@ -71,11 +71,13 @@ fn next_load(fitting: &Fitting) -> Option<Load> {
 fn reasons(misses: &[Miss]) -> String {
     let one = |miss: &Miss| match miss {
         Miss::Term(term, value) => {
-            let name = format!("{} {}", term.metric.name(), term.over());
+            let (metric, over) = term.asked();
+            let name = format!("{metric} {over}");
             match value {
                 Some(ms) => {
-                    let (value, limit) = (span(ms * NS_PER_MS), span(term.limit_ms * NS_PER_MS));
-                    format!("{name} {value} above {limit}")
+                    let is_speed = term.speed_min.is_some();
+                    let (value, limit) = value_and_limit(term, *ms);
+                    format!("{name} {value} {} {limit}", if is_speed { "below" } else { "above" })
                 }
                 None => format!("{name} is not given"),
             }
@@ -110,14 +112,22 @@ pub fn fitting_markdown(slo: &SloSpec, fittings: &[Fitting]) -> String {
     format!("## {}\n\n{}", escape(&head(slo)), lines.collect::<String>())
 }
 
-/// The answer as one JSON document; ends with a line break.
-pub fn fitting_json(slo: &SloSpec, fittings: &[Fitting]) -> String {
-    let document = json!({
+/// The answer as one JSON document, with those to other targets by name; ends with a line break.
+pub fn fitting_json(
+    (slo, fittings): (&SloSpec, &[Fitting]),
+    tiers: &[(String, SloSpec, Vec<Fitting>)],
+) -> String {
+    let curves = |fittings: &[Fitting]| fittings.iter().map(curve).collect::<Vec<_>>();
+    let mut document = json!({
         "schema_version": SCHEMA_VERSION,
         "kind": "measured_capacity",
         "slo": slo::words(slo),
-        "curves": fittings.iter().map(curve).collect::<Vec<_>>(),
+        "curves": curves(fittings),
     });
+    if !tiers.is_empty() {
+        let tier = |(name, slo, fittings): &(String, SloSpec, Vec<Fitting>)| json!({"name": name, "slo": slo::words(slo), "curves": curves(fittings)});
+        document["tiers"] = tiers.iter().map(tier).collect();
+    }
     format!("{document:#}\n")
 }
 
@@ -176,7 +186,7 @@ mod tests {
             let pool = survey.pool(PartKind::Serving);
             let fittings = pool.fittings(&[], &slo);
             let document: Value =
-                serde_json::from_str(&fitting_json(&slo, &fittings)).expect("JSON");
+                serde_json::from_str(&fitting_json((&slo, &fittings), &[])).expect("JSON");
             assert_eq!(document["curves"][0]["state"], state, "{document}");
             let style = TerminalStyle { width: 200, color: false, ascii: false };
             let text = fitting_terminal(&slo, &fittings, &style);

@@ -18,6 +18,7 @@ mod model;
 pub mod page;
 #[cfg(feature = "schema")]
 mod schema;
+mod sessions;
 mod steps;
 mod style;
 mod terminal;
@@ -55,11 +56,13 @@ pub use fitting::{fitting_json, fitting_markdown, fitting_terminal};
 pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
 pub use imported::{ImportedText, RemarkText, imported};
-pub use json::{RequestLine, ResultDocument, SCHEMA_VERSION, json, request_line};
+pub use json::{
+    RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
+};
 pub use model::{ReportModel, load_unit};
 pub use style::TerminalStyle;
 pub use terminal::{
-    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_repeats,
+    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_tables,
 };
 pub use vllm::vllm;
 pub use words::{Answer, answers, findings};

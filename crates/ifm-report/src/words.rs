@@ -3,9 +3,10 @@
 //! What is not here: layout. Each function gives plain text without line breaks; names that come
 //! from a server have been cleaned by `plain` before they get here.
 
-use crate::format::{ABSENT, count, limit, number, percent, plain, span};
+use crate::format::{ABSENT, count, limit, meant, number, percent, plain, span};
 use crate::model::{ReportModel, load, load_words};
 use ifm_analysis::answer::{Answers, LevelAnswer, NextWorse, UsersAnswer, UsersState};
+use ifm_analysis::insight::Meant;
 use ifm_analysis::level::{GapLabel, Latencies, Load, WindowKind};
 use ifm_analysis::repeats::Between;
 use ifm_analysis::slo::{TermVerdict, Verdict, VerdictState};
@@ -42,8 +43,25 @@ fn metric_name(metric: Metric, label: GapLabel) -> &'static str {
 }
 
 fn term_words(term: &SloTerm) -> String {
-    let name = metric_name(term.metric, GapLabel::InterToken);
-    format!("{name} {} ≤ {}", term.over(), limit(term.limit_ms))
+    let (name, over) = term.asked();
+    match term.speed_min {
+        Some(speed) => format!("{name} {over} ≥ {}", meant(speed, Meant::Load)),
+        None => format!("{name} {over} ≤ {}", limit(term.limit_ms)),
+    }
+}
+
+/// A value of a term beside its limit, as both were asked for: `712 ms`, `500 ms`; of a speed `17.1`,
+/// `20`.
+pub(crate) fn value_and_limit(term: &SloTerm, value_ms: f64) -> (String, String) {
+    match (term.speed_min, term.as_speed(value_ms)) {
+        (Some(least), Some(speed)) => (number(speed), meant(least, Meant::Load)),
+        _ => (span(value_ms * 1e6), limit(term.limit_ms)),
+    }
+}
+
+/// The sign of a limit that is missed.
+pub(crate) fn missed_sign(term: &SloTerm) -> &'static str {
+    if term.speed_min.is_some() { "<" } else { ">" }
 }
 
 /// The latency target: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
@@ -52,15 +70,18 @@ pub(crate) fn target(slo: &SloSpec) -> String {
 }
 
 fn failing_term(term: &TermVerdict, label: GapLabel) -> String {
-    let name = metric_name(term.term.metric, label);
+    let (asked, over) = term.term.asked();
+    let is_gap = term.term.metric == Metric::Itl;
+    let name = if is_gap { metric_name(term.term.metric, label) } else { asked };
     match term.value_ms {
-        Some(value) => format!(
-            "{name} {} {}{} > {}",
-            term.term.over(),
-            if term.term.percentile.is_none_or(|p| is_enough(term.n, p)) { "" } else { "~" },
-            span(value * 1e6),
-            limit(term.term.limit_ms)
-        ),
+        Some(value) => {
+            let (value, limit) = value_and_limit(&term.term, value);
+            format!(
+                "{name} {over} {}{value} {} {limit}",
+                if term.term.percentile.is_none_or(|p| is_enough(term.n, p)) { "" } else { "~" },
+                missed_sign(&term.term),
+            )
+        }
         None => format!("{name} is not known"),
     }
 }

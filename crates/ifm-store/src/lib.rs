@@ -43,7 +43,9 @@ pub use run_entry::RunEntry;
 pub use run_id::new_run_id;
 pub use run_writer::RunWriter;
 pub use seal::SealedRun;
-pub use sheet_file::{TableCells, TableColumn, read_sheet_file, write_sheet_file};
+pub use sheet_file::{
+    TableCells, TableColumn, read_sheet_file, write_sheet_file, write_table_file,
+};
 pub use single_file::{is_parquet, read_single_file, write_single_file};
 pub use store::Store;
 pub use table::column_names;

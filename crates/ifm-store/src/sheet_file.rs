@@ -60,7 +60,20 @@ pub fn write_sheet_file(
     columns: &[TableColumn],
     sheet: &Sheet,
 ) -> Result<(), StoreError> {
-    let kept = || "the document is kept as it is: free space and retry".to_string();
+    put(out, columns, Some(sheet))
+}
+
+/// Writes a table alone as one file, in the place of any file at `out`. The columns are all of one
+/// length.
+///
+/// # Errors
+/// The disk's; nothing is left at `out` then.
+pub fn write_table_file(out: &Path, columns: &[TableColumn]) -> Result<(), StoreError> {
+    put(out, columns, None)
+}
+
+fn put(out: &Path, columns: &[TableColumn], sheet: Option<&Sheet>) -> Result<(), StoreError> {
+    let kept = || "what it is made of is kept as it is: free space and retry".to_string();
     let sink = File::create(out).map_err(|error| StoreError::io("write", out, error))?;
     write(BufWriter::new(sink), columns, sheet)
         .map_err(|error| error.writing(out, kept))
@@ -104,15 +117,9 @@ fn sum(text: &str) -> io::Result<String> {
 fn write(
     sink: impl Write + Send,
     columns: &[TableColumn],
-    sheet: &Sheet,
+    sheet: Option<&Sheet>,
 ) -> Result<(), TableError> {
-    let text =
-        serde_json::to_string(sheet).map_err(|error| TableError::Content(error.to_string()))?;
-    if text.len() > SHEET_BYTES_MAX {
-        let reason = "the document is larger than 1 GiB: the metadata of a file has no room for it";
-        return Err(TableError::Content(reason.to_string()));
-    }
-    let sum = sum(&text).map_err(ParquetError::from)?;
+    let metadata = sheet.map(metadata).transpose()?;
     let fields = columns.iter().map(|column| {
         let (physical, logical) = match column.cells {
             TableCells::Texts(_) => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
@@ -127,9 +134,7 @@ fn write(
     let schema = Type::group_type_builder("rows").with_fields(fields).build()?;
     let properties = base_properties(WriterProperties::builder(), SCHEMA_VERSION)?.build();
     let mut file = SerializedFileWriter::new(sink, Arc::new(schema), Arc::new(properties))?;
-    for (key, value) in
-        [(SHEET_KEY, text), (VERSION_KEY, SHEET_VERSION.to_string()), (SUM_KEY, sum)]
-    {
+    for (key, value) in metadata.into_iter().flatten() {
         file.append_key_value_metadata(KeyValue::new(key.to_string(), value));
     }
     let mut group = file.next_row_group()?;
@@ -149,6 +154,18 @@ fn write(
     let mut sink = file.into_inner()?;
     sink.flush().map_err(ParquetError::from)?;
     Ok(())
+}
+
+/// The document whole, as metadata of its file.
+fn metadata(sheet: &Sheet) -> Result<[(&'static str, String); 3], TableError> {
+    let text =
+        serde_json::to_string(sheet).map_err(|error| TableError::Content(error.to_string()))?;
+    if text.len() > SHEET_BYTES_MAX {
+        let reason = "the document is larger than 1 GiB: the metadata of a file has no room for it";
+        return Err(TableError::Content(reason.to_string()));
+    }
+    let sum = sum(&text).map_err(ParquetError::from)?;
+    Ok([(SHEET_KEY, text), (VERSION_KEY, SHEET_VERSION.to_string()), (SUM_KEY, sum)])
 }
 
 fn write_cells<'c, T: DataType, C: 'c>(

@@ -2,7 +2,9 @@
 //!
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
-use crate::course::{Axis, CapacityCourse, Judged};
+mod tiers;
+
+use crate::course::{CapacityCourse, Judged};
 use crate::job::Job;
 use crate::output::Format;
 use crate::terminal;
@@ -268,6 +270,7 @@ fn words(
         lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
     }
     lines.extend(answer.rates.map(output_line));
+    lines.extend(tiers::sessions_line(course, answer.inside, model));
     lines.extend(answer.people.map(|people| {
         format!(
             " ● People        {:.0}: each busy {:.4} s of every {:.4} s",
@@ -294,6 +297,7 @@ fn words(
             tokens_per_kwh(joules) / 1e6
         )
     }));
+    lines.extend(tiers::lines(course, model));
     lines.push(String::new());
     lines.join("\n")
 }
@@ -463,10 +467,19 @@ fn held(judged: &Judged) -> Option<String> {
 
 /// A term and its value.
 fn value(term: &TermVerdict) -> Option<String> {
-    let limit = &term.term;
-    let (metric, over) = (limit.metric.name(), limit.over());
+    let (metric, over) = term.term.asked();
     let sign = if term.is_sure { "" } else { "~" };
-    Some(format!("{metric} {over} {sign}{:.1} ms of {} ms", term.value_ms?, limit.limit_ms))
+    let (value, limit) = value_and_limit(term)?;
+    Some(format!("{metric} {over} {sign}{value} of {limit}"))
+}
+
+/// The value of a term and its limit, in the words of what was asked.
+fn value_and_limit(term: &TermVerdict) -> Option<(String, String)> {
+    let ms = term.value_ms?;
+    Some(match (term.term.speed_min, term.term.as_speed(ms)) {
+        (Some(least), Some(speed)) => (format!("{speed:.1}"), format!("{least} tok/s")),
+        _ => (format!("{ms:.1} ms"), format!("{} ms", term.term.limit_ms)),
+    })
 }
 
 /// The terms that still hold where another one stops the capacity.
@@ -485,9 +498,10 @@ fn failing(judged: &Judged) -> Option<String> {
     let mut reasons: Vec<String> = verdict
         .failing()
         .filter_map(|term| {
-            let limit = &term.term;
-            let (metric, over) = (limit.metric.name(), limit.over());
-            Some(format!("{metric} {over} {:.1} ms > {} ms", term.value_ms?, limit.limit_ms))
+            let (metric, over) = term.term.asked();
+            let (value, limit) = value_and_limit(term)?;
+            let sign = if term.term.speed_min.is_some() { "<" } else { ">" };
+            Some(format!("{metric} {over} {value} {sign} {limit}"))
         })
         .collect();
     if verdict.too_many_errors {
@@ -514,15 +528,7 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
         }
     };
     let unsettled = answer.bracket.and_then(|bracket| bracket.unsettled);
-    let names = match course.axis {
-        Axis::Users => ["users_inside", "users_outside", "users_unsettled", "users_unsettled_to"],
-        Axis::Rate { .. } => [
-            "req_per_s_inside",
-            "req_per_s_outside",
-            "req_per_s_unsettled",
-            "req_per_s_unsettled_to",
-        ],
-    };
+    let names = course.axis.fields();
     let place = |place: u32| course.axis.load(place);
     let loads = [
         answer.inside.map(|judged| judged.load),
@@ -540,6 +546,8 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
             json!({"people": people.people, "busy_s": people.busy_s, "think_s": people.think_s})
         }),
     );
+    set("sessions", tiers::sessions_document(course, answer.inside, model));
+    set("tiers", tiers::document(course, model));
     set("servers", answer.servers.map(Value::from));
     set(
         "cost_per_million_output_tokens",

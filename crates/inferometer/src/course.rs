@@ -3,6 +3,10 @@
 //! A course only ever appends a level or ends. Not here: running a level (`session`), judging one
 //! (`ifm-analysis`).
 
+mod tiers;
+
+pub use tiers::{Tier, TierState};
+
 use ifm_analysis::LevelSummary;
 use ifm_analysis::capacity::{Bracket, Change, Finding, Next, Price, Search, pooled};
 use ifm_analysis::level::Load;
@@ -58,6 +62,13 @@ pub enum Step {
     Append(Vec<LoadSpec>),
     /// Nothing.
     End,
+}
+
+impl Step {
+    /// Something else, where nothing follows.
+    fn or_else(self, other: impl FnOnce() -> Step) -> Step {
+        if self == Step::End { other() } else { self }
+    }
 }
 
 impl Course {
@@ -192,6 +203,8 @@ pub struct Worth {
     pub headroom: f64,
     /// Price of the server.
     pub price: Option<Price>,
+    /// GPUs of the server; absent where nobody said it.
+    pub gpus: Option<f64>,
 }
 
 /// What a search varies.
@@ -214,6 +227,29 @@ impl Axis {
         match self {
             Axis::Users => Load::Users(place),
             Axis::Rate { step_req_per_s, .. } => Load::ReqPerS(f64::from(place) * step_req_per_s),
+        }
+    }
+
+    /// What its loads are counted in.
+    pub fn unit(self) -> &'static str {
+        match self {
+            Axis::Users => "users",
+            Axis::Rate { .. } => "req/s",
+        }
+    }
+
+    /// The fields of a document: the load inside, that outside, and what lies unsettled between them.
+    pub fn fields(self) -> [&'static str; 4] {
+        match self {
+            Axis::Users => {
+                ["users_inside", "users_outside", "users_unsettled", "users_unsettled_to"]
+            }
+            Axis::Rate { .. } => [
+                "req_per_s_inside",
+                "req_per_s_outside",
+                "req_per_s_unsettled",
+                "req_per_s_unsettled_to",
+            ],
         }
     }
 
@@ -246,6 +282,12 @@ pub struct CapacityCourse {
     ends: Option<Vec<u32>>,
     /// What the capacity is to be turned into.
     pub worth: Worth,
+    /// Whether the first target is answered.
+    is_over: bool,
+    /// The search as it was before the first look: where the tiers begin.
+    from: Search,
+    /// Other targets that the same measurements answer, each with what is known of it.
+    pub tiers: Vec<(Tier, TierState)>,
 }
 
 /// How long a look at a load is.
@@ -257,7 +299,15 @@ pub struct Look {
     pub rate_s: f64,
     /// Seed of the first look's arrivals.
     pub seed: u64,
+    /// Whether a look ends with whole sessions of conversations, two of each user, and not after a
+    /// number of requests: the later turns of a session have the longest prompts.
+    pub is_of_sessions: bool,
 }
+
+/// Sessions of a look for each user: the first ones of all begin together.
+const SESSIONS_PER_USER: u32 = 2;
+/// Sessions of a look, at least.
+const SESSIONS_MIN: u32 = 10;
 
 /// Requests of a look for each user: fewer would show the ramp.
 const REQUESTS_PER_USER: u32 = 4;
@@ -277,7 +327,32 @@ impl CapacityCourse {
         worth: Worth,
     ) -> Self {
         let judged = BTreeMap::new();
-        CapacityCourse { search, axis, template, looks_max, look, judged, ends: None, worth }
+        let (from, tiers) = (search.clone(), Vec::new());
+        CapacityCourse {
+            search,
+            axis,
+            template,
+            looks_max,
+            look,
+            judged,
+            ends: None,
+            worth,
+            is_over: false,
+            from,
+            tiers,
+        }
+    }
+
+    /// Answers these targets too.
+    pub fn with_tiers(mut self, tiers: Vec<Tier>) -> Self {
+        let unknown = || TierState { bracket: None, wanted: None, judged: Vec::new() };
+        self.tiers = tiers.into_iter().map(|tier| (tier, unknown())).collect();
+        self
+    }
+
+    /// Whether looks end with whole sessions.
+    pub fn by_sessions(&self) -> bool {
+        self.look.is_of_sessions
     }
 
     /// The first look of all; absent where the search has nothing to look at.
@@ -311,21 +386,25 @@ impl CapacityCourse {
         LoadSpec {
             arrivals: Some(ArrivalSpec { law, stretches: vec![stretch], seed }),
             requests: Some(requests),
-            early_end: at_broken_target(BROKEN_REQUESTS),
+            early_end: self.at_broken_target(BROKEN_REQUESTS),
             ..self.template.clone()
         }
     }
 
     fn users_look(&self, users: u32, warms_up: bool) -> LoadSpec {
+        let requests = self.look.requests.max(users.saturating_mul(REQUESTS_PER_USER));
+        let sessions = users.saturating_mul(SESSIONS_PER_USER).max(SESSIONS_MIN);
+        let of_sessions = self.look.is_of_sessions;
         LoadSpec {
             concurrency: users,
-            requests: Some(self.look.requests.max(users.saturating_mul(REQUESTS_PER_USER))),
+            requests: (!of_sessions).then_some(requests),
+            sessions: of_sessions.then_some(sessions).or(self.template.sessions),
             warmup_requests: if warms_up {
                 self.template.warmup_requests.max(users)
             } else {
                 users
             },
-            early_end: at_broken_target(
+            early_end: self.at_broken_target(
                 BROKEN_REQUESTS.max(users.saturating_mul(BROKEN_REQUESTS_PER_USER)),
             ),
             ..self.template.clone()
@@ -346,6 +425,14 @@ impl CapacityCourse {
     }
 
     fn after(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
+        match self.is_over {
+            true => Step::End,
+            false => self.own_step(spec, records),
+        }
+        .or_else(|| self.next_tier(spec, records))
+    }
+
+    fn own_step(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
         let Some(place) = spec.levels.last().and_then(|last| self.axis.place(last)) else {
             return Step::End;
         };
@@ -388,8 +475,37 @@ impl CapacityCourse {
     fn next_end(&mut self) -> Step {
         match self.ends.as_mut().and_then(Vec::pop) {
             Some(place) => Step::Append(vec![self.look_at(place, false)]),
+            None => {
+                self.is_over = true;
+                Step::End
+            }
+        }
+    }
+
+    /// What the other targets want to be measured, once the first one is answered.
+    fn next_tier(&mut self, spec: &RunSpec, records: &[RequestRecord]) -> Step {
+        let mut wanted = None;
+        for (tier, state) in &mut self.tiers {
+            let search = (self.axis, self.from.clone(), self.looks_max);
+            *state = tiers::follow(tier, search, spec, records);
+            wanted = wanted.or(state.wanted);
+        }
+        match wanted {
+            Some((place, is_new)) => Step::Append(vec![self.look_at(place, is_new)]),
             None => Step::End,
         }
+    }
+
+    /// A look ends before its time once the target is surely missed; but not where other targets
+    /// want to know more.
+    fn at_broken_target(&self, requests_min: u32) -> Option<EarlyEnd> {
+        let end = EarlyEnd {
+            settled_share: None,
+            at_broken_target: true,
+            requests_min,
+            seconds_min: 0.0,
+        };
+        self.tiers.is_empty().then_some(end)
     }
 
     /// What the last level says of a load that was looked at before.
@@ -412,11 +528,6 @@ impl CapacityCourse {
             change: Change::between(&first, &second, is_open),
         })
     }
-}
-
-/// A look ends before its time once the target is surely missed.
-fn at_broken_target(requests_min: u32) -> Option<EarlyEnd> {
-    Some(EarlyEnd { settled_share: None, at_broken_target: true, requests_min, seconds_min: 0.0 })
 }
 
 /// The levels at a load.

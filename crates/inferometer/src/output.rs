@@ -15,6 +15,8 @@ pub enum Format {
     Json,
     /// One line of JSON per finished request
     Requests,
+    /// One line of JSON per session of a conversation
+    Sessions,
     /// The block that `vllm bench serve` prints, from our numbers
     Vllm,
     /// Markdown
@@ -139,7 +141,15 @@ pub fn text(model: &ReportModel, format: Format, style: &TerminalStyle) -> Strin
         Format::Vllm => ifm_report::vllm(model),
         Format::Md => ifm_report::markdown(model),
         Format::Requests => String::new(),
+        Format::Sessions => sessions(model),
     }
+}
+
+/// Every session of a run as a line of JSON.
+fn sessions(model: &ReportModel) -> String {
+    let all = model.summary.levels.iter().filter_map(|level| level.sessions.as_ref());
+    let lines = all.flat_map(|sessions| &sessions.each);
+    lines.map(|session| format!("{}\n", ifm_report::session_line(session))).collect()
 }
 
 enum Kind {

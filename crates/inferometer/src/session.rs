@@ -387,7 +387,7 @@ impl Session {
         for path in &job.out {
             output::write_file(&model, path)?;
         }
-        if matches!(job.format, Format::Json | Format::Requests | Format::Vllm)
+        if matches!(job.format, Format::Json | Format::Requests | Format::Sessions | Format::Vllm)
             && !job.quiet
             && !job.is_a_part
         {
@@ -433,7 +433,7 @@ fn show(job: &Job, model: &ReportModel, style: &TerminalStyle, shown: &[LevelSum
         if let Some(note) = ifm_report::level_footnote(&model.summary.levels, style) {
             terminal::print(&format!("{note}\n"));
         }
-        terminal::print(&ifm_report::terminal_repeats(model, style));
+        terminal::print(&ifm_report::terminal_tables(model, style));
         terminal::print(&format!("\n{}", ifm_report::terminal_answers(model, style)));
     } else {
         terminal::print(&output::text(model, job.format, style));

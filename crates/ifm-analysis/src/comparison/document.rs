@@ -253,7 +253,7 @@ impl Level<'_> {
             columns.extend(self.told(*measure, &requests));
         }
         let (n, block) = (requests.count(), requests.block());
-        LevelSample { at: self.at.clone(), requests: n, block, columns }
+        LevelSample { at: self.at.clone(), requests: n, block, columns, sessions: None }
     }
 
     /// What is known of a measure.

@@ -6,7 +6,7 @@
 
 use super::meaning::By;
 use super::measure::{Measure, Over};
-use super::sample::{Column, LevelSample, PooledPercentile, Rate, Stated, Values};
+use super::sample::{Column, LevelSample, PooledPercentile, Rate, Stated, Told, Values};
 use crate::stat::Estimate;
 use crate::stat::blocks::BlockDraws;
 use crate::stat::bootstrap::counted_percentile;
@@ -134,40 +134,59 @@ pub(crate) fn evidence(
     run: usize,
     name: &str,
 ) -> Vec<Known> {
-    let stream = RandomStream::named(drawing.seed, name);
-    let mut noise = RandomStream::named(drawing.seed, &format!("{name} arrivals"));
-    let mut draws = BlockDraws::new(sample.requests, sample.block, stream);
-    let resamples = u32::try_from(REQUEST_DRAWS_MAX / sample.requests.max(1)).unwrap_or(u32::MAX);
-    let resamples = drawing.resamples.min(resamples.max(RESAMPLES_MIN));
-    let resamples = if sample.requests > 0 { resamples } else { 0 };
-    let mut found: Vec<Vec<f64>> =
-        sample.columns.iter().map(|_| Vec::with_capacity(resamples as usize)).collect();
-    let mut counts = Vec::new();
-    for _ in 0..resamples {
-        draws.draw(&mut counts);
-        let surprise = noise.normal();
-        for (told, found) in sample.columns.iter().zip(&mut found) {
-            found.extend(told.column.drawn(&counts, surprise));
-        }
+    let requests = Units { n: sample.requests, block: sample.block, columns: &sample.columns };
+    let mut known = requests.evidence(drawing, run, name);
+    if let Some(of) = &sample.sessions {
+        let sessions = Units { n: of.sessions, block: of.block, columns: &of.columns };
+        known.extend(sessions.evidence(drawing, run, &format!("{name} sessions")));
     }
-    let blocks = sample.requests as f64 / sample.block;
-    let freedom = blocks - 1.0;
-    // Blocks of one request cut through nothing.
-    let stretch = if sample.block > 1.0 { (1.0 + blocks.recip().sqrt()).sqrt() } else { 1.0 };
-    let columns = sample.columns.iter().zip(found);
-    columns
-        .filter_map(|(told, draws)| {
-            let evidence = match &told.column {
-                Column::Share { hits, n } => Evidence::Share { hits: *hits, n: *n },
-                Column::Stated(stated) => Evidence::Runs(vec![stated.run(run)]),
-                column => {
-                    let draws = column.stretched(draws, stretch);
-                    Evidence::Runs(vec![column.run(told.measure, run, draws, freedom)?])
-                }
-            };
-            Some(Known { measure: told.measure, by: told.by.clone(), evidence })
-        })
-        .collect()
+    known
+}
+
+/// What is drawn again: requests, or sessions.
+struct Units<'s> {
+    n: usize,
+    block: f64,
+    columns: &'s [Told],
+}
+
+impl Units<'_> {
+    fn evidence(&self, drawing: Drawing, run: usize, name: &str) -> Vec<Known> {
+        let stream = RandomStream::named(drawing.seed, name);
+        let mut noise = RandomStream::named(drawing.seed, &format!("{name} arrivals"));
+        let mut draws = BlockDraws::new(self.n, self.block, stream);
+        let resamples = u32::try_from(REQUEST_DRAWS_MAX / self.n.max(1)).unwrap_or(u32::MAX);
+        let resamples = drawing.resamples.min(resamples.max(RESAMPLES_MIN));
+        let resamples = if self.n > 0 { resamples } else { 0 };
+        let mut found: Vec<Vec<f64>> =
+            self.columns.iter().map(|_| Vec::with_capacity(resamples as usize)).collect();
+        let mut counts = Vec::new();
+        for _ in 0..resamples {
+            draws.draw(&mut counts);
+            let surprise = noise.normal();
+            for (told, found) in self.columns.iter().zip(&mut found) {
+                found.extend(told.column.drawn(&counts, surprise));
+            }
+        }
+        let blocks = self.n as f64 / self.block;
+        let freedom = blocks - 1.0;
+        // Blocks of one request cut through nothing.
+        let stretch = if self.block > 1.0 { (1.0 + blocks.recip().sqrt()).sqrt() } else { 1.0 };
+        let columns = self.columns.iter().zip(found);
+        columns
+            .filter_map(|(told, draws)| {
+                let evidence = match &told.column {
+                    Column::Share { hits, n } => Evidence::Share { hits: *hits, n: *n },
+                    Column::Stated(stated) => Evidence::Runs(vec![stated.run(run)]),
+                    column => {
+                        let draws = column.stretched(draws, stretch);
+                        Evidence::Runs(vec![column.run(told.measure, run, draws, freedom)?])
+                    }
+                };
+                Some(Known { measure: told.measure, by: told.by.clone(), evidence })
+            })
+            .collect()
+    }
 }
 
 /// The requests in the order of starts, by how often each was drawn.

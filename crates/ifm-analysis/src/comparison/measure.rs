@@ -36,9 +36,11 @@ pub enum MeasureError {
     /// No such quantity.
     #[error(
         "unknown metric: {text}, known are: ttft, ttfat, itl, tpot, e2e, ttft_due, e2e_due and \
-         tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; with \
-         speculative decoding acceptance_length and acceptance_rate; of files of other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, \
-         goodput; of commands steps_s, time, memory, host_memory, energy"
+         tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of \
+         conversations session with .p50, sessions_h and session_ok; with speculative decoding \
+         acceptance_length and acceptance_rate; of files of other tools also prefill and kernel, \
+         total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, goodput; of commands steps_s, time, \
+         memory, host_memory, energy"
     )]
     Unknown {
         /// The measure as written.
@@ -99,7 +101,7 @@ impl fmt::Display for Over {
 
 impl Measure {
     /// What a comparison shows unless told otherwise.
-    pub const DEFAULT: [Measure; 11] = [
+    pub const DEFAULT: [Measure; 14] = [
         Measure::percentile_of(Metric::Ttft, 50.0),
         Measure::percentile_of(Metric::Ttft, 99.0),
         Measure::percentile_of(Metric::Itl, 50.0),
@@ -111,6 +113,9 @@ impl Measure {
         Measure::value_of(Metric::ErrorRate),
         Measure::value_of(Metric::AcceptanceLength),
         Measure::value_of(Metric::AcceptanceRate),
+        Measure::percentile_of(Metric::Session, 50.0),
+        Measure::value_of(Metric::SessionRate),
+        Measure::value_of(Metric::SessionOk),
     ];
 
     /// A percentile of a metric that has many values.

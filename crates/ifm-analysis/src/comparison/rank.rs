@@ -54,7 +54,7 @@ pub fn common_conditions(sides: &[Side], measure: Measure) -> Vec<Condition> {
             let samples = side.members.iter().flat_map(|member| &member.samples);
             let has = |sample: &&super::sample::LevelSample| {
                 let due = sample.at.load.map_or(measure, |load| measure.at_load(load));
-                sample.columns.iter().any(|told| [measure, due].contains(&told.measure))
+                sample.told().any(|told| [measure, due].contains(&told.measure))
             };
             samples.filter(has).map(|sample| sample.at.reduced(&keys)).collect()
         })

@@ -7,7 +7,7 @@ use super::Metric;
 use super::condition::Condition;
 use super::meaning::By;
 use super::measure::{Measure, Over};
-use crate::level::{Judged, LevelSummary, Load};
+use crate::level::{Judged, LevelSummary, Load, Session, SessionsSummary};
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::speculation::{DraftsCountedBy, Speculation, told};
 use crate::stat::blocks::block_length;
@@ -117,8 +117,21 @@ pub struct LevelSample {
     pub requests: usize,
     /// Mean length of the blocks in which requests depend on each other.
     pub block: f64,
-    /// Each measure that the level has a value for.
+    /// Each measure of requests that the level has a value for.
     pub(crate) columns: Vec<Told>,
+    /// The same of sessions, which are drawn again by themselves; absent where requests stand alone.
+    pub(crate) sessions: Option<SessionSample>,
+}
+
+/// What is kept of the sessions of one level.
+#[derive(Debug, Clone)]
+pub(crate) struct SessionSample {
+    /// Sessions that were begun.
+    pub sessions: usize,
+    /// Mean length of the blocks in which sessions depend on each other.
+    pub block: f64,
+    /// Each measure of sessions that the level has a value for.
+    pub columns: Vec<Told>,
 }
 
 /// Gaps of the complete, streamed answers.
@@ -150,13 +163,19 @@ impl LevelSample {
         if sent.is_empty() {
             return None;
         }
-        let columns = measures
-            .iter()
-            .filter_map(|measure| {
-                let column = column(*measure, level, load, &sent)?;
-                Some(Told { measure: *measure, by: By::Ours, column })
-            })
-            .collect();
+        let told = |is_of_sessions: bool, column: &dyn Fn(Measure) -> Option<Column>| {
+            let of = |measure: &&Measure| measure.metric.is_of_sessions() == is_of_sessions;
+            let told = |measure: &Measure| {
+                Some(Told { measure: *measure, by: By::Ours, column: column(*measure)? })
+            };
+            measures.iter().filter(of).filter_map(told).collect::<Vec<_>>()
+        };
+        let columns = told(false, &|measure| column(measure, level, load, &sent));
+        let sessions = level.sessions.as_ref().map(|sessions| SessionSample {
+            sessions: sessions.each.len(),
+            block: session_block(&sessions.each),
+            columns: told(true, &|measure| session_column(measure, sessions, load)),
+        });
         let mut at = Condition::from(load);
         let lengths = [
             (key::INPUT_TOKENS, level.tokens.prompt_asked_mean),
@@ -167,7 +186,56 @@ impl LevelSample {
                 at.setting.set(name, mean);
             }
         }
-        Some(LevelSample { at, requests: sent.len(), block: block(&sent), columns })
+        Some(LevelSample { at, requests: sent.len(), block: block(&sent), columns, sessions })
+    }
+
+    /// Each measure that the level has a value for, of requests and of sessions.
+    pub(crate) fn told(&self) -> impl Iterator<Item = &Told> {
+        self.columns.iter().chain(self.sessions.iter().flat_map(|of| &of.columns))
+    }
+}
+
+/// The block length that the durations of complete sessions ask for, in the order of starts.
+fn session_block(sessions: &[Session]) -> f64 {
+    let durations = sessions.iter().filter_map(Session::complete_ns).map(|ns| ns as f64);
+    block_length(&durations.collect::<Vec<f64>>()).unwrap_or(1.0)
+}
+
+/// Sessions as a column. In a closed loop, where each user holds one session at a time, the rate is
+/// that of Little's law, as with requests.
+fn session_column(measure: Measure, of: &SessionsSummary, load: Load) -> Option<Column> {
+    match measure.metric {
+        Metric::Session => {
+            let places = of.each.iter().zip(0u32..);
+            let mut pairs: Vec<(f64, u32)> = places
+                .filter_map(|(session, place)| Some((session.complete_ns()? as f64, place)))
+                .collect();
+            pairs.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let (sorted, owner): (Vec<f64>, Vec<u32>) = pairs.into_iter().unzip();
+            (!sorted.is_empty()).then_some(Column::Values(Values {
+                sorted,
+                owner,
+                over: measure.over,
+            }))
+        }
+        Metric::SessionRate => {
+            let value = of.per_hour?;
+            let amount: Vec<f64> =
+                of.each.iter().map(|session| f64::from(u8::from(session.is_complete()))).collect();
+            let time: Vec<f64> =
+                of.each.iter().map(|session| session.duration_ns() as f64).collect();
+            let per_time = amount.iter().sum::<f64>() / time.iter().sum::<f64>();
+            let edge = (load.value() / 6.0).sqrt() / of.complete() as f64;
+            Some(match load {
+                Load::Users(_) => Column::Rate(Rate { value, amount, time, per_time, edge }),
+                Load::ReqPerS(_) => Column::Arrivals { value, amount },
+            })
+        }
+        Metric::SessionOk => {
+            let n = of.ended_by_themselves();
+            (n > 0).then(|| Column::Share { hits: of.complete(), n })
+        }
+        _ => None,
     }
 }
 
@@ -426,6 +494,26 @@ mod tests {
         assert_eq!((amount[0], time[0], amount[58]), (11.0, 200.0 * MS as f64, 0.0));
         assert!(matches!(column("error_rate"), Column::Share { hits: 1, n: 61 }));
         assert!(find(Measure::value_of(Metric::Success)).is_none());
+    }
+
+    #[test]
+    fn sessions_are_units_of_their_own() {
+        let mut run = run(&[2], crate::testing::conversations((0, 0), (2, 12), 3, 500.0, 0.0));
+        run.requests[0].outcome = Outcome::HttpError;
+        let words = ["ttft.p50", "session.p50", "sessions_h", "session_ok"];
+        let measures = words.map(|word| Measure::parse(word).expect(word));
+        let summary = crate::summarize(&run);
+        let measured: Vec<&RequestRecord> = run.requests.iter().collect();
+        let sample = LevelSample::of(&summary.levels[0], &measured, &measures).expect("a load");
+        assert_eq!((sample.columns.len(), sample.told().count()), (1, 4));
+        let sessions = sample.sessions.expect("conversations");
+        assert_eq!(sessions.sessions, 24);
+        let [times, rate, ok] = sessions.columns.as_slice() else { panic!("{sessions:?}") };
+        let Column::Values(times) = &times.column else { panic!("values") };
+        assert_eq!((times.sorted.len(), times.sorted[0]), (23, 1780.0 * MS as f64));
+        let Column::Rate(rate) = &rate.column else { panic!("a rate") };
+        assert_eq!((rate.amount[0], rate.amount[1]), (0.0, 1.0));
+        assert!(matches!(ok.column, Column::Share { hits: 23, n: 24 }));
     }
 
     #[test]

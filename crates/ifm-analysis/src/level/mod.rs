@@ -10,8 +10,9 @@ mod steps;
 mod wave;
 
 pub use crate::measured::{
-    Concurrency, CountDisagreement, CountSources, Counts, GapLabel, Latencies, Provenance,
-    TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming, Window, WindowKind, WindowSummary,
+    Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KnownPart, Latencies,
+    Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming,
+    Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;
@@ -66,6 +67,8 @@ pub struct LevelSummary {
     pub ttft_parts: Option<Box<TtftParts>>,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
+    /// Conversations as wholes; absent where requests stand alone.
+    pub sessions: Option<Box<SessionsSummary>>,
     /// Step by step, where the rate goes up in steps; else empty.
     pub steps: Vec<StepSummary>,
     /// Whether answers are generated tokens.
@@ -173,7 +176,7 @@ pub fn measured_by_level(requests: &[RequestRecord]) -> MeasuredByLevel<'_> {
 
 /// Summarizes one level from all requests of a run (others than those of `level` are skipped), as
 /// soon as it has ended. `info` is absent while that is not known. What was sampled beside the
-/// requests is left out. O(events), and memory for a few numbers per request.
+/// requests is left out, and so are sessions as wholes, of which not every end is in a request. O(events), and memory for a few numbers per request.
 pub fn summarize_level(
     spec: &RunSpec,
     level: u16,
@@ -226,6 +229,7 @@ pub(crate) fn summarize_measured(
         tokens: TokenFacts::of(measured),
         ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
         turns: turns::by_turn(measured, &percentiles),
+        sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),
         first_wave,
@@ -244,7 +248,7 @@ pub(crate) fn summarize_measured(
 }
 
 /// The percentiles to compute: the usual ones and those that the latency target names, rising.
-fn percentiles(spec: &RunSpec) -> Vec<f64> {
+pub(crate) fn percentiles(spec: &RunSpec) -> Vec<f64> {
     let mut all = DEFAULT_PERCENTILES.to_vec();
     all.extend(spec.slo.terms.iter().filter_map(|term| term.percentile));
     all.sort_unstable_by(f64::total_cmp);

@@ -7,6 +7,7 @@
 mod counts;
 mod in_flight;
 mod latency;
+pub(crate) mod sessions;
 pub(crate) mod throughput;
 mod tokens;
 pub(crate) mod ttft_parts;
@@ -16,6 +17,7 @@ mod warming;
 pub use counts::Counts;
 pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
+pub use sessions::{KnownPart, Session, SessionsSummary};
 pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
 pub use ttft_parts::{TtftParts, TtftSplit};

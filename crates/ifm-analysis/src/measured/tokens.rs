@@ -1,5 +1,6 @@
 //! Lengths of prompts and answers, caches, and who counted.
 
+use super::sessions::KnownPart;
 use ifm_core::{CountSource, Counted, RequestRecord};
 use std::collections::BTreeSet;
 
@@ -128,6 +129,9 @@ pub struct TokenFacts {
     pub cached_total: Option<u64>,
     /// Cached tokens over prompt tokens, over the requests for which the server told both, 0 to 1.
     pub cached_share: Option<f64>,
+    /// Prompt tokens that had been said before over prompt tokens, where the workload counted, 0 to
+    /// 1: what a cache that forgets nothing would know.
+    pub ideal_share: Option<f64>,
     /// Reasoning tokens among the output; absent where the server never told.
     pub reasoning_total: Option<u64>,
     /// Draft tokens accepted by speculative decoding; absent where the server never told.
@@ -150,7 +154,7 @@ impl TokenFacts {
         let mut output = Total::default();
         let mut prompt = Total::default();
         let mut added = BTreeSet::new();
-        let (mut cached, mut cached_of) = (0u64, 0u64);
+        let (mut cached, mut ideal) = (KnownPart::default(), KnownPart::default());
         let mut both = CountDisagreement { events: 0, tokens: 0 };
         let add = |total: &mut Option<u64>, tokens: Option<u32>| {
             if let Some(tokens) = tokens {
@@ -175,10 +179,9 @@ impl TokenFacts {
             add(&mut facts.reasoning_total, record.reasoning_tokens);
             add(&mut facts.accepted_draft_total, record.accepted_draft_tokens);
             add(&mut facts.rejected_draft_total, record.rejected_draft_tokens);
-            if let (Some(tokens), Some(all)) = (record.cached_tokens, record.prompt_tokens) {
-                cached += u64::from(tokens);
-                cached_of += u64::from(all.tokens);
-            }
+            let counted = record.prompt_tokens.map(|counted| counted.tokens);
+            cached.add(record.cached_tokens, counted);
+            ideal.add(record.known_tokens, counted);
             if let Some(counted) = record.output_tokens
                 && record.streamed
                 && !counted.from.is_estimate()
@@ -194,7 +197,7 @@ impl TokenFacts {
         (facts.output_mean, facts.output_total) = (output.mean(), output.sum());
         facts.prompt_added = added.pop_first().flatten().filter(|_| added.is_empty());
         (facts.prompt_mean, facts.prompt_total) = (prompt.mean(), prompt.sum());
-        facts.cached_share = (cached_of > 0).then(|| cached as f64 / cached_of as f64);
+        (facts.cached_share, facts.ideal_share) = (cached.share(), ideal.share());
         facts.disagreement =
             Some(both).filter(|both| both.tokens > 0 && both.share().abs() > DISAGREEMENT_SHARE);
         facts

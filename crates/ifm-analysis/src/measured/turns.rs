@@ -13,6 +13,8 @@ const TURNS_TOLD_MAX: u16 = 16;
 /// One turn, over the conversations of a level. Latencies are over complete answers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSummary {
+    /// Whether it is a turn of sub-agents, which have conversations of their own.
+    pub is_of_sub_agents: bool,
     /// Which turn, from 0.
     pub turn: u16,
     /// Whether it stands for all later turns too.
@@ -33,22 +35,31 @@ pub struct TurnSummary {
     pub output_mean: Option<f64>,
     /// Cached tokens over prompt tokens, where the server told both, 0 to 1.
     pub cached_share: Option<f64>,
+    /// Prompt tokens that had been said before over prompt tokens, where the workload counted, 0 to
+    /// 1: what a cache that forgets nothing would know.
+    pub ideal_share: Option<f64>,
 }
 
-/// One summary for each turn, rising; empty where no request belongs to a conversation.
+/// One summary for each turn, rising, those of sub-agents last; empty where no request belongs to a
+/// conversation.
 pub(crate) fn by_turn(measured: &[&RequestRecord], percentiles: &[f64]) -> Vec<TurnSummary> {
-    let mut turns = BTreeMap::<u16, Vec<&RequestRecord>>::new();
-    let mut later = false;
+    let mut turns = BTreeMap::<(bool, u16), Vec<&RequestRecord>>::new();
+    let mut later = [false; 2];
     for record in measured {
         if let Some(turn) = record.turn {
-            later |= turn >= TURNS_TOLD_MAX;
-            turns.entry(turn.min(TURNS_TOLD_MAX - 1)).or_default().push(record);
+            let is_sub = record.agent > Some(0);
+            if let Some(later) = later.get_mut(usize::from(is_sub)) {
+                *later |= turn >= TURNS_TOLD_MAX;
+            }
+            turns.entry((is_sub, turn.min(TURNS_TOLD_MAX - 1))).or_default().push(record);
         }
     }
-    let summary = |(turn, records): (u16, Vec<&RequestRecord>)| {
+    let summary = |((is_of_sub_agents, turn), records): ((bool, u16), Vec<&RequestRecord>)| {
         let latencies = Latencies::of(&records, percentiles);
         let tokens = TokenFacts::of(&records);
+        let later = later.get(usize::from(is_of_sub_agents)).is_some_and(|later| *later);
         TurnSummary {
+            is_of_sub_agents,
             turn,
             and_later: later && turn == TURNS_TOLD_MAX - 1,
             sent: records.len() as u64,
@@ -59,6 +70,7 @@ pub(crate) fn by_turn(measured: &[&RequestRecord], percentiles: &[f64]) -> Vec<T
             prompt_mean: tokens.prompt_mean,
             output_mean: tokens.output_mean,
             cached_share: tokens.cached_share,
+            ideal_share: tokens.ideal_share,
         }
     };
     turns.into_iter().map(summary).collect()
@@ -84,6 +96,14 @@ mod tests {
         assert!(turns[1].cached_share > Some(0.3), "{:?}", turns[1].cached_share);
         assert_eq!(turns[2].ttft_ns.as_ref().unwrap().n, 40);
         assert!(turns.iter().all(|turn| !turn.and_later));
+        assert_eq!(turns[1].ideal_share, None, "nobody counted");
+        run.requests[1].agent = Some(1);
+        run.requests[1].known_tokens = Some(25);
+        let apart = crate::summarize(&run).levels[0].turns.clone();
+        assert_eq!((apart.len(), apart[1].sent, apart[1].ideal_share), (4, 39, None));
+        assert!(apart[3].is_of_sub_agents && apart[3].turn == 1);
+        assert_eq!(apart[3].ideal_share, Some(0.25));
+        run.requests[1].agent = None;
         run.requests[0].turn = Some(40);
         let turns = crate::summarize(&run).levels[0].turns.clone();
         assert_eq!(turns.last().map(|turn| (turn.turn, turn.and_later)), Some((15, true)));

@@ -5,6 +5,7 @@
 //! own limits, which are judged in [`crate::health`] and only repeated here.
 
 mod cache;
+mod cache_lost;
 mod client;
 mod clocks;
 mod co_arrival;
@@ -27,6 +28,7 @@ mod prompt_length;
 mod repeats;
 mod samples;
 mod server_cache;
+mod sessions;
 mod shared_server;
 mod slowing;
 mod stalls;
@@ -150,9 +152,10 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 28] = [
+const CHECKS: [&Check; 30] = [
     &predicted::CHECK,
     &failures::CHECK,
+    &sessions::CHECK,
     &completeness::CHECK,
     &planned_levels::CHECK,
     &concurrency::CHECK,
@@ -166,6 +169,7 @@ const CHECKS: [&Check; 28] = [
     &cache::CHECK,
     &server_cache::CHECK,
     &made_up_drafts::CHECK,
+    &cache_lost::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
     &ttft_parts::CHECK,

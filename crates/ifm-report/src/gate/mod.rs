@@ -55,9 +55,10 @@ fn limit(threshold: &Threshold) -> String {
 fn limit_value(measure: Measure, limit: Limit) -> String {
     match (limit, measure.unit()) {
         (Limit::Value(ns), Unit::Ns) => crate::format::limit(ns / 1e6),
-        (Limit::Value(value), Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS | Unit::Plain) => {
-            number(value)
-        }
+        (
+            Limit::Value(value),
+            Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS | Unit::SessionPerHour | Unit::Plain,
+        ) => number(value),
         (Limit::Value(value), unit @ (Unit::Bytes | Unit::J)) => words::value(unit, value),
         (Limit::Value(share), Unit::Share) => format!("{} %", short(share * 100.0)),
         (Limit::Change(change), unit) => {

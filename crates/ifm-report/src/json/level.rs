@@ -2,6 +2,7 @@
 
 use super::load::{Between, Distribution, Verdict, between, plain, rate_of, seconds, users_of};
 use super::objects;
+use super::session::Sessions;
 use ifm_analysis::level::{self, CountSources, GapLabel};
 use ifm_analysis::telemetry::{self, tokens_per_kwh};
 use ifm_analysis::{LevelSummary, Repeated, goodput, speculation};
@@ -59,6 +60,8 @@ objects! {
         /// By turn of the conversation.
         turns: Option<Vec<Turn>> =
             (!level.turns.is_empty()).then(|| level.turns.iter().map(Turn::from).collect()),
+        /// Conversations as wholes.
+        sessions: Option<Sessions> = level.sessions.as_deref().map(Sessions::from),
         /// By step of the rate, where it goes up in steps.
         steps: Option<Vec<Step>> =
             (!level.steps.is_empty()).then(|| level.steps.iter().map(Step::from).collect()),
@@ -239,6 +242,8 @@ objects! {
 
     /// One turn of the conversations.
     Turn of turn: &level::TurnSummary {
+        /// Whether it is a turn of sub-agents; absent where it is not.
+        of_sub_agents: Option<bool> = turn.is_of_sub_agents.then_some(true),
         /// Number of the turn.
         turn: u16 = turn.turn,
         /// Whether later turns are in it too.
@@ -253,6 +258,8 @@ objects! {
         output_mean: Option<f64> = turn.output_mean,
         /// Share of the prompt from a cache.
         cached_share: Option<f64> = turn.cached_share,
+        /// Share of the prompt that a cache which forgets nothing would know.
+        ideal_cached_share: Option<f64> = turn.ideal_share,
         /// Time to first token, seconds.
         ttft_s: Option<Distribution> = seconds(&turn.ttft_ns),
         /// Gaps between events, seconds.
@@ -390,6 +397,8 @@ objects! {
         cached_total: Option<u64> = facts.cached_total,
         /// Share of the prompt tokens that came from a cache.
         cached_share: Option<f64> = facts.cached_share,
+        /// Share of the prompt tokens that a cache which forgets nothing would know.
+        ideal_cached_share: Option<f64> = facts.ideal_share,
         /// Reasoning tokens.
         reasoning_total: Option<u64> = facts.reasoning_total,
         /// Draft tokens accepted.

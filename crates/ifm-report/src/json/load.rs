@@ -161,6 +161,11 @@ objects! {
         limit_s: f64 = term.term.limit_ms / 1e3,
         /// Measured percentile or mean, seconds; absent where nothing was measured.
         value_s: Option<f64> = term.value_ms.map(|value| value / 1e3),
+        /// Least speed of a user, tokens per second, where the term was asked for as a speed: P10 of
+        /// it is P90 of `tpot`.
+        speed_min_tok_per_s: Option<f64> = term.term.speed_min,
+        /// The measured speed, tokens per second, where it was asked for as a speed.
+        speed_tok_per_s: Option<f64> = term.value_ms.and_then(|ms| term.term.as_speed(ms)),
         /// Values.
         n: u64 = term.n,
         /// Whether the term is kept.

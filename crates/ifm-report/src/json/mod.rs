@@ -1,4 +1,4 @@
-//! Results for programs: one JSON document, and one line per request.
+//! Results for programs: one JSON document, one line per request, one line per session.
 //!
 //! Units stand in the names of the fields (`_s`, `_ms`, `_per_s`). What is not known is left out;
 //! it is never 0. Fields are only ever added within a major version. A document is a type, and its
@@ -9,9 +9,11 @@ mod document;
 mod level;
 mod load;
 mod request;
+mod session;
 
 pub use document::{ResultDocument, json};
 pub use request::{RequestLine, request_line};
+pub use session::{SessionLine, session_line};
 
 use serde::Serialize;
 use serde_json::{Map, Value};

@@ -5,10 +5,10 @@
 //! only; the caller says so.
 
 mod repeats;
+mod sessions;
 mod single;
 mod table;
 
-pub use repeats::table as terminal_repeats;
 pub use table::{level_footnote, level_header, level_line};
 
 use crate::ReportModel;
@@ -42,7 +42,7 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
             out.push_str(&crate::ttft_parts::terminal(model, style));
         }
     }
-    out.push_str(&repeats::table(model, style));
+    out.push_str(&terminal_tables(model, style));
     out.push('\n');
     out.push_str(&terminal_answers(model, style));
     out
@@ -57,6 +57,16 @@ fn drafts(levels: &[LevelSummary], style: &TerminalStyle) -> String {
     let lines = levels.iter().filter_map(line);
     let wrapped = lines.flat_map(|line| wrap(&style.text(&line), style.width, "     "));
     wrapped.map(|part| part + "\n").collect()
+}
+
+/// The tables below that of several levels: repeats and sessions, each line ended; empty where there
+/// are neither.
+pub fn terminal_tables(model: &ReportModel, style: &TerminalStyle) -> String {
+    let mut out = repeats::table(model, style);
+    if model.summary.levels.len() > 1 {
+        out.push_str(&sessions::table(model, style));
+    }
+    out
 }
 
 fn heading(model: &ReportModel, style: &TerminalStyle) -> String {

@@ -31,6 +31,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     lines.push(fact("tokens", &tokens(&level.tokens)));
     lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
     lines.extend(level.speculation.iter().map(|found| fact("drafts", &drafts(found))));
+    lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
     let verdict = note(level, false);
@@ -56,9 +57,9 @@ fn turns(level: &LevelSummary, style: &TerminalStyle) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let line = |cells: &[String; 9]| {
+    let line = |cells: &[String; 10]| {
         let cells: Vec<String> =
-            cells.iter().map(|cell| format!("{:>10}", style.text(cell))).collect();
+            cells.iter().map(|cell| format!("{:>9}", style.text(cell))).collect();
         format!(" {}", cells.join(" "))
     };
     let head = line(&crate::turns::heads(level.latencies.gap_label.short()));

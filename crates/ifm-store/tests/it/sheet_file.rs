@@ -2,7 +2,9 @@
 
 use ifm_core::Sheet;
 use ifm_core::sheet::{Figure, Part, PartKind, Place, Quantity, Row, RowRole, Statistic, Unit};
-use ifm_store::{TableCells, TableColumn, read_sheet_file, read_single_file, write_sheet_file};
+use ifm_store::{
+    TableCells, TableColumn, read_sheet_file, read_single_file, write_sheet_file, write_table_file,
+};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use std::fs::File;
@@ -21,6 +23,22 @@ fn columns() -> Vec<TableColumn> {
         TableColumn { name: "label".to_owned(), cells: TableCells::Texts(texts) },
         TableColumn { name: "hits (p99.9, count)".to_owned(), cells: TableCells::Numbers(numbers) },
     ]
+}
+
+#[test]
+fn a_table_alone_holds_its_cells_and_no_document() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("table.parquet");
+    write_table_file(&path, &columns()).unwrap();
+    assert_eq!(read_sheet_file(&path).unwrap(), None);
+    assert!(read_single_file(&path).unwrap().is_none(), "it holds no run");
+    let table = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
+    let numbers: Vec<Field> = table
+        .get_row_iter(None)
+        .unwrap()
+        .map(|row| row.unwrap().into_columns().remove(1).1)
+        .collect();
+    assert_eq!(numbers, [Field::Null, Field::Double(0.1 + 0.2), Field::Double(0.0)]);
 }
 
 #[test]

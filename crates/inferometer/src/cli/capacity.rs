@@ -7,12 +7,13 @@ use super::load_args::LoadArgs;
 use super::measured;
 use super::pacing_args::PacingArgs;
 use super::resolve::resolve;
-use crate::course::{Axis, CapacityCourse, Course, Look, Worth};
+use crate::course::{Axis, CapacityCourse, Course, Look, Tier, Worth};
 use crate::exit::{Code, Failure};
 use crate::levels::{Ending, LevelRequest};
 use crate::session::execute;
 use clap::{Args, ValueEnum};
 use ifm_analysis::capacity::{Price, Search};
+use ifm_analysis::slo;
 use ifm_core::Metric;
 use ifm_core::duration::seconds;
 use ifm_core::spec::SloSpec;
@@ -22,6 +23,8 @@ use ifm_core::spec::SloSpec;
 enum By {
     /// Users, each with one request in flight
     Users,
+    /// Sessions of conversations at a time, measured to their end
+    Sessions,
     /// Requests per second, sent when they are due
     Rate,
 }
@@ -66,6 +69,10 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long, default_value_t = 0.05, value_name = "SHARE")]
     precision: f64,
 
+    /// Other targets that the same measurements answer: [NAME=]TERMS; may be repeated
+    #[arg(help_heading = "Search", long = "tiers", visible_alias = "tier", value_name = "TARGET", value_parser = tier)]
+    tiers: Vec<Tier>,
+
     /// Requests of one measurement of a load; four for each user if that is more
     #[arg(help_heading = "Search", short = 'n', long, default_value_t = 150, value_parser = clap::value_parser!(u32).range(1..), value_name = "N")]
     requests: u32,
@@ -90,12 +97,30 @@ pub struct CapacityArgs {
     #[arg(help_heading = "Search", long, value_parser = money, value_name = "MONEY")]
     price: Option<f64>,
 
-    /// GPUs of the server, for --price
-    #[arg(help_heading = "Search", long, default_value_t = 1.0, value_name = "N")]
-    gpus: f64,
+    /// GPUs of the server, for --price and --tiers [default: 1]
+    #[arg(help_heading = "Search", long, value_name = "N")]
+    gpus: Option<f64>,
 
     #[command(flatten)]
     pacing: PacingArgs,
+}
+
+/// Reads a target with or without its name: `fast=speed:p10>50,ttft:p95<3s`.
+///
+/// # Errors
+/// What is wrong with the target.
+fn tier(text: &str) -> Result<Tier, String> {
+    let is_name = |name: &&str| {
+        !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+    };
+    let named = text.split_once('=').map(|(name, terms)| (name.trim(), terms));
+    let (name, terms) = match named.filter(|(name, _)| is_name(name)) {
+        Some((name, terms)) => (name.to_owned(), terms),
+        None => (text.trim().to_owned(), text),
+    };
+    let slo = slo::parse(terms).map_err(|error| error.to_string())?;
+    let name = if name == text.trim() && slo.name == "custom" { slo::words(&slo) } else { name };
+    Ok(Tier { name, slo })
 }
 
 /// Reads an amount of money.
@@ -110,13 +135,13 @@ pub(super) fn money(text: &str) -> Result<f64, String> {
 /// Runs the command.
 pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
     if let Some(results) = measured::named(&args.load, &args.more)? {
-        return measured::run(&args.load, &results);
+        return measured::run(&args.load, &args.tiers, &results);
     }
     let (axis, search) = search(args)?;
     if !(0.0..1.0).contains(&args.headroom) {
         return Err(Failure::usage("--headroom is not a share from 0 to below 1"));
     }
-    if !(args.gpus > 0.0 && args.gpus.is_finite()) {
+    if args.gpus.is_some_and(|gpus| !(gpus > 0.0 && gpus.is_finite())) {
         return Err(Failure::usage(
             "--gpus is not a number of GPUs: 1, 8, or 0.5 for a part of one",
         ));
@@ -125,7 +150,8 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         think_s: args.users_think,
         target_people: args.target_users,
         headroom: args.headroom,
-        price: args.price.map(|price| Price { per_hour: price * args.gpus }),
+        price: args.price.map(|price| Price { per_hour: price * args.gpus.unwrap_or(1.0) }),
+        gpus: args.gpus,
     };
     let first = LevelRequest {
         concurrency: match axis {
@@ -138,7 +164,20 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         // flight.
         warmup: (args.by == By::Rate).then_some(RATE_WARMUP),
     };
-    let mut job = resolve(&args.load, &[first], words)?;
+    let mut load = args.load.clone();
+    let (first_tier, tiers) = match args.tiers.split_first() {
+        // Without a target the first tier is it.
+        Some((tier, others)) if load.results.slo.is_none() && load.results.goodput.is_empty() => {
+            load.results.slo = Some(slo::words(&tier.slo));
+            (Some(tier.clone()), others.to_vec())
+        }
+        _ => (None, args.tiers.clone()),
+    };
+    let mut job = resolve(&load, &[first], words)?;
+    if args.by == By::Sessions && !job.dataset.has_conversations() {
+        return Err(Failure::usage("--by sessions needs a workload of conversations")
+            .hint("for example -W 'random:256/64?turns=4', or --by users"));
+    }
     if job.spec.slo.terms.is_empty() {
         return Err(Failure::usage("a capacity needs a latency target")
             .hint("for example --slo \"ttft:p99<500ms,itl:p99<50ms\""));
@@ -149,8 +188,12 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         requests: args.requests,
         rate_s: longest_wait_s(&job.spec.slo) / args.precision.max(PRECISION_MIN),
         seed: job.spec.workload.seed,
+        is_of_sessions: args.by == By::Sessions,
     };
-    let course = CapacityCourse::new(search, axis, template, args.looks, look, worth);
+    // All of them stand in one table, the first among them.
+    let tiers = first_tier.into_iter().chain(tiers).collect();
+    let course =
+        CapacityCourse::new(search, axis, template, args.looks, look, worth).with_tiers(tiers);
     job.spec.levels = course.first().into_iter().collect();
     job.course = Course::Capacity(Box::new(course));
     execute(job)
@@ -166,7 +209,7 @@ fn search(args: &CapacityArgs) -> Result<(Axis, Search), Failure> {
     let usage = |error: &dyn std::fmt::Display| Failure::usage(error.to_string());
     let is_number = |load: f64| load > 0.0 && load.is_finite();
     let (axis, start, max) = match args.by {
-        By::Users => {
+        By::Users | By::Sessions => {
             if args.arrivals.is_some() {
                 return Err(usage(&"--arrivals needs --by rate"));
             }

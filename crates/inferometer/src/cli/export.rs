@@ -1,5 +1,6 @@
 //! `inferometer export RUN --as FORMAT`: results in the files of other tools.
 
+use super::export_sessions::{self, SESSIONS_PARQUET};
 use crate::documents::{self, PARQUET};
 use crate::exit::{Code, Failure};
 use crate::session::store_root;
@@ -42,7 +43,9 @@ pub struct ExportArgs {
 }
 
 fn formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(EXPORTS.iter().map(|export| export.id).chain([PARQUET.id]))
+    PossibleValuesParser::new(
+        EXPORTS.iter().map(|export| export.id).chain([PARQUET.id, SESSIONS_PARQUET]),
+    )
 }
 
 fn tools() -> PossibleValuesParser {
@@ -54,6 +57,9 @@ pub fn run(args: &ExportArgs) -> Result<Code, Failure> {
     let store = Store::at(store_root(args.store.as_ref()));
     if args.format == PARQUET.id {
         return as_parquet(args, &store);
+    }
+    if args.format == SESSIONS_PARQUET {
+        return as_sessions(args, &store);
     }
     let Some(export) = EXPORTS.iter().find(|export| export.id == args.format) else {
         return Err(Failure::usage(format!("no format {}", args.format)));
@@ -151,6 +157,22 @@ fn as_parquet(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
             Err(Failure::usage(format!("{name} is a run in Parquet already")))
         }
         Subject::Documents(_, sheets) => put_tables(args, out, &sheets),
+    }
+}
+
+/// The sessions of a run as one file.
+fn as_sessions(args: &ExportArgs, store: &Store) -> Result<Code, Failure> {
+    let Some(out) = &args.out else {
+        return Err(Failure::usage("parquet is not text").hint("name a file for it: -o FILE"));
+    };
+    match find(store, &args.subject)? {
+        Subject::Run(entry) => {
+            let loaded = store.open(&entry).map_err(|error| Failure::files(error.to_string()))?;
+            export_sessions::write(&loaded.data, out)
+        }
+        Subject::RunFile(run) => export_sessions::write(&run, out),
+        Subject::Documents(..) => Err(Failure::usage("documents of other tools hold no sessions")
+            .hint("sessions are those of runs that inferometer measured")),
     }
 }
 

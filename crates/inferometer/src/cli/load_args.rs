@@ -32,6 +32,8 @@ pub enum JsonKind {
     Document,
     /// One line per finished request
     Requests,
+    /// One line per session of a conversation
+    Sessions,
 }
 
 impl JsonKind {
@@ -40,6 +42,7 @@ impl JsonKind {
         match json {
             Some(JsonKind::Document) => Format::Json,
             Some(JsonKind::Requests) => Format::Requests,
+            Some(JsonKind::Sessions) => Format::Sessions,
             None => format,
         }
     }

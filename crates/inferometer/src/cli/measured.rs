@@ -4,6 +4,7 @@
 //! ([`ifm_analysis::survey`]).
 
 use super::load_args::LoadArgs;
+use crate::course::Tier;
 use crate::exit::{Code, Failure};
 use crate::output::Format;
 use crate::session::store_root;
@@ -11,7 +12,7 @@ use crate::subjects::{self, Subjects};
 use crate::terminal;
 use ifm_analysis::insight::{Question, told_by};
 use ifm_analysis::slo;
-use ifm_analysis::survey::{Point, Survey};
+use ifm_analysis::survey::{Fitting, Point, Survey};
 use ifm_core::sheet::{PartKind, key};
 use ifm_core::spec::SloSpec;
 use ifm_store::Store;
@@ -57,10 +58,12 @@ fn is_result(store: &Store, word: &str) -> bool {
 ///
 /// # Errors
 /// A name of nothing, no target, or no level with a load.
-pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
+pub fn run(load: &LoadArgs, tiers: &[Tier], results: &[PathBuf]) -> Result<Code, Failure> {
     let store = Store::at(store_root(load.results.store.as_ref()));
     let Subjects { runs, sheets } = subjects::open(&store, results)?;
-    let target = target(load, runs.first().map(|run| &run.manifest.spec.slo))?;
+    let of_run = runs.first().map(|run| &run.manifest.spec.slo);
+    // Tiers stand in for the target of the run, and beside one that was asked for.
+    let target = target(load, tiers.first().map(|tier| &tier.slo).or(of_run))?;
     let mut survey = Survey::default();
     for run in &runs {
         survey.extend(Survey::of_run(&run.manifest, &run.summary));
@@ -80,22 +83,31 @@ pub fn run(load: &LoadArgs, results: &[PathBuf]) -> Result<Code, Failure> {
         return Err(Failure::usage("no result holds a level with a number of users or a rate")
             .hint("inferometer import shows what is read from a file"));
     }
+    let of_tier =
+        |tier: &Tier| (tier.name.clone(), tier.slo.clone(), pool.fittings(&by, &tier.slo));
+    let tiers: Vec<(String, SloSpec, Vec<Fitting>)> = tiers.iter().map(of_tier).collect();
+    let others = || tiers.iter().filter(|(_, slo, _)| slo.terms != target.terms);
+    let all = |write: &dyn Fn(&SloSpec, &[Fitting]) -> String| {
+        let mut text = write(&target, &fittings);
+        others().for_each(|(_, slo, fittings)| text.push_str(&write(slo, fittings)));
+        text
+    };
     let style = terminal::style(load.results.no_color, load.results.ascii);
     for path in &load.results.out {
         let is_json = path.extension().is_some_and(|ending| ending == "json");
         let text = match is_json {
-            true => ifm_report::fitting_json(&target, &fittings),
-            false => ifm_report::fitting_markdown(&target, &fittings),
+            true => ifm_report::fitting_json((&target, &fittings), &tiers),
+            false => all(&ifm_report::fitting_markdown),
         };
         std::fs::write(path, text)
             .map_err(|error| Failure::files(format!("cannot write {}: {error}", path.display())))?;
         terminal::say(&format!("wrote {}", path.display()));
     }
     terminal::print(&match load.results.output() {
-        Format::Json => ifm_report::fitting_json(&target, &fittings),
-        Format::Md => ifm_report::fitting_markdown(&target, &fittings),
-        Format::Text => ifm_report::fitting_terminal(&target, &fittings, &style),
-        Format::Requests | Format::Vllm => {
+        Format::Json => ifm_report::fitting_json((&target, &fittings), &tiers),
+        Format::Md => all(&ifm_report::fitting_markdown),
+        Format::Text => all(&|slo, found| ifm_report::fitting_terminal(slo, found, &style)),
+        Format::Requests | Format::Sessions | Format::Vllm => {
             return Err(Failure::usage("the capacity of results has no such format")
                 .hint("--json, or --format md"));
         }

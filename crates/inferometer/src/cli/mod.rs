@@ -13,6 +13,7 @@ mod ending_args;
 pub mod engine;
 pub mod exec;
 pub mod export;
+mod export_sessions;
 pub mod facts;
 pub mod gate;
 mod guard;

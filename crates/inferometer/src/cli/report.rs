@@ -155,7 +155,7 @@ pub fn run(args: &ReportArgs) -> Result<Code, Failure> {
             Format::Text => page::terminal(&page, &style),
             Format::Json => page::json(&page),
             Format::Md => page::markdown(&page, Pictures::None),
-            Format::Vllm | Format::Requests => {
+            Format::Vllm | Format::Requests | Format::Sessions => {
                 return Err(Failure::usage("this format holds one run")
                     .hint("name one run, or use --format md, json or text"));
             }

@@ -55,6 +55,7 @@ const SCHEMAS: &[Published] = &[
         ifm_report::page::PageDocument
     ),
     published!("request", "one line of --json=requests", [], ifm_report::RequestLine),
+    published!("session", "one line of --json=sessions", [], ifm_report::SessionLine),
     published!("comparison", "compare", ["compare"]),
     published!("ranking", "rank", ["rank"]),
     published!("gate", "gate", ["gate"]),

@@ -80,8 +80,19 @@ impl Played {
 
     /// Plays a search to its end; the course, and all requests that were sent.
     pub(crate) fn search(
-        mut self,
+        self,
         target: &str,
+        axis: (Axis, Search),
+        looks: (u32, u32, f64),
+        seed: u64,
+    ) -> (CapacityCourse, u64) {
+        self.search_tiers((target, &[]), axis, looks, seed)
+    }
+
+    /// The same with other targets beside the first one.
+    fn search_tiers(
+        mut self,
+        (target, tiers): (&str, &[&str]),
         (axis, search): (Axis, Search),
         (looks_max, requests, rate_s): (u32, u32, f64),
         seed: u64,
@@ -90,9 +101,15 @@ impl Played {
         spec.slo = ifm_analysis::slo::parse(target).unwrap();
         let warmup_requests = if axis == Axis::Users { 0 } else { 4 };
         let template = LoadSpec { warmup_requests, concurrency: 4096, ..spec.levels[0].clone() };
-        let worth = Worth { think_s: None, target_people: None, headroom: 0.2, price: None };
-        let look = Look { requests, rate_s, seed };
-        let mut course = CapacityCourse::new(search, axis, template, looks_max, look, worth);
+        let worth =
+            Worth { think_s: None, target_people: None, headroom: 0.2, price: None, gpus: None };
+        let look = Look { requests, rate_s, seed, is_of_sessions: false };
+        let tiers = tiers.iter().map(|terms| Tier {
+            name: (*terms).to_owned(),
+            slo: ifm_analysis::slo::parse(terms).unwrap(),
+        });
+        let mut course = CapacityCourse::new(search, axis, template, looks_max, look, worth)
+            .with_tiers(tiers.collect());
         spec.levels = course.first().into_iter().collect();
         let mut records = Vec::new();
         let mut level = 0;
@@ -158,6 +175,37 @@ fn known_users_are_found_with_fewer_than_half_the_requests_of_a_grid() {
     // users up to the largest that the search tried, since the answer is exact to a user.
     let grid: u64 = (1..=largest(&course) as u64).map(|users| LOOK.max(4 * users) + users).sum();
     assert!(2 * sent < grid, "{sent} of {grid}");
+}
+
+#[test]
+fn one_search_answers_every_tier_as_a_search_of_its_own_would() {
+    const TIERS: [&str; 3] = ["ttft:p75<164ms", "ttft:p75<84ms", "ttft:p75<20ms"];
+    let looks = (6, 150, 0.0);
+    let server = || Played::new(2, |_| vec![16.0]);
+    let (together, sent) = server().search_tiers((TIERS[0], &TIERS), users(1024), looks, 1);
+    let mut sent_alone = 0;
+    for (target, (tier, state)) in TIERS.iter().zip(&together.tiers) {
+        let (alone, sent) = server().search(target, users(1024), looks, 1);
+        sent_alone += sent;
+        let (found, expect) = (state.bracket.unwrap(), alone.bracket().unwrap());
+        assert_eq!((tier.name.as_str(), found), (*target, expect));
+        assert!(found.inside < found.outside && state.wanted.is_none(), "{found:?}");
+        assert_eq!(state.at(found.outside).unwrap().finding, Finding::Outside);
+    }
+    assert_eq!(together.tiers[0].1.bracket.unwrap().inside, Some(20));
+    assert!(sent < sent_alone, "{sent} of {sent_alone}");
+}
+
+#[test]
+fn a_look_by_sessions_ends_with_whole_ones() {
+    let spec = run(&[1], Vec::new()).manifest.spec;
+    let worth =
+        Worth { think_s: None, target_people: None, headroom: 0.2, price: None, gpus: None };
+    let look = Look { requests: 150, rate_s: 0.0, seed: 1, is_of_sessions: true };
+    let search = Search::new(8, 64, 0.05).unwrap();
+    let course = CapacityCourse::new(search, Axis::Users, spec.levels[0].clone(), 6, look, worth);
+    let first = course.first().unwrap();
+    assert_eq!((first.concurrency, first.requests, first.sessions), (8, None, Some(16)));
 }
 
 #[test]

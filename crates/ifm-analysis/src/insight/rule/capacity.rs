@@ -60,10 +60,14 @@ fn insight(fitting: &Fitting) -> Option<Insight> {
 
 /// `256 fails: ITL p99 67.2 ms`.
 fn fails(cell: &Pooled, misses: &[Miss]) -> Sentence {
-    let metric = |term: &SloTerm| term.metric.name();
+    let metric = |term: &SloTerm| term.asked().0;
     let words = |miss: &Miss| match miss {
         Miss::Term(term, Some(ms)) => {
-            say!("{} {} {}"; metric(term), term.over(), *ms => Ms if !cell.is_thin(term))
+            let (is_sure, over) = (!cell.is_thin(term), term.asked().1);
+            match term.as_speed(*ms) {
+                Some(speed) => say!("{} {} {}"; metric(term), over, speed => TokPerS if is_sure),
+                None => say!("{} {} {}"; metric(term), over, *ms => Ms if is_sure),
+            }
         }
         Miss::Term(term, None) => say!("{} is not known"; metric(term)),
         Miss::Errors(share) => say!("{} of the requests failed"; *share => Share),

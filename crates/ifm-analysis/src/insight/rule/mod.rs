@@ -233,8 +233,11 @@ fn measured(measure: &Quantity) -> Meant {
 /// A latency target in words: `TTFT p99 ≤ 500 ms and ITL p99 ≤ 50 ms`.
 fn target(slo: &SloSpec) -> Sentence {
     let words = |term: &SloTerm| {
-        let metric = term.metric.name();
-        say!("{} {} ≤ {}"; metric, term.over(), term.limit_ms => LimitMs)
+        let (metric, over) = term.asked();
+        match term.speed_min {
+            Some(speed) => say!("{} {} ≥ {}"; metric, over, speed => TokPerS),
+            None => say!("{} {} ≤ {}"; metric, over, term.limit_ms => LimitMs),
+        }
     };
     Sentence::list(slo.terms.iter().map(words), " and ", " and ")
 }

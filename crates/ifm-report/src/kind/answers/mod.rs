@@ -6,10 +6,11 @@
 mod capacity;
 mod cost;
 
-use crate::format::{change, number, percent, plain, span};
+use crate::format::{change, number, percent, plain};
 use crate::model::load;
 use crate::page::Tile;
 use crate::words;
+use crate::words::value_and_limit;
 use ifm_analysis::answer::UsersState;
 use ifm_analysis::insight::{Question, Tone, Topic};
 use ifm_analysis::level::Load;
@@ -17,7 +18,6 @@ use ifm_analysis::slo::{PRESETS, parse};
 use ifm_analysis::survey::{Fitting, Miss, Pool, Pooled};
 use ifm_core::spec::{SloSpec, SloTerm};
 
-const NS_PER_MS: f64 = 1e6;
 /// Curves that are compared with every preset; more are compared with the first target alone.
 const CURVES_MAX: usize = 6;
 /// Rows of a table, at most.
@@ -185,7 +185,8 @@ fn state(fitting: &Fitting) -> String {
 }
 
 fn metric(term: &SloTerm) -> String {
-    format!("{} {}", term.metric.name(), term.over())
+    let (name, over) = term.asked();
+    format!("{name} {over}")
 }
 
 /// Why a measurement does not fit; a value of too few requests is marked.
@@ -195,8 +196,13 @@ fn reasons(cell: &Pooled, misses: &[Miss]) -> String {
             "{} {}{} ({})",
             metric(term),
             if cell.is_thin(term) { "~" } else { "" },
-            span(ms * NS_PER_MS),
-            change(ms / term.limit_ms - 1.0)
+            value_and_limit(term, *ms).0,
+            change(
+                term.as_speed(*ms)
+                    .zip(term.speed_min)
+                    .map_or(ms / term.limit_ms, |(speed, least)| speed / least)
+                    - 1.0
+            )
         ),
         Miss::Term(term, None) => format!("{} is not known", metric(term)),
         Miss::Errors(share) => format!("{} of the requests failed", percent(*share)),

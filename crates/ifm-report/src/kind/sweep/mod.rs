@@ -5,6 +5,7 @@ mod details;
 mod drafts;
 mod method;
 mod repeats;
+mod sessions;
 pub(super) mod several;
 
 pub(super) use several::points;
@@ -79,7 +80,8 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.extend(answers.capacity(&insights));
     sections.extend(answers.cost(&insights));
     sections.extend(crate::ttft_parts::section(model));
-    sections.extend(turns(model));
+    sections.extend(sessions::section(model));
+    sections.extend(sessions::turns(model));
     sections.extend(crate::steps::section(model));
     sections.push(details::latencies(model));
     sections.push(details::requests(model));
@@ -461,21 +463,6 @@ pub(super) fn time(distribution: Option<&Distribution>, p: f64) -> Cell {
             }
         }
     }
-}
-
-/// The conversations of each level by turn.
-fn turns(model: &ReportModel) -> Option<Section> {
-    let mut blocks = Vec::new();
-    for level in model.summary.levels.iter().filter(|level| !level.turns.is_empty()) {
-        let heads = crate::turns::heads(level.latencies.gap_label.short());
-        let row = |row: [String; 9]| row.into_iter().map(Cell::text).collect();
-        blocks.push(Block::Table(Table {
-            caption: format!("Turns at {}.", load_words(level.load())),
-            heads: heads.into_iter().map(Head::number).collect(),
-            rows: crate::turns::rows(level).into_iter().map(row).collect(),
-        }));
-    }
-    (!blocks.is_empty()).then(|| Section::new("Turns of the conversations", blocks))
 }
 
 #[cfg(test)]

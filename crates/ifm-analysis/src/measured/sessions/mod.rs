@@ -1,0 +1,203 @@
+//! Conversations as wholes: what became of each session of a level, and of all of them.
+//!
+//! A session is every request of one conversation, those of its sub-agents among them. Its numbers
+//! are sums over these requests and stand on nothing else. Not here: its turns one by one, see
+//! [`turns`](super::turns), and how sessions are compared (`comparison/sample`).
+
+mod summary;
+
+pub use summary::SessionsSummary;
+
+use ifm_core::{EndedSession, Outcome, RequestRecord, SessionEnd};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Prompt tokens, and how many of them somebody says are known to a cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct KnownPart {
+    /// Tokens that are known.
+    pub known: u64,
+    /// Prompt tokens of the requests for which both numbers are there.
+    pub of: u64,
+}
+
+impl KnownPart {
+    pub(crate) fn add(&mut self, known: Option<u32>, prompt: Option<u32>) {
+        if let (Some(known), Some(prompt)) = (known, prompt) {
+            // By the workload's arithmetic it may be more than the server counts.
+            self.known += u64::from(known.min(prompt));
+            self.of += u64::from(prompt);
+        }
+    }
+
+    /// The known share, 0 to 1; absent where nobody said.
+    pub fn share(self) -> Option<f64> {
+        (self.of > 0).then(|| self.known as f64 / self.of as f64)
+    }
+
+    fn and(self, other: KnownPart) -> KnownPart {
+        KnownPart { known: self.known + other.known, of: self.of + other.of }
+    }
+}
+
+/// One session: every request of one conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Session {
+    /// Number of the session within the run.
+    pub session: u32,
+    /// Index of the level.
+    pub level: u16,
+    /// Index of the work item that it came from.
+    pub item: u32,
+    /// Agents that sent something; 1 where it has no sub-agents.
+    pub agents: u32,
+    /// Turns that were sent.
+    pub sent: u64,
+    /// Complete answers to them.
+    pub ok: u64,
+    /// Turns that failed.
+    pub failed: u64,
+    /// Turns that its agents were to have together; absent where the workload did not say it of
+    /// one of them.
+    pub turns_asked: Option<u64>,
+    /// Start of the first request, nanoseconds since the run's origin.
+    pub start_ns: u64,
+    /// End of the last one.
+    pub end_ns: u64,
+    /// How it ended; absent where that cannot be told, as in runs that do not hold how many turns a
+    /// conversation was to have.
+    pub end: Option<SessionEnd>,
+    /// Prompt tokens of its complete answers; absent where nobody counted.
+    pub prompt_tokens: Option<u64>,
+    /// Output tokens of them.
+    pub output_tokens: Option<u64>,
+    /// What a cache that forgets nothing would have known of the prompts.
+    pub ideal: KnownPart,
+    /// What the server said came from its cache.
+    pub told: KnownPart,
+    /// Time in which at least one of its requests was under way, nanoseconds.
+    pub busy_ns: u64,
+}
+
+impl Session {
+    /// From the first request to the end of the last, nanoseconds.
+    pub fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Time in which none of its requests was under way, nanoseconds: tools, people who think, and
+    /// a client that was late.
+    pub fn waiting_ns(&self) -> u64 {
+        self.duration_ns().saturating_sub(self.busy_ns)
+    }
+
+    /// Whether every turn has its answer.
+    pub fn is_complete(&self) -> bool {
+        self.end == Some(SessionEnd::Complete)
+    }
+
+    /// The duration of a complete session, nanoseconds.
+    pub fn complete_ns(&self) -> Option<u64> {
+        self.is_complete().then(|| self.duration_ns())
+    }
+
+    fn of(session: u32, requests: &[&RequestRecord], ended: Option<SessionEnd>) -> Option<Session> {
+        let first = requests.iter().min_by_key(|record| (record.start_ns, record.seq))?;
+        let agents: BTreeSet<u16> = requests.iter().map(|record| agent(record)).collect();
+        let count = |is: fn(Outcome) -> bool| {
+            requests.iter().filter(|record| is(record.outcome)).count() as u64
+        };
+        let mut found = Session {
+            session,
+            level: first.level,
+            item: first.item,
+            agents: agents.len() as u32,
+            sent: count(|outcome| outcome != Outcome::Dropped),
+            ok: count(Outcome::is_ok),
+            failed: count(Outcome::is_failure),
+            turns_asked: agents.iter().map(|of| turns_of(requests, *of)).sum(),
+            start_ns: first.start_ns,
+            end_ns: requests.iter().map(|record| record.end_ns).max().unwrap_or(first.end_ns),
+            end: None,
+            prompt_tokens: None,
+            output_tokens: None,
+            ideal: KnownPart::default(),
+            told: KnownPart::default(),
+            busy_ns: busy_ns(requests),
+        };
+        for record in requests.iter().filter(|record| record.outcome.is_ok()) {
+            let prompt = record.prompt_tokens.map(|counted| counted.tokens);
+            let output = record.output_tokens.map(|counted| counted.tokens);
+            add(&mut found.prompt_tokens, prompt);
+            add(&mut found.output_tokens, output);
+            found.ideal.add(record.known_tokens, prompt);
+            found.told.add(record.cached_tokens, prompt);
+        }
+        found.end = ended.or_else(|| found.derived_end(requests));
+        Some(found)
+    }
+
+    /// How it ended, as far as its requests show it.
+    fn derived_end(&self, requests: &[&RequestRecord]) -> Option<SessionEnd> {
+        if self.failed > 0 {
+            return Some(SessionEnd::Failed);
+        }
+        if requests.iter().any(|record| !record.outcome.is_ok()) {
+            return Some(SessionEnd::CutOff);
+        }
+        let asked = self.turns_asked?;
+        Some(if self.ok >= asked { SessionEnd::Complete } else { SessionEnd::CutOff })
+    }
+}
+
+/// The agent of a request; a session without agents has one.
+fn agent(record: &RequestRecord) -> u16 {
+    record.agent.unwrap_or(0)
+}
+
+/// Turns that one agent's conversation was to have.
+fn turns_of(requests: &[&RequestRecord], of: u16) -> Option<u64> {
+    let turns = requests.iter().filter(|record| agent(record) == of);
+    turns.filter_map(|record| record.agent_turns).max().map(u64::from)
+}
+
+fn add(total: &mut Option<u64>, tokens: Option<u32>) {
+    if let Some(tokens) = tokens {
+        *total = Some(total.unwrap_or(0) + u64::from(tokens));
+    }
+}
+
+/// Time in which at least one of the requests was under way.
+fn busy_ns(requests: &[&RequestRecord]) -> u64 {
+    let mut spans: Vec<(u64, u64)> =
+        requests.iter().map(|record| (record.start_ns, record.end_ns)).collect();
+    spans.sort_unstable();
+    let (mut busy, mut until) = (0, 0);
+    for (start, end) in spans {
+        busy += end.saturating_sub(start.max(until));
+        until = until.max(end);
+    }
+    busy
+}
+
+/// The sessions of one level in the order in which they began; empty where requests stand alone.
+pub(crate) fn sessions(measured: &[&RequestRecord], ended: &[EndedSession]) -> Vec<Session> {
+    let mut by_session = BTreeMap::<u32, Vec<&RequestRecord>>::new();
+    for record in measured {
+        if let Some(session) = record.session {
+            by_session.entry(session).or_default().push(record);
+        }
+    }
+    let told = |session: u32| {
+        let told = ended.iter().find(|ended| ended.session == session);
+        told.map(|ended| ended.end)
+    };
+    let all = by_session.into_iter();
+    let mut found: Vec<Session> = all
+        .filter_map(|(session, requests)| Session::of(session, &requests, told(session)))
+        .collect();
+    found.sort_by_key(|session| (session.start_ns, session.session));
+    found
+}
+
+#[cfg(test)]
+mod tests;

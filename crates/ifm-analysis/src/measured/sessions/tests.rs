@@ -1,0 +1,138 @@
+//! Sessions computed by hand, and against the sums of their requests.
+
+use super::{Session, sessions};
+use crate::stat::random::RandomStream;
+use crate::testing::{MS, conversations, failed, request, run};
+use ifm_core::{EndedSession, Outcome, RequestRecord, SessionEnd};
+
+/// A turn of 3 tokens that takes 300 ms; of 100 prompt tokens 50 are known and 40 told as cached.
+fn turn(seq: u32, session: u32, (number, turns): (u16, u16), start_ms: f64) -> RequestRecord {
+    let mut record = request(seq, 0, session, start_ms, &[100.0, 200.0, 300.0]);
+    (record.session, record.turn, record.agent_turns) = (Some(session), Some(number), Some(turns));
+    (record.known_tokens, record.cached_tokens) = (Some(50), Some(40));
+    record
+}
+
+fn found(records: &[RequestRecord], ended: &[EndedSession]) -> Vec<Session> {
+    let records: Vec<&RequestRecord> = records.iter().collect();
+    sessions(&records, ended)
+}
+
+#[test]
+fn a_session_is_the_sum_of_its_turns() {
+    let records = [turn(0, 0, (0, 2), 0.0), turn(1, 0, (1, 2), 1000.0)];
+    let all = found(&records, &[]);
+    let [only] = all.as_slice() else { panic!("{all:?}") };
+    assert_eq!((only.sent, only.ok, only.failed, only.agents), (2, 2, 0, 1));
+    assert_eq!(
+        (only.duration_ns(), only.busy_ns, only.waiting_ns()),
+        (1300 * MS, 600 * MS, 700 * MS)
+    );
+    assert_eq!((only.end, only.complete_ns()), (Some(SessionEnd::Complete), Some(1300 * MS)));
+    assert_eq!((only.prompt_tokens, only.output_tokens), (Some(200), Some(6)));
+    assert_eq!((only.ideal.share(), only.told.share()), (Some(0.5), Some(0.4)));
+}
+
+#[test]
+fn how_a_session_ended_is_told_or_derived() {
+    let end = |records: &[RequestRecord], told: &[EndedSession]| found(records, told)[0].end;
+    let first = || turn(0, 0, (0, 2), 0.0);
+    assert_eq!(end(&[first()], &[]), Some(SessionEnd::CutOff));
+    let mut broken = failed(1, 0, 0, 1000.0, 5.0);
+    (broken.session, broken.turn, broken.agent_turns) = (Some(0), Some(1), Some(2));
+    assert_eq!(end(&[first(), broken.clone()], &[]), Some(SessionEnd::Failed));
+    let told = [EndedSession { session: 0, end: SessionEnd::Overflow }];
+    assert_eq!(end(&[first(), broken.clone()], &told), Some(SessionEnd::Overflow));
+    broken.outcome = Outcome::Cancelled;
+    assert_eq!(end(&[first(), broken], &[]), Some(SessionEnd::CutOff));
+    // Nobody said how many turns there were to be.
+    let mut old = first();
+    old.agent_turns = None;
+    assert_eq!(end(&[old], &[]), None);
+}
+
+#[test]
+fn agents_that_work_at_the_same_time_are_busy_once() {
+    let mut records = [
+        turn(0, 0, (0, 2), 0.0),
+        turn(1, 0, (0, 1), 400.0),
+        turn(2, 0, (0, 1), 500.0),
+        turn(3, 0, (1, 2), 900.0),
+    ];
+    for (record, agent) in records.iter_mut().zip([0, 1, 2, 0]) {
+        record.agent = Some(agent);
+    }
+    let all = found(&records, &[]);
+    assert_eq!((all[0].agents, all[0].turns_asked), (3, Some(4)));
+    // 0 to 300, 400 to 800 with two of them, 900 to 1200.
+    assert_eq!((all[0].busy_ns, all[0].duration_ns()), (1000 * MS, 1200 * MS));
+    assert!(all[0].is_complete());
+}
+
+#[test]
+fn a_level_counts_them_by_end() {
+    let mut records = conversations((0, 0), (2, 12), 3, 500.0, 0.0);
+    let last = records.len() - 1;
+    records[last].outcome = Outcome::HttpError;
+    records.retain(|record| record.session != Some(3) || record.turn != Some(2));
+    let summary = crate::summarize(&run(&[2], records));
+    let sessions = summary.levels[0].sessions.as_ref().expect("conversations");
+    assert_eq!((sessions.begun(), sessions.complete()), (24, 22));
+    let by_end = [(SessionEnd::Complete, 22), (SessionEnd::Failed, 1), (SessionEnd::CutOff, 1)];
+    assert_eq!(sessions.ends, by_end);
+    assert_eq!((sessions.ok_share(), sessions.with_failures()), (Some(22.0 / 23.0), 1));
+    assert_eq!((sessions.turns(), sessions.failed_turns()), (71, 1));
+    // Three turns of 260 ms and two pauses of 500 ms.
+    let duration = sessions.duration_ns.as_ref().expect("complete ones");
+    assert_eq!((duration.n, duration.median()), (22, Some(1780.0 * MS as f64)));
+    assert_eq!(sessions.turns_mean(), Some(3.0));
+    assert_eq!(sessions.waiting_share(), Some(1000.0 / 1780.0));
+    // Two users, twelve sessions of 1780 ms each.
+    let hours = 12.0 * 1.78 / 3600.0;
+    assert!((sessions.per_hour.expect("complete ones") - 22.0 / hours).abs() < 1e-6);
+    let alone = crate::summarize(&run(
+        &[2],
+        crate::testing::closed_loop((0, 0), (2, 9), 0.0, (9.0, 9.0, 3)),
+    ));
+    assert!(alone.levels[0].sessions.is_none());
+}
+
+/// Whatever becomes of requests, sessions neither lose nor invent any.
+#[test]
+fn sums_over_sessions_are_sums_over_requests() {
+    for seed in 0..50 {
+        let mut random = RandomStream::named(seed, "sessions");
+        let mut below = |n: usize| random.below(n);
+        let mut records = conversations((0, 0), (3, 8), 4, 100.0, 0.0);
+        for record in &mut records {
+            match below(10) {
+                0 => record.outcome = Outcome::HttpError,
+                1 => record.outcome = Outcome::Cancelled,
+                2 => record.outcome = Outcome::Dropped,
+                3 => record.prompt_tokens = None,
+                4 => record.cached_tokens = None,
+                5 => record.agent = Some(below(3) as u16),
+                _ => {}
+            }
+        }
+        records.retain(|_| below(8) > 0);
+        let all = found(&records, &[]);
+        let requests =
+            |value: &dyn Fn(&RequestRecord) -> u64| records.iter().map(value).sum::<u64>();
+        let sum = |value: &dyn Fn(&Session) -> u64| all.iter().map(value).sum::<u64>();
+        let is = |outcome: bool| u64::from(outcome);
+        assert_eq!(sum(&|one| one.sent), requests(&|one| is(one.outcome != Outcome::Dropped)));
+        assert_eq!(sum(&|one| one.ok), requests(&|one| is(one.outcome.is_ok())));
+        assert_eq!(sum(&|one| one.failed), requests(&|one| is(one.outcome.is_failure())));
+        let tokens = |one: &RequestRecord| {
+            let counted = one.prompt_tokens.filter(|_| one.outcome.is_ok());
+            counted.map_or(0, |counted| u64::from(counted.tokens))
+        };
+        assert_eq!(sum(&|one| one.prompt_tokens.unwrap_or(0)), requests(&tokens));
+        for one in &all {
+            assert_eq!(one.busy_ns + one.waiting_ns(), one.duration_ns());
+            assert!(one.ok + one.failed <= one.sent);
+            assert!(!one.is_complete() || one.failed == 0 && Some(one.ok) >= one.turns_asked);
+        }
+    }
+}

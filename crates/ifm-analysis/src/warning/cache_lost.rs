@@ -1,0 +1,63 @@
+//! Prompts of conversations that a prefix cache could have known, and of which it served much less.
+//!
+//! A note and no more: a cache that is small, shared or spread over replicas is a server as it is. Not
+//! here: prompts that should be new and were not, see `cache`.
+
+use super::{AtLevel, Check, Context, Made, Severity, percent};
+use crate::level::LevelSummary;
+
+/// Where so much of the prompts could be known, it is worth to look at what was.
+const IDEAL_MIN: f64 = 0.1;
+/// Below this part of what could be known, it is worth a note.
+const SERVED_MIN: f64 = 0.5;
+
+pub(super) const CHECK: Check = Check {
+    id: "cache_lost",
+    title: "what was said before came from the server's cache",
+    run: Made::ByLevel(make),
+};
+
+fn make(_: &Context, level: &LevelSummary) -> AtLevel {
+    let Some(sessions) = level.sessions.as_deref() else { return AtLevel::NotApplicable };
+    let Some(ideal) = sessions.ideal.share().filter(|ideal| *ideal >= IDEAL_MIN) else {
+        return AtLevel::NotApplicable;
+    };
+    let counter = level.server.as_ref().and_then(|server| server.cache_share());
+    let (served, who) = match (sessions.told.share(), counter) {
+        (Some(share), _) => (share, "by the answers"),
+        (None, Some(share)) => (share, "by the server's counter"),
+        (None, None) => return AtLevel::NotApplicable,
+    };
+    if served >= SERVED_MIN * ideal {
+        return AtLevel::Silent;
+    }
+    AtLevel::Fires(
+        Severity::Note,
+        format!(
+            "{} of the prompt tokens had been said before, {who} {} came from the server's cache: \
+             it is too small for so many conversations, spread over replicas, or off",
+            percent(ideal),
+            percent(served)
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{conversations, run};
+
+    #[test]
+    fn a_cache_that_lost_most_is_worth_a_note() {
+        let mut run = run(&[2], conversations((0, 0), (2, 20), 3, 0.0, 0.0));
+        let found = |run: &ifm_core::RunData| {
+            let checks = crate::summarize(run).checks;
+            checks.into_iter().find(|check| check.id == "cache_lost").expect("a check")
+        };
+        assert!(found(&run).is_applicable && found(&run).warnings.is_empty());
+        run.requests.iter_mut().for_each(|record| record.cached_tokens = Some(10));
+        let warnings = found(&run).warnings;
+        assert!(warnings[0].text.contains("53.3 %") && warnings[0].text.contains("10.0 %"));
+        run.requests.iter_mut().for_each(|record| record.cached_tokens = None);
+        assert!(!found(&run).is_applicable, "nobody told");
+    }
+}

@@ -1,0 +1,76 @@
+//! Sessions that did not come to their end.
+//!
+//! One rule is that of InferenceX for agents: a session whose context overflows ends, and more than 1 %
+//! of such sessions make a run invalid. Not here: single requests that failed, see `failures`.
+
+use super::{AtLevel, Check, Context, Made, Severity, percent};
+use crate::level::LevelSummary;
+use ifm_core::SessionEnd;
+
+/// Above this share of sessions that a full context ended, the level does not show what it was meant
+/// to show. Source: the rules of InferenceX for agentic traces.
+const OVERFLOW_SHARE_MAX: f64 = 0.01;
+
+pub(super) const CHECK: Check =
+    Check { id: "sessions", title: "conversations came to their end", run: Made::ByLevel(make) };
+
+fn make(_: &Context, level: &LevelSummary) -> AtLevel {
+    let Some(sessions) = level.sessions.as_deref() else { return AtLevel::NotApplicable };
+    let ended = sessions.ended_by_themselves();
+    if ended == 0 {
+        return AtLevel::NotApplicable;
+    }
+    let share = |end| sessions.ended(end) as f64 / ended as f64;
+    let said = |end, words: &str| {
+        let n = sessions.ended(end);
+        (n > 0).then(|| format!("{n} of {ended} sessions ({}) {words}", percent(share(end))))
+    };
+    let found: Vec<String> = [
+        said(SessionEnd::Overflow, "were ended by a full context"),
+        said(SessionEnd::EmptyAnswer, "were ended by an answer that holds nothing"),
+        said(SessionEnd::Failed, "were ended by a request that failed"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if found.is_empty() {
+        return AtLevel::Silent;
+    }
+    let is_too_much = share(SessionEnd::Overflow) > OVERFLOW_SHARE_MAX;
+    let severity = if is_too_much { Severity::Invalid } else { Severity::Caution };
+    let words = "later turns, which have the longest prompts, are missing";
+    AtLevel::Fires(severity, format!("{}: {words}", found.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::{conversations, run};
+    use crate::warning::CheckState;
+    use crate::warning::testing::state;
+    use ifm_core::{EndedSession, Outcome, RunData, SessionEnd};
+
+    /// 200 sessions of two users, of which so many overflowed.
+    fn sessions(overflowed: u32) -> RunData {
+        let mut run = run(&[2], conversations((0, 0), (2, 100), 2, 0.0, 0.0));
+        let ended =
+            (0..overflowed).map(|session| EndedSession { session, end: SessionEnd::Overflow });
+        run.manifest.workload.as_mut().expect("a workload").ended_sessions = ended.collect();
+        run
+    }
+
+    #[test]
+    fn one_overflow_in_a_hundred_is_a_caution_and_more_are_too_many() {
+        assert_eq!(state(&sessions(0), "sessions"), CheckState::Passed);
+        assert_eq!(state(&sessions(2), "sessions"), CheckState::Caution);
+        assert_eq!(state(&sessions(3), "sessions"), CheckState::Invalid);
+    }
+
+    #[test]
+    fn a_failed_session_is_a_caution_and_requests_alone_have_none() {
+        let mut failed = sessions(0);
+        failed.requests[9].outcome = Outcome::HttpError;
+        assert_eq!(state(&failed, "sessions"), CheckState::Caution);
+        let alone = crate::warning::testing::sound_run();
+        assert_eq!(state(&alone, "sessions"), CheckState::NotApplicable);
+    }
+}

@@ -1,0 +1,175 @@
+//! Conversations as wholes, in words and as rows that every format shows alike.
+//!
+//! Not here: their turns (`turns`), charts (`kind/sweep/sessions`), and JSON (`json/session`).
+
+use crate::format::{ABSENT, count, number, percent, span};
+use crate::words::marked_span;
+use ifm_analysis::LevelSummary;
+use ifm_analysis::level::SessionsSummary;
+use ifm_core::SessionEnd;
+
+/// How a session ended, in words.
+pub(crate) fn end_words(end: SessionEnd) -> &'static str {
+    match end {
+        SessionEnd::Complete => "complete",
+        SessionEnd::Failed => "failed",
+        SessionEnd::Overflow => "ended by a full context",
+        SessionEnd::EmptyAnswer => "ended by an empty answer",
+        SessionEnd::CutOff => "cut off by the end of the level",
+    }
+}
+
+/// `24 begun: 22 complete, 1 failed, 1 cut off by the end of the level`.
+pub(crate) fn ends(sessions: &SessionsSummary) -> String {
+    let known: u64 = sessions.ends.iter().map(|(_, count)| count).sum();
+    let mut parts: Vec<String> = sessions
+        .ends
+        .iter()
+        .map(|(end, of)| format!("{} {}", count(*of), end_words(*end)))
+        .collect();
+    if known < sessions.begun() {
+        parts.push(format!("{} whose end is not known", count(sessions.begun() - known)));
+    }
+    format!("{} begun: {}", count(sessions.begun()), parts.join(", "))
+}
+
+/// What a cache knew of the prompts, by everybody who says: the workload's arithmetic, the answers,
+/// and the server's own counter.
+pub(crate) fn cache(level: &LevelSummary) -> Option<String> {
+    let sessions = level.sessions.as_ref()?;
+    let counter = level.server.as_ref().and_then(|server| server.cache_share());
+    let told = [
+        ("that could be known", sessions.ideal.share()),
+        ("by the answers", sessions.told.share()),
+        ("by the server's counter", counter),
+    ];
+    let parts: Vec<String> = told
+        .into_iter()
+        .filter_map(|(who, share)| Some(format!("{} {who}", percent(share?))))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(" · "))
+}
+
+/// What is said of the sessions of one level: a name and a line each; empty where requests stand
+/// alone.
+pub(crate) fn facts(level: &LevelSummary) -> Vec<(&'static str, String)> {
+    let Some(sessions) = level.sessions.as_deref() else { return Vec::new() };
+    let mut lines = vec![("sessions", ends(sessions))];
+    if let Some(duration) = &sessions.duration_ns {
+        let at = |p: f64| {
+            let found = duration.percentile(p)?;
+            Some(format!("p{p} {}", marked_span(found)))
+        };
+        let mut parts: Vec<String> = [50.0, 90.0, 99.0].into_iter().filter_map(at).collect();
+        parts.push(format!("max {}", span(duration.max)));
+        parts.extend(
+            sessions
+                .waiting_share()
+                .map(|share| format!("{} of it in no request (tools, pauses)", percent(share))),
+        );
+        parts.extend(sessions.per_hour.map(|rate| format!("{} complete per hour", number(rate))));
+        lines.push(("", parts.join(" · ")));
+    }
+    let each: Vec<String> = [
+        sessions.turns_mean().map(|mean| format!("{} turns", number(mean))),
+        sessions.prompt_mean().map(|mean| format!("{} prompt tok", number(mean))),
+        sessions.output_mean().map(|mean| format!("{} output tok", number(mean))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    if !each.is_empty() {
+        lines.push(("", format!("a complete one has on average {}", each.join(", "))));
+    }
+    if sessions.failed_turns() > 0 {
+        lines.push(("", failures(sessions)));
+    }
+    if sessions.sub_agents() > 0 {
+        lines.push(("", format!("{} sub-agents", count(sessions.sub_agents()))));
+    }
+    lines.extend(cache(level).map(|line| ("cached", line)));
+    lines
+}
+
+/// How failures spread over sessions.
+fn failures(sessions: &SessionsSummary) -> String {
+    format!(
+        "{} of {} turns failed, in {} of {} sessions",
+        count(sessions.failed_turns()),
+        count(sessions.turns()),
+        count(sessions.with_failures()),
+        count(sessions.begun())
+    )
+}
+
+/// Heads of the table over levels, but for the load.
+pub(crate) const HEADS: [&str; 11] = [
+    "begun",
+    "complete",
+    "failed",
+    "other",
+    "p50",
+    "p90",
+    "p99",
+    "per hour",
+    "could be known",
+    "answers say",
+    "counter says",
+];
+
+/// One row of that table; absent where requests stand alone.
+pub(crate) fn row(level: &LevelSummary) -> Option<[String; 11]> {
+    let sessions = level.sessions.as_deref()?;
+    let share = |share: Option<f64>| share.map_or_else(|| ABSENT.to_owned(), percent);
+    let time = |p: f64| {
+        let found = sessions.duration_ns.as_ref().and_then(|duration| duration.percentile(p));
+        found.map_or_else(|| ABSENT.to_owned(), marked_span)
+    };
+    let failed = sessions.ended(SessionEnd::Failed);
+    let other = sessions.begun() - sessions.complete() - failed;
+    Some([
+        count(sessions.begun()),
+        count(sessions.complete()),
+        count(failed),
+        count(other),
+        time(50.0),
+        time(90.0),
+        time(99.0),
+        sessions.per_hour.map_or_else(|| ABSENT.to_owned(), number),
+        share(sessions.ideal.share()),
+        share(sessions.told.share()),
+        share(level.server.as_ref().and_then(|server| server.cache_share())),
+    ])
+}
+
+/// What the table holds.
+pub(crate) const CAPTION: &str = "Times are of complete sessions, from the first request to the \
+    last answer. Other: cut off by the end of the level, ended by a full context or an empty \
+    answer, or of unknown end. Cached shares of prompt tokens: what could be known, by the \
+    workload's arithmetic; what the answers say; what the server's counter says.";
+
+#[cfg(test)]
+mod tests {
+    use super::{cache, facts, row};
+    use ifm_analysis::testing::{conversations, run, telemetry};
+    use ifm_core::Outcome;
+    use ifm_core::series::Quantity;
+
+    #[test]
+    fn sessions_are_told_with_their_cache_beside_each_other() {
+        let mut run = run(&[2], conversations((0, 0), (2, 12), 3, 500.0, 100.0));
+        run.requests[4].outcome = Outcome::HttpError;
+        run.series = vec![
+            telemetry(Quantity::ServerCacheQueries, "x", (0.0, 60.0), &|at_s| 100.0 * at_s),
+            telemetry(Quantity::ServerCacheHits, "x", (0.0, 60.0), &|at_s| 25.0 * at_s),
+        ];
+        let summary = ifm_analysis::summarize(&run);
+        let level = &summary.levels[0];
+        let text: Vec<String> =
+            facts(level).into_iter().map(|(name, line)| format!("{name}|{line}")).collect();
+        insta::assert_snapshot!(text.join("\n"));
+        assert!(cache(level).is_some_and(|line| line.contains("25% by the server's counter")));
+        let row = row(level).expect("conversations");
+        assert_eq!(row[..4], ["24", "23", "1", "0"].map(str::to_owned));
+    }
+}

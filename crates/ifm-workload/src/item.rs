@@ -226,7 +226,7 @@ mod tests {
             delay_ns: 0,
             turns: vec![turn(); turns],
         };
-        let item = |agents| WorkItem { id: 0, turns: vec![turn(); 4], at_ns: None, agents };
+        let item = |agents| WorkItem { agents, ..WorkItem::new(0, vec![turn(); 4]) };
         assert_eq!(item(vec![]).width(), 1);
         // The parent waits: one at a time.
         assert_eq!(item(vec![agent(0, 0, Some(1), 2)]).width(), 1);

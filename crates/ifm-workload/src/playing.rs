@@ -247,7 +247,7 @@ mod tests {
         ];
         let agents =
             vec![child(0, 0, Some(1)), child(1, 0, None), child(0, 2, Some(3)), child(3, 0, None)];
-        let item = WorkItem { id: 0, turns, at_ns: None, agents };
+        let item = WorkItem { agents, ..WorkItem::new(0, turns) };
         let item = begin_at(item, 2);
         assert_eq!(item.turns.len(), 3);
         let first = &item.turns[0];

@@ -19,7 +19,6 @@ mod failures;
 mod made_up_drafts;
 mod noise;
 mod output_length;
-mod overflown_sessions;
 mod overload;
 mod overtaken;
 mod planned_levels;
@@ -152,7 +151,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 30] = [
+const CHECKS: [&Check; 29] = [
     &predicted::CHECK,
     &failures::CHECK,
     &sessions::CHECK,
@@ -161,7 +160,6 @@ const CHECKS: [&Check; 30] = [
     &concurrency::CHECK,
     &overload::CHECK,
     &cut_off::CHECK,
-    &overflown_sessions::CHECK,
     &client::CHECK,
     &counting::CHECK,
     &output_length::CHECK,

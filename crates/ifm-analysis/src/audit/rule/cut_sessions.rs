@@ -2,7 +2,7 @@
 //!
 //! A session whose context overflows ends early: the long turns that it would have had are in no
 //! latency. Above one in a hundred a result of agents does not hold (the rule of InferenceX). Runs of
-//! our own have a check for it, `overflown_sessions`.
+//! our own have a check for it, `sessions`.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, Unit};

@@ -224,6 +224,26 @@ impl Cell<'_> {
         ok.or_else(|| self.factors.number(key::REQUESTS)).filter(|requests| *requests >= 1.0)
     }
 
+    /// Numbers of the row that are of no known quantity, whether a figure or a mere field holds them.
+    pub(super) fn others(&self) -> Vec<Other> {
+        let central = [Statistic::Value, Statistic::Sum, Statistic::Mean, Statistic::Median];
+        let figures = self.row.figures.iter().filter_map(|figure| {
+            let Quantity::Other(name) = &figure.quantity else { return None };
+            let value = figure.canonical().filter(|_| central.contains(&figure.statistic))?;
+            let is_share = matches!(figure.unit, Unit::Percent | Unit::One);
+            let spot = self.spot_of_figure(figure);
+            Some(Other { name: plain_name(name), value, is_share, spot })
+        });
+        let fields = self.row.unknown.iter().filter_map(|(name, value)| {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let is_share = name.contains('%') || text.contains('%');
+            let value: f64 = text.trim().trim_end_matches('%').trim_end().parse().ok()?;
+            let value = if is_share { value / 100.0 } else { value };
+            Some(Other { name: plain_name(name), value, is_share, spot: self.spot() })
+        });
+        figures.chain(fields).filter(|other| other.value.is_finite()).collect()
+    }
+
     /// All tokens of a kind of the row.
     pub(super) fn tokens(&self, quantity: &Quantity) -> Option<f64> {
         let sum = [Statistic::Sum, Statistic::Value].into_iter();
@@ -318,6 +338,22 @@ impl Cell<'_> {
         words.extend(others.map(|(name, value)| format!("{name} {value}")));
         words.join(", ")
     }
+}
+
+/// A number of no known quantity.
+pub(super) struct Other {
+    /// Its name, in small letters and with spaces.
+    pub name: String,
+    /// The number; of a percentage its hundredth.
+    pub value: f64,
+    /// Whether it is a percentage or a share.
+    pub is_share: bool,
+    /// Where it stands.
+    pub spot: Spot,
+}
+
+fn plain_name(name: &str) -> String {
+    name.to_lowercase().replace(['_', '-'], " ")
 }
 
 /// A unit behind a number; empty where there is none to say.

@@ -4,7 +4,7 @@
 //! "total tokens per second" may be such tokens: it then speaks of the workload, not of the server.
 
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Quantity, RowRole, Statistic, Unit};
+use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule =
     Rule { id: "cached_total", title: "total rates are mostly of tokens that were computed", look };
@@ -71,17 +71,17 @@ fn cached(cell: &Cell) -> Option<f64> {
 
 /// A stated share of prompts, or lookups, that a cache served.
 pub(super) fn hit_share(cell: &Cell) -> Option<f64> {
-    let is_hits = |name: &str| {
-        let name = name.to_lowercase();
-        name.contains("cache") && (name.contains("hit") || name.contains("cached"))
-    };
-    cell.row.figures.iter().find_map(|figure| {
-        let Quantity::Other(name) = &figure.quantity else { return None };
-        let is_central =
-            matches!(figure.statistic, Statistic::Value | Statistic::Mean | Statistic::Median);
-        let is_share = matches!(figure.unit, Unit::Percent | Unit::One);
-        let share = figure.canonical().filter(|_| is_hits(name) && is_central && is_share)?;
-        (0.0..=1.0).contains(&share).then_some(share)
+    let is_rate = |name: &str| ["rate", "share", "ratio"].iter().any(|word| name.contains(word));
+    cell.others().into_iter().find_map(|other| {
+        let name = &other.name;
+        let is_hits = name.contains("cache") && (name.contains("hit") || name.contains("cached"));
+        let share = match (other.is_share, other.value) {
+            (true, share) => share,
+            (false, share @ 0.0..=1.0) if is_rate(name) => share,
+            (false, percent @ 1.0..=100.0) if is_rate(name) => percent / 100.0,
+            _ => return None,
+        };
+        (is_hits && (0.0..=1.0).contains(&share)).then_some(share)
     })
 }
 
@@ -90,7 +90,7 @@ mod tests {
     use super::super::super::testing::{check, row, sheet};
     use super::*;
     use ifm_core::Sheet;
-    use ifm_core::sheet::PartKind;
+    use ifm_core::sheet::{PartKind, Statistic, Unit};
 
     const VALUE: Statistic = Statistic::Value;
 
@@ -123,6 +123,12 @@ mod tests {
             sheet(PartKind::Serving, vec![row(3, &figures)])
         };
         let spoil = |sheet: &mut Sheet| *sheet = of("96.8");
+        check("cached_total", &of("20"), spoil, Level::Strong, "92 % were not computed");
+        let spoil = |sheet: &mut Sheet| {
+            let unknown = &mut sheet.parts[0].rows[0].unknown;
+            unknown.insert("cache hit rate (%)".to_owned(), "96.8".into());
+            sheet.parts[0].rows[0].figures.truncate(2);
+        };
         check("cached_total", &of("20"), spoil, Level::Strong, "92 % were not computed");
     }
 }

@@ -4,8 +4,9 @@
 //! latency. Above one in a hundred a result of agents does not hold (the rule of InferenceX). Runs of
 //! our own have a check for it, `sessions`.
 
+use super::super::subject::Other;
 use super::super::{Cell, Finding, Level, Looked, Rule, Subject};
-use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic, Unit};
+use ifm_core::sheet::{Quantity, RowRole, Statistic};
 
 pub(super) const RULE: Rule =
     Rule { id: "cut_sessions", title: "hardly any session was cut by its context", look };
@@ -18,58 +19,52 @@ const CUT: [&str; 4] = ["overflow", "truncated", "context exceeded", "context le
 const THINGS: [&str; 6] = ["session", "request", "conversation", "trajector", "trace", "context"];
 
 fn look(subject: &Subject) -> Looked {
-    let mut rows: Vec<(&Cell, &Figure, f64, Option<f64>)> = Vec::new();
+    let mut rows: Vec<(&Cell, Other, Option<f64>)> = Vec::new();
     for role in [RowRole::Measured, RowRole::Summary, RowRole::Stated] {
         for cell in subject.cells(role) {
-            let cut = cell.row.figures.iter().find_map(|figure| Some((figure, cut(figure)?)));
-            rows.extend(
-                cut.map(|(figure, count)| (cell, figure, count, share(cell, figure, count))),
-            );
+            let Some(cut) = cell.others().into_iter().find(is_cut) else { continue };
+            let share = share(cell, &cut);
+            rows.push((cell, cut, share));
         }
     }
     if rows.is_empty() {
         return Looked::Needs("counts of sessions or requests that were cut");
     }
     let seen = rows.len();
-    rows.retain(|(_, _, count, share)| share.map_or(*count > 0.0, |share| share > SHARE_MAX));
-    rows.sort_by(|a, b| b.3.unwrap_or(0.0).total_cmp(&a.3.unwrap_or(0.0)));
-    let Some((cell, figure, _, share)) = rows.first() else { return Looked::Found(Vec::new()) };
+    rows.retain(|(_, other, share)| share.map_or(other.value > 0.0, |share| share > SHARE_MAX));
+    rows.sort_by(|a, b| b.2.unwrap_or(0.0).total_cmp(&a.2.unwrap_or(0.0)));
+    let Some((cell, worst, share)) = rows.first() else { return Looked::Found(Vec::new()) };
+    let count = if worst.is_share { String::new() } else { format!(" {}", worst.value) };
     let of = share.map(|share| format!(", {:.1} %", share * 100.0)).unwrap_or_default();
     let text = format!(
-        "{} of {seen} rows hold sessions or requests that were cut, such as {}: {} {}{of}; the long \
+        "{} of {seen} rows hold sessions or requests that were cut, such as {}: {}{count}{of}; the long \
          turns that they would have had are in no latency and no rate",
         rows.len(),
         cell.name(),
-        figure.quantity,
-        super::super::subject::shown(figure),
+        worst.name,
     );
     let level = if share.is_some() { Level::Strong } else { Level::Hint };
     let finding = Finding::new(RULE.id, level, text)
-        .with("cut", figure.value.unwrap_or_default(), "")
-        .at_all(rows.iter().map(|(cell, figure, ..)| cell.spot_of_figure(figure)))
+        .with("cut", worst.value, "")
+        .at_all(rows.iter().map(|(_, other, _)| other.spot.clone()))
         .remedy("give a longer context or shorter sessions, and count what was cut as not served");
     Looked::Found(vec![finding])
 }
 
-/// How many were cut, or which share.
-fn cut(figure: &Figure) -> Option<f64> {
-    let Quantity::Other(name) = &figure.quantity else { return None };
-    let name = name.to_lowercase().replace(['_', '-'], " ");
-    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    let is_count = matches!(figure.unit, Unit::Count | Unit::One | Unit::Percent);
-    let is_one = matches!(figure.statistic, Statistic::Value | Statistic::Sum);
-    let value = figure.canonical().filter(|_| is_count && is_one && has(&CUT) && has(&THINGS))?;
-    (value >= 0.0).then_some(value)
+/// Whether it counts what was cut.
+fn is_cut(other: &Other) -> bool {
+    let has = |words: &[&str]| words.iter().any(|word| other.name.contains(word));
+    has(&CUT) && has(&THINGS) && other.value >= 0.0
 }
 
 /// The share that was cut: as stated, or of the requests of the row.
-fn share(cell: &Cell, figure: &Figure, count: f64) -> Option<f64> {
-    if figure.unit == Unit::Percent {
-        return Some(count);
+fn share(cell: &Cell, other: &Other) -> Option<f64> {
+    if other.is_share {
+        return Some(other.value);
     }
     let all = cell.row.value(&Quantity::Requests, Statistic::Value);
-    let all = all.or_else(|| cell.requests()).filter(|all| *all >= count && *all > 0.0)?;
-    Some(count / all)
+    let all = all.or_else(|| cell.requests()).filter(|all| *all >= other.value && *all > 0.0)?;
+    Some(other.value / all)
 }
 
 #[cfg(test)]
@@ -77,7 +72,7 @@ mod tests {
     use super::super::super::testing::{check, found, row, sheet};
     use super::*;
     use ifm_core::Sheet;
-    use ifm_core::sheet::PartKind;
+    use ifm_core::sheet::{PartKind, Unit};
 
     fn document(name: &str, count: &str) -> Sheet {
         let figures = [

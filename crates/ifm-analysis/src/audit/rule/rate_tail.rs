@@ -41,7 +41,9 @@ fn look(subject: &Subject) -> Looked {
                 })
                 .collect();
             seen += percentiles.len();
-            if percentiles.iter().any(|(_, p)| *p < 50.0) {
+            let has_slow_side = cell.row.figure(&Quantity::UserRate, Statistic::Min).is_some()
+                || percentiles.iter().any(|(_, p)| *p < 50.0);
+            if has_slow_side {
                 continue;
             }
             found.extend(percentiles.into_iter().filter_map(|(figure, p)| fast(cell, figure, p)));
@@ -151,6 +153,12 @@ mod tests {
         let sound = document(&[median.clone(), fast.clone(), slow]);
         let spoil = |sheet: &mut Sheet| *sheet = document(&[median, fast]);
         check("rate_tail", &sound, spoil, Level::Hint, "its median is 60");
+        let whole = document(&[
+            (Quantity::UserRate, Statistic::Min, "12", Unit::PerS),
+            (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
+            (Quantity::UserRate, P90, "95", Unit::PerS),
+        ]);
+        assert_eq!(found("rate_tail", &[whole]), [], "the slowest is told");
         let ranked = document(&[
             (Quantity::UserRate, Statistic::Median, "60", Unit::PerS),
             (Quantity::UserRate, P90, "40", Unit::PerS),

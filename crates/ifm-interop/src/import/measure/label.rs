@@ -42,7 +42,12 @@ pub(crate) fn meaning(label: &str) -> Option<Meaning> {
     let label = plain(label);
     let Parts { words, statistic, unit } = parts(label.trim_end_matches(':'));
     let dimension = unit.as_ref().map(|unit| unit.1);
-    let phrase = words.join(" ");
+    let mut phrase = words.join(" ");
+    // The unit says whose speed it is: `P90 tok/s/user`, `interactivity (tok/s/user)`.
+    let is_of_user = label.contains("/user") && dimension == Some(Dimension::TokenRate);
+    if is_of_user && matches!(phrase.as_str(), "" | "speed" | "throughput" | "interactivity") {
+        phrase = "user".to_owned();
+    }
     let settable = dimension.is_none_or(|d| matches!(d, Dimension::Count | Dimension::Power));
     if let Some(factor) = name::setting(&phrase).filter(|_| settable && statistic.is_none()) {
         return Some(Meaning::Setting(factor));
@@ -196,6 +201,9 @@ mod tests {
         );
         assert_eq!(figure("Inter-Token Latency"), (Itl, None, None));
         assert_eq!(figure("req/s"), (RequestRate, None, Some(Unit::PerS)));
+        let p90 = Some(Statistic::Percentile(90.0));
+        assert_eq!(figure("P90 tok/s/user"), (Quantity::UserRate, p90, Some(Unit::PerS)));
+        assert_eq!(figure("tok/s/user (P90)"), (Quantity::UserRate, p90, Some(Unit::PerS)));
         assert_eq!(figure("Output tok/s"), (OutputRate, None, Some(Unit::PerS)));
         assert_eq!(figure("End-to-End Latency (Mean)"), (E2e, Some(Statistic::Mean), None));
     }

@@ -474,8 +474,14 @@ mod tests {
         ];
         let prompt = Prompt::Text("a".to_owned());
         let head = |template: &RequestTemplate, session: Option<AskSession<'_>>| {
-            let ask =
-                Ask { prompt: &prompt, output_tokens: None, fields: None, number: None, session };
+            let ask = Ask {
+                prompt: &prompt,
+                said: &[],
+                output_tokens: None,
+                fields: None,
+                number: None,
+                session,
+            };
             let mut out = Vec::new();
             template.write(&ask, &mut out).unwrap();
             String::from_utf8(out).unwrap().split_once("\r\n\r\n").unwrap().0.to_owned()

@@ -47,8 +47,14 @@ fn written(api: Api, messages: Vec<Message>) -> Value {
         extra_body: &none,
     });
     let prompt = Prompt::Messages(messages);
-    let ask =
-        Ask { prompt: &prompt, output_tokens: None, fields: None, number: None, session: None };
+    let ask = Ask {
+        prompt: &prompt,
+        said: &[],
+        output_tokens: None,
+        fields: None,
+        number: None,
+        session: None,
+    };
     let mut out = Vec::new();
     template.expect("a template").write(&ask, &mut out).expect("a request");
     let text = String::from_utf8(out).expect("text");

@@ -204,7 +204,7 @@ fn spans_become_agents_that_wait_for_one_another() {
         let pauses: Vec<_> = item.turns.iter().map(|turn| turn.think_ns / 1_000_000).collect();
         // From the helper's end at 8 s, not from the agent's own answer at 2 s.
         assert_eq!(pauses, [0, 1500, 1000, 7000], "{name}");
-        let keeps: Vec<_> = item.turns.iter().map(|it| it.keeps.map(|it| (it.turn, it.messages)));
+        let keeps = item.turns.iter().map(|it| it.keeps.map(|it| (it.turn, it.messages)));
         let keeps: Vec<_> = keeps.collect();
         assert_eq!(keeps, [None, None, None, Some((2, 2))], "{name}");
         let outputs: Vec<_> = item.turns.iter().map(|turn| turn.output_tokens.unwrap()).collect();

@@ -475,8 +475,8 @@ mod tests {
         let prompt = Prompt::Text("a".to_owned());
         let head = |template: &RequestTemplate, session: Option<AskSession<'_>>| {
             let ask = Ask {
-                said: &[],
                 prompt: &prompt,
+                said: &[],
                 output_tokens: None,
                 fields: None,
                 number: None,

@@ -65,6 +65,11 @@ impl Playing {
         Ok(Self { idle_cap_ns, skipped: start - 1, marks, answers })
     }
 
+    /// Whether recorded answers are sent at all.
+    pub(crate) fn needs_answers(&self) -> bool {
+        self.answers == Answers::Recorded || self.skipped > 0
+    }
+
     /// Whether sessions are kept apart by marks.
     pub(crate) fn has_marks(&self) -> bool {
         self.marks.is_some()

@@ -173,14 +173,21 @@ impl One<'_> {
         let prompts = &self.writer.prompts;
         let mut text = Prefix::default();
         self.message(number, prompts.scaled(turn.tokens, number == 0), &mut text)?;
-        let answer = prompts.passage(turn.output, self.writer.answers.item(self.place(number)))?;
+        let answer = match self.writer.playing.needs_answers() {
+            true => {
+                let draws = self.writer.answers.item(self.place(number));
+                let text = prompts.passage(turn.output, draws)?;
+                Some(Message::text(Role::Assistant, text))
+            }
+            false => None,
+        };
         let message = Message::text(Role::User, text.into_text());
         Ok(Turn {
             prompt_tokens: Some(turn.tokens),
             output_tokens: Some(turn.output),
             think_ns: turn.think_ns,
-            recorded_answer: Some(Message::text(Role::Assistant, answer)),
-            recorded_tokens: Some(turn.output),
+            recorded_tokens: answer.is_some().then_some(turn.output),
+            recorded_answer: answer,
             keeps: turn.keeps,
             known_tokens: turn.known,
             ..Turn::new(Prompt::Messages(vec![message]))

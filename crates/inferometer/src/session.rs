@@ -11,7 +11,7 @@ use crate::pacing::Pacing;
 use crate::predict::{Deployed, Simulated};
 use crate::signals::Signals;
 use crate::sink::RunSink;
-use crate::source::{Carrying, Source};
+use crate::source::{Carrying, Source, slots};
 use crate::telemetry::Telemetry;
 use crate::{host, output, terminal};
 use ifm_analysis::health::{self, HealthEvidence};
@@ -61,7 +61,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());
     let signals = Signals::watch(stop.clone(), progress.clone());
-    let source = Source::new(job.dataset.clone(), template, carrying(&job));
+    let source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // What is found is told before a screen may be taken.
@@ -522,28 +522,6 @@ fn judge(
         requests: records.len() as u64,
         gap_ns_p5: health::gap_ns_p5(records),
     })
-}
-
-/// Requests in flight at most for each user whose sessions have agents: beyond that they wait in
-/// order.
-const REQUESTS_PER_USER: u32 = 16;
-/// Requests in flight that sessions with agents may need at most in all; more users than that have
-/// one each.
-const REQUESTS_OF_AGENTS: u32 = 16_384;
-
-/// Requests in flight at most: one for each user, or as many as the agents of their sessions can send
-/// beside each other, within bounds.
-fn slots(users: u32, parallel: u32) -> u32 {
-    let wanted = users.saturating_mul(parallel.clamp(1, REQUESTS_PER_USER));
-    wanted.min(REQUESTS_OF_AGENTS.max(users))
-}
-
-/// How a job's conversations are carried on.
-pub fn carrying(job: &Job) -> Carrying {
-    Carrying {
-        echo_reasoning: job.spec.target.echo_reasoning,
-        max_context_tokens: job.spec.workload.max_context_tokens,
-    }
 }
 
 /// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.

@@ -5,8 +5,8 @@
 use crate::exit::{Code, Failure};
 use crate::job::Job;
 use crate::predict::Simulated;
-use crate::session::{carrying, level_plan, request_template};
-use crate::source::Source;
+use crate::session::{level_plan, request_template};
+use crate::source::{Carrying, Source};
 use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::{LevelSummary, summarize_level};
 use ifm_core::RequestRecord;
@@ -59,7 +59,7 @@ pub fn look(job: Job) -> Result<Looked, Failure> {
     let deployed = job.deployed.as_ref().ok_or_else(nothing)?;
     let mut simulated = Simulated::new(deployed);
     let template = request_template(&job, "simulated")?;
-    let mut source = Source::new(job.dataset.clone(), template, carrying(&job));
+    let mut source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
     let load = job.spec.levels.first().ok_or_else(nothing)?;
     source.begin_level(0, load).map_err(Failure::usage)?;
     let plan = level_plan(&job, 0, 0, &source);

@@ -24,7 +24,7 @@ fn messages(turn: &Turn) -> &[Message] {
 }
 
 fn ids(text: &str) -> Vec<u32> {
-    tokenizer().encode(text).unwrap()
+    tokenizer().encode(text).unwrap_or_default()
 }
 
 /// Tokens added, asked for, and known; the pause in milliseconds; what it goes on from.
@@ -35,8 +35,8 @@ fn brief(turns: &[Turn]) -> Vec<Brief> {
         let keeps = turn.keeps.map(|keep| (keep.turn, keep.messages));
         let pause_ms = turn.think_ns / 1_000_000;
         (
-            turn.prompt_tokens.unwrap(),
-            turn.output_tokens.unwrap(),
+            turn.prompt_tokens.unwrap_or_default(),
+            turn.output_tokens.unwrap_or_default(),
             turn.known_tokens,
             pause_ms,
             keeps,

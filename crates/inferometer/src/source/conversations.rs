@@ -14,6 +14,7 @@ use super::calls::settle;
 use super::ledger::{Ledger, digest};
 use super::said::Said;
 use super::session::{Due, Heard, Session};
+use ifm_core::spec::RunSpec;
 use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
 use ifm_wire::RequestTemplate;
@@ -28,6 +29,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// not.
 const TOO_LONG_MAX: u32 = 1000;
 
+/// Sessions made ahead at most.
+const AHEAD_MAX: usize = 64;
+/// How long before the next turn is due none is begun to be made, nanoseconds.
+const AHEAD_NS: u64 = 20_000_000;
+
 /// How conversations are carried on.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Carrying {
@@ -36,6 +42,16 @@ pub struct Carrying {
     /// Tokens of prompt and answer together at which a session ends as too long; absent: the server
     /// alone says so.
     pub max_context_tokens: Option<u32>,
+}
+
+impl Carrying {
+    /// As a run's spec says.
+    pub fn of(spec: &RunSpec) -> Carrying {
+        Carrying {
+            echo_reasoning: spec.target.echo_reasoning,
+            max_context_tokens: spec.workload.max_context_tokens,
+        }
+    }
 }
 
 /// The conversation of one agent.
@@ -69,6 +85,8 @@ pub struct ConversationSource {
     carrying: Carrying,
     ledger: Ledger,
     next_item: u32,
+    /// Sessions made ahead, while nothing else is to be done.
+    ahead: VecDeque<WorkItem>,
     begun: u32,
     held: HashMap<u32, Held>,
     /// Turns that wait for their time, and the session of each.
@@ -104,6 +122,7 @@ impl ConversationSource {
             carrying,
             ledger: Ledger::default(),
             next_item: 0,
+            ahead: VecDeque::new(),
             begun: 0,
             held: HashMap::new(),
             due: BinaryHeap::new(),
@@ -196,13 +215,34 @@ impl ConversationSource {
                 return Ok(offer);
             }
         }
-        match self.held.is_empty() && self.to_begin == 0 {
-            true => Ok(Offer::End),
-            false => Ok(Offer::Later),
+        if self.held.is_empty() && self.to_begin == 0 {
+            return Ok(Offer::End);
+        }
+        self.make_ahead(ask.now_ns);
+        Ok(Offer::Later)
+    }
+
+    /// Makes one of the sessions that follow, where there is time: users whose sessions end together
+    /// would otherwise wait for the text of all of them.
+    fn make_ahead(&mut self, now_ns: u64) {
+        let next_ns = self.due.peek().map(|Reverse((at_ns, ..))| *at_ns);
+        let has_time = next_ns.is_none_or(|at_ns| at_ns > now_ns.saturating_add(AHEAD_NS));
+        let wanted = self.users.min(AHEAD_MAX).min(self.to_begin as usize);
+        if has_time && self.ahead.len() < wanted {
+            // What is wrong with an item is told when its turn comes.
+            if let Ok(item) = self.dataset.item(self.next_item)
+                && let Some(next) = self.next_item.checked_add(1)
+            {
+                self.next_item = next;
+                self.ahead.push_back(item);
+            }
         }
     }
 
     fn take_item(&mut self) -> Result<Option<WorkItem>, String> {
+        if let Some(item) = self.ahead.pop_front() {
+            return Ok(Some(item));
+        }
         match self.dataset.item(self.next_item) {
             Ok(item) => {
                 self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;

@@ -28,6 +28,20 @@ use prompts::{Due, PromptSource};
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+/// Requests in flight at most for each user whose sessions have agents: beyond that they wait in
+/// order.
+const REQUESTS_PER_USER: u32 = 16;
+/// Requests in flight that sessions with agents may need at most in all; more users than that have
+/// one each.
+const REQUESTS_OF_AGENTS: u32 = 16_384;
+
+/// Requests in flight at most: one for each user, or as many as the agents of their sessions can send
+/// beside each other, within bounds.
+pub fn slots(users: u32, parallel: u32) -> u32 {
+    let wanted = users.saturating_mul(parallel.clamp(1, REQUESTS_PER_USER));
+    wanted.min(REQUESTS_OF_AGENTS.max(users))
+}
+
 /// The requests of a run, level by level.
 pub enum Source {
     /// Requests that stand alone.

@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn only_waits_grow_with_a_queue() {
-        let slo = ifm_analysis::slo::parse("ttft:p99<500ms,itl:p99<900s,e2e:p50<2s").unwrap();
+        let slo = slo::parse("ttft:p99<500ms,itl:p99<900s,e2e:p50<2s").unwrap();
         assert_eq!(longest_wait_s(&slo), 2.0);
     }
 }

@@ -188,6 +188,7 @@ mod tests {
             "facts" => "Facts of a machine",
             "limit" => "Limit of a machine and a model",
             "limit-list" => "Machines, models and number formats",
+            "session" => "One session of a run",
             "runs" => "Runs and imports of a store",
             "list" => "List of what a command knows",
             "executed" => "Measured command",

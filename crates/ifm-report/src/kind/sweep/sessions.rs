@@ -65,7 +65,7 @@ pub(super) fn turns(model: &ReportModel) -> Option<Section> {
     }
     // The last level is the largest load of most runs.
     let figures: Vec<Figure> = with_turns()
-        .last()
+        .next_back()
         .into_iter()
         .flat_map(|level| [ttft(level), shares(level)])
         .flatten()

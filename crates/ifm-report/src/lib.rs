@@ -16,6 +16,7 @@ pub mod kind;
 mod markdown;
 mod model;
 pub mod page;
+mod parts;
 #[cfg(feature = "schema")]
 mod schema;
 mod sessions;
@@ -23,7 +24,6 @@ mod steps;
 mod style;
 mod terminal;
 mod ttft_parts;
-mod turns;
 mod vllm;
 mod words;
 

@@ -10,9 +10,9 @@ mod steps;
 mod wave;
 
 pub use crate::measured::{
-    Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KnownPart, Latencies,
-    Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming,
-    Window, WindowKind, WindowSummary,
+    ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KnownPart,
+    Latencies, PartSummary, Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit,
+    TurnSummary, Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;
@@ -22,7 +22,7 @@ pub use wave::behind_first_wave;
 
 use crate::goodput::Goodput;
 use crate::measured::throughput::{self, Target};
-use crate::measured::turns;
+use crate::measured::{classes, turns};
 use crate::slo::{self, Verdict};
 use crate::speculation::Speculation;
 use crate::stat::distribution::DEFAULT_PERCENTILES;
@@ -65,6 +65,8 @@ pub struct LevelSummary {
     pub tokens: TokenFacts,
     /// The parts of the TTFT, over the same answers; absent where the server tells none of its own.
     pub ttft_parts: Option<Box<TtftParts>>,
+    /// Classes of mixed traffic, each apart; empty for one workload alone.
+    pub classes: Vec<ClassSummary>,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
     /// Conversations as wholes; absent where requests stand alone.
@@ -228,6 +230,7 @@ pub(crate) fn summarize_measured(
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
         ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
+        classes: classes::by_class(&spec.workload.classes, measured, &percentiles),
         turns: turns::by_turn(measured, &percentiles),
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),

@@ -4,9 +4,11 @@
 //! alone. What is not here: which requests a level is judged by, targets, and the level as a whole
 //! ([`level`](crate::level)).
 
+pub(crate) mod classes;
 mod counts;
 mod in_flight;
 mod latency;
+mod part;
 pub(crate) mod sessions;
 pub(crate) mod throughput;
 mod tokens;
@@ -14,9 +16,11 @@ pub(crate) mod ttft_parts;
 pub(crate) mod turns;
 mod warming;
 
+pub use classes::ClassSummary;
 pub use counts::Counts;
 pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
+pub use part::PartSummary;
 pub use sessions::{KnownPart, Session, SessionsSummary};
 pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};

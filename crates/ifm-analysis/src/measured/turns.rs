@@ -2,15 +2,14 @@
 //!
 //! Not here: requests that stand alone.
 
-use super::{Latencies, TokenFacts};
-use crate::stat::Distribution;
+use super::PartSummary;
 use ifm_core::RequestRecord;
 use std::collections::BTreeMap;
 
 /// Turns that are told apart; those behind them share the last summary.
 const TURNS_TOLD_MAX: u16 = 16;
 
-/// One turn, over the conversations of a level. Latencies are over complete answers.
+/// One turn, over the conversations of a level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnSummary {
     /// Whether it is a turn of sub-agents, which have conversations of their own.
@@ -19,25 +18,8 @@ pub struct TurnSummary {
     pub turn: u16,
     /// Whether it stands for all later turns too.
     pub and_later: bool,
-    /// Requests that were sent.
-    pub sent: u64,
-    /// Complete answers among them.
-    pub ok: u64,
-    /// Start to first token, nanoseconds.
-    pub ttft_ns: Option<Distribution>,
-    /// Gaps between token-bearing events, pooled, nanoseconds.
-    pub gap_ns: Option<Distribution>,
-    /// Start to last token, nanoseconds.
-    pub e2e_ns: Option<Distribution>,
-    /// Mean prompt tokens as counted: the whole conversation so far.
-    pub prompt_mean: Option<f64>,
-    /// Mean output tokens.
-    pub output_mean: Option<f64>,
-    /// Cached tokens over prompt tokens, where the server told both, 0 to 1.
-    pub cached_share: Option<f64>,
-    /// Prompt tokens that had been said before over prompt tokens, where the workload counted, 0 to
-    /// 1: what a cache that forgets nothing would know.
-    pub ideal_share: Option<f64>,
+    /// Its requests.
+    pub part: PartSummary,
 }
 
 /// One summary for each turn, rising, those of sub-agents last; empty where no request belongs to a
@@ -55,22 +37,12 @@ pub(crate) fn by_turn(measured: &[&RequestRecord], percentiles: &[f64]) -> Vec<T
         }
     }
     let summary = |((is_of_sub_agents, turn), records): ((bool, u16), Vec<&RequestRecord>)| {
-        let latencies = Latencies::of(&records, percentiles);
-        let tokens = TokenFacts::of(&records);
         let later = later.get(usize::from(is_of_sub_agents)).is_some_and(|later| *later);
         TurnSummary {
             is_of_sub_agents,
             turn,
             and_later: later && turn == TURNS_TOLD_MAX - 1,
-            sent: records.len() as u64,
-            ok: records.iter().filter(|record| record.outcome.is_ok()).count() as u64,
-            ttft_ns: latencies.ttft_ns,
-            gap_ns: latencies.gap_ns,
-            e2e_ns: latencies.e2e_ns,
-            prompt_mean: tokens.prompt_mean,
-            output_mean: tokens.output_mean,
-            cached_share: tokens.cached_share,
-            ideal_share: tokens.ideal_share,
+            part: PartSummary::of(&records, percentiles),
         }
     };
     turns.into_iter().map(summary).collect()
@@ -91,18 +63,18 @@ mod tests {
         }
         let turns = crate::summarize(&run).levels[0].turns.clone();
         assert_eq!(turns.iter().map(|turn| turn.turn).collect::<Vec<_>>(), [0, 1, 2]);
-        assert_eq!(turns.iter().map(|turn| turn.sent).sum::<u64>(), 120);
-        assert_eq!(turns[0].cached_share, Some(0.0));
-        assert!(turns[1].cached_share > Some(0.3), "{:?}", turns[1].cached_share);
-        assert_eq!(turns[2].ttft_ns.as_ref().unwrap().n, 40);
+        assert_eq!(turns.iter().map(|turn| turn.part.sent).sum::<u64>(), 120);
+        assert_eq!(turns[0].part.cached_share, Some(0.0));
+        assert!(turns[1].part.cached_share > Some(0.3), "{:?}", turns[1].part.cached_share);
+        assert_eq!(turns[2].part.ttft_ns.as_ref().unwrap().n, 40);
         assert!(turns.iter().all(|turn| !turn.and_later));
-        assert_eq!(turns[1].ideal_share, None, "nobody counted");
+        assert_eq!(turns[1].part.ideal_share, None, "nobody counted");
         run.requests[1].agent = Some(1);
         run.requests[1].known_tokens = Some(25);
         let apart = crate::summarize(&run).levels[0].turns.clone();
-        assert_eq!((apart.len(), apart[1].sent, apart[1].ideal_share), (4, 39, None));
+        assert_eq!((apart.len(), apart[1].part.sent, apart[1].part.ideal_share), (4, 39, None));
         assert!(apart[3].is_of_sub_agents && apart[3].turn == 1);
-        assert_eq!(apart[3].ideal_share, Some(0.25));
+        assert_eq!(apart[3].part.ideal_share, Some(0.25));
         run.requests[1].agent = None;
         run.requests[0].turn = Some(40);
         let turns = crate::summarize(&run).levels[0].turns.clone();

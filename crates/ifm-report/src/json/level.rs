@@ -57,6 +57,9 @@ objects! {
         goodput: Option<Goodput> = level.goodput.as_ref().map(Goodput::from),
         /// The time to first token as a sum of parts, where the server told its own.
         ttft_parts: Option<TtftParts> = level.ttft_parts.as_deref().map(TtftParts::from),
+        /// By class of mixed traffic.
+        classes: Option<Vec<Class>> =
+            (!level.classes.is_empty()).then(|| level.classes.iter().map(Class::from).collect()),
         /// By turn of the conversation.
         turns: Option<Vec<Turn>> =
             (!level.turns.is_empty()).then(|| level.turns.iter().map(Turn::from).collect()),
@@ -249,23 +252,51 @@ objects! {
         /// Whether later turns are in it too.
         and_later: bool = turn.and_later,
         /// Requests.
-        sent: u64 = turn.sent,
+        sent: u64 = turn.part.sent,
         /// Complete answers.
-        ok: u64 = turn.ok,
+        ok: u64 = turn.part.ok,
         /// Prompt tokens, mean.
-        prompt_mean: Option<f64> = turn.prompt_mean,
+        prompt_mean: Option<f64> = turn.part.prompt_mean,
         /// Output tokens, mean.
-        output_mean: Option<f64> = turn.output_mean,
+        output_mean: Option<f64> = turn.part.output_mean,
         /// Share of the prompt from a cache.
-        cached_share: Option<f64> = turn.cached_share,
+        cached_share: Option<f64> = turn.part.cached_share,
         /// Share of the prompt that a cache which forgets nothing would know.
-        ideal_cached_share: Option<f64> = turn.ideal_share,
+        ideal_cached_share: Option<f64> = turn.part.ideal_share,
         /// Time to first token, seconds.
-        ttft_s: Option<Distribution> = seconds(&turn.ttft_ns),
+        ttft_s: Option<Distribution> = seconds(&turn.part.ttft_ns),
         /// Gaps between events, seconds.
-        gap_s: Option<Distribution> = seconds(&turn.gap_ns),
+        gap_s: Option<Distribution> = seconds(&turn.part.gap_ns),
         /// Start to last token, seconds.
-        e2e_s: Option<Distribution> = seconds(&turn.e2e_ns),
+        e2e_s: Option<Distribution> = seconds(&turn.part.e2e_ns),
+    }
+
+    /// One class of mixed traffic.
+    Class of class: &level::ClassSummary {
+        /// Name.
+        name: String = class.name.clone(),
+        /// Share of the requests that was asked for, 0 to 1.
+        share_asked: f64 = class.share,
+        /// Model, where it is not that of the run.
+        model: Option<String> = class.model.clone(),
+        /// Requests.
+        sent: u64 = class.part.sent,
+        /// Complete answers.
+        ok: u64 = class.part.ok,
+        /// Prompt tokens, mean.
+        prompt_mean: Option<f64> = class.part.prompt_mean,
+        /// Output tokens, mean.
+        output_mean: Option<f64> = class.part.output_mean,
+        /// Share of the prompt from a cache.
+        cached_share: Option<f64> = class.part.cached_share,
+        /// Share of the prompt that a cache which forgets nothing would know.
+        ideal_cached_share: Option<f64> = class.part.ideal_share,
+        /// Time to first token, seconds.
+        ttft_s: Option<Distribution> = seconds(&class.part.ttft_ns),
+        /// Gaps between events, seconds.
+        gap_s: Option<Distribution> = seconds(&class.part.gap_ns),
+        /// Start to last token, seconds.
+        e2e_s: Option<Distribution> = seconds(&class.part.e2e_ns),
     }
 
     /// One step of a rate that goes up in steps.

@@ -3,6 +3,7 @@
 use super::{Color, TerminalStyle, wrap};
 use crate::format::{ABSENT, count, number, percent, span};
 use crate::model::level_load_words;
+use crate::parts;
 use crate::words::{accounting, beside, drafts, first_wave, marked_span, note};
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{TokenFacts, WindowSummary};
@@ -46,25 +47,38 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
         }
     }
     out.push_str(&latencies(level, style));
-    out.push_str(&turns(level, style));
+    let gap = level.latencies.gap_label.short();
+    out.push_str(&part_table(&parts::heads("class", gap), &parts::classes(level), style));
+    out.push_str(&part_table(&parts::heads("turn", gap), &parts::turns(level), style));
     out.push_str(&crate::steps::terminal(level, style));
     out
 }
 
-/// The conversations by turn.
-fn turns(level: &LevelSummary, style: &TerminalStyle) -> String {
-    let rows = crate::turns::rows(level);
+/// Parts of a level, as a table; empty without any.
+fn part_table(
+    heads: &[String; parts::COLUMNS],
+    rows: &[[String; parts::COLUMNS]],
+    style: &TerminalStyle,
+) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    let line = |cells: &[String; 10]| {
-        let cells: Vec<String> =
-            cells.iter().map(|cell| format!("{:>9}", style.text(cell))).collect();
+    // The first column holds names, which may be long.
+    let width = |cells: &[String; parts::COLUMNS]| cells.first().map_or(0, |it| it.chars().count());
+    let first = rows.iter().map(width).max().unwrap_or(0).clamp(9, 24);
+    let line = |cells: &[String; parts::COLUMNS]| {
+        let cells: Vec<String> = cells
+            .iter()
+            .enumerate()
+            .map(|(place, cell)| {
+                let wide = if place == 0 { first } else { 9 };
+                format!("{:>wide$}", style.text(cell))
+            })
+            .collect();
         format!(" {}", cells.join(" "))
     };
-    let head = line(&crate::turns::heads(level.latencies.gap_label.short()));
-    let mut out = format!("\n{}\n", style.paint(Color::Bold, &head));
-    for row in &rows {
+    let mut out = format!("\n{}\n", style.paint(Color::Bold, &line(heads)));
+    for row in rows {
         out.push_str(&line(row));
         out.push('\n');
     }

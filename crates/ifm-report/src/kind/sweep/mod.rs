@@ -1,6 +1,7 @@
 //! One run: its levels one after another.
 
 mod charts;
+mod classes;
 mod details;
 mod drafts;
 mod method;
@@ -81,6 +82,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.extend(answers.cost(&insights));
     sections.extend(crate::ttft_parts::section(model));
     sections.extend(sessions::section(model));
+    sections.extend(classes::section(model));
     sections.extend(sessions::turns(model));
     sections.extend(crate::steps::section(model));
     sections.push(details::latencies(model));

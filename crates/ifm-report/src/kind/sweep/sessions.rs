@@ -53,11 +53,11 @@ pub(super) fn turns(model: &ReportModel) -> Option<Section> {
     let mut blocks = Vec::new();
     let with_turns = || model.summary.levels.iter().filter(|level| !level.turns.is_empty());
     for level in with_turns() {
-        let heads = crate::turns::heads(level.latencies.gap_label.short());
+        let heads = crate::parts::heads("turn", level.latencies.gap_label.short());
         blocks.push(Block::Table(Table {
             caption: format!("Turns at {}.", load_words(level.load())),
             heads: heads.into_iter().map(Head::number).collect(),
-            rows: crate::turns::rows(level)
+            rows: crate::parts::turns(level)
                 .into_iter()
                 .map(|row| row.into_iter().map(Cell::text).collect())
                 .collect(),
@@ -133,7 +133,7 @@ fn ttft(level: &LevelSummary) -> Option<Chart> {
         let points: Vec<Point> = turns
             .iter()
             .filter_map(|turn| {
-                let found = turn.ttft_ns.as_ref()?.percentile(p)?;
+                let found = turn.part.ttft_ns.as_ref()?.percentile(p)?;
                 let at = Point::at(f64::from(turn.turn) + 1.0, found.value / NS_PER_MS);
                 Some(Point { text: Some(marked_span(found)), ..at.trusted(found.enough) })
             })
@@ -177,8 +177,8 @@ fn shares(level: &LevelSummary) -> Option<Chart> {
         (points.len() >= 2).then(|| Series::new(name, points).of(place))
     };
     let all = [
-        line("could be known", 0, |turn| turn.ideal_share),
-        line("the answers say", 1, |turn| turn.cached_share),
+        line("could be known", 0, |turn| turn.part.ideal_share),
+        line("the answers say", 1, |turn| turn.part.cached_share),
     ];
     let series: Vec<Series> = all.into_iter().flatten().collect();
     if series.is_empty() {

@@ -1,0 +1,68 @@
+//! Parts of a level, as rows of text that every format shows alike: turns of conversations, classes of
+//! mixed traffic.
+
+use crate::format::{ABSENT, number, percent, plain};
+use crate::words::marked_span;
+use ifm_analysis::LevelSummary;
+use ifm_analysis::level::{ClassSummary, PartSummary, TurnSummary};
+use ifm_analysis::stat::Distribution;
+
+/// Columns of a table of parts.
+pub(crate) const COLUMNS: usize = 10;
+
+/// Heads of the columns; `parts` is what the rows are, `gap` what gaps between events may be called.
+pub(crate) fn heads(parts: &str, gap: &str) -> [String; COLUMNS] {
+    [
+        parts.to_owned(),
+        "ok/sent".to_owned(),
+        "prompt".to_owned(),
+        "known".to_owned(),
+        "cached".to_owned(),
+        "out tok".to_owned(),
+        "TTFT p50".to_owned(),
+        "TTFT p99".to_owned(),
+        format!("{gap} p50"),
+        "E2E p50".to_owned(),
+    ]
+}
+
+/// One row for each turn of a level, the first turn being 1, and those of sub-agents apart; empty
+/// where requests stand alone. Known is what a cache that forgets nothing would know of the prompt,
+/// cached what the answers say.
+pub(crate) fn turns(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
+    let row = |turn: &TurnSummary| {
+        let sub = if turn.is_of_sub_agents { "sub " } else { "" };
+        let later = if turn.and_later { "+" } else { "" };
+        row(format!("{sub}{}{later}", u32::from(turn.turn) + 1), &turn.part)
+    };
+    level.turns.iter().map(row).collect()
+}
+
+/// One row for each class of mixed traffic, with the share that was asked for.
+pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
+    let row = |class: &ClassSummary| {
+        row(format!("{} {}", plain(&class.name), percent(class.share)), &class.part)
+    };
+    level.classes.iter().map(row).collect()
+}
+
+fn row(name: String, part: &PartSummary) -> [String; COLUMNS] {
+    let absent = || ABSENT.to_owned();
+    let time = |distribution: &Option<Distribution>, p: f64| {
+        let found = distribution.as_ref().and_then(|distribution| distribution.percentile(p));
+        found.map_or_else(absent, marked_span)
+    };
+    let mean = |mean: Option<f64>| mean.map_or_else(absent, number);
+    [
+        name,
+        format!("{}/{}", part.ok, part.sent),
+        mean(part.prompt_mean),
+        part.ideal_share.map_or_else(absent, percent),
+        part.cached_share.map_or_else(absent, percent),
+        mean(part.output_mean),
+        time(&part.ttft_ns, 50.0),
+        time(&part.ttft_ns, 99.0),
+        time(&part.gap_ns, 50.0),
+        time(&part.e2e_ns, 50.0),
+    ]
+}

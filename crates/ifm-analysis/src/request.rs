@@ -102,6 +102,7 @@ pub(crate) fn each_value(
         Metric::Ttfat => metrics.ttfat_ns,
         Metric::E2e => metrics.e2e_ns,
         Metric::E2eDue => metrics.e2e_ns_from_due,
+        Metric::Queue => record.server_queue_ns,
         Metric::E2ePerToken => {
             // What was asked for is never taken for a count.
             let counted = record.output_tokens.filter(|counted| counted.tokens > 0);

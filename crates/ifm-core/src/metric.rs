@@ -27,6 +27,8 @@ pub enum Metric {
     /// E2E over output tokens, also called normalized latency: the wait for the first token is spread
     /// over the answer.
     E2ePerToken,
+    /// Time from a request's arrival at its server until it was scheduled, as the server told.
+    Queue,
     /// Time of the whole prompt in an engine.
     Prefill,
     /// Time of one call of a kernel.
@@ -140,7 +142,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 25] = [
+static METRICS: [Facts; 26] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
@@ -149,6 +151,7 @@ static METRICS: [Facts; 25] = [
     row(Metric::E2e, "e2e", "E2E", Some(Quantity::E2e), TARGET),
     row(Metric::E2eDue, "e2e_due", "E2E due", None, TIME),
     row(Metric::E2ePerToken, "e2e_tok", "E2E/token", None, TIME),
+    row(Metric::Queue, "queue", "queue", None, TIME),
     row(Metric::Prefill, "prefill", "prefill", Some(Quantity::PrefillTime), TIME),
     row(Metric::Kernel, "kernel", "kernel", Some(Quantity::KernelTime), TIME),
     row(Metric::UserSpeed, "tok_s_user", "tok/s/user", Some(Quantity::UserRate), SPEED),

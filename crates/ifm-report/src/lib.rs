@@ -21,6 +21,7 @@ mod schema;
 mod steps;
 mod style;
 mod terminal;
+mod ttft_parts;
 mod turns;
 mod vllm;
 mod words;

@@ -39,6 +39,8 @@ pub struct Job {
     pub url: BaseUrl,
     /// Headers as they are sent, secrets included. Never stored, never printed.
     pub headers: Vec<(String, String)>,
+    /// Headers of a turn, in whose values `{session}` stands for its session. Likewise.
+    pub session_headers: Vec<(String, String)>,
     /// Value of the `Authorization` header. Never stored, never printed.
     pub authorization: Option<String>,
     /// Fields of each body as they are sent, secrets included. Never stored, never printed.

@@ -270,6 +270,10 @@ pub fn mask_command(words: &[String]) -> Vec<String> {
         Some((name, _)) if is_secret_header(name.trim()) => format!("{name}: {MASK}"),
         _ => text.to_owned(),
     };
+    let of_session = |text: &str| match text.split_once('=') {
+        Some((name, _)) if is_secret_header(name.trim()) => format!("{name}={MASK}"),
+        _ => text.to_owned(),
+    };
     let body = |text: &str| match serde_json::from_str::<Map<String, Value>>(text) {
         Ok(fields) if masked_fields(&fields) != fields => {
             Value::Object(masked_fields(&fields)).to_string()
@@ -282,8 +286,12 @@ pub fn mask_command(words: &[String]) -> Vec<String> {
         let joined = word.split_once('=');
         let shown = match (flag, joined) {
             ("-H" | "--header", _) => header(word),
+            ("--header-per-session", _) => of_session(word),
             ("--extra-body" | "--extra-request-body", _) => body(word),
             (_, Some((name @ "--header", value))) => format!("{name}={}", header(value)),
+            (_, Some((name @ "--header-per-session", value))) => {
+                format!("{name}={}", of_session(value))
+            }
             (_, Some((name @ ("--extra-body" | "--extra-request-body"), value))) => {
                 format!("{name}={}", body(value))
             }
@@ -292,7 +300,8 @@ pub fn mask_command(words: &[String]) -> Vec<String> {
                 None => word.clone(),
             },
         };
-        let names = ["-H", "--header", "--extra-body", "--extra-request-body"];
+        let names =
+            ["-H", "--header", "--header-per-session", "--extra-body", "--extra-request-body"];
         let is_flag = flag.is_empty() && names.contains(&word.as_str());
         flag = if is_flag { word } else { "" };
         masked.push(shown);

@@ -53,8 +53,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     check_open_files(&job)?;
     let clock = ClockPair::sample();
     let mut manifest = first_manifest(&job, clock);
-    let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
-    let template = request_template(&job, ids_of.as_deref())?;
+    let template = request_template(&job, &manifest.run_id)?;
     check_first_item(&job, &template)?;
     let store = Store::at(store_root(job.store.as_ref()));
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
@@ -607,11 +606,11 @@ fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
     }
 }
 
-/// Writes the requests of a job. `ids_of` is the run's id, where requests carry ids.
+/// Writes the requests of a job. The run's id is part of those of its requests and sessions.
 ///
 /// # Errors
 /// What cannot be sent.
-pub fn request_template(job: &Job, ids_of: Option<&str>) -> Result<RequestTemplate, Failure> {
+pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Failure> {
     let spec = &job.spec;
     let target = &spec.target;
     let path = dialect::path(target.api, job.url.path(), &target.model, target.stream);
@@ -627,7 +626,8 @@ pub fn request_template(job: &Job, ids_of: Option<&str>) -> Result<RequestTempla
         temperature: spec.workload.temperature,
         extra_body: &job.extra_body,
     })
-    .map(|template| template.with_request_ids(ids_of))
+    .map(|template| template.with_request_ids(target.request_ids.then_some(run_id)))
+    .and_then(|template| template.with_session_headers(run_id, &job.session_headers))
     .map_err(|error| Failure::usage(error.to_string()))
 }
 

@@ -11,7 +11,7 @@ mod wave;
 
 pub use crate::measured::{
     Concurrency, CountDisagreement, CountSources, Counts, GapLabel, Latencies, Provenance,
-    TokenFacts, TurnSummary, Warming, Window, WindowKind, WindowSummary,
+    TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;
@@ -61,6 +61,8 @@ pub struct LevelSummary {
     pub latencies: Latencies,
     /// Lengths, caches, and who counted.
     pub tokens: TokenFacts,
+    /// The parts of the TTFT, over the same answers; absent where the server tells none of its own.
+    pub ttft_parts: Option<Box<TtftParts>>,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
     /// Step by step, where the rate goes up in steps; else empty.
@@ -219,6 +221,7 @@ pub(crate) fn summarize_measured(
         measured_again: info.and_then(|info| info.measured_again),
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
+        ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
         turns: turns::by_turn(measured, &percentiles),
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),

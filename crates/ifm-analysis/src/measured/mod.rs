@@ -9,6 +9,7 @@ mod in_flight;
 mod latency;
 pub(crate) mod throughput;
 mod tokens;
+pub(crate) mod ttft_parts;
 pub(crate) mod turns;
 mod warming;
 
@@ -17,5 +18,6 @@ pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
 pub use throughput::{Window, WindowKind, WindowSummary};
 pub use tokens::{CountDisagreement, CountSources, Provenance, TokenFacts};
+pub use ttft_parts::{TtftParts, TtftSplit};
 pub use turns::TurnSummary;
 pub use warming::Warming;

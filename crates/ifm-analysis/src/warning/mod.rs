@@ -26,6 +26,7 @@ mod samples;
 mod server_cache;
 mod shared_server;
 mod slowing;
+mod ttft_parts;
 mod warm_up;
 
 pub use client::load_missed;
@@ -145,7 +146,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 23] = [
+const CHECKS: [&Check; 24] = [
     &predicted::CHECK,
     &failures::CHECK,
     &completeness::CHECK,
@@ -161,6 +162,7 @@ const CHECKS: [&Check; 23] = [
     &server_cache::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
+    &ttft_parts::CHECK,
     &clocks::CHECK,
     &drift::CHECK,
     &slowing::CHECK,
@@ -173,12 +175,13 @@ const CHECKS: [&Check; 23] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 10] = [
+const OF_MEASURING: [&Check; 11] = [
     &client::CHECK,
     &counting::CHECK,
     &server_cache::CHECK,
     &repeats::CHECK,
     &shared_server::CHECK,
+    &ttft_parts::CHECK,
     &clocks::CHECK,
     &slowing::CHECK,
     &warm_up::CHECK,

@@ -83,13 +83,22 @@ impl Talks {
 }
 
 #[test]
-fn what_goes_back_is_the_content_alone() {
+fn what_goes_back_is_the_content_with_its_calls() {
     let server = Scripted::start(ifm_truth::cases::suite(), ScriptedOptions::for_tests());
     let server = server.expect("a server");
-    for (case, said, kept_text) in [
-        ("reasoning_content", 5..10, 0..10),
-        ("content_then_tool_call", 0..5, 0..5),
-        ("reasoning_only", 0..0, 0..10),
+    let calls: [(&str, &str, &str); 3] = [
+        ("call_0", "ls", "{\"dir\": \"/\"}"),
+        ("call_1", "cat", "{\"file\": \"a\"}"),
+        ("", "", ""),
+    ];
+    let pieces = ["{\"a\""; 5].concat();
+    for (case, said, kept_text, thought, called) in [
+        ("reasoning_content", 5..10, 0..10, 0..5, &calls[..0]),
+        ("content_then_tool_call", 0..5, 0..5, 0..0, &[("", "", pieces.as_str())]),
+        ("reasoning_only", 0..0, 0..10, 0..10, &[]),
+        ("tool_call_in_pieces", 0..0, 0..0, 0..0, &calls[..1]),
+        ("two_calls_at_once", 0..0, 0..0, 0..0, &calls[..2]),
+        ("reasoning_then_call", 0..0, 0..5, 0..5, &calls[..1]),
     ] {
         let text = |range: std::ops::Range<u32>| -> String {
             range.map(|token| format!(" tok{token}")).collect()
@@ -107,6 +116,10 @@ fn what_goes_back_is_the_content_alone() {
         for (answer, record) in source.answers.iter().zip(&kept.0) {
             let reply = answer.reply.as_ref().expect("a complete answer");
             assert_eq!(reply.content, text(said.clone()), "{case}");
+            assert_eq!(reply.reasoning, text(thought.clone()), "{case}");
+            let found = reply.tool_calls.iter();
+            let found = found.map(|it| (it.id.as_str(), it.name.as_str(), it.arguments.as_str()));
+            assert_eq!(found.collect::<Vec<_>>(), called, "{case}");
             assert_eq!(record.text, Some(text(kept_text.clone())), "{case}");
         }
     }

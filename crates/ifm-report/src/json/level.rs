@@ -54,6 +54,8 @@ objects! {
         tokens: Tokens = (&level.tokens).into(),
         /// Answers inside the target.
         goodput: Option<Goodput> = level.goodput.as_ref().map(Goodput::from),
+        /// The time to first token as a sum of parts, where the server told its own.
+        ttft_parts: Option<TtftParts> = level.ttft_parts.as_deref().map(TtftParts::from),
         /// By turn of the conversation.
         turns: Option<Vec<Turn>> =
             (!level.turns.is_empty()).then(|| level.turns.iter().map(Turn::from).collect()),
@@ -184,6 +186,25 @@ objects! {
         kv_cache_share_max: Option<f64> = server.kv_share_max,
         /// Whether a counter fell: the server started anew.
         began_anew: bool = server.began_anew,
+    }
+
+    /// The time to first token as a sum: the first is that of the four behind it.
+    TtftParts of parts: &level::TtftParts {
+        /// Complete answers whose server told its own times.
+        requests: u64 = parts.requests,
+        /// Those of them whose parts fit into the whole; the times are over these.
+        adding_up: u64 = parts.adding_up,
+        /// Start to first token, seconds.
+        ttft_s: Option<Distribution> = seconds(&Some(parts.ttft_ns.clone())),
+        /// Until the request had left the client, seconds.
+        upload_s: Option<Distribution> = seconds(&Some(parts.upload_ns.clone())),
+        /// Network, frontend and what else nobody timed, seconds; the queue too where the server does
+        /// not tell it.
+        rest_s: Option<Distribution> = seconds(&Some(parts.rest_ns.clone())),
+        /// Arrival at the server until scheduled, seconds, as it told.
+        queue_s: Option<Distribution> = seconds(&parts.queue_ns),
+        /// Scheduled to first token, seconds, as the server told.
+        first_token_s: Option<Distribution> = seconds(&Some(parts.first_token_ns.clone())),
     }
 
     /// One turn of the conversations.

@@ -38,6 +38,7 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
                 out.push_str(&footnote);
                 out.push('\n');
             }
+            out.push_str(&crate::ttft_parts::terminal(model, style));
         }
     }
     out.push_str(&repeats::table(model, style));

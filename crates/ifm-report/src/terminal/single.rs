@@ -29,6 +29,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
         fact("goodput", &format!("{} of the requests met the whole target", percent(share)))
     }));
     lines.push(fact("tokens", &tokens(&level.tokens)));
+    lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
     lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
     let verdict = note(level, false);

@@ -106,6 +106,16 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long)]
     pub no_request_id: bool,
 
+    /// Header with the session of each turn of a conversation; may be repeated, "none" sends none
+    /// [default: X-Session-ID]
+    #[arg(help_heading = "Server", long = "session-header", value_name = "NAME")]
+    pub session_headers: Vec<String>,
+
+    /// The same with a value of your own, NAME=VALUE, with {session} in the value; may be repeated.
+    /// Values are not stored
+    #[arg(help_heading = "Server", long = "header-per-session", value_name = "HEADER")]
+    pub headers_per_session: Vec<String>,
+
     /// Send what the model thought back in its conversations, in the API's own field
     #[arg(help_heading = "Server", long)]
     pub echo_reasoning: bool,

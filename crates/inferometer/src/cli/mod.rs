@@ -41,6 +41,7 @@ pub mod schema;
 pub mod serve;
 mod serve_simulated;
 mod serving_args;
+mod session_headers;
 pub mod setup_args;
 mod short_help;
 mod sides;

@@ -2,6 +2,7 @@
 //! anything is sent. The one place where defaults live.
 
 use super::load_args::{LoadArgs, ResultArgs};
+use super::session_headers::{secret_parts, session_headers};
 use super::workload_args::{self, WorkloadArgs};
 use crate::calibration::CalibrationAsk;
 use crate::caller::{Caller, Endpoint};
@@ -75,6 +76,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let attached = args.facts.as_deref().map(facts::read).transpose()?;
     let telemetry = args.telemetry.ask()?;
     let headers = headers(&args.headers)?;
+    let session_headers =
+        session_headers(&args.session_headers, &args.headers_per_session, &headers)?;
     let extra_body = extra_body(args)?;
     let temperature = temperature(args)?;
     let (url, api_from_path) = match typed_url(args)? {
@@ -90,7 +93,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     }
     let key_env = key_env(args.api_key_env.as_deref());
     let authorization = authorization(key_env.as_deref())?;
-    let secrets = Arc::new(Secrets::new(authorization.as_deref(), &headers, &extra_body));
+    let hidden = [headers.clone(), secret_parts(&session_headers)].concat();
+    let secrets = Arc::new(Secrets::new(authorization.as_deref(), &hidden, &extra_body));
     // An API without streams answers whole, and one without the word is not told to go on.
     let dialect = dialect::of(api);
     let stream = !args.no_stream && dialect.endpoint.stream.is_some();
@@ -193,7 +197,10 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             fresh_connections: args.fresh_connections,
             request_ids: !args.no_request_id && !is_given(REQUEST_ID, &headers),
             echo_reasoning: args.echo_reasoning,
-            session_headers: BTreeMap::new(),
+            session_headers: match workload.dataset.has_conversations() {
+                true => masked(&session_headers),
+                false => BTreeMap::new(),
+            },
         },
         workload: WorkloadSpec {
             ignore_eos,
@@ -224,6 +231,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         tls,
         url,
         headers,
+        session_headers,
         authorization,
         extra_body,
         secrets,
@@ -339,6 +347,7 @@ pub fn resolve_simulated(
         authorization: None,
         secrets: Arc::new(Secrets::new(None, &headers, &extra_body)),
         headers,
+        session_headers: Vec::new(),
         extra_body,
         dataset: opened.dataset.into(),
         facts: opened.facts,

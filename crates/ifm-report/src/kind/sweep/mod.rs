@@ -77,6 +77,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.extend(shares(model, question, &pool));
     sections.extend(answers.capacity(&insights));
     sections.extend(answers.cost(&insights));
+    sections.extend(crate::ttft_parts::section(model));
     sections.extend(turns(model));
     sections.extend(crate::steps::section(model));
     sections.push(details::latencies(model));

@@ -1,0 +1,154 @@
+//! The TTFT as a sum of parts, as lines and as a table that every format shows alike.
+
+use crate::ReportModel;
+use crate::format::{ABSENT, count};
+use crate::model::{load, load_words};
+use crate::page::{Block, Cell, Columns, Head, Section};
+use crate::style::{TerminalStyle, wrap};
+use crate::words::marked_span;
+use ifm_analysis::LevelSummary;
+use ifm_analysis::level::TtftParts;
+use ifm_analysis::stat::Distribution;
+
+/// A part: its name, what it is, and its times.
+type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
+
+/// The parts in their order in time.
+fn parts(found: &TtftParts) -> Vec<Part<'_>> {
+    let upload = ("upload", "until the request had left the client", &found.upload_ns);
+    let rest = match found.queue_ns {
+        Some(_) => ("network and frontend", "what nobody timed: the rest", &found.rest_ns),
+        None => ("network, frontend and queue", "what nobody timed: the rest", &found.rest_ns),
+    };
+    let queue = found.queue_ns.as_ref();
+    let queue = queue.map(|queue| ("queue", "arrival until scheduled, as the server told", queue));
+    let first = "scheduled to first token";
+    let first = (first, "the prompt, as the server told", &found.first_token_ns);
+    [Some(upload), Some(rest), queue, Some(first)].into_iter().flatten().collect()
+}
+
+fn time(of: &Distribution, p: f64) -> String {
+    of.percentile(p).map_or_else(|| ABSENT.to_owned(), marked_span)
+}
+
+/// The parts of one level in a line; absent where the server told none.
+pub(crate) fn line(level: &LevelSummary) -> Option<String> {
+    let found = level.ttft_parts.as_deref()?;
+    let part = |(name, _, of): &Part| format!("{name} {} (p99 {})", time(of, 50.0), time(of, 99.0));
+    let parts: Vec<String> = parts(found).iter().map(part).collect();
+    Some(format!("{}; medians{}", parts.join(" + "), left_out(found)))
+}
+
+/// What has to be said of requests whose parts are more than the whole.
+fn left_out(found: &TtftParts) -> String {
+    match found.requests - found.adding_up {
+        0 => format!(" over {} requests", count(found.requests)),
+        some => format!(
+            " over {} of {} requests: of {some} the parts are more than the whole",
+            count(found.adding_up),
+            count(found.requests)
+        ),
+    }
+}
+
+/// One line for each level, ended; empty where no server told. Of a single level its block tells.
+pub(crate) fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
+    let mut out = String::new();
+    for level in &model.summary.levels {
+        let Some(line) = line(level) else { continue };
+        let text = format!(" TTFT at {}: {line}", load_words(level.load()));
+        for part in wrap(&style.text(&text), style.width, "     ") {
+            out.push_str(&part);
+            out.push('\n');
+        }
+    }
+    if out.is_empty() { out } else { format!("\n{out}") }
+}
+
+/// The parts of every level in a table; absent where no server told.
+pub(crate) fn section(model: &ReportModel) -> Option<Section> {
+    type Row<'l> = (&'l LevelSummary, Part<'l>, f64);
+    let rows: Vec<Row<'_>> = model
+        .summary
+        .levels
+        .iter()
+        .filter_map(|level| Some((level, level.ttft_parts.as_deref()?)))
+        .flat_map(|(level, found)| {
+            let whole = ("TTFT", "the sum", &found.ttft_ns);
+            parts(found).into_iter().chain([whole]).map(move |part| {
+                let share = part.2.mean / found.ttft_ns.mean;
+                (level, part, share)
+            })
+        })
+        .collect();
+    if rows.is_empty() {
+        return None;
+    }
+    let at = |p: f64| {
+        move |(_, (_, _, of), _): &Row<'_>| {
+            let value = of.percentile(p).map(|found| found.value);
+            Cell { value, ..Cell::text(time(of, p)) }.in_unit("ns")
+        }
+    };
+    let columns = Columns::<Row>::default()
+        .name(model.load_unit(), |(level, ..)| load(level.load()))
+        .text("part", |(_, (name, ..), _)| (*name).to_owned())
+        .text("what it is", |(_, (_, what, _), _)| (*what).to_owned())
+        .number("n", |(_, (_, _, of), _)| Some(of.n as f64), |n| count(n as u64))
+        .cell(Head::number("share of the mean"), |(.., share)| Cell {
+            bar: Some(share.clamp(0.0, 1.0)),
+            ..Cell::number(Some(*share), crate::format::percent)
+        })
+        .cell(Head::number("p50"), at(50.0))
+        .cell(Head::number("p99"), at(99.0));
+    let caption = "Over complete answers whose server told its own times, as far as they fit into what \
+                   the client saw. Means add up; medians and percentiles need not.";
+    let table = Block::Table(columns.table(caption, rows));
+    Some(Section::new("Where the time to first token went", vec![table]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::model;
+    use ifm_analysis::testing::{MS, closed_loop, run};
+
+    fn told(levels: u16) -> ReportModel {
+        let requests = (0..levels).flat_map(|level| {
+            closed_loop((u32::from(level) * 500, level), (2, 60), 0.0, (100.0, 10.0, 16))
+        });
+        let mut requests: Vec<_> = requests.collect();
+        for record in &mut requests {
+            record.sent_ns = Some(record.start_ns + MS);
+            record.server_queue_ns = Some(9 * MS);
+            record.server_first_token_ns = Some(80 * MS);
+        }
+        model(&run(&vec![2; usize::from(levels)], requests))
+    }
+
+    #[test]
+    fn the_parts_stand_in_every_format() {
+        let style = TerminalStyle { width: 100, color: false, ascii: false };
+        let one = crate::terminal::terminal(&told(1), &style);
+        let line = "upload 1.00 ms (p99 1.00 ms) + network and frontend 10.0 ms";
+        assert!(one.replace("\n            ", " ").contains(line), "{one}");
+        let two = told(2);
+        let text = crate::terminal::terminal(&two, &style);
+        assert_eq!(text.matches(" TTFT at 2 users: upload").count(), 2, "{text}");
+        let page = crate::markdown(&two);
+        assert!(page.contains("Where the time to first token went"), "{page}");
+        assert!(page.contains("9.00 %") || page.contains("9.0 %"), "{page}");
+        let json: serde_json::Value = serde_json::from_str(&crate::json(&two)).expect("JSON");
+        let parts = &json["levels"][0]["ttft_parts"];
+        assert_eq!(parts["queue_s"]["mean"], 0.009);
+        assert_eq!(parts["requests"], parts["adding_up"]);
+    }
+
+    #[test]
+    fn nothing_is_said_where_no_server_told() {
+        let silent = model(&run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16))));
+        let style = TerminalStyle { width: 100, color: false, ascii: false };
+        assert!(terminal(&silent, &style).is_empty() && section(&silent).is_none());
+        assert!(!crate::json(&silent).contains("ttft_parts"));
+    }
+}

@@ -1,0 +1,93 @@
+//! Headers that tell the session of a turn, as they are asked for on the command line.
+//!
+//! Not here: what stands in them (`ifm-wire`), and headers that every request has.
+
+use crate::exit::Failure;
+use ifm_wire::request::{SESSION_ID, SESSION_PLACE};
+
+/// The word that sends none.
+const NONE: &str = "none";
+/// Shortest part of a value that can be a secret: shorter ones stand in too many texts.
+const SECRET_BYTES_MIN: usize = 8;
+
+/// Names and values, in which [`SESSION_PLACE`] stands for the session: `names` with the session alone,
+/// and `values`, each `NAME=VALUE`. Without a name it is the usual one, unless the user sends a header
+/// of that name.
+///
+/// # Errors
+/// A value without the session, and "none" beside names.
+pub fn session_headers(
+    names: &[String],
+    values: &[String],
+    own: &[(String, String)],
+) -> Result<Vec<(String, String)>, Failure> {
+    let names = match names {
+        [] => vec![SESSION_ID],
+        [only] if only == NONE => Vec::new(),
+        names if names.iter().any(|name| name == NONE) => {
+            return Err(Failure::usage("--session-header none stands alone"));
+        }
+        names => names.iter().map(String::as_str).collect(),
+    };
+    let is_own = |name: &str| own.iter().any(|(own, _)| own.eq_ignore_ascii_case(name));
+    let mut headers: Vec<(String, String)> = names
+        .into_iter()
+        .filter(|name| !is_own(name))
+        .map(|name| (name.to_owned(), SESSION_PLACE.to_owned()))
+        .collect();
+    for typed in values {
+        match typed.split_once('=') {
+            Some((name, value)) if value.contains(SESSION_PLACE) => {
+                headers.push((name.trim().to_owned(), value.trim().to_owned()));
+            }
+            _ => {
+                let words = "is no NAME=VALUE with {session} in the value";
+                return Err(Failure::usage(format!("--header-per-session {typed:.60} {words}")));
+            }
+        }
+    }
+    Ok(headers)
+}
+
+/// What of their values may be a secret, each with the header's name.
+pub fn secret_parts(headers: &[(String, String)]) -> Vec<(String, String)> {
+    let parts = headers.iter().flat_map(|(name, value)| {
+        let parts = value.split(SESSION_PLACE).filter(|part| part.len() >= SECRET_BYTES_MIN);
+        parts.map(|part| (name.clone(), part.to_owned()))
+    });
+    parts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_values_become_headers() {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let made = |names: &[&str], values: &[&str], own: &[&str]| {
+            let (names, values): (Vec<String>, Vec<String>) = (texts(names), texts(values));
+            let own: Vec<String> = texts(own);
+            let own: Vec<_> = own.into_iter().map(|name| (name, "x".to_owned())).collect();
+            let headers = session_headers(&names, &values, &own).ok()?;
+            Some(headers.into_iter().map(|(name, value)| format!("{name}: {value}")).collect())
+        };
+        for (names, values, own, expect) in [
+            (&[][..], &[][..], &[][..], Some(texts(&["X-Session-ID: {session}"]))),
+            (&[], &[], &["x-session-id"], Some(Vec::new())),
+            (&["none"], &["R=a-{session}"], &[], Some(texts(&["R: a-{session}"]))),
+            (&["A", "B"], &[], &["b"], Some(texts(&["A: {session}"]))),
+            (&["none", "A"], &[], &[], None),
+            (&[], &["R=a"], &[], None),
+            (&[], &["{session}"], &[], None),
+        ] {
+            assert_eq!(made(names, values, own), expect, "{names:?} {values:?} {own:?}");
+        }
+    }
+
+    #[test]
+    fn long_parts_of_a_value_may_be_secrets() {
+        let headers = [("R".to_owned(), "key-0123456789-{session}-a".to_owned())];
+        assert_eq!(secret_parts(&headers), [("R".to_owned(), "key-0123456789-".to_owned())]);
+    }
+}

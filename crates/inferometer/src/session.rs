@@ -53,6 +53,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     check_open_files(&job)?;
     let clock = ClockPair::sample();
     let mut manifest = first_manifest(&job, clock);
+    let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_first_item(&job, &template)?;
     let store = Store::at(store_root(job.store.as_ref()));

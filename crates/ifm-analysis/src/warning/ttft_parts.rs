@@ -36,19 +36,31 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::testing::MS;
-    use crate::warning::testing::check;
+    use crate::testing::{MS, closed_loop, run};
+    use crate::warning::CheckState;
 
     #[test]
     fn speaks_of_parts_that_are_more_than_the_whole() {
-        let spoil = |run: &mut ifm_core::RunData| {
-            for record in &mut run.requests {
-                record.sent_ns = Some(record.start_ns);
-                record.server_queue_ns = Some(MS);
-                record.server_first_token_ns = Some(60_000 * MS);
-            }
+        let mut run = run(&[2], closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16)));
+        let found = |run: &ifm_core::RunData| {
+            let checks = crate::summarize(run).checks;
+            let check = checks.into_iter().find(|check| check.id == "ttft_parts").expect("made");
+            (check.state(), check.warnings.first().map(|it| it.text.clone()).unwrap_or_default())
         };
-        check("ttft_parts", spoil, Severity::Caution, "100 % of the requests that tell them");
+        assert_eq!(found(&run).0, CheckState::NotApplicable);
+        let queue = |run: &mut ifm_core::RunData, number: usize, queue_ms: u64| {
+            let record = &mut run.requests[number];
+            record.sent_ns = Some(record.start_ns);
+            record.server_queue_ns = Some(queue_ms * MS);
+            record.server_first_token_ns = Some(80 * MS);
+        };
+        (0..120).for_each(|number| queue(&mut run, number, 5));
+        // Six of 120 are 5 %.
+        (0..6).for_each(|number| queue(&mut run, number, 50));
+        assert_eq!(found(&run), (CheckState::Passed, String::new()));
+        queue(&mut run, 6, 50);
+        let (state, text) = found(&run);
+        assert_eq!(state, CheckState::Caution);
+        assert!(text.contains("for 5.8 % of the requests"), "{text}");
     }
 }

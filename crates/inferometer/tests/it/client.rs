@@ -152,6 +152,61 @@ fn every_request_has_an_id_that_the_run_knows() {
     assert_eq!(ids(&["-H", "X-Request-Id: mine"]), (nothing, vec!["mine".to_owned(); 5]));
 }
 
+/// A turn says its session, gives a router's token back, and carries the calls of the answer before it.
+#[test]
+fn a_turn_says_its_session_and_carries_the_calls_before_it() {
+    let sent = Arc::new(Mutex::new(Vec::new()));
+    let seen = sent.clone();
+    let url = server(move |request| {
+        seen.lock().unwrap().push(request.to_owned());
+        let number = seen.lock().unwrap().len();
+        let call = json!({"index": 0, "id": format!("call-{number}"), "type": "function",
+            "function": {"name": "ls", "arguments": "{}"}});
+        let delta = json!({"reasoning_content": "Hm.", "tool_calls": [call]});
+        let event = json!({"choices": [{"index": 0, "delta": delta, "finish_reason": null}]});
+        let token = format!("HTTP/1.1 200 OK\r\nx-session-token: t{number}");
+        stream(&[event, finish()]).replacen("HTTP/1.1 200 OK", &token, 1)
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let sessions = |more: &[&str]| -> (Vec<String>, Value, String) {
+        let shape = ["-W", "random:8/2?turns=3", "--prompt-lengths", "tokenizer"];
+        let load = ["-c", "1", "--sessions", "1", "-w", "0"];
+        let output = run(folder.path(), &[&["run", &url], &shape[..], &load[..], more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let requests = std::mem::take(&mut *sent.lock().unwrap());
+        assert_eq!(requests.len(), 3);
+        let heads = requests.iter().map(|request| {
+            let names = ["X-Session-ID", "X-Correlation-ID", "X-Route", "x-session-token"];
+            let is_ours =
+                |line: &&str| line.split_once(": ").is_some_and(|(name, _)| names.contains(&name));
+            request.lines().filter(is_ours).collect::<Vec<_>>().join(" | ")
+        });
+        let heads = heads.collect();
+        let output = run(folder.path(), &["runs", "show", "last", "--json"]);
+        let run_id: Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let run_id = run_id["run"]["id"].as_str().unwrap().to_owned();
+        let body = requests[2].split_once("\r\n\r\n").unwrap().1;
+        (heads, serde_json::from_str(body).unwrap(), run_id)
+    };
+    let (heads, body, run_id) = sessions(&[]);
+    let id = format!("X-Session-ID: {run_id}-0");
+    let with = |token: &str| format!("{id} | x-session-token: {token}");
+    assert_eq!(heads, [id.clone(), with("t1"), with("t2")]);
+    let answer = &body["messages"][3];
+    assert_eq!((&answer["role"], &answer["content"]), (&json!("assistant"), &json!("")));
+    assert_eq!(answer["tool_calls"][0]["id"], "call-2");
+    assert!(answer.get("reasoning_content").is_none(), "{answer}");
+
+    let (heads, ..) = sessions(&["--session-header", "none"]);
+    assert_eq!(heads[0], "");
+    let named = ["--session-header", "X-Correlation-ID", "--session-header", "X-Session-ID"];
+    let route = ["--header-per-session", "X-Route=a-{session}"];
+    let (heads, _, run_id) = sessions(&[&named[..], &route].concat());
+    let id = format!("{run_id}-0");
+    let expect = format!("X-Correlation-ID: {id} | X-Session-ID: {id} | X-Route: a-{id}");
+    assert_eq!(heads[0], expect);
+}
+
 #[test]
 fn a_redirect_and_a_whole_answer_are_told_with_a_way_out() {
     let folder = tempfile::tempdir().unwrap();

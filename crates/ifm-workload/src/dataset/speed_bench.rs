@@ -10,9 +10,7 @@
 use serde_json::Value;
 
 use super::{Dataset, DatasetKind, spec_bench};
-use crate::{
-    error::WorkloadError, hub::HubSet, opening::Opening, order, order::Step, select::Limits, value,
-};
+use crate::{error::WorkloadError, opening::Opening, order, order::Step, select::Limits, value};
 
 /// The data set's entry in the registry.
 pub const KIND: DatasetKind = DatasetKind {
@@ -21,7 +19,7 @@ pub const KIND: DatasetKind = DatasetKind {
     usage: "speed-bench:FILE",
     summary: "questions by category, and long prompts, for speculative decoding (SPEED-Bench)",
     ignore_eos: false,
-    hub: &[HubSet { repository: "nvidia/SPEED-Bench", file: None }],
+    hub: &[],
     open,
 };
 
@@ -31,7 +29,6 @@ const OUTPUT_TOKENS: u32 = 4096;
 const MISSING: &str = "FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE";
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
-    // Nothing after the colon names no part: a file has to be named.
     let rows = opening.rows(None, &[&["turns"]])?;
     let category = opening.options.text("category");
     let output = opening.options.value::<u32>("output", "a number of tokens")?;

@@ -175,7 +175,8 @@ fn speed_bench_takes_questions_of_a_category_and_no_notes_in_place_of_text() {
     let some = folder.open("speed_bench", "qualitative.jsonl", "?category=low_entropy&output=64");
     assert_eq!(texts(&some), ["first of 2"]);
     let note = "\"FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH\"";
-    folder.write("hub.jsonl", &[rows, question(3, "math", note)].concat());
+    let hub = [rows, question(3, "math", note)].concat();
+    folder.write("hub.jsonl", &hub);
     let error = folder.error("speed-bench", "hub.jsonl", "");
     assert!(error.contains("prepare.py"), "{error}");
     let rest = folder.open("speed-bench", "hub.jsonl", "?bad_rows=skip");

@@ -8,21 +8,12 @@ use crate::{
     dataset::{DATASETS, DatasetKind, mix, random},
     error::WorkloadError,
     facts::WorkloadFacts,
-    item::Dataset,
     lengths::LengthPair,
-    opening::Opening,
+    opening::{OpenedWorkload, Opening},
     options::Options,
     preset::{self, Preset},
     request::{AfterLast, OnBadRow, WorkloadRequest},
 };
-
-/// A workload, ready to make items, and what it is.
-pub struct OpenedWorkload {
-    /// Makes the items.
-    pub dataset: Box<dyn Dataset>,
-    /// What to store with the run.
-    pub facts: WorkloadFacts,
-}
 
 /// What a name stands for.
 struct Named {
@@ -61,7 +52,7 @@ pub fn open(
         facts.name.clone_from(&preset.name);
         facts.preset = Some(preset.name);
     }
-    let mut opening = Opening { request: &request, tokenizer, body, options, facts };
+    let mut opening = Opening { request: &request, tokenizer, body, options, facts, open };
     let dataset = (kind.open)(&mut opening)?;
     opening.options.finish()?;
     Ok(OpenedWorkload { dataset, facts: opening.facts })

@@ -24,6 +24,17 @@ use crate::{
 /// and few enough to be counted at its start.
 const ITEMS_MAX: u32 = 100_000;
 
+/// A workload, ready to make items, and what it is.
+pub struct OpenedWorkload {
+    /// Makes the items.
+    pub dataset: Box<dyn Dataset>,
+    /// What to store with the run.
+    pub facts: WorkloadFacts,
+}
+
+/// Opens a workload by its name, for a data set that is made of others.
+type Open = fn(&WorkloadRequest, &Tokenizer) -> Result<OpenedWorkload, WorkloadError>;
+
 /// What a data set has at hand while it is opened.
 pub(crate) struct Opening<'request> {
     /// What was asked, options of all data sets included.
@@ -36,6 +47,8 @@ pub(crate) struct Opening<'request> {
     pub options: Options,
     /// What is found out.
     pub facts: WorkloadFacts,
+    /// Opens another workload.
+    pub open: Open,
 }
 
 impl Opening<'_> {

@@ -14,7 +14,6 @@ use super::{Dataset, DatasetKind, WorkItem};
 use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
-    open::open as open_workload,
     opening::Opening,
     request::{AfterLast, WorkloadRequest},
     rng::{Rng, Stream},
@@ -119,7 +118,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
             seed: opening.request.seed.wrapping_add(place.wrapping_mul(SEED_STEP)),
             ..opening.request.clone()
         };
-        let opened = open_workload(&request, opening.tokenizer)?;
+        let opened = (opening.open)(&request, opening.tokenizer)?;
         below += class.weight / sum;
         let model = class.model.as_ref();
         let fields = model.map(|model| {
@@ -301,7 +300,8 @@ impl Dataset for Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::open::OpenedWorkload;
+    use crate::open::open as open_workload;
+    use crate::opening::OpenedWorkload;
     use ifm_tokenizer::Tokenizer;
 
     fn mix(text: &str) -> Result<OpenedWorkload, WorkloadError> {

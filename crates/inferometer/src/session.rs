@@ -1,5 +1,9 @@
 //! A session: the levels of a job one after another, stored as they go, shown as they finish.
 
+mod beginning;
+
+pub use beginning::{level_plan, request_template};
+
 use crate::again::Again;
 use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
@@ -8,41 +12,31 @@ use crate::live::{self, Board, Live, Manner, RunFacts};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
-use crate::predict::{Deployed, Simulated};
+use crate::predict::Simulated;
 use crate::signals::Signals;
 use crate::sink::RunSink;
-use crate::source::{Carrying, Source, slots};
+use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
-use crate::{host, output, terminal};
+use crate::{output, terminal};
+use beginning::{check_first_item, check_open_files, first_manifest};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
-use ifm_core::manifest::{ClockInfo, HostInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
 use ifm_core::words::counted;
 use ifm_core::{
-    ClientHealth, LevelEnd, LevelInfo, Manifest, Message, Outcome, Phase, Prompt, RequestRecord,
-    Role, RunData, RunState,
+    ClientHealth, LevelEnd, LevelInfo, Manifest, Outcome, Phase, RequestRecord, RunData, RunState,
 };
-use ifm_drive::{
-    DriveError, Evidence, LevelPlan, LevelResult, Limits, Loop, Progress, Stop, StopLevel, Target,
-};
+use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
 use ifm_report::{ReportModel, TerminalStyle};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
-use ifm_wire::dialect;
-use ifm_wire::request::{Ask, TemplateSpec};
-use ifm_wire::{Expect, RequestTemplate};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Users that one reading thread serves.
-const USERS_PER_READER: u32 = 500;
 /// What is said of a server that went away.
 const SERVER_LOST: &str = "the server was lost";
-/// File descriptors that a run needs beside its connections.
-const SPARE_FILES: u64 = 64;
 
 /// Runs a job to its end and says what came of it.
 ///
@@ -522,152 +516,6 @@ fn judge(
         requests: records.len() as u64,
         gap_ns_p5: health::gap_ns_p5(records),
     })
-}
-
-/// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.
-pub fn level_plan(job: &Job, index: usize, first_seq: u32, source: &Source) -> LevelPlan {
-    let follows_answers = source.follows_answers();
-    let spec = &job.spec;
-    let load = &spec.levels[index];
-    let ns = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e9) as u64);
-    let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
-    let slots = slots(load.concurrency, source.parallel());
-    let wanted = slots.div_ceil(USERS_PER_READER) as usize;
-    LevelPlan {
-        level: index as u16,
-        first_seq,
-        target: Target {
-            addresses: job.addresses.clone(),
-            tls: job.tls.clone(),
-            fresh_connections: spec.target.fresh_connections,
-        },
-        expect: Expect {
-            api: spec.target.api,
-            keep_text: spec.keep_text || follows_answers,
-            stream: spec.target.stream,
-        },
-        follows_answers,
-        arrivals: if load.arrivals.is_some() { Loop::Open } else { Loop::Closed },
-        slots,
-        warmup_requests: load.warmup_requests,
-        requests: load.requests,
-        duration_ns: ns(load.duration_s),
-        limits: Limits {
-            connect_ns: ns(spec.limits.connect_s),
-            first_token_ns: ns(spec.limits.first_token_s),
-            idle_ns: ns(spec.limits.idle_s),
-            total_ns: ns(spec.limits.total_s),
-        },
-        origin_ns: 0,
-        kernel_stamps: false,
-        shards: job.readers.unwrap_or(wanted.min(processors.saturating_sub(1))).max(1),
-        cpus: job.cpus.clone(),
-        precise: job.precise,
-    }
-}
-
-fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
-    let unix_ns = (clock.mono_ns as i64 + clock.offset_ns).max(0) as u64;
-    let salt = (clock.mono_ns ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9)) as u16;
-    let time = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
-    Manifest {
-        schema_version: SCHEMA_VERSION.to_owned(),
-        run_id: ifm_store::new_run_id(unix_ns, salt),
-        name: job.name.clone(),
-        tags: job.tags.clone(),
-        tool: ToolInfo {
-            name: "inferometer".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
-        created_utc: format!("{time:.0}"),
-        command: job.command.clone(),
-        state: RunState::Open,
-        stop_reason: None,
-        spec: job.spec.clone(),
-        host: match &job.deployed {
-            // Nothing is received, so nothing is stamped.
-            Some(_) => HostInfo { kernel_stamps: false, ..host::describe() },
-            None => host::describe(),
-        },
-        server: job.inspection.info.clone(),
-        facts: job.machine.clone(),
-        clock: ClockInfo {
-            source: if job.deployed.is_some() { "simulated" } else { "CLOCK_MONOTONIC" }.to_owned(),
-            origin_unix_ns: unix_ns,
-            origin_monotonic_ns: Some(clock.mono_ns),
-            offset_ns: Vec::new(),
-        },
-        levels: Vec::new(),
-        prompts_sha256: None,
-        workload: None,
-        health: None,
-        capacity: None,
-        plan: job.plan.clone(),
-        predicted: job.deployed.as_ref().map(Deployed::prediction),
-        files: Vec::new(),
-        extra: serde_json::Map::new(),
-    }
-}
-
-/// Writes the requests of a job. The run's id is part of those of its requests and sessions.
-///
-/// # Errors
-/// What cannot be sent.
-pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Failure> {
-    let spec = &job.spec;
-    let target = &spec.target;
-    let path = dialect::path(target.api, job.url.path(), &target.model, target.stream);
-    RequestTemplate::new(&TemplateSpec {
-        api: spec.target.api,
-        host: &job.url.authority(),
-        path: &path,
-        model: &spec.target.model,
-        authorization: job.authorization.as_deref(),
-        headers: &job.headers,
-        stream: spec.target.stream,
-        ignore_eos: spec.workload.ignore_eos,
-        temperature: spec.workload.temperature,
-        extra_body: &job.extra_body,
-    })
-    .map(|template| template.with_request_ids(target.request_ids.then_some(run_id)))
-    .and_then(|template| template.with_session_headers(run_id, &job.session_headers))
-    .map_err(|error| Failure::usage(error.to_string()))
-}
-
-/// Whether the API takes what the workload makes, before anything is stored or sent.
-fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure> {
-    let item = job
-        .dataset
-        .item(0)
-        .map_err(|error| Failure::usage(format!("the workload cannot be made: {error}")))?;
-    let said = Prompt::Messages(vec![Message::text(Role::User, "")]);
-    let prompt = match item.turns.as_slice() {
-        [only] => &only.prompt,
-        _ => &said,
-    };
-    let ask =
-        Ask { prompt, said: &[], output_tokens: None, fields: None, number: None, session: None };
-    template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
-        Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
-    })
-}
-
-fn check_open_files(job: &Job) -> Result<(), Failure> {
-    if job.deployed.is_some() {
-        return Ok(());
-    }
-    let parallel = job.dataset.parallel();
-    let most = job.spec.levels.iter().map(|level| u64::from(slots(level.concurrency, parallel)));
-    let most = most.max().unwrap_or(0);
-    match ifm_sys::host::raise_open_files() {
-        Some(limit) if limit < most + SPARE_FILES => Err(Failure::usage(format!(
-            "{} need {} open files, and this process may have {limit}",
-            counted(most, "user"),
-            most + SPARE_FILES
-        ))
-        .hint("raise the limit (ulimit -n), or ask for fewer users")),
-        _ => Ok(()),
-    }
 }
 
 fn cannot_store(error: &StoreError) -> Failure {

@@ -1,0 +1,169 @@
+//! What a session begins with: the head of its run, the template of its requests, the plan of a level, and
+//! what would keep it from starting.
+//!
+//! Not here: what comes of it (`session`).
+
+use crate::exit::Failure;
+use crate::host;
+use crate::job::Job;
+use crate::predict::Deployed;
+use crate::source::{Source, slots};
+use ifm_core::manifest::{ClockInfo, HostInfo, SCHEMA_VERSION, ToolInfo};
+use ifm_core::words::counted;
+use ifm_core::{Manifest, Message, Prompt, Role, RunState};
+use ifm_drive::{LevelPlan, Limits, Loop, Target};
+use ifm_sys::ClockPair;
+use ifm_wire::dialect;
+use ifm_wire::request::{Ask, TemplateSpec};
+use ifm_wire::{Expect, RequestTemplate};
+
+/// Users that one reading thread serves.
+const USERS_PER_READER: u32 = 500;
+/// File descriptors that a run needs beside its connections.
+const SPARE_FILES: u64 = 64;
+
+/// What a level of a job is to do, on a host whose clock began at 0 and stamps nothing.
+pub fn level_plan(job: &Job, index: usize, first_seq: u32, source: &Source) -> LevelPlan {
+    let follows_answers = source.follows_answers();
+    let spec = &job.spec;
+    let load = &spec.levels[index];
+    let ns = |seconds: Option<f64>| seconds.map(|seconds| (seconds * 1e9) as u64);
+    let processors = ifm_sys::thread::allowed_cpus().map_or(1, |cpus| cpus.len());
+    let slots = slots(load.concurrency, source.parallel());
+    let wanted = slots.div_ceil(USERS_PER_READER) as usize;
+    LevelPlan {
+        level: index as u16,
+        first_seq,
+        target: Target {
+            addresses: job.addresses.clone(),
+            tls: job.tls.clone(),
+            fresh_connections: spec.target.fresh_connections,
+        },
+        expect: Expect {
+            api: spec.target.api,
+            keep_text: spec.keep_text || follows_answers,
+            stream: spec.target.stream,
+        },
+        follows_answers,
+        arrivals: if load.arrivals.is_some() { Loop::Open } else { Loop::Closed },
+        slots,
+        warmup_requests: load.warmup_requests,
+        requests: load.requests,
+        duration_ns: ns(load.duration_s),
+        limits: Limits {
+            connect_ns: ns(spec.limits.connect_s),
+            first_token_ns: ns(spec.limits.first_token_s),
+            idle_ns: ns(spec.limits.idle_s),
+            total_ns: ns(spec.limits.total_s),
+        },
+        origin_ns: 0,
+        kernel_stamps: false,
+        shards: job.readers.unwrap_or(wanted.min(processors.saturating_sub(1))).max(1),
+        cpus: job.cpus.clone(),
+        precise: job.precise,
+    }
+}
+
+pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
+    let unix_ns = (clock.mono_ns as i64 + clock.offset_ns).max(0) as u64;
+    let salt = (clock.mono_ns ^ u64::from(std::process::id()).wrapping_mul(0x9e37_79b9)) as u16;
+    let time = jiff::Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
+    Manifest {
+        schema_version: SCHEMA_VERSION.to_owned(),
+        run_id: ifm_store::new_run_id(unix_ns, salt),
+        name: job.name.clone(),
+        tags: job.tags.clone(),
+        tool: ToolInfo {
+            name: "inferometer".to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        },
+        created_utc: format!("{time:.0}"),
+        command: job.command.clone(),
+        state: RunState::Open,
+        stop_reason: None,
+        spec: job.spec.clone(),
+        host: match &job.deployed {
+            // Nothing is received, so nothing is stamped.
+            Some(_) => HostInfo { kernel_stamps: false, ..host::describe() },
+            None => host::describe(),
+        },
+        server: job.inspection.info.clone(),
+        facts: job.machine.clone(),
+        clock: ClockInfo {
+            source: if job.deployed.is_some() { "simulated" } else { "CLOCK_MONOTONIC" }.to_owned(),
+            origin_unix_ns: unix_ns,
+            origin_monotonic_ns: Some(clock.mono_ns),
+            offset_ns: Vec::new(),
+        },
+        levels: Vec::new(),
+        prompts_sha256: None,
+        workload: None,
+        health: None,
+        capacity: None,
+        plan: job.plan.clone(),
+        predicted: job.deployed.as_ref().map(Deployed::prediction),
+        files: Vec::new(),
+        extra: serde_json::Map::new(),
+    }
+}
+
+/// Writes the requests of a job. The run's id is part of those of its requests and sessions.
+///
+/// # Errors
+/// What cannot be sent.
+pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Failure> {
+    let spec = &job.spec;
+    let target = &spec.target;
+    let path = dialect::path(target.api, job.url.path(), &target.model, target.stream);
+    RequestTemplate::new(&TemplateSpec {
+        api: spec.target.api,
+        host: &job.url.authority(),
+        path: &path,
+        model: &spec.target.model,
+        authorization: job.authorization.as_deref(),
+        headers: &job.headers,
+        stream: spec.target.stream,
+        ignore_eos: spec.workload.ignore_eos,
+        temperature: spec.workload.temperature,
+        extra_body: &job.extra_body,
+    })
+    .map(|template| template.with_request_ids(target.request_ids.then_some(run_id)))
+    .and_then(|template| template.with_session_headers(run_id, &job.session_headers))
+    .map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// Whether the API takes what the workload makes, before anything is stored or sent.
+pub(super) fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<(), Failure> {
+    let item = job
+        .dataset
+        .item(0)
+        .map_err(|error| Failure::usage(format!("the workload cannot be made: {error}")))?;
+    let said = Prompt::Messages(vec![Message::text(Role::User, "")]);
+    let prompt = match item.turns.as_slice() {
+        [only] => &only.prompt,
+        _ => &said,
+    };
+    let ask =
+        Ask { prompt, said: &[], output_tokens: None, fields: None, number: None, session: None };
+    template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
+        Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
+    })
+}
+
+pub(super) fn check_open_files(job: &Job) -> Result<(), Failure> {
+    if job.deployed.is_some() {
+        return Ok(());
+    }
+    let parallel = job.dataset.parallel();
+    let most = job.spec.levels.iter().map(|level| u64::from(slots(level.concurrency, parallel)));
+    let most = most.max().unwrap_or(0);
+    match ifm_sys::host::raise_open_files() {
+        Some(limit) if limit < most + SPARE_FILES => Err(Failure::usage(format!(
+            "{} need {} open files, and this process may have {limit}",
+            counted(most, "user"),
+            most + SPARE_FILES
+        ))
+        .hint("raise the limit (ulimit -n), or ask for fewer users")),
+        _ => Ok(()),
+    }
+}

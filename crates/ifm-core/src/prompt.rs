@@ -98,6 +98,8 @@ pub struct Reply {
     pub output_tokens: Option<u32>,
     /// Reasoning tokens among them, where the server counted.
     pub reasoning_tokens: Option<u32>,
+    /// Whether a limit of its length, or a filter, ended it.
+    pub is_cut: bool,
 }
 
 impl Reply {

@@ -16,7 +16,8 @@ crate::vocabulary! {
         Failed = "failed",
         /// The next prompt would have been longer than the context, or the server refused it as such.
         Overflow = "overflow",
-        /// An answer held nothing that a conversation can carry on.
+        /// An answer held nothing that a conversation can carry on: it was empty, or refused, or cut
+        /// off at a length that nobody asked for.
         EmptyAnswer = "empty_answer",
         /// The level ended before it.
         CutOff = "cut_off",

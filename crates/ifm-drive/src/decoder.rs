@@ -23,6 +23,9 @@ const REST_WHEN_FOLLOWED: Duration = Duration::from_micros(100);
 const FEEDER_END_NS: u64 = 5_000_000_000;
 /// Time between two calls of [`Sink::tick`].
 const TICK_NS: u64 = 50_000_000;
+/// Finish reasons of answers that a limit of their length ended: OpenAI's chat, Anthropic's messages,
+/// OpenAI's Responses, llama.cpp.
+const CUT: [&str; 5] = ["length", "max_tokens", "max_output_tokens", "incomplete", "limit"];
 /// Failures without any success before a level is given up: at least this many, or one a slot.
 const HOPELESS_MIN: u64 = 8;
 
@@ -346,6 +349,8 @@ fn reply_of(answer: &Answer) -> Reply {
         tool_calls: text.map(|text| text.tool_calls().to_vec()).unwrap_or_default(),
         output_tokens: answer.output_tokens.filter(|it| !it.from.is_estimate()).map(|it| it.tokens),
         reasoning_tokens: answer.usage.reasoning_tokens,
+        is_cut: answer.outcome == Outcome::OkFiltered
+            || answer.finish_reason.as_deref().is_some_and(|reason| CUT.contains(&reason)),
     }
 }
 

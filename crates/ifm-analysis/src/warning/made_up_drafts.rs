@@ -12,7 +12,7 @@ pub(super) const CHECK: Check = Check {
 
 /// Kinds of workload whose prompts are drawn, or filled up to a length, rather than written.
 const MADE_UP: [&str; 7] =
-    ["random", "random-ids", "prefix-repetition", "mooncake", "burstgpt", "agent-trace", "agents"];
+    ["random", "random-ids", "prefix-repetition", "mooncake", "burstgpt", "weka", "agents"];
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(drafts) = &level.speculation else { return AtLevel::NotApplicable };

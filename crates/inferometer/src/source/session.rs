@@ -71,6 +71,7 @@ impl Session {
             recorded_answer: slot.recorded_answer.take(),
             recorded_tokens: slot.recorded_tokens,
             recorded_calls: std::mem::take(&mut slot.recorded_calls),
+            output_tokens: slot.output_tokens,
             ..Turn::new(Prompt::Messages(Vec::new()))
         };
         Some(std::mem::replace(slot, rest))
@@ -128,15 +129,19 @@ impl Session {
             return Heard::Over;
         }
         let is_last = usize::from(turn) + 1 >= self.item.turns_of(agent).len();
-        let (recorded, recorded_tokens) = match self.asked(agent, turn) {
-            Some(asked) => (asked.recorded_answer.take(), asked.recorded_tokens),
-            None => (None, None),
+        let (recorded, recorded_tokens, length) = match self.asked(agent, turn) {
+            Some(asked) => {
+                (asked.recorded_answer.take(), asked.recorded_tokens, asked.output_tokens)
+            }
+            None => (None, None, None),
         };
         if let Some(recorded) = recorded {
             return Heard::Said(recorded, recorded_tokens);
         }
         let echoes = echo_reasoning && !reply.reasoning.is_empty();
-        if reply.is_empty() && !echoes && !is_last {
+        // A length that was asked for is no half answer.
+        let is_half = reply.is_cut && length.is_none();
+        if (is_half || reply.is_empty() && !echoes) && !is_last {
             self.end(SessionEnd::EmptyAnswer);
             return Heard::Over;
         }

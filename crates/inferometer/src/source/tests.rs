@@ -280,6 +280,19 @@ fn thought() -> (Option<Reply>, bool) {
     (Some(Reply { reasoning: "hm".to_owned(), ..Reply::default() }), false)
 }
 
+/// An answer that a limit cut off is a half one where nobody asked for that length.
+#[test]
+fn a_half_answer_is_not_carried_on() {
+    for (length, expect) in [(None, (1, 1)), (Some(7), (3, 0))] {
+        let turns = vec![Turn { output_tokens: length, ..user("a") }; 3];
+        let made = Made { items: vec![WorkItem::new(0, turns)], shared_tokens: None };
+        let (sent, source) = play(made, 1, Carrying::default(), |_| {
+            (5, said("b".to_owned()).map(|it| Reply { is_cut: true, ..it }), false)
+        });
+        assert_eq!((sent.len(), source.ended_early().len()), expect);
+    }
+}
+
 #[test]
 fn a_session_ends_where_it_cannot_go_on() {
     let plain = Carrying::default();

@@ -137,6 +137,10 @@ pub struct WorkloadSpec {
     /// turn; absent where only the server's own limit ends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_context_tokens: Option<u32>,
+    /// Time from one turn of a user to the next, seconds, whatever the workload's pauses are; absent
+    /// where these hold.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cadence_s: Option<f64>,
 }
 
 /// One class of mixed traffic.

@@ -26,7 +26,7 @@ use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec};
 use ifm_workload::dataset::mix;
-use ifm_workload::{LengthRange, Lengths, WorkloadFacts, WorkloadRequest};
+use ifm_workload::{LengthRange, Lengths, OpenedWorkload, WorkloadFacts, WorkloadRequest};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -78,6 +78,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let model = models.as_ref().and_then(|models| models.first().copied());
     let model = model.or(args.model.as_deref());
     let mut workload = workload_args::open(&asked, &tokenizer)?;
+    check_cadence(&args.workload, &workload)?;
     let mut levels = load_specs(levels, seed, &workload)?;
     end_at_broken_target(&mut levels, &args.results);
     let slo = slo(&args.results)?;
@@ -209,6 +210,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             temperature,
             prompt_lengths,
             max_context_tokens: args.workload.max_context,
+            cadence_s: args.workload.cadence,
             ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
         levels,
@@ -260,6 +262,17 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     })
 }
 
+/// Whether there are turns that can have a cadence.
+fn check_cadence(args: &WorkloadArgs, opened: &OpenedWorkload) -> Result<(), Failure> {
+    match args.cadence {
+        Some(_) if !opened.dataset.has_conversations() => {
+            Err(Failure::usage("--cadence needs a workload of conversations")
+                .hint("such as -W 'random:500/100?turns=5'; prompts that stand alone have --rate"))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// What is sent, apart from what the server is told beside it.
 fn workload_spec(
     asked: &WorkloadRequest,
@@ -280,6 +293,7 @@ fn workload_spec(
         classes: facts.classes.clone(),
         prompt_lengths: None,
         max_context_tokens: None,
+        cadence_s: None,
     }
 }
 
@@ -308,6 +322,7 @@ pub fn resolve_simulated(
     let tokenizer = workload.tokenizer()?;
     let asked = workload.request(seed, items_max(levels))?;
     let opened = workload_args::open(&asked, &tokenizer)?;
+    check_cadence(workload, &opened)?;
     let mut levels = load_specs(levels, seed, &opened)?;
     end_at_broken_target(&mut levels, results);
     let api = match opened.dataset.has_conversations() {
@@ -332,6 +347,7 @@ pub fn resolve_simulated(
         },
         workload: WorkloadSpec {
             max_context_tokens: workload.max_context,
+            cadence_s: workload.cadence,
             ..workload_spec(&asked, &opened.facts, &tokenizer)
         },
         levels,

@@ -85,6 +85,11 @@ pub struct WorkloadArgs {
     #[arg(long, hide_short_help = true, value_name = "TOKENS")]
     pub max_context: Option<u32>,
 
+    /// Send each user's next turn at fixed times, so far apart, in place of the workload's pauses; an
+    /// answer that is late is waited for
+    #[arg(long, value_parser = ifm_core::duration::seconds, value_name = "SPAN")]
+    pub cadence: Option<f64>,
+
     /// Begin again after the last row of a data set; a server with a prefix cache then knows the
     /// prompts
     #[arg(long)]

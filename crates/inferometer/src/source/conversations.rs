@@ -42,6 +42,8 @@ pub struct Carrying {
     /// Tokens of prompt and answer together at which a session ends as too long; absent: the server
     /// alone says so.
     pub max_context_tokens: Option<u32>,
+    /// Time from one turn of a user to the next, nanoseconds, in place of the workload's pauses.
+    pub cadence_ns: Option<u64>,
 }
 
 impl Carrying {
@@ -50,6 +52,7 @@ impl Carrying {
         Carrying {
             echo_reasoning: spec.target.echo_reasoning,
             max_context_tokens: spec.workload.max_context_tokens,
+            cadence_ns: spec.workload.cadence_s.map(|seconds| (seconds * 1e9).max(1.0) as u64),
         }
     }
 }
@@ -69,12 +72,28 @@ struct Held {
     talks: HashMap<u16, Talk>,
     /// What a router wants to see again from an agent, as its last answer said.
     tokens: HashMap<u16, String>,
+    /// The fixed time of the user's current turn, where there is a cadence.
+    timed_ns: Option<u64>,
+}
+
+/// A user without a session.
+#[derive(Clone, Copy)]
+struct Free {
+    /// Since when, or from when on, nanoseconds on the monotonic clock.
+    since_ns: u64,
+    /// The fixed time of the next turn, where there is a cadence.
+    timed_ns: Option<u64>,
 }
 
 impl Held {
     /// A session that has not begun.
     fn new(item: WorkItem) -> Held {
-        Held { session: Session::new(item), talks: HashMap::new(), tokens: HashMap::new() }
+        Held {
+            session: Session::new(item),
+            talks: HashMap::new(),
+            tokens: HashMap::new(),
+            timed_ns: None,
+        }
     }
 }
 
@@ -92,8 +111,10 @@ pub struct ConversationSource {
     /// Turns that wait for their time, and the session of each.
     due: BinaryHeap<Reverse<(u64, u32, Due)>>,
     users: usize,
-    /// When users whose session has ended became free, nanoseconds on the monotonic clock.
-    free_since_ns: VecDeque<u64>,
+    /// Users whose session has ended, and with a cadence those that have not begun, by time.
+    free: VecDeque<Free>,
+    /// Whether the users of the level have got their first times.
+    is_timed: bool,
     exhausted: bool,
     /// Sessions that this level may still begin.
     to_begin: u32,
@@ -127,7 +148,8 @@ impl ConversationSource {
             held: HashMap::new(),
             due: BinaryHeap::new(),
             users: 0,
-            free_since_ns: VecDeque::new(),
+            free: VecDeque::new(),
+            is_timed: false,
             exhausted: false,
             to_begin: 0,
             ended: Arc::default(),
@@ -144,7 +166,8 @@ impl ConversationSource {
         self.ledger.truncate(sent);
         self.held.clear();
         self.due.clear();
-        self.free_since_ns.clear();
+        self.free.clear();
+        self.is_timed = false;
         self.users = users as usize;
         self.to_begin = sessions.unwrap_or(u32::MAX);
     }
@@ -200,7 +223,7 @@ impl ConversationSource {
                 return Ok(offer);
             }
         }
-        while self.held.len() < self.users && self.to_begin > 0 {
+        while self.held.len() < self.users && self.to_begin > 0 && self.has_user(ask.now_ns) {
             let Some(item) = self.take_item()? else {
                 self.to_begin = 0;
                 break;
@@ -208,8 +231,10 @@ impl ConversationSource {
             let session = self.begun;
             self.begun = session.checked_add(1).ok_or("more than 2^32 conversations")?;
             self.to_begin -= 1;
-            self.held.insert(session, Held::new(item));
-            let due_ns = self.free_since_ns.pop_front();
+            let user = self.free.pop_front();
+            let timed_ns = user.and_then(|user| user.timed_ns);
+            self.held.insert(session, Held { timed_ns, ..Held::new(item) });
+            let due_ns = user.map(|user| user.since_ns);
             let first = Due { at_ns: due_ns.unwrap_or(ask.now_ns), agent: 0, turn: 0 };
             if let Some(offer) = self.write_turn(session, first, due_ns, ask, buffer)? {
                 return Ok(offer);
@@ -237,6 +262,24 @@ impl ConversationSource {
                 self.ahead.push_back(item);
             }
         }
+    }
+
+    /// Whether a user may begin a session now. With a cadence the first turns of the users are spread
+    /// evenly over one period.
+    fn has_user(&mut self, now_ns: u64) -> bool {
+        let Some(cadence_ns) = self.carrying.cadence_ns else { return true };
+        if !self.is_timed {
+            self.is_timed = true;
+            let users = self.users.max(1) as u64;
+            let at = |user: u64| {
+                let ahead = u128::from(cadence_ns) * u128::from(user) / u128::from(users);
+                now_ns.saturating_add(u64::try_from(ahead).unwrap_or(u64::MAX))
+            };
+            self.free = (0..users)
+                .map(|user| Free { since_ns: at(user), timed_ns: Some(at(user)) })
+                .collect();
+        }
+        self.free.front().is_some_and(|user| user.since_ns <= now_ns)
     }
 
     fn take_item(&mut self) -> Result<Option<WorkItem>, String> {
@@ -371,7 +414,14 @@ impl ConversationSource {
                 // Nothing that it said is needed any more.
                 held.talks.remove(&agent);
             }
-            for due in held.session.follow(place, end_ns) {
+            for mut due in held.session.follow(place, end_ns) {
+                // Sub-agents keep their own pauses: the cadence is that of a user.
+                if let (0, Some(timed), Some(cadence)) =
+                    (due.agent, &mut held.timed_ns, self.carrying.cadence_ns)
+                {
+                    *timed = timed.saturating_add(cadence);
+                    due.at_ns = end_ns.max(*timed);
+                }
                 self.due.push(Reverse((due.at_ns, session, due)));
             }
         }
@@ -386,9 +436,13 @@ impl ConversationSource {
         if let Some(end @ (SessionEnd::Overflow | SessionEnd::EmptyAnswer)) = held.session.ended() {
             self.ended_early.push(EndedSession { session, end });
         }
+        let timed_ns = held.timed_ns.zip(self.carrying.cadence_ns);
         self.held.remove(&session);
         self.ended.fetch_add(1, Ordering::Relaxed);
-        self.free_since_ns.push_back(at_ns);
+        let timed_ns = timed_ns.map(|(timed, cadence)| timed.saturating_add(cadence));
+        let since_ns = timed_ns.unwrap_or(at_ns).max(at_ns);
+        let place = self.free.partition_point(|other| other.since_ns <= since_ns);
+        self.free.insert(place, Free { since_ns, timed_ns });
     }
 }
 

@@ -280,6 +280,29 @@ fn thought() -> (Option<Reply>, bool) {
     (Some(Reply { reasoning: "hm".to_owned(), ..Reply::default() }), false)
 }
 
+/// Two users, one turn every 100 ns each, spread over the period. Pauses of the workload do not count; a
+/// late answer is waited for, and the user keeps to its times afterwards.
+#[test]
+fn a_cadence_holds_for_each_user() {
+    let carrying = Carrying { cadence_ns: Some(100), ..Carrying::default() };
+    let turns = || vec![Turn { think_ns: 7, ..user("a") }; 3];
+    let items = (0..4).map(|id| WorkItem::new(id, turns())).collect();
+    let (sent, _) = play(Made { items, shared_tokens: None }, 2, carrying, |meta| {
+        let is_late = meta.item == 0 && meta.turn.is_some_and(|turn| turn.turn == 1);
+        (if is_late { 130 } else { 20 }, said("b".to_owned()), false)
+    });
+    let times = |item: u32| -> Vec<(u64, Option<u64>)> {
+        let own = sent.iter().filter(|sent| sent.meta.item == item);
+        own.map(|sent| (sent.at_ns, sent.meta.turn.and_then(|turn| turn.due_ns))).collect()
+    };
+    let on_time = |times: [u64; 3]| times.map(|at| (at, Some(at)));
+    // The turn at 100 takes until 230: the next one goes then, and the session after it at 300.
+    assert_eq!(times(0), on_time([0, 100, 230]));
+    assert_eq!(times(1), on_time([50, 150, 250]));
+    assert_eq!(times(2), on_time([300, 400, 500]));
+    assert_eq!(times(3), on_time([350, 450, 550]));
+}
+
 /// An answer that a limit cut off is a half one where nobody asked for that length.
 #[test]
 fn a_half_answer_is_not_carried_on() {

@@ -185,6 +185,62 @@ pub struct RequestRecord {
 }
 
 impl RequestRecord {
+    /// A record of which nothing is known, to be filled.
+    pub fn blank() -> RequestRecord {
+        RequestRecord {
+            seq: 0,
+            level: 0,
+            phase: Phase::Measure,
+            slot: 0,
+            item: 0,
+            session: None,
+            turn: None,
+            agent: None,
+            agent_turns: None,
+            class: None,
+            known_tokens: None,
+            draft_steps: None,
+            server_queue_ns: None,
+            server_first_token_ns: None,
+            server_decode_ns: None,
+            server_processing_ns: None,
+            due_ns: 0,
+            start_ns: 0,
+            sent_ns: None,
+            head_ns: None,
+            first_event_ns: None,
+            first_answer_ns: None,
+            stream_end_ns: None,
+            end_ns: 0,
+            connect_ns: None,
+            tls_ns: None,
+            streamed: false,
+            events: TokenEvents::default(),
+            prompt_tokens_asked: None,
+            output_tokens_asked: None,
+            prompt_tokens: None,
+            output_tokens: None,
+            first_event_tokens: None,
+            reasoning_tokens: None,
+            cached_tokens: None,
+            accepted_draft_tokens: None,
+            rejected_draft_tokens: None,
+            choices: 0,
+            http_status: None,
+            retry_after_s: None,
+            finish_reason: None,
+            outcome: Outcome::Ok,
+            error: None,
+            reads: 0,
+            stamped_reads: 0,
+            co_arrived_events: 0,
+            reader_lag_ns_max: None,
+            wire_bytes: 0,
+            sent_bytes: 0,
+            text: None,
+        }
+    }
+
     /// Stamp of the first token-bearing event.
     pub fn first_token_ns(&self) -> Option<u64> {
         self.events.at_ns.first().copied()

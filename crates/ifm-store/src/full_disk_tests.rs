@@ -5,14 +5,13 @@ use crate::error::StoreError;
 use crate::journal::{JournalReader, JournalWriter};
 use crate::manifest_file::is_sealed;
 use crate::seal::seal_folder;
-use crate::table::blank_record;
 use crate::{JOURNAL_FILE, MANIFEST_FILE, Store};
 use ifm_core::{Manifest, RequestRecord, Series};
 use std::fs::File;
 use std::path::Path;
 
 fn record(seq: u32) -> RequestRecord {
-    let mut record = blank_record();
+    let mut record = RequestRecord::blank();
     record.seq = seq;
     record.end_ns = u64::from(seq) * 60_000_000;
     record.events.at_ns = (0..40).map(|event| u64::from(seq) * 1000 + event * 20_000_000).collect();

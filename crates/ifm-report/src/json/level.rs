@@ -243,6 +243,28 @@ objects! {
         tokens_per_event: Option<f64> = found.tokens_per_event,
     }
 
+    /// Some of the requests of a level.
+    Part of part: &level::PartSummary {
+        /// Requests.
+        sent: u64 = part.sent,
+        /// Complete answers.
+        ok: u64 = part.ok,
+        /// Prompt tokens, mean.
+        prompt_mean: Option<f64> = part.prompt_mean,
+        /// Output tokens, mean.
+        output_mean: Option<f64> = part.output_mean,
+        /// Share of the prompt from a cache.
+        cached_share: Option<f64> = part.cached_share,
+        /// Share of the prompt that a cache which forgets nothing would know.
+        ideal_cached_share: Option<f64> = part.ideal_share,
+        /// Time to first token, seconds.
+        ttft_s: Option<Distribution> = seconds(&part.ttft_ns),
+        /// Gaps between events, seconds.
+        gap_s: Option<Distribution> = seconds(&part.gap_ns),
+        /// Start to last token, seconds.
+        e2e_s: Option<Distribution> = seconds(&part.e2e_ns),
+    }
+
     /// One turn of the conversations.
     Turn of turn: &level::TurnSummary {
         /// Whether it is a turn of sub-agents; absent where it is not.
@@ -251,24 +273,9 @@ objects! {
         turn: u16 = turn.turn,
         /// Whether later turns are in it too.
         and_later: bool = turn.and_later,
-        /// Requests.
-        sent: u64 = turn.part.sent,
-        /// Complete answers.
-        ok: u64 = turn.part.ok,
-        /// Prompt tokens, mean.
-        prompt_mean: Option<f64> = turn.part.prompt_mean,
-        /// Output tokens, mean.
-        output_mean: Option<f64> = turn.part.output_mean,
-        /// Share of the prompt from a cache.
-        cached_share: Option<f64> = turn.part.cached_share,
-        /// Share of the prompt that a cache which forgets nothing would know.
-        ideal_cached_share: Option<f64> = turn.part.ideal_share,
-        /// Time to first token, seconds.
-        ttft_s: Option<Distribution> = seconds(&turn.part.ttft_ns),
-        /// Gaps between events, seconds.
-        gap_s: Option<Distribution> = seconds(&turn.part.gap_ns),
-        /// Start to last token, seconds.
-        e2e_s: Option<Distribution> = seconds(&turn.part.e2e_ns),
+        /// Its requests.
+        #[serde(flatten)]
+        part: Part = (&turn.part).into(),
     }
 
     /// One class of mixed traffic.
@@ -279,24 +286,9 @@ objects! {
         share_asked: f64 = class.share,
         /// Model, where it is not that of the run.
         model: Option<String> = class.model.clone(),
-        /// Requests.
-        sent: u64 = class.part.sent,
-        /// Complete answers.
-        ok: u64 = class.part.ok,
-        /// Prompt tokens, mean.
-        prompt_mean: Option<f64> = class.part.prompt_mean,
-        /// Output tokens, mean.
-        output_mean: Option<f64> = class.part.output_mean,
-        /// Share of the prompt from a cache.
-        cached_share: Option<f64> = class.part.cached_share,
-        /// Share of the prompt that a cache which forgets nothing would know.
-        ideal_cached_share: Option<f64> = class.part.ideal_share,
-        /// Time to first token, seconds.
-        ttft_s: Option<Distribution> = seconds(&class.part.ttft_ns),
-        /// Gaps between events, seconds.
-        gap_s: Option<Distribution> = seconds(&class.part.gap_ns),
-        /// Start to last token, seconds.
-        e2e_s: Option<Distribution> = seconds(&class.part.e2e_ns),
+        /// Its requests.
+        #[serde(flatten)]
+        part: Part = (&class.part).into(),
     }
 
     /// One step of a rate that goes up in steps.

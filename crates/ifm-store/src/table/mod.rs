@@ -10,8 +10,6 @@ mod request_reader;
 mod request_writer;
 mod series_file;
 
-#[cfg(test)]
-pub(crate) use columns::blank_record;
 pub use columns::column_names;
 pub(crate) use request_reader::RequestTable;
 pub(crate) use request_writer::{GROUP_EVENTS, GROUP_REQUESTS, RequestWriter};

@@ -4,7 +4,7 @@
 //! column that the file lacks reads as unknown throughout.
 
 use super::TableError;
-use super::columns::{COLUMNS, Cells, Column, blank_record, leaf_path};
+use super::columns::{COLUMNS, Cells, Column, leaf_path};
 use super::lists::{ListLevels, element_level};
 use ifm_core::RequestRecord;
 use parquet::basic::Type;
@@ -64,7 +64,7 @@ impl RequestTable {
         if rows > GROUP_ROWS_MAX {
             return Err(TableError::Content(format!("row group {index} tells of {rows} rows")));
         }
-        let mut records: Vec<RequestRecord> = (0..rows).map(|_| blank_record()).collect();
+        let mut records: Vec<RequestRecord> = (0..rows).map(|_| RequestRecord::blank()).collect();
         for (column, place) in COLUMNS.iter().zip(&self.places) {
             if let Some(place) = place {
                 read_column(column, &*group, *place, &mut records)?;

@@ -295,6 +295,10 @@ impl Dataset for Mix {
     fn has_conversations(&self) -> bool {
         self.classes.iter().any(|class| class.dataset.has_conversations())
     }
+
+    fn parallel(&self) -> u32 {
+        self.classes.iter().map(|class| class.dataset.parallel()).max().unwrap_or(1)
+    }
 }
 
 #[cfg(test)]
@@ -349,6 +353,15 @@ mod tests {
             items.find(of).map(|item| item.turns.len())
         };
         assert_eq!((turns(0), turns(1)), (Some(3), Some(1)));
+    }
+
+    #[test]
+    fn a_mix_is_as_wide_as_its_widest_class() {
+        let agents = "agents:64/8?turns=4&spawn=1&agents=3&agent_turns=2&agent_prompt=16";
+        let alone = mix(agents).unwrap().dataset.parallel();
+        assert!(alone > 1, "{alone}");
+        let mixed = mix(&format!("mix:a=1*{agents};b=1*random:16/4")).unwrap();
+        assert_eq!(mixed.dataset.parallel(), alone);
     }
 
     #[test]

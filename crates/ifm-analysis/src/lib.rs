@@ -48,7 +48,7 @@ pub use stat::Distribution;
 pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
 
-use ifm_core::{ClientHealth, RequestRecord, RunData};
+use ifm_core::{ClientHealth, EndedSession, RequestRecord, RunData};
 
 /// Everything that is computed from a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -96,8 +96,11 @@ pub fn summarize(run: &RunData) -> RunSummary {
 fn sessions(run: &RunData, requests: &[&RequestRecord]) -> Option<level::SessionsSummary> {
     let workload = run.manifest.workload.as_ref();
     let ended = workload.map_or(&[][..], |workload| &workload.ended_sessions);
-    let each = measured::sessions::sessions(requests, ended);
-    level::SessionsSummary::of(each, &level::percentiles(&run.manifest.spec))
+    let level = requests.first()?.level;
+    let ended: Vec<EndedSession> =
+        ended.iter().filter(|ended| ended.level == level).copied().collect();
+    let each = measured::sessions::sessions(requests, &ended);
+    level::SessionsSummary::of(each, &ended, &level::percentiles(&run.manifest.spec))
 }
 
 /// What the server counted while a level ran, warm-up included.

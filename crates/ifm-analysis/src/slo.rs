@@ -11,7 +11,7 @@ use crate::stat::quantile::is_enough;
 use crate::stat::special::student_upper_quantile;
 use crate::stat::{Distribution, Interval, Percentile};
 use ifm_core::Metric;
-use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::spec::{SloSpec, SloTerm, other_end};
 use std::fmt;
 
 /// A level with a larger share of failed requests is outside every target, whatever its latencies.
@@ -256,8 +256,7 @@ fn parse_speed(term: &str, bound: &str) -> Result<SloTerm, SloError> {
         return Err(SloError::Speed { term: term() });
     }
     if p > SLOW_TAIL_MAX {
-        let others = format!("{:.6}", 100.0 - p);
-        let others = others.trim_end_matches('0').trim_end_matches('.').to_owned();
+        let others = if p < 100.0 { other_end(p).to_string() } else { "1".to_owned() };
         let meant = format!("{SPEED}:p{others}>{limit}");
         return Err(SloError::FastTail { term: term(), p: p.to_string(), others, meant });
     }

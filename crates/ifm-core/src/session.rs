@@ -30,6 +30,8 @@ crate::vocabulary! {
 pub struct EndedSession {
     /// The session.
     pub session: u32,
+    /// Index of the level that began it. It may have sent nothing, where its first prompt was too long.
+    pub level: u16,
     /// How it ended.
     pub end: SessionEnd,
 }

@@ -413,7 +413,7 @@ impl SloTerm {
 }
 
 /// A percentile counted from the other end, without the dust of the subtraction.
-fn other_end(p: f64) -> f64 {
+pub fn other_end(p: f64) -> f64 {
     const DIGITS: f64 = 1e9;
     ((100.0 - p) * DIGITS).round() / DIGITS
 }

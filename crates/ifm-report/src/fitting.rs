@@ -142,6 +142,7 @@ fn curve(fitting: &Fitting) -> Value {
             Miss::Term(term, value) => object
                 .set("metric", format!("{}.{}", term.metric, term.over()))
                 .set("limit_s", term.limit_ms / MS_PER_S)
+                .set_known("speed_min_tok_per_s", term.speed_min)
                 .set_known("value_s", value.map(|ms| ms / MS_PER_S)),
             Miss::Errors(share) => object.set("metric", "error_rate").set("value", *share),
         };

@@ -65,4 +65,4 @@ pub use terminal::{
     level_footnote, level_header, level_line, terminal, terminal_answers, terminal_tables,
 };
 pub use vllm::vllm;
-pub use words::{Answer, answers, findings};
+pub use words::{Answer, answers, findings, missed_sign, value_and_limit};

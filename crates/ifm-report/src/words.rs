@@ -52,7 +52,7 @@ fn term_words(term: &SloTerm) -> String {
 
 /// A value of a term beside its limit, as both were asked for: `712 ms`, `500 ms`; of a speed `17.1`,
 /// `20`.
-pub(crate) fn value_and_limit(term: &SloTerm, value_ms: f64) -> (String, String) {
+pub fn value_and_limit(term: &SloTerm, value_ms: f64) -> (String, String) {
     match (term.speed_min, term.as_speed(value_ms)) {
         (Some(least), Some(speed)) => (number(speed), meant(least, Meant::Load)),
         _ => (span(value_ms * 1e6), limit(term.limit_ms)),
@@ -60,7 +60,7 @@ pub(crate) fn value_and_limit(term: &SloTerm, value_ms: f64) -> (String, String)
 }
 
 /// The sign of a limit that is missed.
-pub(crate) fn missed_sign(term: &SloTerm) -> &'static str {
+pub fn missed_sign(term: &SloTerm) -> &'static str {
     if term.speed_min.is_some() { "<" } else { ">" }
 }
 

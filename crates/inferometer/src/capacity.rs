@@ -14,7 +14,7 @@ use ifm_analysis::slo::{TermVerdict, VerdictState};
 use ifm_analysis::telemetry::tokens_per_kwh;
 use ifm_analysis::{LevelSummary, Severity, slo};
 use ifm_core::CapacityFound;
-use ifm_report::{ReportModel, TerminalStyle};
+use ifm_report::{ReportModel, TerminalStyle, missed_sign, value_and_limit};
 use serde_json::{Value, json};
 
 /// What is kept of a search with its run.
@@ -469,17 +469,8 @@ fn held(judged: &Judged) -> Option<String> {
 fn value(term: &TermVerdict) -> Option<String> {
     let (metric, over) = term.term.asked();
     let sign = if term.is_sure { "" } else { "~" };
-    let (value, limit) = value_and_limit(term)?;
+    let (value, limit) = value_and_limit(&term.term, term.value_ms?);
     Some(format!("{metric} {over} {sign}{value} of {limit}"))
-}
-
-/// The value of a term and its limit, in the words of what was asked.
-fn value_and_limit(term: &TermVerdict) -> Option<(String, String)> {
-    let ms = term.value_ms?;
-    Some(match (term.term.speed_min, term.term.as_speed(ms)) {
-        (Some(least), Some(speed)) => (format!("{speed:.1}"), format!("{least} tok/s")),
-        _ => (format!("{ms:.1} ms"), format!("{} ms", term.term.limit_ms)),
-    })
 }
 
 /// The terms that still hold where another one stops the capacity.
@@ -499,8 +490,8 @@ fn failing(judged: &Judged) -> Option<String> {
         .failing()
         .filter_map(|term| {
             let (metric, over) = term.term.asked();
-            let (value, limit) = value_and_limit(term)?;
-            let sign = if term.term.speed_min.is_some() { "<" } else { ">" };
+            let (value, limit) = value_and_limit(&term.term, term.value_ms?);
+            let sign = missed_sign(&term.term);
             Some(format!("{metric} {over} {value} {sign} {limit}"))
         })
         .collect();

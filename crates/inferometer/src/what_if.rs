@@ -93,9 +93,11 @@ impl Looked {
     /// The terms that fail, in words.
     pub fn fails(&self) -> Option<String> {
         let terms = self.summary.verdict.failing().map(|term| {
-            let value = term.value_ms.map_or_else(String::new, |ms| format!(" {ms:.0} ms"));
-            let name = term.term.metric.word().to_uppercase();
-            format!("{name} {}{value} > {} ms", term.term.over(), term.term.limit_ms)
+            let (name, over) = term.term.asked();
+            let found = term.value_ms.map(|ms| ifm_report::value_and_limit(&term.term, ms));
+            let sign = ifm_report::missed_sign(&term.term);
+            let words = found.map(|(value, limit)| format!("{value} {sign} {limit}"));
+            format!("{name} {over} {}", words.as_deref().unwrap_or("is not known"))
         });
         let words: Vec<String> = terms.collect();
         let errors = self.summary.verdict.too_many_errors.then(|| "too many errors".to_owned());
@@ -122,8 +124,12 @@ impl Looked {
     /// What was found for a term of the target, in words and ms.
     fn term(&self, place: usize) -> Option<(String, f64)> {
         let term = self.summary.verdict.terms.get(place)?;
-        let name = term.term.metric.word().to_uppercase();
-        Some((format!("{name} {}", term.term.over()), term.value_ms?))
+        let (name, over) = match term.term.speed_min {
+            // The value is a time.
+            Some(_) => (term.term.metric.name(), term.term.over()),
+            None => term.term.asked(),
+        };
+        Some((format!("{name} {over}"), term.value_ms?))
     }
 
     /// With the constant on which the deciding term hangs most: `again` looks at the deciding load

@@ -352,6 +352,20 @@ pub(super) struct Other {
     pub spot: Spot,
 }
 
+impl Other {
+    /// The number as a share, 0 to 1: a percentage, or what is called a rate, share or ratio.
+    pub fn share(&self) -> Option<f64> {
+        let is_rate = ["rate", "share", "ratio"].iter().any(|word| self.name.contains(word));
+        let share = match self.value {
+            share if self.is_share => share,
+            share @ 0.0..=1.0 if is_rate => share,
+            percent @ 1.0..=100.0 if is_rate => percent / 100.0,
+            _ => return None,
+        };
+        (0.0..=1.0).contains(&share).then_some(share)
+    }
+}
+
 fn plain_name(name: &str) -> String {
     name.to_lowercase().replace(['_', '-'], " ")
 }

@@ -315,11 +315,13 @@ fn values(sent: &[&RequestRecord], metric: Metric, over: Over) -> Option<Column>
 
 /// What answers told has a spread, what counters told has none.
 fn acceptance(metric: Metric, level: &Speculation, sent: &[&RequestRecord]) -> Option<Column> {
+    let value = match metric {
+        Metric::AcceptanceLength => level.acceptance_length,
+        _ => level.acceptance_rate,
+    };
+    // What the level does not know, its requests do not either.
+    value?;
     if level.counted_by == DraftsCountedBy::Counters {
-        let value = match metric {
-            Metric::AcceptanceLength => level.acceptance_length,
-            _ => level.acceptance_rate,
-        };
         let (error, n) = (None, None);
         let (is_uncounted, is_of_requests) = (false, true);
         return Some(Column::Stated(Stated {

@@ -4,10 +4,12 @@
 //! here: prompts that should be new and were not, see `cache`.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
-use crate::level::LevelSummary;
+use crate::level::{KnownPart, LevelSummary};
 
 /// Where so much of the prompts could be known, it is worth to look at what was.
 const IDEAL_MIN: f64 = 0.1;
+/// Shares are held against each other only where they speak of so much of the prompts.
+const COVERED_MIN: f64 = 0.95;
 /// Below this part of what could be known, it is worth a note.
 const SERVED_MIN: f64 = 0.5;
 
@@ -22,11 +24,15 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let Some(ideal) = sessions.ideal.share().filter(|ideal| *ideal >= IDEAL_MIN) else {
         return AtLevel::NotApplicable;
     };
+    // A server may tell hits alone, and a workload may not know of every prompt.
+    let prompts: u64 = sessions.each.iter().filter_map(|session| session.prompt_tokens).sum();
+    let covers = |part: KnownPart| part.of as f64 >= COVERED_MIN * prompts as f64;
     let counter = level.server.as_ref().and_then(|server| server.cache_share());
     let (served, who) = match (sessions.told.share(), counter) {
-        (Some(share), _) => (share, "by the answers"),
-        (None, Some(share)) => (share, "by the server's counter"),
-        (None, None) => return AtLevel::NotApplicable,
+        _ if !covers(sessions.ideal) => return AtLevel::NotApplicable,
+        (Some(share), _) if covers(sessions.told) => (share, "by the answers"),
+        (_, Some(share)) => (share, "by the server's counter"),
+        _ => return AtLevel::NotApplicable,
     };
     if served >= SERVED_MIN * ideal {
         return AtLevel::Silent;
@@ -57,6 +63,10 @@ mod tests {
         run.requests.iter_mut().for_each(|record| record.cached_tokens = Some(10));
         let warnings = found(&run).warnings;
         assert!(warnings[0].text.contains("53.3 %") && warnings[0].text.contains("10.0 %"));
+        // Hits alone are told: what is not told may be none.
+        let half = run.requests.len() / 2;
+        run.requests.iter_mut().take(half).for_each(|record| record.cached_tokens = None);
+        assert!(!found(&run).is_applicable);
         run.requests.iter_mut().for_each(|record| record.cached_tokens = None);
         assert!(!found(&run).is_applicable, "nobody told");
     }

@@ -16,8 +16,13 @@ const MADE_UP: [&str; 7] =
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let Some(drafts) = &level.speculation else { return AtLevel::NotApplicable };
-    let kind = context.run.manifest.spec.workload.kind.as_str();
-    if !MADE_UP.contains(&kind) {
+    let workload = &context.run.manifest.spec.workload;
+    let kind = workload.kind.as_str();
+    let is_made_up = match workload.classes.as_slice() {
+        [] => MADE_UP.contains(&kind),
+        classes => classes.iter().any(|class| is_made_up(&class.workload)),
+    };
+    if !is_made_up {
         return AtLevel::Silent;
     }
     let found = match (drafts.acceptance_length, drafts.acceptance_rate) {
@@ -37,10 +42,17 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     )
 }
 
+/// Whether a workload as it was typed is of a made-up kind: by its name, or as lengths alone.
+fn is_made_up(text: &str) -> bool {
+    let name = text.split([':', '?']).next().unwrap_or(text);
+    MADE_UP.contains(&name) || text.starts_with(|first: char| first.is_ascii_digit())
+}
+
 #[cfg(test)]
 mod tests {
     use crate::warning::CheckState;
     use crate::warning::testing::{sound_run, state};
+    use ifm_core::spec::TrafficClass;
 
     #[test]
     fn fires_on_random_text_and_not_on_questions_or_without_drafts() {
@@ -52,6 +64,18 @@ mod tests {
         }
         run.manifest.spec.workload.kind = "random-ids".to_owned();
         assert_eq!(state(&run, "made_up_drafts"), CheckState::Caution);
+        run.manifest.spec.workload.kind = "mix".to_owned();
+        let class = |workload: &str| TrafficClass {
+            name: workload.to_owned(),
+            share: 0.5,
+            model: None,
+            workload: workload.to_owned(),
+        };
+        run.manifest.spec.workload.classes = vec![class("spec-bench:f"), class("1024/128")];
+        assert_eq!(state(&run, "made_up_drafts"), CheckState::Caution);
+        run.manifest.spec.workload.classes.pop();
+        assert_eq!(state(&run, "made_up_drafts"), CheckState::Passed);
+        run.manifest.spec.workload.classes.clear();
         run.manifest.spec.workload.kind = "spec-bench".to_owned();
         assert_eq!(state(&run, "made_up_drafts"), CheckState::Passed);
     }

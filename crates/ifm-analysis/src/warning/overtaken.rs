@@ -1,4 +1,4 @@
-//! Requests whose first token came late although later ones, with prompts no shorter, had theirs before.
+//! Requests whose first token came late although later ones, with no less to compute, had theirs before.
 //!
 //! A server that takes requests in their order lets nobody be overtaken for long: what was, was held up by
 //! something of its own, such as a compilation, a cold replica, or a proxy.
@@ -16,6 +16,8 @@ const NS_MIN: u64 = 250_000_000;
 const FACTOR: u64 = 5;
 /// So many later requests have to have been first.
 const OTHERS_MIN: usize = 5;
+/// So many later requests are looked at for each, so that the cost of many late ones stays linear.
+const LOOKED_AT_MAX: usize = 1000;
 
 pub(super) const CHECK: Check = Check {
     id: "overtaken",
@@ -27,17 +29,23 @@ pub(super) const CHECK: Check = Check {
 struct Wait {
     start_ns: u64,
     first_ns: u64,
-    prompt: Option<u32>,
+    class: Option<u16>,
+    /// Prompt tokens that had to be computed; absent where nobody counted.
+    fresh: Option<u32>,
+}
+
+impl Wait {
+    /// Whether it has at least as much to do as another one, as far as is known.
+    fn is_no_lighter(&self, than: &Wait) -> bool {
+        self.class == than.class && self.fresh.zip(than.fresh).is_some_and(|(own, it)| own >= it)
+    }
 }
 
 fn wait(record: &RequestRecord) -> Option<Wait> {
     let first_ns = record.first_token_ns().filter(|_| record.outcome.is_ok() && record.streamed)?;
-    let prompt = record.prompt_tokens.map(|counted| counted.tokens);
-    Some(Wait {
-        start_ns: record.start_ns,
-        first_ns,
-        prompt: prompt.or(record.prompt_tokens_asked),
-    })
+    let prompt = record.prompt_tokens.map(|counted| counted.tokens).or(record.prompt_tokens_asked);
+    let fresh = prompt.map(|tokens| tokens.saturating_sub(record.cached_tokens.unwrap_or(0)));
+    Some(Wait { start_ns: record.start_ns, first_ns, class: record.class, fresh })
 }
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
@@ -51,23 +59,21 @@ fn make(context: &Context, level: &LevelSummary) -> AtLevel {
     let middle = lengths.len() / 2;
     let limit_ns = (FACTOR * *lengths.select_nth_unstable(middle).1).max(NS_MIN);
     let late = waits.iter().enumerate().filter(|(_, wait)| span(wait) > limit_ns);
-    let late: Vec<(usize, u64)> = late
-        .map(|(place, wait)| {
-            let later = waits.iter().skip(place + 1).filter(|it| it.start_ns > wait.start_ns);
-            let before = later
-                .take_while(|it| it.start_ns < wait.first_ns)
-                .filter(|it| it.first_ns < wait.first_ns && it.prompt >= wait.prompt);
-            (before.count(), span(wait))
-        })
-        .filter(|(others, _)| *others >= OTHERS_MIN)
-        .collect();
-    let Some((others, longest)) = late.iter().copied().max_by_key(|(_, ns)| *ns) else {
+    let before = |place: usize, wait: &Wait, most: usize| {
+        let later = waits.iter().skip(place + 1).filter(|it| it.start_ns > wait.start_ns);
+        let near = later.take_while(|it| it.start_ns < wait.first_ns).take(LOOKED_AT_MAX);
+        near.filter(|it| it.first_ns < wait.first_ns && it.is_no_lighter(wait)).take(most).count()
+    };
+    let late: Vec<(usize, &Wait)> =
+        late.filter(|(place, wait)| before(*place, wait, OTHERS_MIN) == OTHERS_MIN).collect();
+    let Some(&(place, worst)) = late.iter().max_by_key(|(_, wait)| span(wait)) else {
         return AtLevel::Silent;
     };
+    let (others, longest) = (before(place, worst, LOOKED_AT_MAX), span(worst));
     let text = format!(
         "{} of {} waited more than {} ms for the first token while later ones had theirs; the \
          longest, {} ms, was overtaken by {others}: something held them up, such as a compilation \
-         or a cold replica, and the largest TTFT are made by that",
+         or a cold replica, and that dominates the tail of TTFT",
         late.len(),
         counted(waits.len() as u64, "request"),
         ms(limit_ns as f64),
@@ -84,7 +90,7 @@ fn span(wait: &Wait) -> u64 {
 mod tests {
     use super::*;
     use crate::warning::testing::{check, sound_run};
-    use ifm_core::RunData;
+    use ifm_core::{CountSource, Counted, RunData};
 
     fn delay(run: &mut RunData, ns: u64) {
         let record = &mut run.requests[0];
@@ -104,12 +110,22 @@ mod tests {
         delay(&mut long, 3_000_000_000);
         long.requests[0].prompt_tokens_asked = Some(100_000);
         long.requests[0].prompt_tokens = None;
+        // Later turns have longer prompts, of which the cache knows most.
+        let mut cold = sound_run();
+        delay(&mut cold, 3_000_000_000);
+        for record in cold.requests.iter_mut().skip(1) {
+            record.prompt_tokens = Some(Counted { tokens: 9_000, from: CountSource::FinalUsage });
+            record.cached_tokens = Some(8_950);
+        }
+        let mut other = sound_run();
+        delay(&mut other, 3_000_000_000);
+        other.requests[0].class = Some(1);
         let mut all = sound_run();
         for record in &mut all.requests {
             record.events.at_ns.iter_mut().for_each(|at| *at += 3_000_000_000);
             record.end_ns += 3_000_000_000;
         }
-        for run in [long, all] {
+        for run in [long, cold, other, all] {
             let summary = crate::summarize(&run);
             let found = summary.checks.iter().find(|check| check.id == "overtaken").unwrap();
             assert!(found.is_applicable && found.warnings.is_empty(), "{:?}", found.warnings);

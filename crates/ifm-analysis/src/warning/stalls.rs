@@ -7,7 +7,7 @@ use crate::level::LevelSummary;
 use crate::request::each_gap;
 use ifm_core::words::counted;
 
-/// A gap that is so many times the level's median gap is a stop.
+/// A gap that is so many times the usual one of the level is a stop.
 const FACTOR: f64 = 20.0;
 /// Nobody notices a shorter one, nanoseconds.
 const NS_MIN: f64 = 250e6;
@@ -20,35 +20,29 @@ pub(super) const CHECK: Check =
     Check { id: "stalls", title: "answers came without long stops", run: Made::ByLevel(make) };
 
 fn make(context: &Context, level: &LevelSummary) -> AtLevel {
-    // Gaps within a read are 0: they say how events were sent, not how fast.
-    let (mut gaps, mut longest) = (Vec::new(), Vec::new());
+    let mut longest = Vec::new();
     for record in context.measured(level).iter().filter(|it| it.outcome.is_ok() && it.streamed) {
         if record.events.len() <= GAPS_MIN {
             continue;
         }
         let mut most = 0;
-        each_gap(record, |gap, _| {
-            most = most.max(gap);
-            if gap > 0 {
-                gaps.push(gap);
-            }
-        });
+        each_gap(record, |gap, _| most = most.max(gap));
         longest.push(most);
     }
-    if gaps.is_empty() {
-        return AtLevel::NotApplicable;
-    }
-    let middle = gaps.len() / 2;
-    let median = *gaps.select_nth_unstable(middle).1 as f64;
-    let limit = (FACTOR * median).max(NS_MIN);
+    // Where most gaps are 0, events come several at a time, and their mean says how far apart.
+    let gaps = level.latencies.gap_ns.as_ref();
+    let usual =
+        gaps.and_then(|gaps| gaps.median().filter(|median| *median > 0.0).or(Some(gaps.mean)));
+    let Some(usual) = usual.filter(|_| !longest.is_empty()) else { return AtLevel::NotApplicable };
+    let limit = (FACTOR * usual).max(NS_MIN);
     let stopped: Vec<u64> = longest.iter().copied().filter(|gap| *gap as f64 > limit).collect();
     let share = stopped.len() as f64 / longest.len() as f64;
     let Some(most) = stopped.iter().max().filter(|_| share > SHARE_MAX) else {
         return AtLevel::Silent;
     };
     let text = format!(
-        "{} of {} ({}) stopped for more than {} ms in the middle, at most for {} ms: their E2E and \
-         the largest gaps are made by that",
+        "{} of {} ({}) stopped for more than {} ms in the middle, at most for {} ms: this \
+         dominates the tail of E2E and of the gaps",
         stopped.len(),
         counted(longest.len() as u64, "answer"),
         percent(share),

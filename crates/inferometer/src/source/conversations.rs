@@ -110,6 +110,9 @@ pub struct ConversationSource {
     held: HashMap<u32, Held>,
     /// Turns that wait for their time, and the session of each.
     due: BinaryHeap<Reverse<(u64, u32, Due)>>,
+    /// Levels that have begun, and the index of the last one.
+    levels: u16,
+    level: u16,
     users: usize,
     /// Users whose session has ended, and with a cadence those that have not begun, by time.
     free: VecDeque<Free>,
@@ -147,6 +150,8 @@ impl ConversationSource {
             begun: 0,
             held: HashMap::new(),
             due: BinaryHeap::new(),
+            levels: 0,
+            level: 0,
             users: 0,
             free: VecDeque::new(),
             is_timed: false,
@@ -168,6 +173,8 @@ impl ConversationSource {
         self.due.clear();
         self.free.clear();
         self.is_timed = false;
+        self.level = self.levels;
+        self.levels = self.levels.saturating_add(1);
         self.users = users as usize;
         self.to_begin = sessions.unwrap_or(u32::MAX);
     }
@@ -434,7 +441,7 @@ impl ConversationSource {
             return;
         };
         if let Some(end @ (SessionEnd::Overflow | SessionEnd::EmptyAnswer)) = held.session.ended() {
-            self.ended_early.push(EndedSession { session, end });
+            self.ended_early.push(EndedSession { session, level: self.level, end });
         }
         let timed_ns = held.timed_ns.zip(self.carrying.cadence_ns);
         self.held.remove(&session);

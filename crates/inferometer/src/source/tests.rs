@@ -319,7 +319,7 @@ fn a_half_answer_is_not_carried_on() {
 #[test]
 fn a_session_ends_where_it_cannot_go_on() {
     let plain = Carrying::default();
-    let early = |end| vec![EndedSession { session: 0, end }];
+    let early = |end| vec![EndedSession { session: 0, level: 0, end }];
     assert_eq!(ending(vec![], plain, |_, _| fine()), (4, vec![]));
     // An answer without content; the last one may be.
     let empty: Answering = |_, turn| if turn == 1 { thought() } else { fine() };

@@ -55,11 +55,15 @@ fn rate(cell: &Cell) -> Option<f64> {
 /// Cached tokens as a share of prompt and output tokens; without the output, of which less is known,
 /// by how the rates divide.
 fn cached(cell: &Cell) -> Option<f64> {
-    let of = |quantity: &Quantity| cell.tokens(quantity).or_else(|| cell.mean_tokens(quantity));
-    let counted = || {
+    // All three as totals, or all three as means: never one of each.
+    let share = |of: &dyn Fn(&Quantity) -> Option<f64>| {
         let (cached, prompt) = (of(&Quantity::CachedTokens)?, of(&Quantity::InputTokens)?);
         let all = prompt + of(&Quantity::OutputTokens)?;
         (cached <= prompt && all > 0.0).then(|| cached / all)
+    };
+    let counted = || {
+        let totals = share(&|quantity: &Quantity| cell.tokens(quantity));
+        totals.or_else(|| share(&|quantity: &Quantity| cell.mean_tokens(quantity)))
     };
     let stated = || {
         let output = cell.central(&Quantity::OutputRate)?.canonical()?;
@@ -71,17 +75,10 @@ fn cached(cell: &Cell) -> Option<f64> {
 
 /// A stated share of prompts, or lookups, that a cache served.
 pub(super) fn hit_share(cell: &Cell) -> Option<f64> {
-    let is_rate = |name: &str| ["rate", "share", "ratio"].iter().any(|word| name.contains(word));
     cell.others().into_iter().find_map(|other| {
         let name = &other.name;
         let is_hits = name.contains("cache") && (name.contains("hit") || name.contains("cached"));
-        let share = match (other.is_share, other.value) {
-            (true, share) => share,
-            (false, share @ 0.0..=1.0) if is_rate(name) => share,
-            (false, percent @ 1.0..=100.0) if is_rate(name) => percent / 100.0,
-            _ => return None,
-        };
-        (is_hits && (0.0..=1.0).contains(&share)).then_some(share)
+        other.share().filter(|_| is_hits)
     })
 }
 

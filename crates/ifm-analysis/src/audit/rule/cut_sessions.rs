@@ -34,7 +34,7 @@ fn look(subject: &Subject) -> Looked {
     rows.retain(|(_, other, share)| share.map_or(other.value > 0.0, |share| share > SHARE_MAX));
     rows.sort_by(|a, b| b.2.unwrap_or(0.0).total_cmp(&a.2.unwrap_or(0.0)));
     let Some((cell, worst, share)) = rows.first() else { return Looked::Found(Vec::new()) };
-    let count = if worst.is_share { String::new() } else { format!(" {}", worst.value) };
+    let count = if worst.share().is_some() { String::new() } else { format!(" {}", worst.value) };
     let of = share.map(|share| format!(", {:.1} %", share * 100.0)).unwrap_or_default();
     let text = format!(
         "{} of {seen} rows hold sessions or requests that were cut, such as {}: {}{count}{of}; the long \
@@ -43,7 +43,9 @@ fn look(subject: &Subject) -> Looked {
         cell.name(),
         worst.name,
     );
-    let level = if share.is_some() { Level::Strong } else { Level::Hint };
+    // What is called truncated may be answers that reached their length.
+    let is_sure = share.is_some() && !worst.name.contains("truncated");
+    let level = if is_sure { Level::Strong } else { Level::Hint };
     let finding = Finding::new(RULE.id, level, text)
         .with("cut", worst.value, "")
         .at_all(rows.iter().map(|(_, other, _)| other.spot.clone()))
@@ -57,10 +59,14 @@ fn is_cut(other: &Other) -> bool {
     has(&CUT) && has(&THINGS) && other.value >= 0.0
 }
 
-/// The share that was cut: as stated, or of the requests of the row.
+/// The share that was cut: as stated, or of the requests of the row. How many sessions there were, no
+/// row tells.
 fn share(cell: &Cell, other: &Other) -> Option<f64> {
-    if other.is_share {
-        return Some(other.value);
+    if let Some(share) = other.share() {
+        return Some(share);
+    }
+    if !other.name.contains("request") {
+        return None;
     }
     let all = cell.row.value(&Quantity::Requests, Statistic::Value);
     let all = all.or_else(|| cell.requests()).filter(|all| *all >= other.value && *all > 0.0)?;
@@ -84,9 +90,20 @@ mod tests {
 
     #[test]
     fn one_in_a_hundred_may_be_cut_and_no_more() {
-        let name = "sessions_overflowed";
+        let name = "requests_overflowed";
         let spoil = |sheet: &mut Sheet| *sheet = document(name, "42");
         check("cut_sessions", &document(name, "9"), spoil, Level::Strong, "42, 4.2 %");
+        // Of how many sessions, nobody says; and answers may be truncated as asked.
+        for name in ["sessions_overflowed", "truncated_requests"] {
+            let found = found("cut_sessions", &[document(name, "42")]);
+            assert_eq!(
+                found.iter().map(|it| it.level).collect::<Vec<_>>(),
+                [Level::Hint],
+                "{name}"
+            );
+        }
+        let ratio = found("cut_sessions", &[document("overflowed_session_ratio", "0.05")]);
+        assert_eq!(ratio.iter().map(|it| it.level).collect::<Vec<_>>(), [Level::Strong]);
         assert_eq!(found("cut_sessions", &[document("truncated logs", "42")]), []);
     }
 }

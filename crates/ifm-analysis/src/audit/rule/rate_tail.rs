@@ -7,6 +7,7 @@
 use super::super::subject::shown;
 use super::super::{Cell, Finding, Level, Looked, Rule, Spot, Subject};
 use ifm_core::sheet::{Figure, Quantity, RowRole, Statistic};
+use ifm_core::spec::other_end;
 
 pub(super) const RULE: Rule =
     Rule { id: "rate_tail", title: "percentiles of speeds are of the slow side", look };
@@ -101,7 +102,7 @@ fn told(found: &[Fast]) -> Option<Finding> {
         .at_all(std::iter::once(worst.spot()).chain(found.iter().map(Fast::spot)))
         .remedy(format!(
             "state the p{} of the speed, or the speed at the p{p} of the TPOT",
-            100.0 - p
+            other_end(p)
         ));
     if let Some((speed, _)) = worst.slow {
         finding = finding.with("at the same percentile of the time", speed, "tok/s");

@@ -62,10 +62,15 @@ fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
         let fits = fitting.load().filter(|_| fitting.state == UsersState::Found)?.value();
         let (next, misses) = fitting.next.as_ref()?;
         let Some(Miss::Term(term, Some(ms))) = misses.first() else { return None };
+        let (name, over) = term.asked();
+        let found = match term.as_speed(*ms) {
+            Some(speed) => say!("{}"; speed => TokPerS),
+            None => say!("{}"; *ms => Ms),
+        };
         let sentence = say!(
             "Without the level that stands out, {} would fit inside {}, and {} would fail: {} {} {}.";
             fits => Load, super::target(&target), next.load()?.value() => Load,
-            term.metric.name(), term.over(), *ms => Ms
+            name, over, found
         );
         Some(Insight::new(RULE.id, Topic::Capacity, Tone::Note, sentence))
     };

@@ -100,7 +100,12 @@ impl Session {
         self.is_complete().then(|| self.duration_ns())
     }
 
-    fn of(session: u32, requests: &[&RequestRecord], ended: Option<SessionEnd>) -> Option<Session> {
+    fn of(
+        session: u32,
+        requests: &[&RequestRecord],
+        ended: Option<SessionEnd>,
+        tells: Tells,
+    ) -> Option<Session> {
         let first = requests.iter().min_by_key(|record| (record.start_ns, record.seq))?;
         let agents: BTreeSet<u16> = requests.iter().map(|record| agent(record)).collect();
         let count = |is: fn(Outcome) -> bool| {
@@ -129,8 +134,13 @@ impl Session {
             let output = record.output_tokens.map(|counted| counted.tokens);
             add(&mut found.prompt_tokens, prompt);
             add(&mut found.output_tokens, output);
-            found.ideal.add(record.known_tokens, prompt);
-            found.told.add(record.cached_tokens, prompt);
+            // Shares that stand beside each other are over the same requests.
+            if !tells.cached || record.cached_tokens.is_some() {
+                found.ideal.add(record.known_tokens, prompt);
+            }
+            if !tells.known || record.known_tokens.is_some() {
+                found.told.add(record.cached_tokens, prompt);
+            }
         }
         found.end = ended.or_else(|| found.derived_end(requests));
         Some(found)
@@ -147,6 +157,13 @@ impl Session {
         let asked = self.turns_asked?;
         Some(if self.ok >= asked { SessionEnd::Complete } else { SessionEnd::CutOff })
     }
+}
+
+/// What requests of a level tell of prompts and caches.
+#[derive(Clone, Copy)]
+struct Tells {
+    known: bool,
+    cached: bool,
 }
 
 /// The agent of a request; a session without agents has one.
@@ -179,7 +196,8 @@ fn busy_ns(requests: &[&RequestRecord]) -> u64 {
     busy
 }
 
-/// The sessions of one level in the order in which they began; empty where requests stand alone.
+/// The sessions of one level that sent something, in the order in which they began; empty where
+/// requests stand alone.
 pub(crate) fn sessions(measured: &[&RequestRecord], ended: &[EndedSession]) -> Vec<Session> {
     let mut by_session = BTreeMap::<u32, Vec<&RequestRecord>>::new();
     for record in measured {
@@ -187,13 +205,16 @@ pub(crate) fn sessions(measured: &[&RequestRecord], ended: &[EndedSession]) -> V
             by_session.entry(session).or_default().push(record);
         }
     }
-    let told = |session: u32| {
-        let told = ended.iter().find(|ended| ended.session == session);
-        told.map(|ended| ended.end)
+    let ended: BTreeMap<u32, SessionEnd> =
+        ended.iter().map(|ended| (ended.session, ended.end)).collect();
+    let told = |session: u32| ended.get(&session).copied();
+    let tells = Tells {
+        known: measured.iter().any(|record| record.known_tokens.is_some()),
+        cached: measured.iter().any(|record| record.cached_tokens.is_some()),
     };
     let all = by_session.into_iter();
     let mut found: Vec<Session> = all
-        .filter_map(|(session, requests)| Session::of(session, &requests, told(session)))
+        .filter_map(|(session, requests)| Session::of(session, &requests, told(session), tells))
         .collect();
     found.sort_by_key(|session| (session.start_ns, session.session));
     found

@@ -5,15 +5,18 @@
 
 use super::{KnownPart, Session};
 use crate::stat::Distribution;
-use ifm_core::SessionEnd;
+use ifm_core::{EndedSession, SessionEnd};
+use std::collections::BTreeSet;
 
 const NS_PER_HOUR: f64 = 3_600e9;
 
 /// The sessions of a level.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionsSummary {
-    /// Each of them, in the order in which they began. Never empty.
+    /// Each of them that sent something, in the order in which they began. Never empty.
     pub each: Vec<Session>,
+    /// Those that sent nothing, because their first prompt was too long.
+    pub never_sent: u64,
     /// How many ended in each way that occurred, in the order of [`SessionEnd`].
     pub ends: Vec<(SessionEnd, u64)>,
     /// First start to last end of complete sessions, nanoseconds.
@@ -30,11 +33,21 @@ pub struct SessionsSummary {
 }
 
 impl SessionsSummary {
-    /// Absent where requests stand alone.
-    pub(crate) fn of(each: Vec<Session>, percentiles: &[f64]) -> Option<SessionsSummary> {
+    /// Absent where requests stand alone. `ended` are those of the level of which no request shows
+    /// how they ended.
+    pub(crate) fn of(
+        each: Vec<Session>,
+        ended: &[EndedSession],
+        percentiles: &[f64],
+    ) -> Option<SessionsSummary> {
         let first_ns = each.iter().map(|session| session.start_ns).min()?;
         let last_ns = each.iter().map(|session| session.end_ns).max()?;
-        let count = |end| each.iter().filter(|session| session.end == Some(end)).count() as u64;
+        let sent: BTreeSet<u32> = each.iter().map(|session| session.session).collect();
+        let unsent = || ended.iter().filter(|ended| !sent.contains(&ended.session));
+        let count = |end| {
+            let sent = each.iter().filter(|session| session.end == Some(end)).count();
+            (sent + unsent().filter(|ended| ended.end == end).count()) as u64
+        };
         let ends = SessionEnd::ALL.into_iter().map(|end| (end, count(end)));
         let complete = || each.iter().filter(|session| session.is_complete());
         let times = |time: fn(&Session) -> u64| {
@@ -46,6 +59,7 @@ impl SessionsSummary {
             each.iter().map(part).fold(KnownPart::default(), KnownPart::and)
         };
         Some(SessionsSummary {
+            never_sent: unsent().count() as u64,
             ends: ends.filter(|(_, count)| *count > 0).collect(),
             duration_ns: times(Session::duration_ns),
             waiting_ns: times(Session::waiting_ns),
@@ -58,7 +72,7 @@ impl SessionsSummary {
 
     /// Sessions that were begun.
     pub fn begun(&self) -> u64 {
-        self.each.len() as u64
+        self.each.len() as u64 + self.never_sent
     }
 
     /// How many ended in one way.

@@ -41,7 +41,7 @@ fn how_a_session_ended_is_told_or_derived() {
     let mut broken = failed(1, 0, 0, 1000.0, 5.0);
     (broken.session, broken.turn, broken.agent_turns) = (Some(0), Some(1), Some(2));
     assert_eq!(end(&[first(), broken.clone()], &[]), Some(SessionEnd::Failed));
-    let told = [EndedSession { session: 0, end: SessionEnd::Overflow }];
+    let told = [EndedSession { session: 0, level: 0, end: SessionEnd::Overflow }];
     assert_eq!(end(&[first(), broken.clone()], &told), Some(SessionEnd::Overflow));
     broken.outcome = Outcome::Cancelled;
     assert_eq!(end(&[first(), broken], &[]), Some(SessionEnd::CutOff));

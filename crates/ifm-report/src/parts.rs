@@ -16,7 +16,7 @@ pub(crate) fn heads(parts: &str, gap: &str) -> [String; COLUMNS] {
         parts.to_owned(),
         "ok/sent".to_owned(),
         "prompt".to_owned(),
-        "known".to_owned(),
+        "ideal hit".to_owned(),
         "cached".to_owned(),
         "out tok".to_owned(),
         "TTFT p50".to_owned(),
@@ -27,7 +27,7 @@ pub(crate) fn heads(parts: &str, gap: &str) -> [String; COLUMNS] {
 }
 
 /// One row for each turn of a level, the first turn being 1, and those of sub-agents apart; empty
-/// where requests stand alone. Known is what a cache that forgets nothing would know of the prompt,
+/// where requests stand alone. The ideal hit is what a cache that forgets nothing would know of the prompt,
 /// cached what the answers say.
 pub(crate) fn turns(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     let row = |turn: &TurnSummary| {

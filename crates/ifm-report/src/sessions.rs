@@ -39,7 +39,7 @@ pub(crate) fn cache(level: &LevelSummary) -> Option<String> {
     let sessions = level.sessions.as_ref()?;
     let counter = level.server.as_ref().and_then(|server| server.cache_share());
     let told = [
-        ("that could be known", sessions.ideal.share()),
+        ("with an ideal cache", sessions.ideal.share()),
         ("by the answers", sessions.told.share()),
         ("by the server's counter", counter),
     ];
@@ -112,9 +112,9 @@ pub(crate) const HEADS: [&str; 11] = [
     "p90",
     "p99",
     "per hour",
-    "could be known",
-    "answers say",
-    "counter says",
+    "ideal hits",
+    "told hits",
+    "server hits",
 ];
 
 /// One row of that table; absent where requests stand alone.
@@ -145,8 +145,8 @@ pub(crate) fn row(level: &LevelSummary) -> Option<[String; 11]> {
 /// What the table holds.
 pub(crate) const CAPTION: &str = "Times are of complete sessions, from the first request to the \
     last answer. Other: cut off by the end of the level, ended by a full context or an empty \
-    answer, or of unknown end. Cached shares of prompt tokens: what could be known, by the \
-    workload's arithmetic; what the answers say; what the server's counter says.";
+    answer, or of unknown end. Hits are shares of prompt tokens: of an ideal \
+    cache, by the workload's arithmetic; as the answers tell; by the server's own counter.";
 
 #[cfg(test)]
 mod tests {

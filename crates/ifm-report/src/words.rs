@@ -559,13 +559,13 @@ pub(crate) fn beside(level: &LevelSummary) -> Vec<(&'static str, String)> {
 pub(crate) fn drafts(found: &Speculation) -> String {
     let whole = |value: f64| count(crate::format::whole(value));
     let mut parts = Vec::new();
-    parts.extend(found.acceptance_length.map(|length| format!("{length:.2} tokens a step")));
+    parts.extend(found.acceptance_length.map(|length| format!("acceptance length {length:.2}")));
     parts.extend(found.acceptance_rate.map(|rate| match found.draft_tokens {
         Some(all) => format!("{} of {} draft tokens accepted", percent(rate), whole(all)),
         None => format!("{} of the draft tokens accepted", percent(rate)),
     }));
     parts.extend(found.drafts.map(|drafts| format!("{} drafts", whole(drafts))));
-    parts.extend(found.tokens_per_event.map(|tokens| format!("{tokens:.2} tokens an event")));
+    parts.extend(found.tokens_per_event.map(|tokens| format!("{tokens:.2} tokens per event")));
     parts.push(drafts_counted(found));
     parts.join(" · ")
 }

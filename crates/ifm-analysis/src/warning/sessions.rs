@@ -42,7 +42,7 @@ fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     };
     let found: Vec<String> = [
         said(SessionEnd::Overflow, "were ended by a full context"),
-        said(SessionEnd::EmptyAnswer, "were ended by an answer that holds nothing"),
+        said(SessionEnd::EmptyAnswer, "were ended by an empty answer"),
         said(SessionEnd::Failed, "were ended by a request that failed"),
     ]
     .into_iter()

@@ -9,9 +9,9 @@ use crate::sessions::{HEADS, row};
 
 /// Which columns of the table, in their order: the terminal has no room for all.
 const SHOWN: [&str; 8] =
-    ["begun", "complete", "failed", "p50", "p90", "per hour", "could be known", "answers say"];
+    ["begun", "complete", "failed", "p50", "p90", "per hour", "ideal hits", "told hits"];
 /// What they are called here, where that is shorter.
-const SHORT: [(&str, &str); 2] = [("could be known", "known"), ("answers say", "cached")];
+const SHORT: [(&str, &str); 2] = [("ideal hits", "ideal"), ("told hits", "cached")];
 
 /// The table, each line ended; empty where requests stand alone.
 pub(super) fn table(model: &ReportModel, style: &TerminalStyle) -> String {

@@ -38,7 +38,7 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
         .text("drafts", move |(_, found)| number(found.drafts))
         .text("draft tokens", move |(_, found)| number(found.draft_tokens))
         .text("accepted", move |(_, found)| number(found.accepted_tokens))
-        .text("tokens an event", move |(_, found)| {
+        .text("tokens per event", move |(_, found)| {
             absent(found.tokens_per_event.map(|tokens| format!("{tokens:.2}")))
         })
         .text("counted by", |(_, found)| words::drafts_counted(found));
@@ -108,7 +108,7 @@ mod tests {
         let both = crate::ReportModel { summary: several, ..model.clone() };
         let style = TerminalStyle { width: 200, color: false, ascii: false };
         let text = terminal(&model, &style);
-        assert!(text.contains("2.30 tokens a step · 65% of "), "{text}");
+        assert!(text.contains("acceptance length 2.30 · 65% of "), "{text}");
         assert!(text.contains("counters of vLLM /metrics"), "{text}");
         assert_eq!(terminal(&both, &style).matches("   drafts at ").count(), 2);
         let page = markdown(&model);

@@ -111,7 +111,8 @@ fn durations(levels: &[LevelSummary]) -> Option<Chart> {
     if series.is_empty() {
         return None;
     }
-    let y = Axis { range: Some((0.0, PERCENT)), ..Axis::new("sessions that are done", "%") };
+    let y =
+        Axis { range: Some((0.0, PERCENT)), ..Axis::new("complete sessions that are done", "%") };
     let x = Axis::new("time from the first request", "s");
     let plot = Cartesian::new(x, y, series);
     Some(Chart::new("session-times", "How long does a session take?", words.join(" "), plot))
@@ -177,8 +178,8 @@ fn shares(level: &LevelSummary) -> Option<Chart> {
         (points.len() >= 2).then(|| Series::new(name, points).of(place))
     };
     let all = [
-        line("could be known", 0, |turn| turn.part.ideal_share),
-        line("the answers say", 1, |turn| turn.part.cached_share),
+        line("with an ideal cache", 0, |turn| turn.part.ideal_share),
+        line("as the answers tell", 1, |turn| turn.part.cached_share),
     ];
     let series: Vec<Series> = all.into_iter().flatten().collect();
     if series.is_empty() {

@@ -184,7 +184,8 @@ fn sessions(
             let Some(request) = requests.get(*row) else { continue };
             let hashes = blocks.get(request.blocks.clone()).unwrap_or_default();
             let lengths = (request.prompt_tokens, request.output_tokens);
-            let turn = chain.next(hashes, lengths, &mut seen, &mut scripts.blocks);
+            let is_sent = !playing.is_context(at);
+            let turn = chain.next(hashes, lengths, is_sent, &mut seen, &mut scripts.blocks);
             let mut turn = turn.map_err(&wrong)?;
             let former = at.checked_sub(1).and_then(|former| rows.get(former));
             if let Some(former) = former {
@@ -195,6 +196,7 @@ fn sessions(
             }
             turns.push(turn);
         }
+        seen.end_session(true);
         counts.kept += rows.len() as u64;
         let root = ScriptAgent { parent: 0, after_turn: 0, before_turn: None, delay_ns: 0, turns };
         scripts.push(vec![root]).map_err(&wrong)?;

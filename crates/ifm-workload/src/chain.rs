@@ -69,6 +69,8 @@ struct Prompt {
     blocks: usize,
     input: u32,
     output: u32,
+    /// What its message repeats.
+    again: Option<(u16, u32)>,
     /// Its last message, and its answer.
     tip: usize,
     answer: usize,
@@ -134,7 +136,8 @@ impl Chain {
         let tip = self.push(base, Some(turn), made.tokens);
         let answer = self.push(Some(tip), None, output);
         self.owners.extend(hashes.iter().map(|hash| (*hash, turn)));
-        self.prompts.push(Prompt { blocks: hashes.len(), input, output, tip, answer });
+        let (blocks, again) = (hashes.len(), made.again);
+        self.prompts.push(Prompt { blocks, input, output, again, tip, answer });
         Ok(made)
     }
 
@@ -165,9 +168,20 @@ impl Chain {
         let base = node?;
         let kept = self.nodes.get(base)?;
         let again = cut.map(|turn| (turn, covered - kept.end)).filter(|(_, tokens)| *tokens > 0);
+        let again = again.map(|(turn, tokens)| (self.first_with(turn, tokens), tokens));
         let keeps = Some(Keep { turn: owner, messages: kept.depth });
         let tokens = input.saturating_sub(kept.end).max(1);
         Some((base, ScriptTurn { keeps, again, ..plain(tokens) }))
+    }
+
+    /// The turn that first said what the message of a turn begins with, for so many tokens.
+    fn first_with(&self, mut turn: u16, tokens: u32) -> u16 {
+        while let Some(prompt) = self.prompts.get(usize::from(turn))
+            && let Some((earlier, _)) = prompt.again.filter(|(_, again)| *again >= tokens)
+        {
+            turn = earlier;
+        }
+        turn
     }
 
     fn push(&mut self, parent: Option<usize>, turn: Option<u16>, tokens: u32) -> usize {

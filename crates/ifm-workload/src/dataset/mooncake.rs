@@ -170,7 +170,10 @@ fn sessions(
     }
     let (mut scripts, mut seen) = (Scripts::default(), Seen::default());
     counts.kept = 0;
-    for rows in sessions.into_iter().take(opening.wanted()) {
+    for rows in sessions {
+        if scripts.sessions.len() == opening.wanted() {
+            break;
+        }
         if !playing.is_enough(rows.len()) {
             rows.iter().for_each(|_| counts.drop_row(DropReason::TooFewTurns));
             continue;

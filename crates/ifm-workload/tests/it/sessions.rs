@@ -428,3 +428,30 @@ fn turns_before_the_start_were_never_sent() {
     let workload = trace("weka", &rows, "?start=2&hashes=session");
     assert_eq!(known(workload), [Some(0), Some(0), Some(64)]);
 }
+
+#[test]
+fn a_trace_may_go_back_any_number_of_times() {
+    let back =
+        |number: u32| weka_request(10.0 + f64::from(number), 200, &[1, 2, 100 + u64::from(number)]);
+    let mut requests = vec![weka_request(0.0, 64, &[1]), weka_request(5.0, 190, &[1, 2, 3])];
+    requests.extend((0..50_000).map(back));
+    let workload = trace("weka", &[json!({"requests": requests})], "?answers=server");
+    let item = workload.dataset.item(0).unwrap();
+    let text = |turn: usize| messages(&item.turns[turn])[0].content.clone();
+    let (first, last) = (ids(&text(2)), ids(&text(50_001)));
+    // 128 tokens are common, of which the first prompt and its answer have 69.
+    assert_eq!(first[..59], last[..59]);
+    assert_ne!(first, last);
+    assert_eq!(first[..59], ids(&text(1))[..59]);
+}
+
+#[test]
+fn sessions_that_are_too_short_do_not_count_as_wanted() {
+    let row = |session: &str, t: u32| {
+        json!({"session_id": session, "timestamp": t, "input_length": 600, "output_length": 5,
+               "hash_ids": [t]})
+    };
+    let rows = [row("short", 0), row("long", 10), row("long", 20)];
+    let workload = trace("mooncake", &rows, "?start=2&items=1");
+    assert_eq!(workload.facts.items, Some(1));
+}

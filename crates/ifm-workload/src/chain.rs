@@ -29,12 +29,28 @@ pub(crate) enum Scope {
 #[derive(Default)]
 pub(crate) struct Seen {
     blocks: HashSet<u64>,
+    /// Those of them that the session that is being read was the first to send.
+    new: Vec<u64>,
 }
 
 impl Seen {
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
         self.blocks.clear();
+        self.new.clear();
+    }
+
+    /// Ends a session: what it alone sent is forgotten where it was not kept.
+    pub(crate) fn end_session(&mut self, is_kept: bool) {
+        for block in self.new.drain(..).filter(|_| !is_kept) {
+            self.blocks.remove(&block);
+        }
+    }
+
+    fn add(&mut self, block: u64) {
+        if self.blocks.insert(block) {
+            self.new.push(block);
+        }
     }
 }
 
@@ -53,6 +69,8 @@ struct Prompt {
     blocks: usize,
     input: u32,
     output: u32,
+    /// What its message repeats.
+    again: Option<(u16, u32)>,
     /// Its last message, and its answer.
     tip: usize,
     answer: usize,
@@ -77,7 +95,8 @@ impl Chain {
     }
 
     /// The next prompt: `input` tokens of which the full blocks are these, answered by `output`. Keys
-    /// of the blocks of a prompt that begins anew are added to `kept`.
+    /// of the blocks of a prompt that begins anew are added to `kept`. One that is context alone is not
+    /// sent itself.
     ///
     /// # Errors
     /// More turns or blocks than can be kept.
@@ -85,6 +104,7 @@ impl Chain {
         &mut self,
         hashes: &[u64],
         (input, output): (u32, u32),
+        is_sent: bool,
         seen: &mut Seen,
         kept: &mut Vec<u64>,
     ) -> Result<ScriptTurn, String> {
@@ -93,7 +113,7 @@ impl Chain {
         let space = self.space;
         let key = |hash: &u64| if space == 0 { *hash } else { mixed(space, *hash) };
         let before = hashes.iter().take_while(|hash| seen.blocks.contains(&key(hash))).count();
-        seen.blocks.extend(hashes.iter().map(key));
+        hashes.iter().filter(|_| is_sent).for_each(|hash| seen.add(key(hash)));
         if seen.blocks.len() > REMEMBERED_MAX {
             return Err(format!("more than {REMEMBERED_MAX} different blocks"));
         }
@@ -116,7 +136,8 @@ impl Chain {
         let tip = self.push(base, Some(turn), made.tokens);
         let answer = self.push(Some(tip), None, output);
         self.owners.extend(hashes.iter().map(|hash| (*hash, turn)));
-        self.prompts.push(Prompt { blocks: hashes.len(), input, output, tip, answer });
+        let (blocks, again) = (hashes.len(), made.again);
+        self.prompts.push(Prompt { blocks, input, output, again, tip, answer });
         Ok(made)
     }
 
@@ -147,9 +168,20 @@ impl Chain {
         let base = node?;
         let kept = self.nodes.get(base)?;
         let again = cut.map(|turn| (turn, covered - kept.end)).filter(|(_, tokens)| *tokens > 0);
+        let again = again.map(|(turn, tokens)| (self.first_with(turn, tokens), tokens));
         let keeps = Some(Keep { turn: owner, messages: kept.depth });
         let tokens = input.saturating_sub(kept.end).max(1);
         Some((base, ScriptTurn { keeps, again, ..plain(tokens) }))
+    }
+
+    /// The turn that first said what the message of a turn begins with, for so many tokens.
+    fn first_with(&self, mut turn: u16, tokens: u32) -> u16 {
+        while let Some(prompt) = self.prompts.get(usize::from(turn))
+            && let Some((earlier, _)) = prompt.again.filter(|(_, again)| *again >= tokens)
+        {
+            turn = earlier;
+        }
+        turn
     }
 
     fn push(&mut self, parent: Option<usize>, turn: Option<u16>, tokens: u32) -> usize {
@@ -193,7 +225,7 @@ mod tests {
     fn turns(prompts: &[(&[u64], u32, u32)]) -> Vec<ScriptTurn> {
         let (mut chain, mut seen, mut kept) = (Chain::new(10, 1), Seen::default(), Vec::new());
         let next = |(hashes, input, output): &(&[u64], u32, u32)| {
-            chain.next(hashes, (*input, *output), &mut seen, &mut kept).unwrap()
+            chain.next(hashes, (*input, *output), true, &mut seen, &mut kept).unwrap()
         };
         prompts.iter().map(next).collect()
     }
@@ -242,7 +274,7 @@ mod tests {
     fn what_other_agents_sent_is_known_where_hashes_mean_the_same() {
         let (mut seen, mut kept) = (Seen::default(), Vec::new());
         let known = |space: u64, seen: &mut Seen, kept: &mut Vec<u64>| {
-            Chain::new(10, space).next(&[1, 2], (25, 5), seen, kept).unwrap().known
+            Chain::new(10, space).next(&[1, 2], (25, 5), true, seen, kept).unwrap().known
         };
         assert_eq!(known(1, &mut seen, &mut kept), Some(0));
         assert_eq!(known(2, &mut seen, &mut kept), Some(0));

@@ -80,6 +80,11 @@ impl Playing {
         turns > self.skipped
     }
 
+    /// Whether a turn of a session's first agent is context alone, and not sent.
+    pub(crate) fn is_context(&self, turn: usize) -> bool {
+        turn < self.skipped
+    }
+
     /// A pause of so many seconds, as it is played; one below 0 is none.
     ///
     /// # Errors
@@ -152,7 +157,8 @@ fn begin_at(mut item: WorkItem, skipped: usize) -> WorkItem {
         let before = match turn.keeps {
             Some(keep) => contexts.get(usize::from(keep.turn)).map(|(messages, tokens)| {
                 let kept = messages.iter().take(keep.messages as usize).cloned().collect();
-                (kept, tokens.filter(|_| keep.messages as usize == messages.len()))
+                let whole = tokens.filter(|_| keep.messages as usize == messages.len());
+                (kept, if keep.messages == 0 { Some(0) } else { whole })
             }),
             None => contexts.last().cloned(),
         };
@@ -268,5 +274,12 @@ mod tests {
         let places: Vec<_> =
             item.agents.iter().map(|it| (it.parent, it.after_turn, it.before_turn)).collect();
         assert_eq!(places, [(0, 0, Some(1)), (1, 0, None)]);
+        // What begins anew is as long as it says.
+        let anew = turn("b", Some(Keep { turn: 0, messages: 0 }));
+        let item = begin_at(WorkItem::new(0, vec![turn("a", None), anew]), 1);
+        assert_eq!(
+            (texts(&item.turns[0]), item.turns[0].prompt_tokens),
+            (vec!["b".into()], Some(10))
+        );
     }
 }

@@ -196,19 +196,27 @@ impl One<'_> {
 
     /// The first `tokens` tokens of a turn's message.
     fn message(&self, number: usize, tokens: u32, text: &mut Prefix) -> Result<(), WorkloadError> {
-        let Some(turn) = self.agent.turns.get(number) else { return Ok(()) };
         let prompts = &self.writer.prompts;
-        if number == 0 && self.writer.prefix.tokens() <= tokens {
-            *text = self.writer.prefix.clone();
+        // The turns that it repeats, and how much of each: a trace may go back any number of times.
+        let mut parts = Vec::new();
+        let mut next = Some((number, tokens));
+        while let Some((number, tokens)) = next.take() {
+            let Some(turn) = self.agent.turns.get(number) else { break };
+            if number == 0 && self.writer.prefix.tokens() <= tokens {
+                *text = self.writer.prefix.clone();
+            }
+            let blocks = self.blocks.get(turn.blocks.clone()).unwrap_or_default();
+            prompts.grow_by_blocks(text, tokens, blocks, self.writer.block_tokens)?;
+            parts.push((number, tokens));
+            let again = turn.again.map(|(earlier, again)| (usize::from(earlier), again));
+            next = again
+                .filter(|(earlier, _)| *earlier < number)
+                .map(|(earlier, again)| (earlier, tokens.min(prompts.scaled(again, false))));
         }
-        let blocks = self.blocks.get(turn.blocks.clone()).unwrap_or_default();
-        prompts.grow_by_blocks(text, tokens, blocks, self.writer.block_tokens)?;
-        if let Some((earlier, again)) =
-            turn.again.filter(|(earlier, _)| usize::from(*earlier) < number)
-        {
-            self.message(usize::from(earlier), tokens.min(prompts.scaled(again, false)), text)?;
+        for (number, tokens) in parts.into_iter().rev() {
+            prompts.grow(text, tokens, self.writer.texts.item(self.place(number)))?;
         }
-        prompts.grow(text, tokens, self.writer.texts.item(self.place(number)))
+        Ok(())
     }
 
     /// The number of a turn's own words: session, agent and turn.

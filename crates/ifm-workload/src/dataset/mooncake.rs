@@ -170,7 +170,10 @@ fn sessions(
     }
     let (mut scripts, mut seen) = (Scripts::default(), Seen::default());
     counts.kept = 0;
-    for rows in sessions.into_iter().take(opening.wanted()) {
+    for rows in sessions {
+        if scripts.sessions.len() == opening.wanted() {
+            break;
+        }
         if !playing.is_enough(rows.len()) {
             rows.iter().for_each(|_| counts.drop_row(DropReason::TooFewTurns));
             continue;
@@ -184,7 +187,8 @@ fn sessions(
             let Some(request) = requests.get(*row) else { continue };
             let hashes = blocks.get(request.blocks.clone()).unwrap_or_default();
             let lengths = (request.prompt_tokens, request.output_tokens);
-            let turn = chain.next(hashes, lengths, &mut seen, &mut scripts.blocks);
+            let is_sent = !playing.is_context(at);
+            let turn = chain.next(hashes, lengths, is_sent, &mut seen, &mut scripts.blocks);
             let mut turn = turn.map_err(&wrong)?;
             let former = at.checked_sub(1).and_then(|former| rows.get(former));
             if let Some(former) = former {
@@ -195,6 +199,7 @@ fn sessions(
             }
             turns.push(turn);
         }
+        seen.end_session(true);
         counts.kept += rows.len() as u64;
         let root = ScriptAgent { parent: 0, after_turn: 0, before_turn: None, delay_ns: 0, turns };
         scripts.push(vec![root]).map_err(&wrong)?;

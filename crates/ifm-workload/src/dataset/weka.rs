@@ -59,14 +59,14 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let mut rows = opening.documents(home.or(KIND.hub.first()))?;
     let wanted = opening.wanted();
     let (mut scripts, mut seen, mut block_tokens) = (Scripts::default(), Seen::default(), None);
-    let mut overlaps = 0_u64;
+    let (mut overlaps, mut number) = (0_u64, 0_u64);
     while scripts.sessions.len() < wanted {
         let Some(row) = rows.next()? else { break };
         if playing.has_marks() {
             seen.clear();
         }
         let kept = scripts.blocks.len();
-        let number = scripts.sessions.len() as u64 + 1;
+        number += 1;
         let mut reader = Reader {
             playing: &playing,
             scope: scope.unwrap_or_else(|| told_scope(&row.fields)),
@@ -85,15 +85,18 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         });
         if let Err(reason) = read {
             scripts.blocks.truncate(kept);
+            seen.end_session(false);
             rows.bad(row.line, &reason)?;
             continue;
         }
         let turns = agents.first().map_or(0, |agent| agent.turns.len());
         if !playing.is_enough(turns) {
             scripts.blocks.truncate(kept);
+            seen.end_session(false);
             rows.drop_row(DropReason::TooFewTurns);
             continue;
         }
+        seen.end_session(true);
         overlaps += overlapped;
         let file = rows.file().to_owned();
         scripts.push(agents).map_err(|reason| WorkloadError::File { file, reason })?;
@@ -125,7 +128,7 @@ struct Reader<'file> {
     playing: &'file Playing,
     scope: Scope,
     block_tokens: u32,
-    /// The conversation's own number, from 1.
+    /// The conversation's own number, from 1; those that are left out count too.
     number: u64,
     seen: &'file mut Seen,
     kept: &'file mut Vec<u64>,
@@ -164,15 +167,17 @@ impl Reader<'_> {
             self.block_tokens = tokens.ok_or("'block_size' is not a number of tokens")?;
         }
         let requests = list(fields, "requests")?;
-        self.agent(requests, (0, 0), 0)?;
+        self.agent(requests, (0, 0), false, 0)?;
         Ok(())
     }
 
-    /// Reads an agent and what it starts; when its last answer came, on the clock of its requests.
+    /// Reads an agent and what it starts; when its last answer came, on the clock of its requests. One
+    /// that is over when the session begins is not sent.
     fn agent(
         &mut self,
         requests: &[Value],
         (parent, after_turn): (u16, u16),
+        is_over: bool,
         depth: usize,
     ) -> Result<(usize, Option<f64>), String> {
         if depth > DEPTH_MAX {
@@ -209,7 +214,9 @@ impl Reader<'_> {
                 let after = times.len().checked_sub(1);
                 let after = after.ok_or_else(|| wrong("a sub-agent before any request".into()))?;
                 let places = (number as u16, after as u16);
-                let (child, inner_end_s) = self.agent(inner, places, depth + 1).map_err(&wrong)?;
+                let over = is_over || number == 0 && self.playing.is_context(after);
+                let read = self.agent(inner, places, over, depth + 1);
+                let (child, inner_end_s) = read.map_err(&wrong)?;
                 let lasted_s = seconds(fields, "duration_ms").map_err(&wrong)?.map(|ms| ms / 1e3);
                 // Without its duration, what its requests tell, where they are on the same clock.
                 let told_s = lasted_s.map(|span_s| start_s + span_s);
@@ -225,7 +232,8 @@ impl Reader<'_> {
             if times.last().is_some_and(|former| start_s < former.start_s - ROUNDING_S) {
                 return Err(wrong("its time lies before that of the request before it".to_owned()));
             }
-            let turn = self.request(fields, &mut chain).map_err(&wrong)?;
+            let context = is_over || number == 0 && self.playing.is_context(times.len());
+            let turn = self.request(fields, !context, &mut chain).map_err(&wrong)?;
             turns.push(turn);
             times.push(time);
         }
@@ -248,6 +256,7 @@ impl Reader<'_> {
     fn request(
         &mut self,
         fields: &Map<String, Value>,
+        is_sent: bool,
         chain: &mut Chain,
     ) -> Result<script::ScriptTurn, String> {
         if let Some(word) = present(fields, "type").and_then(Value::as_str)
@@ -271,7 +280,7 @@ impl Reader<'_> {
         // More blocks than there is room for say nothing about the prompt.
         let room = lengths.0.div_ceil(self.block_tokens) as usize;
         let hashes = hashes.get(..hashes.len().min(room)).unwrap_or_default();
-        chain.next(hashes, lengths, self.seen, self.kept)
+        chain.next(hashes, lengths, is_sent, self.seen, self.kept)
     }
 
     /// Which turns wait for which sub-agents: the turn, and when the sub-agent had ended. Sets what

@@ -368,3 +368,90 @@ fn what_is_wrong_with_a_trace_is_said_with_its_place() {
         assert!(found.contains(part), "{text}: {found}");
     }
 }
+
+/// A trace of these rows.
+fn trace(kind: &str, rows: &[Value], options: &str) -> OpenedWorkload {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.jsonl");
+    let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+    fs::write(&path, text).unwrap();
+    let text = format!("{kind}:{}{options}", path.display());
+    open(&WorkloadRequest::new(text, 3), &tokenizer()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn weka_request(t: f64, tokens: u32, hashes: &[u64]) -> Value {
+    json!({"t": t, "type": "s", "in": tokens, "out": 5, "api_time": 1, "hash_ids": hashes})
+}
+
+#[test]
+fn a_session_that_is_left_out_was_never_sent() {
+    let short = json!({"requests": [weka_request(0.0, 200, &[1, 2, 3])]});
+    let bad = json!({"requests": [weka_request(0.0, 200, &[1, 2, 3]), 7]});
+    let long = json!({"requests": [
+        weka_request(0.0, 100, &[1]),
+        weka_request(2.0, 200, &[1, 2, 3]),
+    ]});
+    for (former, hashes) in [(&short, "agent"), (&short, "all"), (&bad, "agent"), (&bad, "all")] {
+        let options = format!("?start=2&bad_rows=skip&hashes={hashes}");
+        let workload = trace("weka", &[former.clone(), long.clone()], &options);
+        let item = workload.dataset.item(0).unwrap();
+        assert_eq!(item.turns.len(), 1);
+        assert_eq!(item.turns[0].known_tokens, Some(0), "{former} {hashes}");
+    }
+    // Without a start the short one is sent.
+    let workload = trace("weka", &[short, long], "?hashes=all");
+    assert_eq!(workload.dataset.item(1).unwrap().turns[0].known_tokens, Some(64));
+}
+
+#[test]
+fn turns_before_the_start_were_never_sent() {
+    let row = |t: u32, tokens: u32, hashes: &[u64]| {
+        json!({"session_id": "a", "timestamp": t, "input_length": tokens, "output_length": 5,
+               "hash_ids": hashes})
+    };
+    let rows = [row(0, 600, &[1]), row(9, 1200, &[1, 2]), row(20, 1600, &[1, 2, 3])];
+    let known = |workload: OpenedWorkload| -> Vec<_> {
+        let item = workload.dataset.item(0).unwrap();
+        let agents = item.agents.iter().flat_map(|agent| &agent.turns);
+        item.turns.iter().chain(agents).map(|turn| turn.known_tokens).collect()
+    };
+    assert_eq!(known(trace("mooncake", &rows, "?start=2")), [Some(0), Some(1024)]);
+    // Nor were sub-agents that are over.
+    let mut child = weka_request(2.0, 64, &[7]);
+    child["type"] = "subagent".into();
+    child["requests"] = json!([weka_request(0.0, 64, &[7])]);
+    let late =
+        |t: f64| json!({"t": t, "type": "subagent", "requests": [weka_request(0.0, 64, &[7])]});
+    let first = weka_request(0.0, 64, &[1]);
+    let second = weka_request(8.0, 130, &[1, 2]);
+    let rows = [json!({"requests": [first, child, second, late(10.0), late(20.0)]})];
+    let workload = trace("weka", &rows, "?start=2&hashes=session");
+    assert_eq!(known(workload), [Some(0), Some(0), Some(64)]);
+}
+
+#[test]
+fn a_trace_may_go_back_any_number_of_times() {
+    let back =
+        |number: u32| weka_request(10.0 + f64::from(number), 200, &[1, 2, 100 + u64::from(number)]);
+    let mut requests = vec![weka_request(0.0, 64, &[1]), weka_request(5.0, 190, &[1, 2, 3])];
+    requests.extend((0..50_000).map(back));
+    let workload = trace("weka", &[json!({"requests": requests})], "?answers=server");
+    let item = workload.dataset.item(0).unwrap();
+    let text = |turn: usize| messages(&item.turns[turn])[0].content.clone();
+    let (first, last) = (ids(&text(2)), ids(&text(50_001)));
+    // 128 tokens are common, of which the first prompt and its answer have 69.
+    assert_eq!(first[..59], last[..59]);
+    assert_ne!(first, last);
+    assert_eq!(first[..59], ids(&text(1))[..59]);
+}
+
+#[test]
+fn sessions_that_are_too_short_do_not_count_as_wanted() {
+    let row = |session: &str, t: u32| {
+        json!({"session_id": session, "timestamp": t, "input_length": 600, "output_length": 5,
+               "hash_ids": [t]})
+    };
+    let rows = [row("short", 0), row("long", 10), row("long", 20)];
+    let workload = trace("mooncake", &rows, "?start=2&items=1");
+    assert_eq!(workload.facts.items, Some(1));
+}

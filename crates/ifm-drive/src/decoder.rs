@@ -373,8 +373,12 @@ fn reply_of(answer: &Answer) -> Reply {
         content: text.map(Generated::answer).unwrap_or_default(),
         reasoning: text.map(Generated::reasoning).unwrap_or_default(),
         tool_calls: text.map(|text| text.tool_calls().to_vec()).unwrap_or_default(),
-        output_tokens: answer.output_tokens.filter(|it| !it.from.is_estimate()).map(|it| it.tokens),
-        reasoning_tokens: answer.usage.reasoning_tokens,
+        // Of several choices one is carried on, and the count is that of all.
+        output_tokens: answer
+            .output_tokens
+            .filter(|it| !it.from.is_estimate() && answer.choices <= 1)
+            .map(|it| it.tokens),
+        reasoning_tokens: answer.usage.reasoning_tokens.filter(|_| answer.choices <= 1),
         is_cut: answer.outcome == Outcome::OkFiltered
             || answer.finish_reason.as_deref().is_some_and(|reason| CUT.contains(&reason)),
     }

@@ -11,6 +11,7 @@ use ifm_core::record::{Phase, RequestRecord};
 use ifm_sys::{mono_ns, thread};
 use ifm_wire::dialect::Generated;
 use ifm_wire::exchange::Answer;
+use ifm_wire::request::{MASK, SECRET_CHARS_MIN, session_token_of};
 use ifm_wire::{EndCause, ExchangeDecoder};
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -26,6 +27,8 @@ const TICK_NS: u64 = 50_000_000;
 /// Finish reasons of answers that a limit of their length ended: OpenAI's chat, Anthropic's messages,
 /// OpenAI's Responses, llama.cpp.
 const CUT: [&str; 5] = ["length", "max_tokens", "max_output_tokens", "incomplete", "limit"];
+/// Ends a sentence of which the rest was cut off.
+const CUT_OFF: char = '…';
 /// Failures without any success before a level is given up: at least this many, or one a slot.
 const HOPELESS_MIN: u64 = 8;
 
@@ -221,7 +224,13 @@ impl<'level> Decoder<'level> {
     fn finish(&mut self, slot: usize, done: Done) -> RequestRecord {
         let exchange = &mut self.exchanges[slot];
         exchange.expect_results(done.request.meta.results_asked);
-        let answer = exchange.finish(done.cause, self.plan.expect);
+        let mut answer = exchange.finish(done.cause, self.plan.expect);
+        if let Some(error) = &mut answer.error {
+            let sent = session_token_of(&done.request.bytes);
+            for token in [sent, answer.session_token.as_deref()].into_iter().flatten() {
+                hide(token, error);
+            }
+        }
         let reads = std::mem::take(&mut self.reads[slot]);
         let is_turn = done.request.meta.turn.is_some() && answer.outcome.is_ok();
         let reply = is_turn.then(|| reply_of(&answer));
@@ -340,6 +349,23 @@ impl<'level> Decoder<'level> {
     }
 }
 
+/// Masks a router's token in a sentence that repeats it, and where the sentence was cut off within it
+/// the part that is left.
+fn hide(token: &str, sentence: &mut String) {
+    if token.chars().count() < SECRET_CHARS_MIN {
+        return;
+    }
+    if sentence.contains(token) {
+        *sentence = sentence.replace(token, MASK);
+    }
+    let Some(whole) = sentence.strip_suffix(CUT_OFF) else { return };
+    let ends = token.char_indices().map(|(at, _)| at).skip(SECRET_CHARS_MIN);
+    let left = ends.filter_map(|end| whole.strip_suffix(token.get(..end)?)).last();
+    if let Some(left) = left {
+        *sentence = format!("{left}{MASK}{CUT_OFF}");
+    }
+}
+
 /// What a conversation can carry on of an answer.
 fn reply_of(answer: &Answer) -> Reply {
     let text = answer.text.as_ref();
@@ -347,8 +373,12 @@ fn reply_of(answer: &Answer) -> Reply {
         content: text.map(Generated::answer).unwrap_or_default(),
         reasoning: text.map(Generated::reasoning).unwrap_or_default(),
         tool_calls: text.map(|text| text.tool_calls().to_vec()).unwrap_or_default(),
-        output_tokens: answer.output_tokens.filter(|it| !it.from.is_estimate()).map(|it| it.tokens),
-        reasoning_tokens: answer.usage.reasoning_tokens,
+        // Of several choices one is carried on, and the count is that of all.
+        output_tokens: answer
+            .output_tokens
+            .filter(|it| !it.from.is_estimate() && answer.choices <= 1)
+            .map(|it| it.tokens),
+        reasoning_tokens: answer.usage.reasoning_tokens.filter(|_| answer.choices <= 1),
         is_cut: answer.outcome == Outcome::OkFiltered
             || answer.finish_reason.as_deref().is_some_and(|reason| CUT.contains(&reason)),
     }
@@ -363,5 +393,25 @@ fn is_hopeless(record: &RequestRecord) -> bool {
             record.http_status.is_some_and(|s| (300..500).contains(&s) && s != 429 && s != 408)
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_masked_whole_and_cut_off() {
+        for (token, said, expect) in [
+            ("tok-12345", "no tok-12345 and tok-12345", "no *** and ***"),
+            ("tok-12345", "no tok-123…", "no ***…"),
+            ("tok-12345", "no tok…", "no tok…"),
+            ("tok-12345", "no tok-123", "no tok-123"),
+            ("abc", "abc", "abc"),
+        ] {
+            let mut sentence = said.to_owned();
+            hide(token, &mut sentence);
+            assert_eq!(sentence, expect, "{said}");
+        }
     }
 }

@@ -19,6 +19,9 @@ use ifm_core::spec::Api;
 const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// How much of the body of a failed request is kept for its message, bytes.
 const ERROR_BODY_BYTES_MAX: usize = 8 * 1024;
+/// Statuses with which servers refuse a prompt that is too long: most, those that find it too large,
+/// and Text Generation Inference.
+const OVERFLOW_STATUS: [u16; 3] = [400, 413, 422];
 /// What may stand before any text in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -281,8 +284,8 @@ impl ExchangeDecoder {
         let head = self.reader.head();
         let is_overflow = match outcome {
             Outcome::HttpError => {
-                head.is_some_and(|head| head.status == 400)
-                    && dialect::is_overflow(&String::from_utf8_lossy(&self.document))
+                head.is_some_and(|head| OVERFLOW_STATUS.contains(&head.status))
+                    && dialect::is_overflow(&self.document)
             }
             Outcome::InBandError => self.facts.is_overflow,
             _ => false,
@@ -360,7 +363,7 @@ impl ExchangeDecoder {
                 ));
             }
             Ok(read) => {
-                facts.is_overflow |= read.error.is_some() && dialect::is_overflow(&start);
+                facts.is_overflow |= read.error.is_some() && dialect::is_overflow(start.as_bytes());
                 facts.take_document(&read);
             }
             Err(error) => facts.fail(error),

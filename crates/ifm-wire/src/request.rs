@@ -38,6 +38,31 @@ pub const SESSION_PLACE: &str = "{session}";
 /// The header that carries a router's token for a session, both ways.
 const SESSION_TOKEN: &str = "x-session-token";
 
+/// Headers that say where a request goes and where it ends: ours alone, since a second one of another
+/// meaning would break the request.
+const FRAMING_HEADERS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
+
+/// What stands in the place of a secret.
+pub const MASK: &str = "***";
+
+/// Shortest value that is blotted out, characters: a shorter one is not a secret, and stands in texts
+/// by chance.
+pub const SECRET_CHARS_MIN: usize = 4;
+
+/// Whether a header is one that a user cannot set.
+pub fn is_framing_header(name: &str) -> bool {
+    FRAMING_HEADERS.contains(&name.to_ascii_lowercase().as_str())
+}
+
+/// The router's token that a request carries.
+pub fn session_token_of(request: &[u8]) -> Option<&str> {
+    let end = request.windows(4).position(|bytes| bytes == b"\r\n\r\n")?;
+    let head = std::str::from_utf8(request.get(..end)?).ok()?;
+    let mut fields = head.split("\r\n").skip(1).filter_map(|line| line.split_once(':'));
+    let (_, token) = fields.find(|(name, _)| name.eq_ignore_ascii_case(SESSION_TOKEN))?;
+    Some(token.trim())
+}
+
 /// Whether a header's value must never be shown or stored: any but the few that are known to be no
 /// secrets. What a gateway lets people in by may have any name.
 pub fn is_secret_header(name: &str) -> bool {

@@ -7,16 +7,11 @@ use ifm_core::RequestRecord;
 use ifm_core::facts::ServerProcess;
 use ifm_core::manifest::ServerInfo;
 use ifm_wire::Answer;
-use ifm_wire::request::{is_secret_field, is_secret_header};
+use ifm_wire::request::{MASK, SECRET_CHARS_MIN, is_secret_field, is_secret_header};
 use serde_json::{Map, Value};
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-/// What stands in the place of a secret.
-const MASK: &str = "***";
-/// Shortest value that is blotted out, characters: a shorter one is not a secret, and stands in texts
-/// by chance.
-const WHOLE_MIN: usize = 4;
 /// Shortest word of a value of several words that is blotted out by itself, and shortest beginning
 /// of a secret, where the rest of it was cut off.
 const PART_MIN: usize = 8;
@@ -74,7 +69,7 @@ impl Secrets {
         let words: Vec<&str> =
             value.split([' ', '\t', ';', ',', '=', ':']).filter(|word| !word.is_empty()).collect();
         let key = value.split_once(' ').map_or(value, |(_scheme, key)| key.trim());
-        let whole = [value.trim(), key].into_iter().map(|text| (text, WHOLE_MIN));
+        let whole = [value.trim(), key].into_iter().map(|text| (text, SECRET_CHARS_MIN));
         for (text, least) in whole.chain(words.into_iter().map(|word| (word, PART_MIN))) {
             let text: Vec<char> = text.chars().collect();
             if text.len() >= least {

@@ -1,7 +1,7 @@
 //! A source that follows conversations: a turn waits for the answer to the one before and for the
 //! pause behind it.
 
-use crate::support::{Kept, Same, plan, post};
+use crate::support::{Kept, Same, plan, post, run};
 use ifm_core::Phase;
 use ifm_drive::{
     Answered, LevelPlan, NextAsk, Offer, Progress, RequestMeta, RequestSource, Stop, TurnMeta,
@@ -10,6 +10,7 @@ use ifm_drive::{
 use ifm_truth::paced::{Pace, PacedOptions, run_paced};
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
 use std::collections::VecDeque;
+use std::io::{Read, Write};
 use std::sync::Arc;
 
 const TURNS: u16 = 3;
@@ -123,6 +124,26 @@ fn what_goes_back_is_the_content_with_its_calls() {
             assert_eq!(record.text, Some(text(kept_text.clone())), "{case}");
         }
     }
+}
+
+#[test]
+fn a_routers_token_is_masked_where_the_server_repeats_it() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let server = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().expect("a client");
+        let _ = stream.read(&mut [0; 4096]).expect("a request");
+        let body = "the tokens old-secret-1 and new-secret-2 are no good";
+        let head = "HTTP/1.1 400 Bad Request\r\nx-session-token: new-secret-2\r\nConnection: close";
+        let answer = format!("{head}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+        stream.write_all(answer.as_bytes()).expect("an answer");
+    });
+    let request = String::from_utf8(post("/v1/chat/completions")).expect("text");
+    let request = request.replacen("\r\n\r\n", "\r\nx-session-token: old-secret-1\r\n\r\n", 1);
+    let (records, _) = run(&plan(address), request.into_bytes());
+    server.join().expect("a server that ends");
+    let error = records[0].error.as_deref();
+    assert_eq!(error, Some("HTTP 400: the tokens *** and *** are no good"));
 }
 
 /// A source that takes its time for each request.

@@ -3,13 +3,14 @@
 //! Not here: the calls of APIs whose events say which call they go on with (`responses`, `messages`).
 
 use super::generated::Generated;
-use super::json::Raw;
+use super::json::{self, Raw};
 use super::text::AnyText;
 use serde::Deserialize;
 
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'input"))]
 struct Call<'input> {
+    #[serde(default, deserialize_with = "json::count")]
     index: Option<u32>,
     id: Option<AnyText<'input>>,
     function: Option<Function<'input>>,
@@ -22,9 +23,11 @@ struct Function<'input> {
     arguments: Option<Raw<'input>>,
 }
 
-/// Keeps the calls of a list, whole ones or fragments. A list of another shape holds none.
+/// Keeps the calls of a list, whole ones or fragments. A list of another shape holds none, and an entry
+/// of another shape is none.
 pub(super) fn keep(list: Raw<'_>, kept: &mut Generated) {
-    let calls: Vec<Call<'_>> = serde_json::from_str(list.0).unwrap_or_default();
+    let entries: Vec<Raw<'_>> = serde_json::from_str(list.0).unwrap_or_default();
+    let calls = entries.iter().filter_map(|entry| serde_json::from_str::<Call<'_>>(entry.0).ok());
     for call in calls {
         let text = |text: Option<AnyText<'_>>| -> String {
             let mut out = String::new();
@@ -33,6 +36,9 @@ pub(super) fn keep(list: Raw<'_>, kept: &mut Generated) {
         };
         let (name, arguments) = call.function.map_or((None, None), |it| (it.name, it.arguments));
         let (id, name) = (text(call.id), text(name));
+        if call.index.is_none() && id.is_empty() && name.is_empty() && arguments.is_none() {
+            continue;
+        }
         // An id or a name begins a call where no index tells them apart; another id does anyway,
         // since some servers give every call the index 0.
         let begins = match (call.index, kept.last_call(call.index)) {
@@ -100,5 +106,15 @@ mod tests {
         ];
         assert_eq!(calls(&without_index), two);
         assert_eq!(calls(&["[]", "[1]", "{}", r#"[{"index":-1}]"#]), []);
+    }
+
+    #[test]
+    fn an_odd_entry_takes_no_other_with_it() {
+        let list = r#"[7,{"index":"0","id":"a","function":{"name":"f","arguments":"{}"}},
+            {"index":-1,"id":"b","function":{"name":"g"}},{"function":[]},{"index":2,"id":"c"}]"#;
+        let more = r#"[{"index":"0","function":{"arguments":"!"}}]"#;
+        let calls = calls(&[list, more]);
+        let read: Vec<_> = calls.iter().map(|it| (&*it.0, &*it.1, &*it.2)).collect();
+        assert_eq!(read, [("a", "f", "{}!"), ("b", "g", ""), ("c", "", "")]);
     }
 }

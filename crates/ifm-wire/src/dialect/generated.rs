@@ -7,14 +7,23 @@ use std::ops::{Deref, Range};
 /// Most calls of one answer that are kept: what a hostile stream may make us hold.
 const CALLS_MAX: usize = 1024;
 
+/// What a text is that is no part of the answer proper.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Apart {
+    Reasoning,
+    /// Of another choice than the first: a conversation goes on with that one.
+    OtherChoice,
+}
+
 /// Generated text. Reasoning stands in it where it came, and is known apart: a conversation that
 /// goes on sends back what was said, not what was thought.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Generated {
     /// All of it. What is appended here is part of the answer proper.
     pub(super) text: String,
-    /// The bytes of it that are reasoning: rising, not adjoining.
-    reasoning: Vec<Range<usize>>,
+    /// The bytes of it that are no part of the answer proper, rising: whether they are reasoning, or
+    /// belong to another choice than the first. Reasoning does not adjoin reasoning.
+    apart: Vec<(Range<usize>, Apart)>,
     /// Calls of tools, as they began.
     calls: Vec<ToolCall>,
     /// Where the server says that each of them stands; absent where it does not.
@@ -25,7 +34,7 @@ impl Generated {
     /// Forgets the text; buffers are kept.
     pub(crate) fn clear(&mut self) {
         self.text.clear();
-        self.reasoning.clear();
+        self.apart.clear();
         self.calls.clear();
         self.places.clear();
     }
@@ -57,23 +66,36 @@ impl Generated {
     pub(super) fn add_reasoning(&mut self, text: Text<'_>) {
         let start = self.text.len();
         text.append_to(&mut self.text);
-        match self.reasoning.last_mut() {
-            Some(last) if last.end == start => last.end = self.text.len(),
-            _ if self.text.len() > start => self.reasoning.push(start..self.text.len()),
+        let end = self.text.len();
+        match self.apart.last_mut() {
+            Some((last, Apart::Reasoning)) if last.end == start => last.end = end,
+            _ if end > start => self.apart.push((start..end, Apart::Reasoning)),
             _ => {}
+        }
+    }
+
+    /// Adds text of another choice than the first, as `add` appends it.
+    pub(super) fn add_other_choice(&mut self, add: impl FnOnce(&mut Generated)) {
+        let mut other = Generated::default();
+        add(&mut other);
+        let start = self.text.len();
+        self.text.push_str(&other.text);
+        if self.text.len() > start {
+            self.apart.push((start..self.text.len(), Apart::OtherChoice));
         }
     }
 
     /// What the model thought, where the server tells it apart.
     pub fn reasoning(&self) -> String {
-        self.reasoning.iter().filter_map(|range| self.text.get(range.clone())).collect()
+        let thought = self.apart.iter().filter(|(_, what)| *what == Apart::Reasoning);
+        thought.filter_map(|(range, _)| self.text.get(range.clone())).collect()
     }
 
-    /// The answer proper: the text without its reasoning.
+    /// The answer proper: the text of the first choice without its reasoning.
     pub fn answer(&self) -> String {
         let mut answer = String::new();
         let mut start = 0;
-        for range in &self.reasoning {
+        for (range, _) in &self.apart {
             answer.push_str(&self.text[start..range.start]);
             start = range.end;
         }
@@ -113,7 +135,7 @@ mod tests {
         kept.text.push_str(" Yes.");
         assert_eq!((&*kept, kept.answer().as_str()), ("Hm,\néSo. Or? Yes.", "So. Yes."));
         assert_eq!(kept.reasoning(), "Hm,\né Or?");
-        assert_eq!(kept.reasoning.len(), 2);
+        assert_eq!(kept.apart.len(), 2);
         kept.clear();
         assert_eq!((&*kept, kept.answer().as_str()), ("", ""));
     }

@@ -69,8 +69,13 @@ pub fn read<'input>(
         return Ok(facts);
     }
     for choice in chunk.choices.unwrap_or_default().into_iter() {
-        if let Some(text) = text.as_deref_mut() {
-            choice.append_text(text);
+        match text.as_deref_mut() {
+            // A conversation goes on with the first choice.
+            Some(text) if choice.index.unwrap_or(0) > 0 => {
+                text.add_other_choice(|text| choice.append_text(text));
+            }
+            Some(text) => choice.append_text(text),
+            None => {}
         }
         facts.choices.push(choice.facts());
     }
@@ -159,8 +164,7 @@ impl Choice<'_> {
             if let Some(content) = &delta.content {
                 content.append_to(&mut kept.text);
             }
-            // A conversation goes on with the first choice.
-            if let (Some(list), None | Some(0)) = (delta.tool_calls, self.index) {
+            if let Some(list) = delta.tool_calls {
                 calls::keep(list, kept);
             }
         }

@@ -2,9 +2,11 @@
 //!
 //! Not here: which failures are looked at (`exchange`).
 
+use serde_json::Value;
+
 /// Words of the refusals, in lower case, and who says them. Read in November 2026 in the source or
 /// the documentation of each.
-const WORDS: [(&str, &str); 8] = [
+const WORDS: [(&str, &str); 9] = [
     // `vllm/renderers/params.py`: "This model's maximum context length is 4096 tokens. However, …";
     // OpenAI's chat completions say the same.
     ("maximum context length", "vLLM, OpenAI"),
@@ -26,11 +28,39 @@ const WORDS: [(&str, &str); 8] = [
     // Text Generation Inference, `router/src/validation.rs`: "`inputs` tokens + `max_new_tokens` must
     // be <= 8. Given: …".
     ("`inputs` tokens + `max_new_tokens` must be", "TGI"),
+    // The same file: "`inputs` must have less than 8 tokens. Given: 9".
+    ("`inputs` must have less than", "TGI"),
 ];
 
-/// Whether what a server says of a failure is that the prompt is longer than its context.
-pub fn is_overflow(said: &str) -> bool {
-    let said = said.to_ascii_lowercase();
+/// Where an error stands in what a server sends: the object itself, that of OpenAI and those who do
+/// as it does, that of FastAPI, that of a failed response, and the reason why SGLang gave a request up.
+const ERRORS: [&str; 5] = ["", "/error", "/detail", "/response/error", "/meta_info/finish_reason"];
+/// Fields of an error that say what is wrong, rather than what was asked.
+const TELLING: [&str; 6] = ["message", "detail", "error", "code", "type", "error_type"];
+/// Behind these words stands the request again, as pydantic writes it into a message.
+const REPEATED: [&str; 3] = ["\"input\":", "'input':", "input_value="];
+
+/// Whether what a server says of a failure is that the prompt is longer than its context. Only its
+/// own words count: many servers repeat the request, in which somebody may speak of contexts.
+pub fn is_overflow(body: &[u8]) -> bool {
+    match serde_json::from_slice::<Value>(body) {
+        Ok(value) => ERRORS.into_iter().filter_map(|place| value.pointer(place)).any(tells),
+        Err(_) => has_words(&String::from_utf8_lossy(body)),
+    }
+}
+
+/// Whether an error says so: a text, or an object.
+fn tells(error: &Value) -> bool {
+    let fields = TELLING.into_iter().filter_map(|name| error.get(name));
+    let mut texts = std::iter::once(error).chain(fields).filter_map(Value::as_str);
+    let details = error.get("detail").and_then(Value::as_array).into_iter().flatten();
+    let mut details = details.filter_map(|detail| detail.get("msg")?.as_str());
+    texts.any(has_words) || details.any(has_words)
+}
+
+fn has_words(said: &str) -> bool {
+    let own = REPEATED.into_iter().filter_map(|mark| said.find(mark)).min();
+    let said = said.get(..own.unwrap_or(said.len())).unwrap_or(said).to_ascii_lowercase();
     WORDS.iter().any(|(words, _)| said.contains(words))
 }
 
@@ -49,11 +79,48 @@ mod tests {
             "request (9 tokens) exceeds the available context size (8 tokens), try increasing it",
             "prompt is too long: 210000 tokens > 200000 maximum",
             "Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8",
+            r#"{"error":"Input validation error: `inputs` must have less than 8 tokens. Given: 9"}"#,
+            r#"{"object":"error","message":"the maximum context length is 8","code":400}"#,
+            r#"{"detail":"prompt is too long"}"#,
+            r#"{"detail":[{"loc":["body"],"msg":"prompt is too long","input":"x"}]}"#,
+            r#"{"response":{"status":"failed","error":{"code":"context_length_exceeded"}}}"#,
+            r#"{"meta_info":{"finish_reason":{"type":"abort","message":"prompt is too long"}}}"#,
+            r#""prompt is too long""#,
         ] {
-            assert!(is_overflow(said), "{said}");
+            assert!(is_overflow(said.as_bytes()), "{said}");
         }
         for other in ["the model does not exist", "context deadline exceeded", "rate limit", ""] {
-            assert!(!is_overflow(other), "{other}");
+            assert!(!is_overflow(other.as_bytes()), "{other}");
         }
+    }
+
+    #[test]
+    fn what_a_server_repeats_of_the_request_is_not_its_own_words() {
+        for other in [
+            r#"{"detail":[{"type":"missing","msg":"Field required","input":{"prompt":"maximum context length"}}]}"#,
+            r#"{"detail":[{"type":"missing","msg":"Field required","input":{"prompt":"maximum context length, cut"#,
+            r#"{"error":{"message":"[{'msg': 'Field required', 'input': 'prompt is too long'}]"}}"#,
+            r#"{"error":{"message":"1 error [input_value='prompt is too long', input_type=str]"}}"#,
+            r#"{"error":{"message":"no such model","param":"prompt is too long"}}"#,
+            r#"{"response":{"input":"prompt is too long","error":{"message":"no"}}}"#,
+        ] {
+            assert!(!is_overflow(other.as_bytes()), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_reference_names_the_words_of_each_server() {
+        let page = include_str!("../../../../docs/reference/apis.md");
+        for (words, servers) in WORDS {
+            for server in servers.split(", ") {
+                let mut rows =
+                    page.lines().filter(|line| line.starts_with(&format!("| {server} |")));
+                assert!(rows.any(|row| row.contains(words)), "apis.md: {server}: {words}");
+            }
+        }
+        let named = page.lines().filter(|line| WORDS.iter().any(|(words, _)| line.contains(words)));
+        let quoted = |row: &str| row.matches(", ").count() + 1;
+        let pairs: usize = WORDS.iter().map(|(_, servers)| quoted(servers)).sum();
+        assert_eq!(named.map(quoted).sum::<usize>(), pairs, "apis.md has words of its own");
     }
 }

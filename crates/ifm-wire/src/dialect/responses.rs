@@ -69,7 +69,7 @@ fn read_event<'input>(
         }
         ("response.output_item.added", _) => {
             if let (Some(item), Some(kept)) = (&event.item, text) {
-                item.keep_call(event.output_index, kept);
+                item.keep_call(event.output_index, false, kept);
             }
             let name = event.item.and_then(|item| item.name);
             let has_answer = name.is_some_and(|name| name.0.is_some_and(|n| !n.is_empty()));
@@ -80,7 +80,7 @@ fn read_event<'input>(
         }
         ("response.output_item.done", _) => {
             if let (Some(item), Some(kept)) = (&event.item, text) {
-                item.keep_call(event.output_index, kept);
+                item.keep_call(event.output_index, true, kept);
             }
             Ok(ChunkFacts::default())
         }
@@ -188,8 +188,9 @@ struct Item<'input> {
 }
 
 impl Item<'_> {
-    /// Keeps the call that it is, if it is one: as it begins, or, when it is over, whole.
-    fn keep_call(&self, index: Option<u32>, kept: &mut Generated) {
+    /// Keeps the call that it is, if it is one: as it begins, or, when it is over, whole. One that is
+    /// over is the one that began at its place: vLLM gives some of them another id then.
+    fn keep_call(&self, index: Option<u32>, is_over: bool, kept: &mut Generated) {
         let meaning = |text: Option<AnyText<'_>>| {
             let mut out = String::new();
             text.and_then(|text| text.0).into_iter().for_each(|text| text.append_to(&mut out));
@@ -199,7 +200,10 @@ impl Item<'_> {
             return;
         }
         let (id, arguments) = (meaning(self.call_id), meaning(self.arguments));
-        let is_new = kept.last_call(index).is_none_or(|last| last.id != id);
+        let is_new = match kept.last_call(index) {
+            None => true,
+            Some(last) => last.id != id && !(is_over && index.is_some()),
+        };
         let call = if is_new { kept.begin_call(index) } else { kept.last_call(index) };
         let Some(call) = call else { return };
         call.id = id;
@@ -300,7 +304,7 @@ impl<'input> Response<'input> {
             if let Some(kept) = text {
                 items.iter().for_each(|item| item.append_to(kept));
                 let items: Vec<Item<'_>> = serde_json::from_str(output.0.get()).unwrap_or_default();
-                items.iter().for_each(|item| item.keep_call(None, kept));
+                items.iter().for_each(|item| item.keep_call(None, false, kept));
             }
         }
         let usage = self.usage.map(|usage| Usage {

@@ -126,6 +126,16 @@ struct Meta<'input> {
     /// Steps in which drafts were checked.
     #[serde(default, deserialize_with = "json::count")]
     spec_verify_ct: Option<u32>,
+    /// Drafted tokens that were accepted, and all of them: three names, the newest first. A server
+    /// may send two of them beside each other.
+    #[serde(default, deserialize_with = "json::count")]
+    spec_num_correct_drafts: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    spec_num_proposed_drafts: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    spec_accepted_drafts: Option<u32>,
+    #[serde(default, deserialize_with = "json::count")]
+    spec_proposed_drafts: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     spec_accept_token_num: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
@@ -134,17 +144,18 @@ struct Meta<'input> {
 
 impl From<Meta<'_>> for Usage {
     fn from(meta: Meta<'_>) -> Usage {
+        let accepted = meta.spec_num_correct_drafts.or(meta.spec_accepted_drafts);
+        let accepted = accepted.or(meta.spec_accept_token_num);
+        let drafted = meta.spec_num_proposed_drafts.or(meta.spec_proposed_drafts);
+        let drafted = drafted.or(meta.spec_draft_token_num);
         Usage {
             prompt_tokens: meta.prompt_tokens,
             completion_tokens: meta.completion_tokens,
             cached_tokens: meta.cached_tokens,
             reasoning_tokens: meta.reasoning_tokens,
             draft_steps: meta.spec_verify_ct,
-            accepted_draft_tokens: meta.spec_accept_token_num,
-            rejected_draft_tokens: openai::rejected(
-                meta.spec_draft_token_num,
-                meta.spec_accept_token_num,
-            ),
+            accepted_draft_tokens: accepted,
+            rejected_draft_tokens: openai::rejected(drafted, accepted),
             ..Usage::default()
         }
     }
@@ -240,5 +251,20 @@ mod tests {
         assert_eq!((usage.prompt_tokens, usage.completion_tokens), (Some(3), Some(5)));
         let drafts = (usage.draft_steps, usage.accepted_draft_tokens, usage.rejected_draft_tokens);
         assert_eq!(drafts, (Some(2), Some(3), Some(5)));
+    }
+
+    #[test]
+    fn drafts_are_counted_under_each_of_their_names() {
+        for names in [
+            r#""spec_accept_token_num":3,"spec_draft_token_num":8"#,
+            r#""spec_accepted_drafts":3,"spec_proposed_drafts":8"#,
+            r#""spec_num_correct_drafts":3,"spec_num_proposed_drafts":8"#,
+            r#""spec_num_correct_drafts":3,"spec_num_proposed_drafts":8,"spec_accepted_drafts":3,"spec_proposed_drafts":8"#,
+        ] {
+            let answer = format!(r#"{{"text":"a","meta_info":{{"completion_tokens":4,{names}}}}}"#);
+            let usage = DIALECT.read_answer(&answer, None).unwrap().usage.unwrap();
+            let drafts = (usage.accepted_draft_tokens, usage.rejected_draft_tokens);
+            assert_eq!(drafts, (Some(3), Some(5)), "{names}");
+        }
     }
 }

@@ -178,7 +178,7 @@ impl Facts {
             return;
         }
         if event.is_error {
-            self.is_overflow |= dialect::is_overflow(&String::from_utf8_lossy(event.data));
+            self.is_overflow |= dialect::is_overflow(event.data);
             return self.fail(match event.data {
                 [] => "the server sent an error event without a message".to_owned(),
                 data => dialect::error_sentence(data),
@@ -194,7 +194,7 @@ impl Facts {
         match self.dialect.read_event(data, &mut self.memory, text) {
             Err(error) => self.fail(error),
             Ok(facts) => {
-                self.is_overflow |= facts.error.is_some() && dialect::is_overflow(data);
+                self.is_overflow |= facts.error.is_some() && dialect::is_overflow(data.as_bytes());
                 self.take_facts(&facts, event.at_ns);
                 let mut choices = facts.choices.iter();
                 if let (Some(choice), None) = (choices.next(), choices.next())

@@ -93,7 +93,8 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<(Head, Framing), H
         processing_ns: None,
         session_token: None,
     };
-    let mut processing_ns = [None; PROCESSING.len() + 1];
+    let mut processing_ns = [None; PROCESSING.len()];
+    let mut timings: Vec<String> = Vec::new();
     let mut lengths: Vec<String> = Vec::new();
     let mut last_coding: Option<String> = None;
     let (mut closes, mut keeps) = (false, false);
@@ -127,10 +128,12 @@ fn interpret(response: &httparse::Response<'_, '_>) -> Result<(Head, Framing), H
         } else if let Some(place) = PROCESSING.iter().position(|name| is(name)) {
             processing_ns[place] = ms(&text());
         } else if is("server-timing") {
-            processing_ns[PROCESSING.len()] = server_timing(&text());
+            timings.push(text());
         }
     }
-    head.processing_ns = processing_ns.into_iter().flatten().next();
+    // Several lines are one list (RFC 9110, 5.3), of which one metric may be the answer.
+    let timing_ns = || server_timing(&timings.join(","));
+    head.processing_ns = processing_ns.into_iter().flatten().next().or_else(timing_ns);
     // In the order of RFC 9112, 6.3: what a former rule decides makes the later fields idle,
     // and wrong values in them harmless.
     let framing = match (head.status, last_coding.as_deref()) {

@@ -267,10 +267,16 @@ fn a_prompt_longer_than_the_context_is_told_from_other_failures() {
         // Beyond the sentence that is shown.
         json!({"error": {"message": "x".repeat(400), "code": said}}).to_string()
     };
+    let repeated = json!({"detail": [{"msg": "no", "input": {"prompt": too_long}}]}).to_string();
     for (head, body, is_overflow) in [
         ("400 Bad Request", body(too_long), true),
         ("400 Bad Request", padded("context_length_exceeded"), true),
         ("400 Bad Request", body("no such model"), false),
+        ("422 Unprocessable Entity", body("`inputs` tokens + `max_new_tokens` must be <= 8"), true),
+        ("413 Payload Too Large", body(too_long), true),
+        ("413 Payload Too Large", "request entity too large".to_owned(), false),
+        ("422 Unprocessable Entity", repeated.clone(), false),
+        ("400 Bad Request", repeated, false),
         ("500 Internal Server Error", body(too_long), false),
         (
             "200 OK\r\nContent-Type: text/event-stream",
@@ -287,6 +293,48 @@ fn a_prompt_longer_than_the_context_is_told_from_other_failures() {
 }
 
 #[test]
+fn a_call_that_is_over_is_the_one_that_began_there() {
+    let call = |id: &str, arguments: &str| json!({"type": "function_call", "call_id": id, "name": "f", "arguments": arguments});
+    let item = |kind: &str, index: u32, item: Value| json!({"type": format!("response.output_item.{kind}"), "output_index": index, "item": item});
+    let over = json!({"type": "response.completed", "response": {"status": "completed"}});
+    let delta =
+        json!({"type": "response.function_call_arguments.delta", "output_index": 1, "delta": "{}"});
+    let ids = |events: &[Value]| -> Vec<(String, String)> {
+        let head = "200 OK\r\nContent-Type: text/event-stream";
+        let calls = reply(&read(Api::Responses, head, &crate::replies::events(events, ""), true))
+            .tool_calls;
+        calls.into_iter().map(|it| (it.id, it.arguments)).collect()
+    };
+    let pair = |id: &str| (id.to_owned(), "{}".to_owned());
+    // vLLM gives the call that is over another id than the one that began.
+    let renamed =
+        [item("added", 1, call("a", "")), delta, item("done", 1, call("b", "{}")), over.clone()];
+    assert_eq!(ids(&renamed), [pair("b")]);
+    // A server that counts no places.
+    let same_place = [
+        item("added", 0, call("a", "")),
+        item("done", 0, call("a", "{}")),
+        item("added", 0, call("b", "")),
+        item("done", 0, call("b", "{}")),
+        over,
+    ];
+    assert_eq!(ids(&same_place), [pair("a"), pair("b")]);
+}
+
+#[test]
+fn a_conversation_goes_on_with_the_first_choice() {
+    let choice = |index: u32, text: &str| json!({"index": index, "delta": {"content": text, "reasoning_content": format!("hm {text} ")}, "finish_reason": "stop"});
+    let call = json!({"index": 1, "delta": {"tool_calls": [{"index": 0, "id": "x", "function": {"name": "f"}}]}});
+    let chunks = [json!({"choices": [choice(1, "b"), choice(0, "a")]}), json!({"choices": [call]})];
+    let head = "200 OK\r\nContent-Type: text/event-stream";
+    let answer = read(Api::Chat, head, &events(&chunks, "data: [DONE]\n\n"), true);
+    let said = reply(&answer);
+    assert_eq!((said.content.as_str(), said.reasoning.as_str()), ("a", "hm a "));
+    assert_eq!(said.tool_calls, []);
+    assert_eq!(answer.text.map(String::from).as_deref(), Some("hm b bhm a a"));
+}
+
+#[test]
 fn headers_tell_times_and_tokens() {
     let body = json!({"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]});
     for (headers, processing_ms, queue_ms) in [
@@ -296,6 +344,8 @@ fn headers_tell_times_and_tokens() {
         ("Server-Timing: cache;desc=\"x\", total; dur=4.5, db;dur=1", Some(4.5), None),
         ("Server-Timing: app;dur=7", Some(7.0), None),
         ("Server-Timing: a;dur=7, b;dur=8", None, None),
+        ("Server-Timing: a;dur=7\r\nServer-Timing: b;dur=8", None, None),
+        ("Server-Timing: total;dur=7\r\nServer-Timing: db;dur=8", Some(7.0), None),
         ("openai-processing-ms: soon", None, None),
         ("x-queue-time: -1", None, None),
     ] {

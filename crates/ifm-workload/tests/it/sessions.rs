@@ -279,7 +279,7 @@ fn made_up_agents_follow_their_laws() {
 
 #[test]
 fn what_is_wrong_with_a_trace_is_said_with_its_place() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let error = |kind: &str, rows: &[Value]| {
         let path = folder.path().join("bad.jsonl");
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
@@ -371,7 +371,7 @@ fn what_is_wrong_with_a_trace_is_said_with_its_place() {
 
 /// A trace of these rows.
 fn trace(kind: &str, rows: &[Value], options: &str) -> OpenedWorkload {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("trace.jsonl");
     let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
     fs::write(&path, text).unwrap();

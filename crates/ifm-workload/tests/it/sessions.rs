@@ -283,7 +283,7 @@ fn what_is_wrong_with_a_trace_is_said_with_its_place() {
     let error = |kind: &str, rows: &[Value]| {
         let path = folder.path().join("bad.jsonl");
         let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-        fs::write(&path, text).unwrap();
+        fs::write(&path, text).expect("a file");
         let request = WorkloadRequest::new(format!("{kind}:{}", path.display()), 3);
         match open(&request, &tokenizer()) {
             Ok(_) => panic!("{kind} {rows:?}"),
@@ -374,7 +374,7 @@ fn trace(kind: &str, rows: &[Value], options: &str) -> OpenedWorkload {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("trace.jsonl");
     let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
-    fs::write(&path, text).unwrap();
+    fs::write(&path, text).expect("a file");
     let text = format!("{kind}:{}{options}", path.display());
     open(&WorkloadRequest::new(text, 3), &tokenizer()).unwrap_or_else(|error| panic!("{error}"))
 }

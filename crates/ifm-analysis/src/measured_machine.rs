@@ -21,7 +21,7 @@ const GEMM: &str = "gemm";
 /// Kernels that move arrays.
 const MOTIONS: [&str; 4] = ["read", "write", "copy", "triad"];
 /// Arrays of so many last-level caches are read from memory, nearly all of them (STREAM's rule).
-const CACHES: f64 = 4.0;
+pub const CACHES: f64 = 4.0;
 const BYTES_PER_MIB: f64 = (1_u64 << 20) as f64;
 
 /// Types of products, by the figure of a [`Machine`] that they tell. 16-bit numbers can be widened, and

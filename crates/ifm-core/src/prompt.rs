@@ -2,11 +2,13 @@
 //!
 //! Not here: where prompts come from (`ifm-workload`), how an API writes them (`ifm-wire`).
 
+use crate::media::{Medium, Placed};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What a request asks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Prompt {
     /// One text. An API of messages sends it as the user's one message.
@@ -26,8 +28,17 @@ impl Prompt {
         }
     }
 
+    /// Its pictures, recordings and films, in their order.
+    pub fn media(&self) -> impl Iterator<Item = &Arc<Medium>> + Clone {
+        let messages = match self {
+            Prompt::Messages(messages) => messages.as_slice(),
+            Prompt::Text(_) | Prompt::Tokens(_) => &[],
+        };
+        messages.iter().flat_map(|message| &message.media).map(|placed| &placed.medium)
+    }
+
     /// The bytes that stand for the prompt in a hash: a text's own, token ids as 32 bits
-    /// little-endian each, messages as JSON.
+    /// little-endian each, messages as JSON in which a digest stands for each medium.
     pub fn canonical_bytes(&self) -> Cow<'_, [u8]> {
         match self {
             Prompt::Text(text) => Cow::Borrowed(text.as_bytes()),
@@ -55,21 +66,24 @@ crate::vocabulary! {
 }
 
 /// One message of a conversation.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said; may be empty beside tool calls.
     pub content: String,
     /// Calls that the model asks for.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
     /// The call that a tool's message answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub tool_call_id: Option<String>,
     /// What the model thought before it spoke, where that goes back in a field of its own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<String>,
+    /// Pictures, recordings and films in the message, in their order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub media: Vec<Placed>,
 }
 
 impl Message {
@@ -81,6 +95,7 @@ impl Message {
             tool_calls: Vec::new(),
             tool_call_id: None,
             reasoning: None,
+            media: Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! All times are nanoseconds since the run's origin on the monotonic clock. Durations (TTFT,
 //! E2E, TPOT) are not stored: `ifm-analysis` derives them, so that there is one definition.
 
+use crate::media::{MadeAudio, SentMedia, Validity};
 use crate::outcome::Outcome;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ crate::vocabulary! {
         FinalUsage = "final_usage",
         /// The model's tokenizer, over the whole text, on our side.
         Tokenizer = "tokenizer",
+        /// The server, in two answers: the same prompt with a medium and without it.
+        Pair = "pair",
         /// The number of token-bearing events: an estimate, since one event may hold several tokens.
         Events = "events",
     }
@@ -182,6 +185,26 @@ pub struct RequestRecord {
     pub sent_bytes: u64,
     /// Generated text, only if the user asked to keep it.
     pub text: Option<String>,
+    /// When the server's machine had acknowledged the last byte of the request, as the kernel tells;
+    /// absent where it does not, and for small requests, which nobody asks it about.
+    pub acked_ns: Option<u64>,
+    /// What the prompt carried beside text; absent where it was text alone.
+    pub media: Option<SentMedia>,
+    /// Prompt tokens of text, and who counted them.
+    pub text_tokens: Option<Counted>,
+    /// Prompt tokens of pictures, likewise.
+    pub image_tokens: Option<Counted>,
+    /// Prompt tokens of recordings, likewise.
+    pub audio_tokens: Option<Counted>,
+    /// Prompt tokens of films, likewise.
+    pub video_tokens: Option<Counted>,
+    /// Sound that the server made; absent where none was asked for or none came.
+    pub made_audio: Option<MadeAudio>,
+    /// The form that the answer was to have, an index into the forms of the workload's spec; absent
+    /// where it was free.
+    pub form: Option<u16>,
+    /// Whether the answer keeps to that form.
+    pub validity: Option<Validity>,
 }
 
 impl RequestRecord {
@@ -238,6 +261,15 @@ impl RequestRecord {
             wire_bytes: 0,
             sent_bytes: 0,
             text: None,
+            acked_ns: None,
+            media: None,
+            text_tokens: None,
+            image_tokens: None,
+            audio_tokens: None,
+            video_tokens: None,
+            made_audio: None,
+            form: None,
+            validity: None,
         }
     }
 

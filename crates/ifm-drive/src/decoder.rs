@@ -226,7 +226,7 @@ impl<'level> Decoder<'level> {
         exchange.expect_results(done.request.meta.results_asked);
         let mut answer = exchange.finish(done.cause, self.plan.expect);
         if let Some(error) = &mut answer.error {
-            let sent = session_token_of(&done.request.bytes);
+            let sent = session_token_of(done.request.bytes.own());
             for token in [sent, answer.session_token.as_deref()].into_iter().flatten() {
                 hide(token, error);
             }
@@ -293,6 +293,15 @@ impl<'level> Decoder<'level> {
             wire_bytes: reads.bytes,
             sent_bytes: done.sent_bytes as u64,
             text: answer.text.map(String::from),
+            acked_ns: None,
+            media: meta.media,
+            text_tokens: None,
+            image_tokens: None,
+            audio_tokens: None,
+            video_tokens: None,
+            made_audio: None,
+            form: meta.form,
+            validity: None,
         };
         if let Some(TurnMeta { session, agent, turn, .. }) = meta.turn {
             self.feed.give_back(Answered {

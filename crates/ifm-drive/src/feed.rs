@@ -6,6 +6,7 @@ use crate::plan::{
 };
 use crossbeam_queue::ArrayQueue;
 use ifm_core::record::Phase;
+use ifm_wire::RequestBytes;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -26,7 +27,9 @@ pub(crate) struct Prepared {
     pub seq: u32,
     pub phase: Phase,
     pub meta: RequestMeta,
-    pub bytes: Vec<u8>,
+    pub bytes: RequestBytes,
+    /// Memory that it held when it was made, bytes.
+    pub held_bytes: usize,
 }
 
 /// What a shard gets when it asks for a request.
@@ -46,7 +49,7 @@ pub(crate) struct Feed {
     warmup: ArrayQueue<Box<Prepared>>,
     measure: ArrayQueue<Box<Prepared>>,
     /// Spent buffers.
-    spent: ArrayQueue<Vec<u8>>,
+    spent: ArrayQueue<RequestBytes>,
     ahead_bytes: AtomicUsize,
     warmup_requests: u32,
     warmup_left: AtomicU32,
@@ -137,7 +140,8 @@ impl Feed {
             let ask = NextAsk { phase, seq, now_ns: ifm_sys::mono_ns() };
             match source.next(&ask, &mut bytes) {
                 Ok(Offer::Request(meta)) => {
-                    self.queue(Box::new(Prepared { seq, phase, meta, bytes }));
+                    let held_bytes = bytes.held_bytes();
+                    self.queue(Box::new(Prepared { seq, phase, meta, bytes, held_bytes }));
                     position += 1;
                 }
                 Ok(Offer::Later) => {
@@ -161,7 +165,8 @@ impl Feed {
             {
                 let phase = phase_of(position, self.warmup_requests);
                 let seq = first_seq.saturating_add(position);
-                let skipped = Prepared { seq, phase, meta, bytes: Vec::new() };
+                let skipped =
+                    Prepared { seq, phase, meta, bytes: RequestBytes::default(), held_bytes: 0 };
                 if self.is_due_after_enough(&skipped) {
                     break;
                 }
@@ -211,7 +216,7 @@ impl Feed {
 
     /// Puts a request in line, and waits while far enough ahead or until the level is over.
     fn queue(&self, mut prepared: Box<Prepared>) {
-        self.ahead_bytes.fetch_add(prepared.bytes.len(), Ordering::Relaxed);
+        self.ahead_bytes.fetch_add(prepared.held_bytes, Ordering::Relaxed);
         let queue = match prepared.phase {
             Phase::Warmup => &self.warmup,
             Phase::Measure => &self.measure,
@@ -290,7 +295,7 @@ impl Feed {
     }
 
     fn hand_over(&self, prepared: Box<Prepared>) -> Claim {
-        self.ahead_bytes.fetch_sub(prepared.bytes.len(), Ordering::Relaxed);
+        self.ahead_bytes.fetch_sub(prepared.held_bytes, Ordering::Relaxed);
         Claim::Request(prepared)
     }
 
@@ -310,7 +315,9 @@ impl Feed {
     }
 
     /// Gives a buffer back.
-    pub fn recycle(&self, bytes: Vec<u8>) {
+    pub fn recycle(&self, mut bytes: RequestBytes) {
+        // What it shared is not held for the next one.
+        bytes.clear();
         // A full pool drops the buffer.
         let _ = self.spent.push(bytes);
     }
@@ -362,19 +369,21 @@ mod tests {
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
+            media: None,
+            form: None,
         }
     }
 
     struct Count(u32, u32);
 
     impl RequestSource for Count {
-        fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+        fn next(&mut self, _: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
             if self.0 == self.1 {
                 return Err("no more text".to_owned());
             }
             self.0 += 1;
             buffer.clear();
-            buffer.push(b'x');
+            buffer.own_mut().push(b'x');
             let item = self.0;
             Ok(Offer::Request(meta(item)))
         }
@@ -414,7 +423,8 @@ mod tests {
                 seq: 0,
                 phase: Phase::Measure,
                 meta: meta(0),
-                bytes: vec![],
+                bytes: RequestBytes::default(),
+                held_bytes: 0,
             }))
             .unwrap();
         assert!(seq(feed.claim(1000)).is_some());

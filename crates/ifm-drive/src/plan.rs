@@ -2,9 +2,9 @@
 //! go, how to stop.
 
 use crate::tls::TlsTarget;
-use ifm_core::Reply;
 use ifm_core::record::{Phase, RequestRecord};
-use ifm_wire::Expect;
+use ifm_core::{Reply, SentMedia};
+use ifm_wire::{Expect, RequestBytes};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
@@ -103,6 +103,10 @@ pub struct RequestMeta {
     pub output_tokens_asked: Option<u32>,
     /// How many results the answer must hold, for an API that answers with a list of them.
     pub results_asked: Option<u32>,
+    /// What it carries beside text; absent where it is text alone.
+    pub media: Option<SentMedia>,
+    /// The form that the answer is to have, an index; absent where it is free.
+    pub form: Option<u16>,
 }
 
 /// Where a request stands in a conversation.
@@ -160,7 +164,7 @@ pub trait RequestSource: Send {
     ///
     /// # Errors
     /// Why no request can be made; this ends the level.
-    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String>;
+    fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String>;
 
     /// Passes over the next request of an open loop without making its bytes; absent at the end.
     /// Called when there is no time left to send it, so that it can be counted.

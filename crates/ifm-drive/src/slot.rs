@@ -97,7 +97,7 @@ impl Message {
         };
         match self {
             Message::Part { segment, .. } => of(segment),
-            Message::End { segment, done, .. } => of(segment) + done.request.bytes.len(),
+            Message::End { segment, done, .. } => of(segment) + done.request.held_bytes,
         }
     }
 }

@@ -2,6 +2,7 @@
 //! belong to the read that brought the cipher text.
 
 use ifm_sys::recv_stamped;
+use ifm_wire::RequestBytes;
 use rustls::ClientConnection;
 use std::io::{self, BufRead, ErrorKind, Write};
 use std::net::TcpStream;
@@ -83,10 +84,10 @@ impl Transport {
     ///
     /// # Errors
     /// The socket's.
-    pub fn send(&mut self, bytes: &[u8], offset: &mut usize) -> io::Result<bool> {
+    pub fn send(&mut self, bytes: &RequestBytes, offset: &mut usize) -> io::Result<bool> {
         match self {
             Transport::Plain(socket) => {
-                while let Some(rest) = bytes.get(*offset..).filter(|rest| !rest.is_empty()) {
+                while let rest @ [_, ..] = bytes.run_at(*offset) {
                     match socket.write(rest) {
                         Ok(0) => return Err(ErrorKind::WriteZero.into()),
                         Ok(count) => *offset += count,
@@ -140,12 +141,12 @@ impl TlsStream {
         Ok(true)
     }
 
-    fn send(&mut self, bytes: &[u8], offset: &mut usize) -> io::Result<bool> {
+    fn send(&mut self, bytes: &RequestBytes, offset: &mut usize) -> io::Result<bool> {
         loop {
             if !self.flush()? {
                 return Ok(false);
             }
-            let rest = bytes.get(*offset..).unwrap_or(&[]);
+            let rest = bytes.run_at(*offset);
             if rest.is_empty() {
                 return Ok(true);
             }

@@ -2,9 +2,10 @@
 //!
 //! Not here: how it becomes bytes (`request`).
 
-use ifm_core::Prompt;
 use ifm_core::spec::Api;
+use ifm_core::{Medium, Prompt};
 use serde_json::{Map, Value};
+use std::sync::Arc;
 
 /// What cannot become a request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +17,14 @@ pub enum RequestError {
     /// The extra body fields hold the prompt's own field.
     #[error("the extra body may not set \"{0}\": the workload writes it")]
     PromptField(&'static str),
+    /// The API takes no media of this kind, or not in this way.
+    #[error("the API \"{api}\" takes no {kind} in a prompt")]
+    Medium {
+        /// Word of the API.
+        api: &'static str,
+        /// What it does not take.
+        kind: &'static str,
+    },
     /// The API does not take this kind of prompt.
     #[error("the API \"{api}\" takes no {kind} as a prompt: it takes {takes}")]
     Prompt {
@@ -37,6 +46,8 @@ pub struct Ask<'ask> {
     /// [`RequestTemplate::put_message`](crate::RequestTemplate::put_message) wrote them, a comma
     /// between two. Only for a prompt of messages.
     pub said: &'ask [u8],
+    /// The media in them, in their order.
+    pub said_media: &'ask [Arc<Medium>],
     /// Tokens to generate at most; absent leaves it to the server.
     pub output_tokens: Option<u32>,
     /// Fields of the body that this request alone has: they win over those of the template, and

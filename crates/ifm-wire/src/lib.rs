@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod ask;
+mod bytes;
 pub mod dialect;
 pub mod exchange;
 pub mod http1;
@@ -12,6 +13,7 @@ pub mod lines;
 pub mod request;
 pub mod sse;
 
+pub use bytes::RequestBytes;
 pub use exchange::{Answer, EndCause, ExchangeDecoder, Expect};
 pub use http1::{Head, HttpError, ResponseReader, Step};
 pub use request::RequestTemplate;

@@ -1,6 +1,7 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
 pub use crate::ask::{Ask, AskSession, RequestError, TemplateSpec};
+use crate::bytes::RequestBytes;
 use crate::dialect::body::{put, put_field, put_name};
 use crate::dialect::{self, Dialect, Framing, LengthField};
 use ifm_core::Message;
@@ -210,8 +211,13 @@ impl RequestTemplate {
     ///
     /// # Errors
     /// [`RequestError::Prompt`] when the API does not take this kind of prompt.
-    pub fn write(&self, ask: &Ask<'_>, out: &mut Vec<u8>) -> Result<Option<u32>, RequestError> {
-        out.clear();
+    pub fn write(
+        &self,
+        ask: &Ask<'_>,
+        request: &mut RequestBytes,
+    ) -> Result<Option<u32>, RequestError> {
+        request.clear();
+        let out = request.own_mut();
         out.extend_from_slice(self.head.as_bytes());
         let length_start = out.len();
         out.resize(length_start + LENGTH_WIDTH, b' ');
@@ -228,7 +234,12 @@ impl RequestTemplate {
             None => self.write_body(ask, out)?,
             Some(fields) => self.write_own_body(ask, fields, out)?,
         };
-        let length = format!("{:>LENGTH_WIDTH$}", out.len() - body_start);
+        let media = ask.said_media.iter().chain(ask.prompt.media());
+        let shared = media.filter_map(|medium| medium.carried.bytes().cloned());
+        let is_filled = request.fill(body_start, shared);
+        debug_assert!(is_filled, "a dialect writes one hole for each medium that it carries");
+        let length = format!("{:>LENGTH_WIDTH$}", request.len() - body_start);
+        let out = request.own_mut();
         out[length_start..length_start + LENGTH_WIDTH].copy_from_slice(length.as_bytes());
         Ok(results)
     }
@@ -406,18 +417,19 @@ mod tests {
     use ifm_core::spec::Api;
 
     fn body(spec: &TemplateSpec<'_>, prompt: &str) -> (String, Value) {
-        let mut out = Vec::new();
+        let mut out = RequestBytes::default();
         let prompt = Prompt::Text(prompt.to_owned());
         let ask = Ask {
             prompt: &prompt,
             said: &[],
+            said_media: &[],
             output_tokens: Some(16),
             fields: None,
             number: None,
             session: None,
         };
         RequestTemplate::new(spec).unwrap().write(&ask, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
+        let text = String::from_utf8(out.to_vec()).unwrap();
         let (head, body) = text.split_once("\r\n\r\n").unwrap();
         let length = head.lines().find_map(|line| line.strip_prefix("Content-Length:")).unwrap();
         assert_eq!(length.trim().parse::<usize>().unwrap(), body.len());
@@ -502,14 +514,15 @@ mod tests {
             let ask = Ask {
                 prompt: &prompt,
                 said: &[],
+                said_media: &[],
                 output_tokens: None,
                 fields: None,
                 number: None,
                 session,
             };
-            let mut out = Vec::new();
+            let mut out = RequestBytes::default();
             template.write(&ask, &mut out).unwrap();
-            String::from_utf8(out).unwrap().split_once("\r\n\r\n").unwrap().0.to_owned()
+            String::from_utf8(out.to_vec()).unwrap().split_once("\r\n\r\n").unwrap().0.to_owned()
         };
         let with = |headers: &[(String, String)]| {
             template(headers).with_session_headers("run-1", &named).unwrap()
@@ -559,14 +572,15 @@ mod tests {
             let ask = Ask {
                 prompt: &prompt,
                 said: &[],
+                said_media: &[],
                 output_tokens: None,
                 fields: None,
                 number,
                 session: None,
             };
-            let mut out = Vec::new();
+            let mut out = RequestBytes::default();
             template.write(&ask, &mut out).unwrap();
-            let text = String::from_utf8(out).unwrap();
+            let text = String::from_utf8(out.to_vec()).unwrap();
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert!(serde_json::from_str::<Value>(body).is_ok());
             head.to_owned()

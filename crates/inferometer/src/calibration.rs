@@ -15,7 +15,7 @@ use ifm_core::Prompt;
 use ifm_core::spec::{Api, Calibration};
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::request::Ask;
-use ifm_wire::{Expect, RequestTemplate};
+use ifm_wire::{Expect, RequestBytes, RequestTemplate};
 use ifm_workload::{Generator, LengthRange, LengthScale, RandomSpec, word_texts};
 use std::time::{Duration, Instant};
 
@@ -144,7 +144,7 @@ pub fn calibrate(caller: &mut Caller, ask: &CalibrationAsk<'_>) -> Result<Calibr
     let mut counter = Counter {
         caller,
         ask,
-        bytes: Vec::new(),
+        bytes: RequestBytes::default(),
         requests: 0,
         tokens_per_s: 0.0,
         until: Instant::now() + TIME_MAX,
@@ -235,7 +235,7 @@ impl Sums {
 struct Counter<'counter> {
     caller: &'counter mut Caller,
     ask: &'counter CalibrationAsk<'counter>,
-    bytes: Vec<u8>,
+    bytes: RequestBytes,
     requests: u32,
     tokens_per_s: f64,
     until: Instant,
@@ -268,6 +268,7 @@ impl Counter<'_> {
         let ask = Ask {
             prompt: &prompt,
             said: &[],
+            said_media: &[],
             output_tokens: Some(1),
             fields: None,
             number: None,
@@ -276,7 +277,7 @@ impl Counter<'_> {
         let written = self.ask.template.write(&ask, &mut self.bytes);
         written.map_err(|error| Uncounted::Unknown(error.to_string()))?;
         self.requests += 1;
-        let reply = self.caller.send(&self.bytes, left);
+        let reply = self.caller.send(self.bytes.own(), left);
         let failed = |why: String| format!("a request for one token failed ({why})");
         if !reply.is_success() {
             let why = failed(reply.fault());

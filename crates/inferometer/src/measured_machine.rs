@@ -123,7 +123,7 @@ fn processor(facts: &Facts) -> Option<Device> {
 }
 
 /// The largest cache of the first processor, bytes.
-fn last_cache_bytes() -> Option<f64> {
+pub fn last_cache_bytes() -> Option<f64> {
     let sizes = fs::read_dir(CACHES).ok()?.filter_map(|entry| {
         let text = fs::read_to_string(entry.ok()?.path().join("size")).ok()?;
         let kib: f64 = text.trim().strip_suffix('K')?.parse().ok()?;

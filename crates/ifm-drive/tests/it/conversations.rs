@@ -9,6 +9,7 @@ use ifm_drive::{
 };
 use ifm_truth::paced::{Pace, PacedOptions, run_paced};
 use ifm_truth::scripted::{Scripted, ScriptedOptions};
+use ifm_wire::RequestBytes;
 use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::sync::Arc;
@@ -29,7 +30,7 @@ struct Talks {
 }
 
 impl RequestSource for Talks {
-    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         assert_eq!(ask.phase, Phase::Measure);
         let (session, turn, due_ns) = match self.due.front() {
             Some(&(due_ns, session, turn)) if due_ns <= ask.now_ns => {
@@ -45,7 +46,7 @@ impl RequestSource for Talks {
             _ => return Ok(Offer::End),
         };
         buffer.clear();
-        buffer.extend_from_slice(&self.request);
+        buffer.own_mut().extend_from_slice(&self.request);
         Ok(Offer::Request(RequestMeta {
             item: session,
             due_ns: None,
@@ -62,6 +63,8 @@ impl RequestSource for Talks {
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
+            media: None,
+            form: None,
         }))
     }
 
@@ -150,7 +153,7 @@ fn a_routers_token_is_masked_where_the_server_repeats_it() {
 struct Slow(Same);
 
 impl RequestSource for Slow {
-    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         std::thread::sleep(std::time::Duration::from_millis(20));
         self.0.next(ask, buffer)
     }

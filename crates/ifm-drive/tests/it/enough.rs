@@ -7,6 +7,7 @@ use ifm_drive::{
 };
 use ifm_truth::paced::{Pace, Paced, PacedOptions, run_paced};
 use ifm_truth::slower_and_slower;
+use ifm_wire::RequestBytes;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -86,9 +87,9 @@ struct Endless {
 }
 
 impl RequestSource for Endless {
-    fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn next(&mut self, _: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         buffer.clear();
-        buffer.extend_from_slice(&self.request);
+        buffer.own_mut().extend_from_slice(&self.request);
         Ok(self.skip().map_or(Offer::End, Offer::Request))
     }
 
@@ -104,6 +105,8 @@ impl RequestSource for Endless {
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
+            media: None,
+            form: None,
         })
     }
 }

@@ -7,6 +7,7 @@ use ifm_drive::{
     drive_level,
 };
 use ifm_truth::paced::{Pace, PacedOptions, run_paced};
+use ifm_wire::RequestBytes;
 use std::sync::Arc;
 
 const MS: u64 = 1_000_000;
@@ -33,14 +34,16 @@ impl Clocked {
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
+            media: None,
+            form: None,
         })
     }
 }
 
 impl RequestSource for Clocked {
-    fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn next(&mut self, _: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         buffer.clear();
-        buffer.extend_from_slice(&self.request);
+        buffer.own_mut().extend_from_slice(&self.request);
         Ok(self.meta().map_or(Offer::End, Offer::Request))
     }
 

@@ -6,7 +6,7 @@ use ifm_drive::{
     LevelPlan, Limits, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink,
 };
 use ifm_drive::{LevelResult, Stop, Target, drive_level};
-use ifm_wire::Expect;
+use ifm_wire::{Expect, RequestBytes};
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -14,9 +14,9 @@ use std::sync::Arc;
 pub struct Same(pub Vec<u8>);
 
 impl RequestSource for Same {
-    fn next(&mut self, _: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn next(&mut self, _: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         buffer.clear();
-        buffer.extend_from_slice(&self.0);
+        buffer.own_mut().extend_from_slice(&self.0);
         Ok(Offer::Request(RequestMeta {
             item: 0,
             due_ns: None,
@@ -26,6 +26,8 @@ impl RequestSource for Same {
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
+            media: None,
+            form: None,
         }))
     }
 }

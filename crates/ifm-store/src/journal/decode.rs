@@ -4,9 +4,12 @@
 //! that are left before anything is allocated.
 
 use super::bytes::Cursor;
-use super::encode::{flag, outcome_code, source_code};
+use super::encode::{flag, outcome_code, source_code, validity_code};
 use super::{KIND_REQUEST, KIND_SAMPLES};
-use ifm_core::{CountSource, Counted, Outcome, Phase, RequestRecord, Series, TokenEvents};
+use ifm_core::{
+    CountSource, Counted, MadeAudio, Outcome, Phase, RequestRecord, SentMedia, Series, TokenEvents,
+    Validity,
+};
 
 /// What one frame holds.
 pub(super) enum Payload {
@@ -63,6 +66,28 @@ impl Fields<'_, '_> {
             list.push(self.cursor.small()?);
         }
         Some(list)
+    }
+
+    /// A number that may be absent: see `put_maybe`.
+    fn maybe(&mut self) -> Option<Option<u64>> {
+        self.cursor.number().map(|number| number.checked_sub(1))
+    }
+
+    fn media(&mut self) -> Option<SentMedia> {
+        let (images, audios) = (self.cursor.small()?, self.cursor.small()?);
+        let (videos, seen) = (self.cursor.small()?, self.cursor.small()?);
+        let (pixels, audio_ns) = (self.maybe()?, self.maybe()?);
+        let frames = self.maybe()?.map(u32::try_from).transpose().ok()?;
+        let file_bytes = self.maybe()?;
+        Some(SentMedia { images, pixels, audios, audio_ns, videos, frames, file_bytes, seen })
+    }
+
+    fn made_audio(&mut self) -> Option<MadeAudio> {
+        let first_ns = self.cursor.offset(self.start_ns)?;
+        let bytes = self.cursor.number()?;
+        let (audio_ns, silence_ns) = (self.maybe()?, self.maybe()?);
+        let silences = self.maybe()?.map(u32::try_from).transpose().ok()?;
+        Some(MadeAudio { first_ns, audio_ns, bytes, silence_ns, silences })
     }
 
     fn text(&mut self, bit: u64) -> Option<Option<String>> {
@@ -133,14 +158,28 @@ fn request(cursor: &mut Cursor) -> Option<RequestRecord> {
         server_decode_ns: fields.number(flag::SERVER_DECODE)?,
         server_processing_ns: fields.number(flag::SERVER_PROCESSING)?,
         phase: if fields.has(flag::MEASURED) { Phase::Measure } else { Phase::Warmup },
-        finish_reason: None,
-        error: None,
-        text: None,
+        ..RequestRecord::blank()
     };
     record.finish_reason = fields.text(flag::FINISH_REASON)?;
     record.error = fields.text(flag::ERROR)?;
     record.text = fields.text(flag::TEXT)?;
+    record.acked_ns = fields.moment(flag::ACKED)?;
+    record.media = if fields.has(flag::MEDIA) { Some(fields.media()?) } else { None };
+    record.text_tokens = fields.counted(flag::TEXT_TOKENS)?;
+    record.image_tokens = fields.counted(flag::IMAGE_TOKENS)?;
+    record.audio_tokens = fields.counted(flag::AUDIO_TOKENS)?;
+    record.video_tokens = fields.counted(flag::VIDEO_TOKENS)?;
+    record.made_audio =
+        if fields.has(flag::MADE_AUDIO) { Some(fields.made_audio()?) } else { None };
+    record.form = fields.number(flag::FORM)?;
+    record.validity =
+        if fields.has(flag::VALIDITY) { Some(validity(fields.cursor)?) } else { None };
     Some(record)
+}
+
+fn validity(cursor: &mut Cursor) -> Option<Validity> {
+    let code = cursor.byte()?;
+    Validity::ALL.into_iter().find(|validity| validity_code(*validity) == code)
 }
 
 fn outcome(cursor: &mut Cursor) -> Option<Outcome> {

@@ -6,7 +6,9 @@
 
 use super::bytes::{put_number, put_offset, put_text};
 use super::{KIND_REQUEST, KIND_SAMPLES};
-use ifm_core::{CountSource, Counted, Outcome, Phase, RequestRecord, Series, TimeoutKind};
+use ifm_core::{
+    CountSource, Counted, Outcome, Phase, RequestRecord, Series, TimeoutKind, Validity,
+};
 
 /// Largest time or size that is stored: the columns are signed 64-bit numbers.
 const NUMBER_MAX: u64 = i64::MAX as u64;
@@ -53,8 +55,17 @@ pub(super) mod flag {
     pub(crate) const SERVER_FIRST_TOKEN: u64 = 1 << 34;
     pub(crate) const SERVER_DECODE: u64 = 1 << 35;
     pub(crate) const SERVER_PROCESSING: u64 = 1 << 36;
+    pub(crate) const ACKED: u64 = 1 << 37;
+    pub(crate) const MEDIA: u64 = 1 << 38;
+    pub(crate) const TEXT_TOKENS: u64 = 1 << 39;
+    pub(crate) const IMAGE_TOKENS: u64 = 1 << 40;
+    pub(crate) const AUDIO_TOKENS: u64 = 1 << 41;
+    pub(crate) const VIDEO_TOKENS: u64 = 1 << 42;
+    pub(crate) const MADE_AUDIO: u64 = 1 << 43;
+    pub(crate) const FORM: u64 = 1 << 44;
+    pub(crate) const VALIDITY: u64 = 1 << 45;
     /// Every flag that this version knows.
-    pub(crate) const ALL: u64 = (1 << 37) - 1;
+    pub(crate) const ALL: u64 = (1 << 46) - 1;
 }
 
 /// Adds the payload of a request. Says which value has no room, after which `out` is to be cut
@@ -105,7 +116,52 @@ pub(super) fn put_request(out: &mut Vec<u8>, record: &RequestRecord) -> Result<(
     for text in [&record.finish_reason, &record.error, &record.text].into_iter().flatten() {
         put_text(out, text);
     }
+    put_media(out, record);
     Ok(())
+}
+
+/// What went beside text, and what came.
+fn put_media(out: &mut Vec<u8>, record: &RequestRecord) {
+    if let Some(at_ns) = record.acked_ns {
+        put_offset(out, record.start_ns, at_ns);
+    }
+    if let Some(media) = &record.media {
+        for count in [media.images, media.audios, media.videos, media.seen] {
+            put_number(out, u64::from(count));
+        }
+        let frames = media.frames.map(u64::from);
+        for number in [media.pixels, media.audio_ns, frames, media.file_bytes] {
+            put_maybe(out, number);
+        }
+    }
+    for Counted { tokens, from } in media_tokens(record).into_iter().flatten() {
+        out.push(source_code(from));
+        put_number(out, u64::from(tokens));
+    }
+    if let Some(made) = &record.made_audio {
+        put_offset(out, record.start_ns, made.first_ns);
+        put_number(out, made.bytes);
+        for number in [made.audio_ns, made.silence_ns, made.silences.map(u64::from)] {
+            put_maybe(out, number);
+        }
+    }
+    if let Some(form) = record.form {
+        put_number(out, u64::from(form));
+    }
+    if let Some(validity) = record.validity {
+        out.push(validity_code(validity));
+    }
+}
+
+/// A number that may be absent: 0, or one more than it. Of those that `check_times_and_sizes` lets
+/// through none is the largest.
+fn put_maybe(out: &mut Vec<u8>, number: Option<u64>) {
+    put_number(out, number.map_or(0, |number| number.saturating_add(1)));
+}
+
+/// Tokens of the prompt by what they stand for.
+fn media_tokens(record: &RequestRecord) -> [Option<Counted>; 4] {
+    [record.text_tokens, record.image_tokens, record.audio_tokens, record.video_tokens]
 }
 
 /// What the server told of its own times.
@@ -226,7 +282,20 @@ fn check_times_and_sizes(record: &RequestRecord) -> Result<(), &'static str> {
         record.reader_lag_ns_max,
     ];
     let told = server_spans(record);
-    let all = always.into_iter().chain(sometimes.into_iter().chain(told).flatten());
+    let media = record.media.unwrap_or_default();
+    let made = record.made_audio.unwrap_or_default();
+    let beside = [
+        record.acked_ns,
+        media.pixels,
+        media.audio_ns,
+        media.file_bytes,
+        Some(made.first_ns),
+        Some(made.bytes),
+        made.audio_ns,
+        made.silence_ns,
+    ];
+    let sometimes = sometimes.into_iter().chain(told).chain(beside).flatten();
+    let all = always.into_iter().chain(sometimes);
     let stamps = record.events.at_ns.iter().copied();
     // A bit that any value has is in the union of all: no branch for each stamp.
     let union = all.fold(0, |union, value| union | value) | stamps.fold(0, |union, at| union | at);
@@ -272,6 +341,15 @@ fn flags(record: &RequestRecord) -> u64 {
         (flag::SERVER_FIRST_TOKEN, record.server_first_token_ns.is_some()),
         (flag::SERVER_DECODE, record.server_decode_ns.is_some()),
         (flag::SERVER_PROCESSING, record.server_processing_ns.is_some()),
+        (flag::ACKED, record.acked_ns.is_some()),
+        (flag::MEDIA, record.media.is_some()),
+        (flag::TEXT_TOKENS, record.text_tokens.is_some()),
+        (flag::IMAGE_TOKENS, record.image_tokens.is_some()),
+        (flag::AUDIO_TOKENS, record.audio_tokens.is_some()),
+        (flag::VIDEO_TOKENS, record.video_tokens.is_some()),
+        (flag::MADE_AUDIO, record.made_audio.is_some()),
+        (flag::FORM, record.form.is_some()),
+        (flag::VALIDITY, record.validity.is_some()),
     ];
     told.into_iter().filter(|(_, is_so)| *is_so).fold(0, |flags, (bit, _)| flags | bit)
 }
@@ -301,5 +379,16 @@ pub(super) fn source_code(source: CountSource) -> u8 {
         CountSource::FinalUsage => 1,
         CountSource::Tokenizer => 2,
         CountSource::Events => 3,
+        CountSource::Pair => 4,
+    }
+}
+
+/// See [`outcome_code`].
+pub(super) fn validity_code(validity: Validity) -> u8 {
+    match validity {
+        Validity::Valid => 0,
+        Validity::Invalid => 1,
+        Validity::Cut => 2,
+        Validity::Unchecked => 3,
     }
 }

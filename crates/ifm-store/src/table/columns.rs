@@ -5,7 +5,9 @@
 //! of columns come out right in any tool; every word and text is UTF-8; what is not known is null.
 //! New columns may be added at the end and are optional; none is renamed or given a new meaning.
 
-use ifm_core::{CountSource, Counted, Outcome, Phase, RequestRecord, TokenEvents};
+use ifm_core::{
+    CountSource, Counted, Outcome, Phase, RequestRecord, SentMedia, TokenEvents, Validity,
+};
 
 /// One column. A way back that answers false says that the value makes no sense.
 pub(super) struct Column {
@@ -66,6 +68,48 @@ macro_rules! optional_number {
                         .transpose()
                         .map(|value| record.$field = value)
                         .is_ok()
+                },
+            },
+        }
+    };
+}
+
+/// A number column of what a request carried beside text; the count of pictures says that there is
+/// something at all.
+macro_rules! media_number {
+    ($name:literal, $field:ident) => {
+        Column {
+            name: $name,
+            cells: Cells::OptionalNumber {
+                get: |record| record.media.map(|media| media.$field as i64),
+                set: |record, cell| match (&mut record.media, cell) {
+                    (media @ None, Some(_)) if $name == "images" => {
+                        set_number(&mut media.insert(SentMedia::default()).$field, cell)
+                    }
+                    (Some(media), Some(_)) => set_number(&mut media.$field, cell),
+                    (media, None) => media.is_none(),
+                    (None, Some(_)) => false,
+                },
+            },
+        }
+    };
+}
+
+/// A number column of what a request carried beside text, or of the sound that came, which may be
+/// unknown though the other columns are there.
+macro_rules! number_within {
+    ($name:literal, $group:ident, $field:ident) => {
+        Column {
+            name: $name,
+            cells: Cells::OptionalNumber {
+                get: |record| record.$group.and_then(|it| it.$field).map(|value| value as i64),
+                set: |record, cell| match (&mut record.$group, cell) {
+                    (Some(it), _) => cell
+                        .map(TryInto::try_into)
+                        .transpose()
+                        .map(|value| it.$field = value)
+                        .is_ok(),
+                    (None, cell) => cell.is_none(),
                 },
             },
         }
@@ -220,7 +264,67 @@ pub(super) static COLUMNS: &[Column] = &[
     optional_number!(server_first_token_ns),
     optional_number!(server_decode_ns),
     optional_number!(server_processing_ns),
+    optional_number!(acked_ns),
+    media_number!("images", images),
+    media_number!("audios", audios),
+    media_number!("videos", videos),
+    media_number!("media_seen", seen),
+    number_within!("pixels", media, pixels),
+    number_within!("frames", media, frames),
+    number_within!("audio_ns", media, audio_ns),
+    number_within!("media_file_bytes", media, file_bytes),
+    count_source!("text_tokens_from", text_tokens),
+    count!(text_tokens),
+    count_source!("image_tokens_from", image_tokens),
+    count!(image_tokens),
+    count_source!("audio_tokens_from", audio_tokens),
+    count!(audio_tokens),
+    count_source!("video_tokens_from", video_tokens),
+    count!(video_tokens),
+    Column {
+        name: "first_audio_ns",
+        cells: Cells::OptionalNumber {
+            get: |record| record.made_audio.map(|made| made.first_ns as i64),
+            set: |record, cell| match cell {
+                Some(cell) => {
+                    set_number(&mut record.made_audio.get_or_insert_default().first_ns, Some(cell))
+                }
+                None => true,
+            },
+        },
+    },
+    Column {
+        name: "made_audio_bytes",
+        cells: Cells::OptionalNumber {
+            get: |record| record.made_audio.map(|made| made.bytes as i64),
+            set: |record, cell| match (&mut record.made_audio, cell) {
+                (Some(made), Some(_)) => set_number(&mut made.bytes, cell),
+                (made, cell) => made.is_none() && cell.is_none(),
+            },
+        },
+    },
+    number_within!("made_audio_ns", made_audio, audio_ns),
+    number_within!("silence_ns", made_audio, silence_ns),
+    number_within!("silences", made_audio, silences),
+    optional_number!(form),
+    Column {
+        name: "validity",
+        cells: Cells::OptionalText {
+            repeats: true,
+            get: |record| record.validity.map(Validity::word),
+            set: |record, cell| {
+                record.validity = cell.and_then(Validity::from_word);
+                record.validity.is_some() == cell.is_some()
+            },
+        },
+    },
 ];
+
+/// Sets a number, if the cell holds one that it can be.
+fn set_number<T: TryFrom<i64>>(place: &mut T, cell: Option<i64>) -> bool {
+    let value = cell.and_then(|cell| cell.try_into().ok());
+    value.map(|value| *place = value).is_some()
+}
 
 /// Names of the columns of `requests.parquet`, in the order of the file.
 pub fn column_names() -> impl Iterator<Item = &'static str> {

@@ -2,7 +2,8 @@
 
 use ifm_core::manifest::{Manifest, SCHEMA_VERSION};
 use ifm_core::{
-    CountSource, Counted, Outcome, Phase, RequestRecord, Series, TimeoutKind, TokenEvents,
+    CountSource, Counted, MadeAudio, Outcome, Phase, RequestRecord, SentMedia, Series, TimeoutKind,
+    TokenEvents, Validity,
 };
 use proptest::prelude::*;
 
@@ -76,6 +77,30 @@ pub fn full_record(seq: u32) -> RequestRecord {
         wire_bytes: 1_900,
         sent_bytes: 5_000,
         text: Some("Ärger — naïve \u{1f600}\n\0".to_string()),
+        acked_ns: Some(start_ns + 95_000),
+        media: Some(SentMedia {
+            images: 2,
+            pixels: Some(1_843_200),
+            audios: 1,
+            audio_ns: Some(4_000 * MS),
+            videos: 1,
+            frames: None,
+            file_bytes: Some(0),
+            seen: 1,
+        }),
+        text_tokens: Some(Counted { tokens: 26, from: CountSource::Pair }),
+        image_tokens: Some(Counted { tokens: 598, from: CountSource::FinalUsage }),
+        audio_tokens: Some(Counted { tokens: 400, from: CountSource::FinalUsage }),
+        video_tokens: Some(Counted { tokens: 2, from: CountSource::FinalUsage }),
+        made_audio: Some(MadeAudio {
+            first_ns: start_ns + 210 * MS,
+            audio_ns: Some(1_500 * MS),
+            bytes: 72_000,
+            silence_ns: Some(0),
+            silences: None,
+        }),
+        form: Some(2),
+        validity: Some(Validity::Cut),
     }
 }
 
@@ -169,8 +194,49 @@ prop_compose! {
 }
 
 prop_compose! {
+    fn media()(
+        counts in any::<[u32; 4]>(),
+        frames in any::<Option<u32>>(),
+        sizes in [maybe_time(), maybe_time(), maybe_time()],
+    ) -> SentMedia {
+        let ([images, audios, videos, seen], [pixels, audio_ns, file_bytes]) = (counts, sizes);
+        SentMedia { images, pixels, audios, audio_ns, videos, frames, file_bytes, seen }
+    }
+}
+
+prop_compose! {
+    fn made_audio()(
+        always in [time(), time()],
+        sometimes in [maybe_time(), maybe_time()],
+        silences in any::<Option<u32>>(),
+    ) -> MadeAudio {
+        let ([first_ns, bytes], [audio_ns, silence_ns]) = (always, sometimes);
+        MadeAudio { first_ns, audio_ns, bytes, silence_ns, silences }
+    }
+}
+
+prop_compose! {
+    fn beside()(
+        record in moments().boxed(),
+        acked_ns in maybe_time(),
+        media in proptest::option::of(media()),
+        tokens in [counted(), counted(), counted(), counted()],
+        made_audio in proptest::option::of(made_audio()),
+        form in any::<Option<u16>>(),
+        validity in proptest::option::of(proptest::sample::select(Validity::ALL.to_vec())),
+    ) -> RequestRecord {
+        let [text_tokens, image_tokens, audio_tokens, video_tokens] = tokens;
+        RequestRecord {
+            acked_ns, media, made_audio, form, validity,
+            text_tokens, image_tokens, audio_tokens, video_tokens,
+            ..record
+        }
+    }
+}
+
+prop_compose! {
     fn counts()(
-        record in moments(),
+        record in beside().boxed(),
         counts in proptest::array::uniform9(any::<Option<u32>>()),
         prompt_tokens in counted(),
         output_tokens in counted(),
@@ -217,7 +283,7 @@ prop_compose! {
 prop_compose! {
     /// Any request that can be stored.
     pub fn any_record()(
-        record in counts(),
+        record in counts().boxed(),
         events in events(),
         streamed: bool,
         warmup: bool,
@@ -236,7 +302,7 @@ prop_compose! {
 
 /// Any requests, their `seq` distinct but not in order.
 pub fn any_records() -> impl Strategy<Value = Vec<RequestRecord>> {
-    proptest::collection::vec(any_record(), 0..12).prop_map(|mut records| {
+    proptest::collection::vec(any_record().boxed(), 0..12).prop_map(|mut records| {
         let mut seen = std::collections::BTreeSet::new();
         records.retain(|record| seen.insert(record.seq));
         records

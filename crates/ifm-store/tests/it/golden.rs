@@ -19,7 +19,8 @@ fn records_v1() -> Vec<RequestRecord> {
     records
 }
 
-/// What runs before format 1.3 hold of [`records`]: no agents, no classes, no times of the server.
+/// What runs before format 1.3 hold of [`records`]: no agents, no classes, no times of the
+/// server, no media.
 fn records_before_v1_3() -> Vec<RequestRecord> {
     let of = |record: RequestRecord| RequestRecord {
         agent: None,
@@ -31,6 +32,15 @@ fn records_before_v1_3() -> Vec<RequestRecord> {
         server_first_token_ns: None,
         server_decode_ns: None,
         server_processing_ns: None,
+        acked_ns: None,
+        media: None,
+        text_tokens: None,
+        image_tokens: None,
+        audio_tokens: None,
+        video_tokens: None,
+        made_audio: None,
+        form: None,
+        validity: None,
         ..record
     };
     records().into_iter().map(of).collect()

@@ -208,6 +208,9 @@ fn the_columns_are_those_of_the_format() {
         finish_reason outcome error reads stamped_reads co_arrived_events reader_lag_ns_max \
         wire_bytes sent_bytes text session turn agent agent_turns class \
         known_tokens draft_steps server_queue_ns server_first_token_ns server_decode_ns \
-        server_processing_ns";
+        server_processing_ns acked_ns images audios videos media_seen pixels frames audio_ns \
+        media_file_bytes text_tokens_from text_tokens image_tokens_from image_tokens \
+        audio_tokens_from audio_tokens video_tokens_from video_tokens first_audio_ns \
+        made_audio_bytes made_audio_ns silence_ns silences form validity";
     assert_eq!(names, expect.split_whitespace().collect::<Vec<_>>());
 }

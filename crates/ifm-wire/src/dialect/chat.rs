@@ -5,10 +5,11 @@
 
 use super::body::{put_field, put_list, put_name, put_object, put_said};
 use super::openai;
+use super::parts::{parts, put_chat_part};
 use super::{Dialect, Prompts};
 use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, ToolCall};
+use ifm_core::{MediumKind, Message, ToolCall};
 
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
@@ -17,6 +18,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         message: Some(put_message),
         ..Prompts::texts("messages")
     },
+    media: &MediumKind::ALL,
     ..openai::usual(Api::Chat, "/chat/completions")
 };
 
@@ -27,7 +29,13 @@ fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
 fn put_message(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("role", message.role.word(), out);
-        put_field("content", &message.content, out);
+        match message.media.is_empty() {
+            true => put_field("content", &message.content, out),
+            false => {
+                put_name("content", out);
+                put_list(&parts(message), out, put_chat_part);
+            }
+        }
         if let Some(reasoning) = &message.reasoning {
             put_field("reasoning_content", reasoning, out);
         }

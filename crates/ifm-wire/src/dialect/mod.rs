@@ -24,6 +24,7 @@ mod ollama;
 mod ollama_embed;
 pub mod openai;
 mod overflow;
+mod parts;
 mod rerank;
 mod responses;
 mod sglang;
@@ -39,8 +40,8 @@ pub use generated::Generated;
 pub use overflow::is_overflow;
 
 use crate::ask::{Ask, RequestError, TemplateSpec};
-use ifm_core::Message;
 use ifm_core::spec::Api;
+use ifm_core::{Carried, Medium, MediumKind, Message};
 use serde_json::{Map, Value};
 
 /// Every API that is spoken, in the order of [`Api::ALL`].
@@ -161,6 +162,8 @@ pub struct Dialect {
     more_fields: fn(&TemplateSpec<'_>, &mut Fields, &mut Fields),
     headers: fn(Option<&str>) -> Vec<(&'static str, String)>,
     prompts: Prompts,
+    /// What its messages may carry beside text.
+    media: &'static [MediumKind],
     /// Fields of the body that hold the prompt, where those of `prompts` are not all.
     prompt_fields: &'static [&'static str],
     write_prompt: WritePrompt,
@@ -191,6 +194,7 @@ impl Dialect {
                 authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
             },
             prompts: Prompts::texts(""),
+            media: &[],
             prompt_fields: &[],
             write_prompt: body::write_prompt,
             results_max: None,
@@ -250,7 +254,16 @@ impl Dialect {
         ask: &Ask<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<u32>, RequestError> {
+        let mut media = ask.prompt.media().chain(ask.said_media);
+        if let Some(medium) = media.find(|medium| !self.takes(medium)) {
+            return Err(RequestError::Medium { api: self.api.word(), kind: medium.kind.word() });
+        }
         (self.write_prompt)(self, ask, out)
+    }
+
+    /// Whether a prompt may carry the medium, in the way in which it is carried.
+    fn takes(&self, medium: &Medium) -> bool {
+        self.media.contains(&medium.kind) && !matches!(medium.carried, Carried::File(_))
     }
 
     /// Appends one message, where each is written alike whatever stands beside it; whether it is.

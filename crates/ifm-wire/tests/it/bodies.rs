@@ -2,9 +2,9 @@
 
 use ifm_core::spec::Api;
 use ifm_core::{Message, Prompt, Role, ToolCall};
-use ifm_wire::RequestTemplate;
 use ifm_wire::dialect;
 use ifm_wire::request::{Ask, RequestError, TemplateSpec};
+use ifm_wire::{RequestBytes, RequestTemplate};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -42,17 +42,18 @@ impl Asked {
             temperature: Some(0.5),
             extra_body: extra,
         };
-        let mut out = Vec::new();
+        let mut out = RequestBytes::default();
         let ask = Ask {
             prompt: &self.prompt,
             said: &[],
+            said_media: &[],
             output_tokens: self.output_tokens,
             fields: self.fields.as_object(),
             number: None,
             session: None,
         };
         let results = RequestTemplate::new(&spec)?.write(&ask, &mut out)?;
-        Ok((String::from_utf8(out).expect("a text"), results))
+        Ok((String::from_utf8(out.to_vec()).expect("a text"), results))
     }
 
     /// The body. Its names are checked to be there once, which `Value` alone would not tell.
@@ -273,18 +274,19 @@ fn a_key_of_anthropic_goes_where_it_belongs_and_headers_of_the_user_win() {
         temperature: None,
         extra_body: &extra,
     };
-    let mut out = Vec::new();
+    let mut out = RequestBytes::default();
     let prompt = text();
     let ask = Ask {
         prompt: &prompt,
         said: &[],
+        said_media: &[],
         output_tokens: None,
         fields: None,
         number: None,
         session: None,
     };
     RequestTemplate::new(&spec).expect("a template").write(&ask, &mut out).expect("a request");
-    let request = String::from_utf8(out).expect("a text");
+    let request = String::from_utf8(out.to_vec()).expect("a text");
     assert!(request.contains("x-api-key: sk-ant-1\r\n") && !request.contains("Authorization"));
     assert!(request.contains("Anthropic-Version: 2024-01-01\r\n"));
     assert!(!request.contains("2023-06-01"));
@@ -352,17 +354,18 @@ fn messages_that_were_written_before_stand_before_the_new_ones() {
         };
         let template = RequestTemplate::new(&spec).expect("a template");
         let write = |prompt: &Prompt, said: &[u8]| {
-            let mut out = Vec::new();
+            let mut out = RequestBytes::default();
             let ask = Ask {
                 prompt,
                 said,
+                said_media: &[],
                 output_tokens: None,
                 fields: None,
                 number: None,
                 session: None,
             };
             template.write(&ask, &mut out).expect("a request");
-            String::from_utf8(out).expect("a text")
+            String::from_utf8(out.to_vec()).expect("a text")
         };
         let whole = write(&Prompt::Messages(list.clone()), &[]);
         for written in 0..=list.len() {

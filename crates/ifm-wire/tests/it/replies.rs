@@ -5,7 +5,7 @@ use ifm_core::spec::Api;
 use ifm_core::{Message, Prompt, Reply, Role, ToolCall};
 use ifm_wire::exchange::{Answer, Expect};
 use ifm_wire::request::{Ask, TemplateSpec};
-use ifm_wire::{EndCause, ExchangeDecoder, RequestTemplate};
+use ifm_wire::{EndCause, ExchangeDecoder, RequestBytes, RequestTemplate};
 use serde_json::{Map, Value, json};
 
 /// Reads a response whose body is this.
@@ -50,14 +50,15 @@ fn written(api: Api, messages: Vec<Message>) -> Value {
     let ask = Ask {
         prompt: &prompt,
         said: &[],
+        said_media: &[],
         output_tokens: None,
         fields: None,
         number: None,
         session: None,
     };
-    let mut out = Vec::new();
+    let mut out = RequestBytes::default();
     template.expect("a template").write(&ask, &mut out).expect("a request");
-    let text = String::from_utf8(out).expect("text");
+    let text = String::from_utf8(out.to_vec()).expect("text");
     serde_json::from_str(text.split_once("\r\n\r\n").expect("a head").1).expect("JSON")
 }
 

@@ -16,6 +16,7 @@ use ifm_drive::{
     RequestMeta, RequestSource, Sink, Stop, StopLevel,
 };
 use ifm_sim::{Ask, Finished, Simulation, steady};
+use ifm_wire::RequestBytes;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
 use std::sync::atomic::Ordering;
@@ -79,7 +80,7 @@ struct Level<'level> {
     /// Requests that were taken from the source.
     taken: u32,
     /// A request of an open loop that is not due yet or finds no free slot.
-    held: Option<(RequestMeta, Vec<u8>)>,
+    held: Option<(RequestMeta, RequestBytes)>,
     warm_left: u32,
     /// When measuring began.
     measured_ns: Option<u64>,
@@ -90,7 +91,7 @@ struct Level<'level> {
     keeps_blocks: bool,
     records: u32,
     flow: Flow,
-    buffer: Vec<u8>,
+    buffer: RequestBytes,
 }
 
 /// Runs one level to its end, in virtual time that goes on where the last level ended: what a cache
@@ -126,7 +127,7 @@ pub fn drive_level(
         keeps_blocks,
         records: 0,
         flow: Flow::default(),
-        buffer: Vec::new(),
+        buffer: RequestBytes::default(),
     };
     let mut now_ns = level.simulation.now_ns();
     let mut is_whole = true;
@@ -243,7 +244,7 @@ impl Level<'_> {
     fn submit(
         &mut self,
         meta: RequestMeta,
-        request: &[u8],
+        request: &RequestBytes,
         phase: Phase,
         now_ns: u64,
     ) -> Result<(), DriveError> {
@@ -263,7 +264,7 @@ impl Level<'_> {
             ));
         };
         let needs_text = self.keeps_blocks || meta.prompt_tokens_asked.is_none();
-        let said = if needs_text { Contents::of_request(request) } else { Vec::new() };
+        let said = if needs_text { Contents::of_request(&request.to_vec()) } else { Vec::new() };
         let prompt_tokens = self.contents.tokens(&said, meta.prompt_tokens_asked);
         let answer = match meta.turn {
             Some(_) => self.contents.answer(seq, output_tokens),
@@ -396,6 +397,8 @@ impl Level<'_> {
             output_tokens_asked: flight.meta.output_tokens_asked,
             outcome,
             sent_bytes: flight.sent_bytes,
+            media: flight.meta.media,
+            form: flight.meta.form,
             ..RequestRecord::blank()
         }
     }

@@ -8,7 +8,7 @@ use ifm_core::spec::Api;
 use ifm_core::{Outcome, Prompt};
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::request::{Ask, TemplateSpec};
-use ifm_wire::{Answer, Expect, RequestTemplate, dialect};
+use ifm_wire::{Answer, Expect, RequestBytes, RequestTemplate, dialect};
 use serde_json::{Map, Value};
 use std::time::{Duration, Instant};
 
@@ -213,17 +213,18 @@ impl Inquiry {
 /// What of it cannot be sent, in a clause.
 pub fn written(endpoint: &Endpoint, model: &str, wish: &Wish<'_>) -> Result<Vec<u8>, String> {
     let template = template(endpoint, model, wish)?;
-    let mut bytes = Vec::new();
+    let mut bytes = RequestBytes::default();
     let ask = Ask {
         prompt: wish.prompt,
         said: &[],
+        said_media: &[],
         output_tokens: Some(wish.tokens),
         fields: None,
         number: None,
         session: None,
     };
     template.write(&ask, &mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes)
+    Ok(bytes.to_vec())
 }
 
 /// What is the same for every request like this one.

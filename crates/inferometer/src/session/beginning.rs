@@ -15,7 +15,7 @@ use ifm_drive::{LevelPlan, Limits, Loop, Target};
 use ifm_sys::ClockPair;
 use ifm_wire::dialect;
 use ifm_wire::request::{Ask, TemplateSpec};
-use ifm_wire::{Expect, RequestTemplate};
+use ifm_wire::{Expect, RequestBytes, RequestTemplate};
 
 /// Users that one reading thread serves.
 const USERS_PER_READER: u32 = 500;
@@ -143,9 +143,16 @@ pub(super) fn check_first_item(job: &Job, template: &RequestTemplate) -> Result<
         [only] => &only.prompt,
         _ => &said,
     };
-    let ask =
-        Ask { prompt, said: &[], output_tokens: None, fields: None, number: None, session: None };
-    template.write(&ask, &mut Vec::new()).map(|_| ()).map_err(|error| {
+    let ask = Ask {
+        prompt,
+        said: &[],
+        said_media: &[],
+        output_tokens: None,
+        fields: None,
+        number: None,
+        session: None,
+    };
+    template.write(&ask, &mut RequestBytes::default()).map(|_| ()).map_err(|error| {
         Failure::usage(error.to_string()).hint("another --api takes it, or another workload")
     })
 }

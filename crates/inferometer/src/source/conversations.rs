@@ -12,13 +12,13 @@
 
 use super::calls::settle;
 use super::ledger::{Ledger, digest};
-use super::said::Said;
+use super::said::{Said, Written};
 use super::session::{Due, Heard, Session};
 use ifm_core::spec::RunSpec;
 use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
-use ifm_wire::RequestTemplate;
 use ifm_wire::request::{Ask, AskSession};
+use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Begun, Dataset, Thread, Turn, WorkItem, WorkloadError};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -130,7 +130,7 @@ pub struct ConversationSource {
     /// Whether a prompt was made before, so that what all share has been said.
     has_said: bool,
     /// What stands before a prompt, as bytes.
-    before: Vec<u8>,
+    before: Written,
 }
 
 impl ConversationSource {
@@ -161,7 +161,7 @@ impl ConversationSource {
             ended_early: Vec::new(),
             too_long: 0,
             has_said: false,
-            before: Vec::new(),
+            before: Written::default(),
         }
     }
 
@@ -218,7 +218,7 @@ impl ConversationSource {
     ///
     /// # Errors
     /// What the workload or the API says about it.
-    pub fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    pub fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         if ask.phase == Phase::Warmup {
             return self.warm_up(ask, buffer);
         }
@@ -307,7 +307,7 @@ impl ConversationSource {
     }
 
     /// The first turn of a session that is not gone on with.
-    fn warm_up(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn warm_up(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         let Some(item) = self.take_item()? else { return Ok(Offer::End) };
         let id = (item.id, item.class);
         let mut held = Held::new(item);
@@ -328,7 +328,7 @@ impl ConversationSource {
         Due { agent, turn, .. }: Due,
         due_ns: Option<u64>,
         ask: &NextAsk,
-        buffer: &mut Vec<u8>,
+        buffer: &mut RequestBytes,
     ) -> Result<Option<Offer>, String> {
         let shared_tokens = self.shared_tokens();
         let Some(held) = self.held.get_mut(&session) else { return Ok(None) };
@@ -367,10 +367,11 @@ impl ConversationSource {
         ready: &Ready,
         place: Option<TurnMeta>,
         ask: &NextAsk,
-        buffer: &mut Vec<u8>,
+        buffer: &mut RequestBytes,
     ) -> Result<Offer, String> {
         let Ready { turn, begun, prompt, digest } = ready;
         self.has_said = true;
+        let media = self.ledger.media(self.before.media.iter().chain(prompt.media()));
         self.ledger.note(*digest, turn.prompt_tokens, turn.output_tokens);
         let session = place.map(|at| AskSession {
             session: at.session,
@@ -383,7 +384,8 @@ impl ConversationSource {
         });
         let ask = Ask {
             prompt,
-            said: &self.before,
+            said: &self.before.bytes,
+            said_media: &self.before.media,
             output_tokens: turn.output_tokens,
             fields: turn.fields.as_deref(),
             number: Some(ask.seq),
@@ -401,6 +403,8 @@ impl ConversationSource {
             prompt_tokens_asked: turn.prompt_tokens.filter(|_| is_first),
             output_tokens_asked: turn.output_tokens,
             results_asked,
+            media,
+            form: None,
         }))
     }
 
@@ -470,7 +474,7 @@ impl Held {
         (agent, number): (u16, u16),
         template: &RequestTemplate,
         shared_tokens: Option<u32>,
-        said: &mut Vec<u8>,
+        said: &mut Written,
     ) -> Result<Ready, String> {
         let is_alone = self.session.item.turns_of(agent).len() == 1;
         let turn = self.session.take_turn(agent, number);

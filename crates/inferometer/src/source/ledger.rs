@@ -3,13 +3,15 @@
 //! The digest of a prompt that stands alone is that of its canonical bytes. In a conversation of
 //! several turns it is a chain over the messages (`said`), so that a turn costs what it adds.
 
-use ifm_core::Prompt;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
+use ifm_core::{Medium, Prompt, SentMedia};
 use sha2::{Digest, Sha256};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 /// One request.
-struct Entry {
+struct Sent {
     sha256: [u8; 32],
     prompt_tokens: Option<u32>,
     output_tokens: Option<u32>,
@@ -18,7 +20,9 @@ struct Entry {
 /// The requests of a run in the order in which they were made.
 #[derive(Default)]
 pub struct Ledger {
-    entries: Vec<Entry>,
+    entries: Vec<Sent>,
+    /// The media that were sent, and the prompt that had each first.
+    media: HashMap<[u8; 32], usize>,
 }
 
 impl Ledger {
@@ -29,12 +33,31 @@ impl Ledger {
         prompt_tokens: Option<u32>,
         output_tokens: Option<u32>,
     ) {
-        self.entries.push(Entry { sha256, prompt_tokens, output_tokens });
+        self.entries.push(Sent { sha256, prompt_tokens, output_tokens });
     }
 
     /// Forgets the requests that were made ahead and never sent.
     pub fn truncate(&mut self, sent: u32) {
         self.entries.truncate(sent as usize);
+        self.media.retain(|_, first| *first < sent as usize);
+    }
+
+    /// What the media of the next prompt are together; absent where it has none. They are known
+    /// from now on.
+    pub fn media<'media>(
+        &mut self,
+        media: impl Iterator<Item = &'media Arc<Medium>> + Clone,
+    ) -> Option<SentMedia> {
+        let place = self.entries.len();
+        let (mut count, mut seen) = (0_u32, 0);
+        for medium in media.clone() {
+            count += 1;
+            match self.media.entry(medium.sha256) {
+                Entry::Occupied(_) => seen += 1,
+                Entry::Vacant(vacant) => _ = vacant.insert(place),
+            }
+        }
+        (count > 0).then(|| SentMedia::of(media.map(|medium| &**medium), seen))
     }
 
     /// SHA-256 over the SHA-256 of each prompt, in order, in hex.
@@ -75,6 +98,36 @@ fn histogram(values: impl Iterator<Item = u32>) -> Vec<(u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use ifm_core::{Carried, MediumKind};
+
+    #[test]
+    fn a_medium_is_known_from_the_first_prompt_on_that_was_sent() {
+        let medium = |name: u8| {
+            Arc::new(Medium {
+                kind: MediumKind::Image,
+                mime: "image/png".to_owned(),
+                sha256: [name; 32],
+                size: None,
+                frames: None,
+                duration_ns: None,
+                file_bytes: None,
+                uuid: None,
+                carried: Carried::Name,
+            })
+        };
+        let (one, other) = (medium(1), medium(2));
+        let mut ledger = Ledger::default();
+        let next = |ledger: &mut Ledger, media: &[Arc<Medium>]| {
+            let sent = ledger.media(media.iter());
+            ledger.note([0; 32], None, None);
+            sent.map(|sent| (sent.images, sent.seen))
+        };
+        assert_eq!(next(&mut ledger, &[]), None);
+        assert_eq!(next(&mut ledger, &[one.clone(), one.clone()]), Some((2, 1)));
+        assert_eq!(next(&mut ledger, &[one.clone(), other.clone()]), Some((2, 1)));
+        ledger.truncate(2);
+        assert_eq!(next(&mut ledger, &[one, other]), Some((2, 1)));
+    }
 
     #[test]
     fn what_was_made_ahead_does_not_count() {

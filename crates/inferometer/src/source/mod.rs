@@ -21,7 +21,7 @@ use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
-use ifm_wire::RequestTemplate;
+use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
 use prompts::{Due, PromptSource};
@@ -156,7 +156,7 @@ impl Source {
 }
 
 impl RequestSource for Source {
-    fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         match self {
             Source::Prompts(prompts) => prompts.next(ask, buffer),
             Source::Conversations(talks) => talks.next(ask, buffer),

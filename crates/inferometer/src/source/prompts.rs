@@ -3,8 +3,8 @@
 use super::ledger::{Ledger, digest};
 use ifm_core::Phase;
 use ifm_drive::{NextAsk, Offer, RequestMeta};
-use ifm_wire::RequestTemplate;
 use ifm_wire::request::Ask;
+use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Arrivals, Dataset, WorkloadError};
 use std::sync::Arc;
 
@@ -73,7 +73,7 @@ impl PromptSource {
     ///
     /// # Errors
     /// What the workload or the API says about it.
-    pub fn next(&mut self, ask: &NextAsk, buffer: &mut Vec<u8>) -> Result<Offer, String> {
+    pub fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
         let mut due_ns = None;
         if let Some(Due::Schedule(arrivals)) = &mut self.due
             && ask.phase == Phase::Measure
@@ -100,6 +100,7 @@ impl PromptSource {
         }
         let turn = item.turns.first().ok_or("the workload made an item without a turn")?;
         self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
+        let media = self.ledger.media(turn.prompt.media());
         self.ledger.note(digest(&turn.prompt), turn.prompt_tokens, turn.output_tokens);
         let shared_tokens = self.dataset.shared_tokens();
         let known_tokens = turn.known_tokens.or(shared_tokens.filter(|_| item.id > 0));
@@ -107,6 +108,7 @@ impl PromptSource {
         let ask = Ask {
             prompt: &turn.prompt,
             said: &[],
+            said_media: &[],
             output_tokens: turn.output_tokens,
             fields: turn.fields.as_deref(),
             number: Some(ask.seq),
@@ -122,6 +124,8 @@ impl PromptSource {
             prompt_tokens_asked: turn.prompt_tokens,
             output_tokens_asked: turn.output_tokens.filter(|_| self.template.generates()),
             results_asked,
+            media,
+            form: None,
         }))
     }
 
@@ -145,6 +149,8 @@ impl PromptSource {
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
+            media: None,
+            form: None,
         })
     }
 }

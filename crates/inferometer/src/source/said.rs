@@ -6,10 +6,28 @@
 //!
 //! Not here: which message follows which (`ifm_workload::Thread`).
 
-use ifm_core::{Message, Prompt};
+use ifm_core::{Medium, Message, Prompt};
 use ifm_wire::RequestTemplate;
 use sha2::{Digest, Sha256};
 use std::ops::Range;
+use std::sync::Arc;
+
+/// Messages as they stand in a request, and the media in them.
+#[derive(Default)]
+pub struct Written {
+    /// A comma between two messages, a hole for each medium.
+    pub bytes: Vec<u8>,
+    /// In their order.
+    pub media: Vec<Arc<Medium>>,
+}
+
+impl Written {
+    /// Empties it; the memory is kept.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.media.clear();
+    }
+}
 
 /// The messages of one agent, by number.
 #[derive(Default)]
@@ -18,6 +36,8 @@ pub struct Said {
     bytes: Vec<u8>,
     /// Where each stands.
     spans: Vec<Range<usize>>,
+    /// The media of each that is written.
+    media: Vec<Vec<Arc<Medium>>>,
     /// Those of an API that writes a message by what stands beside it.
     messages: Vec<Vec<Message>>,
     digests: Vec<[u8; 32]>,
@@ -38,17 +58,19 @@ impl Said {
             digest.update(former);
         }
         let start = self.bytes.len();
-        let mut kept = Vec::new();
+        let (mut kept, mut media) = (Vec::new(), Vec::new());
         for message in before.into_iter().chain([message]) {
             // Strings and lists always become JSON.
             digest.update(serde_json::to_vec(&message).unwrap_or_default());
             if self.bytes.len() > start {
                 self.bytes.push(b',');
             }
-            if !template.put_message(&message, &mut self.bytes) {
-                kept.push(message);
+            match template.put_message(&message, &mut self.bytes) {
+                true => media.extend(message.media.into_iter().map(|placed| placed.medium)),
+                false => kept.push(message),
             }
         }
+        self.media.push(media);
         self.spans.push(start..self.bytes.len());
         self.messages.push(kept);
         self.digests.push(digest.finalize().into());
@@ -61,16 +83,17 @@ impl Said {
     }
 
     /// A prompt of these messages: what is written already goes to `said`, the rest comes back.
-    pub fn prompt(&self, path: &[u32], said: &mut Vec<u8>) -> Prompt {
+    pub fn prompt(&self, path: &[u32], said: &mut Written) -> Prompt {
         said.clear();
         let mut messages = Vec::new();
         for &number in path {
             let span = self.spans.get(number as usize).cloned().unwrap_or_default();
             let bytes = self.bytes.get(span).unwrap_or_default();
-            if !said.is_empty() && !bytes.is_empty() {
-                said.push(b',');
+            if !said.bytes.is_empty() && !bytes.is_empty() {
+                said.bytes.push(b',');
             }
-            said.extend_from_slice(bytes);
+            said.bytes.extend_from_slice(bytes);
+            said.media.extend(self.media.get(number as usize).into_iter().flatten().cloned());
             messages.extend(self.messages.get(number as usize).into_iter().flatten().cloned());
         }
         Prompt::Messages(messages)

@@ -5,8 +5,8 @@ use super::conversations::{Carrying, ConversationSource};
 use ifm_core::spec::Api;
 use ifm_core::{EndedSession, Message, Phase, Prompt, Reply, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta};
-use ifm_wire::RequestTemplate;
 use ifm_wire::request::TemplateSpec;
+use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Dataset, Keep, Rng, SubAgent, Turn, WorkItem, WorkloadError};
 use serde_json::{Map, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -83,7 +83,7 @@ fn play(
     let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
     source.begin_level(0, users, None);
     let mut flights: Vec<(u64, RequestMeta, Option<Reply>, bool)> = Vec::new();
-    let (mut sent, mut buffer) = (Vec::new(), Vec::new());
+    let (mut sent, mut buffer) = (Vec::new(), RequestBytes::default());
     for now_ns in 0..1_000_000 {
         flights.sort_by_key(|flight| flight.0);
         while flights.first().is_some_and(|flight| flight.0 == now_ns) {
@@ -105,7 +105,7 @@ fn play(
             let ask = NextAsk { phase: Phase::Measure, seq: sent.len() as u32, now_ns };
             match source.next(&ask, &mut buffer).unwrap() {
                 Offer::Request(meta) => {
-                    let text = String::from_utf8(buffer.clone()).unwrap();
+                    let text = String::from_utf8(buffer.to_vec()).unwrap();
                     let (_, body) = text.split_once("\r\n\r\n").unwrap();
                     let body = serde_json::from_str(body).unwrap();
                     sent.push(Sent { at_ns: now_ns, meta, body });
@@ -360,7 +360,7 @@ fn a_workload_of_prompts_that_are_all_too_long_is_an_error() {
     let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
     source.begin_level(0, 4, None);
     let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0 };
-    let error = source.next(&ask, &mut Vec::new()).unwrap_err();
+    let error = source.next(&ask, &mut RequestBytes::default()).unwrap_err();
     assert!(error.contains("1000 sessions in a row"), "{error}");
 }
 

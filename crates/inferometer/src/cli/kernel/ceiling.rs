@@ -87,8 +87,8 @@ pub struct BandwidthArgs {
     #[arg(help_heading = "Kernels", long = "kind", value_name = "NAME,…", value_delimiter = ',', value_parser = TRANSFERS)]
     kinds: Vec<String>,
 
-    /// Bytes of one array; those that caches hold tell of caches
-    #[arg(help_heading = "Kernels", long = "bytes", default_value = "256M", value_name = "BYTES,…", value_delimiter = ',', value_parser = bytes)]
+    /// Bytes of one array; those that caches hold tell of caches. auto: four times the largest cache
+    #[arg(help_heading = "Kernels", long = "bytes", default_value = "auto", value_name = "BYTES,…", value_delimiter = ',', value_parser = bytes)]
     bytes: Vec<u64>,
 
     #[command(flatten)]

@@ -1,5 +1,8 @@
 //! Sizes as they are written on the command line.
 
+use crate::measured_machine::last_cache_bytes;
+use ifm_analysis::measured_machine::CACHES;
+
 /// The sizes of attention: sequences, heads of queries and of keys, queries, keys, width.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Heads {
@@ -54,11 +57,15 @@ pub fn product(text: &str) -> Result<(u64, u64, u64), String> {
 /// Arrays are whole blocks of so many bytes.
 const BLOCK_BYTES: u64 = 64 << 10;
 
-/// Reads bytes: `65536`, `64K`, `256M`, `2G`, in powers of 1024, rounded up to whole blocks of 64 KiB.
+/// Reads bytes: `65536`, `64K`, `256M`, `2G`, in powers of 1024, rounded up to whole blocks of 64 KiB;
+/// `auto` is what no cache of this machine holds.
 ///
 /// # Errors
 /// Why they are none.
 pub fn bytes(text: &str) -> Result<u64, String> {
+    if text.trim() == "auto" {
+        return Ok(past_caches().next_multiple_of(BLOCK_BYTES));
+    }
     let (digits, shift) = match text.trim().char_indices().last() {
         Some((at, 'k' | 'K')) => (&text[..at], 10),
         Some((at, 'm' | 'M')) => (&text[..at], 20),
@@ -69,6 +76,15 @@ pub fn bytes(text: &str) -> Result<u64, String> {
     bytes
         .map(|bytes| bytes.next_multiple_of(BLOCK_BYTES))
         .ok_or_else(|| format!("{text} is more than a machine can hold"))
+}
+
+/// An array of which caches hold no part worth telling: four times the largest cache, 256 MiB at least,
+/// and an eighth of the memory at most, since a triad moves three of them.
+fn past_caches() -> u64 {
+    const LEAST: u64 = 256 << 20;
+    let wanted = last_cache_bytes().map_or(LEAST, |cache| (CACHES * cache) as u64).max(LEAST);
+    let most = ifm_sys::host::memory_bytes().map_or(LEAST, |memory| memory / 8).max(LEAST);
+    wanted.min(most)
 }
 
 /// A whole number above 0.

@@ -1,0 +1,106 @@
+//! The content of a message with media: a list of parts, text and media in their order.
+
+use super::body::{put, put_field, put_name, put_object};
+use crate::bytes::HOLE;
+use ifm_core::{Carried, Medium, MediumKind, Message};
+
+/// One part of a message.
+pub(super) enum Part<'message> {
+    Text(&'message str),
+    Medium(&'message Medium),
+}
+
+/// The parts of a message, in order; texts that are empty are left out.
+pub(super) fn parts(message: &Message) -> Vec<Part<'_>> {
+    let mut parts = Vec::new();
+    let mut from = 0;
+    for placed in &message.media {
+        let text = message.content.get(from..placed.at).unwrap_or_default();
+        if !text.is_empty() {
+            parts.push(Part::Text(text));
+            from = placed.at;
+        }
+        parts.push(Part::Medium(&placed.medium));
+    }
+    let rest = message.content.get(from..).unwrap_or_default();
+    if !rest.is_empty() {
+        parts.push(Part::Text(rest));
+    }
+    parts
+}
+
+/// Appends what a request carries of a medium as a JSON string: base64 behind `before`, or its
+/// address. An empty string where only its name goes.
+pub(super) fn put_carried(medium: &Medium, before: &str, out: &mut Vec<u8>) {
+    match &medium.carried {
+        Carried::Url(url) => put(url, out),
+        Carried::Name => put("", out),
+        // Base64 needs no escape. A file that is not in base64 has no place in JSON, which
+        // `RequestTemplate::write` sees to.
+        Carried::Base64(_) | Carried::File(_) => {
+            out.push(b'"');
+            out.extend_from_slice(before.as_bytes());
+            out.push(HOLE);
+            out.push(b'"');
+        }
+    }
+}
+
+/// Appends a part as OpenAI's chat completions have it; vLLM and SGLang know films and names too.
+pub(super) fn put_chat_part(part: &Part<'_>, out: &mut Vec<u8>) {
+    put_object(out, |out| match part {
+        Part::Text(text) => {
+            put_field("type", "text", out);
+            put_field("text", text, out);
+        }
+        Part::Medium(medium) => {
+            put_chat_medium(medium, out);
+            if let Some(uuid) = &medium.uuid {
+                put_field("uuid", uuid, out);
+            }
+        }
+    });
+}
+
+fn put_chat_medium(medium: &Medium, out: &mut Vec<u8>) {
+    let name = match (medium.kind, &medium.carried) {
+        (MediumKind::Image, _) => "image_url",
+        (MediumKind::Audio, Carried::Base64(_) | Carried::File(_)) => "input_audio",
+        (MediumKind::Audio, _) => "audio_url",
+        (MediumKind::Video, _) => "video_url",
+    };
+    put_field("type", name, out);
+    put_name(name, out);
+    if medium.carried == Carried::Name {
+        return out.extend_from_slice(b"null");
+    }
+    put_object(out, |out| {
+        if name == "input_audio" {
+            put_name("data", out);
+            put_carried(medium, "", out);
+            put_field("format", format_of(&medium.mime), out);
+        } else {
+            put_name("url", out);
+            put_carried(medium, &data_url(medium), out);
+        }
+    });
+}
+
+/// The beginning of a data URL. Frames of a film are a film to servers that take them so.
+pub(super) fn data_url(medium: &Medium) -> String {
+    let mime = match (medium.kind, medium.mime.strip_prefix("image/")) {
+        (MediumKind::Video, Some(frame)) => format!("video/{frame}"),
+        _ => medium.mime.clone(),
+    };
+    format!("data:{mime};base64,")
+}
+
+/// The word by which APIs call the format of a recording: `wav`, `mp3`, `flac`.
+pub(super) fn format_of(mime: &str) -> &str {
+    match mime.strip_prefix("audio/").unwrap_or(mime) {
+        "mpeg" => "mp3",
+        "x-wav" | "wave" => "wav",
+        "x-flac" => "flac",
+        other => other,
+    }
+}

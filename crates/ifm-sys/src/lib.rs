@@ -17,9 +17,11 @@ pub mod poller;
 pub mod probe;
 pub mod process;
 pub mod recv;
+pub mod sent;
 pub mod socket;
 pub mod thread;
 
 pub use clock::{ClockPair, mono_ns, process_cpu_ns, real_ns, thread_cpu_ns};
 pub use poller::{Interest, Poller, Ready};
 pub use recv::{Received, enable_stamps, recv_stamped};
+pub use sent::{SentStamp, SentStep};

@@ -17,12 +17,35 @@ pub enum RequestError {
     /// The extra body fields hold the prompt's own field.
     #[error("the extra body may not set \"{0}\": the workload writes it")]
     PromptField(&'static str),
-    /// The API takes no media of this kind, or not in this way.
-    #[error("the API \"{api}\" takes no {kind} in a prompt")]
+    /// The API takes no media of this kind.
+    #[error("the API \"{api}\" takes no {kind} in a prompt: use --api {takers}")]
     Medium {
         /// Word of the API.
         api: &'static str,
         /// What it does not take.
+        kind: &'static str,
+        /// APIs that take it, as they are chosen.
+        takers: String,
+    },
+    /// The API takes files and no addresses of them.
+    #[error(
+        "the API \"{api}\" fetches no {kind} from an address: send the file itself, or use --api chat"
+    )]
+    Address {
+        /// Word of the API.
+        api: &'static str,
+        /// What was to be fetched.
+        kind: &'static str,
+    },
+    /// The API does not know media by their names.
+    #[error(
+        "the API \"{api}\" knows no {kind} by its name: send the file itself, or use --api chat, where \
+         vLLM knows names"
+    )]
+    Name {
+        /// Word of the API.
+        api: &'static str,
+        /// What was named.
         kind: &'static str,
     },
     /// The API does not take this kind of prompt.

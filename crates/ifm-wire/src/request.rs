@@ -143,7 +143,7 @@ impl RequestTemplate {
     /// # Errors
     /// [`RequestError`] when a header or a body field cannot be sent.
     pub fn new(spec: &TemplateSpec<'_>) -> Result<RequestTemplate, RequestError> {
-        let dialect = dialect::of(spec.api);
+        let dialect = dialect::of_model(spec.api, spec.model);
         let taken = dialect.prompt_fields().find(|name| spec.extra_body.contains_key(*name));
         if let Some(name) = taken {
             return Err(RequestError::PromptField(name));
@@ -234,8 +234,8 @@ impl RequestTemplate {
             None => self.write_body(ask, out)?,
             Some(fields) => self.write_own_body(ask, fields, out)?,
         };
-        let media = ask.said_media.iter().chain(ask.prompt.media());
-        let shared = media.filter_map(|medium| medium.carried.bytes().cloned());
+        let media = self.dialect.in_order(ask);
+        let shared = media.into_iter().filter_map(|medium| medium.carried.bytes().cloned());
         let is_filled = request.fill(body_start, shared);
         debug_assert!(is_filled, "a dialect writes one hole for each medium that it carries");
         let length = format!("{:>LENGTH_WIDTH$}", request.len() - body_start);

@@ -2,7 +2,7 @@
 
 use super::Dialect;
 use crate::ask::{Ask, RequestError};
-use ifm_core::{Message, Prompt, ToolCall};
+use ifm_core::{Message, Prompt, Role, ToolCall};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -65,9 +65,20 @@ pub(super) fn write_prompt(
         (Prompt::Text(text), ..) => put_field(prompts.text, text, out),
         (Prompt::Tokens(ids), Some(name), _) => put_field(name, ids, out),
         (Prompt::Messages(messages), _, Some(put)) => put(messages, ask, out),
+        (Prompt::Messages(messages), _, None) => match (prompts.single, single(messages, ask)) {
+            (Some(put), Some(message)) => put(message, out),
+            _ => return Err(refusal(dialect, ask)),
+        },
         _ => return Err(refusal(dialect, ask)),
     }
     Ok(None)
+}
+
+/// The one message that a prompt is, as an API of texts can send it: what the user says.
+fn single<'ask>(messages: &'ask [Message], ask: &Ask<'_>) -> Option<&'ask Message> {
+    let [message] = messages else { return None };
+    let is_plain = message.role == Role::User && message.tool_calls.is_empty();
+    (is_plain && ask.said.is_empty()).then_some(message)
 }
 
 /// Appends the field with the messages of a conversation: those that were written before, and

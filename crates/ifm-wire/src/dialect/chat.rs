@@ -5,8 +5,8 @@
 
 use super::body::{put_field, put_list, put_name, put_object, put_said};
 use super::openai;
-use super::parts::{parts, put_chat_part};
-use super::{Dialect, Prompts};
+use super::parts::{put_chat_part, put_content};
+use super::{Dialect, Media, Prompts};
 use crate::ask::Ask;
 use ifm_core::spec::Api;
 use ifm_core::{MediumKind, Message, ToolCall};
@@ -18,7 +18,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         message: Some(put_message),
         ..Prompts::texts("messages")
     },
-    media: &MediumKind::ALL,
+    media: Media { addresses: true, names: true, ..Media::of(&MediumKind::ALL) },
     ..openai::usual(Api::Chat, "/chat/completions")
 };
 
@@ -29,13 +29,7 @@ fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
 fn put_message(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("role", message.role.word(), out);
-        match message.media.is_empty() {
-            true => put_field("content", &message.content, out),
-            false => {
-                put_name("content", out);
-                put_list(&parts(message), out, put_chat_part);
-            }
-        }
+        put_content("content", message, out, put_chat_part);
         if let Some(reasoning) = &message.reasoning {
             put_field("reasoning_content", reasoning, out);
         }

@@ -1,5 +1,6 @@
 //! What an event, or a whole answer, says: the common tongue of all dialects.
 
+use super::details::PromptKinds;
 use std::borrow::Cow;
 
 /// Choices kept without allocating. More than these in one event go to the heap.
@@ -76,6 +77,8 @@ pub struct Usage {
     pub reasoning_tokens: Option<u32>,
     /// Prompt tokens from a cache.
     pub cached_tokens: Option<u32>,
+    /// Of what kinds the prompt's tokens are.
+    pub prompt_kinds: PromptKinds,
     /// Accepted draft tokens.
     pub accepted_draft_tokens: Option<u32>,
     /// Rejected draft tokens.
@@ -121,6 +124,7 @@ impl Usage {
             completion_tokens: sum(self.completion_tokens, other.completion_tokens),
             reasoning_tokens: sum(self.reasoning_tokens, other.reasoning_tokens),
             cached_tokens: self.cached_tokens.or(other.cached_tokens),
+            prompt_kinds: self.prompt_kinds.or(other.prompt_kinds),
             accepted_draft_tokens: sum(self.accepted_draft_tokens, other.accepted_draft_tokens),
             rejected_draft_tokens: sum(self.rejected_draft_tokens, other.rejected_draft_tokens),
             draft_steps: sum(self.draft_steps, other.draft_steps),

@@ -1,24 +1,33 @@
 //! llama.cpp's own API, `POST /completion`.
 //!
-//! Takes texts and token ids. Each event counts the tokens so far (`tokens_predicted`; older
+//! Takes texts and token ids, and one message with images and audio, of which each has a marker in the
+//! text. Each event counts the tokens so far (`tokens_predicted`; older
 //! servers count only at the end). There is no end mark beside the events: a stream is complete
 //! when every sequence that was seen said `"stop": true`. Errors are events with the field `error`.
 
+use super::body::{put_field, put_name, put_object};
 use super::json::{self, Raw, Word};
 use super::openai::timings_beside;
+use super::parts::{put_media, with_placeholders};
 use super::text::Text;
 use super::{
-    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
-    Usage,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Media, Memory,
+    Prompts, Usage,
 };
 use ifm_core::spec::Api;
+use ifm_core::{MediumKind, Message};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
     length: Some(LengthField { within: None, names: &["n_predict", "max_tokens"], default: None }),
-    prompts: Prompts { tokens: Some("prompt"), ..Prompts::texts("prompt") },
+    prompts: Prompts {
+        tokens: Some("prompt"),
+        single: Some(put_single),
+        ..Prompts::texts("prompt")
+    },
+    media: Media::of(&[MediumKind::Image, MediumKind::Audio]),
     output_keys: &[b"content"],
     ..Dialect::new(
         Api::LlamaCpp,
@@ -27,6 +36,22 @@ pub(super) static DIALECT: Dialect = Dialect {
         read_answer,
     )
 };
+
+/// What stands for a medium in a text. A server that has chosen another one takes this where its
+/// variable `LLAMA_MEDIA_MARKER` says so.
+const MARKER: &str = "<__media__>";
+
+/// The text, or an object of it and its media in base64.
+fn put_single(message: &Message, out: &mut Vec<u8>) {
+    if message.media.is_empty() {
+        return put_field("prompt", &message.content, out);
+    }
+    put_name("prompt", out);
+    put_object(out, |out| {
+        put_field("prompt_string", &with_placeholders(message, |_| MARKER), out);
+        put_media("multimodal_data", message.media.iter(), |_| String::new(), out);
+    });
+}
 
 fn read_event<'input>(
     data: &'input str,

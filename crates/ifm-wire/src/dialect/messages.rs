@@ -1,6 +1,6 @@
 //! Anthropic's messages, `POST /v1/messages`.
 //!
-//! Takes texts and messages; what the system says stands beside them. A stream ends with the event
+//! Takes texts and messages, with images; what the system says stands beside them. A stream ends with the event
 //! `message_stop`; without it a stream is cut off, even behind a stop reason. Prompt tokens are the
 //! new ones and those that were read from or written to a cache. The count of output tokens is that
 //! of `message_delta`; the one of `message_start` is not a count of anything yet.
@@ -15,14 +15,15 @@
 
 use super::body::{put_arguments, put_field, put_items, put_list, put_name, put_object};
 use super::json::{self, Raw, Word};
+use super::parts::{parts, put_block, put_content};
 use super::text::{AnyText, Text};
 use super::{
-    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
-    Usage,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Media, Memory,
+    Prompts, Usage,
 };
 use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, Role, ToolCall};
+use ifm_core::{MediumKind, Message, Role, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -43,6 +44,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         default: Some(OUTPUT_TOKENS),
     }),
     prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
+    media: Media { addresses: true, ..Media::of(&[MediumKind::Image]) },
     output_keys: &[b"text", b"thinking", b"partial_json"],
     ..Dialect::new(Api::Messages, Endpoint::versioned("/messages"), read_event, read_answer)
 };
@@ -112,7 +114,7 @@ fn read_answer<'input>(
 /// those that follow one another in one message.
 fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
     let mut system = String::new();
-    for message in messages.iter().filter(|message| message.role == Role::System) {
+    for message in messages.iter().filter(|message| is_beside(message)) {
         if !system.is_empty() {
             system.push_str("\n\n");
         }
@@ -124,10 +126,16 @@ fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
     }
     put_name("messages", out);
     let is_output = |message: &&Message| message.role == Role::Tool;
-    let said: Vec<&Message> = messages.iter().filter(|it| it.role != Role::System).collect();
+    let said: Vec<&Message> = messages.iter().filter(|it| !is_beside(it)).collect();
     let turns: Vec<&[&Message]> =
         said.chunk_by(|former, next| is_output(former) && is_output(next)).collect();
     put_list(&turns, out, |turn, out| put_turn(turn, out));
+}
+
+/// Whether a message stands beside the others: what the system says. Only texts may, so that one with
+/// an image is said by the user.
+fn is_beside(message: &Message) -> bool {
+    message.role == Role::System && message.media.is_empty()
 }
 
 /// One message of the API: one of ours, or several outputs of tools.
@@ -139,17 +147,16 @@ fn put_turn(turn: &[&Message], out: &mut Vec<u8>) {
             put_name("content", out);
             return put_list(turn, out, |message, out| put_tool_result(message, out));
         }
-        put_field("role", first.role.word(), out);
+        let role = if first.role == Role::System { Role::User } else { first.role };
+        put_field("role", role.word(), out);
         if first.tool_calls.is_empty() {
-            return put_field("content", &first.content, out);
+            return put_content("content", first, out, put_block);
         }
         put_name("content", out);
         out.push(b'[');
-        if !first.content.is_empty() {
-            put_object(out, |out| {
-                put_field("type", "text", out);
-                put_field("text", &first.content, out);
-            });
+        let said = parts(first);
+        put_items(&said, out, put_block);
+        if !said.is_empty() {
             out.push(b',');
         }
         put_items(&first.tool_calls, out, put_tool_use);
@@ -161,7 +168,7 @@ fn put_tool_result(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("type", "tool_result", out);
         put_field("tool_use_id", message.tool_call_id.as_deref().unwrap_or_default(), out);
-        put_field("content", &message.content, out);
+        put_content("content", message, out, put_block);
     });
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod body;
 mod calls;
 mod chat;
 mod completions;
+mod details;
 mod embeddings;
 mod endpoint;
 mod error;
@@ -33,6 +34,7 @@ mod text;
 mod tgi;
 mod triton;
 
+pub use details::PromptKinds;
 pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
 pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, ServerTimes, Usage};
@@ -67,6 +69,15 @@ pub fn of(api: Api) -> &'static Dialect {
         .into_iter()
         .find(|dialect| dialect.api == api)
         .expect("invariant: every API stands in the table, which a test checks")
+}
+
+/// The dialect of an API as a model wants it spoken: some leave to the client what stands in a text in
+/// the place of an image.
+pub fn of_model(api: Api, model: &str) -> &'static Dialect {
+    match api {
+        Api::Sglang => sglang::of_model(model),
+        _ => of(api),
+    }
 }
 
 /// How the events of a stream are told apart.
@@ -130,12 +141,34 @@ struct Prompts {
     messages: Option<PutMessages>,
     /// How one of them is written, where each is written alike whatever stands beside it.
     message: Option<fn(&Message, &mut Vec<u8>)>,
+    /// Writes one message of the user, for an API of texts that takes media beside them.
+    single: Option<fn(&Message, &mut Vec<u8>)>,
 }
 
 impl Prompts {
     /// Texts alone.
     const fn texts(field: &'static str) -> Prompts {
-        Prompts { text: field, tokens: None, messages: None, message: None }
+        Prompts { text: field, tokens: None, messages: None, message: None, single: None }
+    }
+}
+
+/// What a prompt may carry beside text, and how.
+#[derive(Debug, Clone, Copy)]
+struct Media {
+    kinds: &'static [MediumKind],
+    /// Whether an address may stand for a file.
+    addresses: bool,
+    /// Whether a name may, which the server knows.
+    names: bool,
+    /// Whether those of a kind stand together in the body, the kinds in their order here. Otherwise all
+    /// of them stand in the order of the messages.
+    by_kind: bool,
+}
+
+impl Media {
+    /// Files in base64 alone.
+    const fn of(kinds: &'static [MediumKind]) -> Media {
+        Media { kinds, addresses: false, names: false, by_kind: false }
     }
 }
 
@@ -162,8 +195,7 @@ pub struct Dialect {
     more_fields: fn(&TemplateSpec<'_>, &mut Fields, &mut Fields),
     headers: fn(Option<&str>) -> Vec<(&'static str, String)>,
     prompts: Prompts,
-    /// What its messages may carry beside text.
-    media: &'static [MediumKind],
+    media: Media,
     /// Fields of the body that hold the prompt, where those of `prompts` are not all.
     prompt_fields: &'static [&'static str],
     write_prompt: WritePrompt,
@@ -194,7 +226,7 @@ impl Dialect {
                 authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
             },
             prompts: Prompts::texts(""),
-            media: &[],
+            media: Media::of(&[]),
             prompt_fields: &[],
             write_prompt: body::write_prompt,
             results_max: None,
@@ -254,16 +286,36 @@ impl Dialect {
         ask: &Ask<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Option<u32>, RequestError> {
-        let mut media = ask.prompt.media().chain(ask.said_media);
-        if let Some(medium) = media.find(|medium| !self.takes(medium)) {
-            return Err(RequestError::Medium { api: self.api.word(), kind: medium.kind.word() });
-        }
+        ask.prompt.media().chain(ask.said_media).try_for_each(|medium| self.check(medium))?;
         (self.write_prompt)(self, ask, out)
     }
 
     /// Whether a prompt may carry the medium, in the way in which it is carried.
-    fn takes(&self, medium: &Medium) -> bool {
-        self.media.contains(&medium.kind) && !matches!(medium.carried, Carried::File(_))
+    fn check(&self, medium: &Medium) -> Result<(), RequestError> {
+        let (api, kind) = (self.api.word(), medium.kind.word());
+        if !self.media.kinds.contains(&medium.kind) || matches!(medium.carried, Carried::File(_)) {
+            let takers = DIALECTS.iter().filter(|other| other.media.kinds.contains(&medium.kind));
+            let takers: Vec<String> =
+                takers.map(|other| other.api.word().replace('_', "-")).collect();
+            return Err(RequestError::Medium { api, kind, takers: takers.join(", ") });
+        }
+        match medium.carried {
+            Carried::Url(_) if !self.media.addresses => Err(RequestError::Address { api, kind }),
+            Carried::Name if !self.media.names => Err(RequestError::Name { api, kind }),
+            _ => Ok(()),
+        }
+    }
+
+    /// The media of a request in the order in which [`Dialect::write_prompt`] writes them.
+    pub(crate) fn in_order<'ask>(&self, ask: &Ask<'ask>) -> Vec<&'ask Medium> {
+        let media = ask.said_media.iter().chain(ask.prompt.media());
+        let mut media: Vec<&Medium> = media.map(|medium| &**medium).collect();
+        if self.media.by_kind {
+            let place =
+                |medium: &&Medium| self.media.kinds.iter().position(|kind| *kind == medium.kind);
+            media.sort_by_key(place);
+        }
+        media
     }
 
     /// Appends one message, where each is written alike whatever stands beside it; whether it is.

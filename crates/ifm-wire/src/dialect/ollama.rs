@@ -4,19 +4,21 @@
 //! with the object that says `"done": true`, which also counts prompt and output. An object with
 //! the field `error` is a failure. A prompt count that is missing is unknown: older servers leave
 //! it out for a prompt that they had cached. The API has no word for going on past the end of the
-//! text.
+//! text. Images stand beside the text of their message, in base64 and in their order: there is no word
+//! for where in it they belong.
 
 use super::body::{put_arguments, put_field, put_list, put_name, put_object, put_said};
 use super::calls;
 use super::json::{self, Raw, Word};
+use super::parts::put_media;
 use super::text::Text;
 use super::{
-    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, Generated, LengthField, Memory,
-    Prompts, ServerTimes, Usage,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Framing, Generated, LengthField, Media,
+    Memory, Prompts, ServerTimes, Usage,
 };
 use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, ToolCall};
+use ifm_core::{MediumKind, Message, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
@@ -31,12 +33,15 @@ pub(super) static CHAT: Dialect = Dialect {
 };
 
 /// The dialect of texts.
-pub(super) static GENERATE: Dialect =
-    Dialect { prompts: Prompts::texts("prompt"), ..usual(Api::OllamaGenerate, "/api/generate") };
+pub(super) static GENERATE: Dialect = Dialect {
+    prompts: Prompts { single: Some(put_single), ..Prompts::texts("prompt") },
+    ..usual(Api::OllamaGenerate, "/api/generate")
+};
 
 const fn usual(api: Api, path: &'static str) -> Dialect {
     Dialect {
         framing: Framing::Lines,
+        media: Media::of(&[MediumKind::Image]),
         can_ignore_eos: false,
         length: Some(LengthField {
             within: Some("options"),
@@ -52,10 +57,16 @@ fn put_messages(messages: &[Message], ask: &Ask<'_>, out: &mut Vec<u8>) {
     put_said(messages, ask, out, put_message);
 }
 
+fn put_single(message: &Message, out: &mut Vec<u8>) {
+    put_field("prompt", &message.content, out);
+    put_media("images", message.media.iter(), |_| String::new(), out);
+}
+
 fn put_message(message: &Message, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_field("role", message.role.word(), out);
         put_field("content", &message.content, out);
+        put_media("images", message.media.iter(), |_| String::new(), out);
         if let Some(reasoning) = &message.reasoning {
             put_field("thinking", reasoning, out);
         }

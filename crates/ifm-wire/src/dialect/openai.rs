@@ -4,6 +4,7 @@
 //! chunk, `choices` null or absent, error objects with and without the `error` key.
 
 use super::calls;
+use super::details::PromptDetails;
 use super::json::{self, Presence, Raw, Word};
 use super::text::{Content, Text};
 use super::{
@@ -87,7 +88,7 @@ pub fn read<'input>(
 struct Chunk<'input> {
     object: Option<Word<'input>>,
     choices: Option<RawChoices<'input>>,
-    usage: Option<RawUsage>,
+    usage: Option<RawUsage<'input>>,
     metrics: Option<Raw<'input>>,
     timings: Option<Raw<'input>>,
     error: Option<IgnoredAny>,
@@ -205,21 +206,16 @@ impl<'input> Choice<'input> {
 }
 
 #[derive(Deserialize)]
-struct RawUsage {
+#[serde(bound(deserialize = "'de: 'input"))]
+struct RawUsage<'input> {
     #[serde(default, deserialize_with = "json::count")]
     prompt_tokens: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     completion_tokens: Option<u32>,
-    prompt_tokens_details: Option<PromptDetails>,
+    prompt_tokens_details: Option<PromptDetails<'input>>,
     completion_tokens_details: Option<CompletionDetails>,
     #[serde(default, deserialize_with = "json::count")]
     reasoning_tokens: Option<u32>,
-}
-
-#[derive(Deserialize)]
-struct PromptDetails {
-    #[serde(default, deserialize_with = "json::count")]
-    cached_tokens: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -232,8 +228,9 @@ struct CompletionDetails {
     rejected_prediction_tokens: Option<u32>,
 }
 
-impl From<RawUsage> for Usage {
-    fn from(raw: RawUsage) -> Usage {
+impl From<RawUsage<'_>> for Usage {
+    fn from(raw: RawUsage<'_>) -> Usage {
+        let prompt = raw.prompt_tokens_details;
         let completion = raw.completion_tokens_details.as_ref();
         Usage {
             prompt_tokens: raw.prompt_tokens,
@@ -241,7 +238,8 @@ impl From<RawUsage> for Usage {
             reasoning_tokens: raw
                 .reasoning_tokens
                 .or(completion.and_then(|details| details.reasoning_tokens)),
-            cached_tokens: raw.prompt_tokens_details.and_then(|details| details.cached_tokens),
+            cached_tokens: prompt.as_ref().and_then(|details| details.cached_tokens),
+            prompt_kinds: prompt.map(|details| details.kinds()).unwrap_or_default(),
             accepted_draft_tokens: completion
                 .and_then(|details| details.accepted_prediction_tokens),
             rejected_draft_tokens: completion

@@ -1,8 +1,11 @@
-//! The content of a message with media: a list of parts, text and media in their order.
+//! The content of a message with media: a list of parts, text and media in their order, or a text
+//! with a placeholder for each medium.
+//!
+//! Not here: which media an API takes (`Dialect::write_prompt`).
 
-use super::body::{put, put_field, put_name, put_object};
+use super::body::{put, put_field, put_list, put_name, put_object};
 use crate::bytes::HOLE;
-use ifm_core::{Carried, Medium, MediumKind, Message};
+use ifm_core::{Carried, Medium, MediumKind, Message, Placed};
 
 /// One part of a message.
 pub(super) enum Part<'message> {
@@ -74,16 +77,113 @@ fn put_chat_medium(medium: &Medium, out: &mut Vec<u8>) {
     if medium.carried == Carried::Name {
         return out.extend_from_slice(b"null");
     }
+    if name == "input_audio" {
+        return put_sound(medium, out);
+    }
     put_object(out, |out| {
-        if name == "input_audio" {
-            put_name("data", out);
-            put_carried(medium, "", out);
-            put_field("format", format_of(&medium.mime), out);
-        } else {
-            put_name("url", out);
+        put_name("url", out);
+        put_carried(medium, &data_url(medium), out);
+    });
+}
+
+fn put_sound(medium: &Medium, out: &mut Vec<u8>) {
+    put_object(out, |out| {
+        put_name("data", out);
+        put_carried(medium, "", out);
+        put_field("format", format_of(&medium.mime), out);
+    });
+}
+
+/// Appends the content of a message as a field: its text, or a list of parts where it has media.
+pub(super) fn put_content(
+    name: &str,
+    message: &Message,
+    out: &mut Vec<u8>,
+    put_part: impl Fn(&Part<'_>, &mut Vec<u8>),
+) {
+    match message.media.is_empty() {
+        true => put_field(name, &message.content, out),
+        false => {
+            put_name(name, out);
+            put_list(&parts(message), out, put_part);
+        }
+    }
+}
+
+/// Appends a part as OpenAI's Responses have it.
+pub(super) fn put_input_part(part: &Part<'_>, out: &mut Vec<u8>) {
+    put_object(out, |out| match part {
+        Part::Text(text) => {
+            put_field("type", "input_text", out);
+            put_field("text", text, out);
+        }
+        Part::Medium(medium) if medium.kind == MediumKind::Audio => {
+            put_field("type", "input_audio", out);
+            put_name("input_audio", out);
+            put_sound(medium, out);
+        }
+        Part::Medium(medium) => {
+            put_field("type", "input_image", out);
+            put_name("image_url", out);
             put_carried(medium, &data_url(medium), out);
         }
     });
+}
+
+/// Appends a part as a block of Anthropic's messages.
+pub(super) fn put_block(part: &Part<'_>, out: &mut Vec<u8>) {
+    put_object(out, |out| match part {
+        Part::Text(text) => {
+            put_field("type", "text", out);
+            put_field("text", text, out);
+        }
+        Part::Medium(medium) => {
+            put_field("type", "image", out);
+            put_name("source", out);
+            put_object(out, |out| match &medium.carried {
+                Carried::Url(url) => {
+                    put_field("type", "url", out);
+                    put_field("url", url, out);
+                }
+                _ => {
+                    put_field("type", "base64", out);
+                    put_field("media_type", &medium.mime, out);
+                    put_name("data", out);
+                    put_carried(medium, "", out);
+                }
+            });
+        }
+    });
+}
+
+/// The text of a message in which a placeholder stands for each medium.
+pub(super) fn with_placeholders(
+    message: &Message,
+    placeholder: impl Fn(MediumKind) -> &'static str,
+) -> String {
+    let mut text = String::with_capacity(message.content.len());
+    for part in parts(message) {
+        match part {
+            Part::Text(piece) => text.push_str(piece),
+            Part::Medium(medium) => text.push_str(placeholder(medium.kind)),
+        }
+    }
+    text
+}
+
+/// Appends a list of media as a field: what a request carries of each, base64 behind what `before`
+/// says.
+pub(super) fn put_media<'media>(
+    name: &str,
+    media: impl Iterator<Item = &'media Placed>,
+    before: impl Fn(&Medium) -> String,
+    out: &mut Vec<u8>,
+) {
+    let media: Vec<&Medium> = media.map(|placed| &*placed.medium).collect();
+    if !media.is_empty() {
+        put_name(name, out);
+        put_list(&media, out, |medium, out| put_carried(medium, &before(medium), out));
+    }
 }
 
 /// The beginning of a data URL. Frames of a film are a film to servers that take them so.

@@ -1,6 +1,6 @@
 //! OpenAI's Responses, `POST /v1/responses`.
 //!
-//! Takes texts and messages. A stream ends with the event `response.completed` or
+//! Takes texts and messages, with images and audio. A stream ends with the event `response.completed` or
 //! `response.incomplete` (the output length was reached, or a filter cut the answer), which also
 //! counts; the finish reason is the response's status, or why it is incomplete. `response.failed`,
 //! `response.cancelled` and `error` are failures. Without one of these a stream is cut off. Every
@@ -12,15 +12,17 @@
 //! models thought, and would refuse an item that it has not made.
 
 use super::body::{put_field, put_list, put_name, put_object};
+use super::details::PromptDetails;
 use super::json::{self, Word};
+use super::parts::{put_content, put_input_part};
 use super::text::{AnyText, Text};
 use super::{
-    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
-    Usage,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Media, Memory,
+    Prompts, Usage,
 };
 use crate::ask::Ask;
 use ifm_core::spec::Api;
-use ifm_core::{Message, Role, ToolCall};
+use ifm_core::{MediumKind, Message, Role, ToolCall};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Value;
@@ -32,6 +34,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     },
     length: Some(LengthField { within: None, names: &["max_output_tokens"], default: None }),
     prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("input") },
+    media: Media { addresses: true, ..Media::of(&[MediumKind::Image, MediumKind::Audio]) },
     output_keys: &[b"delta"],
     ..Dialect::new(Api::Responses, Endpoint::versioned("/responses"), read_event, read_answer)
 };
@@ -117,18 +120,19 @@ fn put_items(number: usize, message: &Message, out: &mut Vec<u8>) {
         return put_object(out, |out| {
             put_field("type", "function_call_output", out);
             put_field("call_id", id, out);
-            put_field("output", &message.content, out);
+            put_content("output", message, out, put_input_part);
         });
     }
     if let Some(reasoning) = &message.reasoning {
         put_reasoning(number, reasoning, out);
         out.push(b',');
     }
-    let has_text = !message.content.is_empty() || message.tool_calls.is_empty();
+    let has_text =
+        !message.content.is_empty() || !message.media.is_empty() || message.tool_calls.is_empty();
     if has_text {
         put_object(out, |out| {
             put_field("role", message.role.word(), out);
-            put_field("content", &message.content, out);
+            put_content("content", message, out, put_input_part);
         });
     }
     for (position, call) in message.tool_calls.iter().enumerate() {
@@ -220,7 +224,7 @@ struct Response<'input> {
     status: Option<Word<'input>>,
     error: Option<Value>,
     incomplete_details: Option<IncompleteDetails<'input>>,
-    usage: Option<RawUsage>,
+    usage: Option<RawUsage<'input>>,
     output: Option<Output<'input>>,
 }
 
@@ -267,19 +271,14 @@ struct Part<'input> {
 }
 
 #[derive(Deserialize)]
-struct RawUsage {
+#[serde(bound(deserialize = "'de: 'input"))]
+struct RawUsage<'input> {
     #[serde(default, deserialize_with = "json::count")]
     input_tokens: Option<u32>,
     #[serde(default, deserialize_with = "json::count")]
     output_tokens: Option<u32>,
-    input_tokens_details: Option<InputDetails>,
+    input_tokens_details: Option<PromptDetails<'input>>,
     output_tokens_details: Option<OutputDetails>,
-}
-
-#[derive(Deserialize)]
-struct InputDetails {
-    #[serde(default, deserialize_with = "json::count")]
-    cached_tokens: Option<u32>,
 }
 
 #[derive(Deserialize)]
@@ -310,7 +309,14 @@ impl<'input> Response<'input> {
         let usage = self.usage.map(|usage| Usage {
             prompt_tokens: usage.input_tokens,
             completion_tokens: usage.output_tokens,
-            cached_tokens: usage.input_tokens_details.and_then(|details| details.cached_tokens),
+            cached_tokens: usage
+                .input_tokens_details
+                .as_ref()
+                .and_then(|details| details.cached_tokens),
+            prompt_kinds: usage
+                .input_tokens_details
+                .map(|details| details.kinds())
+                .unwrap_or_default(),
             reasoning_tokens: usage
                 .output_tokens_details
                 .and_then(|details| details.reasoning_tokens),

@@ -1,35 +1,120 @@
 //! SGLang's own API, `POST /generate`.
 //!
-//! Takes texts and token ids. Each event repeats the whole text so far and counts the tokens so
+//! Takes texts and token ids, and one message with media. Each event repeats the whole text so far and counts the tokens so
 //! far (`meta_info.completion_tokens`), so an event carries what its count has grown by; a server
 //! that streams disjoint pieces of text counts in the same way. A stream ends with `[DONE]`.
 //! A request that the server gave up says so in the reason why it ended (`abort`): a failure.
 
+use super::body::put_field;
 use super::json::{self, Word};
 use super::openai;
+use super::parts::{data_url, put_media, with_placeholders};
 use super::text::Text;
 use super::{
-    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Memory, Prompts,
-    Usage,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, Endpoint, Generated, LengthField, Media, Memory,
+    Prompts, Usage,
 };
 use ifm_core::spec::Api;
+use ifm_core::{MediumKind, Message};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
 use std::borrow::Cow;
 
-/// The dialect.
-pub(super) static DIALECT: Dialect = Dialect {
-    names_model: false,
-    end_mark: Some(openai::DONE),
-    length: Some(LengthField {
-        within: Some("sampling_params"),
-        names: &["max_new_tokens"],
-        default: None,
-    }),
-    prompts: Prompts { tokens: Some("input_ids"), ..Prompts::texts("text") },
-    ..Dialect::new(Api::Sglang, Endpoint::root("/generate", "/generate"), read_event, read_answer)
+/// The dialect, for models that call a medium by its kind.
+pub(super) static DIALECT: Dialect = dialect(|message, out| put_single(message, &PLAIN, out));
+/// The dialect for models of the Qwen family.
+static QWEN: Dialect = dialect(|message, out| put_single(message, &QWEN_WORDS, out));
+/// The dialect for Gemma 3 and what follows it.
+static GEMMA: Dialect = dialect(|message, out| put_single(message, &GEMMA_WORDS, out));
+
+/// The dialect for a model, which wants its own words where a medium stands in a text: the API leaves
+/// that to the client.
+pub(super) fn of_model(model: &str) -> &'static Dialect {
+    let model = model.to_ascii_lowercase();
+    let is = |family: &str| model.contains(family);
+    match () {
+        () if is("qwen") || is("qvq") => &QWEN,
+        () if is("gemma") => &GEMMA,
+        () => &DIALECT,
+    }
+}
+
+/// What stands in a text for an image, a recording and a film.
+struct Placeholders {
+    image: &'static str,
+    audio: &'static str,
+    video: &'static str,
+}
+
+static PLAIN: Placeholders = Placeholders { image: "<image>", audio: "<audio>", video: "<video>" };
+static QWEN_WORDS: Placeholders = Placeholders {
+    image: "<|vision_start|><|image_pad|><|vision_end|>",
+    audio: "<|audio_start|><|audio_pad|><|audio_end|>",
+    video: "<|vision_start|><|video_pad|><|vision_end|>",
 };
+static GEMMA_WORDS: Placeholders = Placeholders {
+    image: "<start_of_image>",
+    audio: "<start_of_audio>",
+    video: "<start_of_video>",
+};
+
+impl Placeholders {
+    fn of(&self, kind: MediumKind) -> &'static str {
+        match kind {
+            MediumKind::Image => self.image,
+            MediumKind::Audio => self.audio,
+            MediumKind::Video => self.video,
+        }
+    }
+}
+
+/// The fields of media, in the order in which they are written.
+const FIELDS: [(MediumKind, &str); 3] = [
+    (MediumKind::Image, "image_data"),
+    (MediumKind::Video, "video_data"),
+    (MediumKind::Audio, "audio_data"),
+];
+const KINDS: [MediumKind; 3] = [FIELDS[0].0, FIELDS[1].0, FIELDS[2].0];
+
+/// A text with its media beside it, those of a kind together. A text that has the placeholders of a
+/// kind already, one for each medium, gets no others of it.
+fn put_single(message: &Message, words: &Placeholders, out: &mut Vec<u8>) {
+    let media = |kind| message.media.iter().filter(move |placed| placed.medium.kind == kind);
+    let is_there = |kind| {
+        let count = media(kind).count();
+        count > 0 && message.content.matches(words.of(kind)).count() == count
+    };
+    let text = with_placeholders(message, |kind| if is_there(kind) { "" } else { words.of(kind) });
+    put_field("text", &text, out);
+    for (kind, field) in FIELDS {
+        put_media(field, media(kind), data_url, out);
+    }
+}
+
+const fn dialect(single: fn(&Message, &mut Vec<u8>)) -> Dialect {
+    Dialect {
+        names_model: false,
+        end_mark: Some(openai::DONE),
+        length: Some(LengthField {
+            within: Some("sampling_params"),
+            names: &["max_new_tokens"],
+            default: None,
+        }),
+        prompts: Prompts {
+            tokens: Some("input_ids"),
+            single: Some(single),
+            ..Prompts::texts("text")
+        },
+        media: Media { addresses: true, by_kind: true, ..Media::of(&KINDS) },
+        ..Dialect::new(
+            Api::Sglang,
+            Endpoint::root("/generate", "/generate"),
+            read_event,
+            read_answer,
+        )
+    }
+}
 
 fn read_event<'input>(
     data: &'input str,

@@ -244,6 +244,7 @@ impl Facts {
             if let Some(former) = &self.usage {
                 merged.prompt_tokens = merged.prompt_tokens.or(former.prompt_tokens);
                 merged.cached_tokens = merged.cached_tokens.or(former.cached_tokens);
+                merged.prompt_kinds = merged.prompt_kinds.or(former.prompt_kinds);
                 merged.times = merged.times.or(former.times);
             }
             self.usage = Some(merged);

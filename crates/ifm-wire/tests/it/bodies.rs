@@ -1,12 +1,13 @@
 //! What requests of every API say, to the byte where that matters and as JSON otherwise.
 
 use ifm_core::spec::Api;
-use ifm_core::{Message, Prompt, Role, ToolCall};
+use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role, ToolCall};
 use ifm_wire::dialect;
 use ifm_wire::request::{Ask, RequestError, TemplateSpec};
 use ifm_wire::{RequestBytes, RequestTemplate};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
+use std::sync::Arc;
 
 /// What is asked.
 #[derive(Clone)]
@@ -133,12 +134,125 @@ fn talk() -> Prompt {
     ])
 }
 
+/// What the user says, of a list of parts: texts, and media as `{"kind", "mime", "data"}`, with an
+/// address (`url`) or a name (`uuid`) alone in place of the data.
+fn with_media(message: &Map<String, Value>) -> Message {
+    let mut said = Message::text(Role::User, "");
+    for part in message["parts"].as_array().expect("a list") {
+        let Some(part) = part.as_object() else {
+            said.content.push_str(part.as_str().expect("a text"));
+            continue;
+        };
+        let field = |name: &str| part.get(name).and_then(Value::as_str).map(str::to_owned);
+        let kind = MediumKind::from_word(&field("kind").expect("a kind")).expect("a kind");
+        let carried = match (field("data"), field("url")) {
+            (Some(data), _) => Carried::Base64(data.into_bytes().into()),
+            (_, Some(url)) => Carried::Url(url),
+            _ => Carried::Name,
+        };
+        said.media.push(Placed { at: said.content.len(), medium: medium(kind, carried, part) });
+    }
+    said
+}
+
+fn medium(kind: MediumKind, carried: Carried, part: &Map<String, Value>) -> Arc<Medium> {
+    let field = |name: &str| part.get(name).and_then(Value::as_str).map(str::to_owned);
+    Arc::new(Medium {
+        kind,
+        mime: field("mime").unwrap_or_else(|| "image/jpeg".to_owned()),
+        sha256: [0; 32],
+        size: None,
+        frames: None,
+        duration_ns: None,
+        file_bytes: None,
+        uuid: field("uuid"),
+        carried,
+    })
+}
+
+/// A message that holds a medium of each kind, each with bytes of its own.
+fn all_kinds() -> Prompt {
+    let parts = json!({"parts": [
+        "a", {"kind": "audio", "mime": "audio/wav", "data": "QTE="},
+        "b", {"kind": "image", "data": "STE="},
+        {"kind": "video", "data": "VjE="}, "c",
+        {"kind": "audio", "mime": "audio/mpeg", "data": "QTI="},
+        {"kind": "image", "mime": "image/png", "data": "STI="},
+    ]});
+    Prompt::Messages(vec![with_media(parts.as_object().expect("an object"))])
+}
+
+#[test]
+fn media_are_filled_in_where_their_own_fields_stand() {
+    let body = Asked::of(Api::Sglang, all_kinds()).body();
+    assert_eq!(body["text"], "a<audio>b<image><video>c<audio><image>");
+    let url = |mime: &str, data: &str| json!(format!("data:{mime};base64,{data}"));
+    let images = [url("image/jpeg", "STE="), url("image/png", "STI=")];
+    assert_eq!(body["image_data"], json!(images));
+    assert_eq!(body["audio_data"], json!([url("audio/wav", "QTE="), url("audio/mpeg", "QTI=")]));
+    assert_eq!(body["video_data"], json!([url("video/jpeg", "VjE=")]));
+    for (model, text) in [
+        ("Qwen/Qwen2.5-VL-7B", "<|vision_start|><|image_pad|><|vision_end|>"),
+        ("google/gemma-3-4b-it", "<start_of_image>"),
+        ("llava-1.6", "<image>"),
+    ] {
+        let words = dialect::of_model(Api::Sglang, model);
+        let mut body = b"{".to_vec();
+        let part = json!({"parts": [{"kind": "image", "data": "STE="}]});
+        let prompt = Prompt::Messages(vec![with_media(part.as_object().expect("an object"))]);
+        let ask = Ask {
+            prompt: &prompt,
+            said: &[],
+            said_media: &[],
+            output_tokens: None,
+            fields: None,
+            number: None,
+            session: None,
+        };
+        words.write_prompt(&ask, &mut body).expect("a prompt");
+        let body = String::from_utf8_lossy(&body).into_owned();
+        assert!(body.starts_with(&format!("{{\"text\":\"{text}\"")), "{body}");
+    }
+    let body = Asked::of(Api::Chat, all_kinds()).body();
+    let content = body["messages"][0]["content"].as_array().expect("a list");
+    let kinds: Vec<&str> = content.iter().filter_map(|part| part["type"].as_str()).collect();
+    let video = ["input_audio", "text", "image_url", "video_url", "text"];
+    assert_eq!(kinds[1..6], video);
+    assert_eq!(body["messages"][0]["content"][6]["input_audio"]["format"], "mp3");
+}
+
+#[test]
+fn media_that_an_api_does_not_take_are_refused_with_what_to_do() {
+    for api in Api::ALL {
+        let refused = Asked::of(api, all_kinds()).write().map(|_| ());
+        match api {
+            Api::Chat | Api::Sglang => assert!(refused.is_ok(), "{api:?} {refused:?}"),
+            _ => {
+                let sentence = refused.unwrap_err().to_string();
+                assert!(sentence.contains("use --api chat"), "{sentence}");
+                assert!(sentence.contains(api.word()), "{sentence}");
+            }
+        }
+    }
+    for (api, part, says) in [
+        (Api::OllamaChat, json!({"kind": "image", "url": "http://h/a"}), "send the file itself"),
+        (Api::LlamaCpp, json!({"kind": "audio", "url": "http://h/a"}), "fetches no audio"),
+        (Api::Messages, json!({"kind": "image", "uuid": "u"}), "no image by its name"),
+        (Api::Completions, json!({"kind": "image", "data": "AA=="}), "completions"),
+    ] {
+        let message = json!({"parts": ["a", part]});
+        let prompt = Prompt::Messages(vec![with_media(message.as_object().expect("an object"))]);
+        let sentence = Asked::of(api, prompt).write().unwrap_err().to_string();
+        assert!(sentence.contains(says), "{sentence}");
+    }
+}
+
 /// A request and its body, or parts of it: a line of `tests/bodies.jsonl`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Row {
     api: Api,
-    /// A text, token ids, or `talk`; without it the text of [`text`].
+    /// A text, token ids, `talk`, or the parts of a message; without it the text of [`text`].
     prompt: Option<Value>,
     /// Whether the length of the answer is left open.
     #[serde(default)]
@@ -166,6 +280,7 @@ fn requests_are_written_as_each_api_wants_them() {
             None => text(),
             Some(Value::String(word)) if word == "talk" => talk(),
             Some(Value::String(text)) => Prompt::Text(text.clone()),
+            Some(Value::Object(message)) => Prompt::Messages(vec![with_media(message)]),
             Some(_) => ids(),
         };
         let asked = Asked {

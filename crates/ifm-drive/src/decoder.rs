@@ -2,6 +2,7 @@
 
 use crate::Histogram;
 use crate::feed::Feed;
+use crate::modalities::told;
 use crate::plan::{Answered, LevelPlan, Loop, Sink, StopLevel, TurnMeta};
 use crate::shared::Shared;
 use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
@@ -167,6 +168,7 @@ impl<'level> Decoder<'level> {
                 request: Box::new(request),
                 start_ns: due_ns,
                 sent_ns: None,
+                acked_ns: None,
                 end_ns,
                 connect_ns: None,
                 tls_ns: None,
@@ -242,6 +244,7 @@ impl<'level> Decoder<'level> {
         let meta = done.request.meta;
         let of_turn = meta.turn.and_then(|turn| turn.due_ns);
         let due_ns = self.feed.due_ns(&done.request).or(of_turn).unwrap_or(done.start_ns);
+        let kinds = told(answer.usage.prompt_kinds, answer.prompt_tokens, meta.media);
         let record = RequestRecord {
             seq: done.request.seq,
             level: self.plan.level,
@@ -293,12 +296,12 @@ impl<'level> Decoder<'level> {
             wire_bytes: reads.bytes,
             sent_bytes: done.sent_bytes as u64,
             text: answer.text.map(String::from),
-            acked_ns: None,
+            acked_ns: done.acked_ns.map(since),
             media: meta.media,
-            text_tokens: None,
-            image_tokens: None,
-            audio_tokens: None,
-            video_tokens: None,
+            text_tokens: kinds.text,
+            image_tokens: kinds.image,
+            audio_tokens: kinds.audio,
+            video_tokens: kinds.video,
             made_audio: None,
             form: meta.form,
             validity: None,

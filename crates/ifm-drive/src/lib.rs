@@ -13,12 +13,14 @@
 mod decoder;
 mod feed;
 pub mod level;
-pub mod plan;
+pub mod modalities;
+mod plan;
 mod shard;
 mod shared;
 mod slot;
 pub mod tls;
 mod transport;
+mod upload;
 mod waiting;
 
 pub use ifm_core::Histogram;

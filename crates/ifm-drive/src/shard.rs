@@ -8,7 +8,8 @@ use crate::feed::{Claim, Feed, Prepared};
 use crate::plan::{LevelPlan, Loop, StopLevel};
 use crate::shared::Shared;
 use crate::slot::{Active, Asked, Done, Line, Message, Segment, Slot};
-use crate::transport::Transport;
+use crate::transport::{Transport, cannot_connect, is_hang_up};
+use crate::upload::Upload;
 use crate::waiting::{REST_NS, WAIT_NS, Waiting};
 use ifm_core::outcome::TimeoutKind;
 use ifm_core::record::Phase;
@@ -171,7 +172,7 @@ impl<'level> Shard<'level> {
             }
             let now = mono_ns();
             for slot in &mut self.slots {
-                if is_late(slot.line, now, self.plan.limits.connect_ns) {
+                if slot.line.is_late(now, self.plan.limits.connect_ns) {
                     slot.hang_up();
                 }
             }
@@ -217,6 +218,10 @@ impl<'level> Shard<'level> {
                 self.send_due();
                 let ready = self.poller.ready(position);
                 let index = ready.token as usize;
+                // What else is ready is told again.
+                if ready.has_error && self.note_stamps(index) {
+                    continue;
+                }
                 if ready.writable && self.slots[index].waits_to_write {
                     self.advance(index);
                 }
@@ -310,6 +315,7 @@ impl<'level> Shard<'level> {
             start_ns,
             sent_ns: None,
             sent: 0,
+            upload: Upload::default(),
             connect_ns: None,
             tls_ns: None,
             on_reused_line: slot.line_used,
@@ -410,8 +416,22 @@ impl<'level> Shard<'level> {
         active.last_activity_ns = now;
         if done {
             active.sent_ns = Some(now);
+            active.upload.written(transport, active.sent);
         }
         self.watch(index, !done)
+    }
+
+    /// Takes what the kernel tells of bytes that were sent; whether it told anything.
+    fn note_stamps(&mut self, index: usize) -> bool {
+        let slot = &mut self.slots[index];
+        let Some(transport) = &slot.transport else { return false };
+        let mut nobody = Upload::default();
+        let (upload, start_ns) = match &mut slot.active {
+            Some(active) => (&mut active.upload, active.start_ns),
+            // Of a request that was answered before all of it had arrived.
+            None => (&mut nobody, 0),
+        };
+        upload.note(transport, self.clock, start_ns, mono_ns())
     }
 
     /// Reads once from a ready connection.
@@ -499,6 +519,7 @@ impl<'level> Shard<'level> {
             active.on_reused_line = false;
             active.sent = 0;
             active.sent_ns = None;
+            active.upload = Upload::default();
         }
         match self.dial(index, mono_ns()) {
             Ok(()) => self.advance(index),
@@ -508,6 +529,9 @@ impl<'level> Shard<'level> {
 
     /// Ends the request of a slot and frees it.
     fn end(&mut self, index: usize, cause: EndCause, now: u64) {
+        if self.slots[index].active.as_ref().is_some_and(|active| active.upload.is_open()) {
+            self.note_stamps(index);
+        }
         let slot = &mut self.slots[index];
         let Some(active) = slot.active.take() else { return };
         self.active -= 1;
@@ -529,6 +553,7 @@ impl<'level> Shard<'level> {
             request: active.request,
             start_ns: active.start_ns,
             sent_ns: active.sent_ns,
+            acked_ns: active.upload.acked_ns(),
             end_ns: now,
             connect_ns: active.connect_ns,
             tls_ns: active.tls_ns,
@@ -622,7 +647,7 @@ impl<'level> Shard<'level> {
         let over = |limit: Option<u64>, since: u64| {
             limit.is_some_and(|limit| now.saturating_sub(since) > limit)
         };
-        if is_late(slot.line, now, limits.connect_ns) {
+        if slot.line.is_late(now, limits.connect_ns) {
             return Some(TimeoutKind::Connect);
         }
         if over(limits.total_ns, active.start_ns) {
@@ -662,26 +687,4 @@ impl<'level> Shard<'level> {
             }
         }
     }
-}
-
-/// Whether a connection has been in the making for longer than the limit.
-fn is_late(line: Line, now: u64, limit_ns: Option<u64>) -> bool {
-    let since_ns = match line {
-        Line::Connecting { since_ns } => since_ns,
-        Line::Shaking { since_ns, connect_ns } => since_ns - connect_ns,
-        Line::Down | Line::Up => return false,
-    };
-    limit_ns.is_some_and(|limit| now.saturating_sub(since_ns) > limit)
-}
-
-/// Whether the error is that of a peer that had closed the connection before.
-fn is_hang_up(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
-    )
-}
-
-fn cannot_connect(error: &io::Error) -> String {
-    format!("cannot connect: {error}")
 }

@@ -2,6 +2,7 @@
 
 use crate::feed::Prepared;
 use crate::transport::Transport;
+use crate::upload::Upload;
 use ifm_sys::ClockPair;
 use ifm_wire::{EndCause, ResponseReader};
 
@@ -108,6 +109,7 @@ pub(crate) struct Done {
     pub request: Box<Prepared>,
     pub start_ns: u64,
     pub sent_ns: Option<u64>,
+    pub acked_ns: Option<u64>,
     pub end_ns: u64,
     pub connect_ns: Option<u64>,
     pub tls_ns: Option<u64>,
@@ -128,6 +130,18 @@ pub(crate) enum Line {
     Up,
 }
 
+impl Line {
+    /// Whether it has been in the making for longer than the limit.
+    pub fn is_late(self, now: u64, limit_ns: Option<u64>) -> bool {
+        let since_ns = match self {
+            Line::Connecting { since_ns } => since_ns,
+            Line::Shaking { since_ns, connect_ns } => since_ns - connect_ns,
+            Line::Down | Line::Up => return false,
+        };
+        limit_ns.is_some_and(|limit| now.saturating_sub(since_ns) > limit)
+    }
+}
+
 /// A request on its way.
 #[derive(Debug)]
 pub(crate) struct Active {
@@ -136,6 +150,8 @@ pub(crate) struct Active {
     pub sent_ns: Option<u64>,
     /// Bytes handed to the kernel (or to TLS).
     pub sent: usize,
+    /// What the kernel told of its last byte.
+    pub upload: Upload,
     pub connect_ns: Option<u64>,
     pub tls_ns: Option<u64>,
     /// Whether the connection had carried an answer before: it may have died in between.

@@ -1,10 +1,11 @@
 //! One connection: plain or TLS, non-blocking. Stamps of the kernel survive TLS, since they
 //! belong to the read that brought the cipher text.
 
-use ifm_sys::recv_stamped;
+use crate::upload::STAMPED_FROM_BYTES;
+use ifm_sys::{SentStamp, recv_stamped, sent};
 use ifm_wire::RequestBytes;
 use rustls::ClientConnection;
-use std::io::{self, BufRead, ErrorKind, Write};
+use std::io::{self, BufRead, ErrorKind, IoSlice, Write};
 use std::net::TcpStream;
 
 /// Most cipher text taken in one read, bytes: one full TLS record and its overhead.
@@ -14,16 +15,63 @@ const CIPHER_BYTES: usize = 17 * 1024;
 const ROOM_PLAIN: usize = 8 * 1024;
 const ROOM_TLS: usize = 2 * CIPHER_BYTES;
 
+/// Pieces of a request that one call sends at most.
+const PIECES_MAX: usize = 16;
+/// The end of a large request, which has a call of its own: the kernel stamps the last byte of a call.
+const MARKED_BYTES: usize = 16 * 1024;
+
 /// A connection.
 #[derive(Debug)]
 pub(crate) enum Transport {
-    Plain(TcpStream),
+    Plain(Outlet),
     Tls(Box<TlsStream>),
+}
+
+/// Where bytes leave to the kernel.
+#[derive(Debug)]
+pub(crate) struct Outlet {
+    socket: TcpStream,
+    /// Bytes written since the kernel was asked to stamp what is sent; absent before.
+    stamped: Option<u32>,
+    /// Whether what is written now is the end of a request whose last byte is to be stamped.
+    marks: bool,
+}
+
+impl Outlet {
+    fn new(socket: TcpStream) -> Outlet {
+        Outlet { socket, stamped: None, marks: false }
+    }
+
+    /// Asks the kernel for stamps, once for the connection. Where it has none, nothing is told.
+    fn begin_stamps(&mut self) {
+        if self.stamped.is_none() && sent::stamp_sends(&self.socket).is_ok() {
+            self.stamped = Some(0);
+        }
+    }
+}
+
+impl Write for Outlet {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_vectored(&[IoSlice::new(bytes)])
+    }
+
+    fn write_vectored(&mut self, pieces: &[IoSlice<'_>]) -> io::Result<usize> {
+        let count = match (self.stamped, self.marks) {
+            (Some(_), true) => sent::send_marked(&self.socket, pieces)?,
+            _ => self.socket.write_vectored(pieces)?,
+        };
+        self.stamped = self.stamped.map(|bytes| bytes.wrapping_add(count as u32));
+        Ok(count)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct TlsStream {
-    socket: TcpStream,
+    outlet: Outlet,
     session: ClientConnection,
     cipher: Vec<u8>,
 }
@@ -41,19 +89,39 @@ pub(crate) struct Arrival {
 
 impl Transport {
     pub fn plain(socket: TcpStream) -> Transport {
-        Transport::Plain(socket)
+        Transport::Plain(Outlet::new(socket))
     }
 
     pub fn tls(socket: TcpStream, session: ClientConnection) -> Transport {
         let cipher = Vec::with_capacity(CIPHER_BYTES);
-        Transport::Tls(Box::new(TlsStream { socket, session, cipher }))
+        Transport::Tls(Box::new(TlsStream { outlet: Outlet::new(socket), session, cipher }))
+    }
+
+    fn outlet(&self) -> &Outlet {
+        match self {
+            Transport::Plain(outlet) => outlet,
+            Transport::Tls(stream) => &stream.outlet,
+        }
     }
 
     pub fn socket(&self) -> &TcpStream {
-        match self {
-            Transport::Plain(socket) => socket,
-            Transport::Tls(stream) => &stream.socket,
-        }
+        &self.outlet().socket
+    }
+
+    /// Id of the byte that was written last, if the kernel stamps what is sent.
+    pub fn last_id(&self) -> Option<u32> {
+        self.outlet().stamped.map(|bytes| bytes.wrapping_sub(1))
+    }
+
+    /// The next stamp of what was sent; absent when the kernel has none to tell.
+    pub fn next_stamp(&self) -> Option<SentStamp> {
+        let outlet = self.outlet();
+        outlet.stamped.and_then(|_| sent::next_stamp(&outlet.socket).ok().flatten())
+    }
+
+    /// The shortest round trip so far, where the kernel tells.
+    pub fn round_trip_ns(&self) -> Option<u64> {
+        sent::round_trip_ns(self.socket())
     }
 
     /// Spare capacity that the buffer must have before [`Transport::receive`].
@@ -85,10 +153,17 @@ impl Transport {
     /// # Errors
     /// The socket's.
     pub fn send(&mut self, bytes: &RequestBytes, offset: &mut usize) -> io::Result<bool> {
+        let length = bytes.len();
+        let is_stamped = length >= STAMPED_FROM_BYTES;
         match self {
-            Transport::Plain(socket) => {
-                while let rest @ [_, ..] = bytes.run_at(*offset) {
-                    match socket.write(rest) {
+            Transport::Plain(outlet) => {
+                if is_stamped {
+                    outlet.begin_stamps();
+                }
+                while *offset < length {
+                    let end = end_of_call(*offset, length, is_stamped);
+                    outlet.marks = is_stamped && end == length;
+                    match write_run(outlet, bytes, *offset, end) {
                         Ok(0) => return Err(ErrorKind::WriteZero.into()),
                         Ok(count) => *offset += count,
                         Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
@@ -98,7 +173,12 @@ impl Transport {
                 }
                 Ok(true)
             }
-            Transport::Tls(stream) => stream.send(bytes, offset),
+            Transport::Tls(stream) => {
+                if is_stamped {
+                    stream.outlet.begin_stamps();
+                }
+                stream.send(bytes, offset, is_stamped)
+            }
         }
     }
 
@@ -109,8 +189,8 @@ impl Transport {
     #[inline]
     pub fn receive(&mut self, out: &mut Vec<u8>) -> io::Result<Arrival> {
         match self {
-            Transport::Plain(socket) => {
-                let received = recv_stamped(&*socket, out)?;
+            Transport::Plain(outlet) => {
+                let received = recv_stamped(&outlet.socket, out)?;
                 Ok(Arrival {
                     bytes: received.bytes,
                     closed: received.bytes == 0,
@@ -127,7 +207,7 @@ impl TlsStream {
         while self.session.is_handshaking() {
             self.flush()?;
             self.cipher.clear();
-            let received = match recv_stamped(&self.socket, &mut self.cipher) {
+            let received = match recv_stamped(&self.outlet.socket, &mut self.cipher) {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 other => other?,
             };
@@ -141,8 +221,16 @@ impl TlsStream {
         Ok(true)
     }
 
-    fn send(&mut self, bytes: &RequestBytes, offset: &mut usize) -> io::Result<bool> {
+    fn send(
+        &mut self,
+        bytes: &RequestBytes,
+        offset: &mut usize,
+        is_stamped: bool,
+    ) -> io::Result<bool> {
+        let length = bytes.len();
         loop {
+            // What the session has taken is what it will write, in whole records.
+            self.outlet.marks = is_stamped && *offset == length;
             if !self.flush()? {
                 return Ok(false);
             }
@@ -150,6 +238,8 @@ impl TlsStream {
             if rest.is_empty() {
                 return Ok(true);
             }
+            let end = end_of_call(*offset, length, is_stamped);
+            let rest = rest.get(..end - *offset).unwrap_or(rest);
             *offset += self.session.writer().write(rest)?;
         }
     }
@@ -157,7 +247,7 @@ impl TlsStream {
     /// Hands pending cipher text to the kernel; true when none is left.
     fn flush(&mut self) -> io::Result<bool> {
         while self.session.wants_write() {
-            match self.session.write_tls(&mut self.socket) {
+            match self.session.write_tls(&mut self.outlet) {
                 Ok(_) => {}
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
@@ -169,7 +259,7 @@ impl TlsStream {
 
     fn receive(&mut self, out: &mut Vec<u8>) -> io::Result<Arrival> {
         self.cipher.clear();
-        let received = recv_stamped(&self.socket, &mut self.cipher)?;
+        let received = recv_stamped(&self.outlet.socket, &mut self.cipher)?;
         self.take_cipher()?;
         let before = out.len();
         let mut closed = received.bytes == 0;
@@ -217,6 +307,39 @@ impl TlsStream {
     }
 }
 
+/// Where the next call that sends a request is to end: at its end, or before the part that has a call
+/// of its own.
+fn end_of_call(offset: usize, length: usize, is_stamped: bool) -> usize {
+    let marked = length.saturating_sub(MARKED_BYTES);
+    if is_stamped && offset < marked { marked } else { length }
+}
+
+/// Writes from `offset` to `end` with one call, own and shared bytes together.
+fn write_run(
+    outlet: &mut Outlet,
+    bytes: &RequestBytes,
+    offset: usize,
+    end: usize,
+) -> io::Result<usize> {
+    let first = bytes.run_at(offset);
+    if first.len() >= end - offset {
+        return outlet.write(first.get(..end - offset).unwrap_or(first));
+    }
+    let mut pieces = [IoSlice::new(&[]); PIECES_MAX];
+    let (mut count, mut at) = (0, offset);
+    for piece in &mut pieces {
+        let run = bytes.run_at(at);
+        let run = run.get(..end - at).unwrap_or(run);
+        if run.is_empty() {
+            break;
+        }
+        *piece = IoSlice::new(run);
+        at += run.len();
+        count += 1;
+    }
+    outlet.write_vectored(&pieces[..count])
+}
+
 /// A TLS error in words that say what to do.
 fn explain(error: &rustls::Error) -> String {
     match error {
@@ -229,4 +352,17 @@ fn explain(error: &rustls::Error) -> String {
         }
         other => format!("TLS: {other}"),
     }
+}
+
+/// Whether the error is that of a peer that had closed the connection before.
+pub(crate) fn is_hang_up(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::BrokenPipe | ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted
+    )
+}
+
+/// Why there is no connection.
+pub(crate) fn cannot_connect(error: &io::Error) -> String {
+    format!("cannot connect: {error}")
 }

@@ -37,6 +37,8 @@ pub struct Ready {
     pub readable: bool,
     /// A write will not block.
     pub writable: bool,
+    /// Something lies in the error queue (a stamp of what was sent), or the connection broke.
+    pub has_error: bool,
 }
 
 /// An epoll instance. Sockets leave it by being closed.
@@ -106,6 +108,7 @@ impl Poller {
             token: event.u64,
             readable: flags & (libc::EPOLLIN as u32 | hung) != 0,
             writable: flags & (libc::EPOLLOUT as u32 | hung) != 0,
+            has_error: flags & libc::EPOLLERR as u32 != 0,
         }
     }
 

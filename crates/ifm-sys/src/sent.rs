@@ -43,8 +43,9 @@ pub enum SentStep {
 /// # Errors
 /// The kernel's, where it has no such stamps.
 pub fn stamp_sends(socket: impl AsFd) -> io::Result<()> {
-    let flags =
-        libc::SOF_TIMESTAMPING_SOFTWARE | libc::SOF_TIMESTAMPING_OPT_ID | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+    let flags = libc::SOF_TIMESTAMPING_SOFTWARE
+        | libc::SOF_TIMESTAMPING_OPT_ID
+        | libc::SOF_TIMESTAMPING_OPT_TSONLY;
     set_flags(&socket, flags | OPT_ID_TCP).or_else(|_| set_flags(&socket, flags))
 }
 
@@ -92,11 +93,7 @@ pub fn send_marked(socket: impl AsFd, pieces: &[IoSlice<'_>]) -> io::Result<usiz
     }
     // SAFETY: `message` points to pieces and to a control buffer that live over the call.
     let count = unsafe {
-        libc::sendmsg(
-            socket.as_fd().as_raw_fd(),
-            &message,
-            libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL,
-        )
+        libc::sendmsg(socket.as_fd().as_raw_fd(), &message, libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL)
     };
     if count < 0 { Err(io::Error::last_os_error()) } else { Ok(count as usize) }
 }

@@ -32,6 +32,7 @@ servers:
   --connections-max N       most connections at a time
   --rest-us N               paced: look for requests and due tokens only this often, which leaves
                             the host's processors free; tokens go out up to so much later
+  --read-kb-s N             paced: bytes read of each connection in a second, in kB
   --stations N              paced: answers that are served at a time, the others in a queue
 drain:
   --connections N (64)  --requests N per connection (1)  --tokens N (256)
@@ -212,6 +213,7 @@ fn paced(args: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), 
         "--tokens",
         "--stations",
         "--rest-us",
+        "--read-kb-s",
     ];
     let flags = Flags::read(args, &known)?;
     let pace = Pace { ttft_ns: 0, itl_ns: 0, coalesce: false, burst: 1, usage: true };
@@ -222,6 +224,7 @@ fn paced(args: impl Iterator<Item = String>, out: &mut dyn Write) -> Result<(), 
     flags.set("--connections-max", &mut options.connections_max)?;
     options.stations = flags.value("--stations")?;
     options.rest_ns = flags.value::<u32>("--rest-us")?.map(|rest_us| u64::from(rest_us) * 1_000);
+    options.read_bytes_per_s = flags.value::<u32>("--read-kb-s")?.map(|kb| u64::from(kb) * 1_000);
     options.cpu = flags.value("--cpu")?;
     let mut log_out = log_file(&flags)?;
     // Where the limit cannot be raised, further connections are refused and counted.

@@ -10,3 +10,4 @@ mod limits;
 mod lines;
 mod open_loop;
 mod support;
+mod uploads;

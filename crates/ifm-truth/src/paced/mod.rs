@@ -45,6 +45,9 @@ pub struct PacedOptions {
     /// hypervisor takes processor time for each of thousands of short sleeps. Absent: it looks
     /// whenever something comes or is due.
     pub rest_ns: Option<u64>,
+    /// Bytes that are read of each connection in a second: a server that takes its time over a long
+    /// prompt. Absent: as fast as they come.
+    pub read_bytes_per_s: Option<u64>,
     /// Processor that the server's thread is tied to.
     pub cpu: Option<usize>,
     /// Answers that are served at a time, the others waiting in the order in which they came: see
@@ -57,8 +60,8 @@ pub struct PacedOptions {
 
 impl PacedOptions {
     /// Bounds fit for a benchmark: a free port, 16 tokens unless asked, at most a million, 16,384
-    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling, no rests, no
-    /// fixed processor, no queue, one speed.
+    /// connections, bodies of 64 MB, 16 million stamps, 50 µs of polling, no rests, all
+    /// reading at once, no fixed processor, no queue, one speed.
     pub fn for_benchmarks(pace: Pace) -> PacedOptions {
         PacedOptions {
             port: 0,
@@ -70,6 +73,7 @@ impl PacedOptions {
             stamps_max: 16 << 20,
             spin_ns: 50_000,
             rest_ns: None,
+            read_bytes_per_s: None,
             cpu: None,
             stations: None,
             later: None,

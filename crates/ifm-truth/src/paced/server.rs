@@ -52,6 +52,8 @@ struct Connection {
     requests: u32,
     answer: Option<(Stream, Served)>,
     waits_for_room: bool,
+    /// Whether it is not read for a while.
+    rests: bool,
     /// Input that came while an answer was on its way.
     ahead: Vec<u8>,
     ahead_arrival: Option<Arrival>,
@@ -221,6 +223,7 @@ impl Server {
                 requests: 0,
                 answer: None,
                 waits_for_room: false,
+                rests: false,
                 ahead: Vec::new(),
                 ahead_arrival: None,
             };
@@ -281,6 +284,7 @@ impl Server {
                         Fate::Ends => Fate::Ends,
                         _ => match self.next_request(connection) {
                             Fate::Runs => self.send(connection, place),
+                            Fate::Waits => self.rest(connection, received.bytes),
                             fate => fate,
                         },
                     }
@@ -289,6 +293,17 @@ impl Server {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => Fate::Waits,
             Err(_) => Fate::Ends,
         }
+    }
+
+    /// Leaves a connection alone for as long as its reading pace wants after so many bytes.
+    fn rest(&mut self, connection: &mut Connection, bytes: usize) -> Fate {
+        let Some(bytes_per_s) = self.options.read_bytes_per_s else { return Fate::Waits };
+        if self.poller.remove(&connection.stream).is_err() {
+            return Fate::Ends;
+        }
+        connection.rests = true;
+        let rest_ns = (bytes as u64).saturating_mul(1_000_000_000) / bytes_per_s.max(1);
+        Fate::Due(mono_ns() + rest_ns)
     }
 
     /// Gives input to the connection's reader; a complete request gets its answer prepared, or
@@ -406,8 +421,12 @@ impl Server {
         connection.answer = Some((stream, served));
     }
 
-    /// As many sends as one turn has.
+    /// As many sends as one turn has; a connection that rested is read again.
     fn send_burst(&mut self, connection: &mut Connection, place: u32) -> Fate {
+        if std::mem::take(&mut connection.rests) {
+            let watched = self.poller.add(&connection.stream, u64::from(place), Interest::Read);
+            return if watched.is_ok() { Fate::Waits } else { Fate::Ends };
+        }
         let burst = connection.answer.as_ref().map_or(1, |(_, served)| served.pace.burst);
         for _ in 1..burst {
             match self.send(connection, place) {

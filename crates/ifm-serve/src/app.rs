@@ -16,9 +16,10 @@ use crate::{
     fault::Faults,
     fields::Fields,
     frames::{Api, Identity},
+    media::{Media, Taken},
     metrics::Metrics,
     options::ServeOptions,
-    template::ChatTemplate,
+    template::{ChatTemplate, MEDIUM},
 };
 
 /// Texts from this length on are turned into tokens beside the server's thread, which
@@ -38,12 +39,13 @@ pub(crate) struct App {
     pub(crate) faults: Faults,
     /// Answers tell their times.
     pub(crate) tells_times: bool,
+    pub(crate) media: Media,
     requests: AtomicU64,
 }
 
 impl App {
     pub(crate) fn new(options: ServeOptions) -> Self {
-        let ServeOptions { backend, model_name, api_key, version, faults, .. } = options;
+        let ServeOptions { backend, model_name, api_key, version, faults, media, .. } = options;
         Self {
             template: ChatTemplate::find(backend.tokenizer()),
             metrics: Arc::new(Metrics::new()),
@@ -53,6 +55,7 @@ impl App {
             version,
             faults,
             tells_times: options.per_request_metrics,
+            media: Media::new(media),
             created_s: unix_seconds(),
             requests: AtomicU64::new(0),
         }
@@ -72,6 +75,7 @@ impl App {
             number,
             created_s: unix_seconds(),
             model: self.model_name.clone(),
+            media: None,
         }
     }
 
@@ -81,6 +85,25 @@ impl App {
             Some(name) if name != self.model_name => Err(ApiError::unknown_model(name)),
             _ => Ok(()),
         }
+    }
+
+    /// Tokens of the prompt of a chat, with those of each medium in its place.
+    pub(crate) async fn encode_with(
+        self: &Arc<Self>,
+        text: String,
+        media: &Taken,
+    ) -> Result<Vec<u32>, ApiError> {
+        let mut tokens = Vec::new();
+        let mut of_media = media.ids(self.backend.tokenizer().vocab_size());
+        for (place, piece) in text.split(MEDIUM).enumerate() {
+            if place > 0 {
+                tokens.extend(of_media.next().unwrap_or_default());
+            }
+            if place == 0 || !piece.is_empty() {
+                tokens.extend(self.encode(piece.to_owned(), place == 0).await?);
+            }
+        }
+        Ok(tokens)
     }
 
     /// Tokens of a text; with `is_start`, behind the token that starts a text, if the

@@ -14,6 +14,7 @@ use crate::{
     error::ApiError,
     frames::Api,
     generate::{Generation, generate},
+    media::Taken,
     params::Params,
     socket::Connection,
     template::read_messages,
@@ -29,12 +30,14 @@ pub(crate) async fn handle(
     let fields = read_fields(body)?;
     app.check_model(&fields)?;
     let params = Params::read(&fields)?;
-    let messages = read_messages(&fields)?;
-    let prompt = app.encode(app.template.render(&messages, true), true).await?;
+    let mut media = Taken::default();
+    let messages = read_messages(&fields, &mut |part| app.media.take(part, &mut media))?;
+    let prompt = app.encode_with(app.template.render(&messages, true), &media).await?;
     let generation = Generation {
         api: Api::Chat,
         params,
         prompt,
+        media,
         max_tokens_default: None,
         arrival,
         connection,

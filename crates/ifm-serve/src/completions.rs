@@ -16,6 +16,7 @@ use crate::{
     fields::{Fields, token_ids},
     frames::Api,
     generate::{Generation, generate},
+    media::Taken,
     params::Params,
     socket::Connection,
 };
@@ -42,6 +43,7 @@ pub(crate) async fn handle(
         api: Api::Completions,
         params,
         prompt,
+        media: Taken::default(),
         max_tokens_default,
         arrival,
         connection,

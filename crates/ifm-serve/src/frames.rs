@@ -43,6 +43,8 @@ pub(crate) struct Identity {
     /// Seconds since 1970.
     pub(crate) created_s: u64,
     pub(crate) model: String,
+    /// Tokens of the prompt's media by kind, if it has any.
+    pub(crate) media: Option<Value>,
 }
 
 impl Identity {
@@ -77,7 +79,7 @@ impl Identity {
             "choices": [choice],
         });
         if has_usage {
-            answer["usage"] = usage(finish);
+            answer["usage"] = usage(finish, self.media.as_ref());
         }
         if let Some(timing) = timing {
             answer["metrics"] = timing;
@@ -86,15 +88,18 @@ impl Identity {
     }
 }
 
-/// The usage of an answer that has ended.
-fn usage(finish: &Finish) -> Value {
+/// The usage of an answer that has ended, with the tokens of its prompt's media.
+fn usage(finish: &Finish, media: Option<&Value>) -> Value {
     let mut usage = json!({
         "prompt_tokens": finish.prompt_tokens,
         "total_tokens": finish.prompt_tokens + finish.completion_tokens,
         "completion_tokens": finish.completion_tokens,
     });
     if let Some(cached_tokens) = finish.cached_tokens {
-        usage["prompt_tokens_details"] = json!({"cached_tokens": cached_tokens});
+        usage["prompt_tokens_details"]["cached_tokens"] = cached_tokens.into();
+    }
+    if let Some(tokens) = media {
+        usage["prompt_tokens_details"]["multimodal_tokens"] = tokens.clone();
     }
     usage
 }
@@ -107,18 +112,19 @@ pub(crate) struct EventWriter {
     /// From `data: ` to the list of choices, which it opens.
     head: String,
     prompt_tokens: usize,
+    media: Option<Value>,
 }
 
 impl EventWriter {
     pub(crate) fn new(identity: &Identity, params: StreamParams, prompt_tokens: usize) -> Self {
-        let Identity { api, id, created_s, model, .. } = identity;
+        let Identity { api, id, created_s, model, media, .. } = identity;
         let head = format!(
             "data: {{\"id\":{},\"object\":\"{}\",\"created\":{created_s},\"model\":{},\"choices\":[",
             Value::from(id.as_str()),
             api.object(true),
             Value::from(model.as_str()),
         );
-        Self { api: *api, params, head, prompt_tokens }
+        Self { api: *api, params, head, prompt_tokens, media: media.clone() }
     }
 
     /// The first event of a chat, which has the role and no text.
@@ -168,7 +174,9 @@ impl EventWriter {
         }
         if self.params.include_usage {
             self.open(out);
-            out.extend_from_slice(format!("],\"usage\":{}", usage(finish)).as_bytes());
+            out.extend_from_slice(
+                format!("],\"usage\":{}", usage(finish, self.media.as_ref())).as_bytes(),
+            );
             if let Some(timing) = timing {
                 out.extend_from_slice(format!(",\"metrics\":{timing}").as_bytes());
             }
@@ -236,7 +244,7 @@ mod tests {
 
     fn events(api: Api, params: StreamParams) -> Vec<Value> {
         let (id, model) = ("x-1".to_owned(), "a \"model\"".to_owned());
-        let identity = Identity { api, id, number: 1, created_s: 7, model };
+        let identity = Identity { api, id, number: 1, created_s: 7, model, media: None };
         let writer = EventWriter::new(&identity, params, 5);
         let mut out = Vec::new();
         writer.write_role(&mut out);

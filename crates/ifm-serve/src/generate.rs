@@ -23,6 +23,7 @@ use crate::{
     event::Event,
     fault::{Cut, Fate, FaultBody, HowCut},
     frames::{Api, EventWriter, Identity},
+    media::Taken,
     params::Params,
     socket::Connection,
     stopwatch::Stopwatch,
@@ -34,6 +35,7 @@ pub(crate) struct Generation {
     pub(crate) api: Api,
     pub(crate) params: Params,
     pub(crate) prompt: Vec<u32>,
+    pub(crate) media: Taken,
     /// Tokens of the answer when the request does not say; `None` for all that fit.
     pub(crate) max_tokens_default: Option<usize>,
     pub(crate) arrival: Instant,
@@ -42,8 +44,9 @@ pub(crate) struct Generation {
 
 /// Runs a request.
 pub(crate) async fn generate(app: Arc<App>, generation: Generation) -> Result<Response, ApiError> {
-    let Generation { api, params, prompt, max_tokens_default, arrival, connection } = generation;
-    let identity = app.identify(api);
+    let Generation { api, params, prompt, media, max_tokens_default, arrival, connection } =
+        generation;
+    let identity = Identity { media: media.told(), ..app.identify(api) };
     let fate = app.faults.fate(identity.number);
     if let Some(status) = fate.refusal {
         return Err(ApiError::on_demand(status, identity.number));
@@ -57,10 +60,11 @@ pub(crate) async fn generate(app: Arc<App>, generation: Generation) -> Result<Re
     if prompt_tokens.saturating_add(max_tokens) > context {
         return Err(ApiError::too_long(prompt_tokens, max_tokens, context));
     }
-    if !fate.delay.is_zero() {
-        sleep(fate.delay).await;
+    let delay = fate.delay + media.delay;
+    if !delay.is_zero() {
+        sleep(delay).await;
     }
-    let events = app.backend.submit(params.request(prompt, max_tokens), arrival + fate.delay)?;
+    let events = app.backend.submit(params.request(prompt, max_tokens), arrival + delay)?;
     let stopwatch = Stopwatch::new(Arc::clone(&app.metrics), arrival, app.tells_times);
     let ConnectInfo(connection) = connection;
     match params.stream {

@@ -11,8 +11,8 @@
 //! once and on its own, so what a client sees is what the engine did.
 //!
 //! # Not here
-//! Inference (`ifm-engine`), several choices for a request, log probabilities, tools,
-//! images, TLS. The number of connections is bounded by the process's open files only.
+//! Inference (`ifm-engine`), several choices for a request, log probabilities, tools, TLS.
+//! Images, audio and video are counted and cost time; nothing looks at them. The number of connections is bounded by the process's open files only.
 
 mod app;
 mod backend;
@@ -26,6 +26,7 @@ mod fault;
 mod fields;
 mod frames;
 mod generate;
+mod media;
 mod metrics;
 mod options;
 mod params;
@@ -40,6 +41,7 @@ mod tokenize;
 
 pub use backend::Backend;
 pub use fault::{Fault, FaultError, Faults, HowCut, KNOWN as KNOWN_FAULTS};
+pub use media::{ImageTokens, MediaOptions};
 pub use options::ServeOptions;
 pub use server::{ServeError, Server, Shutdown, serve};
 pub use simulated::{SimulatedError, SimulatedOptions};

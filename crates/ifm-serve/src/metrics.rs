@@ -14,7 +14,10 @@ use std::{
 
 use ifm_engine::EngineStats;
 
-use crate::facts::{Counters, Drafts, Facts};
+use crate::{
+    facts::{Counters, Drafts, Facts},
+    media::Media,
+};
 
 /// Upper bounds of the buckets, seconds: vLLM's, with finer ones below for models that
 /// are small enough for a CPU.
@@ -96,7 +99,13 @@ impl Metrics {
     }
 
     /// The page in the Prometheus text format 0.0.4.
-    pub(crate) fn page(&self, model: &str, facts: &Facts, counters: &Counters) -> String {
+    pub(crate) fn page(
+        &self,
+        model: &str,
+        facts: &Facts,
+        counters: &Counters,
+        media: &Media,
+    ) -> String {
         let stats = &counters.engine;
         let model = escape(model);
         let mut page = Page { text: String::with_capacity(16 << 10), model: &model };
@@ -108,6 +117,7 @@ impl Metrics {
         page.gauge("vllm:gpu_cache_usage_perc", help, usage);
         write_counters(&mut page, stats);
         write_caches(&mut page, counters);
+        write_media(&mut page, media);
         if let Some(drafts) = &counters.drafts {
             write_drafts(&mut page, drafts);
         }
@@ -154,6 +164,12 @@ fn write_caches(page: &mut Page<'_>, counters: &Counters) {
     page.counter("vllm:prefix_cache_queries_total", help, prefix_queries_total);
     let help = "Tokens of prompts found in the prefix cache.";
     page.counter("vllm:prefix_cache_hits_total", help, prefix_hits_total);
+}
+
+fn write_media(page: &mut Page<'_>, media: &Media) {
+    let (queries, hits) = media.looked_up();
+    page.counter("vllm:mm_cache_queries_total", "Media looked up in their cache.", queries);
+    page.counter("vllm:mm_cache_hits_total", "Media found in their cache.", hits);
 }
 
 fn write_drafts(page: &mut Page<'_>, drafts: &Drafts) {

@@ -4,7 +4,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use crate::{backend::Backend, fault::Faults};
+use crate::{backend::Backend, fault::Faults, media::MediaOptions};
 
 /// How a server listens and what it answers.
 #[derive(Debug, Clone)]
@@ -28,6 +28,8 @@ pub struct ServeOptions {
     pub faults: Faults,
     /// Answers tell their times, as those of vLLM do with `--enable-per-request-metrics`.
     pub per_request_metrics: bool,
+    /// What pictures, recordings and films cost.
+    pub media: MediaOptions,
 }
 
 impl ServeOptions {
@@ -45,6 +47,7 @@ impl ServeOptions {
             grace: Duration::from_secs(5),
             faults: Faults::default(),
             per_request_metrics: false,
+            media: MediaOptions::default(),
         }
     }
 }

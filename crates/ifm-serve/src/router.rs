@@ -108,7 +108,8 @@ async fn version(State(app): State<Arc<App>>) -> Response {
 }
 
 async fn metrics(State(app): State<Arc<App>>) -> Response {
-    let page = app.metrics.page(&app.model_name, app.backend.facts(), &app.backend.counters());
+    let (facts, counters) = (app.backend.facts(), app.backend.counters());
+    let page = app.metrics.page(&app.model_name, facts, &counters, &app.media);
     let kind = "text/plain; version=0.0.4; charset=utf-8";
     ([(axum::http::header::CONTENT_TYPE, kind)], page).into_response()
 }

@@ -4,7 +4,7 @@
 //! in widest use are written out, and the tokens in the vocabulary tell which one a
 //! model was made with; a model with none of them gets plain text.
 //!
-//! Not here: the program of a model, tools, images.
+//! Not here: the program of a model, tools, what media cost (`media`).
 
 use ifm_engine::Tokenizer;
 use serde_json::Value;
@@ -99,18 +99,31 @@ pub(crate) struct Message {
     content: String,
 }
 
-/// Reads the messages of a request.
-pub(crate) fn read_messages(fields: &Fields) -> Result<Vec<Message>, ApiError> {
+/// Stands for a medium in the text of a message; a text that has it itself loses it.
+pub(crate) const MEDIUM: char = '\u{10fffd}';
+
+/// Takes a part of a message that is no text, if it is a medium.
+type TakePart<'take> = dyn FnMut(&Value) -> Result<bool, ApiError> + 'take;
+
+/// Reads the messages of a request; parts that are no text go to `take`.
+pub(crate) fn read_messages(
+    fields: &Fields,
+    take: &mut TakePart<'_>,
+) -> Result<Vec<Message>, ApiError> {
     let Some(list) = fields.list("messages")? else {
         return Err(ApiError::field("messages", "`messages` is missing."));
     };
     if list.is_empty() {
         return Err(ApiError::field("messages", "`messages` is empty."));
     }
-    list.iter().enumerate().map(|(index, message)| read_message(index, message)).collect()
+    list.iter().enumerate().map(|(index, message)| read_message(index, message, take)).collect()
 }
 
-fn read_message(index: usize, message: &Value) -> Result<Message, ApiError> {
+fn read_message(
+    index: usize,
+    message: &Value,
+    take: &mut TakePart<'_>,
+) -> Result<Message, ApiError> {
     let error = |what: &str| ApiError::field("messages", format!("`messages[{index}]` {what}."));
     let role = match message["role"].as_str() {
         Some("system" | "developer") => Role::System,
@@ -120,14 +133,20 @@ fn read_message(index: usize, message: &Value) -> Result<Message, ApiError> {
         None => return Err(error("has no role")),
     };
     let content = match &message["content"] {
-        Value::String(text) => text.clone(),
+        Value::String(text) => text.replace(MEDIUM, ""),
         // An assistant's turn may be tool calls only.
         Value::Null if role == Role::Assistant => String::new(),
-        Value::Array(parts) => parts
-            .iter()
-            .map(|part| (part["type"] == "text").then(|| part["text"].as_str()).flatten())
-            .collect::<Option<String>>()
-            .ok_or_else(|| error("has content other than text, which is not supported"))?,
+        Value::Array(parts) => {
+            let mut content = String::new();
+            for part in parts {
+                match part["text"].as_str().filter(|_| part["type"] == "text") {
+                    Some(text) => content.push_str(&text.replace(MEDIUM, "")),
+                    None if take(part)? => content.push(MEDIUM),
+                    None => return Err(error("has a part that is not supported")),
+                }
+            }
+            content
+        }
         _ => return Err(error("has no content")),
     };
     Ok(Message { role, content })
@@ -138,7 +157,8 @@ mod tests {
     use super::*;
 
     fn messages(json: &str) -> Result<Vec<Message>, ApiError> {
-        read_messages(&Fields::parse(json.as_bytes()).expect("an object"))
+        let fields = Fields::parse(json.as_bytes()).expect("an object");
+        read_messages(&fields, &mut |part| Ok(part["type"] == "image_url"))
     }
 
     #[test]
@@ -162,6 +182,12 @@ mod tests {
         assert!(render(ChatTemplate::Llama3).ends_with("<|end_header_id|>\n\n"));
         assert_eq!(render(ChatTemplate::Plain), "system: Be brief.\nuser: Hi\nassistant: ");
         assert!(ChatTemplate::Plain.render(&messages, false).ends_with("Hi\n"));
+        let with_image = r#"{"messages": [{"role": "user", "content": [
+            {"type": "text", "text": "a\udbff\udffd"}, {"type": "image_url"},
+            {"type": "text", "text": "b"}]}]}"#;
+        let rendered =
+            ChatTemplate::Plain.render(&self::messages(with_image).expect("fine"), false);
+        assert_eq!(rendered, format!("user: a{MEDIUM}b\n"));
     }
 
     #[test]
@@ -179,7 +205,7 @@ mod tests {
             r#"{"messages": [{"content": "hi"}]}"#,
             r#"{"messages": [{"role": "king", "content": "hi"}]}"#,
             r#"{"messages": [{"role": "user"}]}"#,
-            r#"{"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}"#,
+            r#"{"messages": [{"role": "user", "content": [{"type": "hologram"}]}]}"#,
             r#"{"messages": ["hi"]}"#,
         ] {
             let error = messages(json).expect_err(json).to_json();

@@ -28,7 +28,9 @@ pub(crate) async fn tokenize(
         None => {
             let answer = fields.value("add_generation_prompt").is_none()
                 || fields.flag("add_generation_prompt")?;
-            app.template.render(&read_messages(&fields)?, answer)
+            // A chat with media has more tokens than its text: they are told by its answer.
+            let messages = read_messages(&fields, &mut |_| Ok(false))?;
+            app.template.render(&messages, answer)
         }
     };
     let tokens = app.encode(text, !is_bare).await?;

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 mod answers;
 mod errors;
 mod faults;
+mod media;
 mod operations;
 mod simulated;
 mod streams;

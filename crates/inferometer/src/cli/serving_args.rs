@@ -5,10 +5,13 @@
 use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::Args;
-use ifm_serve::{Backend, Faults, ServeOptions, Shutdown, serve};
+use ifm_serve::{Backend, Faults, ImageTokens, MediaOptions, ServeOptions, Shutdown, serve};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+/// Most that a second of audio or a million pixels may cost: tokens, milliseconds.
+const MEDIA_COST_MAX: f64 = 1e6;
 
 /// How a server is reached, and what it does beside answering.
 #[derive(Debug, Args)]
@@ -41,6 +44,22 @@ pub struct ServingArgs {
     #[arg(long)]
     pub enable_per_request_metrics: bool,
 
+    /// Tokens of an image and of each frame of a video: a number, or qwen2-vl for that model's rule
+    #[arg(long, value_name = "RULE", default_value = "256")]
+    pub image_tokens: ImageTokens,
+
+    /// Tokens of a second of audio
+    #[arg(long, value_name = "TOKENS", default_value_t = MediaOptions::default().audio_tokens_s)]
+    pub audio_tokens_s: f64,
+
+    /// Time that a million pixels take before their request is handed in, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 0.0)]
+    pub media_ms_per_mpixel: f64,
+
+    /// Media that were seen before take as long as new ones
+    #[arg(long)]
+    pub no_media_cache: bool,
+
     /// End when standard input closes (for a parent process)
     #[arg(long, hide = true)]
     pub until_stdin_closes: bool,
@@ -55,7 +74,24 @@ impl ServingArgs {
         let faults = self.fault.as_deref().map(|list| Faults::parse(list, self.seed)).transpose();
         let faults = faults.map_err(|error| Failure::usage(format!("--fault: {error}")))?;
         let api_key = self.api_key_env.as_deref().map(key).transpose()?;
-        Ok(Serving { args: self, faults: faults.unwrap_or_default(), api_key })
+        let media = self.media()?;
+        Ok(Serving { args: self, faults: faults.unwrap_or_default(), api_key, media })
+    }
+
+    fn media(&self) -> Result<MediaOptions, Failure> {
+        let (tokens, ms) = (self.audio_tokens_s, self.media_ms_per_mpixel);
+        for (flag, value) in [("--audio-tokens-s", tokens), ("--media-ms-per-mpixel", ms)] {
+            if !(0.0..=MEDIA_COST_MAX).contains(&value) {
+                let most = format!("use a number from 0 to {MEDIA_COST_MAX}");
+                return Err(Failure::usage(format!("{flag} is {value}")).hint(most));
+            }
+        }
+        Ok(MediaOptions {
+            image_tokens: self.image_tokens,
+            audio_tokens_s: tokens,
+            ms_per_mpixel: ms,
+            has_cache: !self.no_media_cache,
+        })
     }
 }
 
@@ -65,6 +101,7 @@ pub struct Serving<'a> {
     args: &'a ServingArgs,
     faults: Faults,
     api_key: Option<String>,
+    media: MediaOptions,
 }
 
 impl Serving<'_> {
@@ -73,10 +110,11 @@ impl Serving<'_> {
     /// # Errors
     /// An address that cannot be had.
     pub fn serve(self, backend: Backend, line: &str) -> Result<Code, Failure> {
-        let Serving { args, faults, api_key } = self;
+        let Serving { args, faults, api_key, media } = self;
         let mut options = ServeOptions::new(SocketAddr::new(args.host, args.port), backend);
         options.api_key = api_key;
         options.faults = faults;
+        options.media = media;
         options.per_request_metrics = args.enable_per_request_metrics;
         options.version = env!("CARGO_PKG_VERSION").to_owned();
         if let Some(name) = &args.served_model_name {

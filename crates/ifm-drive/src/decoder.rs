@@ -299,7 +299,7 @@ impl<'level> Decoder<'level> {
             image_tokens: None,
             audio_tokens: None,
             video_tokens: None,
-            made_audio: None,
+            made_audio: answer.made_audio,
             form: meta.form,
             validity: None,
         };

@@ -16,6 +16,7 @@ mod embeddings;
 mod endpoint;
 mod error;
 mod facts;
+pub(crate) mod form;
 mod generated;
 pub(crate) mod json;
 mod llama_cpp;
@@ -28,9 +29,11 @@ mod parts;
 mod rerank;
 mod responses;
 mod sglang;
+mod speech;
 pub mod template;
 mod text;
 mod tgi;
+mod transcriptions;
 mod triton;
 
 pub use endpoint::{Base, Endpoint, api_of_path, path};
@@ -59,6 +62,9 @@ pub static DIALECTS: [&Dialect; Api::ALL.len()] = [
     &embeddings::DIALECT,
     &rerank::DIALECT,
     &ollama_embed::DIALECT,
+    &transcriptions::TRANSCRIPTIONS,
+    &transcriptions::TRANSLATIONS,
+    &speech::DIALECT,
 ];
 
 /// The dialect of an API.
@@ -76,6 +82,20 @@ pub enum Framing {
     Events,
     /// One JSON value to a line.
     Lines,
+    /// None: the body is sound, and each read of it is an event. Where the head says that it is
+    /// server-sent events, it is those.
+    Bytes,
+}
+
+impl Framing {
+    /// What the header `Accept` asks for beside JSON.
+    pub(crate) fn accepts(self) -> &'static str {
+        match self {
+            Framing::Events => "text/event-stream",
+            Framing::Lines => "application/x-ndjson",
+            Framing::Bytes => "audio/*, text/event-stream",
+        }
+    }
 }
 
 /// What makes a streamed answer complete.
@@ -162,6 +182,8 @@ pub struct Dialect {
     more_fields: fn(&TemplateSpec<'_>, &mut Fields, &mut Fields),
     headers: fn(Option<&str>) -> Vec<(&'static str, String)>,
     prompts: Prompts,
+    /// Whether the body is a form with one file, and not JSON.
+    pub(crate) is_form: bool,
     /// What its messages may carry beside text.
     media: &'static [MediumKind],
     /// Fields of the body that hold the prompt, where those of `prompts` are not all.
@@ -194,6 +216,7 @@ impl Dialect {
                 authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
             },
             prompts: Prompts::texts(""),
+            is_form: false,
             media: &[],
             prompt_fields: &[],
             write_prompt: body::write_prompt,
@@ -216,7 +239,10 @@ impl Dialect {
         if self.names_model {
             fields.insert("model".to_owned(), spec.model.into());
         }
-        let Some(length) = self.length else { return fields };
+        let Some(length) = self.length else {
+            (self.more_fields)(spec, &mut fields, &mut options);
+            return fields;
+        };
         fields.insert("stream".to_owned(), spec.stream.into());
         if spec.ignore_eos && self.can_ignore_eos {
             options.insert("ignore_eos".to_owned(), true.into());
@@ -241,7 +267,9 @@ impl Dialect {
     /// Whether the fields of one request hold its prompt, so that [`Dialect::write_prompt`] is not
     /// called for it.
     pub fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
-        self.length.is_some() && self.prompt_fields().any(|name| fields.contains_key(name))
+        self.length.is_some()
+            && !self.is_form
+            && self.prompt_fields().any(|name| fields.contains_key(name))
     }
 
     /// Appends the fields that hold the prompt to a JSON object that is being written. Returns
@@ -263,7 +291,8 @@ impl Dialect {
 
     /// Whether a prompt may carry the medium, in the way in which it is carried.
     fn takes(&self, medium: &Medium) -> bool {
-        self.media.contains(&medium.kind) && !matches!(medium.carried, Carried::File(_))
+        let is_file = matches!(medium.carried, Carried::File(_));
+        self.media.contains(&medium.kind) && is_file == self.is_form
     }
 
     /// Appends one message, where each is written alike whatever stands beside it; whether it is.

@@ -323,7 +323,9 @@ mod tests {
         assert_eq!(RequestMetrics::derive(&record).rtfx, Some(7.5));
         let mut values = Vec::new();
         let metrics = RequestMetrics::derive(&record);
-        each_value(&record, &metrics, Metric::Rtfx, |value, is_exact| values.push((value, is_exact)));
+        each_value(&record, &metrics, Metric::Rtfx, |value, is_exact| {
+            values.push((value, is_exact))
+        });
         assert_eq!(values, [(7.5, true)]);
         record.media = Some(SentMedia { audio_ns: None, ..media });
         assert_eq!(RequestMetrics::derive(&record).rtfx, None, "its length is not known");
@@ -337,7 +339,10 @@ mod tests {
             silences: Some(1),
         });
         let metrics = RequestMetrics::derive(&record);
-        assert_eq!((metrics.ttfa_ns, metrics.rtf, metrics.silence_ns), (Some(150 * MS), Some(0.25), Some(7)));
+        assert_eq!(
+            (metrics.ttfa_ns, metrics.rtf, metrics.silence_ns),
+            (Some(150 * MS), Some(0.25), Some(7))
+        );
         assert_eq!(metrics.ttft_ns, Some(100 * MS), "a text beside the sound has tokens");
         record.choices = 0;
         let metrics = RequestMetrics::derive(&record);

@@ -616,7 +616,10 @@ pub(crate) const DEFINITIONS: [(&str, &str); 16] = [
         "RTFx",
         "seconds of audio in the prompt over seconds of E2E, per request; of a level: seconds of audio of all complete answers over those from the first start to the last end",
     ),
-    ("TTFA", "start of sending to the first byte of sound, per request; the head of a sound file is none"),
+    (
+        "TTFA",
+        "start of sending to the first byte of sound, per request; the head of a sound file is none",
+    ),
     ("RTF", "seconds of E2E over seconds of sound that was made, per request"),
     (
         "silence",

@@ -11,8 +11,8 @@ mod wave;
 
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, HeardAudio,
-    KnownPart, Latencies, PartSummary, Provenance, Session, SessionsSummary, SpokenAudio, TokenFacts, TtftParts, TtftSplit,
-    TurnSummary, Warming, Window, WindowKind, WindowSummary,
+    KnownPart, Latencies, PartSummary, Provenance, Session, SessionsSummary, SpokenAudio,
+    TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;

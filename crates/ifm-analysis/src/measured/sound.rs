@@ -73,30 +73,23 @@ impl SpokenAudio {
         (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
         percentiles: &[f64],
     ) -> Option<SpokenAudio> {
-        let made: Vec<Option<u64>> = ok(measured)
-            .filter_map(|record| record.made_audio)
-            .map(|made| made.audio_ns)
-            .collect();
-        let pauses: Vec<u32> = ok(judged)
-            .filter_map(|record| record.made_audio?.silences)
-            .collect();
+        let made: Vec<Option<u64>> =
+            ok(measured).filter_map(|record| record.made_audio).map(|made| made.audio_ns).collect();
+        let pauses: Vec<u32> =
+            ok(judged).filter_map(|record| record.made_audio?.silences).collect();
         let silent = pauses.iter().filter(|pauses| **pauses > 0).count();
         (!made.is_empty()).then(|| SpokenAudio {
             requests: made.len() as u64,
             audio_ns: made.iter().copied().sum(),
             ttfa_ns: each(judged, percentiles, |metrics| metrics.ttfa_ns.map(|ns| ns as f64)),
             rtf: each(judged, percentiles, |metrics| metrics.rtf),
-            silence_ns: each(judged, percentiles, |metrics| {
-                metrics.silence_ns.map(|ns| ns as f64)
-            }),
+            silence_ns: each(judged, percentiles, |metrics| metrics.silence_ns.map(|ns| ns as f64)),
             silent_share: (!pauses.is_empty()).then(|| silent as f64 / pauses.len() as f64),
         })
     }
 }
 
-fn ok<'record>(
-    records: &[&'record RequestRecord],
-) -> impl Iterator<Item = &'record RequestRecord> {
+fn ok<'record>(records: &[&'record RequestRecord]) -> impl Iterator<Item = &'record RequestRecord> {
     records.iter().copied().filter(|record| record.outcome.is_ok())
 }
 
@@ -111,14 +104,19 @@ fn each(
 
 #[cfg(test)]
 mod tests {
-    use crate::level::summarize_level;
-    use crate::testing::{MS, closed_run, request};
+    use crate::level::{LevelSummary, summarize_level};
+    use crate::testing::{MS, request, run};
     use ifm_core::{MadeAudio, Outcome, RequestRecord, SentMedia};
 
     fn hears(seq: u32, start_ms: f64, audio_ms: Option<u64>) -> RequestRecord {
         let audio_ns = audio_ms.map(|ms| ms * MS);
         let media = Some(SentMedia { audios: 1, audio_ns, ..SentMedia::default() });
         RequestRecord { media, ..request(seq, 0, 0, start_ms, &[100.0, 500.0]) }
+    }
+
+    fn level(records: impl Into<Vec<RequestRecord>>) -> LevelSummary {
+        let run = run(&[1], records.into());
+        summarize_level(&run.manifest.spec, 0, None, &run.requests)
     }
 
     #[test]
@@ -130,8 +128,7 @@ mod tests {
         failed.end_ns = failed.start_ns;
         failed.events.at_ns.clear();
         let records = [hears(0, 0.0, Some(2000)), hears(1, 500.0, Some(3000)), failed];
-        let spec = closed_run(1);
-        let level = summarize_level(&spec, 0, None, &records);
+        let level = level(records);
         let heard = level.heard.expect("recordings");
         assert_eq!((heard.requests, heard.audio_ns), (2, Some(5000 * MS)));
         assert_eq!(heard.level_rtfx, Some(5.0));
@@ -139,7 +136,7 @@ mod tests {
         assert_eq!((rtfx.n, rtfx.min, rtfx.max), (2, 4.0, 6.0));
         assert_eq!(level.spoken, None);
         let unknown = [hears(0, 0.0, Some(2000)), hears(1, 500.0, None)];
-        let heard = summarize_level(&spec, 0, None, &unknown).heard.expect("recordings");
+        let heard = super::tests::level(unknown).heard.expect("recordings");
         assert_eq!((heard.audio_ns, heard.level_rtfx), (None, None), "one does not tell");
     }
 
@@ -158,7 +155,7 @@ mod tests {
             ..request(seq, 0, 0, f64::from(seq) * 500.0, &[90.0, 500.0])
         };
         let records = [speaks(0, 0), speaks(1, 2)];
-        let level = summarize_level(&closed_run(1), 0, None, &records);
+        let level = level(records);
         let spoken = level.spoken.expect("sound");
         assert_eq!((spoken.requests, spoken.audio_ns), (2, Some(4000 * MS)));
         assert_eq!(spoken.ttfa_ns.expect("values").mean, 100e6);

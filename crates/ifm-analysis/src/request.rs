@@ -32,6 +32,16 @@ pub struct RequestMetrics {
     pub tpot_ns: Option<f64>,
     /// The same where the number of tokens is an estimate; absent where `tpot_ns` is present.
     pub tpot_ns_estimated: Option<f64>,
+    /// Seconds of audio in the prompt over seconds of E2E: how much faster than it is spoken it is
+    /// heard. Absent where the prompt carries no recording, or one that does not tell its length.
+    pub rtfx: Option<f64>,
+    /// Start to the first byte of sound, nanoseconds; absent where none came.
+    pub ttfa_ns: Option<u64>,
+    /// Seconds of E2E over seconds of sound: below 1 it is made faster than it is spoken. Absent where
+    /// its length is not known.
+    pub rtf: Option<f64>,
+    /// How long a listener who began with the first byte heard nothing, nanoseconds; absent likewise.
+    pub silence_ns: Option<u64>,
     /// `(t_last - t_1) / (n - n_1)` with the n_1 tokens of the first event, where the server told
     /// them, nanoseconds.
     pub tpot_ns_after_first_event: Option<f64>,
@@ -42,12 +52,13 @@ impl RequestMetrics {
     pub fn derive(record: &RequestRecord) -> RequestMetrics {
         let since_start = |stamp: u64| stamp.saturating_sub(record.start_ns);
         let since_due = |stamp: u64| stamp.saturating_sub(record.due_ns);
-        let first = if record.streamed { record.first_token_ns() } else { None };
+        let has_tokens = record.streamed && !record.is_sound_alone();
+        let first = record.first_token_ns().filter(|_| has_tokens);
         let done = last_token_or_body_end(record).filter(|_| record.outcome.is_ok());
         let mut metrics = RequestMetrics {
             ttft_ns: first.map(since_start),
             ttft_ns_from_due: first.map(since_due),
-            ttfat_ns: record.first_answer_ns.filter(|_| record.streamed).map(since_start),
+            ttfat_ns: record.first_answer_ns.filter(|_| has_tokens).map(since_start),
             e2e_ns: done.map(since_start),
             e2e_ns_from_due: done.map(since_due),
             stream_end_ns: record.stream_end_ns.filter(|_| record.outcome.is_ok()).map(since_start),
@@ -57,7 +68,21 @@ impl RequestMetrics {
         if record.outcome.is_ok() && record.streamed {
             metrics.set_tpot(record);
         }
+        metrics.set_audio(record);
         metrics
+    }
+
+    /// What takes time over what has a length, the one way and the other.
+    fn set_audio(&mut self, record: &RequestRecord) {
+        let over = |one: u64, other: u64| (other > 0).then(|| one as f64 / other as f64);
+        let heard_ns = record.media.and_then(|media| media.audio_ns.filter(|_| media.audios > 0));
+        let both = heard_ns.zip(self.e2e_ns);
+        self.rtfx = both.and_then(|(audio_ns, e2e_ns)| over(audio_ns, e2e_ns));
+        let Some(made) = record.made_audio else { return };
+        self.ttfa_ns = Some(made.first_ns.saturating_sub(record.start_ns));
+        let both = made.audio_ns.zip(self.e2e_ns);
+        self.rtf = both.and_then(|(audio_ns, e2e_ns)| over(e2e_ns, audio_ns));
+        self.silence_ns = made.silence_ns;
     }
 
     fn set_tpot(&mut self, record: &RequestRecord) {
@@ -89,7 +114,7 @@ pub(crate) fn speed(tpot_ns: f64) -> Option<f64> {
 }
 
 /// Visits what a metric is of one request, each value with whether it rests on counted tokens rather
-/// than estimates: nanoseconds, or tokens per second. Nothing for a metric that only a level has.
+/// than estimates: nanoseconds, tokens per second, or seconds over seconds. Nothing for a metric that only a level has.
 pub(crate) fn each_value(
     record: &RequestRecord,
     metrics: &RequestMetrics,
@@ -103,6 +128,10 @@ pub(crate) fn each_value(
         Metric::E2e => metrics.e2e_ns,
         Metric::E2eDue => metrics.e2e_ns_from_due,
         Metric::Queue => record.server_queue_ns,
+        Metric::Ttfa => metrics.ttfa_ns,
+        Metric::Silence => metrics.silence_ns,
+        Metric::Rtfx => return metrics.rtfx.into_iter().for_each(|value| each(value, true)),
+        Metric::Rtf => return metrics.rtf.into_iter().for_each(|value| each(value, true)),
         Metric::E2ePerToken => {
             // What was asked for is never taken for a count.
             let counted = record.output_tokens.filter(|counted| counted.tokens > 0);
@@ -183,7 +212,7 @@ pub(crate) fn is_one_sequence(record: &RequestRecord) -> bool {
 /// the number of events, from the events; otherwise they are the choice's share of the events,
 /// which is an estimate.
 pub(crate) fn each_sequence(record: &RequestRecord, mut each: impl FnMut(Sequence)) {
-    let Some(counted) = record.output_tokens else { return };
+    let Some(counted) = record.output_tokens.filter(|_| !record.is_sound_alone()) else { return };
     if is_one_sequence(record) {
         if let (Some(first_ns), Some(last_ns)) = (record.first_token_ns(), record.last_token_ns()) {
             let (tokens, is_exact) = (f64::from(counted.tokens), !counted.from.is_estimate());
@@ -230,6 +259,9 @@ pub(crate) fn after_first_event(record: &RequestRecord) -> Option<f64> {
 /// over events is taken as that many events with two tokens, less one token per sequence: an
 /// end-of-text token is often counted and not sent. Absent where nobody counted the tokens.
 pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
+    if record.is_sound_alone() {
+        return None;
+    }
     let events = record.events.len() as u64;
     if events > 0 && record.events.tokens.len() as u64 == events {
         let several = record.events.tokens.iter().filter(|tokens| **tokens > 1).count() as u64;
@@ -246,6 +278,9 @@ pub fn several_token_events(record: &RequestRecord) -> Option<(u64, u64)> {
 #[inline]
 pub fn each_gap(record: &RequestRecord, mut each: impl FnMut(u64, Option<u32>)) {
     let events = &record.events;
+    if record.is_sound_alone() {
+        return;
+    }
     let tokens_known = events.tokens.len() == events.len();
     let tokens_of = |index: usize| {
         if tokens_known { events.tokens.get(index).copied() } else { None }
@@ -277,6 +312,45 @@ mod tests {
     use super::*;
     use crate::testing::{MS, request};
     use ifm_core::{CountSource, Counted, Outcome};
+
+    #[test]
+    fn audio_is_divided_by_time_and_time_by_audio() {
+        use ifm_core::{MadeAudio, SentMedia};
+        let mut record = request(0, 0, 0, 1000.0, &[100.0, 400.0]);
+        assert_eq!(RequestMetrics::derive(&record).rtfx, None);
+        let media = SentMedia { audios: 1, audio_ns: Some(3000 * MS), ..SentMedia::default() };
+        record.media = Some(media);
+        assert_eq!(RequestMetrics::derive(&record).rtfx, Some(7.5));
+        let mut values = Vec::new();
+        let metrics = RequestMetrics::derive(&record);
+        each_value(&record, &metrics, Metric::Rtfx, |value, is_exact| {
+            values.push((value, is_exact))
+        });
+        assert_eq!(values, [(7.5, true)]);
+        record.media = Some(SentMedia { audio_ns: None, ..media });
+        assert_eq!(RequestMetrics::derive(&record).rtfx, None, "its length is not known");
+        record.media = Some(SentMedia { audios: 0, images: 1, audio_ns: Some(0), ..media });
+        assert_eq!(RequestMetrics::derive(&record).rtfx, None, "a picture is no audio of 0 s");
+        record.made_audio = Some(MadeAudio {
+            first_ns: record.start_ns + 150 * MS,
+            audio_ns: Some(1600 * MS),
+            bytes: 1,
+            silence_ns: Some(7),
+            silences: Some(1),
+        });
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!(
+            (metrics.ttfa_ns, metrics.rtf, metrics.silence_ns),
+            (Some(150 * MS), Some(0.25), Some(7))
+        );
+        assert_eq!(metrics.ttft_ns, Some(100 * MS), "a text beside the sound has tokens");
+        record.choices = 0;
+        let metrics = RequestMetrics::derive(&record);
+        assert_eq!((metrics.ttft_ns, metrics.ttfat_ns, metrics.tpot_ns), (None, None, None));
+        assert_eq!(metrics.e2e_ns, Some(400 * MS));
+        record.outcome = Outcome::Truncated;
+        assert_eq!(RequestMetrics::derive(&record).rtf, None, "nothing was whole");
+    }
 
     #[test]
     fn an_ordinary_answer() {

@@ -63,6 +63,16 @@ pub enum Metric {
     SessionRate,
     /// Complete sessions over those that ended by themselves, 0 to 1.
     SessionOk,
+    /// Seconds of audio that a request carries over its E2E, in seconds.
+    Rtfx,
+    /// Seconds of audio of all complete answers over those from the first start to the last end.
+    LevelRtfx,
+    /// Time to the first byte of sound.
+    Ttfa,
+    /// E2E over the length of the sound that was made.
+    Rtf,
+    /// Time in which somebody who listens from the first byte on hears nothing.
+    Silence,
     /// Steps per second of a command.
     StepRate,
     /// Time of a command from its start to its end.
@@ -94,7 +104,7 @@ pub enum MetricUnit {
     Bytes,
     /// Joules.
     J,
-    /// A number as it is: tokens of a pass, tokens over tokens.
+    /// A number as it is: tokens of a pass, tokens over tokens, seconds over seconds.
     Plain,
 }
 
@@ -140,6 +150,8 @@ const REQUESTS: Kind = Kind::new(MetricUnit::ReqPerS, Direction::Higher, Values:
 const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One);
 const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
 const PLAIN: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::One);
+const HEARD: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::Many);
+const SPOKEN: Kind = Kind::new(MetricUnit::Plain, Direction::Lower, Values::Many);
 const SESSIONS: Kind = Kind::new(MetricUnit::SessionPerHour, Direction::Higher, Values::One);
 const STEPS: Kind = Kind::new(MetricUnit::StepPerS, Direction::Higher, Values::One);
 const SPAN: Kind = Kind::new(MetricUnit::Ns, Direction::Lower, Values::One);
@@ -158,7 +170,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 31] = [
+static METRICS: [Facts; 36] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
@@ -191,6 +203,11 @@ static METRICS: [Facts; 31] = [
     row(Metric::Session, "session", "session", None, TIME),
     row(Metric::SessionRate, "sessions_h", "sessions/h", None, SESSIONS),
     row(Metric::SessionOk, "session_ok", "sessions ok", None, OK),
+    row(Metric::Rtfx, "rtfx", "RTFx", None, HEARD),
+    row(Metric::LevelRtfx, "level_rtfx", "level RTFx", None, PLAIN),
+    row(Metric::Ttfa, "ttfa", "TTFA", None, TIME),
+    row(Metric::Rtf, "rtf", "RTF", None, SPOKEN),
+    row(Metric::Silence, "silence", "silence", None, TIME),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
     row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
     row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),

@@ -273,6 +273,11 @@ impl RequestRecord {
         }
     }
 
+    /// Whether the answer is sound and nothing else: its events are pieces of it, and no tokens.
+    pub fn is_sound_alone(&self) -> bool {
+        self.made_audio.is_some() && self.choices == 0
+    }
+
     /// Stamp of the first token-bearing event.
     pub fn first_token_ns(&self) -> Option<u64> {
         self.events.at_ns.first().copied()

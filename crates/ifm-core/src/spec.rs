@@ -36,13 +36,24 @@ crate::vocabulary! {
         Rerank = "rerank",
         /// Ollama's own API for embeddings.
         OllamaEmbed = "ollama_embed",
+        /// Recordings to text, as OpenAI has it.
+        Transcriptions = "transcriptions",
+        /// Recordings to English text, as OpenAI has it.
+        Translations = "translations",
+        /// Text to sound, as OpenAI has it.
+        Speech = "speech",
     }
 }
 
 impl Api {
     /// Whether answers are generated tokens, so that a rate of them means something.
     pub fn generates(self) -> bool {
-        !matches!(self, Api::Embeddings | Api::Rerank | Api::OllamaEmbed)
+        !matches!(self, Api::Embeddings | Api::Rerank | Api::OllamaEmbed | Api::Speech)
+    }
+
+    /// Whether prompts are recordings, each sent as a file.
+    pub fn takes_recordings(self) -> bool {
+        matches!(self, Api::Transcriptions | Api::Translations)
     }
 
     /// Whether the server puts a prompt into the model's chat template.
@@ -58,7 +69,10 @@ impl Api {
             | Api::Triton
             | Api::Embeddings
             | Api::Rerank
-            | Api::OllamaEmbed => false,
+            | Api::OllamaEmbed
+            | Api::Transcriptions
+            | Api::Translations
+            | Api::Speech => false,
         }
     }
 }

@@ -302,7 +302,7 @@ impl<'level> Decoder<'level> {
             image_tokens: kinds.image,
             audio_tokens: kinds.audio,
             video_tokens: kinds.video,
-            made_audio: None,
+            made_audio: answer.made_audio,
             form: meta.form,
             validity: None,
         };

@@ -586,7 +586,7 @@ pub(crate) fn drafts_counted(found: &Speculation) -> String {
 }
 
 /// What each printed metric means: name and definition.
-pub(crate) const DEFINITIONS: [(&str, &str); 12] = [
+pub(crate) const DEFINITIONS: [(&str, &str); 16] = [
     (
         "users",
         "requests in flight; a closed loop sends a user's next request when the former ended",
@@ -611,6 +611,19 @@ pub(crate) const DEFINITIONS: [(&str, &str); 12] = [
     (
         "req/s",
         "complete answers per second of the window; with users each answer by the share of its tokens that arrived in the window, at a rate those whose end lies in it",
+    ),
+    (
+        "RTFx",
+        "seconds of audio in the prompt over seconds of E2E, per request; of a level: seconds of audio of all complete answers over those from the first start to the last end",
+    ),
+    (
+        "TTFA",
+        "start of sending to the first byte of sound, per request; the head of a sound file is none",
+    ),
+    ("RTF", "seconds of E2E over seconds of sound that was made, per request"),
+    (
+        "silence",
+        "time in which somebody who plays the sound from its first byte on hears nothing, because what has arrived is at its end, per request",
     ),
     (
         "window",

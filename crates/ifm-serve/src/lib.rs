@@ -5,7 +5,8 @@
 //! `POST /v1/chat/completions` and `/v1/completions`, streamed or whole, with the
 //! extensions of vLLM that load generators use (`min_tokens`, `ignore_eos`,
 //! `continuous_usage_stats`); `GET /v1/models`, `/health`, `/version` and `/metrics`
-//! (Prometheus, in vLLM's names); `POST /tokenize` and `/detokenize`.
+//! (Prometheus, in vLLM's names); `POST /tokenize` and `/detokenize`;
+//! `POST /v1/audio/transcriptions`, `translations` and `speech`, made up at a stated pace.
 //!
 //! Made to be measured: every generated token is one event, and every event is sent at
 //! once and on its own, so what a client sees is what the engine did.
@@ -15,6 +16,7 @@
 //! Images, audio and video are counted and cost time; nothing looks at them. The number of connections is bounded by the process's open files only.
 
 mod app;
+mod audio;
 mod backend;
 mod body;
 mod chat;

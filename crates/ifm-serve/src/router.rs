@@ -14,7 +14,13 @@ use axum::{
 };
 use serde_json::json;
 
-use crate::{app::App, chat, completions, error::ApiError, tokenize};
+use crate::{
+    app::App,
+    audio::{speech, transcription},
+    chat, completions,
+    error::ApiError,
+    tokenize,
+};
 
 /// Which path leads where.
 pub(crate) fn router(app: Arc<App>, body_bytes_max: usize) -> Router {
@@ -23,6 +29,9 @@ pub(crate) fn router(app: Arc<App>, body_bytes_max: usize) -> Router {
         .route("/v1/models/{*model}", get(model))
         .route("/v1/chat/completions", post(chat::handle))
         .route("/v1/completions", post(completions::handle))
+        .route("/v1/audio/transcriptions", post(transcription::handle))
+        .route("/v1/audio/translations", post(transcription::handle))
+        .route("/v1/audio/speech", post(speech::handle))
         .route("/tokenize", post(tokenize::tokenize))
         .route("/detokenize", post(tokenize::detokenize))
         .route("/reset_prefix_cache", post(reset_prefix_cache))

@@ -48,6 +48,28 @@ pub enum RequestError {
         /// What was named.
         kind: &'static str,
     },
+    /// The answer would come in a form that is not read.
+    #[error(
+        "the API \"{api}\" is asked for \"response_format\": {value}, and such answers are not read: \
+         take json or verbose_json"
+    )]
+    ResponseFormat {
+        /// Word of the API.
+        api: &'static str,
+        /// What the user asked for.
+        value: String,
+    },
+    /// The prompt is not what a form carries.
+    #[error(
+        "the API \"{api}\" takes one recording as a prompt, as a file and without a text, and this \
+         prompt is {kind}: take a workload of recordings"
+    )]
+    NoRecording {
+        /// Word of the API.
+        api: &'static str,
+        /// What the prompt is.
+        kind: &'static str,
+    },
     /// The API does not take this kind of prompt.
     #[error("the API \"{api}\" takes no {kind} as a prompt: it takes {takes}")]
     Prompt {

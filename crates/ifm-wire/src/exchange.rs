@@ -11,6 +11,7 @@ use crate::http1::{Head, HttpError, ResponseReader, Step};
 use crate::lines::LineReader;
 use crate::sse::EventReader;
 use facts::Facts;
+use ifm_core::MadeAudio;
 use ifm_core::outcome::{Outcome, TimeoutKind};
 use ifm_core::record::{Counted, TokenEvents};
 use ifm_core::spec::Api;
@@ -94,6 +95,8 @@ pub struct Answer {
     pub choices: u16,
     /// Finish reason of the last choice that gave one.
     pub finish_reason: Option<String>,
+    /// Sound that was made, if any arrived.
+    pub made_audio: Option<MadeAudio>,
     /// Generated text, if asked for.
     pub text: Option<Generated>,
 }
@@ -107,6 +110,8 @@ enum Body {
     Events,
     /// One JSON value to a line.
     Lines,
+    /// Sound, as it is.
+    Sound,
     /// One JSON document, markup, or the body of a failed request.
     Document,
     /// Compressed although nobody asked for it: not read.
@@ -184,6 +189,12 @@ impl ExchangeDecoder {
             self.facts.fail(format!(
                 "the response is encoded as {coding:.40} although identity was asked for"
             ));
+        } else if self.facts.dialect.framing == Framing::Bytes {
+            let content_type = head.content_type.as_deref().unwrap_or_default();
+            if is_sound(content_type) {
+                self.body = Body::Sound;
+                self.facts.sound.declare(content_type);
+            }
         }
     }
 
@@ -202,6 +213,9 @@ impl ExchangeDecoder {
                 facts.fail("a line of the stream is too large".to_owned());
             }
             return;
+        }
+        if self.body == Body::Sound {
+            return self.facts.take_sound(bytes, at_ns);
         }
         if self.body == Body::Encoded {
             return;
@@ -277,6 +291,7 @@ impl ExchangeDecoder {
                     let facts = &mut self.facts;
                     self.lines.finish(&mut |line| facts.take(line));
                 }
+                Body::Sound => {}
                 _ => self.read_document(),
             }
         }
@@ -302,7 +317,7 @@ impl ExchangeDecoder {
             }),
             first_answer_ns: None,
             stream_end_ns: self.facts.end_mark_ns.or(self.complete_ns),
-            streamed: matches!(self.body, Body::Events | Body::Lines),
+            streamed: matches!(self.body, Body::Events | Body::Lines | Body::Sound),
             events: TokenEvents::default(),
             co_arrived_events: 0,
             prompt_tokens: None,
@@ -314,6 +329,7 @@ impl ExchangeDecoder {
             is_overflow,
             choices: self.facts.choices_seen,
             finish_reason: self.facts.finish_reason.take(),
+            made_audio: None,
             text: None,
         };
         let queue_ns = head.and_then(|head| head.queue_ns);
@@ -364,6 +380,9 @@ impl ExchangeDecoder {
             }
             Ok(read) => {
                 facts.is_overflow |= read.error.is_some() && dialect::is_overflow(start.as_bytes());
+                if let Some(base64) = &read.sound {
+                    facts.sound.feed_base64(base64, self.last_read_ns);
+                }
                 facts.take_document(&read);
             }
             Err(error) => facts.fail(error),
@@ -395,6 +414,7 @@ impl ExchangeDecoder {
         }
         let ended = match self.body {
             Body::Document => facts.document_ended,
+            Body::Sound => self.reader.is_complete() && says_length && !facts.at_ns.is_empty(),
             _ => facts.is_complete(self.reader.is_complete(), says_length),
         };
         if ended {
@@ -418,6 +438,12 @@ impl ExchangeDecoder {
                         }
                         _ => "the answer has no text and no finish reason".to_owned(),
                     },
+                    (Body::Sound, 0) => "the answer holds no sound".to_owned(),
+                    (Body::Sound, _) => {
+                        "the connection closed, and nothing says that the sound was \
+                                         whole"
+                            .to_owned()
+                    }
                     (_, events) => format!(
                         "the stream ended after {events} token events without a finish reason \
                          or an end mark"
@@ -427,6 +453,14 @@ impl ExchangeDecoder {
             }
         }
     }
+}
+
+/// Whether a body of this content type is sound where sound was asked for: anything that is not a
+/// text and not JSON.
+fn is_sound(content_type: &str) -> bool {
+    let media_type = content_type.split(';').next().unwrap_or_default().trim();
+    let media_type = media_type.to_ascii_lowercase();
+    !media_type.starts_with("text/") && !media_type.ends_with("json")
 }
 
 /// The text behind a byte-order mark, if there is one.

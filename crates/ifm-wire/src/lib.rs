@@ -11,6 +11,7 @@ pub mod exchange;
 pub mod http1;
 pub mod lines;
 pub mod request;
+mod sound;
 pub mod sse;
 
 pub use bytes::RequestBytes;

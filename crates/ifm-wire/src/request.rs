@@ -3,7 +3,7 @@
 pub use crate::ask::{Ask, AskSession, RequestError, TemplateSpec};
 use crate::bytes::RequestBytes;
 use crate::dialect::body::{put, put_field, put_name};
-use crate::dialect::{self, Dialect, Framing, LengthField};
+use crate::dialect::{self, Dialect, LengthField, form};
 use ifm_core::Message;
 use ifm_core::manifest::request_id;
 use serde_json::{Map, Value};
@@ -26,6 +26,8 @@ const OPEN_HEADERS: [&str; 14] = [
     "x-session-affinity",
     "x-session-id",
 ];
+
+const CONTENT_TYPE: &str = "Content-Type";
 
 /// The header by which servers find a request in their logs again.
 pub const REQUEST_ID: &str = "X-Request-Id";
@@ -148,6 +150,9 @@ impl RequestTemplate {
         if let Some(name) = taken {
             return Err(RequestError::PromptField(name));
         }
+        if dialect.is_form {
+            form::check_fields(dialect, spec.extra_body)?;
+        }
         let mut fixed = dialect.fixed_fields(spec);
         let within = dialect.length.and_then(|length| length.within);
         merge(&mut fixed, spec.extra_body, within);
@@ -228,11 +233,20 @@ impl RequestTemplate {
         if let (Some(sessions), Some(session)) = (&self.sessions, &ask.session) {
             sessions.write(session, out);
         }
+        let file = self.dialect.is_form.then(|| form::file_of(self.dialect, ask)).transpose()?;
+        if let Some(file) = file {
+            put_header(CONTENT_TYPE, &form::content_type(file), out);
+        }
         out.extend_from_slice(b"\r\n\r\n");
         let body_start = out.len();
-        let results = match ask.fields.filter(|fields| !fields.is_empty()) {
-            None => self.write_body(ask, out)?,
-            Some(fields) => self.write_own_body(ask, fields, out)?,
+        let fields = ask.fields.filter(|fields| !fields.is_empty());
+        let results = match (file, fields) {
+            (Some(file), fields) => {
+                form::put(&self.own_fields(ask, fields.unwrap_or(&Map::new())), file, out);
+                None
+            }
+            (None, None) => self.write_body(ask, out)?,
+            (None, Some(fields)) => self.write_own_body(ask, fields, out)?,
         };
         let media = self.dialect.in_order(ask);
         let shared = media.into_iter().filter_map(|medium| medium.carried.bytes().cloned());
@@ -270,14 +284,8 @@ impl RequestTemplate {
         Ok(results)
     }
 
-    /// The body of a request with fields of its own, field by field: no name is written twice,
-    /// since strict servers refuse that.
-    fn write_own_body(
-        &self,
-        ask: &Ask<'_>,
-        fields: &Map<String, Value>,
-        out: &mut Vec<u8>,
-    ) -> Result<Option<u32>, RequestError> {
+    /// What a body with fields of its own holds beside the prompt.
+    fn own_fields(&self, ask: &Ask<'_>, fields: &Map<String, Value>) -> Map<String, Value> {
         let within = self.within();
         let mut body = self.fixed.clone();
         if let Some(name) = within {
@@ -304,6 +312,18 @@ impl RequestTemplate {
         {
             body.remove(name);
         }
+        body
+    }
+
+    /// The body of a request with fields of its own, field by field: no name is written twice,
+    /// since strict servers refuse that.
+    fn write_own_body(
+        &self,
+        ask: &Ask<'_>,
+        fields: &Map<String, Value>,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<u32>, RequestError> {
+        let body = self.own_fields(ask, fields);
         out.extend_from_slice(&opened(&body));
         let results = match self.dialect.has_prompt(fields) {
             false => at_most(self.dialect.write_prompt(ask, out)?, self.dialect.results_max(&body)),
@@ -379,12 +399,14 @@ fn headers(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Vec<(String, String)> 
 }
 
 fn head_of(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Result<String, RequestError> {
-    let accepts = match dialect.framing {
-        Framing::Events => "text/event-stream",
-        Framing::Lines => "application/x-ndjson",
+    let accepts = dialect.framing.accepts();
+    // That of a form differs from one to the next: each has a boundary of its own.
+    let content_type = match dialect.is_form {
+        true => String::new(),
+        false => format!("{CONTENT_TYPE}: application/json\r\n"),
     };
     let mut head = format!(
-        "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\n\
+        "POST {} HTTP/1.1\r\nHost: {}\r\n{content_type}\
          Accept: {accepts}, application/json\r\nAccept-Encoding: identity\r\n\
          User-Agent: inferometer\r\n",
         spec.path, spec.host

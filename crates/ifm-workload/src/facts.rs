@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt};
 use ifm_core::spec::TrafficClass;
 use serde::{Deserialize, Serialize};
 
-use crate::request::AfterLast;
+use crate::{media::MediaFacts, request::AfterLast};
 
 /// Bad rows that are told one by one.
 const BAD_ROWS_TOLD: usize = 20;
@@ -58,6 +58,10 @@ pub struct WorkloadFacts {
     pub total_tokens_max: Option<u64>,
     /// Turns of the longest conversation.
     pub turns_max: u32,
+    /// Pictures, recordings and films; absent where there are none. Counts of tokens are those of the
+    /// text alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaFacts>,
     /// Items that there are; absent for an endless workload.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<u32>,

@@ -11,6 +11,7 @@ use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     item::{Dataset, SubAgent, Turn, WorkItem, width},
+    media::MediaFacts,
     request::AfterLast,
 };
 
@@ -80,6 +81,8 @@ impl ItemList {
         facts.items = (self.after_last != AfterLast::Repeat).then_some(count as u32);
         facts.after_last = self.after_last;
         facts.timed = self.items.iter().all(|item| item.at_ns.is_some());
+        let turns = self.items.iter().flat_map(|item| &item.turns);
+        facts.media = MediaFacts::of_files(turns.flat_map(|turn| turn.prompt.media()));
         for item in &self.items {
             facts.turns_max = facts.turns_max.max(item.turns.len() as u32);
             let first = item.turns.first().and_then(|turn| turn.prompt_tokens);

@@ -9,6 +9,7 @@ use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     lengths::LengthPair,
+    media::Wanted,
     opening::{OpenedWorkload, Opening},
     options::Options,
     preset::{self, Preset},
@@ -54,8 +55,14 @@ pub fn open(
     }
     let mut opening = Opening { request: &request, tokenizer, body, options, facts, open };
     let dataset = (kind.open)(&mut opening)?;
+    let wanted = Wanted::take(&mut opening.options)?;
     opening.options.finish()?;
-    Ok(OpenedWorkload { dataset, facts: opening.facts })
+    let mut facts = opening.facts;
+    let dataset = match wanted {
+        Some(wanted) => wanted.dress(dataset, &request, &mut facts)?,
+        None => dataset,
+    };
+    Ok(OpenedWorkload { dataset, facts })
 }
 
 fn resolve(request: &WorkloadRequest) -> Result<Named, WorkloadError> {

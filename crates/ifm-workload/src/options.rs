@@ -44,7 +44,9 @@ impl Options {
 
     /// The text of an option.
     pub(crate) fn text(&mut self, name: &'static str) -> Option<String> {
-        self.asked.push(name);
+        if !self.asked.contains(&name) {
+            self.asked.push(name);
+        }
         self.given.remove(name)
     }
 

@@ -27,6 +27,10 @@ const EMBEDDED: &[(&str, &str)] = &[
     ("sharegpt.toml", include_str!("../presets/sharegpt.toml")),
     ("edit-10k-chars.toml", include_str!("../presets/edit-10k-chars.toml")),
     ("numina-math.toml", include_str!("../presets/numina-math.toml")),
+    ("vision-chat.toml", include_str!("../presets/vision-chat.toml")),
+    ("documents.toml", include_str!("../presets/documents.toml")),
+    ("vllm-random-mm.toml", include_str!("../presets/vllm-random-mm.toml")),
+    ("asr-30s.toml", include_str!("../presets/asr-30s.toml")),
 ];
 
 /// A workload with a name.

@@ -12,6 +12,7 @@ use crate::{
     error::WorkloadError,
     item::{Dataset, WorkItem},
     lengths::LengthCounts,
+    media::{Known, MediaPreview},
     thread::Thread,
 };
 
@@ -52,6 +53,9 @@ pub struct Preview {
     /// What the conversations among them are; absent where no item has several turns.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<Sessions>,
+    /// Pictures, recordings and films of the items; absent where there are none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub media: Option<MediaPreview>,
     /// Items that the workload has; absent when it does not end.
     pub items_all: Option<u32>,
     /// Nanoseconds from the first item's time to the last one's; absent without times.
@@ -181,12 +185,14 @@ pub fn preview(dataset: &dyn Dataset, items: u32) -> Result<Preview, WorkloadErr
         distinct_prompts: 0,
         shared_prefix_share: None,
         sessions: None,
+        media: None,
         items_all,
         span_ns: None,
     };
     let (mut prompts, mut beginnings) = (HashSet::new(), HashSet::new());
     let (mut bytes, mut shared, mut remembered) = (0, 0, true);
     let mut sessions = SessionCounts::default();
+    let mut media = Known::new();
     for id in 0..items {
         let item = dataset.item(id)?;
         let agents = 0..=item.agents.len() as u16;
@@ -194,6 +200,7 @@ pub fn preview(dataset: &dyn Dataset, items: u32) -> Result<Preview, WorkloadErr
             turn.prompt_tokens.into_iter().for_each(|tokens| preview.prompt_lengths.add(tokens));
             turn.output_tokens.into_iter().for_each(|tokens| preview.output_lengths.add(tokens));
         }
+        media.add(&item);
         preview.turns.add(item.turns.len() as u32);
         if dataset.has_conversations() {
             sessions.add(&item, dataset.shared_tokens());
@@ -213,6 +220,7 @@ pub fn preview(dataset: &dyn Dataset, items: u32) -> Result<Preview, WorkloadErr
         }
     }
     preview.sessions = sessions.finish();
+    preview.media = media.finish();
     if remembered && bytes > 0 {
         preview.shared_prefix_share = Some(shared as f64 / bytes as f64);
     }

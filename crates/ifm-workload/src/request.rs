@@ -40,6 +40,8 @@ pub struct WorkloadRequest {
     /// Where the answers come from that later turns carry. Absent: the data set's own
     /// way.
     pub answers: Option<Answers>,
+    /// How media are to be carried: as the API takes them.
+    pub carry: Carry,
     /// Whether and how data sets may be fetched.
     pub hub: HubAccess,
     /// Folder of presets that the user has added.
@@ -63,10 +65,21 @@ impl WorkloadRequest {
             columns: BTreeMap::new(),
             on_bad_row: OnBadRow::default(),
             answers: None,
+            carry: Carry::default(),
             hub: HubAccess::default(),
             preset_folder: None,
         }
     }
+}
+
+/// How pictures and recordings are carried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Carry {
+    /// In base64, for APIs of JSON.
+    #[default]
+    Base64,
+    /// As files, for forms.
+    File,
 }
 
 /// What follows the last item of a data set that ends.
@@ -155,6 +168,13 @@ pub const COLUMNS: &[Column] = &[
     column("problem", &["problem"], "a problem to be solved"),
     column("solution", &["solution"], "its solution, counted for the length"),
     column("turns", &["turns"], "the turns of a question"),
+    column("image", &["image", "images", "image_files", "image_path"], "pictures of a prompt"),
+    column(
+        "audio",
+        &["audio", "audios", "audio_files", "audio_filepath"],
+        "recordings of a prompt",
+    ),
+    column("video", &["video", "videos", "video_files"], "films of a prompt"),
     column("category", &["category"], "what a question is about"),
 ];
 

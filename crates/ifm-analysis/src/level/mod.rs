@@ -10,9 +10,9 @@ mod steps;
 mod wave;
 
 pub use crate::measured::{
-    ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KnownPart,
-    Latencies, PartSummary, Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit,
-    TurnSummary, Warming, Window, WindowKind, WindowSummary,
+    ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, HeardAudio,
+    KnownPart, Latencies, PartSummary, Provenance, Session, SessionsSummary, SpokenAudio,
+    TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;
@@ -73,6 +73,10 @@ pub struct LevelSummary {
     pub sessions: Option<Box<SessionsSummary>>,
     /// Step by step, where the rate goes up in steps; else empty.
     pub steps: Vec<StepSummary>,
+    /// Recordings in prompts; absent where none was sent.
+    pub heard: Option<Box<HeardAudio>>,
+    /// Sound in answers; absent where none came.
+    pub spoken: Option<Box<SpokenAudio>>,
     /// Whether answers are generated tokens.
     pub generates: bool,
     /// Requests that met every term of the latency target; absent without a target, and where the
@@ -222,6 +226,7 @@ pub(crate) fn summarize_measured(
         let requests = judged.first_wave as u64;
         Box::new(FirstWave { requests, latencies_with, verdict_with })
     });
+    let both = (measured, judged.requests.as_slice());
     LevelSummary {
         level,
         complete: info.map(|info| info.complete),
@@ -235,6 +240,8 @@ pub(crate) fn summarize_measured(
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),
+        heard: HeardAudio::of(both, windows.whole.as_ref(), &percentiles).map(Box::new),
+        spoken: SpokenAudio::of(both, &percentiles).map(Box::new),
         first_wave,
         warming,
         whole: windows.whole,

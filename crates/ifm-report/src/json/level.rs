@@ -68,6 +68,10 @@ objects! {
         /// By step of the rate, where it goes up in steps.
         steps: Option<Vec<Step>> =
             (!level.steps.is_empty()).then(|| level.steps.iter().map(Step::from).collect()),
+        /// Recordings in prompts.
+        heard: Option<Heard> = level.heard.as_deref().map(Heard::from),
+        /// Sound in answers.
+        spoken: Option<Spoken> = level.spoken.as_deref().map(Spoken::from),
         /// Energy of the level.
         energy: Option<Energy> = level.energy.as_ref().map(Energy::from),
         /// The server's own counters, warm-up and other clients included.
@@ -213,6 +217,34 @@ objects! {
         queue_s: Option<Distribution> = seconds(&parts.queue_ns),
         /// Scheduled to first token, seconds, as the server told.
         first_token_s: Option<Distribution> = seconds(&Some(parts.first_token_ns.clone())),
+    }
+
+    /// Recordings in the prompts of complete answers.
+    Heard of heard: &level::HeardAudio {
+        /// Complete answers to prompts with recordings.
+        requests: u64 = heard.requests,
+        /// Length of all their recordings, seconds; absent where one does not tell.
+        audio_s: Option<f64> = heard.audio_ns.map(|ns| ns as f64 * S),
+        /// Seconds of audio over E2E, of each request.
+        rtfx: Option<Distribution> = heard.rtfx.as_ref().map(plain),
+        /// Seconds of all audio over those from the first start to the last end.
+        level_rtfx: Option<f64> = heard.level_rtfx,
+    }
+
+    /// Sound in complete answers.
+    Spoken of spoken: &level::SpokenAudio {
+        /// Complete answers with sound.
+        requests: u64 = spoken.requests,
+        /// Length of all of it, seconds; absent where one does not tell.
+        audio_s: Option<f64> = spoken.audio_ns.map(|ns| ns as f64 * S),
+        /// Start to the first byte of sound.
+        ttfa_s: Option<Distribution> = seconds(&spoken.ttfa_ns),
+        /// E2E over the length of the sound, of each request.
+        rtf: Option<Distribution> = spoken.rtf.as_ref().map(plain),
+        /// Time in which a listener who begins with the first byte hears nothing.
+        silence_s: Option<Distribution> = seconds(&spoken.silence_ns),
+        /// Share of the answers in which such a listener hears a pause, 0 to 1.
+        silent_share: Option<f64> = spoken.silent_share,
     }
 
     /// Drafts of speculative decoding, and what of them was accepted.

@@ -102,6 +102,14 @@ objects! {
         tpot_ms_after_first_event: Option<f64> = given.1.tpot_ns_after_first_event.map(ms_exact),
         /// Decode speed, tokens per second.
         user_tok_per_s: Option<f64> = given.1.user_tok_per_s(),
+        /// Seconds of audio in the prompt over seconds from start to last token.
+        rtfx: Option<f64> = given.1.rtfx,
+        /// Start to the first byte of sound, milliseconds.
+        ttfa_ms: Option<f64> = given.1.ttfa_ns.map(ms),
+        /// Seconds from start to last sound over seconds of sound.
+        rtf: Option<f64> = given.1.rtf,
+        /// Time in which a listener who begins with the first byte hears nothing, milliseconds.
+        silence_ms: Option<f64> = given.1.silence_ns.map(ms),
         /// Output tokens.
         output_tokens: Option<u32> = exact(given.0.output_tokens),
         /// Output tokens where events stand for them.

@@ -11,6 +11,7 @@ use ifm_serve::{ServeOptions, Server};
 use serde_json::{Value, json};
 
 mod answers;
+mod audio;
 mod errors;
 mod faults;
 mod media;

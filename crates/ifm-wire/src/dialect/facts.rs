@@ -141,6 +141,8 @@ pub struct ChunkFacts<'input> {
     pub choices: Choices<'input>,
     /// What the server counted, if it said so here.
     pub usage: Option<Usage>,
+    /// Sound that it brings, in base64.
+    pub sound: Option<Cow<'input, str>>,
     /// How many results it holds, for an API that answers with a list of them.
     pub results: Option<u32>,
     /// Whether the answer ends here: nothing behind belongs to it.

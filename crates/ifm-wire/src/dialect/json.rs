@@ -111,7 +111,7 @@ impl<'input> From<&'input RawValue> for Raw<'input> {
     }
 }
 
-impl Raw<'_> {
+impl<'input> Raw<'input> {
     /// Appends the text of a string, nothing for null, and of another value how it is written.
     pub(super) fn append_to(self, out: &mut String) {
         match serde_json::from_str::<AnyText<'_>>(self.0) {
@@ -122,7 +122,7 @@ impl Raw<'_> {
     }
 
     /// What an object of this shape says; nothing of any other value.
-    pub(super) fn object<T: serde::de::DeserializeOwned>(self) -> Option<T> {
+    pub(super) fn object<T: Deserialize<'input>>(self) -> Option<T> {
         // A list would be read as the fields in their order.
         self.0.starts_with('{').then(|| serde_json::from_str(self.0).ok()).flatten()
     }

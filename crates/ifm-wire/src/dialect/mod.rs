@@ -17,6 +17,7 @@ mod embeddings;
 mod endpoint;
 mod error;
 mod facts;
+pub(crate) mod form;
 mod generated;
 pub(crate) mod json;
 mod llama_cpp;
@@ -29,9 +30,11 @@ mod parts;
 mod rerank;
 mod responses;
 mod sglang;
+mod speech;
 pub mod template;
 mod text;
 mod tgi;
+mod transcriptions;
 mod triton;
 
 pub use details::PromptKinds;
@@ -61,6 +64,9 @@ pub static DIALECTS: [&Dialect; Api::ALL.len()] = [
     &embeddings::DIALECT,
     &rerank::DIALECT,
     &ollama_embed::DIALECT,
+    &transcriptions::TRANSCRIPTIONS,
+    &transcriptions::TRANSLATIONS,
+    &speech::DIALECT,
 ];
 
 /// The dialect of an API.
@@ -87,6 +93,20 @@ pub enum Framing {
     Events,
     /// One JSON value to a line.
     Lines,
+    /// None: the body is sound, and each read of it is an event. Where the head says that it is
+    /// server-sent events, it is those.
+    Bytes,
+}
+
+impl Framing {
+    /// What the header `Accept` asks for beside JSON.
+    pub(crate) fn accepts(self) -> &'static str {
+        match self {
+            Framing::Events => "text/event-stream",
+            Framing::Lines => "application/x-ndjson",
+            Framing::Bytes => "audio/*, text/event-stream",
+        }
+    }
 }
 
 /// What makes a streamed answer complete.
@@ -195,6 +215,8 @@ pub struct Dialect {
     more_fields: fn(&TemplateSpec<'_>, &mut Fields, &mut Fields),
     headers: fn(Option<&str>) -> Vec<(&'static str, String)>,
     prompts: Prompts,
+    /// Whether the body is a form with one file, and not JSON.
+    pub(crate) is_form: bool,
     media: Media,
     /// Fields of the body that hold the prompt, where those of `prompts` are not all.
     prompt_fields: &'static [&'static str],
@@ -226,6 +248,7 @@ impl Dialect {
                 authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
             },
             prompts: Prompts::texts(""),
+            is_form: false,
             media: Media::of(&[]),
             prompt_fields: &[],
             write_prompt: body::write_prompt,
@@ -248,7 +271,10 @@ impl Dialect {
         if self.names_model {
             fields.insert("model".to_owned(), spec.model.into());
         }
-        let Some(length) = self.length else { return fields };
+        let Some(length) = self.length else {
+            (self.more_fields)(spec, &mut fields, &mut options);
+            return fields;
+        };
         fields.insert("stream".to_owned(), spec.stream.into());
         if spec.ignore_eos && self.can_ignore_eos {
             options.insert("ignore_eos".to_owned(), true.into());
@@ -273,7 +299,9 @@ impl Dialect {
     /// Whether the fields of one request hold its prompt, so that [`Dialect::write_prompt`] is not
     /// called for it.
     pub fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
-        self.length.is_some() && self.prompt_fields().any(|name| fields.contains_key(name))
+        self.length.is_some()
+            && !self.is_form
+            && self.prompt_fields().any(|name| fields.contains_key(name))
     }
 
     /// Appends the fields that hold the prompt to a JSON object that is being written. Returns
@@ -293,7 +321,8 @@ impl Dialect {
     /// Whether a prompt may carry the medium, in the way in which it is carried.
     fn check(&self, medium: &Medium) -> Result<(), RequestError> {
         let (api, kind) = (self.api.word(), medium.kind.word());
-        if !self.media.kinds.contains(&medium.kind) || matches!(medium.carried, Carried::File(_)) {
+        let is_file = matches!(medium.carried, Carried::File(_));
+        if !self.media.kinds.contains(&medium.kind) || is_file != self.is_form {
             let takers = DIALECTS.iter().filter(|other| other.media.kinds.contains(&medium.kind));
             let takers: Vec<String> =
                 takers.map(|other| other.api.word().replace('_', "-")).collect();

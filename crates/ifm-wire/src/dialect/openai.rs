@@ -14,6 +14,7 @@ use super::{
 use ifm_core::spec::Api;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
+use std::borrow::Cow;
 use std::fmt;
 
 /// Names of the output length.
@@ -78,6 +79,7 @@ pub fn read<'input>(
             Some(text) => choice.append_text(text),
             None => {}
         }
+        facts.sound = facts.sound.take().or(choice.sound());
         facts.choices.push(choice.facts());
     }
     Ok(facts)
@@ -154,6 +156,15 @@ struct Delta<'input> {
     refusal: Option<Text<'input>>,
     tool_calls: Option<Raw<'input>>,
     function_call: Option<Presence>,
+    audio: Option<Raw<'input>>,
+}
+
+/// Sound of an answer, and the text that is spoken.
+#[derive(Deserialize)]
+struct Audio<'input> {
+    #[serde(borrow, default)]
+    data: Option<Word<'input>>,
+    transcript: Option<Text<'input>>,
 }
 
 impl Choice<'_> {
@@ -164,6 +175,9 @@ impl Choice<'_> {
             }
             if let Some(content) = &delta.content {
                 content.append_to(&mut kept.text);
+            }
+            if let Some(text) = self.audio().and_then(|audio| audio.transcript) {
+                text.append_to(&mut kept.text);
             }
             if let Some(list) = delta.tool_calls {
                 calls::keep(list, kept);
@@ -176,8 +190,17 @@ impl Choice<'_> {
 }
 
 impl<'input> Choice<'input> {
+    fn audio(&self) -> Option<Audio<'input>> {
+        self.delta.as_ref()?.audio?.object()
+    }
+
+    fn sound(&self) -> Option<Cow<'input, str>> {
+        self.audio()?.data.map(|data| data.0).filter(|data| !data.is_empty())
+    }
+
     fn facts(self) -> ChoiceFacts<'input> {
         let full = |text: &Option<Text<'_>>| text.is_some_and(|text| !text.is_empty());
+        let audio = self.audio();
         let mut facts = ChoiceFacts {
             index: self.index.unwrap_or(0),
             has_answer: full(&self.text),
@@ -197,7 +220,8 @@ impl<'input> Choice<'input> {
             facts.has_answer |= content.is_some_and(|content| !content.is_empty())
                 || facts.has_refusal
                 || delta.tool_calls.is_some_and(Raw::holds)
-                || delta.function_call.as_ref().is_some_and(|call| call.0);
+                || delta.function_call.as_ref().is_some_and(|call| call.0)
+                || audio.is_some_and(|audio| audio.data.is_some() || full(&audio.transcript));
         }
         let carries = facts.has_answer || facts.has_reasoning;
         facts.has_empty_text = has_text && !carries && !has_role;
@@ -335,7 +359,6 @@ pub(super) fn rejected(drafted: Option<u32>, accepted: Option<u32>) -> Option<u3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::borrow::Cow;
 
     fn only(data: &str) -> ChoiceFacts<'_> {
         let facts = read(data, &mut Memory::default(), None).unwrap();

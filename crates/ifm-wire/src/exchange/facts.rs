@@ -3,6 +3,7 @@
 use super::{Answer, Expect};
 use crate::dialect::template::Template;
 use crate::dialect::{self, ChunkFacts, Dialect, End, Generated, Memory, Usage};
+use crate::sound::SoundMeter;
 use crate::sse::Event;
 use ifm_core::record::{CountSource, Counted};
 use serde::de::IgnoredAny;
@@ -62,6 +63,8 @@ pub(super) struct Facts {
     pub(super) results_asked: Option<u32>,
     /// How many it holds.
     pub(super) results: Option<u32>,
+    /// Sound that arrived.
+    pub(super) sound: SoundMeter,
     pub(super) text: Generated,
 }
 
@@ -98,6 +101,7 @@ impl Facts {
             document_ended: false,
             results_asked: None,
             results: None,
+            sound: SoundMeter::default(),
             text: Generated::default(),
         }
     }
@@ -135,6 +139,7 @@ impl Facts {
         self.document_ended = false;
         self.results_asked = None;
         self.results = None;
+        self.sound.reset();
         self.text.clear();
     }
 
@@ -214,6 +219,12 @@ impl Facts {
         if let Some(error) = &facts.error {
             return self.fail(error.clone());
         }
+        if let Some(base64) = &facts.sound {
+            self.sound.feed_base64(base64, at_ns);
+            if facts.choices.is_empty() {
+                self.push(at_ns, 0, Kind::Answer);
+            }
+        }
         let several = facts.choices.len() > 1;
         let mut carried = 0;
         for choice in facts.choices.iter() {
@@ -251,6 +262,16 @@ impl Facts {
         }
         if facts.is_end {
             self.end_mark_ns = Some(at_ns);
+        }
+    }
+
+    /// Takes what one read brought of a body that is sound. A read is one event, however many chunks
+    /// it brought.
+    pub(super) fn take_sound(&mut self, bytes: &[u8], at_ns: u64) {
+        self.first_event_ns.get_or_insert(at_ns);
+        self.sound.feed(bytes, at_ns);
+        if self.read_of.last() != Some(&self.read) {
+            self.push(at_ns, 0, Kind::Answer);
         }
     }
 
@@ -371,7 +392,8 @@ impl Facts {
         let from = if per_chunk { CountSource::ChunkUsage } else { CountSource::FinalUsage };
         answer.prompt_tokens = usage.prompt_tokens.map(|tokens| Counted { tokens, from });
         answer.output_tokens = usage.completion_tokens.map(|tokens| Counted { tokens, from });
-        if answer.output_tokens.is_none() && !self.at_ns.is_empty() {
+        // Pieces of sound are no tokens: without a choice there is no sequence of them.
+        if answer.output_tokens.is_none() && !self.at_ns.is_empty() && self.choices_seen > 0 {
             let tokens = self.at_ns.len() as u32;
             answer.output_tokens = Some(Counted { tokens, from: CountSource::Events });
         }
@@ -384,6 +406,7 @@ impl Facts {
         }
         // Exact copies: the columns stay here, so that no later event has to grow them again.
         answer.events.at_ns = self.at_ns.clone();
+        answer.made_audio = self.sound.finish();
         answer.usage = usage;
         if self.expect.keep_text {
             answer.text = Some(std::mem::take(&mut self.text));

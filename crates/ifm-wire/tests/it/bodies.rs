@@ -1,5 +1,6 @@
 //! What requests of every API say, to the byte where that matters and as JSON otherwise.
 
+use crate::forms::{as_object, recording};
 use ifm_core::spec::Api;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role, ToolCall};
 use ifm_wire::dialect;
@@ -63,6 +64,9 @@ impl Asked {
         let (head, body) = request.split_once("\r\n\r\n").expect("a head");
         let length = head.lines().find_map(|line| line.strip_prefix("Content-Length:"));
         assert_eq!(length.map(|length| length.trim().parse()), Some(Ok(body.len())));
+        if is_form(self.api) {
+            return as_object(head, body.as_bytes());
+        }
         let value: Value = serde_json::from_str(body).expect("right JSON");
         let names = value.as_object().expect("an object").keys();
         for name in names {
@@ -99,6 +103,10 @@ fn count_of(body: &str, name: &str) -> usize {
     }
     let names: Names = serde_json::from_str(body).expect("right JSON");
     names.0.iter().filter(|other| *other == name).count()
+}
+
+fn is_form(api: Api) -> bool {
+    api.takes_recordings()
 }
 
 fn text() -> Prompt {
@@ -252,7 +260,7 @@ fn media_that_an_api_does_not_take_are_refused_with_what_to_do() {
 #[serde(deny_unknown_fields)]
 struct Row {
     api: Api,
-    /// A text, token ids, `talk`, or the parts of a message; without it the text of [`text`].
+    /// A text, token ids, `talk`, `recording`, or the parts of a message; without it the text of [`text`].
     prompt: Option<Value>,
     /// Whether the length of the answer is left open.
     #[serde(default)]
@@ -279,6 +287,7 @@ fn requests_are_written_as_each_api_wants_them() {
         let prompt = match &row.prompt {
             None => text(),
             Some(Value::String(word)) if word == "talk" => talk(),
+            Some(Value::String(word)) if word == "recording" => recording(b"fLaC"),
             Some(Value::String(text)) => Prompt::Text(text.clone()),
             Some(Value::Object(message)) => Prompt::Messages(vec![with_media(message)]),
             Some(_) => ids(),
@@ -307,12 +316,13 @@ fn requests_are_written_as_each_api_wants_them() {
             texts += 1;
         }
     }
-    assert_eq!(texts, Api::ALL.len(), "the text is asked of every API");
+    let of_texts = Api::ALL.iter().filter(|api| !is_form(**api)).count();
+    assert!(texts >= of_texts, "the text is asked of every API that takes texts");
 }
 
 #[test]
 fn what_an_api_does_not_take_is_refused_in_words() {
-    for api in Api::ALL {
+    for api in Api::ALL.into_iter().filter(|api| !is_form(*api)) {
         if !matches!(api, Api::Completions | Api::LlamaCpp | Api::Sglang | Api::Embeddings) {
             let error = Asked::of(api, ids()).write().unwrap_err().to_string();
             assert!(error.contains("takes no token ids") && error.contains("it takes texts"));
@@ -328,7 +338,8 @@ fn what_an_api_does_not_take_is_refused_in_words() {
 #[test]
 fn a_length_that_is_left_open_is_not_sent_unless_the_api_insists() {
     for api in Api::ALL {
-        let open = Asked { output_tokens: None, ..Asked::of(api, text()) }.body();
+        let prompt = if is_form(api) { recording(b"fLaC") } else { text() };
+        let open = Asked { output_tokens: None, ..Asked::of(api, prompt) }.body();
         let Some(length) = dialect::of(api).length else { continue };
         let holder = length.within.map_or(&open, |name| &open[name]);
         let sent = holder.get(length.names[0]).cloned();
@@ -354,8 +365,12 @@ fn heads_say_where_and_what_is_taken() {
         (Api::Embeddings, false, "POST /v1/embeddings HTTP/1.1"),
         (Api::Rerank, true, "POST /v1/rerank HTTP/1.1"),
         (Api::OllamaEmbed, true, "POST /api/embed HTTP/1.1"),
+        (Api::Transcriptions, true, "POST /v1/audio/transcriptions HTTP/1.1"),
+        (Api::Translations, false, "POST /v1/audio/translations HTTP/1.1"),
+        (Api::Speech, true, "POST /v1/audio/speech HTTP/1.1"),
     ] {
-        let asked = Asked { stream, ..Asked::of(api, text()) };
+        let prompt = if is_form(api) { recording(b"fLaC") } else { text() };
+        let asked = Asked { stream, ..Asked::of(api, prompt) };
         let (request, _) = asked.write().expect("a request");
         let lines: Vec<&str> = request.lines().collect();
         assert_eq!(lines[0], line);
@@ -363,6 +378,7 @@ fn heads_say_where_and_what_is_taken() {
             Api::OllamaChat | Api::OllamaGenerate => {
                 "Accept: application/x-ndjson, application/json"
             }
+            Api::Speech => "Accept: audio/*, text/event-stream, application/json",
             _ => "Accept: text/event-stream, application/json",
         };
         assert!(lines.contains(&taken), "{api:?}");

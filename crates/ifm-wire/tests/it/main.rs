@@ -7,10 +7,12 @@
 
 mod allocation;
 mod bodies;
+mod forms;
 mod hyper;
 mod quick;
 mod recorded;
 mod replies;
+mod sound;
 mod sse;
 
 use proptest::strategy::Strategy;

@@ -1,6 +1,6 @@
 //! Prompts of the user's own: JSON, JSON lines, CSV or Parquet, with columns of any name.
 //!
-//! A row is a prompt, or a list of messages that goes out as one request. The length to
+//! A row is a prompt with the pictures, recordings and films that its columns name, or a list of messages that goes out as one request. The length to
 //! ask for is a column's, or that of a recorded answer, or vLLM's default for such files.
 //!
 //! Not here: conversations of several turns (`sharegpt_chat`).
@@ -12,6 +12,7 @@ use super::{Dataset, DatasetKind};
 use crate::{
     conversation::read_messages,
     error::WorkloadError,
+    media::Reader,
     opening::Opening,
     order::{self, Step},
     select::{Candidate, Limits, Output},
@@ -33,15 +34,19 @@ pub const KIND: DatasetKind = DatasetKind {
 /// Tokens to ask for where a row says nothing: vLLM's `--custom-output-len`.
 const OUTPUT_TOKENS: u32 = 256;
 
+/// Columns that can stand for a text.
+const MEDIA: [&str; 3] = ["image", "audio", "video"];
+
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
-    let rows = opening.rows(None, &[&["prompt", "messages"]])?;
+    let rows = opening.rows(None, &[&["prompt", "messages", "image", "audio", "video"]])?;
+    let mut media = Reader::new(opening.request.carry);
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
     opening.rule(format!("{output} output tokens where a row says nothing"));
-    order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output))
+    order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
 
-fn read(columns: &Columns, row: &Row, output: u32) -> Result<Step, String> {
+fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result<Step, String> {
     let get = |name: &str| columns.get(&row.fields, name);
     let messages = get("messages").filter(|_| !columns.is_mapped("prompt"));
     let prompt = match (get("prompt"), messages) {
@@ -69,8 +74,11 @@ fn read(columns: &Columns, row: &Row, output: u32) -> Result<Step, String> {
                 None => Prompt::Text(text.to_owned()),
             }
         }
+        // A recording may be all that is asked.
+        _ if MEDIA.iter().any(|name| get(name).is_some()) => Prompt::Text(String::new()),
         _ => return Err(columns.missing(&["prompt", "messages"], row)),
     };
+    let prompt = media.put(prompt, columns, row)?;
     let output = match (get("output_tokens"), get("answer").and_then(value::text)) {
         (Some(tokens), _) => {
             let tokens = value::tokens(tokens).filter(|&tokens| tokens > 0);

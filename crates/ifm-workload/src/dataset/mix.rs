@@ -175,6 +175,9 @@ fn describe(facts: &mut WorkloadFacts, told: &[TrafficClass], classes: Vec<Workl
     facts.total_tokens_max = classes.iter().filter_map(|class| class.total_tokens_max).max();
     for (class, told) in classes.into_iter().zip(told) {
         facts.turns_max = facts.turns_max.max(class.turns_max);
+        if let Some(media) = class.media {
+            facts.media = Some(media.joined(facts.media.take()));
+        }
         facts.files.extend(class.files);
         facts.rules.extend(class.rules.iter().map(|rule| format!("{}: {rule}", told.name)));
     }

@@ -4,11 +4,15 @@
 
 pub mod agent_trace;
 pub mod agents;
+pub mod asr;
+pub mod audio;
 pub mod burstgpt;
 pub mod custom;
 pub mod edit;
 pub mod mix;
 pub mod mlperf_agent;
+pub mod mmmu;
+pub mod mmstar;
 pub mod mooncake;
 pub mod numina;
 pub mod openai_batch;
@@ -21,6 +25,7 @@ pub mod sharegpt_chat;
 pub mod sonnet;
 pub mod spec_bench;
 pub mod speed_bench;
+pub mod vision_arena;
 pub mod weka;
 
 use std::fmt;
@@ -90,4 +95,9 @@ pub const DATASETS: &[DatasetKind] = &[
     otel::KIND,
     agents::KIND,
     mlperf_agent::KIND,
+    audio::KIND,
+    asr::KIND,
+    vision_arena::KIND,
+    mmmu::KIND,
+    mmstar::KIND,
 ];

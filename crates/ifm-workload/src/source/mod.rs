@@ -15,6 +15,7 @@ use std::{
     fs::File,
     io::Read as _,
     path::{Path, PathBuf},
+    sync::Arc,
     vec,
 };
 
@@ -43,6 +44,8 @@ pub(crate) struct Row {
     pub fields: Map<String, Value>,
     /// Its line from 1; in a Parquet file its number from 1.
     pub line: u64,
+    /// Folder of its file, from which names of other files in it go on.
+    pub folder: Arc<Path>,
 }
 
 /// What a file gives at a time: a line, and a row or what is wrong with it.
@@ -65,6 +68,7 @@ pub(crate) struct Rows {
     left: vec::IntoIter<PathBuf>,
     file: Option<Box<dyn RowFile>>,
     name: String,
+    folder: Arc<Path>,
     columns: Columns,
     on_bad_row: OnBadRow,
     counts: RowCounts,
@@ -75,7 +79,8 @@ impl Rows {
     pub(crate) fn new(files: Vec<PathBuf>, columns: Columns, on_bad_row: OnBadRow) -> Self {
         let name = files.first().map(|path| file_name(path)).unwrap_or_default();
         let counts = RowCounts::default();
-        Self { left: files.into_iter(), file: None, name, columns, on_bad_row, counts }
+        let folder = Arc::from(Path::new(""));
+        Self { left: files.into_iter(), file: None, name, folder, columns, on_bad_row, counts }
     }
 
     /// The next row that is well formed.
@@ -92,7 +97,7 @@ impl Rows {
             match given {
                 Some((line, Ok(fields))) => {
                     self.counts.read += 1;
-                    return Ok(Some(Row { fields, line }));
+                    return Ok(Some(Row { fields, line, folder: self.folder.clone() }));
                 }
                 Some((line, Err(reason))) => {
                     self.counts.read += 1;
@@ -111,6 +116,7 @@ impl Rows {
 
     fn open(&mut self, path: &Path) -> Result<(), WorkloadError> {
         self.name = file_name(path);
+        self.folder = Arc::from(path.parent().unwrap_or(Path::new("")));
         let file = open_file(path, &self.columns)?;
         if let Some(header) = file.header() {
             self.columns.check_header(&self.name, header)?;

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use parquet::{
     errors::ParquetError,
     file::reader::{FileReader as _, SerializedFileReader},
@@ -91,10 +92,14 @@ fn value(field: &Field) -> Value {
         Field::Float(number) => float(f64::from(*number)),
         Field::Double(number) => float(*number),
         Field::Str(text) => Value::String(text.clone()),
-        Field::Bytes(bytes) => {
-            let text = std::str::from_utf8(bytes.data());
-            text.map_or(Value::Null, |text| Value::String(text.to_owned()))
-        }
+        // What is no text, such as a picture, becomes a data URL.
+        Field::Bytes(bytes) => match std::str::from_utf8(bytes.data()) {
+            Ok(text) => Value::String(text.to_owned()),
+            Err(_) => {
+                let base64 = STANDARD.encode(bytes.data());
+                Value::String(format!("data:application/octet-stream;base64,{base64}"))
+            }
+        },
         Field::TimestampMillis(number) | Field::TimestampMicros(number) => (*number).into(),
         Field::Group(row) => Value::Object(fields(row)),
         Field::ListInternal(list) => list.elements().iter().map(value).collect(),

@@ -5,6 +5,7 @@ mod compat;
 mod files;
 mod foreign;
 mod hub;
+mod media;
 mod open;
 mod preview;
 mod random;

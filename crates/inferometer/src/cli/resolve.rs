@@ -26,7 +26,7 @@ use ifm_wire::RequestTemplate;
 use ifm_wire::dialect::{self, Dialect};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec};
 use ifm_workload::dataset::mix;
-use ifm_workload::{LengthRange, Lengths, OpenedWorkload, WorkloadFacts, WorkloadRequest};
+use ifm_workload::{Carry, LengthRange, Lengths, OpenedWorkload, WorkloadFacts, WorkloadRequest};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -75,6 +75,11 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     if let Some(mixed) = args.model.as_deref().and_then(|it| mix::of_models(it, &asked.text)) {
         asked.text = mixed;
     }
+    let typed = typed_url(args)?.map(|typed| BaseUrl::parse(&typed)).transpose()?;
+    let api = api(args, typed.as_ref().and_then(|(_, api)| *api))?;
+    if api.takes_recordings() {
+        asked.carry = Carry::File;
+    }
     let model = models.as_ref().and_then(|models| models.first().copied());
     let model = model.or(args.model.as_deref());
     let mut workload = workload_args::open(&asked, &tokenizer)?;
@@ -89,11 +94,10 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         session_headers(&args.session_headers, &args.headers_per_session, &headers)?;
     let extra_body = extra_body(args)?;
     let temperature = temperature(args)?;
-    let (url, api_from_path) = match typed_url(args)? {
-        Some(typed) => BaseUrl::parse(&typed)?,
-        None => (server::find_local()?, None),
+    let url = match typed {
+        Some((url, _)) => url,
+        None => server::find_local()?,
     };
-    let api = api(args, api_from_path)?;
     let addresses = url.resolve()?;
     if !args.yes && addresses.iter().any(crate::url::is_public) {
         return Err(Failure::usage(format!("{} is a public address", url.authority())).hint(

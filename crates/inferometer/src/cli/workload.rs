@@ -5,7 +5,9 @@ use crate::exit::{Code, Failure};
 use crate::terminal;
 use clap::{Args, Subcommand};
 use ifm_core::words::counted;
-use ifm_workload::{DATASETS, LengthCounts, Preview, Sessions, WorkloadFacts};
+use ifm_workload::{
+    DATASETS, LengthCounts, MediaFacts, MediaPreview, Preview, Sessions, WorkloadFacts,
+};
 use serde::Serialize;
 use std::path::PathBuf;
 
@@ -228,11 +230,35 @@ fn facts(facts: &WorkloadFacts, tokenizer: &str) -> String {
     if let Some(ratio) = &facts.range_ratio {
         out.push_str(&format!("  ratio     {ratio}\n"));
     }
+    out.push_str(&facts.media.as_ref().map(media_facts).unwrap_or_default());
     let items = facts.items.map_or_else(|| "without end".to_owned(), |items| items.to_string());
     out.push_str(&format!(
         "  items     {items}\n  tokenizer {tokenizer}\n  seed      {}\n",
         facts.seed
     ));
+    out
+}
+
+/// What the workload says of its media.
+fn media_facts(media: &MediaFacts) -> String {
+    let mut out = String::new();
+    for kind in &media.kinds {
+        let mean = kind.file_bytes_mean.map(|bytes| format!(", mean {:.1} kB", bytes / 1e3));
+        out.push_str(&format!(
+            "  {:<9} {} a request, {}: {}{}\n",
+            kind.kind,
+            kind.count,
+            kind.law,
+            kind.made,
+            mean.unwrap_or_default()
+        ));
+    }
+    let reuse = match (media.distinct, &media.reuse) {
+        (Some(distinct), Some(reuse)) => format!("{distinct} different ones, {reuse}"),
+        (Some(distinct), None) => format!("{distinct} different ones"),
+        (None, _) => "every request has its own".to_owned(),
+    };
+    out.push_str(&format!("  reuse     {reuse}\n"));
     out
 }
 
@@ -254,6 +280,43 @@ fn numbers(preview: &Preview) -> String {
     if let Some(found) = &preview.sessions {
         out.push_str(&sessions(found, &preview.turns));
     }
+    if let Some(found) = &preview.media {
+        out.push_str(&media(found));
+    }
+    out
+}
+
+/// What the media are, in lines.
+fn media(found: &MediaPreview) -> String {
+    let mut out = format!("\nmedia of {}\n", counted(found.requests, "request"));
+    let known = |value: Option<String>| value.unwrap_or_else(|| "not known".to_owned());
+    let pixels = known(found.pixels.map(|pixels| format!("{:.1} million", pixels as f64 / 1e6)));
+    if found.images > 0 {
+        out.push_str(&format!("  images    {}\n", found.images));
+    }
+    if found.audios > 0 {
+        let length = known(found.audio_s.map(|seconds| format!("{seconds:.1} s")));
+        out.push_str(&format!("  audios    {}, length in all {length}\n", found.audios));
+    }
+    if found.videos > 0 {
+        let frames = known(found.frames.map(|frames| frames.to_string()));
+        out.push_str(&format!("  videos    {}, frames in all {frames}\n", found.videos));
+    }
+    if found.images + found.videos > 0 {
+        out.push_str(&format!("  pixels    {pixels}\n"));
+    }
+    let all = (found.images + found.audios + found.videos).max(1);
+    let bytes = found.file_bytes.map(|bytes| {
+        let mean = bytes as f64 / all as f64;
+        format!("{:.2} MB in all, mean {:.1} kB", bytes as f64 / 1e6, mean / 1e3)
+    });
+    out.push_str(&format!("  files     {} (before base64)\n", known(bytes)));
+    out.push_str(&format!(
+        "  different {} of {all}; {:.1} % were sent before: what a cache that forgets nothing would \
+         know\n",
+        found.distinct,
+        found.known_share * 100.0
+    ));
     out
 }
 

@@ -1,6 +1,7 @@
 //! Which APIs answer.
 
 use super::inquiry::Wish;
+use super::recording::silence;
 use super::stream::SHORT_ANSWER;
 use super::{Finding, Grade, Inquiry, Section};
 use ifm_core::Prompt;
@@ -10,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 /// One request for one token to each API.
 pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
-    let prompt = Prompt::Text(SHORT_ANSWER.to_owned());
+    let (text, recording) = (Prompt::Text(SHORT_ANSWER.to_owned()), silence());
     let mut found = Map::new();
     let (mut answering, mut refusing, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     for api in Api::ALL {
@@ -18,7 +19,7 @@ pub fn ask(inquiry: &mut Inquiry) -> Vec<Finding> {
         let stream = inquiry.only_streams && endpoint.stream.is_some();
         let wish = Wish {
             api,
-            prompt: &prompt,
+            prompt: if api.takes_recordings() { &recording } else { &text },
             tokens: 1,
             stream,
             ignore_eos: false,

@@ -15,6 +15,7 @@ mod inquiry;
 mod lengths;
 mod noted;
 mod prompts;
+mod recording;
 mod render;
 mod seed;
 mod stop;

@@ -81,7 +81,7 @@ fn first_answer(inquiry: &mut Inquiry) -> Result<(), Vec<Finding>> {
 
 /// Whether an API makes text from a prompt.
 fn is_text_api(api: Api) -> bool {
-    dialect::of(api).endpoint.stream.is_some()
+    dialect::of(api).endpoint.stream.is_some() && api.generates() && !api.takes_recordings()
 }
 
 /// A proxy that says so only in its answers.

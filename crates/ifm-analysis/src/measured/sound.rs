@@ -1,0 +1,170 @@
+//! Recordings that were heard and sound that was made, at one level.
+//!
+//! RTFx is seconds of audio over seconds taken, for a server that hears: of one request over its E2E,
+//! and of a level over the time from its first start to its last end, in which many are heard at once.
+//! RTF is seconds taken over seconds of audio, for a server that speaks. The values of one request are
+//! [`RequestMetrics`]'; what is here is over complete answers.
+
+use super::WindowSummary;
+use crate::request::RequestMetrics;
+use crate::stat::Distribution;
+use ifm_core::RequestRecord;
+
+/// Seconds in a nanosecond.
+const S: f64 = 1e-9;
+
+/// Recordings in prompts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeardAudio {
+    /// Complete answers to prompts with recordings.
+    pub requests: u64,
+    /// Length of all their recordings, nanoseconds; absent where one does not tell.
+    pub audio_ns: Option<u64>,
+    /// Seconds of audio over E2E, of each request behind the first wave.
+    pub rtfx: Option<Distribution>,
+    /// Seconds of all their audio over those from the first start to the last end.
+    pub level_rtfx: Option<f64>,
+}
+
+/// Sound in answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpokenAudio {
+    /// Complete answers with sound.
+    pub requests: u64,
+    /// Length of all of it, nanoseconds; absent where one does not tell.
+    pub audio_ns: Option<u64>,
+    /// Start to the first byte of sound, nanoseconds, of each request behind the first wave.
+    pub ttfa_ns: Option<Distribution>,
+    /// Seconds of E2E over seconds of sound, likewise.
+    pub rtf: Option<Distribution>,
+    /// Time in which a listener heard nothing, nanoseconds, likewise; 0 for those who heard no pause.
+    pub silence_ns: Option<Distribution>,
+    /// Share of the answers in which a listener heard a pause, 0 to 1, likewise.
+    pub silent_share: Option<f64>,
+}
+
+impl HeardAudio {
+    /// Over complete answers: `judged` are those behind the first wave. Absent where no prompt carried
+    /// a recording.
+    pub(crate) fn of(
+        (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
+        whole: Option<&WindowSummary>,
+        percentiles: &[f64],
+    ) -> Option<HeardAudio> {
+        let lengths: Vec<Option<u64>> = ok(measured)
+            .filter_map(|record| record.media.filter(|media| media.audios > 0))
+            .map(|media| media.audio_ns)
+            .collect();
+        let audio_ns = lengths.iter().copied().sum::<Option<u64>>();
+        let seconds = whole.map(|whole| whole.window.seconds()).filter(|seconds| *seconds > 0.0);
+        let level_rtfx = audio_ns.zip(seconds).map(|(ns, seconds)| ns as f64 * S / seconds);
+        (!lengths.is_empty()).then(|| HeardAudio {
+            requests: lengths.len() as u64,
+            audio_ns,
+            rtfx: each(judged, percentiles, |metrics| metrics.rtfx),
+            level_rtfx,
+        })
+    }
+}
+
+impl SpokenAudio {
+    /// Over complete answers, likewise. Absent where no sound came.
+    pub(crate) fn of(
+        (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
+        percentiles: &[f64],
+    ) -> Option<SpokenAudio> {
+        let made: Vec<Option<u64>> =
+            ok(measured).filter_map(|record| record.made_audio).map(|made| made.audio_ns).collect();
+        let pauses: Vec<u32> =
+            ok(judged).filter_map(|record| record.made_audio?.silences).collect();
+        let silent = pauses.iter().filter(|pauses| **pauses > 0).count();
+        (!made.is_empty()).then(|| SpokenAudio {
+            requests: made.len() as u64,
+            audio_ns: made.iter().copied().sum(),
+            ttfa_ns: each(judged, percentiles, |metrics| metrics.ttfa_ns.map(|ns| ns as f64)),
+            rtf: each(judged, percentiles, |metrics| metrics.rtf),
+            silence_ns: each(judged, percentiles, |metrics| metrics.silence_ns.map(|ns| ns as f64)),
+            silent_share: (!pauses.is_empty()).then(|| silent as f64 / pauses.len() as f64),
+        })
+    }
+}
+
+fn ok<'record>(records: &[&'record RequestRecord]) -> impl Iterator<Item = &'record RequestRecord> {
+    records.iter().copied().filter(|record| record.outcome.is_ok())
+}
+
+fn each(
+    judged: &[&RequestRecord],
+    percentiles: &[f64],
+    value: impl Fn(&RequestMetrics) -> Option<f64>,
+) -> Option<Distribution> {
+    let values = ok(judged).filter_map(|record| value(&RequestMetrics::derive(record)));
+    Distribution::from_values(values.collect(), percentiles)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::level::{LevelSummary, summarize_level};
+    use crate::testing::{MS, request, run};
+    use ifm_core::{MadeAudio, Outcome, RequestRecord, SentMedia};
+
+    fn hears(seq: u32, start_ms: f64, audio_ms: Option<u64>) -> RequestRecord {
+        let audio_ns = audio_ms.map(|ms| ms * MS);
+        let media = Some(SentMedia { audios: 1, audio_ns, ..SentMedia::default() });
+        RequestRecord { media, ..request(seq, 0, 0, start_ms, &[100.0, 500.0]) }
+    }
+
+    fn level(records: impl Into<Vec<RequestRecord>>) -> LevelSummary {
+        let run = run(&[1], records.into());
+        summarize_level(&run.manifest.spec, 0, None, &run.requests)
+    }
+
+    #[test]
+    fn a_level_hears_all_audio_in_its_own_time() {
+        // 2 s and 3 s of audio, each heard in 500 ms: 4 and 6 times as fast as it is spoken. One
+        // after the other they take 1 s: 5 times. The third fails and counts nowhere.
+        let mut failed = hears(2, 1000.0, Some(9000));
+        failed.outcome = Outcome::Truncated;
+        failed.end_ns = failed.start_ns;
+        failed.events.at_ns.clear();
+        let records = [hears(0, 0.0, Some(2000)), hears(1, 500.0, Some(3000)), failed];
+        let level = level(records);
+        let heard = level.heard.expect("recordings");
+        assert_eq!((heard.requests, heard.audio_ns), (2, Some(5000 * MS)));
+        assert_eq!(heard.level_rtfx, Some(5.0));
+        let rtfx = heard.rtfx.expect("values");
+        assert_eq!((rtfx.n, rtfx.min, rtfx.max), (2, 4.0, 6.0));
+        assert_eq!(level.spoken, None);
+        let unknown = [hears(0, 0.0, Some(2000)), hears(1, 500.0, None)];
+        let heard = super::tests::level(unknown).heard.expect("recordings");
+        assert_eq!((heard.audio_ns, heard.level_rtfx), (None, None), "one does not tell");
+    }
+
+    #[test]
+    fn sound_has_a_first_byte_a_speed_and_pauses() {
+        let speaks = |seq: u32, silences: u32| RequestRecord {
+            made_audio: Some(MadeAudio {
+                first_ns: (u64::from(seq) * 500 + 100) * MS,
+                audio_ns: Some(2000 * MS),
+                bytes: 96_000,
+                silence_ns: Some(u64::from(silences) * 40 * MS),
+                silences: Some(silences),
+            }),
+            choices: 0,
+            output_tokens: None,
+            ..request(seq, 0, 0, f64::from(seq) * 500.0, &[90.0, 500.0])
+        };
+        let records = [speaks(0, 0), speaks(1, 2)];
+        let level = level(records);
+        let spoken = level.spoken.expect("sound");
+        assert_eq!((spoken.requests, spoken.audio_ns), (2, Some(4000 * MS)));
+        assert_eq!(spoken.ttfa_ns.expect("values").mean, 100e6);
+        assert_eq!(spoken.rtf.expect("values").mean, 0.25);
+        assert_eq!(spoken.silence_ns.expect("values").max, 80e6);
+        assert_eq!(spoken.silent_share, Some(0.5));
+        let of = &level.latencies;
+        assert_eq!(of.e2e_ns.as_ref().map(|e2e| e2e.mean), Some(500e6));
+        assert_eq!((&of.ttft_ns, &of.gap_ns, &of.tpot_ns), (&None, &None, &None), "no tokens");
+        assert_eq!(level.heard, None);
+    }
+}

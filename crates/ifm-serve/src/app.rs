@@ -15,6 +15,7 @@ use crate::{
     error::ApiError,
     fault::Faults,
     fields::Fields,
+    form::Grammars,
     frames::{Api, Identity},
     metrics::Metrics,
     options::ServeOptions,
@@ -36,6 +37,7 @@ pub(crate) struct App {
     pub(crate) created_s: u64,
     pub(crate) version: String,
     pub(crate) faults: Faults,
+    pub(crate) grammars: Grammars,
     /// Answers tell their times.
     pub(crate) tells_times: bool,
     requests: AtomicU64,
@@ -52,6 +54,7 @@ impl App {
             api_key,
             version,
             faults,
+            grammars: Grammars::new(options.form_compile),
             tells_times: options.per_request_metrics,
             created_s: unix_seconds(),
             requests: AtomicU64::new(0),

@@ -28,6 +28,8 @@ pub struct ServeOptions {
     pub faults: Faults,
     /// Answers tell their times, as those of vLLM do with `--enable-per-request-metrics`.
     pub per_request_metrics: bool,
+    /// How long the first request of each form waits for its grammar.
+    pub form_compile: Duration,
 }
 
 impl ServeOptions {
@@ -45,6 +47,7 @@ impl ServeOptions {
             grace: Duration::from_secs(5),
             faults: Faults::default(),
             per_request_metrics: false,
+            form_compile: Duration::ZERO,
         }
     }
 }

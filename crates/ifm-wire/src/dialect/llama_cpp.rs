@@ -19,6 +19,7 @@ use serde::de::IgnoredAny;
 pub(super) static DIALECT: Dialect = Dialect {
     length: Some(LengthField { within: None, names: &["n_predict", "max_tokens"], default: None }),
     prompts: Prompts { tokens: Some("prompt"), ..Prompts::texts("prompt") },
+    form: Some(super::forms::llama_cpp),
     output_keys: &[b"content"],
     ..Dialect::new(
         Api::LlamaCpp,

@@ -43,6 +43,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         default: Some(OUTPUT_TOKENS),
     }),
     prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
+    form: Some(super::forms::messages),
     output_keys: &[b"text", b"thinking", b"partial_json"],
     ..Dialect::new(Api::Messages, Endpoint::versioned("/messages"), read_event, read_answer)
 };

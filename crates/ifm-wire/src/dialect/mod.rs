@@ -16,6 +16,7 @@ mod embeddings;
 mod endpoint;
 mod error;
 mod facts;
+pub(crate) mod forms;
 mod generated;
 pub(crate) mod json;
 mod llama_cpp;
@@ -36,6 +37,7 @@ mod triton;
 pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
 pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, ServerTimes, Usage};
+pub use forms::FormSpeech;
 pub use generated::Generated;
 pub use overflow::is_overflow;
 
@@ -167,6 +169,8 @@ pub struct Dialect {
     /// Fields of the body that hold the prompt, where those of `prompts` are not all.
     prompt_fields: &'static [&'static str],
     write_prompt: WritePrompt,
+    /// How it is told the form of an answer, if it can be.
+    form: Option<forms::WriteForm>,
     /// The field that bounds how many results the answer may hold, for an API that answers with a
     /// list of them.
     results_max: Option<&'static str>,
@@ -197,6 +201,7 @@ impl Dialect {
             media: &[],
             prompt_fields: &[],
             write_prompt: body::write_prompt,
+            form: None,
             results_max: None,
             output_keys: &[],
             read_event,

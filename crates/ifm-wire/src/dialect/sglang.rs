@@ -28,6 +28,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         default: None,
     }),
     prompts: Prompts { tokens: Some("input_ids"), ..Prompts::texts("text") },
+    form: Some(super::forms::sglang),
     ..Dialect::new(Api::Sglang, Endpoint::root("/generate", "/generate"), read_event, read_answer)
 };
 

@@ -7,6 +7,7 @@
 
 mod allocation;
 mod bodies;
+mod forms;
 mod hyper;
 mod quick;
 mod recorded;

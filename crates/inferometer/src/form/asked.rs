@@ -48,6 +48,7 @@ impl Asked {
         // Shares are decimal fractions, whose sum may be off in the last bit.
         let is_too_much = stated > 1.0 + 1e-9 || (open > 0 && stated > 1.0 - 1e-9);
         if is_too_much {
+            let stated = (stated * 1e6).round() / 1e6;
             return Err(Failure::usage(format!("the shares of the forms add up to {stated}"))
                 .hint("they are parts of all requests: at most 1 together"));
         }

@@ -71,7 +71,7 @@ pub struct RunSummary {
 pub fn summarize(run: &RunData) -> RunSummary {
     let spec = &run.manifest.spec;
     let measured = level::measured_by_level(&run.requests);
-    let levels: Vec<LevelSummary> = measured
+    let mut levels: Vec<LevelSummary> = measured
         .iter()
         .map(|(level, requests)| {
             let info = run.manifest.levels.iter().find(|info| info.level == *level);
@@ -84,6 +84,9 @@ pub fn summarize(run: &RunData) -> RunSummary {
             summary
         })
         .collect();
+    let with_forms =
+        levels.iter_mut().filter_map(|level| Some((level.level, &mut **level.forms.as_mut()?)));
+    measured::forms::note_firsts(with_forms, &run.requests);
     let checks = warning::check(run, &measured, &levels);
     let warnings = checks.iter().flat_map(|check| check.warnings.iter().cloned()).collect();
     let repeats = repeats::repeated(&levels);

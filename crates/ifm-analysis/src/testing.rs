@@ -375,6 +375,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             prompt_lengths: None,
             max_context_tokens: None,
             cadence_s: None,
+            forms: Vec::new(),
         },
         levels: concurrency.iter().map(load).collect(),
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },
@@ -421,5 +422,18 @@ pub fn point(kind: PartKind, setting: Factors, readings: Vec<Reading>) -> Point 
         searched: None,
         place: Place::default(),
         text: None,
+    }
+}
+
+/// A form of this share, which any JSON object has.
+pub fn form_spec(word: &str, share: f64) -> ifm_core::FormSpec {
+    ifm_core::FormSpec {
+        word: word.to_owned(),
+        kind: ifm_core::FormKind::JsonObject,
+        share,
+        text: None,
+        bytes: 0,
+        sha256: String::new(),
+        ignore_eos: false,
     }
 }

@@ -7,6 +7,7 @@
 
 pub mod duration;
 pub mod facts;
+pub mod form;
 pub mod health;
 pub mod histogram;
 pub mod manifest;
@@ -28,6 +29,7 @@ mod vocabulary;
 pub mod words;
 
 pub use facts::Facts;
+pub use form::{Form, FormKind, FormSpec, form_key};
 pub use health::{ClientHealth, HealthVerdict};
 pub use histogram::Histogram;
 pub use manifest::{CapacityFound, LevelEnd, LevelInfo, Manifest, PlanCell, RunState, ToolInfo};

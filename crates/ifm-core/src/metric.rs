@@ -43,6 +43,9 @@ pub enum Metric {
     ErrorRate,
     /// Complete answers over requests that ended by themselves, 0 to 1.
     Success,
+    /// Answers that have the form that was asked for, over those that can be told to have it or
+    /// not, 0 to 1.
+    Valid,
     /// Prompt and output tokens per second, as a document states it.
     TotalRate,
     /// Prompt tokens per second, as a document states it.
@@ -187,6 +190,7 @@ static METRICS: [Facts; 36] = [
     row(Metric::RequestRate, "req_s", "req/s", Some(Quantity::RequestRate), REQUESTS),
     row(Metric::ErrorRate, "error_rate", "failed", None, FAILED),
     row(Metric::Success, "success", "ok", None, OK),
+    row(Metric::Valid, "valid", "valid answers", None, OK),
     row(Metric::TotalRate, "total_tok_s", "total tok/s", Some(Quantity::TotalRate), TOKENS),
     row(Metric::InputRate, "in_tok_s", "prompt tok/s", Some(Quantity::InputRate), TOKENS),
     row(Metric::PrefillRate, "prefill_tok_s", "prefill tok/s", Some(Quantity::PrefillRate), TOKENS),

@@ -1,5 +1,6 @@
 //! What the user asked for, resolved: every default filled in, so that it can be run again.
 
+use crate::form::FormSpec;
 use crate::metric::Metric;
 use crate::sheet::Statistic;
 use serde::{Deserialize, Serialize};
@@ -155,6 +156,18 @@ pub struct WorkloadSpec {
     /// where these hold.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cadence_s: Option<f64>,
+    /// The forms that answers are to have, by the index that requests have; empty where all answers
+    /// are free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub forms: Vec<FormSpec>,
+}
+
+impl WorkloadSpec {
+    /// The share of requests whose answers are free, 0 to 1.
+    pub fn free_share(&self) -> f64 {
+        let asked: f64 = self.forms.iter().map(|form| form.share).sum();
+        (1.0 - asked).max(0.0)
+    }
 }
 
 /// One class of mixed traffic.

@@ -6,9 +6,9 @@ use crate::modalities::told;
 use crate::plan::{Answered, LevelPlan, Loop, Sink, StopLevel, TurnMeta};
 use crate::shared::Shared;
 use crate::slot::{Done, Message, NO_KERNEL_STAMP, Segment};
-use ifm_core::Reply;
 use ifm_core::outcome::Outcome;
 use ifm_core::record::{Phase, RequestRecord};
+use ifm_core::{Reply, Validity};
 use ifm_sys::{mono_ns, thread};
 use ifm_wire::dialect::Generated;
 use ifm_wire::exchange::Answer;
@@ -137,7 +137,7 @@ impl<'level> Decoder<'level> {
             }
             Message::End { slot, segment, done } => {
                 self.decode(slot as usize, segment);
-                let record = self.finish(slot as usize, *done);
+                let record = self.finish(slot as usize, *done, sink);
                 let result = sink.record(record);
                 self.note_sink(result);
                 self.end_if_enough(sink);
@@ -175,7 +175,7 @@ impl<'level> Decoder<'level> {
                 sent_bytes: 0,
                 cause: EndCause::Cancelled,
             };
-            let mut record = self.finish(0, done);
+            let mut record = self.finish(0, done, sink);
             record.outcome = Outcome::Dropped;
             record.error = Some("it was due, and the level ended before it could go".to_owned());
             let result = sink.record(record);
@@ -223,7 +223,7 @@ impl<'level> Decoder<'level> {
         seen
     }
 
-    fn finish(&mut self, slot: usize, done: Done) -> RequestRecord {
+    fn finish(&mut self, slot: usize, done: Done, sink: &mut dyn Sink) -> RequestRecord {
         let exchange = &mut self.exchanges[slot];
         exchange.expect_results(done.request.meta.results_asked);
         let mut answer = exchange.finish(done.cause, self.plan.expect);
@@ -245,7 +245,8 @@ impl<'level> Decoder<'level> {
         let of_turn = meta.turn.and_then(|turn| turn.due_ns);
         let due_ns = self.feed.due_ns(&done.request).or(of_turn).unwrap_or(done.start_ns);
         let kinds = told(answer.usage.prompt_kinds, answer.prompt_tokens, meta.media);
-        let record = RequestRecord {
+        let said = meta.form.and(answer.text.as_ref()).map(Generated::answer);
+        let mut record = RequestRecord {
             seq: done.request.seq,
             level: self.plan.level,
             phase: done.request.phase,
@@ -306,6 +307,7 @@ impl<'level> Decoder<'level> {
             form: meta.form,
             validity: None,
         };
+        // A turn that follows does not wait for it.
         if let Some(TurnMeta { session, agent, turn, .. }) = meta.turn {
             self.feed.give_back(Answered {
                 session,
@@ -319,6 +321,7 @@ impl<'level> Decoder<'level> {
         }
         self.feed.recycle(done.request.bytes);
         self.note_outcome(&record);
+        record.validity = validity(&record, said.as_deref(), sink);
         record
     }
 
@@ -379,6 +382,23 @@ fn hide(token: &str, sentence: &mut String) {
 }
 
 /// What a conversation can carry on of an answer.
+/// Whether an answer keeps to the form that was asked for, and whether it could: one that its length
+/// cut off is no broken one.
+fn validity(record: &RequestRecord, said: Option<&str>, sink: &mut dyn Sink) -> Option<Validity> {
+    record.form?;
+    if !record.outcome.is_ok() {
+        return Some(Validity::Unchecked);
+    }
+    let found = said.and_then(|said| sink.validity(record, said)).unwrap_or(Validity::Unchecked);
+    let is_cut = is_cut(record.finish_reason.as_deref());
+    Some(if found == Validity::Invalid && is_cut { Validity::Cut } else { found })
+}
+
+/// Whether a limit of its length ended an answer.
+fn is_cut(finish_reason: Option<&str>) -> bool {
+    finish_reason.is_some_and(|reason| CUT.contains(&reason))
+}
+
 fn reply_of(answer: &Answer) -> Reply {
     let text = answer.text.as_ref();
     Reply {
@@ -391,8 +411,7 @@ fn reply_of(answer: &Answer) -> Reply {
             .filter(|it| !it.from.is_estimate() && answer.choices <= 1)
             .map(|it| it.tokens),
         reasoning_tokens: answer.usage.reasoning_tokens.filter(|_| answer.choices <= 1),
-        is_cut: answer.outcome == Outcome::OkFiltered
-            || answer.finish_reason.as_deref().is_some_and(|reason| CUT.contains(&reason)),
+        is_cut: answer.outcome == Outcome::OkFiltered || is_cut(answer.finish_reason.as_deref()),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::tls::TlsTarget;
 use ifm_core::record::{Phase, RequestRecord};
-use ifm_core::{Reply, SentMedia};
+use ifm_core::{Reply, SentMedia, Validity};
 use ifm_wire::{Expect, RequestBytes};
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -201,6 +201,12 @@ pub trait Sink: Send {
     /// # Errors
     /// As [`Sink::record`].
     fn tick(&mut self) -> Result<(), String>;
+
+    /// Whether a complete answer, without what was thought, keeps to the form that was asked for.
+    /// Asked for requests with a form, on the decoder's thread: it must not take long.
+    fn validity(&mut self, _record: &RequestRecord, _answer: &str) -> Option<Validity> {
+        None
+    }
 
     /// Whether the level may end now, before its number of requests or its duration. Asked after
     /// each record and each tick; from the first yes on nothing new is sent, and what is in flight

@@ -9,6 +9,7 @@ mod audit;
 mod comparison;
 mod fitting;
 mod format;
+mod forms;
 mod gate;
 mod imported;
 mod json;

@@ -4,7 +4,7 @@
 use crate::format::{ABSENT, number, percent, plain};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
-use ifm_analysis::level::{ClassSummary, PartSummary, TurnSummary};
+use ifm_analysis::level::{ClassSummary, FormSummary, PartSummary, TurnSummary};
 use ifm_analysis::stat::Distribution;
 
 /// Columns of a table of parts.
@@ -44,6 +44,16 @@ pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
         row(format!("{} {}", plain(&class.name), percent(class.share)), &class.part)
     };
     level.classes.iter().map(row).collect()
+}
+
+/// One row for each form of answers with the share that was asked for, and one for free answers.
+pub(crate) fn forms(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
+    let Some(forms) = level.forms.as_deref() else { return Vec::new() };
+    let of = |form: &FormSummary| {
+        row(format!("{} {}", plain(&form.word), percent(form.share)), &form.part)
+    };
+    let free = forms.free.iter().map(|part| row("free".to_owned(), part));
+    forms.forms.iter().map(of).chain(free).collect()
 }
 
 fn row(name: String, part: &PartSummary) -> [String; COLUMNS] {

@@ -15,6 +15,7 @@ use crate::{
     error::ApiError,
     fault::Faults,
     fields::Fields,
+    form::Grammars,
     frames::{Api, Identity},
     media::{Media, Taken},
     metrics::Metrics,
@@ -37,6 +38,7 @@ pub(crate) struct App {
     pub(crate) created_s: u64,
     pub(crate) version: String,
     pub(crate) faults: Faults,
+    pub(crate) grammars: Grammars,
     /// Answers tell their times.
     pub(crate) tells_times: bool,
     pub(crate) media: Media,
@@ -54,6 +56,7 @@ impl App {
             api_key,
             version,
             faults,
+            grammars: Grammars::new(options.form_compile),
             tells_times: options.per_request_metrics,
             media: Media::new(media),
             created_s: unix_seconds(),

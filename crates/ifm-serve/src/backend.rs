@@ -6,7 +6,7 @@
 //! Not here: HTTP, and what is simulated (`simulated`).
 
 use std::{
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
     time::{Duration, Instant},
 };
 
@@ -17,6 +17,7 @@ use tokio::sync::mpsc;
 use crate::{
     event::Event,
     facts::{Counters, Facts},
+    form::Script,
     simulated::{Simulated, SimulatedError, SimulatedOptions},
 };
 
@@ -38,6 +39,8 @@ enum Kind {
 pub(crate) enum Events {
     Engine(EventReceiver),
     Simulated(mpsc::Receiver<Event>),
+    /// Those of another, with a text in the place of theirs.
+    Scripted(Box<Events>, Script),
 }
 
 impl Events {
@@ -46,6 +49,10 @@ impl Events {
         match self {
             Self::Engine(events) => events.poll_recv(context).map(|event| event.map(Event::from)),
             Self::Simulated(events) => events.poll_recv(context),
+            Self::Scripted(events, script) => {
+                let event = ready!(events.poll_next(context));
+                Poll::Ready(event.map(|event| script.rewrite(event)))
+            }
         }
     }
 }

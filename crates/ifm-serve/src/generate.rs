@@ -22,6 +22,7 @@ use crate::{
     error::ApiError,
     event::Event,
     fault::{Cut, Fate, FaultBody, HowCut},
+    form::{self, Script},
     frames::{Api, EventWriter, Identity},
     media::Taken,
     params::Params,
@@ -64,7 +65,27 @@ pub(crate) async fn generate(app: Arc<App>, generation: Generation) -> Result<Re
     if !delay.is_zero() {
         sleep(delay).await;
     }
-    let events = app.backend.submit(params.request(prompt, max_tokens), arrival + delay)?;
+    let mut late = delay;
+    let (request, script) = match &params.form {
+        None => (params.request(prompt, max_tokens), None),
+        Some(form) => {
+            let wait = app.grammars.wait(form, Instant::now());
+            if !wait.is_zero() {
+                sleep(wait).await;
+                late += wait;
+            }
+            let text = form.text(params.seed() ^ identity.number)?;
+            let text = if fate.breaks_form { form::broken(&text) } else { text };
+            let tokens = app.encode(text.clone(), false).await?.len().max(1);
+            let asked = if params.goes_on() { max_tokens } else { max_tokens.min(tokens) };
+            (params.request_of(prompt, asked), Some(Script::new(&text, tokens)))
+        }
+    };
+    let events = app.backend.submit(request, arrival + late)?;
+    let events = match script {
+        None => events,
+        Some(script) => Events::Scripted(Box::new(events), script),
+    };
     let stopwatch = Stopwatch::new(Arc::clone(&app.metrics), arrival, app.tells_times);
     let ConnectInfo(connection) = connection;
     match params.stream {

@@ -26,6 +26,7 @@ mod event;
 mod facts;
 mod fault;
 mod fields;
+mod form;
 mod frames;
 mod generate;
 mod media;

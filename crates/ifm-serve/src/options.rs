@@ -30,6 +30,8 @@ pub struct ServeOptions {
     pub per_request_metrics: bool,
     /// What pictures, recordings and films cost.
     pub media: MediaOptions,
+    /// How long the first request of each form waits for its grammar.
+    pub form_compile: Duration,
 }
 
 impl ServeOptions {
@@ -48,6 +50,7 @@ impl ServeOptions {
             faults: Faults::default(),
             per_request_metrics: false,
             media: MediaOptions::default(),
+            form_compile: Duration::ZERO,
         }
     }
 }

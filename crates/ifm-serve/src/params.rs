@@ -11,7 +11,7 @@ use std::{
 use ifm_engine::{GenerateRequest, Sampling};
 use serde_json::Value;
 
-use crate::{error::ApiError, fields::Fields};
+use crate::{error::ApiError, fields::Fields, form::Form};
 
 /// Most stop strings, and most bytes of each. OpenAI allows four; each one costs time
 /// for every token.
@@ -26,6 +26,8 @@ pub(crate) struct Params {
     ignore_eos: bool,
     stop: Vec<String>,
     sampling: Sampling,
+    /// The form that the answer is to have.
+    pub(crate) form: Option<Form>,
     pub(crate) stream: Option<StreamParams>,
 }
 
@@ -55,7 +57,6 @@ impl Params {
         fields.refuse("top_logprobs", |value| value == 0)?;
         fields.refuse("echo", |value| value == false)?;
         fields.refuse("suffix", |value| value == "")?;
-        fields.refuse("response_format", |value| value["type"] == "text")?;
         let max_tokens = match fields.count("max_completion_tokens")? {
             Some(tokens) => Some(tokens),
             None => fields.count("max_tokens")?,
@@ -74,8 +75,31 @@ impl Params {
             ignore_eos: fields.flag("ignore_eos")?,
             stop: read_stop(fields)?,
             sampling: read_sampling(fields)?,
+            form: Form::read(fields)?,
             stream: read_stream(fields)?,
         })
+    }
+
+    /// Whether the answer is to go on past its end.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.ignore_eos
+    }
+
+    /// The seed of what is drawn for the answer.
+    pub(crate) fn seed(&self) -> u64 {
+        self.sampling.seed
+    }
+
+    /// A request to the backend for just so many tokens, whatever they say.
+    pub(crate) fn request_of(&self, prompt: Vec<u32>, tokens: usize) -> GenerateRequest {
+        GenerateRequest {
+            prompt,
+            max_tokens: tokens,
+            min_tokens: tokens,
+            ignore_eos: true,
+            stop: Vec::new(),
+            sampling: self.sampling,
+        }
     }
 
     /// The request to the backend.
@@ -195,7 +219,7 @@ mod tests {
             (r#"{"best_of": 3}"#, "best_of"),
             (r#"{"logprobs": 5}"#, "logprobs"),
             (r#"{"echo": true}"#, "echo"),
-            (r#"{"response_format": {"type": "json_object"}}"#, "response_format"),
+            (r#"{"response_format": {"type": "xml"}}"#, "response_format"),
             (r#"{"max_tokens": "many"}"#, "max_tokens"),
             (r#"{"max_tokens": -1}"#, "max_tokens"),
             (r#"{"max_tokens": 1.5}"#, "max_tokens"),

@@ -17,6 +17,19 @@ pub enum RequestError {
     /// The extra body fields hold the prompt's own field.
     #[error("the extra body may not set \"{0}\": the workload writes it")]
     PromptField(&'static str),
+    /// The API has no way to ask for such a form.
+    #[error("the API {api} cannot carry a {kind}; these can: {takes}")]
+    Form {
+        /// Word of the API, and in whose words it is spoken.
+        api: String,
+        /// What it cannot carry.
+        kind: &'static str,
+        /// The APIs that can.
+        takes: String,
+    },
+    /// The extra body fields hold the field that tells the form of an answer.
+    #[error("the extra body may not set \"{0}\": the form of the answer writes it")]
+    FormField(&'static str),
     /// The API takes no media of this kind.
     #[error("the API \"{api}\" takes no {kind} in a prompt: use --api {takers}")]
     Medium {

@@ -1,31 +1,18 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
+mod form;
+mod secret;
+
 pub use crate::ask::{Ask, AskSession, RequestError, TemplateSpec};
+pub use secret::{is_secret_field, is_secret_header};
+
 use crate::bytes::RequestBytes;
 use crate::dialect::body::{put, put_field, put_name};
-use crate::dialect::{self, Dialect, LengthField, form};
+use crate::dialect::forms::FormField;
+use crate::dialect::{self, Dialect, LengthField, multipart};
 use ifm_core::Message;
 use ifm_core::manifest::request_id;
 use serde_json::{Map, Value};
-
-/// Names of headers whose values are not secrets: those of HTTP itself that describe what is sent and
-/// wanted, and what a tracer reads.
-const OPEN_HEADERS: [&str; 14] = [
-    "accept",
-    "accept-encoding",
-    "accept-language",
-    "cache-control",
-    "connection",
-    "content-type",
-    "host",
-    "priority",
-    "traceparent",
-    "user-agent",
-    "x-correlation-id",
-    "x-request-id",
-    "x-session-affinity",
-    "x-session-id",
-];
 
 const CONTENT_TYPE: &str = "Content-Type";
 
@@ -66,22 +53,6 @@ pub fn session_token_of(request: &[u8]) -> Option<&str> {
     Some(token.trim())
 }
 
-/// Whether a header's value must never be shown or stored: any but the few that are known to be no
-/// secrets. What a gateway lets people in by may have any name.
-pub fn is_secret_header(name: &str) -> bool {
-    !OPEN_HEADERS.contains(&name.to_ascii_lowercase().as_str())
-}
-
-/// Whether a text under this name in a body must never be shown or stored. Narrower than for
-/// headers: bodies speak of tokens that are not secrets.
-pub fn is_secret_field(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    ["apikey", "secret", "password", "authorization", "credential", "bearer"]
-        .iter()
-        .any(|word| name.contains(word))
-        || ["key", "access_token", "auth_token"].iter().any(|end| name.ends_with(end))
-}
-
 /// A request with gaps: the prompt, the number of output tokens, and fields of its own.
 #[derive(Debug, Clone)]
 pub struct RequestTemplate {
@@ -98,6 +69,8 @@ pub struct RequestTemplate {
     options_before: Vec<u8>,
     /// The length field, if our own output length is sent.
     length: Option<LengthField>,
+    /// The field that tells the form of answers, with its value as JSON.
+    form: Option<FormField>,
     /// The most results that the user lets an answer hold.
     results_max: Option<u32>,
     /// The run of whose id those of the requests are made; absent sends none.
@@ -150,8 +123,8 @@ impl RequestTemplate {
         if let Some(name) = taken {
             return Err(RequestError::PromptField(name));
         }
-        if dialect.is_form {
-            form::check_fields(dialect, spec.extra_body)?;
+        if dialect.is_multipart {
+            multipart::check_fields(dialect, spec.extra_body)?;
         }
         let mut fixed = dialect.fixed_fields(spec);
         let within = dialect.length.and_then(|length| length.within);
@@ -171,6 +144,7 @@ impl RequestTemplate {
             dialect,
             head: head_of(spec, dialect)?,
             before: opened(&fixed),
+            form: None,
             results_max: dialect.results_max(&fixed),
             fixed,
             options_before: opened(&options),
@@ -233,16 +207,16 @@ impl RequestTemplate {
         if let (Some(sessions), Some(session)) = (&self.sessions, &ask.session) {
             sessions.write(session, out);
         }
-        let file = self.dialect.is_form.then(|| form::file_of(self.dialect, ask)).transpose()?;
+        let file = self.dialect.is_multipart.then(|| multipart::file_of(self.dialect, ask)).transpose()?;
         if let Some(file) = file {
-            put_header(CONTENT_TYPE, &form::content_type(file), out);
+            put_header(CONTENT_TYPE, &multipart::content_type(file), out);
         }
         out.extend_from_slice(b"\r\n\r\n");
         let body_start = out.len();
         let fields = ask.fields.filter(|fields| !fields.is_empty());
         let results = match (file, fields) {
             (Some(file), fields) => {
-                form::put(&self.own_fields(ask, fields.unwrap_or(&Map::new())), file, out);
+                multipart::put(&self.own_fields(ask, fields.unwrap_or(&Map::new())), file, out);
                 None
             }
             (None, None) => self.write_body(ask, out)?,
@@ -272,7 +246,7 @@ impl RequestTemplate {
         let tokens = self.length.and_then(|length| Some((length, self.tokens(ask)?)));
         match self.within() {
             None => put_length(tokens, out),
-            Some(name) if tokens.is_some() || !self.options.is_empty() => {
+            Some(name) if tokens.is_some() || self.has_options() => {
                 put_name(name, out);
                 out.extend_from_slice(&self.options_before);
                 put_length(tokens, out);
@@ -307,10 +281,8 @@ impl RequestTemplate {
                 holder.insert((*first).to_owned(), tokens.into());
             }
         }
-        if let Some(name) = within
-            && body.get(name).and_then(Value::as_object).is_some_and(Map::is_empty)
-        {
-            body.remove(name);
+        if let Some(form) = &self.form {
+            body.remove(form.name);
         }
         body
     }
@@ -323,8 +295,16 @@ impl RequestTemplate {
         fields: &Map<String, Value>,
         out: &mut Vec<u8>,
     ) -> Result<Option<u32>, RequestError> {
-        let body = self.own_fields(ask, fields);
+        let mut body = self.own_fields(ask, fields);
+        let within = self.within();
+        // What holds the length is written last, since a form may stand in it.
+        let options = within.and_then(|name| Some((name, body.remove(name)?)));
         out.extend_from_slice(&opened(&body));
+        let form_at_top = self.form.iter().filter(|form| !form.is_within);
+        form_at_top.for_each(|form| form.put(out));
+        if let Some((name, options)) = options {
+            self.put_options(name, options, out);
+        }
         let results = match self.dialect.has_prompt(fields) {
             false => at_most(self.dialect.write_prompt(ask, out)?, self.dialect.results_max(&body)),
             true => None,
@@ -401,7 +381,7 @@ fn headers(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Vec<(String, String)> 
 fn head_of(spec: &TemplateSpec<'_>, dialect: &Dialect) -> Result<String, RequestError> {
     let accepts = dialect.framing.accepts();
     // That of a form differs from one to the next: each has a boundary of its own.
-    let content_type = match dialect.is_form {
+    let content_type = match dialect.is_multipart {
         true => String::new(),
         false => format!("{CONTENT_TYPE}: application/json\r\n"),
     };

@@ -12,7 +12,8 @@ use ifm_core::Facts;
 use ifm_core::PlanCell;
 use ifm_core::spec::RunSpec;
 use ifm_drive::TlsTarget;
-use ifm_workload::{Dataset, WorkloadFacts};
+use ifm_wire::dialect::FormSpeech;
+use ifm_workload::{Dataset, Forms, WorkloadFacts};
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -49,6 +50,10 @@ pub struct Job {
     pub secrets: Arc<Secrets>,
     /// Makes the prompts.
     pub dataset: Arc<dyn Dataset>,
+    /// The forms that answers are to have.
+    pub forms: Forms,
+    /// Whose words tell the server of them.
+    pub form_speech: FormSpeech,
     /// What the prompts are.
     pub facts: WorkloadFacts,
     /// What the server said about itself.

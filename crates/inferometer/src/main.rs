@@ -16,6 +16,7 @@ mod engine;
 mod exec;
 mod exit;
 mod facts;
+mod form;
 mod guard;
 mod host;
 mod interrupt;

@@ -7,6 +7,7 @@ pub use beginning::{level_plan, request_template};
 use crate::again::Again;
 use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
+use crate::form::Checker;
 use crate::job::Job;
 use crate::live::{self, Board, Live, Manner, RunFacts};
 use crate::monitor::Monitor;
@@ -18,7 +19,7 @@ use crate::sink::RunSink;
 use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
 use crate::{output, terminal};
-use beginning::{check_first_item, check_open_files, first_manifest};
+use beginning::{check_first_item, check_open_files, first_manifest, form_templates};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
@@ -50,12 +51,13 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_first_item(&job, &template)?;
+    let templates = form_templates(&job, template)?;
     let store = Store::at(store_root(job.store.as_ref()));
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());
     let signals = Signals::watch(stop.clone(), progress.clone());
-    let source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
+    let source = Source::new(job.dataset.clone(), templates, Carrying::of(&job.spec));
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // What is found is told before a screen may be taken.
@@ -75,7 +77,8 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
             job.spec.keep_text,
             (job.secrets.clone(), ids_of),
             watched,
-        ),
+        )
+        .with_checker((!job.forms.is_empty()).then(|| Checker::new(&job.forms))),
         live,
         board,
         evidence: Evidence::default(),

@@ -1,11 +1,12 @@
 //! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
 
+use crate::form::Checker;
 use crate::live::Board;
 use crate::secrets::Secrets;
 use crate::terminal;
 use ifm_analysis::Settling;
 use ifm_core::manifest::request_id;
-use ifm_core::{LevelEnd, RequestRecord};
+use ifm_core::{LevelEnd, RequestRecord, Validity};
 use ifm_drive::Sink;
 use ifm_store::RunWriter;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ pub struct RunSink {
     secrets: Arc<Secrets>,
     /// The run's id, where requests carry ids that are made of it.
     ids_of: Option<String>,
+    /// Judges answers that are to have a form.
+    checker: Option<Checker>,
     /// Tells when the level has told enough.
     judge: Option<Settling>,
     /// When the level is cut off, nanoseconds on the monotonic clock.
@@ -49,11 +52,18 @@ impl RunSink {
             keep_text,
             secrets,
             ids_of,
+            checker: None,
             judge: None,
             deadline_ns: None,
             ended_by: None,
             board,
         }
+    }
+
+    /// Has answers with a form judged.
+    pub fn with_checker(mut self, checker: Option<Checker>) -> RunSink {
+        self.checker = checker;
+        self
     }
 
     /// Begins a level that may end before its planned end.
@@ -89,6 +99,10 @@ impl Sink for RunSink {
         }
         self.records.push(record);
         Ok(())
+    }
+
+    fn validity(&mut self, record: &RequestRecord, answer: &str) -> Option<Validity> {
+        self.checker.as_ref()?.judge(record, answer)
     }
 
     fn tick(&mut self) -> Result<(), String> {

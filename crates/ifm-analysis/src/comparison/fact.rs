@@ -77,7 +77,7 @@ const fn measuring(what: &'static str, of: fn(&Manifest) -> Option<String>) -> O
 }
 
 /// Every fact but those of the machine, in the order in which reports list them.
-const FACTS: [OwnFact; 26] = [
+const FACTS: [OwnFact; 27] = [
     warning(NUMBERS, |run| {
         let word = if run.predicted.is_some() { key::PREDICTED } else { key::MEASURED };
         Some(word.to_owned())
@@ -90,6 +90,12 @@ const FACTS: [OwnFact; 26] = [
     unlike("streaming", |run| Some(yes(run.spec.target.stream))),
     unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),
     unlike("workload", |run| Some(run.spec.workload.kind.clone())),
+    unlike("forms of the answers", |run| {
+        let forms = &run.spec.workload.forms;
+        let share = |share: f64| (share * 1000.0).round() / 10.0;
+        let words = forms.iter().map(|form| format!("{} % {}", share(form.share), form.word));
+        (!forms.is_empty()).then(|| words.collect::<Vec<_>>().join(", "))
+    }),
     unlike("shared prefix", |run| {
         Some(format!("{} tokens", run.spec.workload.shared_prefix_tokens))
     }),

@@ -101,7 +101,7 @@ impl fmt::Display for Over {
 
 impl Measure {
     /// What a comparison shows unless told otherwise.
-    pub const DEFAULT: [Measure; 14] = [
+    pub const DEFAULT: [Measure; 15] = [
         Measure::percentile_of(Metric::Ttft, 50.0),
         Measure::percentile_of(Metric::Ttft, 99.0),
         Measure::percentile_of(Metric::Itl, 50.0),
@@ -111,6 +111,7 @@ impl Measure {
         Measure::value_of(Metric::OutputRate),
         Measure::value_of(Metric::RequestRate),
         Measure::value_of(Metric::ErrorRate),
+        Measure::value_of(Metric::Valid),
         Measure::value_of(Metric::AcceptanceLength),
         Measure::value_of(Metric::AcceptanceRate),
         Measure::percentile_of(Metric::Session, 50.0),

@@ -296,6 +296,11 @@ fn column(
             let n = level.counts.ok + level.counts.failed;
             Some(Column::Share { hits: level.counts.ok, n })
         }
+        (Metric::Valid, _) => {
+            let judged = level.forms.as_deref()?.judged;
+            let (hits, n) = (judged.valid, judged.decided());
+            (n > 0).then_some(Column::Share { hits, n })
+        }
         (Metric::AcceptanceLength | Metric::AcceptanceRate, _) => {
             acceptance(measure.metric, level.speculation.as_ref()?, sent)
         }

@@ -10,9 +10,10 @@ mod steps;
 mod wave;
 
 pub use crate::measured::{
-    ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, HeardAudio,
-    KnownPart, Latencies, PartSummary, Provenance, Session, SessionsSummary, SpokenAudio,
-    TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming, Window, WindowKind, WindowSummary,
+    ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, FirstOfForm, FormSummary,
+    FormsSummary, GapLabel, HeardAudio, Judgements, KnownPart, Latencies, PartSummary, Provenance,
+    Session, SessionsSummary, SpokenAudio, TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming,
+    Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;
@@ -22,7 +23,7 @@ pub use wave::behind_first_wave;
 
 use crate::goodput::Goodput;
 use crate::measured::throughput::{self, Target};
-use crate::measured::{classes, turns};
+use crate::measured::{classes, forms, turns};
 use crate::slo::{self, Verdict};
 use crate::speculation::Speculation;
 use crate::stat::distribution::DEFAULT_PERCENTILES;
@@ -67,6 +68,8 @@ pub struct LevelSummary {
     pub ttft_parts: Option<Box<TtftParts>>,
     /// Classes of mixed traffic, each apart; empty for one workload alone.
     pub classes: Vec<ClassSummary>,
+    /// Requests whose answers are to have a form, each form apart; absent where all are free.
+    pub forms: Option<Box<FormsSummary>>,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
     /// Conversations as wholes; absent where requests stand alone.
@@ -236,6 +239,7 @@ pub(crate) fn summarize_measured(
         tokens: TokenFacts::of(measured),
         ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
         classes: classes::by_class(&spec.workload.classes, measured, &percentiles),
+        forms: forms::by_form(&spec.workload.forms, measured, &percentiles).map(Box::new),
         turns: turns::by_turn(measured, &percentiles),
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),

@@ -6,6 +6,7 @@
 
 pub(crate) mod classes;
 mod counts;
+pub(crate) mod forms;
 mod in_flight;
 mod latency;
 mod part;
@@ -19,6 +20,7 @@ mod warming;
 
 pub use classes::ClassSummary;
 pub use counts::Counts;
+pub use forms::{FirstOfForm, FormSummary, FormsSummary, Judgements};
 pub use in_flight::Concurrency;
 pub use latency::{GapLabel, Latencies};
 pub use part::PartSummary;

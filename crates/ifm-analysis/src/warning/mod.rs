@@ -16,6 +16,8 @@ mod counting;
 mod cut_off;
 mod drift;
 mod failures;
+mod form_endings;
+mod form_validity;
 mod made_up_drafts;
 mod noise;
 mod output_length;
@@ -151,7 +153,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 29] = [
+const CHECKS: [&Check; 31] = [
     &predicted::CHECK,
     &failures::CHECK,
     &sessions::CHECK,
@@ -162,6 +164,8 @@ const CHECKS: [&Check; 29] = [
     &cut_off::CHECK,
     &client::CHECK,
     &counting::CHECK,
+    &form_validity::CHECK,
+    &form_endings::CHECK,
     &output_length::CHECK,
     &prompt_length::CHECK,
     &cache::CHECK,

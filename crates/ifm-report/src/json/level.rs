@@ -1,5 +1,6 @@
 //! One load as an object: windows, latencies, tokens, turns, steps, energy, the server's counters.
 
+use super::forms::Forms;
 use super::load::{Between, Distribution, Verdict, between, plain, rate_of, seconds, users_of};
 use super::objects;
 use super::session::Sessions;
@@ -60,6 +61,8 @@ objects! {
         /// By class of mixed traffic.
         classes: Option<Vec<Class>> =
             (!level.classes.is_empty()).then(|| level.classes.iter().map(Class::from).collect()),
+        /// By form of the answers, where some are to have one.
+        forms: Option<Forms> = level.forms.as_deref().map(Forms::from),
         /// By turn of the conversation.
         turns: Option<Vec<Turn>> =
             (!level.turns.is_empty()).then(|| level.turns.iter().map(Turn::from).collect()),

@@ -6,6 +6,7 @@
 
 mod answers;
 mod document;
+mod forms;
 mod level;
 mod load;
 mod request;

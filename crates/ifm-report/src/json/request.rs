@@ -64,6 +64,10 @@ objects! {
         agent_turns: Option<u16> = given.0.agent_turns,
         /// Class of mixed traffic, an index.
         class: Option<u16> = given.0.class,
+        /// The form that the answer was to have, an index.
+        form: Option<u16> = given.0.form,
+        /// Whether it has that form: `valid`, `invalid`, `cut` or `unchecked`.
+        validity: Option<&'static str> = given.0.validity.map(ifm_core::Validity::word),
         /// How it ended: `ok`, or a kind of failure.
         outcome: &'static str = given.0.outcome.word(),
         /// HTTP status.

@@ -32,6 +32,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     lines.push(fact("tokens", &tokens(&level.tokens)));
     lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
     lines.extend(level.speculation.iter().map(|found| fact("drafts", &drafts(found))));
+    lines.extend(crate::forms::lines(level).iter().map(|line| fact("form", line)));
     lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
@@ -49,6 +50,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     out.push_str(&latencies(level, style));
     let gap = level.latencies.gap_label.short();
     out.push_str(&part_table(&parts::heads("class", gap), &parts::classes(level), style));
+    out.push_str(&part_table(&parts::heads("form", gap), &parts::forms(level), style));
     out.push_str(&part_table(&parts::heads("turn", gap), &parts::turns(level), style));
     out.push_str(&crate::steps::terminal(level, style));
     out

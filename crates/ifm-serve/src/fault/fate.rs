@@ -24,6 +24,8 @@ pub(crate) struct Fate {
     pub(crate) events_per_write: usize,
     /// Tokens in one event.
     pub(crate) tokens_per_event: usize,
+    /// The answer does not have the form that it is to have.
+    pub(crate) breaks_form: bool,
     /// The answer may tell its usage.
     pub(crate) tells_usage: bool,
 }
@@ -53,6 +55,7 @@ impl Fate {
         pause: None,
         events_per_write: 1,
         tokens_per_event: 1,
+        breaks_form: false,
         tells_usage: true,
     };
 
@@ -93,6 +96,9 @@ impl Fate {
                 }
                 Fault::Coalesce { events } => fate.events_per_write = events,
                 Fault::MultiToken { tokens } => fate.tokens_per_event = tokens,
+                Fault::InvalidForm { share } => {
+                    fate.breaks_form = draw(seed, number, "form") < share;
+                }
                 Fault::NoUsage => fate.tells_usage = false,
                 // The backend's, not a request's.
                 Fault::Throttle { .. } => {}

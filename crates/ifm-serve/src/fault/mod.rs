@@ -70,6 +70,11 @@ pub enum Fault {
         /// At least 1.
         tokens: usize,
     },
+    /// A share of the answers that are to have a form does not have it.
+    InvalidForm {
+        /// Of these requests, 0 to 1.
+        share: f64,
+    },
     /// No answer tells its usage.
     NoUsage,
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::{Fault, HowCut};
 
 /// The faults: form, and what it does.
-pub const KNOWN: [(&str, &str); 13] = [
+pub const KNOWN: [(&str, &str); 14] = [
     ("429:SHARE", "refuse a share of requests with 429"),
     ("500:SHARE", "refuse a share of requests with 500"),
     ("503:SHARE", "refuse a share of requests with 503"),
@@ -20,6 +20,7 @@ pub const KNOWN: [(&str, &str); 13] = [
     ("throttle:TIME:FACTOR", "slow the steps down from a time on (simulated servers)"),
     ("coalesce:EVENTS", "send so many events in one write"),
     ("multi-token:TOKENS", "put so many tokens into one event"),
+    ("invalid-form:SHARE", "break a share of the answers that are to have a form"),
     ("no-usage", "tell no usage"),
 ];
 
@@ -116,6 +117,7 @@ fn fault(word: &str, values: &[&str]) -> Result<Fault, String> {
         }
         ("coalesce", [events]) => Ok(Fault::Coalesce { events: count(events)? }),
         ("multi-token", [tokens]) => Ok(Fault::MultiToken { tokens: count(tokens)? }),
+        ("invalid-form", [value]) => Ok(Fault::InvalidForm { share: share(value)? }),
         ("no-usage", []) => Ok(Fault::NoUsage),
         _ => Err("it has too few or too many parts".to_owned()),
     }

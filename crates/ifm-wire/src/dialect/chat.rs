@@ -19,6 +19,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         ..Prompts::texts("messages")
     },
     media: Media { addresses: true, names: true, ..Media::of(&MediumKind::ALL) },
+    form: Some(super::forms::chat),
     ..openai::usual(Api::Chat, "/chat/completions")
 };
 

@@ -9,5 +9,6 @@ use ifm_core::spec::Api;
 /// The dialect.
 pub(super) static DIALECT: Dialect = Dialect {
     prompts: Prompts { tokens: Some("prompt"), ..Prompts::texts("prompt") },
+    form: Some(super::forms::completions),
     ..openai::usual(Api::Completions, "/completions")
 };

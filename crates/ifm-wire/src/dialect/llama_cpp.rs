@@ -28,6 +28,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         ..Prompts::texts("prompt")
     },
     media: Media::of(&[MediumKind::Image, MediumKind::Audio]),
+    form: Some(super::forms::llama_cpp),
     output_keys: &[b"content"],
     ..Dialect::new(
         Api::LlamaCpp,

@@ -45,6 +45,7 @@ pub(super) static DIALECT: Dialect = Dialect {
     }),
     prompts: Prompts { messages: Some(put_messages), ..Prompts::texts("messages") },
     media: Media { addresses: true, ..Media::of(&[MediumKind::Image]) },
+    form: Some(super::forms::messages),
     output_keys: &[b"text", b"thinking", b"partial_json"],
     ..Dialect::new(Api::Messages, Endpoint::versioned("/messages"), read_event, read_answer)
 };

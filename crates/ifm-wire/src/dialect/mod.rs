@@ -17,11 +17,12 @@ mod embeddings;
 mod endpoint;
 mod error;
 mod facts;
-pub(crate) mod form;
+pub(crate) mod forms;
 mod generated;
 pub(crate) mod json;
 mod llama_cpp;
 mod messages;
+pub(crate) mod multipart;
 mod ollama;
 mod ollama_embed;
 pub mod openai;
@@ -41,6 +42,7 @@ pub use details::PromptKinds;
 pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
 pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, ServerTimes, Usage};
+pub use forms::FormSpeech;
 pub use generated::Generated;
 pub use overflow::is_overflow;
 
@@ -216,11 +218,13 @@ pub struct Dialect {
     headers: fn(Option<&str>) -> Vec<(&'static str, String)>,
     prompts: Prompts,
     /// Whether the body is a form with one file, and not JSON.
-    pub(crate) is_form: bool,
+    pub(crate) is_multipart: bool,
     media: Media,
     /// Fields of the body that hold the prompt, where those of `prompts` are not all.
     prompt_fields: &'static [&'static str],
     write_prompt: WritePrompt,
+    /// How it is told the form of an answer, if it can be.
+    form: Option<forms::WriteForm>,
     /// The field that bounds how many results the answer may hold, for an API that answers with a
     /// list of them.
     results_max: Option<&'static str>,
@@ -248,10 +252,11 @@ impl Dialect {
                 authorization.map(|value| ("Authorization", value.to_owned())).into_iter().collect()
             },
             prompts: Prompts::texts(""),
-            is_form: false,
+            is_multipart: false,
             media: Media::of(&[]),
             prompt_fields: &[],
             write_prompt: body::write_prompt,
+            form: None,
             results_max: None,
             output_keys: &[],
             read_event,
@@ -300,7 +305,7 @@ impl Dialect {
     /// called for it.
     pub fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
         self.length.is_some()
-            && !self.is_form
+            && !self.is_multipart
             && self.prompt_fields().any(|name| fields.contains_key(name))
     }
 
@@ -322,7 +327,7 @@ impl Dialect {
     fn check(&self, medium: &Medium) -> Result<(), RequestError> {
         let (api, kind) = (self.api.word(), medium.kind.word());
         let is_file = matches!(medium.carried, Carried::File(_));
-        if !self.media.kinds.contains(&medium.kind) || is_file != self.is_form {
+        if !self.media.kinds.contains(&medium.kind) || is_file != self.is_multipart {
             let takers = DIALECTS.iter().filter(|other| other.media.kinds.contains(&medium.kind));
             let takers: Vec<String> =
                 takers.map(|other| other.api.word().replace('_', "-")).collect();

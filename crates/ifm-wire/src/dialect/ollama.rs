@@ -48,6 +48,7 @@ const fn usual(api: Api, path: &'static str) -> Dialect {
             names: &["num_predict"],
             default: None,
         }),
+        form: Some(super::forms::ollama),
         output_keys: &[b"content", b"response", b"thinking"],
         ..Dialect::new(api, Endpoint::root(path, path), read, read)
     }

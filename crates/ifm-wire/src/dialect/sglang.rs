@@ -107,6 +107,7 @@ const fn dialect(single: fn(&Message, &mut Vec<u8>)) -> Dialect {
             ..Prompts::texts("text")
         },
         media: Media { addresses: true, by_kind: true, ..Media::of(&KINDS) },
+        form: Some(super::forms::sglang),
         ..Dialect::new(
             Api::Sglang,
             Endpoint::root("/generate", "/generate"),

@@ -29,6 +29,7 @@ pub(super) static DIALECT: Dialect = Dialect {
         default: None,
     }),
     prompts: Prompts::texts("inputs"),
+    form: Some(super::forms::tgi),
     ..Dialect::new(
         Api::Tgi,
         Endpoint::root("/generate_stream", "/generate"),

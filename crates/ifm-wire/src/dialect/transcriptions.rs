@@ -31,7 +31,7 @@ const fn usual(api: Api, path: &'static str) -> Dialect {
         end: End::MarkOrFinish,
         end_mark: Some(openai::DONE),
         can_ignore_eos: false,
-        is_form: true,
+        is_multipart: true,
         media: Media::of(&[MediumKind::Audio]),
         prompt_fields: &["file"],
         length: Some(LengthField {

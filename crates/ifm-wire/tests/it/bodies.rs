@@ -1,6 +1,6 @@
 //! What requests of every API say, to the byte where that matters and as JSON otherwise.
 
-use crate::forms::{as_object, recording};
+use crate::multipart::{as_object, recording};
 use ifm_core::spec::Api;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role, ToolCall};
 use ifm_wire::dialect;

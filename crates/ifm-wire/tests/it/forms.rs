@@ -1,155 +1,195 @@
-//! Requests that are forms: their parts, the bytes of their files, and what is refused.
+//! How the form of an answer stands in the body of each API, as JSON and in the order of a schema.
 
-use ifm_core::media::Placed;
 use ifm_core::spec::Api;
-use ifm_core::{Carried, Medium, MediumKind, Message, Prompt, Role};
+use ifm_core::{Form, FormKind, Prompt};
+use ifm_wire::dialect::FormSpeech;
 use ifm_wire::request::{Ask, RequestError, TemplateSpec};
 use ifm_wire::{RequestBytes, RequestTemplate};
 use serde_json::{Map, Value, json};
-use std::sync::Arc;
 
-fn medium(file: &[u8]) -> Medium {
-    Medium {
-        kind: MediumKind::Audio,
-        mime: "audio/flac".to_owned(),
-        sha256: [0xab; 32],
-        size: None,
-        frames: None,
-        duration_ns: Some(1),
-        file_bytes: Some(file.len() as u64),
-        uuid: None,
-        carried: Carried::File(Arc::from(file)),
-    }
+/// Properties in an order that no map of names would keep.
+const SCHEMA: &str = r#"{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"integer"}},"required":["z","a"],"additionalProperties":false}"#;
+
+fn form(kind: FormKind) -> Form {
+    let text = match kind {
+        FormKind::JsonObject => "",
+        FormKind::Json | FormKind::JsonUnique => SCHEMA,
+        FormKind::Regex => r"[a-z]+@\w+",
+        FormKind::Choice => "yes, c++,\"no\"",
+        FormKind::Grammar => "root ::= \"a\"\n",
+    };
+    Form { kind, name: "order".to_owned(), text: text.to_owned() }
 }
 
-fn message(content: &str, media: &[Medium]) -> Message {
-    let placed = |medium: &Medium| Placed { at: 0, medium: Arc::new(medium.clone()) };
-    Message { media: media.iter().map(placed).collect(), ..Message::text(Role::User, content) }
-}
-
-/// A prompt that is one recording.
-pub fn recording(file: &[u8]) -> Prompt {
-    Prompt::Messages(vec![message("", &[medium(file)])])
-}
-
-fn write(prompt: &Prompt, extra: &Value) -> Result<Vec<u8>, RequestError> {
-    let none = Map::new();
-    let template = RequestTemplate::new(&TemplateSpec {
-        api: Api::Transcriptions,
+fn template(api: Api, extra: &Map<String, Value>) -> RequestTemplate {
+    let spec = TemplateSpec {
+        api,
         host: "h",
-        path: "/v1/audio/transcriptions",
+        path: "/",
         model: "m",
         authorization: None,
         headers: &[],
-        stream: false,
-        ignore_eos: false,
-        temperature: None,
-        extra_body: extra.as_object().unwrap_or(&none),
-    })?;
+        stream: true,
+        ignore_eos: true,
+        temperature: Some(0.5),
+        extra_body: extra,
+    };
+    RequestTemplate::new(&spec).expect("a template")
+}
+
+fn body_of(template: &RequestTemplate, fields: &Value) -> String {
+    let prompt = Prompt::Text("hi".to_owned());
     let ask = Ask {
-        prompt,
+        prompt: &prompt,
         said: &[],
         said_media: &[],
-        output_tokens: None,
-        fields: None,
+        output_tokens: Some(16),
+        fields: fields.as_object(),
         number: None,
         session: None,
     };
     let mut out = RequestBytes::default();
-    template.write(&ask, &mut out)?;
-    Ok(out.to_vec())
+    template.write(&ask, &mut out).expect("a request");
+    let text = String::from_utf8(out.to_vec()).expect("a text");
+    text.split_once("\r\n\r\n").expect("a head").1.to_owned()
 }
 
-/// The parts of a form, as an object: a text by its name, a file as its name, type and bytes. Of a
-/// name that stands several times, all values with a plus between two.
-pub fn as_object(head: &str, body: &[u8]) -> Value {
-    let mut object = Map::new();
-    for (name, value) in parts(head, body) {
-        let value = String::from_utf8_lossy(&value).into_owned();
-        let all = match object.get(&name) {
-            Some(before) => format!("{}+{value}", before.as_str().expect("a text")),
-            None => value,
-        };
-        object.insert(name, all.into());
-    }
-    object.into()
-}
-
-/// The parts by RFC 2046: name, and bytes; before those of a file its name and type.
-fn parts(head: &str, body: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let line = head.lines().find(|line| line.starts_with("Content-Type: multipart/form-data"));
-    let boundary = line.and_then(|line| line.split_once("boundary=")).expect("a boundary").1;
-    assert!(boundary.len() <= 70, "{boundary}");
-    let divider = format!("--{boundary}").into_bytes();
-    let starts: Vec<usize> =
-        (0..body.len()).filter(|at| body[*at..].starts_with(&divider)).collect();
-    assert_eq!(starts.first(), Some(&0));
-    assert!(body.ends_with(format!("\r\n--{boundary}--\r\n").as_bytes()));
-    let of_pair = |pair: &[usize]| {
-        let part = &body[pair[0] + divider.len() + 2..pair[1] - 2];
-        let end = part.windows(4).position(|it| it == b"\r\n\r\n").expect("a head");
-        let head = std::str::from_utf8(&part[..end]).expect("a text");
-        let of = |key: &str| {
-            let rest = head.split_once(&format!("{key}=\""))?.1;
-            rest.split_once('"').map(|(value, _)| value.to_owned())
-        };
-        let mut value = Vec::new();
-        if let Some(file) = of("filename") {
-            let kind = head.split_once("Content-Type: ").expect("a type").1;
-            value.extend(format!("{file} {kind} ").into_bytes());
+/// What a form adds to a body, written both ways: with fields of the request's own and without.
+fn added(api: Api, kind: FormKind, speech: FormSpeech) -> Result<Value, RequestError> {
+    let none = Map::new();
+    let free = template(api, &none);
+    let with = free.with_form(&form(kind), speech, true)?;
+    let (plain, own) = (body_of(&with, &json!({})), body_of(&with, &json!({"seed": 7})));
+    for body in [&plain, &own] {
+        if matches!(kind, FormKind::Json | FormKind::JsonUnique) {
+            let order = ["z", "a"].map(|name| {
+                body.find(&format!("{name}\\\":")).or_else(|| body.find(&format!("\"{name}\":")))
+            });
+            assert!(order[0] < order[1], "{body}");
         }
-        value.extend(&part[end + 4..]);
-        (of("; name").expect("a name"), value)
-    };
-    starts.windows(2).map(of_pair).collect()
+    }
+    let read = |text: &str| serde_json::from_str::<Map<String, Value>>(text).expect("right JSON");
+    let (mut plain, mut own) = (read(&plain), read(&own));
+    own.remove("seed");
+    assert_eq!(plain, own, "{api:?}");
+    let free = read(&body_of(&free, &json!({})));
+    for (name, value) in &free {
+        match (plain.get_mut(name), value) {
+            (Some(Value::Object(more)), Value::Object(less)) if more.len() > less.len() => {
+                less.keys().for_each(|name| drop(more.remove(name)));
+            }
+            _ => drop(plain.remove(name)),
+        }
+    }
+    Ok(Value::Object(plain))
 }
 
 #[test]
-fn a_file_goes_as_it_is_whatever_bytes_it_holds() {
-    let mut file: Vec<u8> = (0..=255).cycle().take(5000).collect();
-    file.extend(b"\r\n--ifm-\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\nx\r\n");
-    let request = write(&recording(&file), &json!({"prompt": "é \"x\""})).expect("a request");
-    let end = request.windows(4).position(|it| it == b"\r\n\r\n").expect("a head");
-    let head = String::from_utf8(request[..end].to_vec()).expect("a text");
-    let body = &request[end + 4..];
-    let length = head.lines().find_map(|line| line.strip_prefix("Content-Length:"));
-    assert_eq!(length.map(|length| length.trim().parse()), Some(Ok(body.len())));
-    assert_eq!(head.matches("Content-Type").count(), 1, "{head}");
-    let mut parts = parts(&head, body);
-    let sent = parts.pop().expect("a file");
-    assert_eq!(
-        sent,
-        ("file".to_owned(), [b"recording.flac audio/flac ", file.as_slice()].concat())
-    );
-    let texts = [("model", "m"), ("prompt", "é \"x\"")];
-    assert_eq!(parts, texts.map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec())));
+fn openai_is_asked_as_its_own_client_asks() {
+    // The bodies of `client.chat.completions.create(response_format=…)` and
+    // `client.responses.create(text={"format": …})` of the official Python client.
+    let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
+    let openai = FormSpeech::OpenAi;
+    let chat = |kind| added(Api::Chat, kind, openai).expect("it takes that");
+    assert_eq!(chat(FormKind::JsonObject), json!({"response_format": {"type": "json_object"}}));
+    let named = json!({"name": "order", "schema": schema, "strict": true});
+    let expect = json!({"response_format": {"type": "json_schema", "json_schema": named}});
+    assert_eq!(chat(FormKind::Json), expect);
+    assert_eq!(chat(FormKind::JsonUnique), expect);
+    let responses = |kind| added(Api::Responses, kind, openai).expect("it takes that");
+    let named = json!({"type": "json_schema", "name": "order", "schema": schema, "strict": true});
+    assert_eq!(responses(FormKind::Json), json!({"text": {"format": named}}));
+    let expect = json!({"text": {"format": {"type": "json_object"}}});
+    assert_eq!(responses(FormKind::JsonObject), expect);
 }
 
 #[test]
-fn prompts_that_are_not_one_recording_are_refused_in_words() {
-    let audio = medium(b"a");
-    let image = Medium { kind: MediumKind::Image, ..audio.clone() };
-    let base64 =
-        Medium { carried: Carried::Base64(Arc::from(b"YQ==".as_slice())), ..audio.clone() };
-    let one = |content: &str, media: &[Medium]| Prompt::Messages(vec![message(content, media)]);
-    for (prompt, kind) in [
-        (Prompt::Text("a".to_owned()), "a text"),
-        (Prompt::Tokens(vec![1]), "token ids"),
-        (one("a", &[]), "a text"),
-        (one("a", std::slice::from_ref(&audio)), "a text with media"),
-        (one("", &[audio.clone(), audio.clone()]), "several media"),
-        (one("", &[image]), "no recording"),
-        (one("", &[base64]), "a recording that is not sent as a file"),
-        (Prompt::Messages(vec![message("", &[]), message("", &[audio])]), "a conversation"),
+fn every_api_is_told_in_its_own_words() {
+    use FormKind::{Choice, Grammar, Json, JsonObject, Regex};
+    use FormSpeech::{LlamaCpp, OpenAi, Sglang, Vllm, VllmGuided};
+    let schema: Value = serde_json::from_str(SCHEMA).expect("JSON");
+    let choice = json!(["yes", "c++", "\"no\""]);
+    let as_regex = r#"(yes|c\+\+|\"no\")"#;
+    let as_grammar = r#"root ::= "yes" | "c++" | "\"no\"""#;
+    for (api, speech, kind, expect) in [
+        (Api::Chat, Vllm, Regex, json!({"structured_outputs": {"regex": r"[a-z]+@\w+"}})),
+        (Api::Chat, Vllm, Choice, json!({"structured_outputs": {"choice": choice}})),
+        (Api::Chat, Vllm, Grammar, json!({"structured_outputs": {"grammar": "root ::= \"a\"\n"}})),
+        (Api::Chat, VllmGuided, Regex, json!({"guided_regex": r"[a-z]+@\w+"})),
+        (Api::Chat, VllmGuided, Choice, json!({"guided_choice": choice})),
+        (Api::Chat, Sglang, Regex, json!({"regex": r"[a-z]+@\w+"})),
+        (Api::Chat, Sglang, Choice, json!({"regex": as_regex})),
+        (Api::Chat, Sglang, Grammar, json!({"ebnf": "root ::= \"a\"\n"})),
+        (Api::Chat, LlamaCpp, Grammar, json!({"grammar": "root ::= \"a\"\n"})),
+        (Api::Chat, LlamaCpp, Choice, json!({"grammar": as_grammar})),
+        (Api::Completions, Vllm, Json, json!({"structured_outputs": {"json": schema}})),
+        (Api::Completions, Vllm, JsonObject, json!({"structured_outputs": {"json_object": true}})),
+        (Api::Completions, VllmGuided, Json, json!({"guided_json": schema})),
+        (Api::Completions, Sglang, Json, json!({"json_schema": SCHEMA})),
+        (Api::Completions, LlamaCpp, Json, json!({"json_schema": schema})),
+        (Api::Responses, Vllm, Regex, json!({"structured_outputs": {"regex": r"[a-z]+@\w+"}})),
+        (
+            Api::Messages,
+            OpenAi,
+            Json,
+            json!({"output_config": {"format": {"type": "json_schema", "schema": schema}}}),
+        ),
+        (Api::Sglang, OpenAi, Json, json!({"sampling_params": {"json_schema": SCHEMA}})),
+        (Api::Sglang, OpenAi, Regex, json!({"sampling_params": {"regex": r"[a-z]+@\w+"}})),
+        (Api::Sglang, OpenAi, Grammar, json!({"sampling_params": {"ebnf": "root ::= \"a\"\n"}})),
+        (
+            Api::Tgi,
+            OpenAi,
+            Json,
+            json!({"parameters": {"grammar": {"type": "json", "value": schema}}}),
+        ),
+        (
+            Api::Tgi,
+            OpenAi,
+            Choice,
+            json!({"parameters": {"grammar": {"type": "regex", "value": as_regex}}}),
+        ),
+        (Api::OllamaChat, OpenAi, Json, json!({"format": schema})),
+        (Api::OllamaChat, OpenAi, JsonObject, json!({"format": "json"})),
+        (Api::OllamaGenerate, OpenAi, Json, json!({"format": schema})),
+        (Api::LlamaCpp, OpenAi, Json, json!({"json_schema": schema})),
+        (Api::LlamaCpp, OpenAi, Choice, json!({"grammar": as_grammar})),
     ] {
-        let error = write(&prompt, &json!({})).expect_err(kind);
-        assert_eq!(error, RequestError::NoRecording { api: "transcriptions", kind });
-        assert!(error.to_string().contains("takes one recording"), "{error}");
+        assert_eq!(added(api, kind, speech), Ok(expect), "{api:?} {speech:?} {kind:?}");
     }
-    for format in ["text", "srt", "vtt"] {
-        let error = write(&recording(b"a"), &json!({"response_format": format})).expect_err(format);
-        assert!(error.to_string().contains(format), "{error}");
+}
+
+#[test]
+fn what_an_api_cannot_carry_is_refused_with_those_that_can() {
+    let refused =
+        |api, kind| added(api, kind, FormSpeech::OpenAi).expect_err("it cannot").to_string();
+    let error = refused(Api::Chat, FormKind::Regex);
+    assert!(error.starts_with("the API chat in the words of openai cannot carry a regular"));
+    assert!(error.contains("chat (vllm, vllm-guided, sglang)") && error.contains("tgi"), "{error}");
+    assert!(refused(Api::Messages, FormKind::JsonObject).contains("the API messages cannot"));
+    for (api, kind) in [
+        (Api::Completions, FormKind::Json),
+        (Api::Tgi, FormKind::Grammar),
+        (Api::OllamaChat, FormKind::Regex),
+        (Api::LlamaCpp, FormKind::Regex),
+        (Api::Triton, FormKind::Json),
+        (Api::Embeddings, FormKind::Json),
+    ] {
+        refused(api, kind);
     }
-    let error = write(&recording(b"a"), &json!({"file": "x"})).expect_err("the file is ours");
-    assert_eq!(error, RequestError::PromptField("file"));
+}
+
+#[test]
+fn an_answer_with_a_form_may_end_unless_the_user_insists() {
+    let none = Map::new();
+    let free = template(Api::Sglang, &none);
+    let with = |ignore_eos| {
+        let with = free.with_form(&form(FormKind::Json), FormSpeech::OpenAi, ignore_eos);
+        body_of(&with.expect("a template"), &json!({}))
+    };
+    assert!(with(true).contains("ignore_eos") && !with(false).contains("ignore_eos"));
+    let extra = json!({"response_format": {"type": "text"}});
+    let taken = template(Api::Chat, extra.as_object().expect("an object"));
+    let error = taken.with_form(&form(FormKind::Json), FormSpeech::OpenAi, false);
+    assert_eq!(error.err(), Some(RequestError::FormField("response_format")));
 }

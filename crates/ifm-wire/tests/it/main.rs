@@ -8,6 +8,7 @@
 mod allocation;
 mod bodies;
 mod forms;
+mod multipart;
 mod hyper;
 mod quick;
 mod recorded;

@@ -8,7 +8,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ifm_core::duration::seconds;
 use ifm_core::spec::Api;
-use ifm_wire::dialect::{Base, DIALECTS};
+use ifm_wire::dialect::{Base, DIALECTS, FormSpeech};
 use std::path::PathBuf;
 
 /// Reads the word of an API, with hyphens or as it is stored.
@@ -23,6 +23,12 @@ fn api_words() -> impl TypedValueParser<Value = Api> {
     });
     PossibleValuesParser::new(words)
         .try_map(|word| Api::from_word(&word.replace('-', "_")).ok_or("no such API"))
+}
+
+/// Reads whose words a form is told in.
+fn form_speeches() -> impl TypedValueParser<Value = FormSpeech> {
+    PossibleValuesParser::new(FormSpeech::ALL.map(FormSpeech::word))
+        .try_map(|word| FormSpeech::from_word(&word).ok_or("no such words"))
 }
 
 /// What `--json` may say.
@@ -87,6 +93,21 @@ pub struct LoadArgs {
     /// for made-up prompts]
     #[arg(long, default_missing_value = "true", num_args = 0..=1, require_equals = true, value_name = "BOOL")]
     pub ignore_eos: Option<bool>,
+
+    /// Form of the answers, [SHARE*]KIND:WHAT: json, json:FILE, json-unique:FILE, preset:NAME,
+    /// regex:PATTERN, choice:A,B or grammar:FILE; may be repeated, and answers without one are free
+    #[arg(help_heading = "Workload", long = "form", hide_short_help = true, value_name = "FORM")]
+    pub forms: Vec<String>,
+
+    /// Whose words tell the server of a form [default: by what the server is]
+    #[arg(
+        help_heading = "Workload",
+        long,
+        hide_short_help = true,
+        value_parser = form_speeches(),
+        value_name = "WHO"
+    )]
+    pub forms_as: Option<FormSpeech>,
 
     /// Sampling temperature; "none" sends none
     #[arg(long, default_value = "0")]

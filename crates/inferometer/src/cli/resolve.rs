@@ -9,6 +9,7 @@ use crate::caller::{Caller, Endpoint};
 use crate::course::Course;
 use crate::exit::Failure;
 use crate::facts;
+use crate::form::{self, Asked};
 use crate::job::{Job, MetricsAsk, PowerAsk, TelemetryAsk};
 use crate::key::{authorization, key_env};
 use crate::lengths;
@@ -23,7 +24,7 @@ use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, Wor
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
-use ifm_wire::dialect::{self, Dialect};
+use ifm_wire::dialect::{self, Dialect, FormSpeech};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec};
 use ifm_workload::dataset::mix;
 use ifm_workload::{Carry, LengthRange, Lengths, OpenedWorkload, WorkloadFacts, WorkloadRequest};
@@ -69,6 +70,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     check_readers(args.readers)?;
     let seed = args.workload.seed.unwrap_or_else(fresh_seed);
     let tokenizer = args.workload.tokenizer()?;
+    let forms = Asked::read(&args.forms)?;
     let mut asked = args.workload.request(seed, items_max(levels))?;
     // Several models with their shares are a mix; the first stands for all where one is asked for.
     let models = args.model.as_deref().and_then(mix::models);
@@ -215,6 +217,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             prompt_lengths,
             max_context_tokens: args.workload.max_context,
             cadence_s: args.workload.cadence,
+            // An answer that never ends has no form: only who insists gets it.
+            forms: form::specs(&forms, ignore_eos && args.ignore_eos == Some(true)),
             ..workload_spec(&asked, &workload.facts, &tokenizer)
         },
         levels,
@@ -244,6 +248,8 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         authorization,
         extra_body,
         secrets,
+        forms: Asked::forms(&forms, seed),
+        form_speech: args.forms_as.unwrap_or_else(|| form::speech(&inspection.info)),
         dataset: workload.dataset.into(),
         facts: workload.facts,
         inspection,
@@ -298,6 +304,7 @@ fn workload_spec(
         prompt_lengths: None,
         max_context_tokens: None,
         cadence_s: None,
+        forms: Vec::new(),
     }
 }
 
@@ -377,6 +384,8 @@ pub fn resolve_simulated(
         headers,
         session_headers: Vec::new(),
         extra_body,
+        forms: Asked::forms(&[], seed),
+        form_speech: FormSpeech::OpenAi,
         dataset: opened.dataset.into(),
         facts: opened.facts,
         inspection: Inspection {

@@ -9,6 +9,7 @@ use ifm_serve::{Backend, Faults, ImageTokens, MediaOptions, ServeOptions, Shutdo
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::io::Read;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 /// Most that a second of audio or a million pixels may cost: tokens, milliseconds.
 const MEDIA_COST_MAX: f64 = 1e6;
@@ -39,6 +40,10 @@ pub struct ServingArgs {
     /// Faults on demand, such as 429:0.05,stall:0.01:2s,no-usage; each is in docs/reference/serve.md
     #[arg(long, value_name = "LIST")]
     pub fault: Option<String>,
+
+    /// How long the first request of each form of answers waits for its grammar, milliseconds
+    #[arg(long, default_value_t = 0, value_name = "MS")]
+    pub form_compile_ms: u64,
 
     /// Answers tell their times, as vLLM's do with this flag
     #[arg(long)]
@@ -115,6 +120,7 @@ impl Serving<'_> {
         options.api_key = api_key;
         options.faults = faults;
         options.media = media;
+        options.form_compile = Duration::from_millis(args.form_compile_ms);
         options.per_request_metrics = args.enable_per_request_metrics;
         options.version = env!("CARGO_PKG_VERSION").to_owned();
         if let Some(name) = &args.served_model_name {

@@ -7,7 +7,7 @@ use crate::exit::Failure;
 use crate::host;
 use crate::job::Job;
 use crate::predict::Deployed;
-use crate::source::{Source, slots};
+use crate::source::{Source, Templates, slots};
 use ifm_core::manifest::{ClockInfo, HostInfo, SCHEMA_VERSION, ToolInfo};
 use ifm_core::words::counted;
 use ifm_core::{Manifest, Message, Prompt, Role, RunState};
@@ -41,7 +41,8 @@ pub fn level_plan(job: &Job, index: usize, first_seq: u32, source: &Source) -> L
         },
         expect: Expect {
             api: spec.target.api,
-            keep_text: spec.keep_text || follows_answers,
+            // An answer with a form is read once, and dropped unless it is to be kept.
+            keep_text: spec.keep_text || follows_answers || !job.forms.is_empty(),
             stream: spec.target.stream,
         },
         follows_answers,
@@ -130,6 +131,19 @@ pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Fail
     .map(|template| template.with_request_ids(target.request_ids.then_some(run_id)))
     .and_then(|template| template.with_session_headers(run_id, &job.session_headers))
     .map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The templates of a run, with those of its forms.
+///
+/// # Errors
+/// A form that the API cannot carry.
+pub fn form_templates(job: &Job, free: RequestTemplate) -> Result<Templates, Failure> {
+    let ignore_eos = job.spec.workload.forms.iter().any(|form| form.ignore_eos);
+    let manner = (job.form_speech, ignore_eos);
+    Templates::new(free, job.forms.clone(), manner).map_err(|error| {
+        Failure::usage(error.to_string())
+            .hint("choose the API with --api, and whose words it is told in with --forms-as")
+    })
 }
 
 /// Whether the API takes what the workload makes, before anything is stored or sent.

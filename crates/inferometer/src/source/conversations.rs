@@ -14,6 +14,7 @@ use super::calls::settle;
 use super::ledger::{Ledger, digest};
 use super::said::{Said, Written};
 use super::session::{Due, Heard, Session};
+use super::templates::Templates;
 use ifm_core::spec::RunSpec;
 use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
@@ -100,7 +101,7 @@ impl Held {
 /// Makes the turns of conversations, as many sessions at a time as there are users.
 pub struct ConversationSource {
     dataset: Arc<dyn Dataset>,
-    template: RequestTemplate,
+    templates: Templates,
     carrying: Carrying,
     ledger: Ledger,
     next_item: u32,
@@ -137,12 +138,12 @@ impl ConversationSource {
     /// Conversations from item 0 on.
     pub fn new(
         dataset: Arc<dyn Dataset>,
-        template: RequestTemplate,
+        templates: impl Into<Templates>,
         carrying: Carrying,
     ) -> ConversationSource {
         ConversationSource {
             dataset,
-            template,
+            templates: templates.into(),
             carrying,
             ledger: Ledger::default(),
             next_item: 0,
@@ -312,7 +313,7 @@ impl ConversationSource {
         let id = (item.id, item.class);
         let mut held = Held::new(item);
         let shared_tokens = self.shared_tokens();
-        let ready = held.turn((0, 0), &self.template, shared_tokens, &mut self.before)?;
+        let ready = held.turn((0, 0), &self.templates.free, shared_tokens, &mut self.before)?;
         self.write(id, &ready, None, ask, buffer)
     }
 
@@ -335,7 +336,8 @@ impl ConversationSource {
         if held.session.ended().is_some() {
             return Ok(None);
         }
-        let ready = held.turn((agent, turn), &self.template, shared_tokens, &mut self.before)?;
+        let ready =
+            held.turn((agent, turn), &self.templates.free, shared_tokens, &mut self.before)?;
         let output = ready.turn.output_tokens.map_or(0, u64::from);
         let whole = ready.begun.prompt_tokens.map(|tokens| tokens + output);
         let most = self.carrying.max_context_tokens.map(u64::from);
@@ -391,7 +393,7 @@ impl ConversationSource {
             number: Some(ask.seq),
             session,
         };
-        let results_asked = self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
+        let (results_asked, form) = self.templates.write((item, place), &ask, buffer)?;
         // How long a prompt will be that carries answers of the server, only the server knows.
         let is_first = begun.base.is_none();
         Ok(Offer::Request(RequestMeta {
@@ -404,7 +406,7 @@ impl ConversationSource {
             output_tokens_asked: turn.output_tokens,
             results_asked,
             media,
-            form: None,
+            form,
         }))
     }
 
@@ -420,7 +422,7 @@ impl ConversationSource {
         let echo = self.carrying.echo_reasoning;
         if let Heard::Said(message, tokens) = held.session.hear(place, reply, is_overflow, echo) {
             if usize::from(turn) + 1 < held.session.item.turns_of(agent).len() {
-                held.carry(place, message, tokens, &self.template);
+                held.carry(place, message, tokens, &self.templates.free);
             } else {
                 // Nothing that it said is needed any more.
                 held.talks.remove(&agent);

@@ -12,16 +12,18 @@ mod ledger;
 mod prompts;
 mod said;
 mod session;
+mod templates;
 #[cfg(test)]
 mod tests;
 
 pub use conversations::Carrying;
+pub use templates::Templates;
 
 use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
-use ifm_wire::{RequestBytes, RequestTemplate};
+use ifm_wire::RequestBytes;
 use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
 use prompts::{Due, PromptSource};
@@ -52,13 +54,17 @@ pub enum Source {
 
 impl Source {
     /// Requests from item 0 on.
-    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate, carrying: Carrying) -> Source {
+    pub fn new(
+        dataset: Arc<dyn Dataset>,
+        templates: impl Into<Templates>,
+        carrying: Carrying,
+    ) -> Source {
         match dataset.has_conversations() {
             true => {
-                let talks = ConversationSource::new(dataset, template, carrying);
+                let talks = ConversationSource::new(dataset, templates, carrying);
                 Source::Conversations(Box::new(talks))
             }
-            false => Source::Prompts(Box::new(PromptSource::new(dataset, template))),
+            false => Source::Prompts(Box::new(PromptSource::new(dataset, templates.into()))),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Prompts that stand alone, in the order of their items.
 
 use super::ledger::{Ledger, digest};
+use super::templates::Templates;
 use ifm_core::Phase;
 use ifm_drive::{NextAsk, Offer, RequestMeta};
+use ifm_wire::RequestBytes;
 use ifm_wire::request::Ask;
-use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Arrivals, Dataset, WorkloadError};
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ pub enum Due {
 /// gap.
 pub struct PromptSource {
     dataset: Arc<dyn Dataset>,
-    template: RequestTemplate,
+    templates: Templates,
     next_item: u32,
     ledger: Ledger,
     exhausted: bool,
@@ -36,10 +37,10 @@ pub struct PromptSource {
 
 impl PromptSource {
     /// A source from item 0 on.
-    pub fn new(dataset: Arc<dyn Dataset>, template: RequestTemplate) -> PromptSource {
+    pub fn new(dataset: Arc<dyn Dataset>, templates: Templates) -> PromptSource {
         PromptSource {
             dataset,
-            template,
+            templates,
             next_item: 0,
             ledger: Ledger::default(),
             exhausted: false,
@@ -114,7 +115,7 @@ impl PromptSource {
             number: Some(ask.seq),
             session: None,
         };
-        let results_asked = self.template.write(&ask, buffer).map_err(|error| error.to_string())?;
+        let (results_asked, form) = self.templates.write((item.id, None), &ask, buffer)?;
         Ok(Offer::Request(RequestMeta {
             item: item.id,
             due_ns,
@@ -122,10 +123,10 @@ impl PromptSource {
             class: item.class,
             known_tokens,
             prompt_tokens_asked: turn.prompt_tokens,
-            output_tokens_asked: turn.output_tokens.filter(|_| self.template.generates()),
+            output_tokens_asked: turn.output_tokens.filter(|_| self.templates.free.generates()),
             results_asked,
             media,
-            form: None,
+            form,
         }))
     }
 

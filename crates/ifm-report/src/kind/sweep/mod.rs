@@ -4,6 +4,7 @@ mod charts;
 mod classes;
 mod details;
 mod drafts;
+mod forms;
 mod method;
 mod repeats;
 mod sessions;
@@ -83,6 +84,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.extend(crate::ttft_parts::section(model));
     sections.extend(sessions::section(model));
     sections.extend(classes::section(model));
+    sections.extend(forms::section(model));
     sections.extend(sessions::turns(model));
     sections.extend(crate::steps::section(model));
     sections.push(details::latencies(model));

@@ -1,0 +1,218 @@
+//! Forms as a user asks for them: `[SHARE*]KIND[:WHAT]`.
+//!
+//! Every mistake is found here, before anything is sent: a file that is missing, a schema that is
+//! none, an expression that does not compile.
+//!
+//! Not here: whether an answer keeps to a form (`checker`).
+
+use super::checker::Rule;
+use super::preset;
+use crate::exit::Failure;
+use ifm_core::form::{FormSpec, unique_schema};
+use ifm_core::{Form, FormKind};
+use ifm_workload::Forms;
+use sha2::{Digest as _, Sha256};
+use std::path::Path;
+
+/// Forms of a run at most.
+const FORMS_MAX: usize = 64;
+/// Longest file of a form, bytes: far above any schema.
+const FILE_BYTES_MAX: u64 = 4 << 20;
+/// Longest name of a schema that OpenAI's API takes.
+const NAME_LENGTH_MAX: usize = 64;
+const HINT: &str = "write json, json:FILE, json-unique:FILE, preset:NAME, json-unique:preset:NAME, \
+                    regex:PATTERN, choice:A,B or grammar:FILE, with a share as 0.5*json:FILE";
+
+/// A form as it was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Asked {
+    /// As it was typed, without its share.
+    word: String,
+    form: Form,
+    share: f64,
+}
+
+impl Asked {
+    /// Reads all forms of a command. Those without a share divide among them what the others leave.
+    ///
+    /// # Errors
+    /// The first that cannot be used, and why.
+    pub fn read(texts: &[String]) -> Result<Vec<Asked>, Failure> {
+        let written: Vec<(Option<f64>, Asked)> =
+            texts.iter().map(|text| read(text)).collect::<Result<_, _>>()?;
+        if written.len() > FORMS_MAX {
+            return Err(Failure::usage(format!("a run has at most {FORMS_MAX} forms")));
+        }
+        let stated: f64 = written.iter().filter_map(|(share, _)| *share).sum();
+        let open = written.iter().filter(|(share, _)| share.is_none()).count();
+        // Shares are decimal fractions, whose sum may be off in the last bit.
+        let is_too_much = stated > 1.0 + 1e-9 || (open > 0 && stated > 1.0 - 1e-9);
+        if is_too_much {
+            let stated = (stated * 1e6).round() / 1e6;
+            return Err(Failure::usage(format!("the shares of the forms add up to {stated}"))
+                .hint("they are parts of all requests: at most 1 together"));
+        }
+        let rest = (1.0 - stated) / open.max(1) as f64;
+        let with_share =
+            |(share, asked): (Option<f64>, Asked)| Asked { share: share.unwrap_or(rest), ..asked };
+        Ok(written.into_iter().map(with_share).collect())
+    }
+
+    /// The forms with their draws.
+    pub fn forms(asked: &[Asked], seed: u64) -> Forms {
+        Forms::new(asked.iter().map(|asked| (asked.form.clone(), asked.share)).collect(), seed)
+    }
+}
+
+/// The forms as they are stored with a run.
+pub fn specs(asked: &[Asked], ignore_eos: bool) -> Vec<FormSpec> {
+    let spec = |asked: &Asked| FormSpec {
+        word: asked.word.clone(),
+        kind: asked.form.kind,
+        share: asked.share,
+        text: FormSpec::stored_text(&asked.form.text).filter(|text| !text.is_empty()),
+        bytes: asked.form.text.len() as u64,
+        sha256: hex(&Sha256::digest(asked.form.text.as_bytes())),
+        ignore_eos,
+    };
+    asked.iter().map(spec).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn read(text: &str) -> Result<(Option<f64>, Asked), Failure> {
+    let wrong = |reason: String| Failure::usage(format!("--form {text}: {reason}")).hint(HINT);
+    // An expression may hold a star: a share stands before the kind.
+    let head = text.split(':').next().unwrap_or(text);
+    let (share, word) = match head.split_once('*') {
+        None => (None, text),
+        Some((number, _)) => {
+            let share = number.trim().parse::<f64>().ok().filter(|it| *it > 0.0 && *it <= 1.0);
+            let share =
+                share.ok_or_else(|| wrong("a share is above 0 and at most 1".to_owned()))?;
+            (Some(share), text.get(number.len() + 1..).unwrap_or_default())
+        }
+    };
+    let word = word.trim();
+    let (kind, what) = word.split_once(':').unwrap_or((word, ""));
+    let form = form(kind.trim(), what).map_err(wrong)?;
+    if let Err(reason) = Rule::of(&form) {
+        return Err(wrong(reason));
+    }
+    Ok((share, Asked { word: word.to_owned(), form, share: 0.0 }))
+}
+
+fn form(kind: &str, what: &str) -> Result<Form, String> {
+    let plain = |kind, text: &str| Form { kind, name: "form".to_owned(), text: text.to_owned() };
+    match (kind, what) {
+        ("json", "") => Ok(plain(FormKind::JsonObject, "")),
+        ("json", file) => from_file(FormKind::Json, file),
+        ("preset", name) => from_preset(FormKind::Json, name),
+        ("json-unique", what) => {
+            let form = match what.strip_prefix("preset:") {
+                Some(name) => from_preset(FormKind::JsonUnique, name)?,
+                None => from_file(FormKind::JsonUnique, what)?,
+            };
+            unique_schema(&form.text, 0, 0)?;
+            Ok(form)
+        }
+        ("grammar", file) => from_file(FormKind::Grammar, file),
+        ("regex" | "choice", "") => Err("nothing stands behind the colon".to_owned()),
+        ("regex", pattern) => Ok(plain(FormKind::Regex, pattern)),
+        ("choice", list) => Ok(plain(FormKind::Choice, list)),
+        (other, _) => Err(format!("there is no form \"{other}\"")),
+    }
+}
+
+fn from_preset(kind: FormKind, name: &str) -> Result<Form, String> {
+    let text = preset::find(name)
+        .ok_or_else(|| format!("there is no preset \"{name}\"; there are {}", preset::names()))?;
+    Ok(Form { kind, name: name.to_owned(), text: text.to_owned() })
+}
+
+fn from_file(kind: FormKind, file: &str) -> Result<Form, String> {
+    if file.is_empty() {
+        return Err("it names no file".to_owned());
+    }
+    let path = Path::new(file);
+    let length = std::fs::metadata(path).map_err(|error| format!("{file}: {error}"))?.len();
+    if length > FILE_BYTES_MAX {
+        return Err(format!("{file} has {length} bytes; {FILE_BYTES_MAX} are the most"));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{file}: {error}"))?;
+    if text.trim().is_empty() {
+        return Err(format!("{file} is empty"));
+    }
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy()).unwrap_or_default();
+    let is_plain = |letter: &char| letter.is_ascii_alphanumeric() || "_-".contains(*letter);
+    let name: String = stem.chars().filter(is_plain).take(NAME_LENGTH_MAX).collect();
+    let name = if name.is_empty() { "form".to_owned() } else { name };
+    Ok(Form { kind, name, text })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn asked(texts: &[&str]) -> Result<Vec<Asked>, String> {
+        let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+        Asked::read(&texts).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn shares_stand_before_the_kind() {
+        let found = asked(&["0.5*regex:a*0.3", "choice:yes,no", "json"]).unwrap();
+        let read: Vec<_> =
+            found.iter().map(|it| (it.word.as_str(), it.share, it.form.kind)).collect();
+        assert_eq!(
+            read,
+            [
+                ("regex:a*0.3", 0.5, FormKind::Regex),
+                ("choice:yes,no", 0.25, FormKind::Choice),
+                ("json", 0.25, FormKind::JsonObject),
+            ]
+        );
+        assert_eq!(asked(&["0.25*json"]).unwrap()[0].share, 0.25);
+        assert_eq!(found[0].form.text, "a*0.3");
+    }
+
+    #[test]
+    fn mistakes_are_told_before_anything_is_sent() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.to_string_lossy().into_owned()
+        };
+        let (no_json, no_schema) = (file("a.json", "{"), file("b.json", r#"{"type":"objekt"}"#));
+        let empty = file("c.json", " ");
+        for (text, said) in [
+            ("xml".to_owned(), "no form \"xml\""),
+            ("2*json".to_owned(), "above 0 and at most 1"),
+            ("json:/no/such/file".to_owned(), "/no/such/file"),
+            (format!("json:{no_json}"), "not JSON"),
+            (format!("json:{no_schema}"), "no JSON schema"),
+            (format!("grammar:{empty}"), "is empty"),
+            ("preset:nobody".to_owned(), "person, sentiment"),
+            ("regex:(".to_owned(), "does not compile"),
+            ("choice:, ,".to_owned(), "holds no text"),
+            ("regex:".to_owned(), "nothing stands"),
+            (format!("json-unique:{no_schema}"), "no schema of an object"),
+        ] {
+            let error = asked(&[&text]).expect_err(&text);
+            assert!(error.contains(said), "{text}: {error}");
+        }
+        assert!(asked(&["0.7*json", "0.6*json"]).is_err());
+        assert!(asked(&["1*json", "json"]).is_err());
+    }
+
+    #[test]
+    fn every_preset_is_a_schema_that_can_be_made_unique() {
+        for (name, _) in preset::PRESETS {
+            let found = asked(&[&format!("preset:{name}"), &format!("json-unique:preset:{name}")]);
+            assert_eq!(found.map(|found| found.len()), Ok(2), "{name}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use super::condition::Condition;
 use super::meaning::By;
 use super::measure::{Measure, Over};
 use crate::level::{Judged, LevelSummary, Load, Session, SessionsSummary};
+use crate::measured::media::amount;
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::speculation::{DraftsCountedBy, Speculation, told};
 use crate::stat::blocks::block_length;
@@ -279,6 +280,14 @@ fn column(
             let value = level.window()?.req_per_s;
             let is_ok = |record: &RequestRecord| f64::from(u8::from(record.outcome.is_ok()));
             Some(rate((value, edge(level, load, 1.0)), load, sent, is_ok))
+        }
+        (metric, _) if metric.is_of_media() => {
+            let value = level.window()?.media.as_ref()?.of(metric)?;
+            let amount = |record: &RequestRecord| {
+                let sent = record.media.filter(|_| record.outcome.is_ok());
+                sent.and_then(|sent| amount(&sent, metric)).unwrap_or(0.0)
+            };
+            Some(rate((value, edge(level, load, 1.0)), load, sent, amount))
         }
         (Metric::ErrorRate, _) => {
             Some(Column::Share { hits: level.counts.failed, n: level.counts.sent })

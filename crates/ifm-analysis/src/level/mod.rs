@@ -10,9 +10,10 @@ mod steps;
 mod wave;
 
 pub use crate::measured::{
-    ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KnownPart,
-    Latencies, PartSummary, Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit,
-    TurnSummary, Warming, Window, WindowKind, WindowSummary,
+    ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KindTokens,
+    KnownPart, Latencies, MediaRates, MediaSummary, PartSummary, Provenance, SeenMedia, Session,
+    SessionsSummary, TokenFacts, TokenKind, TtftParts, TtftSplit, TurnSummary, Upload, Warming,
+    Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;
@@ -65,6 +66,8 @@ pub struct LevelSummary {
     pub tokens: TokenFacts,
     /// The parts of the TTFT, over the same answers; absent where the server tells none of its own.
     pub ttft_parts: Option<Box<TtftParts>>,
+    /// Pictures, recordings and films of the prompts; absent where they were text alone.
+    pub media: Option<Box<MediaSummary>>,
     /// Classes of mixed traffic, each apart; empty for one workload alone.
     pub classes: Vec<ClassSummary>,
     /// Conversations by turn; empty where requests stand alone.
@@ -230,6 +233,7 @@ pub(crate) fn summarize_measured(
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
         ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
+        media: MediaSummary::of(measured, &judged.requests, &percentiles).map(Box::new),
         classes: classes::by_class(&spec.workload.classes, measured, &percentiles),
         turns: turns::by_turn(measured, &percentiles),
         sessions: None,

@@ -77,7 +77,7 @@ const fn measuring(what: &'static str, of: fn(&Manifest) -> Option<String>) -> O
 }
 
 /// Every fact but those of the machine, in the order in which reports list them.
-const FACTS: [OwnFact; 26] = [
+const FACTS: [OwnFact; 27] = [
     warning(NUMBERS, |run| {
         let word = if run.predicted.is_some() { key::PREDICTED } else { key::MEASURED };
         Some(word.to_owned())
@@ -90,6 +90,7 @@ const FACTS: [OwnFact; 26] = [
     unlike("streaming", |run| Some(yes(run.spec.target.stream))),
     unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),
     unlike("workload", |run| Some(run.spec.workload.kind.clone())),
+    unlike("media", media),
     unlike("shared prefix", |run| {
         Some(format!("{} tokens", run.spec.workload.shared_prefix_tokens))
     }),
@@ -212,6 +213,18 @@ fn server(run: &Manifest) -> Option<String> {
     let server = &run.server;
     let kind = server.kind.as_deref()?;
     Some(format!("{kind} {}", server.version.as_deref().unwrap_or("")).trim().to_owned())
+}
+
+/// What the workload says of its pictures, recordings and films; a seed makes no other load of them.
+fn media(run: &Manifest) -> Option<String> {
+    let told = run.workload.as_ref()?.facts.get("media")?;
+    let Some(told) = told.as_object() else { return Some(told.to_string()) };
+    let is_law = |name: &str| !name.contains("seed") && !name.contains("sha256");
+    let words = told.iter().filter(|(name, _)| is_law(name)).map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{} {value}", name.replace('_', " "))
+    });
+    list_words(words.collect())
 }
 
 fn map_words(map: &std::collections::BTreeMap<String, String>) -> Option<String> {

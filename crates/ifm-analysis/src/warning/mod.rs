@@ -16,7 +16,9 @@ mod counting;
 mod cut_off;
 mod drift;
 mod failures;
+mod few_media;
 mod made_up_drafts;
+mod media_tokens;
 mod noise;
 mod output_length;
 mod overload;
@@ -32,6 +34,8 @@ mod shared_server;
 mod slowing;
 mod stalls;
 mod ttft_parts;
+mod unread_media;
+mod upload;
 mod warm_up;
 
 pub use client::load_missed;
@@ -151,7 +155,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 29] = [
+const CHECKS: [&Check; 33] = [
     &predicted::CHECK,
     &failures::CHECK,
     &sessions::CHECK,
@@ -164,6 +168,10 @@ const CHECKS: [&Check; 29] = [
     &counting::CHECK,
     &output_length::CHECK,
     &prompt_length::CHECK,
+    &unread_media::CHECK,
+    &media_tokens::CHECK,
+    &few_media::CHECK,
+    &upload::CHECK,
     &cache::CHECK,
     &server_cache::CHECK,
     &made_up_drafts::CHECK,
@@ -185,9 +193,13 @@ const CHECKS: [&Check; 29] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 12] = [
+const OF_MEASURING: [&Check; 16] = [
     &client::CHECK,
     &counting::CHECK,
+    &unread_media::CHECK,
+    &media_tokens::CHECK,
+    &few_media::CHECK,
+    &upload::CHECK,
     &server_cache::CHECK,
     &made_up_drafts::CHECK,
     &repeats::CHECK,
@@ -309,6 +321,14 @@ mod testing {
         let summary = crate::summarize(run);
         let result = summary.checks.iter().find(|check| check.id == id);
         result.expect("a known check").state()
+    }
+
+    /// What a check says first on a run; empty where it says nothing.
+    pub fn text(run: &RunData, id: &str) -> String {
+        let summary = crate::summarize(run);
+        let result = summary.checks.iter().find(|check| check.id == id);
+        let said = result.expect("a known check").warnings.first();
+        said.map(|warning| warning.text.clone()).unwrap_or_default()
     }
 
     #[test]

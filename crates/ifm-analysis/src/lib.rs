@@ -15,6 +15,7 @@ pub mod forecast;
 pub mod gate;
 pub mod goodput;
 pub mod health;
+mod image_tokens;
 pub mod insight;
 pub mod level;
 pub mod machine;

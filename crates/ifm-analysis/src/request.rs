@@ -15,6 +15,10 @@ pub struct RequestMetrics {
     pub ttft_ns: Option<u64>,
     /// The same from the due time.
     pub ttft_ns_from_due: Option<u64>,
+    /// From the last byte that the server's machine had acknowledged to the first token of any kind,
+    /// nanoseconds: what is left of TTFT without the upload. Absent where the kernel did not tell,
+    /// and where the first token came before.
+    pub ttft_ns_from_acked: Option<u64>,
     /// Time to the first token of the answer proper, reasoning skipped, nanoseconds.
     pub ttfat_ns: Option<u64>,
     /// Start to last token, nanoseconds; only for complete answers. For an answer that was not
@@ -58,6 +62,9 @@ impl RequestMetrics {
         let mut metrics = RequestMetrics {
             ttft_ns: first.map(since_start),
             ttft_ns_from_due: first.map(since_due),
+            ttft_ns_from_acked: first
+                .zip(record.acked_ns)
+                .and_then(|(first, acked)| first.checked_sub(acked)),
             ttfat_ns: record.first_answer_ns.filter(|_| has_tokens).map(since_start),
             e2e_ns: done.map(since_start),
             e2e_ns_from_due: done.map(since_due),
@@ -124,6 +131,7 @@ pub(crate) fn each_value(
     let one = match metric {
         Metric::Ttft => metrics.ttft_ns,
         Metric::TtftDue => metrics.ttft_ns_from_due,
+        Metric::TtftAcked => metrics.ttft_ns_from_acked,
         Metric::Ttfat => metrics.ttfat_ns,
         Metric::E2e => metrics.e2e_ns,
         Metric::E2eDue => metrics.e2e_ns_from_due,
@@ -372,6 +380,23 @@ mod tests {
         assert_eq!(metrics.tpot_ns_after_first_event, Some(30e6));
         assert_eq!(metrics.tpot_ns_estimated, None);
         assert_eq!(metrics.user_tok_per_s(), Some(1e9 / 30e6));
+    }
+
+    #[test]
+    fn the_last_byte_ends_the_upload() {
+        let mut record = request(0, 0, 0, 1000.0, &[100.0, 120.0]);
+        record.sent_ns = Some(record.start_ns + 10 * MS);
+        assert_eq!(RequestMetrics::derive(&record).ttft_ns_from_acked, None);
+        let mut found = Vec::new();
+        record.acked_ns = Some(record.start_ns + 60 * MS);
+        let metrics = RequestMetrics::derive(&record);
+        each_value(&record, &metrics, Metric::TtftAcked, |ns, _| found.push(ns));
+        assert_eq!(found, [40e6]);
+        assert_eq!(metrics.ttft_ns, Some(100 * MS));
+        record.acked_ns = Some(record.start_ns + 101 * MS);
+        assert_eq!(RequestMetrics::derive(&record).ttft_ns_from_acked, None);
+        record.streamed = false;
+        assert_eq!(RequestMetrics::derive(&record).ttft_ns_from_acked, None);
     }
 
     #[test]

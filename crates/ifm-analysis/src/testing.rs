@@ -17,7 +17,7 @@ use ifm_core::spec::{
 };
 use ifm_core::{
     ClientHealth, CountSource, Counted, Manifest, Outcome, Phase, RequestRecord, RunData, RunState,
-    Series, TokenEvents,
+    SentMedia, Series, TokenEvents,
 };
 use std::collections::BTreeMap;
 
@@ -194,6 +194,33 @@ pub fn noisy_run(levels: &[NoisyLoop]) -> RunData {
     }
     let users: Vec<u32> = levels.iter().map(|noisy| noisy.users).collect();
     run(&users, requests)
+}
+
+/// A closed loop of 2 users and 120 requests, each with a picture of 640 x 360 that was not sent before:
+/// 299 tokens of the picture, as the server told, 100 of text and 20 that its template added.
+pub fn sound_pictures() -> RunData {
+    pictures(|_, _| {})
+}
+
+/// The same after `change` of each request, which is told its number.
+pub fn pictures(change: impl Fn(usize, &mut RequestRecord)) -> RunData {
+    let mut requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 16));
+    for (number, record) in requests.iter_mut().enumerate() {
+        let counted = |tokens| Some(Counted { tokens, from: CountSource::FinalUsage });
+        record.media = Some(SentMedia {
+            images: 1,
+            pixels: Some(640 * 360),
+            audio_ns: Some(0),
+            frames: Some(0),
+            file_bytes: Some(50_000),
+            ..SentMedia::default()
+        });
+        record.prompt_tokens = counted(419);
+        (record.text_tokens, record.image_tokens) = (counted(120), counted(299));
+        record.sent_bytes = 67_400;
+        change(number, record);
+    }
+    run(&[2], requests)
 }
 
 /// A run of `requests` with one level for each of `concurrency`, all complete. The latency target

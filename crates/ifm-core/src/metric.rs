@@ -14,6 +14,8 @@ pub enum Metric {
     Ttft,
     /// The same from the due time.
     TtftDue,
+    /// Time from the last byte of the request that the server acknowledged to the first token.
+    TtftAcked,
     /// Time to the first token of the answer proper.
     Ttfat,
     /// Gap between token-bearing events, pooled over requests.
@@ -76,6 +78,12 @@ pub enum Metric {
     Rtf,
     /// Time in which somebody who listens from the first byte on hears nothing.
     Silence,
+    /// Pictures per second of the complete answers, over the headline window.
+    ImageRate,
+    /// Millions of pixels per second, of pictures and frames, likewise.
+    PixelRate,
+    /// Seconds of sound that was sent for each second, likewise.
+    AudioRate,
     /// Steps per second of a command.
     StepRate,
     /// Time of a command from its start to its end.
@@ -101,6 +109,10 @@ pub enum MetricUnit {
     StepPerS,
     /// Sessions per hour.
     SessionPerHour,
+    /// Pictures per second.
+    ImagePerS,
+    /// Millions of pixels per second.
+    MegapixelPerS,
     /// A share, 0 to 1.
     Share,
     /// Bytes.
@@ -156,6 +168,8 @@ const PLAIN: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::One)
 const HEARD: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::Many);
 const SPOKEN: Kind = Kind::new(MetricUnit::Plain, Direction::Lower, Values::Many);
 const SESSIONS: Kind = Kind::new(MetricUnit::SessionPerHour, Direction::Higher, Values::One);
+const IMAGES: Kind = Kind::new(MetricUnit::ImagePerS, Direction::Higher, Values::One);
+const PIXELS: Kind = Kind::new(MetricUnit::MegapixelPerS, Direction::Higher, Values::One);
 const STEPS: Kind = Kind::new(MetricUnit::StepPerS, Direction::Higher, Values::One);
 const SPAN: Kind = Kind::new(MetricUnit::Ns, Direction::Lower, Values::One);
 const BYTES: Kind = Kind::new(MetricUnit::Bytes, Direction::Lower, Values::One);
@@ -173,9 +187,10 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 36] = [
+static METRICS: [Facts; 41] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
+    row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TIME),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
     row(Metric::Itl, "itl", "ITL", Some(Quantity::Itl), TARGET),
     row(Metric::Tpot, "tpot", "TPOT", Some(Quantity::Tpot), TARGET),
@@ -212,6 +227,9 @@ static METRICS: [Facts; 36] = [
     row(Metric::Ttfa, "ttfa", "TTFA", None, TIME),
     row(Metric::Rtf, "rtf", "RTF", None, SPOKEN),
     row(Metric::Silence, "silence", "silence", None, TIME),
+    row(Metric::ImageRate, "images_s", "images/s", None, IMAGES),
+    row(Metric::PixelRate, "mpixels_s", "megapixels/s", None, PIXELS),
+    row(Metric::AudioRate, "audio_s_s", "audio s/s", None, PLAIN),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
     row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
     row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),
@@ -268,6 +286,11 @@ impl Metric {
     /// Whether only a server that drafts has it.
     pub fn is_of_drafts(self) -> bool {
         matches!(self, Metric::AcceptanceLength | Metric::AcceptanceRate)
+    }
+
+    /// Whether only requests with pictures, recordings or films have it.
+    pub fn is_of_media(self) -> bool {
+        matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::AudioRate)
     }
 
     /// Whether it is of whole sessions, and not of single requests.

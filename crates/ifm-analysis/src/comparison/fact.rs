@@ -96,6 +96,7 @@ const FACTS: [OwnFact; 27] = [
         let words = forms.iter().map(|form| format!("{} % {}", share(form.share), form.word));
         (!forms.is_empty()).then(|| words.collect::<Vec<_>>().join(", "))
     }),
+    unlike("media", media),
     unlike("shared prefix", |run| {
         Some(format!("{} tokens", run.spec.workload.shared_prefix_tokens))
     }),
@@ -218,6 +219,18 @@ fn server(run: &Manifest) -> Option<String> {
     let server = &run.server;
     let kind = server.kind.as_deref()?;
     Some(format!("{kind} {}", server.version.as_deref().unwrap_or("")).trim().to_owned())
+}
+
+/// What the workload says of its pictures, recordings and films; a seed makes no other load of them.
+fn media(run: &Manifest) -> Option<String> {
+    let told = run.workload.as_ref()?.facts.get("media")?;
+    let Some(told) = told.as_object() else { return Some(told.to_string()) };
+    let is_law = |name: &str| !name.contains("seed") && !name.contains("sha256");
+    let words = told.iter().filter(|(name, _)| is_law(name)).map(|(name, value)| {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        format!("{} {value}", name.replace('_', " "))
+    });
+    list_words(words.collect())
 }
 
 fn map_words(map: &std::collections::BTreeMap<String, String>) -> Option<String> {

@@ -35,10 +35,10 @@ pub struct Measure {
 pub enum MeasureError {
     /// No such quantity.
     #[error(
-        "unknown metric: {text}, known are: ttft, ttfat, itl, tpot, e2e, ttft_due, e2e_due and \
+        "unknown metric: {text}, known are: ttft, ttft_acked, ttfat, itl, tpot, e2e, ttft_due, e2e_due and \
          tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of \
          conversations session with .p50, sessions_h and session_ok; with speculative decoding \
-         acceptance_length and acceptance_rate; of files of other tools also prefill and kernel, \
+         acceptance_length and acceptance_rate; of media images_s, mpixels_s and audio_s_s; of files of other tools also prefill and kernel, \
          total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, goodput; of commands steps_s, time, \
          memory, host_memory, energy"
     )]
@@ -101,7 +101,7 @@ impl fmt::Display for Over {
 
 impl Measure {
     /// What a comparison shows unless told otherwise.
-    pub const DEFAULT: [Measure; 15] = [
+    pub const DEFAULT: [Measure; 18] = [
         Measure::percentile_of(Metric::Ttft, 50.0),
         Measure::percentile_of(Metric::Ttft, 99.0),
         Measure::percentile_of(Metric::Itl, 50.0),
@@ -112,6 +112,9 @@ impl Measure {
         Measure::value_of(Metric::RequestRate),
         Measure::value_of(Metric::ErrorRate),
         Measure::value_of(Metric::Valid),
+        Measure::value_of(Metric::ImageRate),
+        Measure::value_of(Metric::PixelRate),
+        Measure::value_of(Metric::AudioRate),
         Measure::value_of(Metric::AcceptanceLength),
         Measure::value_of(Metric::AcceptanceRate),
         Measure::percentile_of(Metric::Session, 50.0),

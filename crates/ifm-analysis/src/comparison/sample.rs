@@ -8,6 +8,7 @@ use super::condition::Condition;
 use super::meaning::By;
 use super::measure::{Measure, Over};
 use crate::level::{Judged, LevelSummary, Load, Session, SessionsSummary};
+use crate::measured::media::amount;
 use crate::request::{RequestMetrics, each_gap, each_value};
 use crate::speculation::{DraftsCountedBy, Speculation, told};
 use crate::stat::blocks::block_length;
@@ -287,6 +288,14 @@ fn column(
                 audio_ns.map(|ns| ns as f64 / 1e9)
             };
             let amount = |record: &RequestRecord| seconds(record).unwrap_or(0.0);
+            Some(rate((value, edge(level, load, 1.0)), load, sent, amount))
+        }
+        (metric, _) if metric.is_of_media() => {
+            let value = level.window()?.media.as_ref()?.of(metric)?;
+            let amount = |record: &RequestRecord| {
+                let sent = record.media.filter(|_| record.outcome.is_ok());
+                sent.and_then(|sent| amount(&sent, metric)).unwrap_or(0.0)
+            };
             Some(rate((value, edge(level, load, 1.0)), load, sent, amount))
         }
         (Metric::ErrorRate, _) => {

@@ -94,7 +94,13 @@ fn limit(measure: Measure, cell: &Cell) -> (Bound, Limit) {
     let (low, high) = (cell.low.unwrap_or(cell.value), cell.high.unwrap_or(cell.value));
     match measure.unit() {
         Unit::Share => (Bound::Max, Limit::Value(crate::slo::ERROR_RATE_MAX)),
-        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS | Unit::SessionPerHour | Unit::Plain => {
+        Unit::TokPerS
+        | Unit::ReqPerS
+        | Unit::StepPerS
+        | Unit::SessionPerHour
+        | Unit::ImagePerS
+        | Unit::MegapixelPerS
+        | Unit::Plain => {
             (Bound::Min, Limit::Value(two_digits(low * (1.0 - ROOM_RATE), f64::floor)))
         }
         Unit::Ns | Unit::Bytes | Unit::J => {

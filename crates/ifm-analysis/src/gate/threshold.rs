@@ -157,9 +157,13 @@ fn parse_limit(text: &str, measure: Measure) -> Result<Limit, &'static str> {
             let share = share.filter(|share| *share <= 1.0);
             (share, "write a share such as 1%, or a change in points such as +0.5%")
         }
-        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS | Unit::SessionPerHour | Unit::Plain => {
-            (scaled(&[("k", 1e3)], 1.0), "write a number such as 1200, or -3%")
-        }
+        Unit::TokPerS
+        | Unit::ReqPerS
+        | Unit::StepPerS
+        | Unit::SessionPerHour
+        | Unit::ImagePerS
+        | Unit::MegapixelPerS
+        | Unit::Plain => (scaled(&[("k", 1e3)], 1.0), "write a number such as 1200, or -3%"),
         Unit::Bytes => (
             scaled(&[("gib", GIB), ("mib", GIB / 1024.0), ("gb", 1e9), ("mb", 1e6)], 1.0),
             "write a size such as 80GB or 512MiB, or +5%",

@@ -11,8 +11,9 @@ mod wave;
 
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, FirstOfForm, FormSummary,
-    FormsSummary, GapLabel, HeardAudio, Judgements, KnownPart, Latencies, PartSummary, Provenance,
-    Session, SessionsSummary, SpokenAudio, TokenFacts, TtftParts, TtftSplit, TurnSummary, Warming,
+    FormsSummary, GapLabel, HeardAudio, Judgements, KindTokens, KnownPart, Latencies, MediaRates,
+    MediaSummary, PartSummary, Provenance, SeenMedia, Session, SessionsSummary, SpokenAudio,
+    TokenFacts, TokenKind, TtftParts, TtftSplit, TurnSummary, Upload, Warming,
     Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
@@ -66,6 +67,8 @@ pub struct LevelSummary {
     pub tokens: TokenFacts,
     /// The parts of the TTFT, over the same answers; absent where the server tells none of its own.
     pub ttft_parts: Option<Box<TtftParts>>,
+    /// Pictures, recordings and films of the prompts; absent where they were text alone.
+    pub media: Option<Box<MediaSummary>>,
     /// Classes of mixed traffic, each apart; empty for one workload alone.
     pub classes: Vec<ClassSummary>,
     /// Requests whose answers are to have a form, each form apart; absent where all are free.
@@ -238,6 +241,7 @@ pub(crate) fn summarize_measured(
         goodput: evaluation.map(|evaluation| evaluation.goodput(&counts)),
         tokens: TokenFacts::of(measured),
         ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
+        media: MediaSummary::of(measured, &judged.requests, &percentiles).map(Box::new),
         classes: classes::by_class(&spec.workload.classes, measured, &percentiles),
         forms: forms::by_form(&spec.workload.forms, measured, &percentiles).map(Box::new),
         turns: turns::by_turn(measured, &percentiles),

@@ -50,6 +50,9 @@ pub struct Latencies {
     pub ttft_ns: Option<Distribution>,
     /// Due time to first token; absent in a closed loop, where it is the same.
     pub ttft_ns_from_due: Option<Distribution>,
+    /// Last byte that the server's machine had acknowledged to first token, nanoseconds; over the
+    /// requests of which the kernel told.
+    pub ttft_ns_from_acked: Option<Distribution>,
     /// Start to first token of the answer proper, nanoseconds.
     pub ttfat_ns: Option<Distribution>,
     /// Start to last token, nanoseconds.
@@ -118,6 +121,7 @@ impl Population for GapsPerToken<'_> {
 struct Lists {
     ttft: Vec<f64>,
     ttft_from_due: Vec<f64>,
+    ttft_from_acked: Vec<f64>,
     ttfat: Vec<f64>,
     e2e: Vec<f64>,
     e2e_from_due: Vec<f64>,
@@ -136,6 +140,7 @@ impl Lists {
         let metrics = RequestMetrics::derive(record);
         push(&mut self.ttft, metrics.ttft_ns);
         push(&mut self.ttft_from_due, metrics.ttft_ns_from_due);
+        push(&mut self.ttft_from_acked, metrics.ttft_ns_from_acked);
         push(&mut self.ttfat, metrics.ttfat_ns);
         push(&mut self.e2e, metrics.e2e_ns);
         push(&mut self.e2e_from_due, metrics.e2e_ns_from_due);
@@ -182,6 +187,7 @@ impl Latencies {
             user_tok_per_s_estimated: speeds(&lists.tpot_estimated),
             ttft_ns: summary(lists.ttft),
             ttft_ns_from_due: summary(lists.ttft_from_due).filter(|_| open_loop),
+            ttft_ns_from_acked: summary(lists.ttft_from_acked),
             ttfat_ns: summary(lists.ttfat),
             e2e_ns: summary(lists.e2e),
             e2e_ns_from_due: summary(lists.e2e_from_due).filter(|_| open_loop),

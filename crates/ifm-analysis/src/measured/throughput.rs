@@ -1,6 +1,7 @@
 //! Rates over a named window, each counted by event time inside it.
 
 use super::in_flight::{Concurrency, InFlight};
+use super::media::{MediaRates, MediaTally};
 use crate::request::last_token_or_body_end;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
@@ -91,6 +92,9 @@ pub struct WindowSummary {
     /// answers at the window's edges, 4 of 17 where 4 users send 6 requests each. In an open loop,
     /// where a queue may grow, it is those whose end is in the window.
     pub req_per_s: f64,
+    /// Media of complete answers per second, each counted by the share that its answer counts by;
+    /// absent where prompts were text alone.
+    pub media: Option<MediaRates>,
     /// Answers per second that met every term of the latency target.
     pub good_req_per_s: Option<f64>,
 }
@@ -257,6 +261,7 @@ struct Tally {
     estimated: f64,
     prompt: u64,
     prompt_unknown: u64,
+    media: MediaTally,
 }
 
 impl Tally {
@@ -268,6 +273,9 @@ impl Tally {
         };
         if record.outcome.is_ok() {
             self.answers += share;
+            if let Some(media) = &record.media {
+                self.media.add(media, share);
+            }
         }
         if good {
             self.good += share;
@@ -316,6 +324,7 @@ impl WindowSummary {
             output_tok_per_s: per_s(tally.output),
             total_tok_per_s: prompt_tokens.map(|prompt| per_s(tally.output + prompt as f64)),
             req_per_s: per_s(tally.answers),
+            media: tally.media.per_s(window.seconds()),
             good_req_per_s: good.map(|_| per_s(tally.good)),
         })
     }

@@ -53,7 +53,7 @@ pub struct CountSources {
 }
 
 impl CountSources {
-    fn add(&mut self, counted: Option<Counted>) {
+    pub(super) fn add(&mut self, counted: Option<Counted>) {
         match counted {
             None => self.unknown += 1,
             Some(counted) => {

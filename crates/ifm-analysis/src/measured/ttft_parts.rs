@@ -6,6 +6,7 @@
 //! token. The sum is the TTFT by construction, so the only thing that can be wrong is that the parts
 //! are more than the whole. Not here: the check that says so (`warning`).
 
+use super::upload;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
 
@@ -18,8 +19,11 @@ const TOLERANCE_NS: i64 = 1_000_000;
 pub struct TtftSplit {
     /// Start to first token.
     pub ttft_ns: u64,
-    /// Start to the last request byte in the kernel's hands.
+    /// Start to the end of the upload: the last byte acknowledged where the kernel tells, otherwise
+    /// the last byte in the kernel's hands.
     pub upload_ns: u64,
+    /// Whether the upload ends with the acknowledgement.
+    pub is_acked: bool,
     /// Arrival at the server until scheduled, as the server told; absent where it told no more than the
     /// next part.
     pub queue_ns: Option<u64>,
@@ -34,13 +38,13 @@ impl TtftSplit {
     pub fn of(record: &RequestRecord) -> Option<TtftSplit> {
         let first_ns = record.first_token_ns().filter(|_| record.streamed)?;
         let ttft_ns = first_ns.saturating_sub(record.start_ns);
-        let upload_ns = record.sent_ns?.saturating_sub(record.start_ns);
+        let (upload_ns, is_acked) = upload::of(record)?;
         let (queue_ns, first_token_ns) = (record.server_queue_ns, record.server_first_token_ns?);
         let told_ns =
             upload_ns.saturating_add(queue_ns.unwrap_or(0)).saturating_add(first_token_ns);
         let signed = |ns: u64| i64::try_from(ns).unwrap_or(i64::MAX);
         let rest_ns = signed(ttft_ns).saturating_sub(signed(told_ns));
-        Some(TtftSplit { ttft_ns, upload_ns, queue_ns, first_token_ns, rest_ns })
+        Some(TtftSplit { ttft_ns, upload_ns, is_acked, queue_ns, first_token_ns, rest_ns })
     }
 
     /// Whether the parts are at most the whole, within 1 ms.
@@ -59,8 +63,10 @@ pub struct TtftParts {
     pub adding_up: u64,
     /// Start to first token, nanoseconds.
     pub ttft_ns: Distribution,
-    /// Start to the last request byte in the kernel's hands, nanoseconds.
+    /// Start to the end of the upload, nanoseconds; see [`TtftSplit::upload_ns`].
     pub upload_ns: Distribution,
+    /// Those of the requests that add up whose upload ends with the acknowledgement of its last byte.
+    pub acked: u64,
     /// Network, frontend and what else nobody timed, nanoseconds; with the queue where the server
     /// does not tell it.
     pub rest_ns: Distribution,
@@ -85,6 +91,7 @@ impl TtftParts {
             adding_up: good.len() as u64,
             ttft_ns: over(|split| Some(split.ttft_ns as f64))?,
             upload_ns: over(|split| Some(split.upload_ns as f64))?,
+            acked: good.iter().filter(|split| split.is_acked).count() as u64,
             rest_ns: over(|split| Some(split.rest_ns.max(0) as f64))?,
             queue_ns: over(|split| split.queue_ns.map(|ns| ns as f64)),
             first_token_ns: over(|split| Some(split.first_token_ns as f64))?,
@@ -127,6 +134,7 @@ mod tests {
         let judged = crate::summarize(&run).levels[0].latencies.ttft_ns.as_ref().expect("TTFT").n;
         assert_eq!((found.requests, found.adding_up), (judged - 1, judged - 2));
         let queue_ns = found.queue_ns.expect("a queue");
+        assert_eq!(found.acked, 0);
         let sum = found.upload_ns.mean + found.rest_ns.mean + queue_ns.mean;
         assert_eq!(sum + found.first_token_ns.mean, found.ttft_ns.mean);
         assert_eq!((found.rest_ns.median(), queue_ns.median()), (Some(10e6), Some(9e6)));
@@ -142,6 +150,10 @@ mod tests {
             let split = TtftSplit::of(&record).expect("told");
             assert_eq!(split.adds_up(), adds_up, "{queue_ms}");
         }
+        // What the kernel tells of the last byte is believed before what it was handed.
+        record.acked_ns = Some(record.start_ns + 2 * MS);
+        let split = TtftSplit::of(&record).expect("told");
+        assert_eq!((split.upload_ns, split.is_acked), (2 * MS, true));
         record.streamed = false;
         assert_eq!(TtftSplit::of(&record), None);
     }

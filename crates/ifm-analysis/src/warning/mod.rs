@@ -16,9 +16,11 @@ mod counting;
 mod cut_off;
 mod drift;
 mod failures;
+mod few_media;
 mod form_endings;
 mod form_validity;
 mod made_up_drafts;
+mod media_tokens;
 mod noise;
 mod output_length;
 mod overload;
@@ -34,6 +36,8 @@ mod shared_server;
 mod slowing;
 mod stalls;
 mod ttft_parts;
+mod unread_media;
+mod upload;
 mod warm_up;
 
 pub use client::load_missed;
@@ -153,7 +157,7 @@ enum Made {
 }
 
 /// Every check, in the order in which reports list them.
-const CHECKS: [&Check; 31] = [
+const CHECKS: [&Check; 35] = [
     &predicted::CHECK,
     &failures::CHECK,
     &sessions::CHECK,
@@ -168,6 +172,10 @@ const CHECKS: [&Check; 31] = [
     &form_endings::CHECK,
     &output_length::CHECK,
     &prompt_length::CHECK,
+    &unread_media::CHECK,
+    &media_tokens::CHECK,
+    &few_media::CHECK,
+    &upload::CHECK,
     &cache::CHECK,
     &server_cache::CHECK,
     &made_up_drafts::CHECK,
@@ -189,9 +197,13 @@ const CHECKS: [&Check; 31] = [
 
 /// Those that ask how it was measured: by the client, from the server's counters and the GPUs', or
 /// whether a server was warm. A prediction has nothing of all that.
-const OF_MEASURING: [&Check; 12] = [
+const OF_MEASURING: [&Check; 16] = [
     &client::CHECK,
     &counting::CHECK,
+    &unread_media::CHECK,
+    &media_tokens::CHECK,
+    &few_media::CHECK,
+    &upload::CHECK,
     &server_cache::CHECK,
     &made_up_drafts::CHECK,
     &repeats::CHECK,
@@ -313,6 +325,14 @@ mod testing {
         let summary = crate::summarize(run);
         let result = summary.checks.iter().find(|check| check.id == id);
         result.expect("a known check").state()
+    }
+
+    /// What a check says first on a run; empty where it says nothing.
+    pub fn text(run: &RunData, id: &str) -> String {
+        let summary = crate::summarize(run);
+        let result = summary.checks.iter().find(|check| check.id == id);
+        let said = result.expect("a known check").warnings.first();
+        said.map(|warning| warning.text.clone()).unwrap_or_default()
     }
 
     #[test]

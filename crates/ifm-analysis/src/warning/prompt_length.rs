@@ -1,7 +1,7 @@
 //! Prompts that the server counts otherwise than we meant them.
 
 use super::{AtLevel, Check, Context, Made, Severity, percent};
-use crate::level::LevelSummary;
+use crate::level::{KindTokens, LevelSummary, TokenKind};
 
 /// A chat template adds some tokens to every prompt; more than this share is not only a template.
 const SHARE_MAX: f64 = 0.10;
@@ -11,9 +11,18 @@ pub(super) const TEMPLATE_TOKENS: f64 = 64.0;
 pub(super) const CHECK: Check =
     Check { id: "prompt_length", title: "prompts are as long as meant", run: Made::ByLevel(make) };
 
+/// A prompt is measured against its text: what pictures in it become is not asked for.
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
     let tokens = &level.tokens;
-    let (Some(asked), Some(got)) = (tokens.prompt_asked_mean, tokens.prompt_mean) else {
+    let got = match level.media.as_deref() {
+        None => tokens.prompt_mean,
+        Some(media) if media.requests == media.ok => {
+            let text = media.tokens_of(TokenKind::Text).filter(|text| text.total().is_some());
+            text.and_then(KindTokens::mean)
+        }
+        Some(_) => None,
+    };
+    let (Some(asked), Some(got)) = (tokens.prompt_asked_mean, got) else {
         return AtLevel::NotApplicable;
     };
     if asked <= 0.0 {
@@ -52,6 +61,14 @@ mod tests {
     fn fires_on_short_and_on_much_longer_prompts() {
         check("prompt_length", count(80), Severity::Caution, "80.0 tokens on average, 100.0");
         check("prompt_length", count(165), Severity::Caution, "(65.0 %)");
+    }
+
+    #[test]
+    fn pictures_are_not_taken_for_text() {
+        let mut run = crate::testing::sound_pictures();
+        assert_eq!(state(&run, "prompt_length"), CheckState::Passed);
+        run.requests.iter_mut().for_each(|record| record.text_tokens = None);
+        assert_eq!(state(&run, "prompt_length"), CheckState::NotApplicable);
     }
 
     #[test]

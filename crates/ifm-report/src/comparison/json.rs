@@ -122,6 +122,8 @@ pub(crate) fn unit(unit: Unit) -> (&'static str, f64) {
         Unit::TokPerS => ("tok/s", 1.0),
         Unit::ReqPerS => ("req/s", 1.0),
         Unit::StepPerS => ("steps/s", 1.0),
+        Unit::ImagePerS => ("images/s", 1.0),
+        Unit::MegapixelPerS => ("megapixels/s", 1.0),
         Unit::SessionPerHour => ("sessions/h", 1.0),
         Unit::Share => ("share", 1.0),
         Unit::Bytes => ("bytes", 1.0),

@@ -38,8 +38,12 @@ pub fn html(page: &Page) -> String {
         true => format!("script-src 'sha256-{}'; ", hash(ifm_chart::script())),
         false => String::new(),
     };
+    let images = match page.has_sheet() {
+        true => "img-src data:; ",
+        false => "",
+    };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; {scripts}font-src data:; base-uri 'none'; \
+        "default-src 'none'; style-src 'sha256-{}'; {scripts}{images}font-src data:; base-uri 'none'; \
          form-action 'none'",
         hash(&STYLE)
     );
@@ -233,6 +237,13 @@ fn piece(block: &Block, within: &str) -> Markup {
         Block::Remarks(all) => remarks(all),
         Block::Pre(text) => html! { pre { (text) } },
         Block::List(points) => html! { ul { @for point in points { li { (point) } } } },
+        Block::Sheet(sheet) => html! {
+            ul class="sheet" {
+                @for (picture, label) in sheet.pictures.iter().zip(&sheet.labels) {
+                    li { img src=(picture) alt=""; small { (label) } }
+                }
+            }
+        },
         Block::Details(summary, blocks) => html! {
             details {
                 summary { (summary) }

@@ -4,6 +4,7 @@ mod charts;
 mod classes;
 mod details;
 mod drafts;
+mod media;
 mod method;
 mod repeats;
 mod sessions;
@@ -89,6 +90,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.push(details::requests(model));
     sections.extend(drafts::section(model));
     sections.extend(details::beside(model));
+    sections.extend(media::section(model));
     sections.push(method::section(model));
     sections.retain(|section| !section.blocks.is_empty());
     Page {

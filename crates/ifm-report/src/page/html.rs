@@ -398,6 +398,21 @@ mod tests {
     }
 
     #[test]
+    fn pictures_stand_in_the_page_and_are_named_elsewhere() {
+        use super::super::{Block, Pictures, Section, Sheet, json, markdown};
+        let mut page = page();
+        assert!(!html(&page).contains("img-src"), "a page without pictures may load none");
+        let pictures = vec!["data:image/jpeg;base64,AAAA".to_owned()];
+        let sheet = Sheet { pictures, labels: vec!["image 8 x 8 <b>".to_owned()] };
+        page.sections.push(Section::new("Media", vec![Block::Sheet(sheet)]));
+        let text = html(&page);
+        assert!(text.contains("img-src data:;") && text.contains("src=\"data:image/jpeg;base64,"));
+        assert!(text.contains("image 8 x 8 &lt;b&gt;"));
+        assert!(markdown(&page, Pictures::None).contains("- image 8 x 8"));
+        assert!(json(&page).contains("image 8 x 8 <b>"));
+    }
+
+    #[test]
     fn a_page() {
         // The style sheet would hide the page in the snapshot.
         let page = html(&page());

@@ -38,8 +38,12 @@ pub fn html(page: &Page) -> String {
         true => format!("script-src 'sha256-{}'; ", hash(ifm_chart::script())),
         false => String::new(),
     };
+    let images = match page.has_sheet() {
+        true => "img-src data:; ",
+        false => "",
+    };
     let policy = format!(
-        "default-src 'none'; style-src 'sha256-{}'; {scripts}font-src data:; base-uri 'none'; \
+        "default-src 'none'; style-src 'sha256-{}'; {scripts}{images}font-src data:; base-uri 'none'; \
          form-action 'none'",
         hash(&STYLE)
     );
@@ -233,6 +237,13 @@ fn piece(block: &Block, within: &str) -> Markup {
         Block::Remarks(all) => remarks(all),
         Block::Pre(text) => html! { pre { (text) } },
         Block::List(points) => html! { ul { @for point in points { li { (point) } } } },
+        Block::Sheet(sheet) => html! {
+            ul class="sheet" {
+                @for (picture, label) in sheet.pictures.iter().zip(&sheet.labels) {
+                    li { img src=(picture) alt=""; small { (label) } }
+                }
+            }
+        },
         Block::Details(summary, blocks) => html! {
             details {
                 summary { (summary) }
@@ -384,6 +395,21 @@ mod tests {
         assert!(super::super::json(&page).contains("\"not_valid\": \"requests <failed>\""));
         let text = super::super::markdown(&page, super::super::Pictures::None);
         assert!(text.contains("~~") && text.contains("not valid because"), "{text}");
+    }
+
+    #[test]
+    fn pictures_stand_in_the_page_and_are_named_elsewhere() {
+        use super::super::{Block, Pictures, Section, Sheet, json, markdown};
+        let mut page = page();
+        assert!(!html(&page).contains("img-src"), "a page without pictures may load none");
+        let pictures = vec!["data:image/jpeg;base64,AAAA".to_owned()];
+        let sheet = Sheet { pictures, labels: vec!["image 8 x 8 <b>".to_owned()] };
+        page.sections.push(Section::new("Media", vec![Block::Sheet(sheet)]));
+        let text = html(&page);
+        assert!(text.contains("img-src data:;") && text.contains("src=\"data:image/jpeg;base64,"));
+        assert!(text.contains("image 8 x 8 &lt;b&gt;"));
+        assert!(markdown(&page, Pictures::None).contains("- image 8 x 8"));
+        assert!(json(&page).contains("image 8 x 8 <b>"));
     }
 
     #[test]

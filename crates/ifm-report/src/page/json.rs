@@ -1,6 +1,6 @@
 //! A page as one JSON document: the same sections, with every number in full.
 
-use super::{Block, Cell, Chart, Figure, Page, Remark, Section, Table};
+use super::{Block, Cell, Chart, Figure, Page, Remark, Section, Sheet, Table};
 use crate::json::text;
 use ifm_analysis::insight::Tone;
 use serde::Serialize;
@@ -285,7 +285,9 @@ impl<'a> From<&'a Block> for PageBlock<'a> {
                 PageBlock::Findings { findings: all.iter().map(PageFinding::from).collect() }
             }
             Block::Pre(text) => PageBlock::Text { text },
-            Block::List(points) => PageBlock::List { points },
+            Block::List(points) | Block::Sheet(Sheet { labels: points, .. }) => {
+                PageBlock::List { points }
+            }
             Block::Details(summary, blocks) => {
                 PageBlock::Details { summary, blocks: blocks.iter().map(PageBlock::from).collect() }
             }

@@ -3,7 +3,7 @@
 //! Charts become links to picture files where the caller writes some, and else the sentence that says
 //! what they would show. Not here: writing those files.
 
-use super::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Table, Trust, sign};
+use super::{Block, Cell, Check, Figure, Head, Page, Remark, Section, Sheet, Table, Trust, sign};
 use crate::format::ABSENT;
 use crate::markdown::{escape, fenced};
 
@@ -103,7 +103,7 @@ fn piece(block: &Block, pictures: Pictures) -> String {
         Block::Table(table) => tabled(table),
         Block::Remarks(all) => format!("\n{}", remarks(all)),
         Block::Pre(text) => fenced(text),
-        Block::List(points) => {
+        Block::List(points) | Block::Sheet(Sheet { labels: points, .. }) => {
             let points: String =
                 points.iter().map(|point| format!("- {}\n", escape(point))).collect();
             format!("\n{points}")

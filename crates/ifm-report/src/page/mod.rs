@@ -234,8 +234,19 @@ pub enum Block {
     Pre(String),
     /// Points.
     List(Vec<String>),
+    /// Small pictures side by side.
+    Sheet(Sheet),
     /// Something that most readers skip.
     Details(String, Vec<Block>),
+}
+
+/// Small pictures, and under each what it is: two lists of one length.
+#[derive(Debug, Clone, Default)]
+pub struct Sheet {
+    /// Data URLs of pictures.
+    pub pictures: Vec<String>,
+    /// What they are; formats without pictures show these.
+    pub labels: Vec<String>,
 }
 
 /// A chart with what it shows.
@@ -284,6 +295,12 @@ impl Page {
                 .collect()
         }
         self.sections.iter().flat_map(|section| of(&section.blocks)).collect()
+    }
+
+    /// Whether it shows small pictures.
+    pub(crate) fn has_sheet(&self) -> bool {
+        let blocks = self.sections.iter().flat_map(|section| &section.blocks);
+        blocks.into_iter().any(|block| matches!(block, Block::Sheet(_)))
     }
 
     /// Does something with every computed sentence, wherever it stands.

@@ -70,8 +70,8 @@ fn piece(block: &Block, style: &TerminalStyle) -> String {
         Block::List(points) => {
             points.iter().map(|point| wrapped(&format!("- {point}"), "  ", style.width)).collect()
         }
-        // What most readers skip is in the other formats.
-        Block::Details(..) => String::new(),
+        // Pictures, and what most readers skip, are in the other formats.
+        Block::Sheet(_) | Block::Details(..) => String::new(),
     }
 }
 

@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use super::{Dataset, DatasetKind};
 use crate::{
-    conversation::read_messages,
     error::WorkloadError,
     media::Reader,
     opening::Opening,
@@ -51,7 +50,7 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
     let messages = get("messages").filter(|_| !columns.is_mapped("prompt"));
     let prompt = match (get("prompt"), messages) {
         (_, Some(Value::Array(list))) => {
-            let mut messages = read_messages(list)?;
+            let mut messages = media.messages(list, &row.folder)?;
             while messages.last().is_some_and(|last| last.role == Role::Assistant) {
                 messages.pop();
             }

@@ -145,7 +145,7 @@ impl Reader {
             Value::String(text) => self.text(text, medium, folder),
             Value::Object(fields) => {
                 let text = |name: &str| fields.get(name).and_then(Value::as_str);
-                let bytes = text("bytes").filter(|bytes| !bytes.is_empty());
+                let bytes = text("bytes").or(text("data")).filter(|bytes| !bytes.is_empty());
                 if let Some(bytes) = bytes {
                     let bytes = match file::data_url(bytes) {
                         Some(bytes) => bytes?,

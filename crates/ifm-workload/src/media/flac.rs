@@ -51,7 +51,7 @@ impl Bits {
     }
 }
 
-/// The file of samples of so many bits.
+/// The file of samples of 16 or 24 bits.
 pub(super) fn encode(samples: &[i32], rate: u32, bits: u32) -> Vec<u8> {
     let mut out = Bits { bytes: b"fLaC".to_vec(), ..Bits::default() };
     // The last block of metadata, the information about the stream: 34 bytes.
@@ -79,8 +79,8 @@ fn frame(out: &mut Bits, number: u32, block: &[i32], bits: u32) {
     out.put(0xfff8, 16);
     // Block size in 16 bits at the end of the head; the rate from the stream's information.
     out.put(0x70, 8);
-    // One channel; bits of a sample from the stream's information.
-    out.put(0, 8);
+    // One channel, and the bits of a sample by their code.
+    out.put(if bits == 16 { 0b0000_1000 } else { 0b0000_1100 }, 8);
     put_number(out, number);
     out.put(block.len() as u32 - 1, 16);
     let head = crc8(out.bytes.get(start..).unwrap_or_default());

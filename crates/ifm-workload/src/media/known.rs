@@ -22,10 +22,8 @@ pub struct MediaFacts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse: Option<String>,
     /// Whether each medium bears a name under which a server may know it.
-    #[serde(default)]
     pub has_names: bool,
     /// Whether the name alone is sent of what was sent before.
-    #[serde(default)]
     pub is_name_alone: bool,
 }
 

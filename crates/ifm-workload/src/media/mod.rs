@@ -15,6 +15,7 @@ mod flac;
 mod known;
 mod look;
 mod made;
+mod parts;
 mod picture;
 mod pool;
 mod share;

@@ -216,12 +216,22 @@ fn rows_name_and_hold_media() {
         format!(r#"{{"prompt":"four","image":{{"bytes":"{base64}","path":null}}}}"#),
         r#"{"audio":"b.flac"}"#.to_owned(),
         r#"{"prompt":"six"}"#.to_owned(),
+        format!(
+            r#"{{"messages":[{{"role":"user","content":[{{"type":"text","text":"on "}},
+            {{"type":"image_url","image_url":{{"url":"pictures/a.jpg"}}}},{{"type":"text","text":"and"}},
+            {{"type":"input_audio","input_audio":{{"data":"{}","format":"flac"}}}}]}}]}}"#,
+            STANDARD.encode(&wav)
+        )
+        .replace('\n', " "),
     ];
     folder.write("rows.jsonl", rows.join("\n").as_bytes());
     let workload = opened(&format!("custom:{}", folder.path("rows.jsonl")));
-    let items: Vec<_> = (0..6).map(|id| item(&workload, id)).collect();
+    let items: Vec<_> = (0..7).map(|id| item(&workload, id)).collect();
     let texts: Vec<_> = items.iter().map(text).collect();
-    assert_eq!(texts, ["one", "two", "three", "four", "", "six"]);
+    assert_eq!(texts, ["one", "two", "three", "four", "", "six", "on and"]);
+    let Prompt::Messages(parts) = &items[6].turns[0].prompt else { panic!("no messages") };
+    let places: Vec<_> = parts[0].media.iter().map(|it| (it.at, it.medium.kind)).collect();
+    assert_eq!(places, [(3, MediumKind::Image), (6, MediumKind::Audio)]);
     let sizes: Vec<Vec<_>> =
         items.iter().map(|item| media(item).iter().map(|medium| medium.size).collect()).collect();
     let known = Some((24, 16));

@@ -3,6 +3,7 @@
 //! The digest of a prompt that stands alone is that of its canonical bytes. In a conversation of
 //! several turns it is a chain over the messages (`said`), so that a turn costs what it adds.
 
+use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::{Medium, Prompt, SentMedia};
 use sha2::{Digest, Sha256};
@@ -23,7 +24,12 @@ pub struct Ledger {
     entries: Vec<Sent>,
     /// The media that were sent, and the prompt that had each first.
     media: HashMap<[u8; 32], usize>,
+    /// The first of them, to be shown, each with that prompt.
+    shown: Vec<(usize, Arc<Medium>)>,
 }
+
+/// Media of a run that are shown at most.
+const SHOWN_MAX: usize = 24;
 
 impl Ledger {
     /// Notes a request that was made, by the digest of its prompt.
@@ -40,6 +46,7 @@ impl Ledger {
     pub fn truncate(&mut self, sent: u32) {
         self.entries.truncate(sent as usize);
         self.media.retain(|_, first| *first < sent as usize);
+        self.shown.retain(|(first, _)| *first < sent as usize);
     }
 
     /// What the media of the next prompt are together; absent where it has none. They are known
@@ -54,10 +61,29 @@ impl Ledger {
             count += 1;
             match self.media.entry(medium.sha256) {
                 Entry::Occupied(_) => seen += 1,
-                Entry::Vacant(vacant) => _ = vacant.insert(place),
+                Entry::Vacant(vacant) => {
+                    vacant.insert(place);
+                    if self.shown.len() < SHOWN_MAX {
+                        self.shown.push((place, medium.clone()));
+                    }
+                }
             }
         }
         (count > 0).then(|| SentMedia::of(media.map(|medium| &**medium), seen))
+    }
+
+    /// Small pictures of the first different media that were sent, as they stand in the head of a run:
+    /// `medium` and `picture`, a data URL. None where there are no media that can be drawn.
+    pub fn media_sheet(&self) -> Option<serde_json::Value> {
+        let drawn = self.shown.iter().filter_map(|(_, medium)| {
+            let small = ifm_workload::thumbnail(medium)?;
+            let base64 = BASE64.encode(&small.bytes);
+            let medium = serde_json::to_value(&**medium).ok()?;
+            let picture = format!("data:{};base64,{base64}", small.mime);
+            Some(serde_json::json!({ "medium": medium, "picture": picture }))
+        });
+        let drawn: Vec<serde_json::Value> = drawn.collect();
+        (!drawn.is_empty()).then_some(serde_json::Value::Array(drawn))
     }
 
     /// SHA-256 over the SHA-256 of each prompt, in order, in hex.

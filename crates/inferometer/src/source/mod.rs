@@ -153,10 +153,13 @@ impl Source {
         let template_by =
             if api.has_template() { TemplatePlace::Server } else { TemplatePlace::Nobody };
         // Facts are texts, numbers and maps with text keys: they always become JSON.
-        let facts = match serde_json::to_value(facts) {
+        let mut facts = match serde_json::to_value(facts) {
             Ok(serde_json::Value::Object(facts)) => facts,
             _ => serde_json::Map::new(),
         };
+        if let Some(sheet) = ledger.media_sheet() {
+            facts.insert("media_sheet".to_owned(), sheet);
+        }
         SentWorkload { sessions, facts, ended_sessions, ..ledger.sent_workload(template_by) }
     }
 }

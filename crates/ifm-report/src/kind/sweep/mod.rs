@@ -5,6 +5,7 @@ mod classes;
 mod details;
 mod drafts;
 mod forms;
+mod media;
 mod method;
 mod repeats;
 mod sessions;
@@ -91,6 +92,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.push(details::requests(model));
     sections.extend(drafts::section(model));
     sections.extend(details::beside(model));
+    sections.extend(media::section(model));
     sections.push(method::section(model));
     sections.retain(|section| !section.blocks.is_empty());
     Page {

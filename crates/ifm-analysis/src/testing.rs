@@ -375,6 +375,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             prompt_lengths: None,
             max_context_tokens: None,
             cadence_s: None,
+            probe: None,
         },
         levels: concurrency.iter().map(load).collect(),
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },

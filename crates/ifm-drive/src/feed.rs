@@ -219,7 +219,8 @@ impl Feed {
         self.ahead_bytes.fetch_add(prepared.held_bytes, Ordering::Relaxed);
         let queue = match prepared.phase {
             Phase::Warmup => &self.warmup,
-            Phase::Measure => &self.measure,
+            // What a probe sends is measured as far as a feed knows.
+            Phase::Measure | Phase::Probe => &self.measure,
         };
         while let Err(back) = queue.push(prepared) {
             prepared = back;

@@ -49,6 +49,8 @@ pub struct Job {
     pub secrets: Arc<Secrets>,
     /// Makes the prompts.
     pub dataset: Arc<dyn Dataset>,
+    /// Makes the prompts of the probe beside the load; absent where there is none.
+    pub probe: Option<Arc<dyn Dataset>>,
     /// What the prompts are.
     pub facts: WorkloadFacts,
     /// What the server said about itself.

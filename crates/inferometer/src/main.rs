@@ -6,6 +6,7 @@
 mod again;
 mod calibration;
 mod caller;
+mod beside;
 mod capacity;
 mod child;
 mod cli;

@@ -11,7 +11,7 @@ mod wave;
 
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KnownPart,
-    Latencies, PartSummary, Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit,
+    Latencies, PartSummary, ProbeSummary, Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit,
     TurnSummary, Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
@@ -67,6 +67,8 @@ pub struct LevelSummary {
     pub ttft_parts: Option<Box<TtftParts>>,
     /// Classes of mixed traffic, each apart; empty for one workload alone.
     pub classes: Vec<ClassSummary>,
+    /// The probe beside the level; absent where there was none.
+    pub probe: Option<Box<ProbeSummary>>,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
     /// Conversations as wholes; absent where requests stand alone.
@@ -232,6 +234,7 @@ pub(crate) fn summarize_measured(
         ttft_parts: TtftParts::of(&judged.requests, &percentiles).map(Box::new),
         classes: classes::by_class(&spec.workload.classes, measured, &percentiles),
         turns: turns::by_turn(measured, &percentiles),
+        probe: None,
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),

@@ -241,6 +241,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         extra_body,
         secrets,
         dataset: workload.dataset.into(),
+        probe: None,
         facts: workload.facts,
         inspection,
         machine,
@@ -294,6 +295,7 @@ fn workload_spec(
         prompt_lengths: None,
         max_context_tokens: None,
         cadence_s: None,
+        probe: None,
     }
 }
 
@@ -374,6 +376,7 @@ pub fn resolve_simulated(
         session_headers: Vec::new(),
         extra_body,
         dataset: opened.dataset.into(),
+        probe: None,
         facts: opened.facts,
         inspection: Inspection {
             model: deployed.deployment.setup.model().id.clone(),

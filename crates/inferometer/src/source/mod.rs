@@ -16,6 +16,7 @@ mod session;
 mod tests;
 
 pub use conversations::Carrying;
+pub use prompts::PromptSource;
 
 use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
@@ -24,7 +25,7 @@ use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
 use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
-use prompts::{Due, PromptSource};
+use prompts::Due;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 

@@ -110,8 +110,7 @@ fn server_account(run: &RunData, level: u16) -> Option<ServerCounters> {
         return None;
     }
     // A probe is alone before the first level, and no part of any.
-    let is_own =
-        |record: &&RequestRecord| record.level == level && record.phase != Phase::Probe;
+    let is_own = |record: &&RequestRecord| record.level == level && record.phase != Phase::Probe;
     let of_level = || run.requests.iter().filter(is_own);
     let first_ns = of_level().map(|record| record.start_ns).min()?;
     let last_ns = of_level().map(|record| record.end_ns).max()?;

@@ -64,7 +64,9 @@ pub(crate) fn probe_line(level: &LevelSummary) -> Option<String> {
     let told: Vec<String> = told.into_iter().flatten().collect();
     let workload = plain(&probe.workload);
     Some(match told.is_empty() {
-        true => format!("{workload} beside the load; too few answers to tell it against that alone"),
+        true => {
+            format!("{workload} beside the load; too few answers to tell it against that alone")
+        }
         false => format!("{workload} beside the load: median {}", told.join(", ")),
     })
 }

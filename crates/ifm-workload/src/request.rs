@@ -44,6 +44,8 @@ pub struct WorkloadRequest {
     pub hub: HubAccess,
     /// Folder of presets that the user has added.
     pub preset_folder: Option<PathBuf>,
+    /// Whether it is one class of a mix, which is none itself.
+    pub(crate) is_class: bool,
 }
 
 impl WorkloadRequest {
@@ -65,6 +67,7 @@ impl WorkloadRequest {
             answers: None,
             hub: HubAccess::default(),
             preset_folder: None,
+            is_class: false,
         }
     }
 }

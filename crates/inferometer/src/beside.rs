@@ -108,12 +108,8 @@ impl Beside {
         let has = |at: &AtomicU64| at.load(Ordering::Relaxed) > begun_ns;
         let may_begin = || has(&level.measure_start_ns);
         let is_over = || over.load(Ordering::Relaxed) || has(&level.send_end_ns);
-        let plan = LevelPlan {
-            warmup_requests: 0,
-            requests: None,
-            duration_ns: None,
-            ..plan.clone()
-        };
+        let plan =
+            LevelPlan { warmup_requests: 0, requests: None, duration_ns: None, ..plan.clone() };
         self.drive(&plan, self.pause_ns, &may_begin, &is_over, stop)
     }
 
@@ -144,8 +140,12 @@ impl Beside {
             may_begin,
             is_over,
         };
-        let mut sink =
-            Aside { finished: &self.finished, free_ns: &free_ns, pause_ns, origin_ns: plan.origin_ns };
+        let mut sink = Aside {
+            finished: &self.finished,
+            free_ns: &free_ns,
+            pause_ns,
+            origin_ns: plan.origin_ns,
+        };
         let progress = Arc::new(Progress::default());
         let driven = ifm_drive::drive_level(&plan, &mut source, &mut sink, stop, &progress);
         self.next_seq = self.next_seq.saturating_add(self.prompts.made() - made);

@@ -4,9 +4,9 @@
 #![forbid(unsafe_code)]
 
 mod again;
+mod beside;
 mod calibration;
 mod caller;
-mod beside;
 mod capacity;
 mod child;
 mod cli;

@@ -293,17 +293,16 @@ impl Session {
         let beside = &mut self.beside;
         let (result, probed) = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| monitor.watch(progress, &over));
-            let probe = beside.as_mut().map(|beside| {
-                scope.spawn(|| beside.accompany(&plan, (progress, &over), stop))
-            });
+            let probe = beside
+                .as_mut()
+                .map(|beside| scope.spawn(|| beside.accompany(&plan, (progress, &over), stop)));
             let result = ifm_drive::drive_level(&plan, source, sink, stop, progress);
             self.board.end_level(ifm_sys::mono_ns());
             over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
             // A panic of one of ours is a bug and goes on as such.
-            let probed = probe.map(|probe| {
-                probe.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            });
+            let probed = probe
+                .map(|probe| probe.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             (result, probed.unwrap_or(Ok(())))
         });
         self.telemetry.sample();

@@ -11,8 +11,8 @@ mod wave;
 
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, GapLabel, KnownPart,
-    Latencies, PartSummary, ProbeSummary, Provenance, Session, SessionsSummary, TokenFacts, TtftParts, TtftSplit,
-    TurnSummary, Warming, Window, WindowKind, WindowSummary,
+    Latencies, PartSummary, ProbeSummary, Provenance, Session, SessionsSummary, TokenFacts,
+    TtftParts, TtftSplit, TurnSummary, Warming, Window, WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;

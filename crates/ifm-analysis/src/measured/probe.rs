@@ -15,12 +15,8 @@ use crate::stat::bootstrap::{Bootstrap, BootstrapMethod, Statistic};
 use ifm_core::{Phase, RequestRecord, RunData};
 
 /// How the intervals of ratios are made.
-const INTERVAL: Bootstrap = Bootstrap {
-    resamples: 2000,
-    confidence: 0.95,
-    method: BootstrapMethod::Percentile,
-    seed: 0,
-};
+const INTERVAL: Bootstrap =
+    Bootstrap { resamples: 2000, confidence: 0.95, method: BootstrapMethod::Percentile, seed: 0 };
 /// Answers on each side from which on an interval is told: fewer say nothing of their spread.
 const ANSWERS_MIN: usize = 5;
 
@@ -136,9 +132,8 @@ mod tests {
     fn few_answers_are_no_ratio_and_none_no_probe() {
         let (_, mut probed) = probed();
         let begin_ns = probed.manifest.levels[0].start_ns;
-        let is_alone = |record: &RequestRecord| {
-            record.phase == Phase::Probe && record.start_ns < begin_ns
-        };
+        let is_alone =
+            |record: &RequestRecord| record.phase == Phase::Probe && record.start_ns < begin_ns;
         probed.requests.retain(|record| !is_alone(record));
         let probe = crate::summarize(&probed).levels.remove(0).probe.expect("a probe");
         assert_eq!((probe.alone, probe.ttft_times), (None, None));

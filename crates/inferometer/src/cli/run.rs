@@ -65,8 +65,6 @@ fn levels(args: &RunArgs) -> Result<Vec<LevelRequest>, Failure> {
             let limit = args.concurrency.unwrap_or(args.arrivals.max_in_flight);
             args.ending.open_levels(schedules, limit)
         }
-        _ => {
-            Err(Failure::usage("run takes one --rate").hint("inferometer sweep takes several"))
-        }
+        _ => Err(Failure::usage("run takes one --rate").hint("inferometer sweep takes several")),
     }
 }

@@ -24,7 +24,8 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
         let quick = ["--time-scale", &scale, "--seed", "4"];
         let (_server, url) = served(folder.path(), &[&DEPLOYMENT[..], &quick].concat());
         let words = ["run", &url, "-c", "4", "-n", "24", "-w", "2", "-W", "2048/16", "--json"];
-        let flags = ["--probe", "random:32/4", "--probe-pause", "20ms", "--prompt-lengths", "tokenizer"];
+        let flags =
+            ["--probe", "random:32/4", "--probe-pause", "20ms", "--prompt-lengths", "tokenizer"];
         let output = run(folder.path(), &[&words[..], &flags].concat());
         assert_measured(&output);
         let document = json(&output);

@@ -49,7 +49,7 @@ pub use stat::Distribution;
 pub use telemetry::{LevelEnergy, ServerCounters};
 pub use warning::{CheckResult, Severity, Warning};
 
-use ifm_core::{ClientHealth, EndedSession, RequestRecord, RunData};
+use ifm_core::{ClientHealth, EndedSession, Phase, RequestRecord, RunData};
 
 /// Everything that is computed from a run.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,6 +82,7 @@ pub fn summarize(run: &RunData) -> RunSummary {
             summary.server = server_account(run, *level);
             summary.speculation = Speculation::of(requests, summary.server.as_ref());
             summary.sessions = sessions(run, requests).map(Box::new);
+            summary.probe = measured::ProbeSummary::of(run, *level).map(Box::new);
             summary
         })
         .collect();
@@ -112,7 +113,9 @@ fn server_account(run: &RunData, level: u16) -> Option<ServerCounters> {
     if run.series.is_empty() {
         return None;
     }
-    let of_level = || run.requests.iter().filter(|record| record.level == level);
+    // A probe is alone before the first level, and no part of any.
+    let is_own = |record: &&RequestRecord| record.level == level && record.phase != Phase::Probe;
+    let of_level = || run.requests.iter().filter(is_own);
     let first_ns = of_level().map(|record| record.start_ns).min()?;
     let last_ns = of_level().map(|record| record.end_ns).max()?;
     ServerCounters::of(&run.series, first_ns, last_ns)

@@ -37,9 +37,13 @@ pub struct Tally {
 impl Tally {
     /// Counts a finished request.
     pub fn add(&mut self, record: &RequestRecord) {
-        if record.phase == Phase::Warmup {
-            self.warmup_ended += 1;
-            return;
+        match record.phase {
+            Phase::Measure => {}
+            Phase::Warmup => {
+                self.warmup_ended += 1;
+                return;
+            }
+            Phase::Probe => return,
         }
         let place = Outcome::ALL.iter().position(|outcome| *outcome == record.outcome);
         if let Some(count) = place.and_then(|place| self.outcomes.get_mut(place)) {

@@ -403,6 +403,7 @@ fn spec(concurrency: &[u32]) -> RunSpec {
             max_context_tokens: None,
             cadence_s: None,
             forms: Vec::new(),
+            probe: None,
         },
         levels: concurrency.iter().map(load).collect(),
         limits: LimitSpec { connect_s: None, first_token_s: None, idle_s: None, total_s: None },

@@ -50,6 +50,8 @@ crate::vocabulary! {
         Warmup = "warmup",
         /// Measured.
         Measure = "measure",
+        /// Of a probe beside the load, or before it; kept, but in no metric of the level.
+        Probe = "probe",
     }
 }
 

@@ -160,6 +160,9 @@ pub struct WorkloadSpec {
     /// are free.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub forms: Vec<FormSpec>,
+    /// The probe beside the load; absent where there was none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub probe: Option<ProbeSpec>,
 }
 
 impl WorkloadSpec {
@@ -168,6 +171,21 @@ impl WorkloadSpec {
         let asked: f64 = self.forms.iter().map(|form| form.share).sum();
         (1.0 - asked).max(0.0)
     }
+}
+
+/// A probe: small requests of another workload, one at a time over a connection of their own, which
+/// show what the load does to a bystander. They are in no metric of a level.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProbeSpec {
+    /// Index of its class among those of the workload.
+    pub class: u16,
+    /// From the end of one of its requests to the start of the next, seconds.
+    pub pause_s: f64,
+    /// Seed of its prompts.
+    pub seed: u64,
+    /// Whether the server was asked to go on past its end-of-text token.
+    pub ignore_eos: bool,
 }
 
 /// One class of mixed traffic.

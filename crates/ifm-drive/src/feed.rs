@@ -137,7 +137,8 @@ impl Feed {
             let mut bytes = spare.take().or_else(|| self.spent.pop()).unwrap_or_default();
             let phase = phase_of(position, self.warmup_requests);
             let seq = first_seq.saturating_add(position);
-            let ask = NextAsk { phase, seq, now_ns: ifm_sys::mono_ns() };
+            let is_warm = self.warmup_left.load(Ordering::Acquire) == 0;
+            let ask = NextAsk { phase, seq, now_ns: ifm_sys::mono_ns(), is_warm };
             match source.next(&ask, &mut bytes) {
                 Ok(Offer::Request(meta)) => {
                     let held_bytes = bytes.held_bytes();
@@ -219,7 +220,8 @@ impl Feed {
         self.ahead_bytes.fetch_add(prepared.held_bytes, Ordering::Relaxed);
         let queue = match prepared.phase {
             Phase::Warmup => &self.warmup,
-            Phase::Measure => &self.measure,
+            // What a probe sends is measured as far as a feed knows.
+            Phase::Measure | Phase::Probe => &self.measure,
         };
         while let Err(back) = queue.push(prepared) {
             prepared = back;

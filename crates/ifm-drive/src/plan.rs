@@ -186,6 +186,8 @@ pub struct NextAsk {
     pub seq: u32,
     /// The time, nanoseconds on the monotonic clock.
     pub now_ns: u64,
+    /// Whether every request that warms up has been answered.
+    pub is_warm: bool,
 }
 
 /// Takes finished requests, on the decoder's thread.

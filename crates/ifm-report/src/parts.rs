@@ -5,7 +5,7 @@ use crate::format::{ABSENT, number, percent, plain};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{ClassSummary, FormSummary, PartSummary, TurnSummary};
-use ifm_analysis::stat::Distribution;
+use ifm_analysis::stat::{Distribution, Estimate};
 
 /// Columns of a table of parts.
 pub(crate) const COLUMNS: usize = 10;
@@ -38,12 +38,37 @@ pub(crate) fn turns(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     level.turns.iter().map(row).collect()
 }
 
-/// One row for each class of mixed traffic, with the share that was asked for.
+/// One row for each class of mixed traffic, with the share that was asked for, and behind them the
+/// probe, which is no part of the level.
 pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
     let row = |class: &ClassSummary| {
         row(format!("{} {}", plain(&class.name), percent(class.share)), &class.part)
     };
-    level.classes.iter().map(row).collect()
+    let probe = level.probe.iter().flat_map(|probe| {
+        let name = plain(&probe.name);
+        let alone = probe.alone.as_ref().map(|alone| self::row(format!("{name} alone"), alone));
+        [Some(self::row(name, &probe.beside)), alone]
+    });
+    level.classes.iter().map(row).chain(probe.flatten()).collect()
+}
+
+/// How many times as long the probe took beside the level as alone; absent where that is not known.
+pub(crate) fn probe_line(level: &LevelSummary) -> Option<String> {
+    let probe = level.probe.as_ref()?;
+    let times = |what: &str, times: &Option<Estimate>| {
+        let Estimate { value, low, high } = (*times)?;
+        let [value, low, high] = [value, low, high].map(number);
+        Some(format!("{what} {value} times that alone (95 % interval {low} to {high})"))
+    };
+    let told = [times("TTFT", &probe.ttft_times), times("E2E", &probe.e2e_times)];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    let workload = plain(&probe.workload);
+    Some(match told.is_empty() {
+        true => {
+            format!("{workload} beside the load; too few answers to tell it against that alone")
+        }
+        false => format!("{workload} beside the load: median {}", told.join(", ")),
+    })
 }
 
 /// One row for each form of answers with the share that was asked for, and one for free answers.

@@ -41,7 +41,8 @@ pub struct WorkloadFacts {
     /// Whose meaning a range ratio had, where one was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_ratio: Option<String>,
-    /// The law of the prompts' lengths, where they are made up.
+    /// The law of the prompts' lengths, where they are made up; of a mix those of its classes, with
+    /// semicolons between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<String>,
     /// The law of the lengths to ask for, where it does not come from the data.
@@ -162,6 +163,8 @@ pub enum DropReason {
     NotDrawn,
     /// It asks for something that is not text generation.
     NotText,
+    /// It belongs to a session of which another row is malformed.
+    Incomplete,
 }
 
 impl fmt::Display for DropReason {
@@ -177,6 +180,7 @@ impl fmt::Display for DropReason {
             Self::OtherModel => "of another model",
             Self::NotDrawn => "not drawn",
             Self::NotText => "that are not text generation",
+            Self::Incomplete => "of sessions with a malformed row",
         })
     }
 }

@@ -12,7 +12,9 @@ use crate::{
     facts::WorkloadFacts,
     item::{Dataset, SubAgent, Turn, WorkItem, width},
     media::MediaFacts,
+    playing::Marks,
     request::AfterLast,
+    thread::{longest_of_session, said_again},
 };
 
 /// Bytes of prompts that are kept in memory at most.
@@ -34,6 +36,8 @@ pub(crate) struct ItemList {
     after_last: AfterLast,
     distinct: u64,
     parallel: u32,
+    /// What keeps items apart, if something does: a later pass has marks of its own.
+    marks: Option<Marks>,
 }
 
 impl ItemList {
@@ -62,7 +66,12 @@ impl ItemList {
         let distinct = count_distinct(&items);
         let widths = items.iter().map(|item| width(&item.agents, item.turns.len()));
         let parallel = widths.max().unwrap_or(1);
-        Ok(Self { items, drawn, after_last, distinct, parallel })
+        Ok(Self { items, drawn, after_last, distinct, parallel, marks: None })
+    }
+
+    /// The same with a mark of its own at the start of every item.
+    pub(crate) fn marked(self, marks: Option<Marks>) -> Self {
+        Self { marks, ..self }
     }
 
     fn place(&self, id: u32) -> Option<usize> {
@@ -83,17 +92,19 @@ impl ItemList {
         facts.timed = self.items.iter().all(|item| item.at_ns.is_some());
         let turns = self.items.iter().flat_map(|item| &item.turns);
         facts.media = MediaFacts::of_files(turns.flat_map(|turn| turn.prompt.media()));
-        for item in &self.items {
+        for (id, item) in (0..).zip(&self.items) {
+            // A mark makes a prompt longer.
+            let marked = self.marks.as_ref().and_then(|_| self.item(id).ok());
+            let marked =
+                marked.map(|it| Stored { turns: it.turns, at_ns: it.at_ns, agents: it.agents });
+            let item = marked.as_ref().unwrap_or(item);
             facts.turns_max = facts.turns_max.max(item.turns.len() as u32);
             let first = item.turns.first().and_then(|turn| turn.prompt_tokens);
             facts.prompt_tokens_max = facts.prompt_tokens_max.max(first);
             let outputs = item.turns.iter().map(|turn| turn.output_tokens);
             facts.output_tokens_max = facts.output_tokens_max.max(outputs.max().flatten());
-            let total = item
-                .turns
-                .iter()
-                .map(|turn| Some(u64::from(turn.prompt_tokens?) + u64::from(turn.output_tokens?)));
-            facts.total_tokens_max = facts.total_tokens_max.max(total.sum::<Option<u64>>());
+            let longest = longest_of_session(&item.turns, &item.agents);
+            facts.total_tokens_max = facts.total_tokens_max.max(longest);
         }
     }
 }
@@ -115,11 +126,21 @@ impl Dataset for ItemList {
         let Stored { turns, at_ns, agents } = item.ok_or(WorkloadError::Exhausted { items })?;
         // A trace that begins again has no more times to tell.
         let at_ns = at_ns.filter(|_| (id as usize) < self.items.len());
-        Ok(WorkItem { at_ns, agents: agents.clone(), ..WorkItem::new(id, turns.clone()) })
+        let mut item =
+            WorkItem { at_ns, agents: agents.clone(), ..WorkItem::new(id, turns.clone()) };
+        match &self.marks {
+            Some(marks) => marks.put(&mut item)?,
+            None if id as usize >= self.items.len() => said_again(&mut item),
+            None => {}
+        }
+        Ok(item)
     }
 
     fn distinct_items(&self) -> u64 {
-        self.distinct
+        match (&self.marks, self.items()) {
+            (None, _) => self.distinct,
+            (Some(_), items) => u64::from(items.unwrap_or(u32::MAX)),
+        }
     }
 
     fn items(&self) -> Option<u32> {
@@ -170,6 +191,15 @@ mod tests {
         let repeat = list(&["a", "b"], AfterLast::Repeat, None);
         assert_eq!((text(&repeat, 5).as_deref(), repeat.items()), (Some("b"), None));
         assert_eq!((repeat.item(1).unwrap().at_ns, repeat.item(2).unwrap().at_ns), (Some(5), None));
+    }
+
+    #[test]
+    fn a_later_pass_knows_what_was_said_in_the_first() {
+        let known = |list: &ItemList, id| list.item(id).unwrap().turns[0].known_tokens;
+        let repeat = list(&["a", "b"], AfterLast::Repeat, None);
+        assert_eq!([0, 1, 2, 5].map(|id| known(&repeat, id)), [None, None, Some(1), Some(1)]);
+        let drawn = list(&["a", "b"], AfterLast::VllmOversample, Some(3));
+        assert_eq!((known(&drawn, 1), known(&drawn, 2)), (None, Some(1)));
     }
 
     /// Python 3.11.7: `random.seed(0); [random.choice("abcde") for _ in range(6)]`.

@@ -67,21 +67,25 @@ pub fn open(
 
 fn resolve(request: &WorkloadRequest) -> Result<Named, WorkloadError> {
     let text = request.text.trim();
-    // Each class of a mix has options of its own.
-    let (name, mut options) = match text.split_once(':') {
-        Some((word, _)) if mix::KIND.is_called(word) => (text, Options::default()),
-        _ => Options::split(text)?,
-    };
+    let (name, mut options) = split(text)?;
     let presets = preset::load(request.preset_folder.as_deref())?;
     let found = presets.into_iter().find(|preset| preset.is_called(name));
     let Some(preset) = found else {
         let (kind, body) = find_kind(name)?;
         return Ok(Named { kind, body, options, preset: None });
     };
-    let (inner, defaults) = Options::split(&preset.workload)?;
+    let (inner, defaults) = split(&preset.workload)?;
     let (kind, body) = find_kind(inner)?;
     options.fill(defaults);
     Ok(Named { kind, body, options, preset: Some(preset) })
+}
+
+/// A name and its options. Each class of a mix has options of its own.
+fn split(text: &str) -> Result<(&str, Options), WorkloadError> {
+    match text.split_once(':') {
+        Some((word, _)) if mix::KIND.is_called(word) => Ok((text, Options::default())),
+        _ => Options::split(text),
+    }
 }
 
 /// The data set of a name, and what stands after the colon.

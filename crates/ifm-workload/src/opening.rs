@@ -14,6 +14,7 @@ use crate::{
     lengths::Lengths,
     list::{ItemList, Stored},
     options::Options,
+    playing::Marks,
     prompt::PromptMaker,
     request::{AfterLast, Answers, WorkloadRequest},
     rng::Rng,
@@ -199,7 +200,7 @@ impl Opening<'_> {
         mut counts: RowCounts,
     ) -> Result<Box<dyn Dataset>, WorkloadError> {
         counts.kept = items.len() as u64;
-        self.list_of_rows(items, counts)
+        self.list_of_rows(items, counts, None)
     }
 
     /// The same where an item is made of several rows: those that were kept are counted already.
@@ -210,6 +211,7 @@ impl Opening<'_> {
         &mut self,
         items: Vec<Stored>,
         mut counts: RowCounts,
+        marks: Option<Marks>,
     ) -> Result<Box<dyn Dataset>, WorkloadError> {
         let told = counts.dropped.values().sum::<u64>() + counts.bad + counts.kept;
         counts.unused = counts.read.saturating_sub(told);
@@ -225,6 +227,7 @@ impl Opening<'_> {
         let request = self.request;
         let seed = self.facts.selection_seed.unwrap_or(0);
         let list = ItemList::new(items, request.after_last, request.items_max, seed)?;
+        let list = list.marked(marks);
         if request.after_last == AfterLast::VllmOversample {
             self.rule("after the last item, vLLM's random.choice");
         }

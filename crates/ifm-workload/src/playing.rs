@@ -29,10 +29,36 @@ pub(crate) struct Playing {
     idle_cap_ns: Option<u64>,
     /// Turns that are only context: the session begins behind them.
     skipped: usize,
-    /// Numbers for marks.
-    marks: Option<Stream>,
+    /// What keeps sessions apart, if something does.
+    marks: Option<Marks>,
     /// Whose answers later turns carry.
     answers: Answers,
+}
+
+/// A mark of its own at the start of every prompt of a session.
+#[derive(Debug, Clone)]
+pub(crate) struct Marks {
+    numbers: Stream,
+    tokenizer: Tokenizer,
+}
+
+impl Marks {
+    /// Puts the mark of an item's number into its prompts.
+    ///
+    /// # Errors
+    /// What the tokenizer says.
+    pub(crate) fn put(&self, item: &mut WorkItem) -> Result<(), WorkloadError> {
+        let number = self.numbers.item(u64::from(item.id)).below_u64(u64::MAX);
+        let mark = format!("session {number:016x}\n");
+        let tokens = self.tokenizer.encode(&mark)?.len() as u32;
+        let agents = item.agents.iter_mut().map(|agent| &mut agent.turns);
+        for (agent, turns) in std::iter::once(&mut item.turns).chain(agents).enumerate() {
+            for (number, turn) in turns.iter_mut().enumerate() {
+                put_mark(turn, (agent, number), &mark, tokens);
+            }
+        }
+        Ok(())
+    }
 }
 
 impl Playing {
@@ -60,8 +86,8 @@ impl Playing {
             opening.rule("a mark of its own at the start of every prompt of a session");
         }
         opening.tell_answers(answers);
-        let marks = Rng::new(opening.request.seed).stream("session_mark");
-        let marks = marker.then_some(marks);
+        let numbers = Rng::new(opening.request.seed).stream("session_mark");
+        let marks = marker.then(|| Marks { numbers, tokenizer: opening.tokenizer.clone() });
         Ok(Self { idle_cap_ns, skipped: start - 1, marks, answers })
     }
 
@@ -97,26 +123,24 @@ impl Playing {
         Ok(ns.min(self.idle_cap_ns.unwrap_or(u64::MAX)))
     }
 
+    /// Takes the marks away, for items that are marked each time they are sent.
+    pub(crate) fn take_marks(&mut self) -> Option<Marks> {
+        self.marks.take()
+    }
+
+    /// Whether a sub-agent is over before the session begins, by the agent and the turn that start it.
+    pub(crate) fn is_over(&self, (parent, is_parent_over): (usize, bool), after: usize) -> bool {
+        is_parent_over || parent == 0 && self.is_context(after)
+    }
+
     /// The session as it is sent. Every answer is still there when it comes in.
     ///
     /// # Errors
     /// What the tokenizer says.
-    pub(crate) fn finish(
-        &self,
-        item: WorkItem,
-        tokenizer: &Tokenizer,
-    ) -> Result<WorkItem, WorkloadError> {
+    pub(crate) fn finish(&self, item: WorkItem) -> Result<WorkItem, WorkloadError> {
         let mut item = if self.skipped > 0 { begin_at(item, self.skipped) } else { item };
         if let Some(marks) = &self.marks {
-            let number = marks.item(u64::from(item.id)).below_u64(u64::MAX);
-            let mark = format!("session {number:016x}\n");
-            let tokens = tokenizer.encode(&mark)?.len() as u32;
-            let agents = item.agents.iter_mut().map(|agent| &mut agent.turns);
-            for turns in std::iter::once(&mut item.turns).chain(agents) {
-                for (number, turn) in turns.iter_mut().enumerate() {
-                    put_mark(turn, number == 0, &mark, tokens);
-                }
-            }
+            marks.put(&mut item)?;
         }
         let carry = |turns: Vec<Turn>| {
             turns.into_iter().map(|turn| turn.with_answers_of(self.answers)).collect::<Vec<_>>()
@@ -129,9 +153,10 @@ impl Playing {
     }
 }
 
-/// Puts a mark at the start of a prompt that begins anew, and counts it as known in the others.
-fn put_mark(turn: &mut Turn, is_first: bool, mark: &str, tokens: u32) {
-    if is_first || turn.keeps.is_some_and(|keep| keep.messages == 0) {
+/// Puts a mark at the start of a prompt that begins anew, and counts it as known in all but the very
+/// first prompt of the session, which is the first to say it.
+fn put_mark(turn: &mut Turn, (agent, number): (usize, usize), mark: &str, tokens: u32) {
+    if number == 0 || turn.keeps.is_some_and(|keep| keep.messages == 0) {
         match &mut turn.prompt {
             Prompt::Text(text) => text.insert_str(0, mark),
             Prompt::Messages(messages) => {
@@ -143,8 +168,9 @@ fn put_mark(turn: &mut Turn, is_first: bool, mark: &str, tokens: u32) {
         }
         turn.prompt_tokens = turn.prompt_tokens.map(|asked| asked.saturating_add(tokens));
     }
-    let known = turn.known_tokens.filter(|known| *known > 0);
-    turn.known_tokens = known.map(|known| known.saturating_add(tokens)).or(turn.known_tokens);
+    if (agent, number) != (0, 0) {
+        turn.known_tokens = turn.known_tokens.map(|known| known.saturating_add(tokens));
+    }
 }
 
 /// The session from a later turn on: what was said before stands in its first prompt, and agents that

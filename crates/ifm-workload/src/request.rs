@@ -46,6 +46,8 @@ pub struct WorkloadRequest {
     pub hub: HubAccess,
     /// Folder of presets that the user has added.
     pub preset_folder: Option<PathBuf>,
+    /// Whether it is one class of a mix, which is none itself.
+    pub(crate) is_class: bool,
 }
 
 impl WorkloadRequest {
@@ -68,6 +70,7 @@ impl WorkloadRequest {
             carry: Carry::default(),
             hub: HubAccess::default(),
             preset_folder: None,
+            is_class: false,
         }
     }
 }

@@ -10,7 +10,6 @@
 use std::ops::Range;
 
 use ifm_core::{Message, Prompt, Role};
-use ifm_tokenizer::Tokenizer;
 
 use crate::{
     error::WorkloadError,
@@ -21,6 +20,7 @@ use crate::{
     prompt::{Prefix, PromptMaker},
     request::AfterLast,
     rng::{Rng, Stream},
+    thread::{Size, longest_tokens, said_again},
 };
 
 /// Turns of all sessions of a file at most, some 60 bytes each.
@@ -90,7 +90,6 @@ impl Scripts {
 
 /// Makes the text of sessions.
 pub(crate) struct Writer {
-    tokenizer: Tokenizer,
     prompts: PromptMaker,
     playing: Playing,
     block_tokens: u32,
@@ -115,7 +114,6 @@ impl Writer {
         let prompts = opening.prompts(&rng)?;
         let prefix = prompts.prefix(shared_tokens, rng.stream("prefix").item(0))?;
         Ok(Self {
-            tokenizer: opening.tokenizer.clone(),
             prompts,
             playing,
             block_tokens,
@@ -152,7 +150,7 @@ impl Writer {
                 turns,
             });
         }
-        self.playing.finish(item, &self.tokenizer)
+        self.playing.finish(item)
     }
 }
 
@@ -172,7 +170,10 @@ impl One<'_> {
         };
         let prompts = &self.writer.prompts;
         let mut text = Prefix::default();
-        self.message(number, prompts.scaled(turn.tokens, number == 0), &mut text)?;
+        let tokens = prompts.scaled(turn.tokens, number == 0);
+        // What all share stays, however much a server's template adds.
+        let least = if number == 0 { self.writer.prefix.tokens() } else { 0 };
+        self.message(number, tokens.max(least.min(turn.tokens)), &mut text)?;
         let answer = match self.writer.playing.needs_answers() {
             true => {
                 let draws = self.writer.answers.item(self.place(number));
@@ -273,18 +274,14 @@ fn describe(facts: &mut WorkloadFacts, script: &[ScriptAgent]) {
         facts.prompt_tokens_max = facts.prompt_tokens_max.max(first);
         let output = agent.turns.iter().map(|turn| turn.output).max();
         facts.output_tokens_max = facts.output_tokens_max.max(output);
-        // The longest prompt with its answer, from where each turn goes on.
-        let mut ends: Vec<u64> = Vec::new();
-        for turn in &agent.turns {
-            let before = match turn.keeps {
-                None => ends.last().copied(),
-                Some(keep) if keep.messages == 0 => None,
-                Some(keep) => ends.get(usize::from(keep.turn)).copied(),
-            };
-            let end = before.unwrap_or(0) + u64::from(turn.tokens) + u64::from(turn.output);
-            facts.total_tokens_max = facts.total_tokens_max.max(Some(end));
-            ends.push(end);
-        }
+        let sizes = agent.turns.iter().map(|turn| Size {
+            keeps: turn.keeps,
+            messages: 1,
+            prompt_tokens: Some(turn.tokens),
+            output_tokens: Some(turn.output),
+            carried_tokens: Some(turn.output),
+        });
+        facts.total_tokens_max = facts.total_tokens_max.max(longest_tokens(sizes));
     }
 }
 
@@ -316,7 +313,11 @@ impl Dataset for ScriptSet {
         };
         let script = self.scripts.sessions.get(place);
         let script = script.ok_or(WorkloadError::Exhausted { items: items as u64 })?;
-        self.writer.write((id, place as u32), script, &self.scripts.blocks)
+        let mut item = self.writer.write((id, place as u32), script, &self.scripts.blocks)?;
+        if id as usize >= items && !self.writer.playing.has_marks() {
+            said_again(&mut item);
+        }
+        Ok(item)
     }
 
     fn distinct_items(&self) -> u64 {

@@ -6,7 +6,9 @@
 //!
 //! Not here: texts and bytes of messages, which whoever sends them keeps under the same numbers.
 
-use crate::item::Turn;
+use ifm_core::Prompt;
+
+use crate::item::{Keep, SubAgent, Turn, WorkItem};
 
 /// One message, by number.
 struct Node {
@@ -120,12 +122,125 @@ impl Thread {
     }
 }
 
+/// What one turn adds to a conversation.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    pub keeps: Option<Keep>,
+    /// Messages that it adds.
+    pub messages: u32,
+    /// Their tokens.
+    pub prompt_tokens: Option<u32>,
+    /// Tokens that it asks for.
+    pub output_tokens: Option<u32>,
+    /// Tokens of the answer that later turns carry.
+    pub carried_tokens: Option<u32>,
+}
+
+impl Size {
+    /// That of a turn.
+    fn of(turn: &Turn) -> Size {
+        Size {
+            keeps: turn.keeps,
+            messages: match &turn.prompt {
+                Prompt::Messages(messages) => messages.len() as u32,
+                Prompt::Text(_) | Prompt::Tokens(_) => 1,
+            },
+            prompt_tokens: turn.prompt_tokens,
+            output_tokens: turn.output_tokens,
+            carried_tokens: turn.recorded_tokens.or(turn.output_tokens),
+        }
+    }
+}
+
+/// Tokens of the longest prompt of one agent and its answer together; absent where some were not
+/// counted. Where a turn goes on from the midst of an earlier one, that counts as a whole: what is
+/// told is never too little.
+pub(crate) fn longest_tokens(turns: impl Iterator<Item = Size>) -> Option<u64> {
+    struct Part {
+        parent: Option<usize>,
+        messages: u32,
+        tokens: u64,
+    }
+    let mut parts: Vec<Part> = Vec::new();
+    // The last part of each turn: its answer.
+    let mut ends: Vec<usize> = Vec::new();
+    let mut longest = None;
+    for turn in turns {
+        let mut base = match turn.keeps {
+            None => ends.last().copied(),
+            Some(keep) if keep.messages == 0 => None,
+            Some(keep) => ends.get(usize::from(keep.turn)).copied(),
+        };
+        let least = turn.keeps.map_or(u32::MAX, |keep| keep.messages);
+        while let Some(parent) = base.and_then(|place| parts.get(place)?.parent)
+            && parts.get(parent).is_some_and(|part| part.messages >= least)
+        {
+            base = Some(parent);
+        }
+        let (messages, tokens) = base
+            .and_then(|place| parts.get(place))
+            .map_or((0, 0), |part| (part.messages, part.tokens));
+        let prompt = Part {
+            parent: base,
+            messages: messages.saturating_add(turn.messages),
+            tokens: tokens + u64::from(turn.prompt_tokens?),
+        };
+        longest = longest.max(Some(prompt.tokens + u64::from(turn.output_tokens?)));
+        let answer = Part {
+            parent: Some(parts.len()),
+            messages: prompt.messages.saturating_add(1),
+            tokens: prompt.tokens + u64::from(turn.carried_tokens?),
+        };
+        parts.extend([prompt, answer]);
+        ends.push(parts.len() - 1);
+    }
+    longest
+}
+
+/// The same of all agents of a session.
+pub(crate) fn longest_of_session(turns: &[Turn], agents: &[SubAgent]) -> Option<u64> {
+    let threads = std::iter::once(turns).chain(agents.iter().map(|agent| agent.turns.as_slice()));
+    let longest = threads.map(|turns| longest_tokens(turns.iter().map(Size::of)));
+    longest.collect::<Option<Vec<_>>>()?.into_iter().max()
+}
+
+/// Notes that a session is sent once more: of a prompt without an answer of the server all has been said
+/// before. Of one with such an answer it is known what this session said, and no more.
+pub(crate) fn said_again(item: &mut WorkItem) {
+    let agents = item.agents.iter_mut().map(|agent| &mut agent.turns);
+    for turns in std::iter::once(&mut item.turns).chain(agents) {
+        let mut thread = Thread::default();
+        // Turns whose prompt, and those whose answer, is the same each time.
+        let mut is_same: Vec<(bool, bool)> = Vec::new();
+        for (number, turn) in turns.iter_mut().enumerate() {
+            let from = match turn.keeps {
+                None => number.checked_sub(1),
+                Some(keep) if keep.messages == 0 => None,
+                Some(keep) => Some(usize::from(keep.turn)),
+            };
+            let begun = thread.begin(turn, Size::of(turn).messages as usize, None);
+            let carries = from
+                .map_or((true, true), |from| is_same.get(from).copied().unwrap_or((false, false)));
+            // Without the answer where the turn goes on from the prompt alone.
+            let on_prompt =
+                begun.base.is_some() && begun.base == from.and_then(|it| thread.prompt_of(it));
+            let is_known = carries.0 && (carries.1 || on_prompt);
+            thread.answer(number, turn.recorded_tokens);
+            is_same.push((is_known, turn.recorded_answer.is_some()));
+            let whole = begun.prompt_tokens.and_then(|tokens| u32::try_from(tokens).ok());
+            turn.known_tokens = match is_known {
+                true => whole,
+                false => None,
+            };
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use ifm_core::Prompt;
+    use ifm_core::{Message, Role};
 
     use super::*;
-    use crate::item::Keep;
 
     fn turn(tokens: u32, keeps: Option<Keep>) -> Turn {
         Turn { prompt_tokens: Some(tokens), keeps, ..Turn::new(Prompt::Text(String::new())) }
@@ -153,5 +268,47 @@ mod tests {
         let fifth = thread.begin(&turn(1, Some(Keep { turn: 1, messages: 9 })), 1, None);
         assert_eq!((fifth.known_tokens, fifth.prompt_tokens), (None, None));
         assert_eq!(thread.path(fifth.tip), [0, 1, 2, 3, 4, 7]);
+    }
+
+    #[test]
+    fn the_longest_prompt_is_that_of_the_longest_branch() {
+        let keep = |turn, messages| Some(Keep { turn, messages });
+        let size = |tokens: u32, keeps| Turn { output_tokens: Some(10), ..turn(tokens, keeps) };
+        let longest = |turns: &[Turn]| longest_of_session(turns, &[]);
+        assert_eq!(longest(&[size(100, None), size(5, None)]), Some(125));
+        // Without the answer, back to the first prompt, and anew.
+        let back = [size(100, None), size(50, None), size(30, keep(1, 1)), size(7, keep(0, 0))];
+        assert_eq!(longest(&back), Some(170));
+        assert_eq!(longest(&[size(100, None), size(20, keep(0, 1))]), Some(130));
+        assert_eq!(longest(&[size(100, None), turn(20, None)]), None);
+        let agents = [SubAgent {
+            parent: 0,
+            after_turn: 0,
+            before_turn: None,
+            delay_ns: 0,
+            turns: vec![size(300, None)],
+        }];
+        assert_eq!(longest_of_session(&[size(100, None)], &agents), Some(310));
+    }
+
+    #[test]
+    fn what_is_sent_once_more_was_said_before_but_for_answers_of_the_server() {
+        let recorded = |tokens, keeps| Turn {
+            recorded_answer: Some(Message::text(Role::Assistant, "yes")),
+            recorded_tokens: Some(10),
+            known_tokens: Some(1),
+            ..turn(tokens, keeps)
+        };
+        let known = |turns: Vec<Turn>| {
+            let mut item = WorkItem::new(0, turns);
+            said_again(&mut item);
+            item.turns.iter().map(|turn| turn.known_tokens).collect::<Vec<_>>()
+        };
+        let whole = known(vec![recorded(100, None), recorded(5, None), recorded(7, None)]);
+        assert_eq!(whole, [Some(100), Some(115), Some(132)]);
+        // The server's own answer to the first turn is another each time, and the prompt is not.
+        let back = Some(Keep { turn: 0, messages: 1 });
+        let live = known(vec![turn(100, None), recorded(5, None), recorded(7, back)]);
+        assert_eq!(live, [Some(100), None, Some(107)]);
     }
 }

@@ -54,6 +54,8 @@ pub struct Job {
     pub forms: Forms,
     /// Whose words tell the server of them.
     pub form_speech: FormSpeech,
+    /// Makes the prompts of the probe beside the load; absent where there is none.
+    pub probe: Option<Arc<dyn Dataset>>,
     /// What the prompts are.
     pub facts: WorkloadFacts,
     /// What the server said about itself.

@@ -80,6 +80,26 @@ pub fn settle(
     }
 }
 
+/// Who counts made-up prompts of a mix: the tokenizer. How the server counts depends on the length, and
+/// each class has its own.
+///
+/// # Errors
+/// The server was to count.
+pub fn of_classes(word: LengthsWord) -> Result<PromptLengths, Failure> {
+    match word {
+        LengthsWord::Server => {
+            return Err(Failure::usage("--prompt-lengths server: a mix has no one law of lengths")
+                .hint("give the model's tokenizer.json with --tokenizer, or measure each class"));
+        }
+        LengthsWord::Auto => terminal::warn(
+            "made-up prompts of a mix are as long as asked by the tokenizer's count: the server's chat \
+             template comes on top; --prompt-lengths tokenizer says that this is meant",
+        ),
+        LengthsWord::Tokenizer => {}
+    }
+    Ok(PromptLengths { counted_by: LengthCounter::Tokenizer, calibration: None })
+}
+
 fn tell(calibrated: &Calibrated, ask: &CalibrationAsk<'_>, quiet: bool) {
     let facts = &calibrated.facts;
     let asked = ask.prompt_tokens.max();

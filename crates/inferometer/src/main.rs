@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod again;
+mod beside;
 mod calibration;
 mod caller;
 mod capacity;

@@ -2,9 +2,10 @@
 
 mod beginning;
 
-pub use beginning::{level_plan, request_template};
+pub use beginning::{level_plan, probe_template, request_template};
 
 use crate::again::Again;
+use crate::beside::{self, Beside};
 use crate::course::{Course, LevelCount, Step};
 use crate::exit::{Code, Failure};
 use crate::form::Checker;
@@ -52,6 +53,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let template = request_template(&job, &manifest.run_id)?;
     check_first_item(&job, &template)?;
     let templates = form_templates(&job, template)?;
+    let beside = Beside::new(&job, &manifest.run_id)?;
     let store = Store::at(store_root(job.store.as_ref()));
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();
@@ -78,7 +80,9 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
             (job.secrets.clone(), ids_of),
             watched,
         )
-        .with_checker((!job.forms.is_empty()).then(|| Checker::new(&job.forms))),
+        .with_checker((!job.forms.is_empty()).then(|| Checker::new(&job.forms)))
+        .with_beside(beside.as_ref().map(Beside::finished)),
+        beside,
         live,
         board,
         evidence: Evidence::default(),
@@ -120,6 +124,8 @@ struct Session {
     kernel_stamps: bool,
     /// What answers in place of a server, if something does.
     simulated: Option<Box<Simulated>>,
+    /// The probe beside the load, if there is one.
+    beside: Option<Beside>,
     /// Levels already shown as rows.
     shown: Vec<LevelSummary>,
 }
@@ -139,7 +145,10 @@ enum Ended {
 impl Session {
     fn run_levels(&mut self, manifest: &mut Manifest) -> Ended {
         let mut course = std::mem::replace(&mut self.job.course, Course::Planned);
-        let ended = self.follow(&mut course, manifest);
+        let ended = match self.probe_alone() {
+            Ok(()) => self.follow(&mut course, manifest),
+            Err(error) => Ended::Failed(error),
+        };
         self.job.course = course;
         ended
     }
@@ -255,6 +264,17 @@ impl Session {
         Ended::Early(reason)
     }
 
+    /// Sends a few requests of the probe before there is load.
+    fn probe_alone(&mut self) -> Result<(), DriveError> {
+        if self.beside.is_none() || self.job.spec.levels.is_empty() {
+            return Ok(());
+        }
+        let plan = self.plan(0);
+        let Some(beside) = &mut self.beside else { return Ok(()) };
+        beside.alone(&plan, &self.stop)?;
+        self.sink.take_beside().map_err(DriveError::Sink)
+    }
+
     fn run_level(&mut self, index: usize, count: LevelCount) -> Result<LevelResult, DriveError> {
         let plan = self.plan(index);
         let load = &self.job.spec.levels[index];
@@ -273,20 +293,29 @@ impl Session {
             self.board.end_level(ifm_sys::mono_ns());
             return driven;
         }
-        let result = std::thread::scope(|scope| {
+        let beside = &mut self.beside;
+        let (result, probed) = std::thread::scope(|scope| {
             let watcher = scope.spawn(|| monitor.watch(progress, &over));
+            let probe = beside
+                .as_mut()
+                .map(|beside| scope.spawn(|| beside.accompany(&plan, (progress, &over), stop)));
             let result = ifm_drive::drive_level(&plan, source, sink, stop, progress);
             self.board.end_level(ifm_sys::mono_ns());
             over.store(true, Ordering::Relaxed);
             watcher.thread().unpark();
-            result
+            // A panic of one of ours is a bug and goes on as such.
+            let probed = probe
+                .map(|probe| probe.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            (result, probed.unwrap_or(Ok(())))
         });
         self.telemetry.sample();
-        result
+        self.sink.take_beside().map_err(DriveError::Sink)?;
+        probed.and(result)
     }
 
     fn plan(&self, index: usize) -> LevelPlan {
-        let first_seq = self.sink.records.len() as u32;
+        let of_load = self.sink.records.iter().filter(|record| beside::is_of_load(record));
+        let first_seq = of_load.count() as u32;
         LevelPlan {
             origin_ns: self.origin.mono_ns,
             kernel_stamps: self.kernel_stamps,
@@ -421,7 +450,9 @@ fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
 
 /// Requests that were sent: those of an open loop for which there was no time were not.
 fn sent(records: &[RequestRecord]) -> u32 {
-    records.iter().filter(|record| record.outcome != Outcome::Dropped).count() as u32
+    let is_sent = |record: &&RequestRecord| record.outcome != Outcome::Dropped;
+    let of_load = records.iter().filter(|record| beside::is_of_load(record));
+    of_load.filter(is_sent).count() as u32
 }
 
 /// Shows the result; rows of levels that are already on the screen are not repeated.

@@ -1,5 +1,6 @@
 //! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
 
+use crate::beside::{self, Finished};
 use crate::form::Checker;
 use crate::live::Board;
 use crate::secrets::Secrets;
@@ -33,6 +34,8 @@ pub struct RunSink {
     ended_by: Option<LevelEnd>,
     /// Where progress is shown from; absent where nobody looks.
     board: Option<Arc<Board>>,
+    /// Where the requests of a probe come from.
+    beside: Option<Finished>,
 }
 
 impl RunSink {
@@ -57,6 +60,7 @@ impl RunSink {
             deadline_ns: None,
             ended_by: None,
             board,
+            beside: None,
         }
     }
 
@@ -64,6 +68,20 @@ impl RunSink {
     pub fn with_checker(mut self, checker: Option<Checker>) -> RunSink {
         self.checker = checker;
         self
+    }
+
+    /// Keeps what a probe finishes beside the load too.
+    pub fn with_beside(self, beside: Option<Finished>) -> RunSink {
+        RunSink { beside, ..self }
+    }
+
+    /// Keeps what a probe has finished so far.
+    ///
+    /// # Errors
+    /// Why it cannot be kept.
+    pub fn take_beside(&mut self) -> Result<(), String> {
+        let finished = self.beside.as_ref().map(beside::take).unwrap_or_default();
+        finished.into_iter().try_for_each(|record| self.record(record))
     }
 
     /// Begins a level that may end before its planned end.
@@ -110,6 +128,7 @@ impl Sink for RunSink {
         if self.ended_by.is_none() && self.deadline_ns.is_some_and(|deadline| now_ns >= deadline) {
             self.ended_by = Some(LevelEnd::Budget);
         }
+        self.take_beside()?;
         self.writer.tick(now_ns).map_err(|error| error.to_string())
     }
 

@@ -12,9 +12,9 @@ mod wave;
 pub use crate::measured::{
     ClassSummary, Concurrency, CountDisagreement, CountSources, Counts, FirstOfForm, FormSummary,
     FormsSummary, GapLabel, HeardAudio, Judgements, KindTokens, KnownPart, Latencies, MediaRates,
-    MediaSummary, PartSummary, Provenance, SeenMedia, Session, SessionsSummary, SpokenAudio,
-    TokenFacts, TokenKind, TtftParts, TtftSplit, TurnSummary, Upload, Warming,
-    Window, WindowKind, WindowSummary,
+    MediaSummary, PartSummary, ProbeSummary, Provenance, SeenMedia, Session, SessionsSummary,
+    SpokenAudio, TokenFacts, TokenKind, TtftParts, TtftSplit, TurnSummary, Upload, Warming, Window,
+    WindowKind, WindowSummary,
 };
 pub use cumulative::LevelCumulative;
 pub use steps::StepSummary;
@@ -73,6 +73,8 @@ pub struct LevelSummary {
     pub classes: Vec<ClassSummary>,
     /// Requests whose answers are to have a form, each form apart; absent where all are free.
     pub forms: Option<Box<FormsSummary>>,
+    /// The probe beside the level; absent where there was none.
+    pub probe: Option<Box<ProbeSummary>>,
     /// Conversations by turn; empty where requests stand alone.
     pub turns: Vec<TurnSummary>,
     /// Conversations as wholes; absent where requests stand alone.
@@ -245,6 +247,7 @@ pub(crate) fn summarize_measured(
         classes: classes::by_class(&spec.workload.classes, measured, &percentiles),
         forms: forms::by_form(&spec.workload.forms, measured, &percentiles).map(Box::new),
         turns: turns::by_turn(measured, &percentiles),
+        probe: None,
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),

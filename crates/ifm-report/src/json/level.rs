@@ -5,6 +5,7 @@ use super::load::{Between, Distribution, Verdict, between, plain, rate_of, secon
 use super::objects;
 use super::session::Sessions;
 use ifm_analysis::level::{self, CountSources, GapLabel};
+use ifm_analysis::stat::Estimate;
 use ifm_analysis::telemetry::{self, tokens_per_kwh};
 use ifm_analysis::{LevelSummary, Repeated, goodput, speculation};
 use ifm_core::LevelEnd;
@@ -63,6 +64,8 @@ objects! {
             (!level.classes.is_empty()).then(|| level.classes.iter().map(Class::from).collect()),
         /// By form of the answers, where some are to have one.
         forms: Option<Forms> = level.forms.as_deref().map(Forms::from),
+        /// The probe beside the level, which is in no other number of it.
+        probe: Option<Probe> = level.probe.as_deref().map(Probe::from),
         /// By turn of the conversation.
         turns: Option<Vec<Turn>> =
             (!level.turns.is_empty()).then(|| level.turns.iter().map(Turn::from).collect()),
@@ -324,6 +327,32 @@ objects! {
         /// Its requests.
         #[serde(flatten)]
         part: Part = (&class.part).into(),
+    }
+
+    /// A probe: small requests of another workload, one at a time, beside a level.
+    Probe of probe: &level::ProbeSummary {
+        /// What its class is called.
+        name: String = probe.name.clone(),
+        /// Its workload, as it was typed.
+        workload: String = probe.workload.clone(),
+        /// Its requests beside the level.
+        beside: Part = (&probe.beside).into(),
+        /// Its requests before all load.
+        alone: Option<Part> = probe.alone.as_ref().map(Part::from),
+        /// Median time to first token beside the level over that alone.
+        ttft_times: Option<Times> = probe.ttft_times.map(Times::from),
+        /// Median time from start to last token beside the level over that alone.
+        e2e_times: Option<Times> = probe.e2e_times.map(Times::from),
+    }
+
+    /// How many times as large one value is as another, with a 95 % interval.
+    Times of times: Estimate {
+        /// The ratio.
+        value: f64 = times.value,
+        /// Lower bound.
+        low: f64 = times.low,
+        /// Upper bound.
+        high: f64 = times.high,
     }
 
     /// One step of a rate that goes up in steps.

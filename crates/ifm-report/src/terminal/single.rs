@@ -34,6 +34,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     lines.extend(level.speculation.iter().map(|found| fact("drafts", &drafts(found))));
     lines.extend(crate::forms::lines(level).iter().map(|line| fact("form", line)));
     lines.extend(crate::sessions::facts(level).iter().map(|(name, line)| fact(name, line)));
+    lines.extend(parts::probe_line(level).map(|line| fact("probe", &line)));
     lines.extend(beside(level).iter().map(|(name, line)| fact(name, line)));
     lines.extend(first_wave(std::slice::from_ref(level)).map(|words| fact("left out", &words)));
     let verdict = note(level, false);

@@ -157,7 +157,11 @@ fn request(cursor: &mut Cursor) -> Option<RequestRecord> {
         server_first_token_ns: fields.number(flag::SERVER_FIRST_TOKEN)?,
         server_decode_ns: fields.number(flag::SERVER_DECODE)?,
         server_processing_ns: fields.number(flag::SERVER_PROCESSING)?,
-        phase: if fields.has(flag::MEASURED) { Phase::Measure } else { Phase::Warmup },
+        phase: match (fields.has(flag::MEASURED), fields.has(flag::PROBE)) {
+            (true, _) => Phase::Measure,
+            (false, true) => Phase::Probe,
+            (false, false) => Phase::Warmup,
+        },
         ..RequestRecord::blank()
     };
     record.finish_reason = fields.text(flag::FINISH_REASON)?;

@@ -64,8 +64,9 @@ pub(super) mod flag {
     pub(crate) const MADE_AUDIO: u64 = 1 << 43;
     pub(crate) const FORM: u64 = 1 << 44;
     pub(crate) const VALIDITY: u64 = 1 << 45;
+    pub(crate) const PROBE: u64 = 1 << 46;
     /// Every flag that this version knows.
-    pub(crate) const ALL: u64 = (1 << 46) - 1;
+    pub(crate) const ALL: u64 = (1 << 47) - 1;
 }
 
 /// Adds the payload of a request. Says which value has no room, after which `out` is to be cut
@@ -328,6 +329,7 @@ fn flags(record: &RequestRecord) -> u64 {
         (flag::TEXT, record.text.is_some()),
         (flag::STREAMED, record.streamed),
         (flag::MEASURED, record.phase == Phase::Measure),
+        (flag::PROBE, record.phase == Phase::Probe),
         (flag::EVENT_TOKENS, !record.events.tokens.is_empty()),
         (flag::EVENT_CHOICE, !record.events.choice.is_empty()),
         (flag::SESSION, record.session.is_some()),

@@ -145,7 +145,14 @@ fn tell(opening: &mut Opening<'_>, laws: &Laws) {
     facts.output_tokens_max = Some(output.max());
     facts.turns_max = turns.max().max(agent_turns.max());
     let later = u64::from(turns.max() - 1) * (u64::from(grow.max()) + u64::from(output.max()));
-    facts.total_tokens_max = Some(u64::from(prompt.max()) + u64::from(output.max()) + later);
+    let root = u64::from(prompt.max()) + u64::from(output.max()) + later;
+    let of_agent = u64::from(agent_turns.max().saturating_sub(1))
+        * (u64::from(grow.max()) + u64::from(output.max()))
+        + u64::from(*shared)
+        + u64::from(agent_prompt.max())
+        + u64::from(output.max());
+    let longest = if laws.spawn > 0.0 { root.max(of_agent) } else { root };
+    facts.total_tokens_max = Some(longest);
     facts.prompt_tokens = Some(prompt.to_string());
     facts.output_tokens = Some(output.to_string());
     let name = format!("agents:{prompt}/{output}");

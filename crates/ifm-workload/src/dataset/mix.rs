@@ -95,6 +95,13 @@ pub fn models(models: &str) -> Option<Vec<&str>> {
 }
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
+    if opening.request.is_class {
+        // By another name too: a preset may be a mix, and even hold itself.
+        return Err(WorkloadError::Shape {
+            text: opening.request.text.clone(),
+            reason: "a mix within a mix: name all classes in one".to_owned(),
+        });
+    }
     let texts = opening.body.split(';').map(str::trim).filter(|text| !text.is_empty());
     let written = texts.map(read_class).collect::<Result<Vec<_>, _>>()?;
     if written.len() < 2 || written.len() > CLASSES_MAX {
@@ -107,14 +114,9 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let (mut classes, mut told, mut facts) = (Vec::new(), Vec::new(), Vec::new());
     let mut below = 0.0;
     for (class, place) in written.into_iter().zip(0_u64..) {
-        if class.workload.starts_with("mix:") {
-            return Err(WorkloadError::Shape {
-                text: class.workload,
-                reason: "a mix within a mix: name all classes in one".to_owned(),
-            });
-        }
         let request = WorkloadRequest {
             text: class.workload.clone(),
+            is_class: true,
             seed: opening.request.seed.wrapping_add(place.wrapping_mul(SEED_STEP)),
             ..opening.request.clone()
         };
@@ -172,6 +174,14 @@ fn describe(facts: &mut WorkloadFacts, told: &[TrafficClass], classes: Vec<Workl
     };
     facts.prompt_tokens_max = counted(|class| class.prompt_tokens_max);
     facts.output_tokens_max = counted(|class| class.output_tokens_max);
+    // Whoever asks how the server counts asks for one law.
+    let laws: Vec<&str> = classes.iter().filter_map(|it| it.prompt_tokens.as_deref()).collect();
+    if !laws.is_empty() {
+        facts.prompt_tokens = Some(laws.join("; "));
+        let rule = "made-up prompts are as long as asked by the tokenizer's count; what a server adds \
+                    to them, such as its chat template, comes on top";
+        facts.rules.push(rule.to_owned());
+    }
     facts.total_tokens_max = classes.iter().filter_map(|class| class.total_tokens_max).max();
     for (class, told) in classes.into_iter().zip(told) {
         facts.turns_max = facts.turns_max.max(class.turns_max);
@@ -258,6 +268,22 @@ impl Mix {
     }
 }
 
+/// Notes what of the prompts that begin anew was said before: the first prompt of a class is the first
+/// that says what its own prompts share, and so is said before those that follow it in its session.
+fn know_shared(item: &mut WorkItem, of_first: u32, of_others: u32) {
+    let agents = item.agents.iter_mut().map(|agent| &mut agent.turns);
+    let threads = std::iter::once(&mut item.turns).chain(agents);
+    for (thread, turns) in threads.enumerate() {
+        for (number, turn) in turns.iter_mut().enumerate() {
+            let is_anew = number == 0 || turn.keeps.is_some_and(|keep| keep.messages == 0);
+            if turn.known_tokens.is_none() && is_anew {
+                let shared = if (thread, number) == (0, 0) { of_first } else { of_others };
+                turn.known_tokens = Some(shared.min(turn.prompt_tokens.unwrap_or(u32::MAX)));
+            }
+        }
+    }
+}
+
 impl Dataset for Mix {
     fn item(&self, id: u32) -> Result<WorkItem, WorkloadError> {
         if let Some(items) = self.items.filter(|items| id >= *items) {
@@ -269,6 +295,9 @@ impl Dataset for Mix {
         item.id = id;
         item.class = u16::try_from(place).ok();
         item.at_ns = None;
+        if let Some(shared) = class.dataset.shared_tokens() {
+            know_shared(&mut item, if number == 0 { 0 } else { shared }, shared);
+        }
         if let Some(fields) = &class.fields {
             let turns = item.agents.iter_mut().flat_map(|agent| &mut agent.turns);
             for turn in item.turns.iter_mut().chain(turns) {
@@ -359,6 +388,54 @@ mod tests {
     }
 
     #[test]
+    fn a_mix_of_a_preset_keeps_the_options_of_its_classes_and_holds_no_mix() {
+        let folder = tempfile::tempdir().unwrap();
+        let preset = |name: &str, workload: &str| {
+            let text = format!("name = '{name}'\nsummary = 's'\nworkload = '{workload}'\n");
+            std::fs::write(folder.path().join(format!("{name}.toml")), text).unwrap();
+        };
+        preset("both", "mix:a=1*random:16/4?turns=3;b=1*random:16/4?prefix=8");
+        preset("again", "mix:a=1*again;b=1*random:16/4");
+        preset("other", "classes:a=1*both;b=1*random:16/4");
+        let open = |text: &str| {
+            let mut request = WorkloadRequest::new(text, 7);
+            request.preset_folder = Some(folder.path().to_owned());
+            open_workload(&request, &Tokenizer::embedded().unwrap())
+        };
+        let both = open("both?items=9").unwrap();
+        assert_eq!((both.facts.turns_max, both.facts.classes.len()), (3, 2));
+        for name in ["again", "other", "mix:a=1*both;b=1*16/4"] {
+            let error = open(name).err().expect(name).to_string();
+            assert!(error.contains("within a mix"), "{name}: {error}");
+        }
+    }
+
+    #[test]
+    fn what_a_class_shares_is_known_from_its_second_item_on() {
+        let opened = mix("mix:a=1*random:16/4?prefix=8;b=1*random:32/4?prefix=20&turns=2;c=1*16/4");
+        let opened = opened.unwrap();
+        let mut seen = [0; 3];
+        for id in 0..60 {
+            let item = opened.dataset.item(id).unwrap();
+            let class = usize::from(item.class.unwrap());
+            let shared = if seen[class] == 0 { 0 } else { [8, 20, 0][class] };
+            let known = item.turns.iter().map(|turn| turn.known_tokens);
+            let later = item.turns.len() - 1;
+            let expect: Vec<_> = [Some(shared)].into_iter().chain(vec![None; later]).collect();
+            assert_eq!(known.collect::<Vec<_>>(), expect, "{id} of {class}");
+            seen[class] += 1;
+        }
+        assert!(seen.iter().all(|items| *items > 1), "{seen:?}");
+    }
+
+    #[test]
+    fn made_up_lengths_of_classes_are_said_to_be_those_of_the_tokenizer() {
+        let facts = mix("mix:a=1*random:16/4;b=1*32-64/4").unwrap().facts;
+        assert_eq!(facts.prompt_tokens.as_deref(), Some("16; 32-64"));
+        assert!(facts.rules.iter().any(|rule| rule.contains("comes on top")), "{:?}", facts.rules);
+    }
+
+    #[test]
     fn a_mix_is_as_wide_as_its_widest_class() {
         let agents = "agents:64/8?turns=4&spawn=1&agents=3&agent_turns=2&agent_prompt=16";
         let alone = mix(agents).unwrap().dataset.parallel();
@@ -375,6 +452,7 @@ mod tests {
             ("mix:a=1*16/4;b=1", "no workload"),
             ("mix:a=1*16/4;a=1*8/4", "two classes have this name"),
             ("mix:a=1*16/4;b=1*mix:c=1*8/4", "within a mix"),
+            ("mix:a=1*16/4;b=1*classes:c=1*8/4", "within a mix"),
             ("mix:a=1*16/4;b=1*nothing:8", "nothing"),
             ("mix:a=1*16/4;=1*8/4", "is empty"),
         ] {

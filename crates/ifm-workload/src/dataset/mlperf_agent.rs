@@ -56,7 +56,7 @@ struct Said {
 }
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
-    let playing = Playing::take(opening, Answers::Recorded)?;
+    let mut playing = Playing::take(opening, Answers::Recorded)?;
     let output = opening.output_override();
     let mut rows = opening.documents(None)?;
     let wanted = opening.wanted();
@@ -112,6 +112,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
             }
         }
     }
+    let marks = playing.take_marks();
     let lengths = crate::rng::Rng::new(opening.request.seed).stream("output_length");
     let mut stored = Vec::new();
     for (place, mut item) in (0_u64..).zip(found) {
@@ -120,13 +121,13 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
             turn.output_tokens = given.or(turn.output_tokens).or(Some(OUTPUT_TOKENS));
         }
         let marked = WorkItem { id: place as u32, ..item };
-        let item = playing.finish(marked, opening.tokenizer)?;
+        let item = playing.finish(marked)?;
         stored.push(Stored { turns: item.turns, at_ns: None, agents: item.agents });
     }
     opening.rule("reasoning of recorded answers is not sent");
     let mut counts = rows.into_counts();
     counts.kept = kept;
-    opening.list_of_rows(stored, counts)
+    opening.list_of_rows(stored, counts, marks)
 }
 
 fn conversation_id(row: &Row) -> Result<String, String> {

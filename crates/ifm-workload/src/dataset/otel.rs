@@ -91,7 +91,7 @@ impl From<TokenizerError> for Fault {
 }
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
-    let playing = Playing::take(opening, Answers::Recorded)?;
+    let mut playing = Playing::take(opening, Answers::Recorded)?;
     let output = opening.output_override();
     let home = KIND.hub.iter().find(|set| opening.body == format!("hub:{}", set.repository));
     let mut rows = opening.documents(home.or(KIND.hub.first()))?;
@@ -104,60 +104,70 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
         lost_parents: 0,
     };
     let mut found: Vec<WorkItem> = Vec::new();
-    // Spans of rows that are one span each, and the line of the first one.
-    let mut flat: Vec<Span> = Vec::new();
-    let (mut line, mut kept) = (0, 0);
+    let mut flat = Flat::default();
+    let mut kept = 0;
     while found.len() < wanted {
+        let bad_before = rows.counts().bad;
         let row = rows.next()?;
-        let mut sessions: Vec<(u64, u64, Result<Vec<Span>, String>)> = Vec::new();
-        let single =
-            row.as_ref().filter(|row| is_span(&row.fields)).map(|row| read_span(&row.fields));
-        let goes_on = match (&single, flat.first()) {
-            (Some(Ok(span)), Some(first)) => span.trace == first.trace,
-            _ => false,
-        };
-        if !goes_on && !flat.is_empty() {
-            let spans = std::mem::take(&mut flat);
-            sessions.push((line, spans.len() as u64, Ok(spans)));
-        }
-        match (row, single) {
-            (Some(row), Some(Ok(span))) => {
-                if flat.is_empty() {
-                    line = row.line;
+        // A row that is no JSON may have been a span of the trace around it.
+        flat.has_gap |= rows.counts().bad > bad_before;
+        let mut read: Vec<Recorded> = Vec::new();
+        let is_last = row.is_none();
+        match row {
+            Some(row) if is_span(&row.fields) => {
+                let trace = trace_of(&row.fields);
+                match read_span(&row.fields) {
+                    Ok(span) => read.extend(flat.add(row.line, span)),
+                    Err(reason) => {
+                        rows.bad(row.line, &reason)?;
+                        read.extend(flat.spoil(trace));
+                    }
                 }
-                flat.push(span);
-                if flat.len() > TURNS_MAX {
+                if flat.spans.len() > TURNS_MAX {
                     let file = rows.file().to_owned();
                     let reason = format!("holds a trace of more than {TURNS_MAX} spans");
                     return Err(WorkloadError::File { file, reason });
                 }
             }
-            (Some(row), Some(Err(reason))) => sessions.push((row.line, 0, Err(reason))),
-            (Some(row), None) => {
-                let parts = spans_of(&row.fields);
-                let several = parts.map_or_else(
-                    |reason| vec![Err(reason)],
-                    |list| list.into_iter().map(Ok).collect(),
-                );
-                let share = |number: usize| u64::from(number == 0);
-                let numbered = several.into_iter().enumerate();
-                sessions.extend(numbered.map(|(number, spans)| (row.line, share(number), spans)));
+            Some(row) => {
+                read.extend(flat.end());
+                let sessions = spans_of(&row.fields);
+                read.push(Recorded { line: row.line, rows: 1, sessions });
             }
-            (None, _) if sessions.is_empty() => break,
-            (None, _) => {}
+            None => read.extend(flat.end()),
         }
-        for (line, rows_of, spans) in sessions {
-            let read = spans.map_err(Fault::Row).and_then(|spans| reader.session(spans));
-            match read {
-                Ok(Some(item)) if found.len() < wanted => {
-                    kept += rows_of;
-                    found.push(item);
+        for Recorded { line, rows: count, sessions } in read {
+            let (mut is_kept, mut fault) = (false, None);
+            match sessions {
+                Err(reason) => fault = Some(reason),
+                Ok(sessions) => {
+                    for spans in sessions {
+                        match reader.session(spans) {
+                            Ok(Some(item)) => {
+                                if found.len() < wanted {
+                                    is_kept = true;
+                                    found.push(item);
+                                }
+                            }
+                            Ok(None) => {}
+                            Err(Fault::Row(reason)) => fault = fault.or(Some(reason)),
+                            Err(Fault::Other(error)) => return Err(error),
+                        }
+                    }
+                    if !is_kept && fault.is_none() && found.len() < wanted {
+                        (0..count).for_each(|_| rows.drop_row(DropReason::TooFewTurns));
+                    }
                 }
-                Ok(Some(_)) => {}
-                Ok(None) => rows.drop_row(DropReason::TooFewTurns),
-                Err(Fault::Row(reason)) => rows.bad(line, &reason)?,
-                Err(Fault::Other(error)) => return Err(error),
             }
+            match fault {
+                Some(reason) => rows.bad(line, &reason)?,
+                None if is_kept => kept += count,
+                None => {}
+            }
+        }
+        (0..std::mem::take(&mut flat.dropped)).for_each(|_| rows.drop_row(DropReason::Incomplete));
+        if is_last {
+            break;
         }
     }
     let lost = reader.lost_parents;
@@ -166,10 +176,11 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
             "spans whose parent is not in the file, and count as without one: {lost}"
         ));
     }
+    let marks = playing.take_marks();
     let lengths = Rng::new(opening.request.seed).stream("output_length");
     let mut stored = Vec::new();
     for (place, item) in (0_u64..).zip(found) {
-        let mut item = playing.finish(WorkItem { id: place as u32, ..item }, opening.tokenizer)?;
+        let mut item = playing.finish(WorkItem { id: place as u32, ..item })?;
         let agents = item.agents.iter_mut().flat_map(|agent| agent.turns.iter_mut());
         for (turn, at) in item.turns.iter_mut().chain(agents).zip(0_u64..) {
             let given = output.as_ref().map(|law| law.draw(&mut lengths.item(place << 16 | at)));
@@ -179,7 +190,85 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     }
     let mut counts = rows.into_counts();
     counts.kept = kept;
-    opening.list_of_rows(stored, counts)
+    opening.list_of_rows(stored, counts, marks)
+}
+
+/// Sessions that stand in some rows.
+struct Recorded {
+    /// Line of the first row.
+    line: u64,
+    rows: u64,
+    /// Their spans, or what is wrong with the rows.
+    sessions: Result<Vec<Vec<Span>>, String>,
+}
+
+/// The trace that is being read where every row is a span. One of which a span is malformed is left out
+/// as a whole: what is left of it would be another session.
+#[derive(Default)]
+struct Flat {
+    line: u64,
+    spans: Vec<Span>,
+    /// A trace that is left out.
+    spoiled: Option<String>,
+    /// Whether a row was passed over of which the trace is not known.
+    has_gap: bool,
+    /// Well-formed rows that were left out, to be counted.
+    dropped: u64,
+}
+
+impl Flat {
+    /// Takes a span; the trace before it comes back when it is another one's.
+    fn add(&mut self, line: u64, span: Span) -> Option<Recorded> {
+        let is_same = self.spans.first().is_some_and(|first| first.trace == span.trace);
+        if is_same && self.has_gap {
+            self.leave_out(span.trace.clone());
+        }
+        self.has_gap = false;
+        if self.spoiled.as_ref() == Some(&span.trace) {
+            self.dropped += 1;
+            return None;
+        }
+        let before = if is_same { None } else { self.end() };
+        if self.spans.is_empty() {
+            self.line = line;
+        }
+        self.spans.push(span);
+        before
+    }
+
+    /// Notes a malformed span; the trace before it comes back when it is another one's.
+    fn spoil(&mut self, trace: Option<String>) -> Option<Recorded> {
+        let Some(trace) = trace else {
+            self.has_gap = true;
+            return None;
+        };
+        let is_same = self.spans.first().is_some_and(|first| first.trace == trace);
+        let before = if is_same { None } else { self.end() };
+        self.leave_out(trace);
+        before
+    }
+
+    fn leave_out(&mut self, trace: String) {
+        self.dropped += self.spans.len() as u64;
+        self.spans.clear();
+        self.spoiled = Some(trace);
+    }
+
+    /// The trace that has been read.
+    fn end(&mut self) -> Option<Recorded> {
+        let spans = std::mem::take(&mut self.spans);
+        (!spans.is_empty()).then(|| Recorded {
+            line: self.line,
+            rows: spans.len() as u64,
+            sessions: Ok(vec![spans]),
+        })
+    }
+}
+
+/// The trace of a row that is a span; absent where it names none.
+fn trace_of(fields: &Map<String, Value>) -> Option<String> {
+    let found = ["trace_id", "traceId"].iter().find_map(|name| fields.get(*name)?.as_str());
+    found.filter(|text| !text.is_empty()).map(str::to_owned)
 }
 
 fn is_span(fields: &Map<String, Value>) -> bool {
@@ -281,8 +370,17 @@ impl Reader<'_> {
             places.push((parent as u16, after_turn as u16, next.map(|at| at as u16), delay_ns));
         }
         let mut all = Vec::new();
-        for (agent, joined) in agents.into_iter().zip(&joined) {
-            all.push(self.turns(agent.calls, joined)?);
+        // What is context alone, and the agents that it had started, is not sent.
+        let mut over: Vec<bool> = Vec::new();
+        for (number, (agent, joined)) in agents.into_iter().zip(&joined).enumerate() {
+            let place = number.checked_sub(1).and_then(|place| places.get(place));
+            let is_over = place.is_some_and(|&(parent, after, ..): &(u16, u16, _, _)| {
+                let parent = usize::from(parent);
+                let is_parent_over = over.get(parent).copied().unwrap_or(false);
+                self.playing.is_over((parent, is_parent_over), usize::from(after))
+            });
+            over.push(is_over);
+            all.push(self.turns((number, is_over), agent.calls, joined)?);
         }
         let mut all = all.into_iter();
         item.turns = all.next().unwrap_or_default();
@@ -362,6 +460,7 @@ impl Reader<'_> {
     /// The turns of one agent. `joined` are the turns that wait for others, and when those ended.
     fn turns(
         &mut self,
+        (agent, is_over): (usize, bool),
         calls: Vec<(f64, f64, Call)>,
         joined: &[(usize, f64)],
     ) -> Result<Vec<Turn>, Fault> {
@@ -375,7 +474,8 @@ impl Reader<'_> {
             let keep = best(&contexts, &hashes, &call.input);
             let kept = keep.map_or(0, |keep| keep.messages as usize);
             let counts = self.count(&call.input, &hashes)?;
-            let known = self.known(&hashes, &counts, call.answer.as_ref());
+            let is_sent = !is_over && (agent > 0 || !self.playing.is_context(number));
+            let known = self.known(&hashes, &counts, call.answer.as_ref(), is_sent);
             let waits = joined.iter().filter(|(turn, _)| *turn == number).map(|(_, end_s)| *end_s);
             let think_ns = match former_end_s {
                 Some(former_s) => {
@@ -393,9 +493,14 @@ impl Reader<'_> {
             let recorded_tokens = recorded.transpose()?;
             let messages = call.input.into_iter().skip(kept).collect();
             let follows = number.checked_sub(1).and_then(|last| contexts.get(last));
-            let is_plain = follows.is_some_and(|context| {
-                keep == Some(Keep { turn: number as u16 - 1, messages: context.len() as u32 })
-            });
+            // Where no answer was recorded the next prompt tells what was said, and goes on from the
+            // prompt before: the server's own answer would stand there beside it.
+            let is_answered =
+                turns.last().is_some_and(|turn: &Turn| turn.recorded_answer.is_some());
+            let is_plain = is_answered
+                && follows.is_some_and(|context| {
+                    keep == Some(Keep { turn: number as u16 - 1, messages: context.len() as u32 })
+                });
             turns.push(Turn {
                 prompt_tokens: Some(counts.iter().skip(kept).sum()),
                 output_tokens: call.output_tokens.or(recorded_tokens.map(|tokens| tokens.max(1))),
@@ -433,16 +538,26 @@ impl Reader<'_> {
     }
 
     /// Tokens at the beginning of a prompt that were sent or answered before; it and its answer are
-    /// said then.
-    fn known(&mut self, hashes: &[u64], counts: &[u32], answer: Option<&Message>) -> u32 {
+    /// said then, if it is sent.
+    fn known(
+        &mut self,
+        hashes: &[u64],
+        counts: &[u32],
+        answer: Option<&Message>,
+        is_sent: bool,
+    ) -> u32 {
         let mut chain = DefaultHasher::new();
         let (mut known, mut is_known) = (0, true);
         for (one, tokens) in hashes.iter().zip(counts) {
             one.hash(&mut chain);
-            is_known &= !self.seen.insert(chain.finish());
+            let said = chain.finish();
+            is_known &= self.seen.contains(&said);
+            if is_sent {
+                self.seen.insert(said);
+            }
             known += if is_known { *tokens } else { 0 };
         }
-        if let Some(answer) = answer {
+        if let Some(answer) = answer.filter(|_| is_sent) {
             hash(answer).hash(&mut chain);
             self.seen.insert(chain.finish());
         }

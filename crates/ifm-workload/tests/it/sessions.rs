@@ -4,7 +4,7 @@ use std::{fs, path::PathBuf};
 
 use crate::tokenizer;
 use ifm_core::{Message, Prompt};
-use ifm_workload::{OpenedWorkload, Turn, WorkItem, WorkloadRequest, open, preview};
+use ifm_workload::{LengthScale, OpenedWorkload, Turn, WorkItem, WorkloadRequest, open, preview};
 use serde_json::{Value, json};
 
 fn data(name: &str) -> PathBuf {
@@ -232,6 +232,125 @@ fn spans_become_agents_that_wait_for_one_another() {
             "{rules}"
         );
     }
+}
+
+/// One span that calls a model, as a line.
+fn span(trace: &str, id: &str, at_s: u32, said: &[(&str, &str)], answer: Option<&str>) -> String {
+    let list = |said: &[(&str, &str)]| -> Vec<Value> {
+        said.iter().map(|(role, text)| json!({"role": role, "content": text})).collect()
+    };
+    let mut attributes = json!({"gen_ai.input.messages": list(said)});
+    if let Some(answer) = answer {
+        attributes["gen_ai.output.messages"] = list(&[("assistant", answer)]).into();
+    }
+    let (start, end) = (1_700_000_000 + at_s, 1_700_000_001 + at_s);
+    json!({"trace_id": trace, "span_id": id, "start_time": start, "end_time": end,
+        "attributes": attributes})
+    .to_string()
+}
+
+fn of_lines(lines: &[String], options: &str) -> OpenedWorkload {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("spans.jsonl");
+    fs::write(&file, lines.join("\n")).unwrap();
+    let text = format!("otel:{}{options}", file.display());
+    open(&WorkloadRequest::new(text, 3), &tokenizer()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn an_answer_that_was_not_recorded_is_said_once() {
+    let both = [("user", "one"), ("assistant", "yes"), ("user", "two")];
+    let turns = |answer| {
+        let lines = [span("t", "a", 0, &both[..1], answer), span("t", "b", 5, &both, Some("so"))];
+        of_lines(&lines, "").dataset.item(0).unwrap().turns
+    };
+    let said = |turn: &Turn| messages(turn).iter().map(|it| it.content.clone()).collect::<Vec<_>>();
+    let recorded = turns(Some("yes"));
+    assert_eq!((recorded[1].keeps, said(&recorded[1])), (None, vec!["two".to_owned()]));
+    // The next prompt tells what was answered: it stands in the place of the server's own answer.
+    let untold = turns(None);
+    let keeps = untold[1].keeps.map(|keep| (keep.turn, keep.messages));
+    assert_eq!((keeps, said(&untold[1])), (Some((0, 1)), vec!["yes".into(), "two".into()]));
+}
+
+#[test]
+fn a_malformed_span_takes_its_trace_along_and_rows_are_counted() {
+    let one = |trace: &str, id: &str, at_s| {
+        span(trace, id, at_s, &[("user", &format!("{trace} {id}"))], Some("so"))
+    };
+    let whole = |trace: &str| [one(trace, "a", 0), one(trace, "b", 5), one(trace, "c", 9)];
+    let counts = |lines: Vec<String>| {
+        let workload = of_lines(&lines, "?bad_rows=skip");
+        let first = |id| messages(&workload.dataset.item(id).unwrap().turns[0])[0].content.clone();
+        let firsts: Vec<_> = (0..workload.facts.items.unwrap()).map(first).collect();
+        let rows = workload.facts.rows.clone().unwrap();
+        let dropped = rows.dropped.values().sum::<u64>();
+        (firsts, (rows.read, rows.kept, dropped, rows.bad, rows.unused))
+    };
+    let (before, after) = (whole("t1"), whole("t3"));
+    let with = |middle: Vec<String>| [before.to_vec(), middle, after.to_vec()].concat();
+    let both = vec!["t1 a".to_owned(), "t3 a".to_owned()];
+    // A call that is none, and a row that is no JSON, in the midst of a trace.
+    let broken = json!({"trace_id": "t2", "span_id": "b", "start_time": "never"}).to_string();
+    for bad in [broken.clone(), "no JSON".to_owned()] {
+        let middle = vec![one("t2", "a", 0), bad, one("t2", "c", 9)];
+        assert_eq!(counts(with(middle)), (both.clone(), (9, 6, 2, 1, 0)));
+    }
+    // The first span of a trace.
+    let middle = vec![broken, one("t2", "c", 9)];
+    assert_eq!(counts(with(middle)), (both, (8, 6, 1, 1, 0)));
+}
+
+#[test]
+fn what_is_context_alone_was_not_said_before() {
+    let said = [("user", "one"), ("assistant", "yes"), ("user", "two"), ("assistant", "so")];
+    let lines = [
+        span("t", "a", 0, &said[..1], Some("yes")),
+        span("t", "b", 5, &said[..3], Some("so")),
+        span("t", "c", 9, &[&said[..], &[("user", "three")]].concat(), Some("end")),
+    ];
+    let known = |options| {
+        let item = of_lines(&lines, options).dataset.item(0).unwrap();
+        item.turns.iter().map(|turn| turn.known_tokens.unwrap()).collect::<Vec<_>>()
+    };
+    let all = known("");
+    assert!(all[0] == 0 && all[1] > 0 && all[2] > all[1], "{all:?}");
+    assert_eq!(known("?start=2"), [0, all[2]]);
+    assert_eq!(known("?start=3"), [0]);
+}
+
+#[test]
+fn a_later_pass_was_said_before_unless_marks_keep_it_apart() {
+    for (kind, name) in [("otel", "otel_flat.jsonl"), ("mlperf-agent", "mlperf_agent.jsonl")] {
+        let again = opened(kind, name, "?after=repeat&answers=recorded");
+        let marked = opened(kind, name, "?after=repeat&answers=recorded&marker=yes");
+        let count = opened(kind, name, "").facts.items.unwrap();
+        let first =
+            |workload: &OpenedWorkload, id| workload.dataset.item(id).unwrap().turns.remove(0);
+        let (one, two) = (first(&again, 0), first(&again, count));
+        assert_eq!(one.prompt, two.prompt);
+        assert_eq!(two.known_tokens, two.prompt_tokens, "{kind}");
+        assert_ne!(one.known_tokens, two.known_tokens, "{kind}");
+        let (one, two) = (first(&marked, 0), first(&marked, count));
+        assert_ne!(one.prompt, two.prompt, "{kind}");
+        assert_eq!(one.known_tokens, two.known_tokens, "{kind}");
+    }
+    let again = opened("weka", "weka.jsonl", "?after=repeat");
+    let count = opened("weka", "weka.jsonl", "").facts.items.unwrap();
+    let later = again.dataset.item(count).unwrap();
+    assert_eq!(later.turns[0].known_tokens, later.turns[0].prompt_tokens);
+}
+
+#[test]
+fn what_all_share_stays_however_short_the_text_becomes() {
+    let mut request = WorkloadRequest::new("agents:100/5?shared=90&turns=2&grow=20", 3);
+    // A template of 40 tokens: the text of 100 is 60.
+    request.scale = LengthScale::new(40, 1, 1).unwrap();
+    let workload = open(&request, &tokenizer()).unwrap();
+    let text = |id| messages(&workload.dataset.item(id).unwrap().turns[0])[0].content.clone();
+    let (one, two) = (ids(&text(0)), ids(&text(1)));
+    assert_eq!(one.len(), 90);
+    assert_eq!(one, two);
 }
 
 #[test]

@@ -130,8 +130,9 @@ pub struct LoadArgs {
     #[arg(help_heading = "Server", long)]
     pub no_request_id: bool,
 
-    /// Header with the session of each turn of a conversation; may be repeated, "none" sends none
-    /// [default: X-Session-ID]
+    /// Header with the session of each turn of a conversation; may be repeated, "none" sends none. What a
+    /// router answers in x-session-token goes back to that agent of the session alone [default:
+    /// X-Session-ID]
     #[arg(help_heading = "Server", long = "session-header", value_name = "NAME")]
     pub session_headers: Vec<String>,
 

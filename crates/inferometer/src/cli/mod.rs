@@ -31,6 +31,7 @@ pub mod plan;
 mod plan_report;
 pub mod predict;
 pub mod probe;
+mod probe_args;
 pub mod rank;
 mod repeats;
 pub mod report;

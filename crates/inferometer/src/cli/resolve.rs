@@ -152,6 +152,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         tags.entry(CONFIDENTIAL_TAG.to_owned()).or_insert_with(|| word.to_owned());
     }
     let prompt_lengths = match made_up_lengths(&workload.facts) {
+        None if is_made_up_mix(&workload.facts) => Some(lengths::of_classes(args.prompt_lengths)?),
         None => None,
         Some(prompt_tokens) => {
             let path = dialect::path(api, url.path(), &inspection.model, stream);
@@ -251,6 +252,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         forms: Asked::forms(&forms, seed),
         form_speech: args.forms_as.unwrap_or_else(|| form::speech(&inspection.info)),
         dataset: workload.dataset.into(),
+        probe: None,
         facts: workload.facts,
         inspection,
         machine,
@@ -305,6 +307,7 @@ fn workload_spec(
         max_context_tokens: None,
         cadence_s: None,
         forms: Vec::new(),
+        probe: None,
     }
 }
 
@@ -387,6 +390,7 @@ pub fn resolve_simulated(
         forms: Asked::forms(&[], seed),
         form_speech: FormSpeech::OpenAi,
         dataset: opened.dataset.into(),
+        probe: None,
         facts: opened.facts,
         inspection: Inspection {
             model: deployed.deployment.setup.model().id.clone(),
@@ -455,6 +459,11 @@ fn warn_of_context(facts: &WorkloadFacts, context_tokens: u32) {
              {context_tokens}"
         ));
     }
+}
+
+/// Whether classes of a mix have made-up prompts.
+fn is_made_up_mix(facts: &WorkloadFacts) -> bool {
+    !facts.classes.is_empty() && facts.prompt_tokens.is_some()
 }
 
 /// Shortest and longest prompt of a workload whose prompts are made up by tokens of text.

@@ -4,8 +4,10 @@ use super::arrival_args::ArrivalArgs;
 use super::ending_args::EndingArgs;
 use super::levels::level;
 use super::load_args::LoadArgs;
+use super::probe_args::ProbeArgs;
 use super::resolve::resolve;
 use crate::exit::{Code, Failure};
+use crate::levels::LevelRequest;
 use crate::session::execute;
 use clap::Args;
 
@@ -35,28 +37,34 @@ pub struct RunArgs {
 
     #[command(flatten)]
     ending: EndingArgs,
+
+    #[command(flatten)]
+    probe: ProbeArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &RunArgs, words: &[String]) -> Result<Code, Failure> {
+    let probe = args.probe.open(&args.load.workload)?;
+    let mut job = resolve(&args.load, &levels(args)?, words)?;
+    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
+    execute(job)
+}
+
+/// The level that is asked for.
+fn levels(args: &RunArgs) -> Result<Vec<LevelRequest>, Failure> {
     args.arrivals.check_law_is_used()?;
     if args.arrivals.is_all_at_once()? {
         let room = args.concurrency.unwrap_or(args.arrivals.max_in_flight);
         let users = room.min(args.ending.requests().unwrap_or(room)).max(1);
-        return execute(resolve(&args.load, &args.ending.levels(&[users])?, words)?);
+        return args.ending.levels(&[users]);
     }
     let schedules = args.arrivals.schedules(0)?;
-    let levels = match schedules.len() {
-        0 => args.ending.levels(&[args.concurrency.unwrap_or(1)])?,
+    match schedules.len() {
+        0 => args.ending.levels(&[args.concurrency.unwrap_or(1)]),
         1 => {
             let limit = args.concurrency.unwrap_or(args.arrivals.max_in_flight);
-            args.ending.open_levels(schedules, limit)?
+            args.ending.open_levels(schedules, limit)
         }
-        _ => {
-            return Err(
-                Failure::usage("run takes one --rate").hint("inferometer sweep takes several")
-            );
-        }
-    };
-    execute(resolve(&args.load, &levels, words)?)
+        _ => Err(Failure::usage("run takes one --rate").hint("inferometer sweep takes several")),
+    }
 }

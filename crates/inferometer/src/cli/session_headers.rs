@@ -3,19 +3,17 @@
 //! Not here: what stands in them (`ifm-wire`), and headers that every request has.
 
 use crate::exit::Failure;
-use ifm_wire::request::{SESSION_ID, SESSION_PLACE};
+use ifm_wire::request::{SECRET_CHARS_MIN, SESSION_ID, SESSION_PLACE, is_framing_header};
 
 /// The word that sends none.
 const NONE: &str = "none";
-/// Shortest part of a value that can be a secret: shorter ones stand in too many texts.
-const SECRET_BYTES_MIN: usize = 8;
 
 /// Names and values, in which [`SESSION_PLACE`] stands for the session: `names` with the session alone,
 /// and `values`, each `NAME=VALUE`. Without a name it is the usual one, unless the user sends a header
 /// of that name.
 ///
 /// # Errors
-/// A value without the session, and "none" beside names.
+/// A value without the session, "none" beside names, and a header that HTTP itself needs.
 pub fn session_headers(
     names: &[String],
     values: &[String],
@@ -40,19 +38,28 @@ pub fn session_headers(
             Some((name, value)) if value.contains(SESSION_PLACE) => {
                 headers.push((name.trim().to_owned(), value.trim().to_owned()));
             }
+            // The text itself may hold a secret: it is not repeated.
             _ => {
-                let words = "is no NAME=VALUE with {session} in the value";
-                return Err(Failure::usage(format!("--header-per-session {typed:.60} {words}")));
+                let words = "a --header-per-session is no NAME=VALUE with {session} in the value";
+                return Err(Failure::usage(words)
+                    .hint("write --header-per-session 'X-Route=user-{session}'"));
             }
         }
     }
-    Ok(headers)
+    match headers.iter().find(|(name, _)| is_framing_header(name)) {
+        None => Ok(headers),
+        Some((name, _)) => Err(Failure::usage(format!(
+            "{name} cannot tell the session of a turn: HTTP itself needs that header"
+        ))
+        .hint("choose another name, such as X-Session-ID")),
+    }
 }
 
 /// What of their values may be a secret, each with the header's name.
 pub fn secret_parts(headers: &[(String, String)]) -> Vec<(String, String)> {
     let parts = headers.iter().flat_map(|(name, value)| {
-        let parts = value.split(SESSION_PLACE).filter(|part| part.len() >= SECRET_BYTES_MIN);
+        let parts =
+            value.split(SESSION_PLACE).filter(|part| part.chars().count() >= SECRET_CHARS_MIN);
         parts.map(|part| (name.clone(), part.to_owned()))
     });
     parts.collect()
@@ -86,8 +93,28 @@ mod tests {
     }
 
     #[test]
-    fn long_parts_of_a_value_may_be_secrets() {
-        let headers = [("R".to_owned(), "key-0123456789-{session}-a".to_owned())];
-        assert_eq!(secret_parts(&headers), [("R".to_owned(), "key-0123456789-".to_owned())]);
+    fn parts_of_a_value_may_be_secrets_and_are_not_repeated() {
+        let headers = [("R".to_owned(), "key=a-1;{session};abc;{session}-abcd".to_owned())];
+        let parts = ["key=a-1;", ";abc;", "-abcd"].map(|part| ("R".to_owned(), part.to_owned()));
+        assert_eq!(secret_parts(&headers), parts);
+        let short = [("R".to_owned(), "ab-{session}".to_owned())];
+        assert!(secret_parts(&short).is_empty());
+        for typed in ["s3cret-without-a-name-{session}", "X-Key=s3cret"] {
+            let error = session_headers(&[], &[typed.to_owned()], &[]).unwrap_err();
+            let said = format!("{error:?} {error}");
+            assert!(!said.contains("s3cret") && said.contains("{session}"), "{said}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_http_needs_is_refused_by_its_name() {
+        for name in ["Host", "content-length", "Transfer-Encoding", "connection"] {
+            let by_name = session_headers(&[name.to_owned()], &[], &[]);
+            let by_value = session_headers(&[], &[format!("{name}=a-{{session}}")], &[]);
+            for made in [by_name, by_value] {
+                let error = made.unwrap_err().to_string();
+                assert!(error.contains(&format!("{name} cannot tell")), "{error}");
+            }
+        }
     }
 }

@@ -5,6 +5,7 @@ use super::ending_args::EndingArgs;
 use super::levels;
 use super::load_args::LoadArgs;
 use super::pacing_args::PacingArgs;
+use super::probe_args::ProbeArgs;
 use super::repeats::RepeatArgs;
 use super::resolve::resolve;
 use crate::course::Course;
@@ -46,6 +47,9 @@ pub struct SweepArgs {
 
     #[command(flatten)]
     pacing: PacingArgs,
+
+    #[command(flatten)]
+    probe: ProbeArgs,
 }
 
 /// Loads without a number of their own.
@@ -126,7 +130,9 @@ pub fn run(args: &SweepArgs, words: &[String]) -> Result<Code, Failure> {
             .hint("name them with --concurrency or --rate"));
     }
     let levels = args.repeats.spread(&levels, args.load.workload.seed.unwrap_or(0));
+    let probe = args.probe.open(&args.load.workload)?;
     let mut job = resolve(&args.load, &levels, words)?;
+    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
     args.pacing.set(&mut job.spec);
     job.measures_again = args.repeats.measures_again();
     if args.profile == Some(Profile::Sweep) {

@@ -213,7 +213,9 @@ impl Level<'_> {
             return Ok(false);
         }
         let seq = self.plan.first_seq + self.taken;
-        let ask = NextAsk { phase, seq, now_ns: self.plan.origin_ns + now_ns };
+        // The measured phase begins when all that warms up has been answered.
+        let is_warm = phase == Phase::Measure;
+        let ask = NextAsk { phase, seq, now_ns: self.plan.origin_ns + now_ns, is_warm };
         let mut buffer = std::mem::take(&mut self.buffer);
         buffer.clear();
         match self.source.next(&ask, &mut buffer).map_err(DriveError::Source)? {
@@ -421,7 +423,8 @@ impl Level<'_> {
                     output_tokens: record.output_tokens.map(|counted| counted.tokens),
                     ..Reply::default()
                 }),
-                is_overflow: false,
+                // The one thing that the simulation refuses: a prompt that does not fit.
+                is_overflow: record.http_status == Some(TOO_LONG),
                 session_token: None,
             });
         }

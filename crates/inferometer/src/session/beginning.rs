@@ -113,6 +113,22 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
 /// # Errors
 /// What cannot be sent.
 pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Failure> {
+    template(job, run_id, job.spec.workload.ignore_eos)
+}
+
+/// Writes the requests of its probe.
+///
+/// # Errors
+/// What cannot be sent.
+pub fn probe_template(
+    job: &Job,
+    run_id: &str,
+    ignore_eos: bool,
+) -> Result<RequestTemplate, Failure> {
+    template(job, run_id, ignore_eos)
+}
+
+fn template(job: &Job, run_id: &str, ignore_eos: bool) -> Result<RequestTemplate, Failure> {
     let spec = &job.spec;
     let target = &spec.target;
     let path = dialect::path(target.api, job.url.path(), &target.model, target.stream);
@@ -124,7 +140,7 @@ pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Fail
         authorization: job.authorization.as_deref(),
         headers: &job.headers,
         stream: spec.target.stream,
-        ignore_eos: spec.workload.ignore_eos,
+        ignore_eos,
         temperature: spec.workload.temperature,
         extra_body: &job.extra_body,
     })

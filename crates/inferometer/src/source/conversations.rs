@@ -75,6 +75,8 @@ struct Held {
     tokens: HashMap<u16, String>,
     /// The fixed time of the user's current turn, where there is a cadence.
     timed_ns: Option<u64>,
+    /// Whether that turn was sent: one that was not leaves its time to the next.
+    is_time_used: bool,
 }
 
 /// A user without a session.
@@ -94,6 +96,7 @@ impl Held {
             talks: HashMap::new(),
             tokens: HashMap::new(),
             timed_ns: None,
+            is_time_used: false,
         }
     }
 }
@@ -231,7 +234,7 @@ impl ConversationSource {
                 return Ok(offer);
             }
         }
-        while self.held.len() < self.users && self.to_begin > 0 && self.has_user(ask.now_ns) {
+        while self.held.len() < self.users && self.to_begin > 0 && self.has_user(ask) {
             let Some(item) = self.take_item()? else {
                 self.to_begin = 0;
                 break;
@@ -273,10 +276,13 @@ impl ConversationSource {
     }
 
     /// Whether a user may begin a session now. With a cadence the first turns of the users are spread
-    /// evenly over one period.
-    fn has_user(&mut self, now_ns: u64) -> bool {
+    /// evenly over one period, which begins when the warm-up is over.
+    fn has_user(&mut self, &NextAsk { now_ns, is_warm, .. }: &NextAsk) -> bool {
         let Some(cadence_ns) = self.carrying.cadence_ns else { return true };
         if !self.is_timed {
+            if !is_warm {
+                return false;
+            }
             self.is_timed = true;
             let users = self.users.max(1) as u64;
             let at = |user: u64| {
@@ -354,6 +360,7 @@ impl ConversationSource {
             };
         }
         held.session.sent();
+        held.is_time_used |= agent == 0;
         self.too_long = 0;
         let item = &held.session.item;
         let turns = u16::try_from(item.turns_of(agent).len()).unwrap_or(u16::MAX);
@@ -433,6 +440,7 @@ impl ConversationSource {
                     (due.agent, &mut held.timed_ns, self.carrying.cadence_ns)
                 {
                     *timed = timed.saturating_add(cadence);
+                    held.is_time_used = false;
                     due.at_ns = end_ns.max(*timed);
                 }
                 self.due.push(Reverse((due.at_ns, session, due)));
@@ -450,9 +458,13 @@ impl ConversationSource {
             self.ended_early.push(EndedSession { session, level: self.level, end });
         }
         let timed_ns = held.timed_ns.zip(self.carrying.cadence_ns);
+        let is_time_used = held.is_time_used;
         self.held.remove(&session);
         self.ended.fetch_add(1, Ordering::Relaxed);
-        let timed_ns = timed_ns.map(|(timed, cadence)| timed.saturating_add(cadence));
+        let timed_ns = timed_ns.map(|(timed, cadence)| match is_time_used {
+            true => timed.saturating_add(cadence),
+            false => timed,
+        });
         let since_ns = timed_ns.unwrap_or(at_ns).max(at_ns);
         let place = self.free.partition_point(|other| other.since_ns <= since_ns);
         self.free.insert(place, Free { since_ns, timed_ns });

@@ -17,6 +17,7 @@ mod templates;
 mod tests;
 
 pub use conversations::Carrying;
+pub use prompts::PromptSource;
 pub use templates::Templates;
 
 use conversations::ConversationSource;
@@ -26,7 +27,7 @@ use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
 use ifm_wire::RequestBytes;
 use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
-use prompts::{Due, PromptSource};
+use prompts::Due;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 

@@ -55,6 +55,11 @@ impl PromptSource {
         self.due = due;
     }
 
+    /// Items that were made into requests so far.
+    pub fn made(&self) -> u32 {
+        self.next_item
+    }
+
     /// Whether the workload had no more items.
     pub fn is_exhausted(&self) -> bool {
         self.exhausted

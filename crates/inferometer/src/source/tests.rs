@@ -102,7 +102,8 @@ fn play(
             });
         }
         loop {
-            let ask = NextAsk { phase: Phase::Measure, seq: sent.len() as u32, now_ns };
+            let seq = sent.len() as u32;
+            let ask = NextAsk { phase: Phase::Measure, seq, now_ns, is_warm: true };
             match source.next(&ask, &mut buffer).unwrap() {
                 Offer::Request(meta) => {
                     let text = String::from_utf8(buffer.to_vec()).unwrap();
@@ -303,6 +304,46 @@ fn a_cadence_holds_for_each_user() {
     assert_eq!(times(3), on_time([350, 450, 550]));
 }
 
+/// The schedule begins when the last request that warms up has been answered.
+#[test]
+fn a_cadence_begins_behind_the_warm_up() {
+    let carrying = Carrying { cadence_ns: Some(100), ..Carrying::default() };
+    let items = (0..2).map(|id| WorkItem::new(id, vec![user("a"); 2])).collect();
+    let made = Made { items, shared_tokens: None };
+    let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
+    source.begin_level(0, 2, None);
+    let mut at = |now_ns, is_warm| {
+        let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns, is_warm };
+        match source.next(&ask, &mut RequestBytes::default()) {
+            Ok(Offer::Request(meta)) => meta.turn.and_then(|turn| turn.due_ns),
+            _ => None,
+        }
+    };
+    assert_eq!([at(0, false), at(400, false)], [None, None]);
+    assert_eq!([at(500, true), at(549, true), at(550, true)], [Some(500), None, Some(550)]);
+}
+
+/// The second turn of each session is too long: the session after it has its time.
+#[test]
+fn a_turn_that_is_not_sent_costs_its_user_no_beat() {
+    let carrying =
+        Carrying { cadence_ns: Some(100), max_context_tokens: Some(17), ..Carrying::default() };
+    let items = (0..3).map(|id| WorkItem::new(id, vec![user("a"); 2])).collect();
+    let (sent, source) = play(Made { items, shared_tokens: None }, 1, carrying, |_| {
+        (20, said("b".to_owned()), false)
+    });
+    assert_eq!(sent.iter().map(|sent| sent.at_ns).collect::<Vec<_>>(), [0, 100, 200]);
+    assert_eq!(source.ended_early().len(), 3);
+    // Neither does the first turn of a session that is too long.
+    let long = || Turn { prompt_tokens: Some(11), ..user("a") };
+    let turns = [vec![user("a"); 1], vec![long(); 2], vec![user("a"); 1]];
+    let items = (0..).zip(turns).map(|(id, turns)| WorkItem::new(id, turns)).collect();
+    let (sent, _) = play(Made { items, shared_tokens: None }, 1, carrying, |_| {
+        (20, said("b".to_owned()), false)
+    });
+    assert_eq!(sent.iter().map(|sent| sent.at_ns).collect::<Vec<_>>(), [0, 100]);
+}
+
 /// An answer that a limit cut off is a half one where nobody asked for that length.
 #[test]
 fn a_half_answer_is_not_carried_on() {
@@ -359,7 +400,7 @@ fn a_workload_of_prompts_that_are_all_too_long_is_an_error() {
     let carrying = Carrying { max_context_tokens: Some(5), ..Carrying::default() };
     let mut source = ConversationSource::new(Arc::new(made), template(), carrying);
     source.begin_level(0, 4, None);
-    let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0 };
+    let ask = NextAsk { phase: Phase::Measure, seq: 0, now_ns: 0, is_warm: true };
     let error = source.next(&ask, &mut RequestBytes::default()).unwrap_err();
     assert!(error.contains("1000 sessions in a row"), "{error}");
 }

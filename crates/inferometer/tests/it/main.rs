@@ -6,6 +6,7 @@
 mod agents;
 mod audit;
 mod bad_input;
+mod beside;
 mod client;
 mod comparison;
 mod conform;

@@ -9,7 +9,11 @@ use ifm_analysis::LevelSummary;
 
 /// The classes of mixed traffic of each level; absent for one workload alone.
 pub(super) fn section(model: &ReportModel) -> Option<Section> {
-    let levels = model.summary.levels.iter().filter(|level| !level.classes.is_empty());
+    let levels = model
+        .summary
+        .levels
+        .iter()
+        .filter(|level| !level.classes.is_empty() || level.probe.is_some());
     let table = |level: &LevelSummary| {
         let heads = crate::parts::heads("class", level.latencies.gap_label.short());
         Block::Table(Table {
@@ -21,6 +25,12 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
                 .collect(),
         })
     };
-    let blocks: Vec<Block> = levels.map(table).collect();
+    let blocks: Vec<Block> = levels
+        .flat_map(|level| {
+            let line =
+                crate::parts::probe_line(level).map(|line| Block::Prose(format!("Probe: {line}.")));
+            [Some(table(level)), line].into_iter().flatten()
+        })
+        .collect();
     (!blocks.is_empty()).then(|| Section::new("Classes of the traffic", blocks))
 }

@@ -1,0 +1,208 @@
+//! The probe beside the load: small requests of another workload, one at a time over a connection of
+//! their own. They show what the load does to a bystander.
+//!
+//! A few go before the first level, without load; beside each level the next one goes a pause after
+//! the end of the former, from the first measured request to the last. A probe is driven as a level is,
+//! by a shard of its own, so that no slot of the load ever waits for it; its records have a phase, a
+//! class and numbers of their own.
+//!
+//! Not here: the flags (`cli::probe_args`), and what its times tell (`ifm-analysis`).
+
+use crate::exit::Failure;
+use crate::job::Job;
+use crate::session::probe_template;
+use crate::source::PromptSource;
+use ifm_core::{Phase, RequestRecord};
+use ifm_drive::{
+    DriveError, LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop,
+};
+use ifm_wire::RequestBytes;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// Number of the first request of a probe: those of the load come before.
+const FIRST_SEQ: u32 = 1 << 30;
+/// Requests that go before all load, one behind the other.
+const ALONE: u32 = 10;
+/// Nanoseconds after which no more of them is begun.
+const ALONE_NS: u64 = 30_000_000_000;
+/// How long the source rests while nothing is to be sent.
+const REST: Duration = Duration::from_millis(1);
+/// In place of a time: a request is in flight.
+const IN_FLIGHT: u64 = u64::MAX;
+
+/// Whether a request belongs to the load, and not to a probe.
+pub fn is_of_load(record: &RequestRecord) -> bool {
+    record.seq < FIRST_SEQ
+}
+
+/// Finished requests of a probe, on their way to where the run is kept.
+pub type Finished = Arc<Mutex<Vec<RequestRecord>>>;
+
+/// Takes what has finished so far.
+pub fn take(finished: &Finished) -> Vec<RequestRecord> {
+    std::mem::take(&mut *finished.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// The probe of a run.
+pub struct Beside {
+    prompts: PromptSource,
+    class: u16,
+    pause_ns: u64,
+    next_seq: u32,
+    finished: Finished,
+}
+
+impl Beside {
+    /// The probe of a job; nothing where it has none.
+    ///
+    /// # Errors
+    /// What cannot be sent.
+    pub fn new(job: &Job, run_id: &str) -> Result<Option<Beside>, Failure> {
+        let Some((asked, dataset)) = job.spec.workload.probe.as_ref().zip(job.probe.as_ref())
+        else {
+            return Ok(None);
+        };
+        let template = probe_template(job, run_id, asked.ignore_eos)?;
+        Ok(Some(Beside {
+            prompts: PromptSource::new(dataset.clone(), template),
+            class: asked.class,
+            pause_ns: (asked.pause_s * 1e9) as u64,
+            next_seq: FIRST_SEQ,
+            finished: Finished::default(),
+        }))
+    }
+
+    /// Where its requests are found once they have finished.
+    pub fn finished(&self) -> Finished {
+        self.finished.clone()
+    }
+
+    /// Sends a few requests without load, the first one to warm up.
+    ///
+    /// # Errors
+    /// As of a level.
+    pub fn alone(&mut self, plan: &LevelPlan, stop: &Stop) -> Result<(), DriveError> {
+        let plan = LevelPlan {
+            warmup_requests: 1,
+            requests: Some(ALONE),
+            duration_ns: Some(ALONE_NS),
+            ..plan.clone()
+        };
+        self.drive(&plan, 0, &|| true, &|| false, stop)
+    }
+
+    /// Sends requests beside a level, while it measures, until it is over.
+    ///
+    /// # Errors
+    /// As of a level.
+    pub fn accompany(
+        &mut self,
+        plan: &LevelPlan,
+        (level, over): (&Progress, &AtomicBool),
+        stop: &Stop,
+    ) -> Result<(), DriveError> {
+        // What the level before left there is older.
+        let begun_ns = ifm_sys::mono_ns();
+        let has = |at: &AtomicU64| at.load(Ordering::Relaxed) > begun_ns;
+        let may_begin = || has(&level.measure_start_ns);
+        let is_over = || over.load(Ordering::Relaxed) || has(&level.send_end_ns);
+        let plan =
+            LevelPlan { warmup_requests: 0, requests: None, duration_ns: None, ..plan.clone() };
+        self.drive(&plan, self.pause_ns, &may_begin, &is_over, stop)
+    }
+
+    fn drive(
+        &mut self,
+        plan: &LevelPlan,
+        pause_ns: u64,
+        may_begin: &(dyn Fn() -> bool + Sync),
+        is_over: &(dyn Fn() -> bool + Sync),
+        stop: &Stop,
+    ) -> Result<(), DriveError> {
+        let plan = LevelPlan {
+            first_seq: self.next_seq,
+            arrivals: Loop::Closed,
+            slots: 1,
+            follows_answers: false,
+            shards: 1,
+            cpus: Vec::new(),
+            precise: false,
+            ..plan.clone()
+        };
+        let free_ns = AtomicU64::new(0);
+        let made = self.prompts.made();
+        let mut source = Paced {
+            prompts: &mut self.prompts,
+            class: self.class,
+            free_ns: &free_ns,
+            may_begin,
+            is_over,
+        };
+        let mut sink = Aside {
+            finished: &self.finished,
+            free_ns: &free_ns,
+            pause_ns,
+            origin_ns: plan.origin_ns,
+        };
+        let progress = Arc::new(Progress::default());
+        let driven = ifm_drive::drive_level(&plan, &mut source, &mut sink, stop, &progress);
+        self.next_seq = self.next_seq.saturating_add(self.prompts.made() - made);
+        // What it tells of the client is no part of the load's evidence.
+        driven.map(|_| ())
+    }
+}
+
+/// One prompt after another, each a pause after the end of the former.
+struct Paced<'drive> {
+    prompts: &'drive mut PromptSource,
+    class: u16,
+    /// When the next one may go, nanoseconds on the monotonic clock.
+    free_ns: &'drive AtomicU64,
+    may_begin: &'drive (dyn Fn() -> bool + Sync),
+    is_over: &'drive (dyn Fn() -> bool + Sync),
+}
+
+impl RequestSource for Paced<'_> {
+    fn next(&mut self, ask: &NextAsk, buffer: &mut RequestBytes) -> Result<Offer, String> {
+        if (self.is_over)() {
+            return Ok(Offer::End);
+        }
+        if !(self.may_begin)() || ask.now_ns < self.free_ns.load(Ordering::Acquire) {
+            std::thread::sleep(REST);
+            return Ok(Offer::Later);
+        }
+        Ok(match self.prompts.next(ask, buffer)? {
+            Offer::Request(meta) => {
+                self.free_ns.store(IN_FLIGHT, Ordering::Release);
+                Offer::Request(RequestMeta { class: Some(self.class), ..meta })
+            }
+            other => other,
+        })
+    }
+}
+
+/// Keeps what has finished, and says when the next one may go.
+struct Aside<'drive> {
+    finished: &'drive Finished,
+    free_ns: &'drive AtomicU64,
+    pause_ns: u64,
+    origin_ns: u64,
+}
+
+impl Sink for Aside<'_> {
+    fn record(&mut self, mut record: RequestRecord) -> Result<(), String> {
+        let end_ns = self.origin_ns.saturating_add(record.end_ns);
+        if record.phase == Phase::Measure {
+            record.phase = Phase::Probe;
+        }
+        self.finished.lock().unwrap_or_else(PoisonError::into_inner).push(record);
+        self.free_ns.store(end_ns.saturating_add(self.pause_ns), Ordering::Release);
+        Ok(())
+    }
+
+    fn tick(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -77,7 +77,7 @@ const fn measuring(what: &'static str, of: fn(&Manifest) -> Option<String>) -> O
 }
 
 /// Every fact but those of the machine, in the order in which reports list them.
-const FACTS: [OwnFact; 27] = [
+const FACTS: [OwnFact; 28] = [
     warning(NUMBERS, |run| {
         let word = if run.predicted.is_some() { key::PREDICTED } else { key::MEASURED };
         Some(word.to_owned())

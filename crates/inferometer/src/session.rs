@@ -1,6 +1,7 @@
 //! A session: the levels of a job one after another, stored as they go, shown as they finish.
 
 mod beginning;
+mod pairing;
 
 pub use beginning::{level_plan, request_template};
 
@@ -12,6 +13,7 @@ use crate::live::{self, Board, Live, Manner, RunFacts};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
+use crate::pairs::Pairs;
 use crate::predict::Simulated;
 use crate::signals::Signals;
 use crate::sink::RunSink;
@@ -50,12 +52,15 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_first_item(&job, &template)?;
+    manifest.media_pairs = pairing::of_job(&job, &template);
     let store = Store::at(store_root(job.store.as_ref()));
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());
     let signals = Signals::watch(stop.clone(), progress.clone());
-    let source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
+    let mut source = Source::new(job.dataset.clone(), template, Carrying::of(&job.spec));
+    let measured = Arc::new(Pairs::new(&manifest.media_pairs));
+    source.with_pairs(&measured, pairing::asked_about(&manifest.media_pairs));
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // What is found is told before a screen may be taken.
@@ -88,6 +93,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
         shown: Vec::new(),
         job,
     };
+    session.sink.pairs = measured;
     let ticks = CpuTicks::read();
     let ended = session.run_levels(&mut manifest);
     session.live.finish();

@@ -1,6 +1,7 @@
 //! Where finished requests go: the journal, memory for the analysis, and lines if asked for.
 
 use crate::live::Board;
+use crate::pairs::Pairs;
 use crate::secrets::Secrets;
 use crate::terminal;
 use ifm_analysis::Settling;
@@ -28,6 +29,8 @@ pub struct RunSink {
     deadline_ns: Option<u64>,
     /// What ended the level before its planned end.
     ended_by: Option<LevelEnd>,
+    /// Fills in the tokens of media that the server does not tell.
+    pub pairs: Arc<Pairs>,
     /// Where progress is shown from; absent where nobody looks.
     board: Option<Arc<Board>>,
 }
@@ -52,12 +55,14 @@ impl RunSink {
             judge: None,
             deadline_ns: None,
             ended_by: None,
+            pairs: Arc::default(),
             board,
         }
     }
 
     /// Begins a level that may end before its planned end.
     pub fn begin_level(&mut self, judge: Option<Settling>, deadline_ns: Option<u64>) {
+        self.pairs.begin_level();
         (self.judge, self.deadline_ns, self.ended_by) = (judge, deadline_ns, None);
     }
 
@@ -73,6 +78,7 @@ impl Sink for RunSink {
             // A conversation needed it; nobody asked for it.
             record.text = None;
         }
+        self.pairs.fill(&mut record);
         self.secrets.blot_record(&mut record);
         self.writer.append(&record).map_err(|error| error.to_string())?;
         if self.lines {

@@ -23,6 +23,8 @@ pub struct Ledger {
     entries: Vec<Sent>,
     /// The media that were sent, and the prompt that had each first.
     media: HashMap<[u8; 32], usize>,
+    /// Media that the server had before the first prompt.
+    had: HashSet<[u8; 32]>,
 }
 
 impl Ledger {
@@ -52,12 +54,39 @@ impl Ledger {
         let (mut count, mut seen) = (0_u32, 0);
         for medium in media.clone() {
             count += 1;
+            if self.had.contains(&medium.sha256) {
+                seen += 1;
+                continue;
+            }
             match self.media.entry(medium.sha256) {
                 Entry::Occupied(_) => seen += 1,
                 Entry::Vacant(vacant) => _ = vacant.insert(place),
             }
         }
         (count > 0).then(|| SentMedia::of(media.map(|medium| &**medium), seen))
+    }
+
+    /// Notes a medium that the server had before the first prompt.
+    pub fn had(&mut self, sha256: [u8; 32]) {
+        self.had.insert(sha256);
+    }
+
+    /// Whether any prompt so far had media.
+    pub fn has_media(&self) -> bool {
+        !self.media.is_empty() || !self.had.is_empty()
+    }
+
+    /// What the media of a prompt are together that is not sent; absent where it has none.
+    pub fn unsent_media<'media>(
+        &self,
+        media: impl Iterator<Item = &'media Arc<Medium>> + Clone,
+    ) -> Option<SentMedia> {
+        let is_known = |medium: &&Arc<Medium>| {
+            self.media.contains_key(&medium.sha256) || self.had.contains(&medium.sha256)
+        };
+        let seen = media.clone().filter(is_known).count() as u32;
+        media.clone().next()?;
+        Some(SentMedia::of(media.map(|medium| &**medium), seen))
     }
 
     /// SHA-256 over the SHA-256 of each prompt, in order, in hex.
@@ -126,7 +155,13 @@ mod tests {
         assert_eq!(next(&mut ledger, &[one.clone(), one.clone()]), Some((2, 1)));
         assert_eq!(next(&mut ledger, &[one.clone(), other.clone()]), Some((2, 1)));
         ledger.truncate(2);
-        assert_eq!(next(&mut ledger, &[one, other]), Some((2, 1)));
+        let unsent = ledger.unsent_media([&one, &other].into_iter());
+        assert_eq!(unsent.map(|sent| (sent.images, sent.seen)), Some((2, 1)));
+        assert_eq!(next(&mut ledger, &[one, other.clone()]), Some((2, 1)));
+        let third = medium(3);
+        ledger.had(third.sha256);
+        ledger.truncate(0);
+        assert_eq!(next(&mut ledger, &[third, other]), Some((2, 1)));
     }
 
     #[test]

@@ -204,6 +204,36 @@ pub struct ToolInfo {
     pub version: String,
 }
 
+/// The same prompt with a medium and without it, as a server counted it before a run. The difference
+/// counts for media of this kind and size, or length.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MediaPair {
+    /// `image`, `audio` or `video`.
+    pub kind: String,
+    /// Pixels across, of a picture or of each frame; absent for sound.
+    pub width: Option<u32>,
+    /// Pixels down, likewise.
+    pub height: Option<u32>,
+    /// Frames of a film; absent for what has none.
+    pub frames: Option<u32>,
+    /// Length of a recording or a film, nanoseconds; absent for pictures.
+    pub duration_ns: Option<u64>,
+    /// SHA-256 of the medium that was sent, in hex.
+    pub sha256: String,
+    /// Prompt tokens with it.
+    pub tokens_with: u32,
+    /// Prompt tokens without it.
+    pub tokens_without: u32,
+}
+
+impl MediaPair {
+    /// Tokens of the medium; absent where the counts make no sense.
+    pub fn tokens(&self) -> Option<u32> {
+        self.tokens_with.checked_sub(self.tokens_without).filter(|tokens| *tokens > 0)
+    }
+}
+
 /// What a search for the capacity ended with. Loads are users, or requests per second where levels
 /// have arrivals.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -304,6 +334,10 @@ pub struct Manifest {
     /// What was sent, as it turned out; absent until sealed, and in runs of format 1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<SentWorkload>,
+    /// What the server counts for media, where it does not tell and was asked; empty otherwise, and in
+    /// runs of earlier versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub media_pairs: Vec<MediaPair>,
     /// The client's own error; absent until sealed by the client that ran the load.
     pub health: Option<ClientHealth>,
     /// What its search for the capacity ended with; absent where it was none, and until sealed.

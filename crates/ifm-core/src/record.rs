@@ -187,8 +187,9 @@ pub struct RequestRecord {
     pub sent_bytes: u64,
     /// Generated text, only if the user asked to keep it.
     pub text: Option<String>,
-    /// When the server's machine had acknowledged the last byte of the request, as the kernel tells;
-    /// absent where it does not, and for small requests, which nobody asks it about.
+    /// When the server's machine had acknowledged the last byte of the request, as the kernel tells: at
+    /// most one round trip after that byte had left, since a machine may keep an acknowledgement back.
+    /// Absent where the kernel does not tell, and for requests below 16 KiB, which nobody asks it about.
     pub acked_ns: Option<u64>,
     /// What the prompt carried beside text; absent where it was text alone.
     pub media: Option<SentMedia>,

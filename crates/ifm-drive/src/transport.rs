@@ -1,7 +1,6 @@
 //! One connection: plain or TLS, non-blocking. Stamps of the kernel survive TLS, since they
 //! belong to the read that brought the cipher text.
 
-use crate::upload::STAMPED_FROM_BYTES;
 use ifm_sys::{SentStamp, recv_stamped, sent};
 use ifm_wire::RequestBytes;
 use rustls::ClientConnection;
@@ -15,6 +14,9 @@ const CIPHER_BYTES: usize = 17 * 1024;
 const ROOM_PLAIN: usize = 8 * 1024;
 const ROOM_TLS: usize = 2 * CIPHER_BYTES;
 
+/// Requests from this size on have the kernel stamp their last byte, bytes: a smaller one is gone with
+/// one call.
+pub(crate) const STAMPED_FROM_BYTES: usize = 16 * 1024;
 /// Pieces of a request that one call sends at most.
 const PIECES_MAX: usize = 16;
 /// The end of a large request, which has a call of its own: the kernel stamps the last byte of a call.
@@ -119,9 +121,9 @@ impl Transport {
         outlet.stamped.and_then(|_| sent::next_stamp(&outlet.socket).ok().flatten())
     }
 
-    /// The shortest round trip so far, where the kernel tells.
-    pub fn round_trip_ns(&self) -> Option<u64> {
-        sent::round_trip_ns(self.socket())
+    /// What the kernel knows of the way to the server.
+    pub fn way(&self) -> Option<sent::Way> {
+        sent::way(self.socket())
     }
 
     /// Spare capacity that the buffer must have before [`Transport::receive`].

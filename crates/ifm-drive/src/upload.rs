@@ -3,15 +3,15 @@
 //! The kernel tells two times of it: when its packet had left, and when the server's kernel had
 //! acknowledged it. The latter is what is wanted, but a receiver may keep an acknowledgement back for
 //! some 40 ms, and let the answer carry it. So it counts at most one round trip behind the former, the
-//! shortest that the connection has had.
+//! shortest that the connection has had. A kernel that waits too long for it sends the packet again; then
+//! the first time counts if the server had all that was sent again, and the last one otherwise.
 //!
 //! Only requests of some size are asked about: the others are gone with one call.
 
-use crate::transport::Transport;
+use crate::transport::{STAMPED_FROM_BYTES, Transport};
+use ifm_sys::sent::Way;
 use ifm_sys::{ClockPair, SentStamp, SentStep};
 
-/// Requests from this size on are asked about, bytes.
-pub(crate) const STAMPED_FROM_BYTES: usize = 16 * 1024;
 /// How far the clocks may be off each other.
 const CLOCK_ERROR_NS: u64 = 200_000;
 
@@ -20,8 +20,8 @@ const CLOCK_ERROR_NS: u64 = 200_000;
 pub(crate) struct Upload {
     /// Its id in the kernel's stamps, once it was written.
     last_id: Option<u32>,
-    /// When its packet left last, monotonic.
-    left_ns: Option<u64>,
+    /// When its packet left first and last, monotonic.
+    left_ns: Option<(u64, u64)>,
     /// When it was acknowledged.
     acked_ns: Option<u64>,
 }
@@ -52,17 +52,23 @@ impl Upload {
             let is_within = at_ns <= now_ns + CLOCK_ERROR_NS && at_ns + CLOCK_ERROR_NS >= start_ns;
             if Some(stamp.id) == self.last_id && is_within {
                 let at_ns = at_ns.clamp(start_ns, now_ns.max(start_ns));
-                self.take(stamp, at_ns, || transport.round_trip_ns());
+                self.take(stamp, at_ns, || transport.way());
             }
         }
         has_told
     }
 
-    fn take(&mut self, stamp: SentStamp, at_ns: u64, round_trip: impl Fn() -> Option<u64>) {
+    fn take(&mut self, stamp: SentStamp, at_ns: u64, way: impl Fn() -> Option<Way>) {
         match stamp.what {
-            SentStep::Left => self.left_ns = Some(at_ns),
+            SentStep::Left => {
+                let first_ns = self.left_ns.map_or(at_ns, |(first_ns, _)| first_ns);
+                self.left_ns = Some((first_ns, at_ns));
+            }
             SentStep::Acknowledged => {
-                let latest = self.left_ns.zip(round_trip()).map(|(left, trip)| left + trip);
+                let latest = self.left_ns.zip(way()).map(|((first_ns, last_ns), way)| {
+                    let left_ns = if way.is_lossless { first_ns } else { last_ns };
+                    left_ns + way.round_trip_ns
+                });
                 self.acked_ns = Some(latest.map_or(at_ns, |latest| at_ns.min(latest)));
             }
         }
@@ -81,21 +87,26 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_that_was_kept_back_counts_one_round_trip_behind_the_packet() {
-        let of = |steps: &[(SentStep, u64)], trip_ns: Option<u64>| {
+        let of = |steps: &[(SentStep, u64)], way: Option<(u64, bool)>| {
             let mut upload = Upload { last_id: Some(9), ..Upload::default() };
             for (what, at_ns) in steps {
                 let stamp = SentStamp { id: 9, what: *what, real_ns: 0 };
-                upload.take(stamp, *at_ns, || trip_ns);
+                let way =
+                    way.map(|(round_trip_ns, is_lossless)| Way { round_trip_ns, is_lossless });
+                upload.take(stamp, *at_ns, || way);
             }
             (upload.acked_ns(), upload.is_open())
         };
         let (left, acked) = (SentStep::Left, SentStep::Acknowledged);
-        assert_eq!(of(&[(left, 100), (acked, 40_000)], Some(50)), (Some(150), false));
-        assert_eq!(of(&[(left, 100), (acked, 120)], Some(50)), (Some(120), false));
-        // A packet that was sent again was not there before.
-        assert_eq!(of(&[(left, 100), (left, 900), (acked, 960)], Some(50)), (Some(950), false));
+        let (whole, lossy) = (Some((50, true)), Some((50, false)));
+        assert_eq!(of(&[(left, 100), (acked, 40_000)], whole), (Some(150), false));
+        assert_eq!(of(&[(left, 100), (acked, 120)], whole), (Some(120), false));
+        // A packet that was lost was there when it had been sent again; one that was not, before.
+        let twice = [(left, 100), (left, 900), (acked, 960)];
+        assert_eq!(of(&twice, lossy), (Some(950), false));
+        assert_eq!(of(&twice, whole), (Some(150), false));
         assert_eq!(of(&[(left, 100), (acked, 40_000)], None), (Some(40_000), false));
-        assert_eq!(of(&[(acked, 70)], Some(50)), (Some(70), false));
-        assert_eq!(of(&[(left, 100)], Some(50)), (None, true));
+        assert_eq!(of(&[(acked, 70)], whole), (Some(70), false));
+        assert_eq!(of(&[(left, 100)], whole), (None, true));
     }
 }

@@ -166,11 +166,21 @@ fn stamp_of(message: &libc::msghdr) -> Option<SentStamp> {
     Some(SentStamp { id, what, real_ns: real_ns? })
 }
 
-/// The shortest round trip of the connection so far, as the kernel measured it, nanoseconds; absent
-/// where it does not tell.
-pub fn round_trip_ns(socket: impl AsFd) -> Option<u64> {
-    /// Where `tcpi_min_rtt` stands in `struct tcp_info` of the kernel, whose fields never move.
-    const PLACE: usize = 148;
+/// What the kernel knows of a connection's way to its peer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Way {
+    /// The shortest round trip so far, nanoseconds.
+    pub round_trip_ns: u64,
+    /// Whether the peer had everything already that was sent again: then nothing was lost.
+    pub is_lossless: bool,
+}
+
+/// What the kernel knows of the way; absent where it does not tell.
+pub fn way(socket: impl AsFd) -> Option<Way> {
+    /// Where fields stand in `struct tcp_info` of the kernel, in which they never move.
+    const TOTAL_RETRANS: usize = 100;
+    const MIN_RTT: usize = 148;
+    const DSACK_DUPS: usize = 216;
     let mut info = [0_u8; 256];
     let mut length = info.len() as libc::socklen_t;
     // SAFETY: the pointers describe a buffer and its length, which live over the call; the kernel
@@ -184,10 +194,16 @@ pub fn round_trip_ns(socket: impl AsFd) -> Option<u64> {
             &mut length,
         )
     };
-    let told = info.get(..length as usize)?.get(PLACE..PLACE + 4)?;
-    let micros = u32::from_ne_bytes(told.try_into().ok()?);
+    let told = info.get(..length as usize).filter(|_| status == 0)?;
+    let field = |place: usize| {
+        let bytes = told.get(place..place + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    };
     // The kernel says all ones where it has measured none.
-    (status == 0 && micros != u32::MAX).then(|| u64::from(micros) * 1000)
+    let micros = field(MIN_RTT).filter(|micros| *micros != u32::MAX)?;
+    let again = field(TOTAL_RETRANS)?;
+    let is_lossless = again == 0 || field(DSACK_DUPS).is_some_and(|had| had >= again);
+    Some(Way { round_trip_ns: u64::from(micros) * 1000, is_lossless })
 }
 
 #[cfg(test)]
@@ -220,7 +236,7 @@ mod tests {
         assert_eq!(steps, [(last, SentStep::Left), (last, SentStep::Acknowledged)]);
         assert!(before <= seen[0].real_ns && seen[0].real_ns <= seen[1].real_ns);
         assert!(seen[1].real_ns <= after);
-        assert!(round_trip_ns(&near).is_some_and(|ns| ns < 5_000_000_000));
+        assert!(way(&near).is_some_and(|way| way.round_trip_ns < 5_000_000_000));
         assert_eq!(next_stamp(&near).unwrap(), None);
     }
 }

@@ -35,6 +35,7 @@ mod noise;
 mod notes;
 mod output;
 mod pacing;
+mod pairs;
 mod plan;
 mod predict;
 mod probe;

@@ -1,6 +1,7 @@
 //! A session: the levels of a job one after another, stored as they go, shown as they finish.
 
 mod beginning;
+mod pairing;
 
 pub use beginning::{level_plan, probe_template, request_template};
 
@@ -14,6 +15,7 @@ use crate::live::{self, Board, Live, Manner, RunFacts};
 use crate::monitor::Monitor;
 use crate::output::Format;
 use crate::pacing::Pacing;
+use crate::pairs::Pairs;
 use crate::predict::Simulated;
 use crate::signals::Signals;
 use crate::sink::RunSink;
@@ -52,6 +54,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_first_item(&job, &template)?;
+    manifest.media_pairs = pairing::of_job(&job, &template);
     let templates = form_templates(&job, template)?;
     let beside = Beside::new(&job, &manifest.run_id)?;
     let store = Store::at(store_root(job.store.as_ref()));
@@ -59,7 +62,9 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let stop = Stop::default();
     let progress = Arc::new(Progress::default());
     let signals = Signals::watch(stop.clone(), progress.clone());
-    let source = Source::new(job.dataset.clone(), templates, Carrying::of(&job.spec));
+    let mut source = Source::new(job.dataset.clone(), templates, Carrying::of(&job.spec));
+    let measured = Arc::new(Pairs::new(&manifest.media_pairs));
+    source.with_pairs(&measured, pairing::asked_about(&manifest.media_pairs));
     let (facts, ended) = (run_facts(&job, &manifest), source.ended_conversations());
     let board = Arc::new(Board::new(facts, progress.clone(), ended, clock.mono_ns));
     // What is found is told before a screen may be taken.
@@ -95,6 +100,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
         shown: Vec::new(),
         job,
     };
+    session.sink.pairs = measured;
     let ticks = CpuTicks::read();
     let ended = session.run_levels(&mut manifest);
     session.live.finish();

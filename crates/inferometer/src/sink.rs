@@ -3,6 +3,7 @@
 use crate::beside::{self, Finished};
 use crate::form::Checker;
 use crate::live::Board;
+use crate::pairs::Pairs;
 use crate::secrets::Secrets;
 use crate::terminal;
 use ifm_analysis::Settling;
@@ -32,6 +33,8 @@ pub struct RunSink {
     deadline_ns: Option<u64>,
     /// What ended the level before its planned end.
     ended_by: Option<LevelEnd>,
+    /// Fills in the tokens of media that the server does not tell.
+    pub pairs: Arc<Pairs>,
     /// Where progress is shown from; absent where nobody looks.
     board: Option<Arc<Board>>,
     /// Where the requests of a probe come from.
@@ -59,6 +62,7 @@ impl RunSink {
             judge: None,
             deadline_ns: None,
             ended_by: None,
+            pairs: Arc::default(),
             board,
             beside: None,
         }
@@ -86,6 +90,7 @@ impl RunSink {
 
     /// Begins a level that may end before its planned end.
     pub fn begin_level(&mut self, judge: Option<Settling>, deadline_ns: Option<u64>) {
+        self.pairs.begin_level();
         (self.judge, self.deadline_ns, self.ended_by) = (judge, deadline_ns, None);
     }
 
@@ -101,6 +106,7 @@ impl Sink for RunSink {
             // A conversation needed it; nobody asked for it.
             record.text = None;
         }
+        self.pairs.fill(&mut record);
         self.secrets.blot_record(&mut record);
         self.writer.append(&record).map_err(|error| error.to_string())?;
         if self.lines {

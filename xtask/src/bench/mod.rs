@@ -26,6 +26,7 @@ mod start_up;
 mod statistics;
 mod table;
 mod timing;
+mod upload;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use lab::Lab;
@@ -58,6 +59,11 @@ const BENCHMARKS: &[Benchmark] = &[
         name: "long-prompts",
         what: "error of TTFT and memory with prompts of 50,000 tokens",
         run: long_prompts::run,
+    },
+    Benchmark {
+        name: "upload",
+        what: "when the last byte of a long request had arrived, and what sending it costs",
+        run: upload::run,
     },
     Benchmark {
         name: "start-up",

@@ -3,33 +3,9 @@
 //! Two ways of saying it are known: a number by the name of each kind (`image_tokens`: OpenAI, SGLang,
 //! newer vLLM), and an object of them (`multimodal_tokens`: vLLM).
 
+use super::PromptKinds;
 use super::json::{self, Raw};
 use serde::Deserialize;
-
-/// Tokens of a prompt by what they stand for. Each number is absent where the server said nothing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct PromptKinds {
-    /// Text.
-    pub text: Option<u32>,
-    /// Pictures.
-    pub image: Option<u32>,
-    /// Recordings.
-    pub audio: Option<u32>,
-    /// Films.
-    pub video: Option<u32>,
-}
-
-impl PromptKinds {
-    /// These, and where they are absent the others.
-    pub fn or(self, other: PromptKinds) -> PromptKinds {
-        PromptKinds {
-            text: self.text.or(other.text),
-            image: self.image.or(other.image),
-            audio: self.audio.or(other.audio),
-            video: self.video.or(other.video),
-        }
-    }
-}
 
 /// The details of a prompt's count: `prompt_tokens_details`, `input_tokens_details`.
 #[derive(Deserialize)]

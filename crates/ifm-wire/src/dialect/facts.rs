@@ -1,6 +1,5 @@
 //! What an event, or a whole answer, says: the common tongue of all dialects.
 
-use super::details::PromptKinds;
 use std::borrow::Cow;
 
 /// Choices kept without allocating. More than these in one event go to the heap.
@@ -87,6 +86,31 @@ pub struct Usage {
     pub draft_steps: Option<u32>,
     /// What the server measured itself.
     pub times: ServerTimes,
+}
+
+/// Tokens of a prompt by what they stand for. Each number is absent where the server said nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PromptKinds {
+    /// Text.
+    pub text: Option<u32>,
+    /// Pictures.
+    pub image: Option<u32>,
+    /// Recordings.
+    pub audio: Option<u32>,
+    /// Films.
+    pub video: Option<u32>,
+}
+
+impl PromptKinds {
+    /// These, and where they are absent the others.
+    pub fn or(self, other: PromptKinds) -> PromptKinds {
+        PromptKinds {
+            text: self.text.or(other.text),
+            image: self.image.or(other.image),
+            audio: self.audio.or(other.audio),
+            video: self.video.or(other.video),
+        }
+    }
 }
 
 /// Times of a request that its server measured, nanoseconds. Each is absent where it said nothing.

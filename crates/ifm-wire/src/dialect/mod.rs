@@ -38,10 +38,9 @@ mod tgi;
 mod transcriptions;
 mod triton;
 
-pub use details::PromptKinds;
 pub use endpoint::{Base, Endpoint, api_of_path, path};
 pub use error::{bounded_sentence, error_sentence, markup_sentence};
-pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, ServerTimes, Usage};
+pub use facts::{ChoiceFacts, Choices, ChunkFacts, Memory, PromptKinds, ServerTimes, Usage};
 pub use forms::FormSpeech;
 pub use generated::Generated;
 pub use overflow::is_overflow;

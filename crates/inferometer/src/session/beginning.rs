@@ -99,6 +99,7 @@ pub(super) fn first_manifest(job: &Job, clock: ClockPair) -> Manifest {
         levels: Vec::new(),
         prompts_sha256: None,
         workload: None,
+        media_pairs: Vec::new(),
         health: None,
         capacity: None,
         plan: job.plan.clone(),

@@ -15,6 +15,7 @@ use super::ledger::{Ledger, digest};
 use super::said::{Said, Written};
 use super::session::{Due, Heard, Session};
 use super::templates::Templates;
+use crate::pairs::Pairs;
 use ifm_core::spec::RunSpec;
 use ifm_core::{EndedSession, Message, Phase, Prompt, Role, SessionEnd, ToolCall};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, TurnMeta};
@@ -135,9 +136,15 @@ pub struct ConversationSource {
     has_said: bool,
     /// What stands before a prompt, as bytes.
     before: Written,
+    pairs: Arc<Pairs>,
 }
 
 impl ConversationSource {
+    /// Has requests with media told to who fills in their tokens.
+    pub fn with_pairs(&mut self, pairs: Arc<Pairs>) {
+        self.pairs = pairs;
+    }
+
     /// Conversations from item 0 on.
     pub fn new(
         dataset: Arc<dyn Dataset>,
@@ -166,6 +173,7 @@ impl ConversationSource {
             too_long: 0,
             has_said: false,
             before: Written::default(),
+            pairs: Arc::default(),
         }
     }
 
@@ -380,6 +388,7 @@ impl ConversationSource {
     ) -> Result<Offer, String> {
         let Ready { turn, begun, prompt, digest } = ready;
         self.has_said = true;
+        self.pairs.note(ask.seq, self.before.media.iter().chain(prompt.media()));
         let media = self.ledger.media(self.before.media.iter().chain(prompt.media()));
         self.ledger.note(*digest, turn.prompt_tokens, turn.output_tokens);
         let session = place.map(|at| AskSession {

@@ -26,6 +26,8 @@ pub struct Ledger {
     media: HashMap<[u8; 32], usize>,
     /// The first of them, to be shown, each with that prompt.
     shown: Vec<(usize, Arc<Medium>)>,
+    /// Media that the server had before the first prompt.
+    had: HashSet<[u8; 32]>,
 }
 
 /// Media of a run that are shown at most.
@@ -59,15 +61,17 @@ impl Ledger {
         let (mut count, mut seen) = (0_u32, 0);
         for medium in media.clone() {
             count += 1;
-            match self.media.entry(medium.sha256) {
-                Entry::Occupied(_) => seen += 1,
+            let is_new = match self.media.entry(medium.sha256) {
+                Entry::Occupied(_) => false,
                 Entry::Vacant(vacant) => {
                     vacant.insert(place);
                     if self.shown.len() < SHOWN_MAX {
                         self.shown.push((place, medium.clone()));
                     }
+                    true
                 }
-            }
+            };
+            seen += u32::from(!is_new || self.had.contains(&medium.sha256));
         }
         (count > 0).then(|| SentMedia::of(media.map(|medium| &**medium), seen))
     }
@@ -84,6 +88,29 @@ impl Ledger {
         });
         let drawn: Vec<serde_json::Value> = drawn.collect();
         (!drawn.is_empty()).then_some(serde_json::Value::Array(drawn))
+    }
+
+    /// Notes a medium that the server had before the first prompt.
+    pub fn had(&mut self, sha256: [u8; 32]) {
+        self.had.insert(sha256);
+    }
+
+    /// Whether any prompt so far had media.
+    pub fn has_media(&self) -> bool {
+        !self.media.is_empty() || !self.had.is_empty()
+    }
+
+    /// What the media of a prompt are together that is not sent; absent where it has none.
+    pub fn unsent_media<'media>(
+        &self,
+        media: impl Iterator<Item = &'media Arc<Medium>> + Clone,
+    ) -> Option<SentMedia> {
+        let is_known = |medium: &&Arc<Medium>| {
+            self.media.contains_key(&medium.sha256) || self.had.contains(&medium.sha256)
+        };
+        let seen = media.clone().filter(is_known).count() as u32;
+        media.clone().next()?;
+        Some(SentMedia::of(media.map(|medium| &**medium), seen))
     }
 
     /// SHA-256 over the SHA-256 of each prompt, in order, in hex.
@@ -152,7 +179,13 @@ mod tests {
         assert_eq!(next(&mut ledger, &[one.clone(), one.clone()]), Some((2, 1)));
         assert_eq!(next(&mut ledger, &[one.clone(), other.clone()]), Some((2, 1)));
         ledger.truncate(2);
-        assert_eq!(next(&mut ledger, &[one, other]), Some((2, 1)));
+        let unsent = ledger.unsent_media([&one, &other].into_iter());
+        assert_eq!(unsent.map(|sent| (sent.images, sent.seen)), Some((2, 1)));
+        assert_eq!(next(&mut ledger, &[one, other.clone()]), Some((2, 1)));
+        let third = medium(3);
+        ledger.had(third.sha256);
+        ledger.truncate(0);
+        assert_eq!(next(&mut ledger, &[third, other]), Some((2, 1)));
     }
 
     #[test]

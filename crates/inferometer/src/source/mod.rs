@@ -20,6 +20,7 @@ pub use conversations::Carrying;
 pub use prompts::PromptSource;
 pub use templates::Templates;
 
+use crate::pairs::Pairs;
 use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
@@ -67,6 +68,22 @@ impl Source {
             }
             false => Source::Prompts(Box::new(PromptSource::new(dataset, templates.into()))),
         }
+    }
+
+    /// Fills in the tokens of media by what was measured before: of media that the server has had
+    /// since.
+    pub fn with_pairs(&mut self, pairs: &Arc<Pairs>, had: impl Iterator<Item = [u8; 32]>) {
+        let ledger = match self {
+            Source::Prompts(prompts) => {
+                prompts.with_pairs(pairs.clone());
+                prompts.ledger_mut()
+            }
+            Source::Conversations(talks) => {
+                talks.with_pairs(pairs.clone());
+                talks.ledger_mut()
+            }
+        };
+        had.for_each(|sha256| ledger.had(sha256));
     }
 
     /// Whether answers have to come back.

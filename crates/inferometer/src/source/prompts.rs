@@ -2,7 +2,8 @@
 
 use super::ledger::{Ledger, digest};
 use super::templates::Templates;
-use ifm_core::Phase;
+use crate::pairs::Pairs;
+use ifm_core::{Phase, SentMedia};
 use ifm_drive::{NextAsk, Offer, RequestMeta};
 use ifm_wire::RequestBytes;
 use ifm_wire::request::Ask;
@@ -33,6 +34,9 @@ pub struct PromptSource {
     exhausted: bool,
     /// Due times of the level; absent in a closed loop.
     due: Option<Due>,
+    pairs: Arc<Pairs>,
+    /// The item that was passed over last, and its media: those that have no time wait with the same.
+    passed: Option<(u32, Option<SentMedia>)>,
 }
 
 impl PromptSource {
@@ -45,7 +49,14 @@ impl PromptSource {
             ledger: Ledger::default(),
             exhausted: false,
             due: None,
+            pairs: Arc::default(),
+            passed: None,
         }
+    }
+
+    /// Has requests with media told to who fills in their tokens.
+    pub fn with_pairs(&mut self, pairs: Arc<Pairs>) {
+        self.pairs = pairs;
     }
 
     /// Begins a level behind the items that were sent; with due times, in an open loop.
@@ -106,6 +117,7 @@ impl PromptSource {
         }
         let turn = item.turns.first().ok_or("the workload made an item without a turn")?;
         self.next_item = self.next_item.checked_add(1).ok_or("more than 2^32 prompts")?;
+        self.pairs.note(ask.seq, turn.prompt.media());
         let media = self.ledger.media(turn.prompt.media());
         self.ledger.note(digest(&turn.prompt), turn.prompt_tokens, turn.output_tokens);
         let shared_tokens = self.dataset.shared_tokens();
@@ -146,6 +158,7 @@ impl PromptSource {
                 (at_ns.saturating_sub(first_ns.unwrap_or(at_ns)) as f64 / *speed) as u64
             }
         };
+        let media = self.passed_media();
         Some(RequestMeta {
             item: self.next_item,
             due_ns: Some(due_ns),
@@ -155,8 +168,24 @@ impl PromptSource {
             prompt_tokens_asked: None,
             output_tokens_asked: None,
             results_asked: None,
-            media: None,
+            media,
             form: None,
         })
+    }
+
+    /// What the item that waits would carry.
+    fn passed_media(&mut self) -> Option<SentMedia> {
+        if !self.ledger.has_media() {
+            return None;
+        }
+        match self.passed {
+            Some((item, media)) if item == self.next_item => media,
+            _ => {
+                let item = self.dataset.item(self.next_item).ok()?;
+                let media = self.ledger.unsent_media(item.turns.first()?.prompt.media());
+                self.passed = Some((self.next_item, media));
+                media
+            }
+        }
     }
 }

@@ -1,0 +1,284 @@
+//! What a server counts for a medium where it does not tell: two requests for one token, the same
+//! prompt with the medium and without it.
+//!
+//! Media that are not made anew for each prompt are known to the server from then on, and count as
+//! seen.
+//!
+//! Not here: which requests have these tokens (`pairs`), how answers are read (`ifm-wire`).
+
+use crate::caller::{Caller, Endpoint};
+use crate::job::Job;
+use crate::pairs::shape;
+use crate::terminal;
+use ifm_core::manifest::MediaPair;
+use ifm_core::spec::Api;
+use ifm_core::{Carried, Medium, MediumKind, Message, Placed, Prompt, Role};
+use ifm_wire::request::Ask;
+use ifm_wire::{Answer, Expect, RequestBytes, RequestTemplate};
+use ifm_workload::Dataset;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Most sizes that are asked about.
+const PAIRS_MAX: usize = 6;
+/// Items that are looked through for them.
+const ITEMS_MAX: u32 = 24;
+/// Items that show whether a workload has media at all.
+const FIRST_ITEMS: u32 = 3;
+/// Where items are taken from: far from those that a run sends, so that media which are made for each
+/// of them are new to the server when they are measured.
+const FAR_ITEM: u32 = 3_000_000_000;
+/// Longest time for all of it.
+const TIME_MAX: Duration = Duration::from_secs(60);
+/// What stands beside the medium.
+const TEXT: &str = "Describe it.";
+
+/// What is to be asked.
+struct PairsAsk<'ask> {
+    /// The run's requests.
+    template: &'ask RequestTemplate,
+    /// Their API.
+    api: Api,
+    /// Whether answers come as streams.
+    stream: bool,
+    /// Where media come from.
+    dataset: &'ask dyn Dataset,
+}
+
+/// The media of a workload that stand for all of their size, at most a few.
+fn samples(dataset: &dyn Dataset) -> Vec<Arc<Medium>> {
+    let media_of = |number| {
+        let item = dataset.item(number).ok()?;
+        let media = item.turns.iter().flat_map(|turn| turn.prompt.media().cloned());
+        Some(media.collect::<Vec<_>>())
+    };
+    if !(0..FIRST_ITEMS).filter_map(media_of).any(|media| !media.is_empty()) {
+        return Vec::new();
+    }
+    let mut found: Vec<Arc<Medium>> = Vec::new();
+    for number in 0..ITEMS_MAX {
+        // A file that ends has no items so far away.
+        let media = media_of(FAR_ITEM + number).or_else(|| media_of(number));
+        for medium in media.into_iter().flatten() {
+            let is_known = found.iter().any(|other| shape(other) == shape(&medium));
+            if !is_known && found.len() < PAIRS_MAX && medium.carried != Carried::Name {
+                found.push(medium);
+            }
+        }
+        if found.len() == PAIRS_MAX {
+            break;
+        }
+    }
+    found
+}
+
+/// The pairs of a job, as they are told and stored. None for a simulation.
+pub(super) fn of_job(job: &Job, template: &RequestTemplate) -> Vec<MediaPair> {
+    let (None, Some(address)) = (&job.deployed, job.addresses.first()) else { return Vec::new() };
+    let endpoint = Endpoint {
+        url: job.url.clone(),
+        address: *address,
+        tls: job.tls.clone(),
+        authorization: job.authorization.clone(),
+        headers: job.headers.clone(),
+        secrets: job.secrets.clone(),
+    };
+    let target = &job.spec.target;
+    let dataset = &*job.dataset;
+    let ask = PairsAsk { template, api: target.api, stream: target.stream, dataset };
+    let pairs = measure(&mut Caller::new(endpoint), &ask);
+    if !job.quiet {
+        pairs.iter().for_each(|pair| terminal::say(&sentence(pair)));
+    }
+    pairs
+}
+
+fn sentence(pair: &MediaPair) -> String {
+    let size = match (pair.width.zip(pair.height), pair.frames, pair.duration_ns) {
+        (Some((width, height)), Some(frames), _) => format!("{frames} frames of {width}x{height}"),
+        (Some((width, height)), ..) => format!("{width}x{height}"),
+        (.., Some(ns)) => format!("{:.1} s", ns as f64 / 1e9),
+        _ => "of its kind".to_owned(),
+    };
+    format!(
+        "{} tokens by the server's count for {} {size}: {} with it, {} without it",
+        pair.tokens().map_or_else(|| "no".to_owned(), |tokens| tokens.to_string()),
+        pair.kind,
+        pair.tokens_with,
+        pair.tokens_without
+    )
+}
+
+/// The media that the server has had since.
+pub(super) fn asked_about(pairs: &[MediaPair]) -> impl Iterator<Item = [u8; 32]> {
+    pairs.iter().filter_map(|pair| {
+        let mut digest = [0; 32];
+        for (place, byte) in digest.iter_mut().enumerate() {
+            *byte = u8::from_str_radix(pair.sha256.get(2 * place..2 * place + 2)?, 16).ok()?;
+        }
+        Some(digest)
+    })
+}
+
+/// Measures the pairs of a workload. None where it has no media, where the server tells by itself what
+/// they are, and where it counts no prompts; the failure of a request ends it.
+fn measure(caller: &mut Caller, ask: &PairsAsk<'_>) -> Vec<MediaPair> {
+    let until = Instant::now() + TIME_MAX;
+    let mut pairs = Vec::new();
+    let mut without = None;
+    for medium in samples(ask.dataset) {
+        if shape(&medium) == (medium.kind, None, None, None) {
+            // Nobody could say which others are like it.
+            continue;
+        }
+        let Some(with) = answer(caller, ask, Some(&medium), until) else { break };
+        let kinds = with.usage.prompt_kinds;
+        let told = match medium.kind {
+            MediumKind::Image => kinds.image,
+            MediumKind::Audio => kinds.audio,
+            MediumKind::Video => kinds.video,
+        };
+        if told.is_some() {
+            break;
+        }
+        if without.is_none() {
+            without = answer(caller, ask, None, until).and_then(|answer| counted(&answer));
+        }
+        let (Some(with), Some(without)) = (counted(&with), without) else { break };
+        pairs.push(MediaPair {
+            kind: medium.kind.word().to_owned(),
+            width: medium.size.map(|size| size.0),
+            height: medium.size.map(|size| size.1),
+            frames: medium.frames,
+            duration_ns: medium.duration_ns,
+            sha256: medium.sha256.iter().map(|byte| format!("{byte:02x}")).collect(),
+            tokens_with: with,
+            tokens_without: without,
+        });
+    }
+    pairs
+}
+
+fn counted(answer: &Answer) -> Option<u32> {
+    answer.prompt_tokens.filter(|counted| !counted.from.is_estimate()).map(|it| it.tokens)
+}
+
+fn answer(
+    caller: &mut Caller,
+    ask: &PairsAsk<'_>,
+    medium: Option<&Arc<Medium>>,
+    until: Instant,
+) -> Option<Answer> {
+    let left = until.saturating_duration_since(Instant::now());
+    let mut message = Message::text(Role::User, TEXT);
+    message.media.extend(medium.map(|medium| Placed { at: 0, medium: medium.clone() }));
+    let prompt = Prompt::Messages(vec![message]);
+    let mut bytes = RequestBytes::default();
+    let request = Ask {
+        prompt: &prompt,
+        said: &[],
+        said_media: &[],
+        output_tokens: Some(1),
+        fields: None,
+        number: None,
+        session: None,
+    };
+    ask.template.write(&request, &mut bytes).ok().filter(|_| !left.is_zero())?;
+    let reply = caller.send(&bytes.to_vec(), left);
+    let answer = reply.answer(Expect { api: ask.api, keep_text: false, stream: ask.stream });
+    (reply.is_success() && answer.error.is_none()).then_some(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Said, server};
+    use ifm_wire::request::TemplateSpec;
+    use ifm_workload::{Turn, WorkItem, WorkloadError};
+    use serde_json::{Map, Value, json};
+    use std::sync::Mutex;
+
+    /// Items with one image each, of two sizes.
+    struct Images(u32);
+
+    impl Dataset for Images {
+        fn item(&self, id: u32) -> Result<WorkItem, WorkloadError> {
+            let width = 100 * (1 + id % 2);
+            let mut message = Message::text(Role::User, "a prompt of the run");
+            let medium = Medium {
+                kind: MediumKind::Image,
+                mime: "image/png".to_owned(),
+                sha256: [id as u8; 32],
+                size: Some((width, 50)),
+                frames: None,
+                duration_ns: None,
+                file_bytes: None,
+                uuid: None,
+                carried: Carried::Base64(vec![b'A'; width as usize].into()),
+            };
+            message.media.push(Placed { at: 0, medium: Arc::new(medium) });
+            let turn = Turn::new(Prompt::Messages(vec![message]));
+            match id < self.0 {
+                true => Ok(WorkItem::new(id, vec![turn])),
+                false => Err(WorkloadError::Exhausted { items: u64::from(self.0) }),
+            }
+        }
+
+        fn distinct_items(&self) -> u64 {
+            u64::from(self.0)
+        }
+    }
+
+    /// What is measured against a server that counts a token for each byte of an address, and how
+    /// often it was asked.
+    fn measured(items: u32, tells: bool) -> (Vec<MediaPair>, usize) {
+        let asked_for = Arc::new(Mutex::new(0));
+        let count = asked_for.clone();
+        let endpoint = server(move |asked| {
+            *count.lock().unwrap() += 1;
+            assert_eq!(asked.body["max_tokens"], 1);
+            let content = &asked.body["messages"][0]["content"];
+            let url = content[0]["image_url"]["url"].as_str().unwrap_or_default();
+            assert!(!content.to_string().contains("a prompt of the run"));
+            let mut usage = json!({"prompt_tokens": 12 + url.len(), "completion_tokens": 1});
+            if tells && !url.is_empty() {
+                usage["prompt_tokens_details"] = json!({"multimodal_tokens": {"image": 7}});
+            }
+            let choice = json!({"index": 0, "message": {"role": "assistant", "content": "a"},
+                "finish_reason": "length"});
+            Said::Json(200, json!({"choices": [choice], "usage": usage}))
+        });
+        let extra: Map<String, Value> = Map::new();
+        let template = RequestTemplate::new(&TemplateSpec {
+            api: Api::Chat,
+            host: "h",
+            path: "/v1/chat/completions",
+            model: "m",
+            authorization: None,
+            headers: &[],
+            stream: false,
+            ignore_eos: false,
+            temperature: None,
+            extra_body: &extra,
+        })
+        .unwrap();
+        let dataset = &Images(items);
+        let ask = PairsAsk { template: &template, api: Api::Chat, stream: false, dataset };
+        let pairs = measure(&mut Caller::new(endpoint), &ask);
+        let count = *asked_for.lock().unwrap();
+        (pairs, count)
+    }
+
+    #[test]
+    fn each_size_is_asked_about_once_and_what_is_told_is_not_asked() {
+        let (pairs, asked) = measured(4, false);
+        let url = "data:image/png;base64,".len() as u32;
+        let found: Vec<_> = pairs.iter().map(|it| (it.width, it.tokens())).collect();
+        assert_eq!(found, [(Some(100), Some(url + 100)), (Some(200), Some(url + 200))]);
+        assert_eq!((asked, pairs[0].tokens_without), (3, 12));
+        let had: Vec<_> = asked_about(&pairs).collect();
+        assert_eq!(had, [[0; 32], [1; 32]]);
+        assert_eq!(measured(4, true), (Vec::new(), 1));
+        assert_eq!(measured(0, false), (Vec::new(), 0));
+    }
+}

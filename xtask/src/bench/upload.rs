@@ -1,0 +1,120 @@
+//! Long requests to a server that takes its time over reading them: how near the stored time of the
+//! last byte is to the server's log, what the client needs of memory, and of processor time beside
+//! `curl`.
+
+use super::child::run_on;
+use super::lab::{Lab, Load, Loaded, Served};
+use super::pair::pair;
+use super::statistics::{Spread, median};
+use super::table::{Table, number, verdict};
+use anyhow::{Context as _, Result};
+use std::fs;
+use std::path::Path;
+
+const STREAMS: u32 = 64;
+const REQUESTS: u32 = 128;
+const TOKENS: u32 = 2;
+/// Tokens of a prompt, and kB that the server reads of each connection in a second.
+const CASES: [(u32, u32); 2] = [(50_000, 1_000), (500_000, 10_000)];
+const PACE: &str = "ttft_ms=200,itl_ms=20";
+const ERROR_TARGET_MS: f64 = 1.0;
+/// Memory beside the bodies that are on their way.
+const MEMORY_BESIDE_MB: f64 = 60.0;
+
+const NOTE: &str = "64 users, 128 requests, a server that reads each connection slowly. The error is that of \
+    TTFT from the last byte: the stored time at which the server's machine had it, less the kernel's stamp \
+    in the server's log. The memory target is 64 bodies and 60 MB. Processor time is that of the whole \
+    client, its prompts included, to a server that reads at once, beside that of curl, which sends one \
+    file as often.";
+
+/// Runs the benchmark.
+///
+/// # Errors
+/// When a run fails, or its two sides do not fit.
+pub fn run(lab: &Lab, say: &mut dyn FnMut(&str)) -> Result<Vec<Table>> {
+    let columns = [
+        "prompt",
+        "body MB",
+        "error ms",
+        "p99 ms",
+        "target",
+        "peak MB",
+        "target",
+        "CPU s",
+        "CPU s of curl",
+    ];
+    let mut table = Table::new("Uploads", NOTE, &columns);
+    for (prompt_tokens, read_kb_s) in CASES {
+        let load = Load {
+            pace: PACE,
+            streams: STREAMS,
+            requests: REQUESTS,
+            prompt_tokens,
+            tokens: TOKENS,
+        };
+        let (mut errors, mut peaks, mut cpu, mut curl) = (vec![], vec![], vec![], vec![]);
+        let mut body_mb = 0.0;
+        for repeat in 1..=lab.repeats {
+            let flags = ["--read-kb-s".to_owned(), read_kb_s.to_string()];
+            let server = lab.serve_with(true, &flags)?;
+            let loaded = lab.load(&server, &load)?;
+            let log = server.stop()?;
+            errors.extend(Spread::of(&arrival_errors(&loaded, &log)?));
+            let sent: u64 = loaded.run.requests.iter().map(|record| record.sent_bytes).sum();
+            body_mb = sent as f64 / f64::from(REQUESTS) / 1e6;
+            peaks.push(loaded.cost.peak_memory_bytes as f64 / 1e6);
+            let server = lab.serve(false)?;
+            let quick = lab.load(&server, &load)?;
+            cpu.push(quick.cost.cpu_ns as f64 / 1e9);
+            curl.push(curl_cpu_s(lab, &server.address, sent / u64::from(REQUESTS))?);
+            server.stop()?;
+            say(&format!("{prompt_tokens} tokens, run {repeat}: {body_mb:.1} MB a request"));
+        }
+        let spread = Spread::median(&errors);
+        let error = spread.map(|spread| spread.mean);
+        let (peak, most) = (median(&peaks), f64::from(STREAMS) * body_mb + MEMORY_BESIDE_MB);
+        table.push(vec![
+            format!("{prompt_tokens} tokens"),
+            number(Some(body_mb), 2),
+            number(error, 3),
+            number(spread.map(|spread| spread.p99_size), 3),
+            verdict(spread.map(|spread| spread.p99_size), ERROR_TARGET_MS, "1"),
+            number(peak, 0),
+            verdict(peak, most, &format!("{most:.0}")),
+            number(median(&cpu), 2),
+            number(median(&curl), 2),
+        ]);
+    }
+    Ok(vec![table])
+}
+
+/// Stored less logged time of the last byte, milliseconds, for each request.
+fn arrival_errors(loaded: &Loaded, log: &[Served]) -> Result<Vec<f64>> {
+    let pairs = pair(&loaded.run, log)?;
+    let error_ms = |pair: &super::pair::Pair<'_>| {
+        let acked_ns = pair.said.acked_ns.context("the kernel tells nothing of what was sent")?;
+        let acked_ns = pair.on_server_clock(acked_ns);
+        Ok((acked_ns as i64 - pair.truth.arrival_ns as i64) as f64 / 1e6)
+    };
+    pairs.iter().map(error_ms).collect()
+}
+
+/// Processor time of curl for as many bodies of the same size, as many at once.
+fn curl_cpu_s(lab: &Lab, address: &str, body_bytes: u64) -> Result<f64> {
+    let folder = tempfile::tempdir().context("no temporary folder can be made")?;
+    let file = folder.path().join("body.json");
+    let head = "{\"stream\":true,\"max_tokens\":2,\"messages\":[{\"role\":\"user\",\"content\":\"";
+    let text = "x".repeat(body_bytes as usize);
+    fs::write(&file, format!("{head}{text}\"}}]}}")).context("the body cannot be written")?;
+    let url = format!("http://{address}/pace/{PACE}/v1/chat/completions");
+    let mut words: Vec<String> =
+        ["-s", "--parallel", "--parallel-max", "64"].map(str::to_owned).to_vec();
+    for _ in 0..REQUESTS {
+        let data = format!("@{}", file.display());
+        let one = ["-H", "Expect:", "--data-binary", &data, "-o", "/dev/null", &url, "--next"];
+        words.extend(one.map(str::to_owned));
+    }
+    words.pop();
+    let (_, cost) = run_on(lab.client_cpu(), Path::new("curl"), &words)?;
+    Ok(cost.cpu_ns as f64 / 1e9)
+}

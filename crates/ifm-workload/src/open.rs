@@ -45,6 +45,7 @@ pub fn open(
         ignore_eos: kind.ignore_eos,
         ..WorkloadFacts::default()
     };
+    let preset_text = preset.as_ref().map(|preset| preset.workload.clone()).unwrap_or_default();
     if let Some(preset) = preset {
         for (name, column) in preset.columns {
             request.columns.entry(name).or_insert(column);
@@ -59,7 +60,14 @@ pub fn open(
     opening.options.finish()?;
     let mut facts = opening.facts;
     let dataset = match wanted {
-        Some(wanted) => wanted.dress(dataset, &request, &mut facts)?,
+        Some(wanted) => {
+            // A preset, or a kind, whose own the media are says so by its name.
+            let told = format!("{preset_text} {}", facts.kind);
+            let laws = wanted.laws().filter(|(kind, _)| !told.contains(kind));
+            let more: String = laws.map(|(kind, law)| format!(" + {kind} {law}")).collect();
+            facts.name.push_str(&more);
+            wanted.dress(dataset, &request, &mut facts)?
+        }
         None => dataset,
     };
     Ok(OpenedWorkload { dataset, facts })

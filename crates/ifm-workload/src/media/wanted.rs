@@ -119,6 +119,11 @@ impl Wanted {
         }))
     }
 
+    /// Each kind with the law of its sizes or lengths.
+    pub(crate) fn laws(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.kinds.iter().map(|wanted| (wanted.kind.word(), wanted.law.as_str()))
+    }
+
     /// The data set with these media in its prompts, and what they are. A shared pool is made here,
     /// and files are read here.
     ///

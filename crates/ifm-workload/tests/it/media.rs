@@ -95,6 +95,15 @@ fn laws_are_met() {
     assert!((0.64..0.76).contains(&(small / all.len() as f64)), "{small} of {}", all.len());
     let facts = workload.facts.media.unwrap();
     assert_eq!((facts.kinds[0].law.as_str(), facts.distinct), ("8x8:0.7,16x8:0.3", None));
+    // What a name leaves out would make unlike loads look alike.
+    for (name, told) in [
+        ("20/5?image=8x8", "20/5 + image 8x8"),
+        ("chat?image=8x8&media_pool=1", "chat + image 8x8"),
+        ("asr-30s?media_pool=1", "asr-30s"),
+        ("audio:100ms", "audio:100ms"),
+    ] {
+        assert_eq!(opened(name).facts.name, told);
+    }
     let sound = opened("audio:100ms-300ms?audio_rate=8000");
     for id in 0..20 {
         let item = item(&sound, id);

@@ -226,7 +226,7 @@ objects! {
         /// Length of all their recordings, seconds; absent where one does not tell.
         audio_s: Option<f64> = heard.audio_ns.map(|ns| ns as f64 * S),
         /// Seconds of audio over E2E, of each request.
-        rtfx: Option<Distribution> = heard.rtfx.as_ref().map(plain),
+        rtfx: Option<Distribution> = plain(&heard.rtfx),
         /// Seconds of all audio over those from the first start to the last end.
         level_rtfx: Option<f64> = heard.level_rtfx,
     }
@@ -240,7 +240,7 @@ objects! {
         /// Start to the first byte of sound.
         ttfa_s: Option<Distribution> = seconds(&spoken.ttfa_ns),
         /// E2E over the length of the sound, of each request.
-        rtf: Option<Distribution> = spoken.rtf.as_ref().map(plain),
+        rtf: Option<Distribution> = plain(&spoken.rtf),
         /// Time in which a listener who begins with the first byte hears nothing.
         silence_s: Option<Distribution> = seconds(&spoken.silence_ns),
         /// Share of the answers in which such a listener hears a pause, 0 to 1.

@@ -93,7 +93,11 @@ fn compiled(text: &str) -> Result<Rule, String> {
     let index = compiler
         .add_resource(PLACE, schema)
         .and_then(|()| compiler.compile(PLACE, &mut schemas))
-        .map_err(|error| format!("it is no JSON schema: {error:#}"))?;
+        .map_err(|error| {
+            let lines: Vec<String> =
+                format!("{error:#}").lines().map(|it| it.trim().to_owned()).collect();
+            format!("it is no JSON schema: {}", lines.join(" "))
+        })?;
     Ok(Rule::Schema(Box::new((schemas, index))))
 }
 

@@ -8,6 +8,7 @@ mod answers;
 mod document;
 mod level;
 mod load;
+mod media;
 mod request;
 mod session;
 

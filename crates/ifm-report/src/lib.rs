@@ -15,6 +15,7 @@ mod imported;
 mod json;
 pub mod kind;
 mod markdown;
+mod media;
 mod model;
 pub mod page;
 mod parts;

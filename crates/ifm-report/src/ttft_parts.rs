@@ -15,7 +15,15 @@ type Part<'parts> = (&'static str, &'static str, &'parts Distribution);
 
 /// The parts in their order in time.
 fn parts(found: &TtftParts) -> Vec<Part<'_>> {
-    let upload = ("upload", "until the request had left the client", &found.upload_ns);
+    // Small requests are not asked about, so that both may stand side by side.
+    let until = match (found.acked, found.acked == found.adding_up) {
+        (0, _) => "until the request had left the client",
+        (_, true) => "until the server's machine had acknowledged the last byte",
+        (_, false) => {
+            "until the last byte was acknowledged, or had left the client where that is not known"
+        }
+    };
+    let upload = ("upload", until, &found.upload_ns);
     let rest = match found.queue_ns {
         Some(_) => ("network and frontend", "what nobody timed: the rest", &found.rest_ns),
         None => ("network, frontend and queue", "what nobody timed: the rest", &found.rest_ns),

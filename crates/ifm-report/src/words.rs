@@ -586,12 +586,17 @@ pub(crate) fn drafts_counted(found: &Speculation) -> String {
 }
 
 /// What each printed metric means: name and definition.
-pub(crate) const DEFINITIONS: [(&str, &str); 16] = [
+pub(crate) const DEFINITIONS: [(&str, &str); 17] = [
     (
         "users",
         "requests in flight; a closed loop sends a user's next request when the former ended",
     ),
     ("TTFT", "start of sending to the first token of any kind, per request"),
+    (
+        "TTFT from the last byte",
+        "the last byte that the server's machine had acknowledged to the first token, per request; \
+         only where the client's kernel tells",
+    ),
     (
         "TTFAT",
         "start of sending to the first token of the answer proper, reasoning skipped, per request",

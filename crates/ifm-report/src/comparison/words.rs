@@ -66,9 +66,13 @@ fn written(unit: Unit, value: f64) -> (f64, &'static str) {
         Unit::Bytes => (BYTES_PER_MB, "MB"),
         Unit::J if size >= J_PER_KJ => (J_PER_KJ, "kJ"),
         Unit::J => (1.0, "J"),
-        Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS | Unit::SessionPerHour | Unit::ImagePerS | Unit::MegapixelPerS | Unit::Plain => {
-            (1.0, "")
-        }
+        Unit::TokPerS
+        | Unit::ReqPerS
+        | Unit::StepPerS
+        | Unit::SessionPerHour
+        | Unit::ImagePerS
+        | Unit::MegapixelPerS
+        | Unit::Plain => (1.0, ""),
         Unit::Share => (1e-2, ""),
     }
 }

@@ -57,7 +57,13 @@ fn limit_value(measure: Measure, limit: Limit) -> String {
         (Limit::Value(ns), Unit::Ns) => crate::format::limit(ns / 1e6),
         (
             Limit::Value(value),
-            Unit::TokPerS | Unit::ReqPerS | Unit::StepPerS | Unit::SessionPerHour | Unit::ImagePerS | Unit::MegapixelPerS | Unit::Plain,
+            Unit::TokPerS
+            | Unit::ReqPerS
+            | Unit::StepPerS
+            | Unit::SessionPerHour
+            | Unit::ImagePerS
+            | Unit::MegapixelPerS
+            | Unit::Plain,
         ) => number(value),
         (Limit::Value(value), unit @ (Unit::Bytes | Unit::J)) => words::value(unit, value),
         (Limit::Value(share), Unit::Share) => format!("{} %", short(share * 100.0)),

@@ -2,6 +2,7 @@
 
 use super::forms::Forms;
 use super::load::{Between, Distribution, Verdict, between, plain, rate_of, seconds, users_of};
+use super::media::{Media, MediaPerSecond};
 use super::objects;
 use super::session::Sessions;
 use ifm_analysis::level::{self, CountSources, GapLabel};
@@ -12,10 +13,10 @@ use ifm_core::LevelEnd;
 use std::collections::BTreeMap;
 
 /// Seconds in a nanosecond.
-const S: f64 = 1e-9;
+pub(super) const S: f64 = 1e-9;
 
 /// Requests by who counted their tokens.
-fn sources(sources: &CountSources) -> BTreeMap<&'static str, u64> {
+pub(super) fn sources(sources: &CountSources) -> BTreeMap<&'static str, u64> {
     let known = sources.by_source.iter().map(|(source, requests)| (source.word(), *requests));
     known.chain((sources.unknown > 0).then_some(("unknown", sources.unknown))).collect()
 }
@@ -59,6 +60,8 @@ objects! {
         goodput: Option<Goodput> = level.goodput.as_ref().map(Goodput::from),
         /// The time to first token as a sum of parts, where the server told its own.
         ttft_parts: Option<TtftParts> = level.ttft_parts.as_deref().map(TtftParts::from),
+        /// Pictures, recordings and films; absent where prompts were text alone.
+        media: Option<Media> = level.media.as_deref().map(Media::from),
         /// By class of mixed traffic.
         classes: Option<Vec<Class>> =
             (!level.classes.is_empty()).then(|| level.classes.iter().map(Class::from).collect()),
@@ -214,8 +217,11 @@ objects! {
         adding_up: u64 = parts.adding_up,
         /// Start to first token, seconds.
         ttft_s: Option<Distribution> = seconds(&Some(parts.ttft_ns.clone())),
-        /// Until the request had left the client, seconds.
+        /// Until the server's machine had acknowledged the last byte of the request, or, where the
+        /// client's kernel does not tell, until it had left the client, seconds.
         upload_s: Option<Distribution> = seconds(&Some(parts.upload_ns.clone())),
+        /// Those of the requests whose last byte is known to have been acknowledged.
+        upload_acknowledged: u64 = parts.acked,
         /// Network, frontend and what else nobody timed, seconds; the queue too where the server does
         /// not tell it.
         rest_s: Option<Distribution> = seconds(&Some(parts.rest_ns.clone())),
@@ -405,6 +411,8 @@ objects! {
         output_tokens_estimated: f64 = given.0.output_tokens_estimated,
         /// Prompt tokens of the answers.
         prompt_tokens: Option<u64> = given.0.prompt_tokens,
+        /// Media of the complete answers, per second.
+        media: Option<MediaPerSecond> = given.0.media.as_ref().map(MediaPerSecond::from),
         /// Requests in flight.
         concurrency: Concurrency = given.0.concurrency.into(),
     }
@@ -427,6 +435,9 @@ objects! {
         ttft_s: Option<Distribution> = seconds(&latencies.ttft_ns),
         /// Time to first token from when the request was due, seconds; open loop only.
         ttft_s_from_due: Option<Distribution> = seconds(&latencies.ttft_ns_from_due),
+        /// From the last byte that the server's machine had acknowledged to the first token,
+        /// seconds, over the requests of which the kernel told.
+        ttft_s_from_last_byte: Option<Distribution> = seconds(&latencies.ttft_ns_from_acked),
         /// Time to the first token that is not reasoning, seconds.
         ttfat_s: Option<Distribution> = seconds(&latencies.ttfat_ns),
         /// Start to last token, seconds.

@@ -9,6 +9,7 @@ mod document;
 mod forms;
 mod level;
 mod load;
+mod media;
 mod request;
 mod session;
 

@@ -1,5 +1,6 @@
 //! One request as one line of JSON.
 
+use super::media::RequestMedia;
 use super::{known, objects};
 use ifm_analysis::RequestMetrics;
 use ifm_core::{Counted, RequestRecord};
@@ -84,6 +85,9 @@ objects! {
         ttft_ms: Option<f64> = given.1.ttft_ns.map(ms),
         /// Time to first token from when it was due, milliseconds.
         ttft_ms_from_due: Option<f64> = given.1.ttft_ns_from_due.filter(|_| given.2).map(ms),
+        /// From the last byte that the server's machine had acknowledged to the first token,
+        /// milliseconds.
+        ttft_ms_from_last_byte: Option<f64> = given.1.ttft_ns_from_acked.map(ms),
         /// Time to the first token that is not reasoning, milliseconds.
         ttfat_ms: Option<f64> = given.1.ttfat_ns.map(ms),
         /// Start to last token, milliseconds.
@@ -126,6 +130,24 @@ objects! {
         prompt_tokens_estimated: Option<u32> = estimated(given.0.prompt_tokens),
         /// Who counted the prompt tokens.
         prompt_tokens_from: Option<&'static str> = from(given.0.prompt_tokens),
+        /// Pictures, recordings and films of the prompt.
+        media: Option<RequestMedia> = given.0.media.as_ref().map(RequestMedia::from),
+        /// Prompt tokens of text.
+        text_tokens: Option<u32> = exact(given.0.text_tokens),
+        /// Who counted them.
+        text_tokens_from: Option<&'static str> = from(given.0.text_tokens),
+        /// Prompt tokens of pictures.
+        image_tokens: Option<u32> = exact(given.0.image_tokens),
+        /// Who counted them.
+        image_tokens_from: Option<&'static str> = from(given.0.image_tokens),
+        /// Prompt tokens of recordings.
+        audio_tokens: Option<u32> = exact(given.0.audio_tokens),
+        /// Who counted them.
+        audio_tokens_from: Option<&'static str> = from(given.0.audio_tokens),
+        /// Prompt tokens of films.
+        video_tokens: Option<u32> = exact(given.0.video_tokens),
+        /// Who counted them.
+        video_tokens_from: Option<&'static str> = from(given.0.video_tokens),
         /// Output tokens asked for.
         output_tokens_asked: Option<u32> = given.0.output_tokens_asked,
         /// Prompt tokens asked for.
@@ -182,6 +204,8 @@ objects! {
         start_ns: u64 = record.start_ns,
         /// Last byte sent.
         sent_ns: Option<u64> = record.sent_ns,
+        /// Last byte acknowledged by the server's machine, as the kernel told.
+        acked_ns: Option<u64> = record.acked_ns,
         /// Head of the answer.
         head_ns: Option<u64> = record.head_ns,
         /// First event.

@@ -39,6 +39,7 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
                 out.push_str(&footnote);
                 out.push('\n');
             }
+            out.push_str(&crate::media::terminal(model, style));
             out.push_str(&crate::ttft_parts::terminal(model, style));
         }
     }

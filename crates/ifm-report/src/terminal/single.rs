@@ -30,6 +30,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
         fact("goodput", &format!("{} of the requests met the whole target", percent(share)))
     }));
     lines.push(fact("tokens", &tokens(&level.tokens)));
+    lines.extend(crate::media::line(level).map(|line| fact("media", &line)));
     lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
     lines.extend(level.speculation.iter().map(|found| fact("drafts", &drafts(found))));
     lines.extend(crate::forms::lines(level).iter().map(|line| fact("form", line)));
@@ -150,6 +151,7 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
     let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
     let rows = [
         ("TTFT", latencies.ttft_ns.as_ref()),
+        ("last byte", latencies.ttft_ns_from_acked.as_ref()),
         ("TTFT due", latencies.ttft_ns_from_due.as_ref().filter(|_| waited)),
         ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
         (latencies.gap_label.short(), latencies.gap_ns.as_ref()),

@@ -15,6 +15,7 @@ mod implied_definition;
 mod label_facts;
 mod label_order;
 mod little;
+mod media_figures;
 mod mixed_concurrency;
 mod near_light;
 mod no_queue_claim;
@@ -95,6 +96,7 @@ pub(super) const RULES: &[&Rule] = &[
     &unequal_load::RULE,
     &unlike_sides::RULE,
     &cached_total::RULE,
+    &media_figures::RULE,
     &unsupported_reason::RULE,
     &flop_counts::RULE,
 ];

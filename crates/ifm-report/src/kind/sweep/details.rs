@@ -49,6 +49,7 @@ fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
     let all = [
         ("TTFT", latencies.ttft_ns.as_ref()),
         ("TTFT from due", latencies.ttft_ns_from_due.as_ref()),
+        ("TTFT from the last byte", latencies.ttft_ns_from_acked.as_ref()),
         ("TTFAT", latencies.ttfat_ns.as_ref().filter(|_| has_reasoning)),
         (latencies.gap_label.short(), latencies.gap_ns.as_ref()),
         ("gap per token", latencies.gap_ns_per_token.as_ref()),

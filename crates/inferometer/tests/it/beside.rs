@@ -18,7 +18,7 @@ fn in_phase(folder: &std::path::Path, phase: &str) -> Vec<Value> {
 
 /// The head of the only run of a folder.
 fn manifest(folder: &std::path::Path) -> Value {
-    let runs = std::fs::read_dir(folder.join(".inferometer/runs")).expect("runs");
+    let runs = std::fs::read_dir(folder.join("runs")).expect("runs");
     let heads = runs.filter_map(|run| std::fs::read(run.ok()?.path().join("manifest.json")).ok());
     serde_json::from_slice(&heads.last().expect("a run")).expect("JSON")
 }

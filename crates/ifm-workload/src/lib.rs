@@ -41,6 +41,7 @@ pub mod hub;
 mod item;
 mod lengths;
 mod list;
+mod marks;
 mod open;
 mod opening;
 mod options;

@@ -11,7 +11,7 @@ use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     item::{Dataset, SubAgent, Turn, WorkItem, width},
-    playing::Marks,
+    marks::Marks,
     request::AfterLast,
     thread::{longest_of_session, said_again},
 };

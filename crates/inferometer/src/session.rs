@@ -2,7 +2,7 @@
 
 mod beginning;
 
-pub use beginning::{level_plan, probe_template, request_template};
+pub use beginning::{level_plan, request_template};
 
 use crate::again::Again;
 use crate::beside::{self, Beside};
@@ -19,7 +19,7 @@ use crate::sink::RunSink;
 use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
 use crate::{output, terminal};
-use beginning::{check_first_item, check_open_files, first_manifest};
+use beginning::{check_first_item, check_open_files, first_manifest, probe_template};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
@@ -51,7 +51,9 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
     check_first_item(&job, &template)?;
-    let beside = Beside::new(&job, &manifest.run_id)?;
+    let probe = job.spec.workload.probe.as_ref();
+    let probe = probe.map(|probe| probe_template(&job, &manifest.run_id, probe.ignore_eos));
+    let beside = probe.transpose()?.and_then(|template| Beside::new(&job, template));
     let store = Store::at(store_root(job.store.as_ref()));
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();

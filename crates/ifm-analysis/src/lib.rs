@@ -82,7 +82,8 @@ pub fn summarize(run: &RunData) -> RunSummary {
             summary.server = server_account(run, *level);
             summary.speculation = Speculation::of(requests, summary.server.as_ref());
             summary.sessions = sessions(run, requests).map(Box::new);
-            summary.probe = measured::ProbeSummary::of(run, *level).map(Box::new);
+            let percentiles = level::percentiles(spec);
+            summary.probe = measured::ProbeSummary::of(run, *level, &percentiles).map(Box::new);
             summary
         })
         .collect();

@@ -42,6 +42,7 @@ pub mod hub;
 mod item;
 mod lengths;
 mod list;
+mod marks;
 mod media;
 mod open;
 mod opening;

@@ -11,8 +11,8 @@ use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     item::{Dataset, SubAgent, Turn, WorkItem, width},
+    marks::Marks,
     media::MediaFacts,
-    playing::Marks,
     request::AfterLast,
     thread::{longest_of_session, said_again},
 };

@@ -4,14 +4,14 @@
 //! Not here: reading sessions (`dataset`), text for those that have none (`script`).
 
 use ifm_core::{Message, Prompt, Role};
-use ifm_tokenizer::Tokenizer;
 
 use crate::{
     error::WorkloadError,
     item::{Keep, SubAgent, Turn, WorkItem},
+    marks::Marks,
     opening::Opening,
     request::Answers,
-    rng::{Rng, Stream},
+    rng::Rng,
     think::Think,
 };
 
@@ -33,32 +33,6 @@ pub(crate) struct Playing {
     marks: Option<Marks>,
     /// Whose answers later turns carry.
     answers: Answers,
-}
-
-/// A mark of its own at the start of every prompt of a session.
-#[derive(Debug, Clone)]
-pub(crate) struct Marks {
-    numbers: Stream,
-    tokenizer: Tokenizer,
-}
-
-impl Marks {
-    /// Puts the mark of an item's number into its prompts.
-    ///
-    /// # Errors
-    /// What the tokenizer says.
-    pub(crate) fn put(&self, item: &mut WorkItem) -> Result<(), WorkloadError> {
-        let number = self.numbers.item(u64::from(item.id)).below_u64(u64::MAX);
-        let mark = format!("session {number:016x}\n");
-        let tokens = self.tokenizer.encode(&mark)?.len() as u32;
-        let agents = item.agents.iter_mut().map(|agent| &mut agent.turns);
-        for (agent, turns) in std::iter::once(&mut item.turns).chain(agents).enumerate() {
-            for (number, turn) in turns.iter_mut().enumerate() {
-                put_mark(turn, (agent, number), &mark, tokens);
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Playing {
@@ -87,7 +61,7 @@ impl Playing {
         }
         opening.tell_answers(answers);
         let numbers = Rng::new(opening.request.seed).stream("session_mark");
-        let marks = marker.then(|| Marks { numbers, tokenizer: opening.tokenizer.clone() });
+        let marks = marker.then(|| Marks::new(numbers, opening.tokenizer.clone()));
         Ok(Self { idle_cap_ns, skipped: start - 1, marks, answers })
     }
 
@@ -150,26 +124,6 @@ impl Playing {
             agent.turns = carry(std::mem::take(&mut agent.turns));
         }
         Ok(item)
-    }
-}
-
-/// Puts a mark at the start of a prompt that begins anew, and counts it as known in all but the very
-/// first prompt of the session, which is the first to say it.
-fn put_mark(turn: &mut Turn, (agent, number): (usize, usize), mark: &str, tokens: u32) {
-    if number == 0 || turn.keeps.is_some_and(|keep| keep.messages == 0) {
-        match &mut turn.prompt {
-            Prompt::Text(text) => text.insert_str(0, mark),
-            Prompt::Messages(messages) => {
-                if let Some(first) = messages.first_mut() {
-                    first.content.insert_str(0, mark);
-                }
-            }
-            Prompt::Tokens(_) => return,
-        }
-        turn.prompt_tokens = turn.prompt_tokens.map(|asked| asked.saturating_add(tokens));
-    }
-    if (agent, number) != (0, 0) {
-        turn.known_tokens = turn.known_tokens.map(|known| known.saturating_add(tokens));
     }
 }
 

@@ -8,15 +8,13 @@
 //!
 //! Not here: the flags (`cli::probe_args`), and what its times tell (`ifm-analysis`).
 
-use crate::exit::Failure;
 use crate::job::Job;
-use crate::session::probe_template;
 use crate::source::PromptSource;
 use ifm_core::{Phase, RequestRecord};
 use ifm_drive::{
     DriveError, LevelPlan, Loop, NextAsk, Offer, Progress, RequestMeta, RequestSource, Sink, Stop,
 };
-use ifm_wire::RequestBytes;
+use ifm_wire::{RequestBytes, RequestTemplate};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -55,23 +53,16 @@ pub struct Beside {
 }
 
 impl Beside {
-    /// The probe of a job; nothing where it has none.
-    ///
-    /// # Errors
-    /// What cannot be sent.
-    pub fn new(job: &Job, run_id: &str) -> Result<Option<Beside>, Failure> {
-        let Some((asked, dataset)) = job.spec.workload.probe.as_ref().zip(job.probe.as_ref())
-        else {
-            return Ok(None);
-        };
-        let template = probe_template(job, run_id, asked.ignore_eos)?;
-        Ok(Some(Beside {
+    /// The probe of a job, whose requests the template writes; nothing where it has none.
+    pub fn new(job: &Job, template: RequestTemplate) -> Option<Beside> {
+        let (asked, dataset) = job.spec.workload.probe.as_ref().zip(job.probe.as_ref())?;
+        Some(Beside {
             prompts: PromptSource::new(dataset.clone(), template),
             class: asked.class,
             pause_ns: (asked.pause_s * 1e9) as u64,
             next_seq: FIRST_SEQ,
             finished: Finished::default(),
-        }))
+        })
     }
 
     /// Where its requests are found once they have finished.

@@ -3,7 +3,7 @@
 mod beginning;
 mod pairing;
 
-pub use beginning::{level_plan, probe_template, request_template};
+pub use beginning::{level_plan, request_template};
 
 use crate::again::Again;
 use crate::beside::{self, Beside};
@@ -22,7 +22,9 @@ use crate::sink::RunSink;
 use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
 use crate::{output, terminal};
-use beginning::{check_first_item, check_open_files, first_manifest, form_templates};
+use beginning::{
+    check_first_item, check_open_files, first_manifest, form_templates, probe_template,
+};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
@@ -56,7 +58,9 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     check_first_item(&job, &template)?;
     manifest.media_pairs = pairing::of_job(&job, &template);
     let templates = form_templates(&job, template)?;
-    let beside = Beside::new(&job, &manifest.run_id)?;
+    let probe = job.spec.workload.probe.as_ref();
+    let probe = probe.map(|probe| probe_template(&job, &manifest.run_id, probe.ignore_eos));
+    let beside = probe.transpose()?.and_then(|template| Beside::new(&job, template));
     let store = Store::at(store_root(job.store.as_ref()));
     let writer = store.create(&manifest).map_err(|error| cannot_store(&error))?;
     let stop = Stop::default();

@@ -8,7 +8,6 @@
 //! Not here: how they are sent, and the level's own requests, among which they never count.
 
 use super::PartSummary;
-use crate::level::percentiles;
 use crate::request::RequestMetrics;
 use crate::stat::Estimate;
 use crate::stat::bootstrap::{Bootstrap, BootstrapMethod, Statistic};
@@ -39,7 +38,7 @@ pub struct ProbeSummary {
 
 impl ProbeSummary {
     /// The probe beside a level; absent where nothing of it began while that was measured.
-    pub(crate) fn of(run: &RunData, level: u16) -> Option<ProbeSummary> {
+    pub(crate) fn of(run: &RunData, level: u16, percentiles: &[f64]) -> Option<ProbeSummary> {
         let spec = &run.manifest.spec;
         let asked = spec.workload.probe.as_ref()?;
         let class = spec.workload.classes.get(usize::from(asked.class))?;
@@ -62,7 +61,6 @@ impl ProbeSummary {
         if beside.is_empty() {
             return None;
         }
-        let percentiles = percentiles(spec);
         let times = |of: fn(&RequestMetrics) -> Option<u64>| {
             let values = |records: &[&RequestRecord]| {
                 let ok = records.iter().filter(|record| record.outcome.is_ok());
@@ -80,8 +78,8 @@ impl ProbeSummary {
             workload: class.workload.clone(),
             ttft_times: times(|metrics| metrics.ttft_ns),
             e2e_times: times(|metrics| metrics.e2e_ns),
-            alone: (!alone.is_empty()).then(|| PartSummary::of(&alone, &percentiles)),
-            beside: PartSummary::of(&beside, &percentiles),
+            alone: (!alone.is_empty()).then(|| PartSummary::of(&alone, percentiles)),
+            beside: PartSummary::of(&beside, percentiles),
         })
     }
 }

@@ -121,7 +121,7 @@ pub fn request_template(job: &Job, run_id: &str) -> Result<RequestTemplate, Fail
 ///
 /// # Errors
 /// What cannot be sent.
-pub fn probe_template(
+pub(super) fn probe_template(
     job: &Job,
     run_id: &str,
     ignore_eos: bool,

@@ -16,6 +16,13 @@ fn in_phase(folder: &std::path::Path, phase: &str) -> Vec<Value> {
     read.filter(|line| line["phase"] == phase).collect()
 }
 
+/// The head of the only run of a folder.
+fn manifest(folder: &std::path::Path) -> Value {
+    let runs = std::fs::read_dir(folder.join("runs")).expect("runs");
+    let heads = runs.filter_map(|run| std::fs::read(run.ok()?.path().join("manifest.json")).ok());
+    serde_json::from_slice(&heads.last().expect("a run")).expect("JSON")
+}
+
 #[test]
 fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
     let (folder, document) = slower_and_slower(|factor| {
@@ -54,8 +61,13 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
     let probes = in_phase(folder.path(), "probe");
     assert!(probes.len() as u64 >= 10 + beside, "{} of {beside}", probes.len());
     assert!(probes.iter().all(|line| line["class"] == 0), "{probes:?}");
-    let workload = &document["workload"];
-    assert_eq!(workload["prompts"], 26, "{workload}");
+    let warm = in_phase(folder.path(), "warmup");
+    let of_probe = warm.iter().filter(|line| line["class"] == 0).count();
+    assert_eq!((warm.len(), of_probe), (3, 1), "{warm:?}");
+    let manifest = manifest(folder.path());
+    assert_eq!(manifest["workload"]["prompts"], 26, "{manifest}");
+    let classes = &manifest["spec"]["workload"]["classes"];
+    assert_eq!(classes[0]["name"], "probe", "{classes}");
     let text = stdout(&run(folder.path(), &["report", "last"]));
     let rows = ["probe alone", "random:32/4 beside the load: median TTFT"];
     assert!(rows.iter().all(|row| text.contains(row)), "{text}");

@@ -21,6 +21,7 @@ use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
+use ifm_wire::dialect;
 use ifm_wire::{RequestBytes, RequestTemplate};
 use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
@@ -144,8 +145,11 @@ impl Source {
             }
         };
         ledger.truncate(sent);
-        let template_by =
-            if api.has_template() { TemplatePlace::Server } else { TemplatePlace::Nobody };
+        let template_by = if dialect::of(api).has_template() {
+            TemplatePlace::Server
+        } else {
+            TemplatePlace::Nobody
+        };
         // Facts are texts, numbers and maps with text keys: they always become JSON.
         let facts = match serde_json::to_value(facts) {
             Ok(serde_json::Value::Object(facts)) => facts,

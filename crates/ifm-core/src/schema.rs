@@ -14,7 +14,13 @@ impl JsonSchema for Api {
         json_schema!({
             "description": "Which API of the server carries the load.",
             "type": "string",
-            "enum": words,
+            "anyOf": [
+                {"enum": words},
+                {
+                    "description": "An API that a file describes, by the first bytes of its SHA-256.",
+                    "pattern": "^custom:[0-9a-f]{16}$",
+                },
+            ],
         })
     }
 }

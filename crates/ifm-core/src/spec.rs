@@ -3,7 +3,8 @@
 use crate::form::FormSpec;
 use crate::metric::Metric;
 use crate::sheet::Statistic;
-use serde::{Deserialize, Serialize};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 
 crate::vocabulary! {
@@ -43,8 +44,33 @@ crate::vocabulary! {
         Translations = "translations",
         /// Text to sound, as OpenAI has it.
         Speech = "speech",
+        ;
+        /// One that a file describes.
+        Custom(FileId) = "custom"
     }
 }
+
+/// Which file describes an API: the first bytes of the SHA-256 of its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileId(pub [u8; 8]);
+
+impl FileId {
+    /// The bytes in hex.
+    pub fn hex(self) -> String {
+        format!("{:016x}", u64::from_be_bytes(self.0))
+    }
+
+    fn from_hex(hex: &str) -> Option<FileId> {
+        let is_hex = hex.len() == 16 && hex.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex
+            .then(|| u64::from_str_radix(hex, 16).ok())
+            .flatten()
+            .map(|it| FileId(it.to_be_bytes()))
+    }
+}
+
+/// What stands before the id of a file in the word of an API that it describes.
+const CUSTOM_PREFIX: &str = "custom:";
 
 impl Api {
     /// Whether answers are generated tokens, so that a rate of them means something.
@@ -60,9 +86,12 @@ impl Api {
     /// Whether the server puts a prompt into the model's chat template.
     pub fn has_template(self) -> bool {
         match self {
-            Api::Chat | Api::Responses | Api::Messages | Api::OllamaChat | Api::OllamaGenerate => {
-                true
-            }
+            Api::Chat
+            | Api::Responses
+            | Api::Messages
+            | Api::OllamaChat
+            | Api::OllamaGenerate
+            | Api::Custom(_) => true,
             Api::Completions
             | Api::Sglang
             | Api::Tgi
@@ -78,7 +107,36 @@ impl Api {
     }
 }
 
-crate::vocabulary::stored_as_word!(Api, "API");
+impl Serialize for Api {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Api::Custom(id) => serializer.collect_str(&format_args!("{CUSTOM_PREFIX}{}", id.hex())),
+            other => serializer.serialize_str(other.word()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Api {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let custom =
+            || word.strip_prefix(CUSTOM_PREFIX).and_then(FileId::from_hex).map(Api::Custom);
+        let unknown = || D::Error::custom(format!("unknown API: {word}"));
+        Api::from_word(&word).or_else(custom).ok_or_else(unknown)
+    }
+}
+
+/// The file that describes an API.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ApiFile {
+    /// What it is called: the name of one that comes with the program, or of the file.
+    pub name: String,
+    /// SHA-256 of its text, in hex.
+    pub sha256: String,
+    /// Its text. It holds no secret: keys come from the environment.
+    pub text: String,
+}
 
 /// The server under test.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -88,6 +146,9 @@ pub struct TargetSpec {
     pub base_url: String,
     /// Which API.
     pub api: Api,
+    /// The file that describes it; absent for an API that the program knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub api_file: Option<ApiFile>,
     /// Model name sent with each request.
     pub model: String,
     /// Name of the environment variable that held the key; the key itself is never stored.
@@ -114,6 +175,21 @@ pub struct TargetSpec {
     /// hyphen and its own. Values of headers that look secret are masked.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub session_headers: BTreeMap<String, String>,
+}
+
+impl TargetSpec {
+    /// The API in words; of one that a file describes, its name and the beginning of its SHA-256.
+    pub fn api_words(&self) -> String {
+        const SHOWN: usize = 8;
+        let word = self.api.word();
+        match &self.api_file {
+            None => word.to_owned(),
+            Some(file) => {
+                let sum: String = file.sha256.chars().take(SHOWN).collect();
+                format!("{word}:{} ({sum})", file.name)
+            }
+        }
+    }
 }
 
 /// What is sent.
@@ -501,5 +577,17 @@ mod tests {
             assert_eq!(first, Some(position));
         }
         assert!(serde_json::from_str::<Api>("\"grpc\"").is_err());
+    }
+
+    #[test]
+    fn an_api_of_a_file_is_stored_with_what_tells_it_from_others() {
+        let api = Api::Custom(FileId([0, 1, 2, 3, 4, 5, 6, 0xff]));
+        let stored = serde_json::to_string(&api).unwrap();
+        assert_eq!(stored, "\"custom:00010203040506ff\"");
+        assert_eq!(serde_json::from_str::<Api>(&stored).unwrap(), api);
+        assert!(api.generates() && api.word() == "custom" && !Api::ALL.contains(&api));
+        for wrong in ["custom", "custom:", "custom:12", "custom:+0010203040506ff"] {
+            assert!(serde_json::from_str::<Api>(&format!("\"{wrong}\"")).is_err(), "{wrong}");
+        }
     }
 }

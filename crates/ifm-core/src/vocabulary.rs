@@ -3,15 +3,19 @@
 //! Not here: enumerations whose words follow from something else, such as those of metrics.
 
 /// Defines an enumeration of plain variants, each with its word, and with it `ALL`, `word` and
-/// `from_word`.
+/// `from_word`. Behind a semicolon may stand one variant that carries something: it has a word, and
+/// is not on the list.
 #[macro_export]
 macro_rules! vocabulary {
     (
         $(#[$meta:meta])*
-        $vis:vis enum $name:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)+ }
+        $vis:vis enum $name:ident {
+            $($(#[$of:meta])* $variant:ident = $word:literal,)+
+            $(; $(#[$about:meta])* $other:ident($what:ty) = $called:literal)?
+        }
     ) => {
         $(#[$meta])*
-        $vis enum $name { $($(#[$of])* $variant,)+ }
+        $vis enum $name { $($(#[$of])* $variant,)+ $($(#[$about])* $other($what))? }
 
         // Not every list is walked through, and not every word is read back.
         #[allow(dead_code)]
@@ -21,7 +25,7 @@ macro_rules! vocabulary {
 
             /// The word, as it is stored and shown.
             $vis fn word(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
+                match self { $($name::$variant => $word,)+ $($name::$other(_) => $called)? }
             }
 
             /// The one of a word, or `None` for a word that is not on the list.

@@ -71,7 +71,7 @@ impl ReportModel {
         let workload = &spec.workload;
         let mut parts = vec![format!(
             "{} {}{}",
-            spec.target.api.word(),
+            plain(&spec.target.api_words()),
             plain(&workload.kind),
             self.lengths().map(|lengths| format!(" {lengths}")).unwrap_or_default()
         )];

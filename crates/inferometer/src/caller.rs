@@ -283,6 +283,11 @@ impl Reply {
         answer
     }
 
+    /// All bytes as they came.
+    pub fn response(&self) -> Vec<u8> {
+        self.reads.iter().flat_map(|(bytes, _)| bytes).copied().collect()
+    }
+
     /// Whether the time limit ended it.
     pub fn is_late(&self) -> bool {
         matches!(self.cause, EndCause::TimedOut(_))

@@ -86,7 +86,7 @@ const FACTS: [OwnFact; 28] = [
     expected("model", |run| Some(run.spec.target.model.clone())),
     expected("server", server),
     expected("address", |run| Some(run.spec.target.base_url.clone())),
-    unlike("API", |run| Some(run.spec.target.api.word().to_owned())),
+    unlike("API", |run| Some(run.spec.target.api_words())),
     unlike("streaming", |run| Some(yes(run.spec.target.stream))),
     unlike("a connection for each request", |run| Some(yes(run.spec.target.fresh_connections))),
     unlike("workload", |run| Some(run.spec.workload.kind.clone())),

@@ -6,12 +6,13 @@
 //! stamps and no socket.
 //!
 //! To add an API: an [`Api`], one file here with its [`Dialect`], and its line in
-//! [`DIALECTS`].
+//! [`DIALECTS`]. Or none of it: a file of the user's own says the same ([`custom`]).
 
 pub(crate) mod body;
 mod calls;
 mod chat;
 mod completions;
+pub mod custom;
 mod details;
 mod embeddings;
 mod endpoint;
@@ -45,6 +46,8 @@ pub use forms::FormSpeech;
 pub use generated::Generated;
 pub use overflow::is_overflow;
 
+use custom::Description;
+
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::spec::Api;
 use ifm_core::{Carried, Medium, MediumKind, Message};
@@ -72,10 +75,13 @@ pub static DIALECTS: [&Dialect; Api::ALL.len()] = [
 
 /// The dialect of an API.
 pub fn of(api: Api) -> &'static Dialect {
-    DIALECTS
-        .into_iter()
-        .find(|dialect| dialect.api == api)
-        .expect("invariant: every API stands in the table, which a test checks")
+    let of_file = match api {
+        Api::Custom(id) => custom::find(id),
+        _ => None,
+    };
+    DIALECTS.into_iter().chain(of_file).find(|dialect| dialect.api == api).expect(
+        "invariant: every API stands in the table, which a test checks, or was read from a file",
+    )
 }
 
 /// The dialect of an API as a model wants it spoken: some leave to the client what stands in a text in
@@ -144,6 +150,15 @@ type Read = for<'input> fn(
     &mut Memory,
     Option<&mut Generated>,
 ) -> Result<ChunkFacts<'input>, String>;
+/// Who reads answers.
+#[derive(Debug)]
+enum Reads {
+    /// Code for this API: an event, and a whole answer.
+    Code(Read, Read),
+    /// What a file says.
+    File(&'static Description),
+}
+
 /// Appends the fields that hold the prompt; says how many results the answer must hold.
 type WritePrompt = fn(&Dialect, &Ask<'_>, &mut Vec<u8>) -> Result<Option<u32>, RequestError>;
 /// Appends the fields that hold messages.
@@ -230,8 +245,7 @@ pub struct Dialect {
     /// Keys of JSON strings that carry output, for the quick way through a stream of events that
     /// differ in nothing else.
     pub output_keys: &'static [&'static [u8]],
-    read_event: Read,
-    read_answer: Read,
+    reads: Reads,
 }
 
 impl Dialect {
@@ -258,19 +272,37 @@ impl Dialect {
             form: None,
             results_max: None,
             output_keys: &[],
-            read_event,
-            read_answer,
+            reads: Reads::Code(read_event, read_answer),
         }
+    }
+
+    /// What the file says that describes the API; absent for one that the program knows.
+    pub fn file(&self) -> Option<&'static Description> {
+        match self.reads {
+            Reads::Code(..) => None,
+            Reads::File(file) => Some(file),
+        }
+    }
+
+    /// Whether the server puts a prompt into the model's chat template.
+    pub fn has_template(&self) -> bool {
+        self.file().map_or_else(|| self.api.has_template(), Description::takes_messages)
     }
 
     /// Headers that the API wants beside the usual ones; those that the user gives win.
     /// `authorization` is the value of an `Authorization` header, if there is a key.
     pub fn headers(&self, authorization: Option<&str>) -> Vec<(&'static str, String)> {
-        (self.headers)(authorization)
+        match self.file() {
+            Some(file) => file.headers(authorization),
+            None => (self.headers)(authorization),
+        }
     }
 
     /// Fields of the body that are the same for every request of a level, without the user's.
     pub fn fixed_fields(&self, spec: &TemplateSpec<'_>) -> Map<String, Value> {
+        if let Some(file) = self.file() {
+            return file.fixed_fields(spec);
+        }
         let (mut fields, mut options) = (Map::new(), Map::new());
         if self.names_model {
             fields.insert("model".to_owned(), spec.model.into());
@@ -303,6 +335,9 @@ impl Dialect {
     /// Whether the fields of one request hold its prompt, so that [`Dialect::write_prompt`] is not
     /// called for it.
     pub fn has_prompt(&self, fields: &Map<String, Value>) -> bool {
+        if let Some(file) = self.file() {
+            return fields.contains_key(file.main_field());
+        }
         self.length.is_some()
             && !self.is_multipart
             && self.prompt_fields().any(|name| fields.contains_key(name))
@@ -353,6 +388,9 @@ impl Dialect {
 
     /// Appends one message, where each is written alike whatever stands beside it; whether it is.
     pub(crate) fn put_message(&self, message: &Message, out: &mut Vec<u8>) -> bool {
+        if let Some(file) = self.file() {
+            return file.put_message(message, out);
+        }
         let put = self.prompts.message;
         if let Some(put) = put {
             put(message, out);
@@ -382,7 +420,10 @@ impl Dialect {
         memory: &mut Memory,
         text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
-        (self.read_event)(data, memory, text)
+        match &self.reads {
+            Reads::Code(read_event, _) => read_event(data, memory, text),
+            Reads::File(file) => file.read_event(data, memory, text),
+        }
     }
 
     /// Reads a whole answer that was not streamed.
@@ -394,7 +435,10 @@ impl Dialect {
         data: &'input str,
         text: Option<&mut Generated>,
     ) -> Result<ChunkFacts<'input>, String> {
-        (self.read_answer)(data, &mut Memory::default(), text)
+        match &self.reads {
+            Reads::Code(_, read_answer) => read_answer(data, &mut Memory::default(), text),
+            Reads::File(file) => file.read_answer(data, text),
+        }
     }
 }
 

@@ -20,7 +20,7 @@ impl<'de: 'input, 'input> Deserialize<'de> for Text<'input> {
 
 impl<'input> Text<'input> {
     /// The text of a raw JSON value, if that is a string.
-    fn of_raw(raw: &'input str) -> Option<Text<'input>> {
+    pub(super) fn of_raw(raw: &'input str) -> Option<Text<'input>> {
         raw.strip_prefix('"')?.strip_suffix('"').map(Text)
     }
 

@@ -12,31 +12,36 @@ use std::sync::Arc;
 
 /// What is asked.
 #[derive(Clone)]
-struct Asked {
-    api: Api,
-    prompt: Prompt,
-    stream: bool,
-    output_tokens: Option<u32>,
+pub(crate) struct Asked {
+    pub(crate) api: Api,
+    pub(crate) prompt: Prompt,
+    pub(crate) stream: bool,
+    pub(crate) output_tokens: Option<u32>,
     /// The user's fields for all requests, and those of this one.
-    extra: Value,
-    fields: Value,
+    pub(crate) extra: Value,
+    pub(crate) fields: Value,
 }
 
 impl Asked {
-    fn of(api: Api, prompt: Prompt) -> Asked {
+    pub(crate) fn of(api: Api, prompt: Prompt) -> Asked {
         let output_tokens = Some(16);
         Asked { api, prompt, stream: true, output_tokens, extra: json!({}), fields: json!({}) }
     }
 
     /// The request, and how many results it asks for.
-    fn write(&self) -> Result<(String, Option<u32>), RequestError> {
+    pub(crate) fn write(&self) -> Result<(String, Option<u32>), RequestError> {
+        self.write_of("a/m")
+    }
+
+    /// The same for a model.
+    fn write_of(&self, model: &str) -> Result<(String, Option<u32>), RequestError> {
         let extra = self.extra.as_object().expect("an object");
-        let path = dialect::path(self.api, "/v1", "a/m", self.stream);
+        let path = dialect::path(self.api, "/v1", model, self.stream);
         let spec = TemplateSpec {
             api: self.api,
             host: "h:1",
             path: &path,
-            model: "a/m",
+            model,
             authorization: Some("Bearer sk-1"),
             headers: &[],
             stream: self.stream,
@@ -59,8 +64,13 @@ impl Asked {
     }
 
     /// The body. Its names are checked to be there once, which `Value` alone would not tell.
-    fn body(&self) -> Value {
-        let (request, _) = self.write().expect("a request");
+    pub(crate) fn body(&self) -> Value {
+        self.body_of("a/m")
+    }
+
+    /// The body for a model.
+    pub(crate) fn body_of(&self, model: &str) -> Value {
+        let (request, _) = self.write_of(model).expect("a request");
         let (head, body) = request.split_once("\r\n\r\n").expect("a head");
         let length = head.lines().find_map(|line| line.strip_prefix("Content-Length:"));
         assert_eq!(length.map(|length| length.trim().parse()), Some(Ok(body.len())));
@@ -109,7 +119,7 @@ fn is_form(api: Api) -> bool {
     api.takes_recordings()
 }
 
-fn text() -> Prompt {
+pub(crate) fn text() -> Prompt {
     Prompt::Text("say \"hi\"\n\u{1}é".to_owned())
 }
 
@@ -118,7 +128,7 @@ fn ids() -> Prompt {
 }
 
 /// A conversation with everything that one can hold.
-fn talk() -> Prompt {
+pub(crate) fn talk() -> Prompt {
     let call = |id: &str, arguments: &str| ToolCall {
         id: id.to_owned(),
         name: "rain".to_owned(),
@@ -278,13 +288,9 @@ struct Row {
     _why: String,
 }
 
-#[test]
-fn requests_are_written_as_each_api_wants_them() {
-    let lines = include_str!("../bodies.jsonl").lines();
-    let rows = lines.map(|line| (line, serde_json::from_str::<Row>(line).expect(line)));
-    let mut texts = 0;
-    for (line, row) in rows {
-        let prompt = match &row.prompt {
+impl Row {
+    fn asked(&self) -> Asked {
+        let prompt = match &self.prompt {
             None => text(),
             Some(Value::String(word)) if word == "talk" => talk(),
             Some(Value::String(word)) if word == "recording" => recording(b"fLaC"),
@@ -292,12 +298,29 @@ fn requests_are_written_as_each_api_wants_them() {
             Some(Value::Object(message)) => Prompt::Messages(vec![with_media(message)]),
             Some(_) => ids(),
         };
-        let asked = Asked {
-            output_tokens: (!row.open).then_some(16),
-            fields: row.fields.into(),
-            extra: row.extra.into(),
-            ..Asked::of(row.api, prompt)
-        };
+        Asked {
+            output_tokens: (!self.open).then_some(16),
+            fields: self.fields.clone().into(),
+            extra: self.extra.clone().into(),
+            ..Asked::of(self.api, prompt)
+        }
+    }
+}
+
+/// What is asked of one API, with the line that says so.
+pub(crate) fn asked_of(api: Api) -> Vec<(&'static str, Asked)> {
+    let lines = include_str!("../bodies.jsonl").lines();
+    let rows = lines.map(|line| (line, serde_json::from_str::<Row>(line).expect(line)));
+    rows.filter(|(_, row)| row.api == api).map(|(line, row)| (line, row.asked())).collect()
+}
+
+#[test]
+fn requests_are_written_as_each_api_wants_them() {
+    let lines = include_str!("../bodies.jsonl").lines();
+    let rows = lines.map(|line| (line, serde_json::from_str::<Row>(line).expect(line)));
+    let mut texts = 0;
+    for (line, row) in rows {
+        let asked = row.asked();
         let body = asked.body();
         assert!(row.body.is_some() || !row.at.is_empty(), "{line}: nothing is expected");
         if let Some(expect) = &row.body {

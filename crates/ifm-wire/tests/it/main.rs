@@ -7,6 +7,7 @@
 
 mod allocation;
 mod bodies;
+mod custom;
 mod forms;
 mod multipart;
 mod hyper;

@@ -109,7 +109,10 @@ impl Node {
 fn beginnings() -> Vec<(Api, &'static str)> {
     let lines = include_str!("../events.txt").lines();
     let parts = lines.map(|line| line.split_once(' ').expect("an API and an event"));
-    let api = |word: &str| Api::ALL.into_iter().find(|api| api.word() == word);
+    let api = |word: &str| {
+        let known = Api::ALL.into_iter().find(|api| api.word() == word);
+        known.or_else(|| word.strip_prefix("custom:").map(crate::custom::shipped))
+    };
     parts.map(|(word, event)| (api(word).expect(word), event)).collect()
 }
 

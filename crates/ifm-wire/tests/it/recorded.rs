@@ -52,7 +52,12 @@ fn cases() -> Vec<Case> {
         .collect()
 }
 
-fn bytes_of(file: &str) -> Vec<u8> {
+/// Every recording and its API.
+pub(crate) fn files() -> Vec<(String, Api)> {
+    cases().into_iter().map(|case| (case.file, case.api)).collect()
+}
+
+pub(crate) fn bytes_of(file: &str) -> Vec<u8> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut rest = bytes.as_slice();
@@ -64,7 +69,7 @@ fn bytes_of(file: &str) -> Vec<u8> {
 }
 
 /// The same response whose body goes on until the connection closes.
-fn until_close(bytes: &[u8]) -> Vec<u8> {
+pub(crate) fn until_close(bytes: &[u8]) -> Vec<u8> {
     let mut reader = ifm_wire::ResponseReader::new();
     let mut input = bytes;
     let mut body = Vec::new();
@@ -86,7 +91,7 @@ fn until_close(bytes: &[u8]) -> Vec<u8> {
 
 /// Decodes reads that all carry the same stamp: pieces then differ from the whole only in what
 /// shares a read.
-fn decode(api: Api, reads: &[&[u8]], keep_text: bool, cause: EndCause) -> Answer {
+pub(crate) fn decode(api: Api, reads: &[&[u8]], keep_text: bool, cause: EndCause) -> Answer {
     let expect = Expect { api, keep_text, stream: true };
     let mut decoder = ExchangeDecoder::new(expect);
     for read in reads {
@@ -97,7 +102,7 @@ fn decode(api: Api, reads: &[&[u8]], keep_text: bool, cause: EndCause) -> Answer
     answer
 }
 
-fn counted(count: Option<(u32, CountSource)>) -> Option<Counted> {
+pub(crate) fn counted(count: Option<(u32, CountSource)>) -> Option<Counted> {
     count.map(|(tokens, from)| Counted { tokens, from })
 }
 

@@ -1,29 +1,16 @@
 //! The flags that every command that drives load understands.
 
+use super::api_word::ApiWord;
 use super::telemetry_args::TelemetryArgs;
 use super::workload_args::WorkloadArgs;
 use crate::lengths::LengthsWord;
 use crate::output::Format;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use ifm_core::duration::seconds;
 use ifm_core::spec::Api;
-use ifm_wire::dialect::{Base, DIALECTS, FormSpeech};
+use ifm_wire::dialect::FormSpeech;
 use std::path::PathBuf;
-
-/// Reads the word of an API, with hyphens or as it is stored.
-fn api_words() -> impl TypedValueParser<Value = Api> {
-    let words = DIALECTS.map(|dialect| {
-        let stored = dialect.api.word();
-        let endpoint = dialect.endpoint;
-        let path = endpoint.stream.unwrap_or(endpoint.whole);
-        let base = if endpoint.base == Base::Versioned { "/v1" } else { "" };
-        let help = format!("POST {base}{}", path.replace("{model}", "MODEL"));
-        PossibleValue::new(stored.replace('_', "-")).alias(stored).help(help)
-    });
-    PossibleValuesParser::new(words)
-        .try_map(|word| Api::from_word(&word.replace('-', "_")).ok_or("no such API"))
-}
 
 /// Reads whose words a form is told in.
 fn form_speeches() -> impl TypedValueParser<Value = FormSpeech> {
@@ -76,7 +63,7 @@ pub struct LoadArgs {
     pub model: Option<String>,
 
     /// API to benchmark [default: chat]
-    #[arg(help_heading = "Server", long, value_parser = api_words())]
+    #[arg(help_heading = "Server", long, value_parser = ApiWord)]
     pub api: Option<Api>,
 
     #[arg(long, hide = true, value_name = "PATH", conflicts_with = "api")]

@@ -1,6 +1,7 @@
 //! The command line: one file per command, each from its flags to one call of a library.
 
 pub mod aliases;
+mod api_word;
 mod arrival_args;
 pub mod audit;
 pub mod calibrate;

@@ -1,14 +1,19 @@
 //! `inferometer probe URL`: what a server is and can do.
 
+use super::api_word::ApiWord;
 use super::resolve;
 use super::workload_args::open_tokenizer;
 use crate::caller::Caller;
 use crate::exit::{Code, Failure};
-use crate::probe::{Inquiry, ProbeDocument, Report};
+use crate::probe::{Inquiry, ProbeDocument, Report, Wish};
 use crate::url::BaseUrl;
 use crate::{probe, server, terminal};
 use clap::Args;
+use ifm_core::Prompt;
 use ifm_core::duration::seconds;
+use ifm_core::spec::Api;
+use ifm_wire::dialect;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// Flags of `probe`.
@@ -22,6 +27,18 @@ pub struct ProbeArgs {
     /// Model to ask for [default: the only one that the server offers]
     #[arg(short, long)]
     model: Option<String>,
+
+    /// Show what the file of an API finds in a first answer, instead of all questions
+    #[arg(long, value_name = "custom:FILE", value_parser = ApiWord)]
+    api: Option<Api>,
+
+    /// Look at a saved answer instead of asking a server: its body, or a whole response
+    #[arg(long, value_name = "FILE", requires = "api", conflicts_with = "url")]
+    answer: Option<PathBuf>,
+
+    /// Print the file of --api, to be changed, and stop
+    #[arg(long, requires = "api", conflicts_with_all = ["url", "answer", "json"])]
+    print: bool,
 
     /// Tokenizer to compare the server's counts with, as for `run` [default: the embedded one]
     #[arg(long, value_name = "PATH|NAME")]
@@ -58,6 +75,9 @@ pub struct ProbeArgs {
 
 /// Runs the command.
 pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
+    if let Some(api) = args.api {
+        return of_file(args, api);
+    }
     let since = Instant::now();
     let limit = Duration::from_secs_f64(args.limit);
     let tokenizer = open_tokenizer(args.tokenizer.as_deref())?;
@@ -103,4 +123,95 @@ pub fn run(args: &ProbeArgs) -> Result<Code, Failure> {
                 .hint("check --model and the API key; the report says what was tried"))
         }
     }
+}
+
+/// Prompt of the answer that a file is tried on.
+const TRIED_PROMPT: &str = "Count from one to five in words.";
+/// Most output tokens of it.
+const TRIED_TOKENS: u32 = 24;
+/// Largest saved answer that is read, bytes.
+const SAVED_BYTES_MAX: u64 = 64 * 1024 * 1024;
+
+/// What the file of an API finds in a first answer.
+fn of_file(args: &ProbeArgs, api: Api) -> Result<Code, Failure> {
+    let Some(file) = dialect::of(api).file() else {
+        return Err(Failure::usage(format!("--api {} is known here", api.word())).hint(
+            "probe asks every known API by itself; --api is for the file of another: custom:FILE",
+        ));
+    };
+    if args.print {
+        terminal::print(&file.stored().text);
+        return Ok(Code::Done);
+    }
+    let since = Instant::now();
+    let (subject, response, requests) = match &args.answer {
+        Some(path) => (path.display().to_string(), saved(path)?, 0),
+        None => {
+            let (url, response) = asked(args, api)?;
+            (url, response, 1)
+        }
+    };
+    let is_streamed = dialect::of(api).endpoint.stream.is_some();
+    let answer = probe::custom::answer(api, &response, is_streamed);
+    let report = Report {
+        url: subject,
+        findings: probe::custom::findings(api, &response, &answer),
+        requests,
+        took: since.elapsed(),
+        has_answers: answer.outcome.is_ok(),
+    };
+    let style = terminal::style(args.no_color, args.ascii);
+    match args.json {
+        true => terminal::print_document(&ProbeDocument::from(&report)),
+        false => _ = terminal::print(&probe::text(&report, &style)),
+    }
+    match report.has_answers {
+        true => Ok(Code::Done),
+        false => Err(Failure::server(format!("{} is no good answer by this file", report.url))
+            .hint("the report says what stands where the file looks")),
+    }
+}
+
+fn saved(path: &Path) -> Result<Vec<u8>, Failure> {
+    let told = |why: String| Failure::usage(format!("{} cannot be read: {why}", path.display()));
+    let size = path.metadata().map_err(|error| told(error.to_string()))?.len();
+    if size > SAVED_BYTES_MAX {
+        return Err(told("it is too large for an answer".to_owned()));
+    }
+    let bytes = std::fs::read(path).map_err(|error| told(error.to_string()))?;
+    Ok(probe::custom::response(&bytes))
+}
+
+/// Asks a server for a first answer: its address, and the response as it came.
+fn asked(args: &ProbeArgs, api: Api) -> Result<(String, Vec<u8>), Failure> {
+    let url = match &args.url {
+        Some(typed) => BaseUrl::parse(typed)?.0,
+        None => server::find_local()?,
+    };
+    let Some(model) = &args.model else {
+        return Err(Failure::usage("--api custom: asks for no list of models")
+            .hint("name the model with --model"));
+    };
+    let dialect = dialect::of(api);
+    let key = resolve::key_env_of(dialect, args.api_key_env.as_deref());
+    let headers = resolve::headers(&args.headers)?;
+    let endpoint = resolve::endpoint_of(url.clone(), key.as_deref(), headers, args.insecure)?;
+    let secrets = endpoint.secrets.clone();
+    let prompt = Prompt::Text(TRIED_PROMPT.to_owned());
+    let wish = Wish {
+        api,
+        prompt: &prompt,
+        tokens: TRIED_TOKENS,
+        stream: dialect.endpoint.stream.is_some(),
+        ignore_eos: false,
+        fields: serde_json::Value::Null,
+    };
+    let request = probe::written(&endpoint, model, &wish).map_err(Failure::usage)?;
+    let reply = Caller::new(endpoint).send(&request, Duration::from_secs_f64(args.limit));
+    if reply.status().is_none() {
+        return Err(Failure::server(format!("{url}: {}", reply.fault())));
+    }
+    // What a server repeats of a key is not shown.
+    let response = String::from_utf8_lossy(&reply.response()).into_owned();
+    Ok((url.to_string(), secrets.blot(&response).into_owned().into_bytes()))
 }

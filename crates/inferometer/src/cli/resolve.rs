@@ -20,10 +20,12 @@ use crate::server::{self, Inspection, PageReader};
 use crate::tokenize::ServerTokenizer;
 use crate::url::BaseUrl;
 use ifm_core::Facts;
+use ifm_core::manifest::ServerInfo;
 use ifm_core::spec::{Api, LimitSpec, LoadSpec, RunSpec, SloSpec, TargetSpec, WorkloadSpec};
 use ifm_drive::TlsTarget;
 use ifm_tokenizer::Tokenizer;
 use ifm_wire::RequestTemplate;
+use ifm_wire::dialect::custom::Description;
 use ifm_wire::dialect::{self, Dialect, FormSpeech};
 use ifm_wire::request::{REQUEST_ID, TemplateSpec};
 use ifm_workload::dataset::mix;
@@ -106,12 +108,12 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
             "load costs money and may be taken for an attack: add --yes if it is yours to load",
         ));
     }
-    let key_env = key_env(args.api_key_env.as_deref());
+    let dialect = dialect::of(api);
+    let key_env = key_env_of(dialect, args.api_key_env.as_deref());
     let authorization = authorization(key_env.as_deref())?;
     let hidden = [headers.clone(), secret_parts(&session_headers)].concat();
     let secrets = Arc::new(Secrets::new(authorization.as_deref(), &hidden, &extra_body));
     // An API without streams answers whole, and one without the word is not told to go on.
-    let dialect = dialect::of(api);
     let stream = !args.no_stream && dialect.endpoint.stream.is_some();
     let ignore_eos = args.ignore_eos.unwrap_or(workload.facts.ignore_eos) && dialect.can_ignore_eos;
     let draft = TemplateSpec {
@@ -131,8 +133,15 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), args.insecure)).transpose();
     let tls = tls.map_err(|error| Failure::server(format!("{}: {error}", url)))?;
     let (key, asking) = with_api_headers(dialect, authorization.as_deref(), &headers);
-    let inspection =
-        server::inspect(&url, args.insecure, key.as_deref(), &asking, model, server::PATIENCE)?;
+    let inspection = match (dialect.file(), model) {
+        // What a file describes need not have a list of models: the first request tells.
+        (Some(_), Some(model)) => {
+            Inspection { model: model.to_owned(), info: ServerInfo::default() }
+        }
+        _ => {
+            server::inspect(&url, args.insecure, key.as_deref(), &asking, model, server::PATIENCE)?
+        }
+    };
     if let Some(context) = inspection.info.context_tokens {
         warn_of_context(&workload.facts, context);
     }
@@ -198,6 +207,7 @@ pub fn resolve(args: &LoadArgs, levels: &[LevelRequest], words: &[String]) -> Re
         target: TargetSpec {
             base_url: url.to_string(),
             api,
+            api_file: dialect.file().map(Description::stored),
             model: inspection.model.clone(),
             api_key_env: key_env,
             headers: masked(&headers),
@@ -348,6 +358,7 @@ pub fn resolve_simulated(
         target: TargetSpec {
             base_url: deployed.address(),
             api,
+            api_file: None,
             model: deployed.deployment.setup.model().id.clone(),
             api_key_env: None,
             headers: BTreeMap::new(),
@@ -536,6 +547,19 @@ fn extra_body(args: &LoadArgs) -> Result<Map<String, Value>, Failure> {
     }
 }
 
+/// The environment variable with the key: the one that was named, or that of the API's file. Where
+/// the file names one that is not set, no other key is sent.
+pub fn key_env_of(dialect: &Dialect, named: Option<&str>) -> Option<String> {
+    let own = dialect.file().and_then(|file| file.key_env.as_deref());
+    match (named, own) {
+        (None, Some(own)) => {
+            let is_set = std::env::var_os(own).is_some_and(|key| !key.is_empty());
+            is_set.then(|| own.to_owned())
+        }
+        _ => key_env(named),
+    }
+}
+
 /// The value of `Authorization`, and all other headers, as the API wants them.
 fn with_api_headers(
     dialect: &Dialect,
@@ -545,7 +569,7 @@ fn with_api_headers(
     let mut key = None;
     let mut all = headers.to_vec();
     for (name, value) in dialect.headers(authorization) {
-        if name == "Authorization" {
+        if name.eq_ignore_ascii_case("Authorization") {
             key = Some(value);
         } else if !is_given(name, headers) {
             all.push((name.to_owned(), value));
@@ -564,7 +588,20 @@ pub fn endpoint(
     headers: Vec<(String, String)>,
     insecure: bool,
 ) -> Result<Endpoint, Failure> {
-    let authorization = authorization(key_env(key).as_deref())?;
+    endpoint_of(url, key_env(key).as_deref(), headers, insecure)
+}
+
+/// The same, with the very variable that holds the key.
+///
+/// # Errors
+/// As [`endpoint`].
+pub fn endpoint_of(
+    url: BaseUrl,
+    key_env: Option<&str>,
+    headers: Vec<(String, String)>,
+    insecure: bool,
+) -> Result<Endpoint, Failure> {
+    let authorization = authorization(key_env)?;
     let addresses = url.resolve()?;
     let address = *addresses.first().ok_or_else(|| Failure::server("the host has no address"))?;
     let tls = url.is_tls().then(|| TlsTarget::new(url.host(), insecure)).transpose();

@@ -9,6 +9,7 @@ mod apis;
 mod cache;
 mod clock;
 mod connection;
+pub mod custom;
 mod finding;
 mod identity;
 mod inquiry;

@@ -25,7 +25,7 @@ use conversations::ConversationSource;
 use ifm_core::manifest::{SentWorkload, TemplatePlace};
 use ifm_core::spec::{Api, ArrivalLaw, LoadSpec};
 use ifm_drive::{Answered, NextAsk, Offer, RequestMeta, RequestSource};
-use ifm_wire::RequestBytes;
+use ifm_wire::{RequestBytes, dialect};
 use ifm_workload::{Arrivals, Dataset, WorkloadFacts};
 use ledger::Ledger;
 use prompts::Due;
@@ -168,8 +168,11 @@ impl Source {
             }
         };
         ledger.truncate(sent);
-        let template_by =
-            if api.has_template() { TemplatePlace::Server } else { TemplatePlace::Nobody };
+        let template_by = if dialect::of(api).has_template() {
+            TemplatePlace::Server
+        } else {
+            TemplatePlace::Nobody
+        };
         // Facts are texts, numbers and maps with text keys: they always become JSON.
         let mut facts = match serde_json::to_value(facts) {
             Ok(serde_json::Value::Object(facts)) => facts,

@@ -57,7 +57,7 @@ impl Beside {
     pub fn new(job: &Job, template: RequestTemplate) -> Option<Beside> {
         let (asked, dataset) = job.spec.workload.probe.as_ref().zip(job.probe.as_ref())?;
         Some(Beside {
-            prompts: PromptSource::new(dataset.clone(), template),
+            prompts: PromptSource::new(dataset.clone(), template.into()),
             class: asked.class,
             pause_ns: (asked.pause_s * 1e9) as u64,
             next_seq: FIRST_SEQ,

@@ -93,6 +93,13 @@ pub fn of_model(api: Api, model: &str) -> &'static Dialect {
     }
 }
 
+/// The APIs that take media of a kind, in words.
+fn takers(kind: MediumKind) -> String {
+    let takers = DIALECTS.iter().filter(|dialect| dialect.media.kinds.contains(&kind));
+    let takers: Vec<String> = takers.map(|dialect| dialect.api.word().replace('_', "-")).collect();
+    takers.join(", ")
+}
+
 /// How the events of a stream are told apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
@@ -362,10 +369,7 @@ impl Dialect {
         let (api, kind) = (self.api.word(), medium.kind.word());
         let is_file = matches!(medium.carried, Carried::File(_));
         if !self.media.kinds.contains(&medium.kind) || is_file != self.is_multipart {
-            let takers = DIALECTS.iter().filter(|other| other.media.kinds.contains(&medium.kind));
-            let takers: Vec<String> =
-                takers.map(|other| other.api.word().replace('_', "-")).collect();
-            return Err(RequestError::Medium { api, kind, takers: takers.join(", ") });
+            return Err(RequestError::Medium { api, kind, takers: takers(medium.kind) });
         }
         match medium.carried {
             Carried::Url(_) if !self.media.addresses => Err(RequestError::Address { api, kind }),

@@ -203,8 +203,8 @@ impl Folder {
 }
 
 fn file(options: &str) -> Vec<u8> {
-    let request =
-        WorkloadRequest { carry: Carry::File, ..WorkloadRequest::new(format!("9/9?{options}"), 1) };
+    let mut request = WorkloadRequest::new(format!("9/9?{options}"), 1);
+    request.carry = Carry::File;
     let opened = open(&request, &tokenizer()).unwrap_or_else(|error| panic!("{error}"));
     let medium = media(&item(&opened, 0)).remove(0);
     let Carried::File(bytes) = &medium.carried else { panic!("{medium:?}") };
@@ -306,7 +306,8 @@ fn files_that_cannot_be_sent_are_told_before_the_load() {
     // The folder as a whole: one bad file stops, or is skipped.
     let name = format!("9/9?image={}", folder.0.path().display());
     assert!(error(&name).contains("have it skipped"));
-    let request = WorkloadRequest { on_bad_row: OnBadRow::Skip, ..WorkloadRequest::new(name, 1) };
+    let mut request = WorkloadRequest::new(name, 1);
+    request.on_bad_row = OnBadRow::Skip;
     let workload = open(&request, &tokenizer()).unwrap();
     let sizes: Vec<_> = (0..3).map(|id| media(&item(&workload, id))[0].size).collect();
     assert_eq!(sizes, [Some((24, 16)), Some((1, 1)), Some((24, 16))]);

@@ -165,6 +165,8 @@ fn events_of(dialect: &Dialect, body: &[u8]) -> Vec<String> {
             _ = reader.feed(body, 0, &mut take);
             reader.finish(&mut take);
         }
+        // No file describes sound.
+        Framing::Bytes => {}
     }
     events
 }

@@ -3,7 +3,7 @@
 //!
 //! Not here: the form of the file (`form`).
 
-use super::super::{Base, Dialect, End, Endpoint, Framing, Prompts, Reads};
+use super::super::{Base, Dialect, End, Endpoint, Framing, Media, Prompts, Reads};
 use super::form::{At, CompleteWith, Events, File, Places, Reads as Keys};
 use super::message::{
     CALL_PLACES, MEDIUM_PLACES, MESSAGE_PLACES, Messages, RESULT_PLACES, TEXT_PLACES,
@@ -66,7 +66,7 @@ pub(super) fn dialect(id: FileId, file: ApiFile) -> Result<Dialect, ApiFileError
         can_ignore_eos,
         length: Some(length),
         prompts: Prompts::texts(""),
-        media: media.leak(),
+        media: Media { addresses: true, ..Media::of(media.leak()) },
         prompt_fields: prompt_fields.leak(),
         write_prompt: |dialect, ask, out| match dialect.file() {
             Some(file) => file.put_prompt(ask, out).map(|()| None),

@@ -4,6 +4,7 @@
 
 use super::super::body::{put, put_arguments};
 use super::super::parts::{Part, data_url, parts, put_carried};
+use super::super::takers;
 use super::place::{Fill, Node, Place, put_item};
 use crate::ask::RequestError;
 use ifm_core::{Carried, Medium, MediumKind, Message, Role, ToolCall};
@@ -76,7 +77,7 @@ impl Messages {
             let is_apart = self.is_system_apart && message.role == Role::System;
             if is_apart || !self.can_carry(medium) {
                 let (api, kind) = ("custom", medium.kind.word());
-                return Err(RequestError::Medium { api, kind });
+                return Err(RequestError::Medium { api, kind, takers: takers(medium.kind) });
             }
         }
         Ok(())

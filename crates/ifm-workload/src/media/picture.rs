@@ -65,7 +65,7 @@ impl Quick {
 
     /// A number below a small bound.
     fn below(&mut self, bound: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(bound) >> 32) as u32
+        (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
     }
 
     fn colour(&mut self) -> [u8; 3] {
@@ -180,7 +180,8 @@ fn photo(width: u32, height: u32, quick: &mut Quick) -> Vec<u8> {
         textures.iter().for_each(|texture| texture.add(y, &mut levels));
         for (colour, level) in colours.iter().zip(&levels) {
             let drawn = quick.next();
-            let grain = ((drawn >> 40 & 0xff) as u32 * (2 * GRAIN + 1) >> 8) as i32 - GRAIN as i32;
+            let grain =
+                (((drawn >> 40 & 0xff) as u32 * (2 * GRAIN + 1)) >> 8) as i32 - GRAIN as i32;
             let level = (level >> 16) + grain;
             pixels
                 .extend(colour.map(|it| (i32::from(it) * 3 / 4 + 32 + level).clamp(0, 255) as u8));

@@ -35,11 +35,11 @@ pub struct Measure {
 pub enum MeasureError {
     /// No such quantity.
     #[error(
-        "unknown metric: {text}, known are: ttft, ttft_acked, ttfat, itl, tpot, e2e, ttft_due, e2e_due and \
-         tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of \
+        "unknown metric: {text}, known are: ttft, ttft_acked, ttfat, itl, tpot, e2e, ttft_due, \
+         e2e_due and tok_s_user with .p50, .p99 or .mean; out_tok_s, req_s, error_rate, success; of \
          conversations session with .p50, sessions_h and session_ok; with speculative decoding \
-         acceptance_length and acceptance_rate; of media images_s, mpixels_s and audio_s_s; of files of other tools also prefill and kernel, \
-         total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, goodput; of commands steps_s, time, \
+         acceptance_length and acceptance_rate; of media images_s, mpixels_s and \
+         audio_s_s; of files of other tools also prefill and kernel, total_tok_s, in_tok_s, prefill_tok_s, decode_tok_s, goodput; of commands steps_s, time, \
          memory, host_memory, energy"
     )]
     Unknown {

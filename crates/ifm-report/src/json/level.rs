@@ -1,25 +1,18 @@
 //! One load as an object: windows, latencies, tokens, turns, steps, energy, the server's counters.
 
 use super::forms::Forms;
-use super::load::{Between, Distribution, Verdict, between, plain, rate_of, seconds, users_of};
+use super::load::{
+    Between, Distribution, S, Verdict, between, plain, rate_of, seconds, sources, users_of,
+};
 use super::media::{Media, MediaPerSecond};
 use super::objects;
 use super::session::Sessions;
-use ifm_analysis::level::{self, CountSources, GapLabel};
+use ifm_analysis::level::{self, GapLabel};
 use ifm_analysis::stat::Estimate;
 use ifm_analysis::telemetry::{self, tokens_per_kwh};
 use ifm_analysis::{LevelSummary, Repeated, goodput, speculation};
 use ifm_core::LevelEnd;
 use std::collections::BTreeMap;
-
-/// Seconds in a nanosecond.
-pub(super) const S: f64 = 1e-9;
-
-/// Requests by who counted their tokens.
-pub(super) fn sources(sources: &CountSources) -> BTreeMap<&'static str, u64> {
-    let known = sources.by_source.iter().map(|(source, requests)| (source.word(), *requests));
-    known.chain((sources.unknown > 0).then_some(("unknown", sources.unknown))).collect()
-}
 
 objects! {
     /// One load.

@@ -1,7 +1,7 @@
 //! What many objects have: distributions, figures over repeats, loads and terms of a target.
 
 use super::objects;
-use ifm_analysis::level::Load;
+use ifm_analysis::level::{CountSources, Load};
 use ifm_analysis::repeats;
 use ifm_analysis::slo::{self, VerdictState};
 use ifm_analysis::stat;
@@ -10,6 +10,9 @@ use std::collections::BTreeMap;
 
 /// Nanoseconds in a second.
 pub(super) const NS_PER_S: f64 = 1e9;
+
+/// Seconds in a nanosecond.
+pub(super) const S: f64 = 1e-9;
 
 /// A load as a number without its unit.
 #[derive(Serialize)]
@@ -77,6 +80,12 @@ pub(super) fn plain(found: &Option<stat::Distribution>) -> Option<Distribution> 
 /// A figure over repeats, times `scale`.
 pub(super) fn between(figure: &Option<repeats::Between>, scale: f64) -> Option<Between> {
     figure.as_ref().map(|figure| Between::from((figure, scale)))
+}
+
+/// Requests by who counted their tokens.
+pub(super) fn sources(sources: &CountSources) -> BTreeMap<&'static str, u64> {
+    let known = sources.by_source.iter().map(|(source, requests)| (source.word(), *requests));
+    known.chain((sources.unknown > 0).then_some(("unknown", sources.unknown))).collect()
 }
 
 /// `p99`.

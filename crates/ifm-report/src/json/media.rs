@@ -1,7 +1,6 @@
 //! The pictures, recordings and films of a load as objects, and those of one request.
 
-use super::level::{S, sources};
-use super::load::{Distribution, seconds};
+use super::load::{Distribution, S, seconds, sources};
 use super::objects;
 use ifm_analysis::level;
 use ifm_core::SentMedia;

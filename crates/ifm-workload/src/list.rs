@@ -11,7 +11,7 @@ use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     item::{Dataset, SubAgent, Turn, WorkItem, width},
-    media::MediaFacts,
+    known::MediaFacts,
     request::AfterLast,
 };
 

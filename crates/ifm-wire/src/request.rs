@@ -207,7 +207,8 @@ impl RequestTemplate {
         if let (Some(sessions), Some(session)) = (&self.sessions, &ask.session) {
             sessions.write(session, out);
         }
-        let file = self.dialect.is_multipart.then(|| multipart::file_of(self.dialect, ask)).transpose()?;
+        let file =
+            self.dialect.is_multipart.then(|| multipart::file_of(self.dialect, ask)).transpose()?;
         if let Some(file) = file {
             put_header(CONTENT_TYPE, &multipart::content_type(file), out);
         }

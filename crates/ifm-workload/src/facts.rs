@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, fmt};
 use ifm_core::spec::TrafficClass;
 use serde::{Deserialize, Serialize};
 
-use crate::{media::MediaFacts, request::AfterLast};
+use crate::{known::MediaFacts, request::AfterLast};
 
 /// Bad rows that are told one by one.
 const BAD_ROWS_TOLD: usize = 20;

@@ -11,8 +11,12 @@ use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     item::{Dataset, SubAgent, Turn, WorkItem, width},
+<<<<<<< HEAD
     marks::Marks,
     media::MediaFacts,
+=======
+    known::MediaFacts,
+>>>>>>> h/work
     request::AfterLast,
     thread::{longest_of_session, said_again},
 };

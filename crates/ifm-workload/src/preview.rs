@@ -11,8 +11,8 @@ use sha2::{Digest as _, Sha256};
 use crate::{
     error::WorkloadError,
     item::{Dataset, WorkItem},
+    known::{Known, MediaPreview},
     lengths::LengthCounts,
-    media::{Known, MediaPreview},
     thread::Thread,
 };
 

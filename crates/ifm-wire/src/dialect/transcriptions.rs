@@ -10,8 +10,8 @@ use super::body::refusal;
 use super::json::{self, Word};
 use super::text::Text;
 use super::{
-    ChoiceFacts, Choices, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Media, Memory,
-    Usage, openai,
+    ChoiceFacts, Choices, ChunkFacts, Dialect, End, Endpoint, Generated, LengthField, Media,
+    Memory, Usage, openai,
 };
 use crate::ask::{Ask, RequestError, TemplateSpec};
 use ifm_core::MediumKind;

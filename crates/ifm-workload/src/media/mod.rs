@@ -12,7 +12,6 @@ mod column;
 mod dress;
 mod file;
 mod flac;
-mod known;
 mod look;
 mod made;
 mod parts;
@@ -25,8 +24,6 @@ mod speech;
 mod wanted;
 
 pub(crate) use column::{Reader, with_media};
-pub(crate) use known::Known;
-pub use known::{KindFacts, MediaFacts, MediaPreview};
 pub use sheet::{Thumbnail, thumbnail};
 pub(crate) use wanted::Wanted;
 

@@ -11,7 +11,6 @@ use super::{
     code::PictureFormat,
     column::Reader,
     dress::{Dress, Dressed},
-    known::{KindFacts, MediaFacts},
     look::PIXELS_MAX,
     made::{Recipe, Reel, Style, Voice},
     picture::Motif,
@@ -20,7 +19,12 @@ use super::{
     sound::SoundFormat,
 };
 use crate::{
-    error::WorkloadError, facts::WorkloadFacts, item::Dataset, lengths::Lengths, options::Options,
+    error::WorkloadError,
+    facts::WorkloadFacts,
+    item::Dataset,
+    known::{KindFacts, MediaFacts},
+    lengths::Lengths,
+    options::Options,
     request::WorkloadRequest,
 };
 

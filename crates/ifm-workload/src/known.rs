@@ -80,7 +80,7 @@ pub struct KindFacts {
 
 impl KindFacts {
     /// What is asked of a kind, and what its media are where all are there already.
-    pub(super) fn new(
+    pub(crate) fn new(
         kind: MediumKind,
         counts: &Lengths,
         law: String,

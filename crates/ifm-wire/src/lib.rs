@@ -8,6 +8,7 @@ mod ask;
 mod bytes;
 pub mod dialect;
 pub mod exchange;
+mod header;
 pub mod http1;
 pub mod lines;
 pub mod request;

@@ -1,10 +1,9 @@
 //! Requests as bytes: what is the same for every request is rendered once.
 
 mod form;
-mod secret;
 
 pub use crate::ask::{Ask, AskSession, RequestError, TemplateSpec};
-pub use secret::{is_secret_field, is_secret_header};
+pub use crate::header::{is_framing_header, is_secret_field, is_secret_header};
 
 use crate::bytes::RequestBytes;
 use crate::dialect::body::{put, put_field, put_name};
@@ -28,21 +27,12 @@ pub const SESSION_PLACE: &str = "{session}";
 /// The header that carries a router's token for a session, both ways.
 const SESSION_TOKEN: &str = "x-session-token";
 
-/// Headers that say where a request goes and where it ends: ours alone, since a second one of another
-/// meaning would break the request.
-const FRAMING_HEADERS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
-
 /// What stands in the place of a secret.
 pub const MASK: &str = "***";
 
 /// Shortest value that is blotted out, characters: a shorter one is not a secret, and stands in texts
 /// by chance.
 pub const SECRET_CHARS_MIN: usize = 4;
-
-/// Whether a header is one that a user cannot set.
-pub fn is_framing_header(name: &str) -> bool {
-    FRAMING_HEADERS.contains(&name.to_ascii_lowercase().as_str())
-}
 
 /// The router's token that a request carries.
 pub fn session_token_of(request: &[u8]) -> Option<&str> {

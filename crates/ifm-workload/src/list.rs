@@ -11,12 +11,8 @@ use crate::{
     error::WorkloadError,
     facts::WorkloadFacts,
     item::{Dataset, SubAgent, Turn, WorkItem, width},
-<<<<<<< HEAD
-    marks::Marks,
-    media::MediaFacts,
-=======
     known::MediaFacts,
->>>>>>> h/work
+    marks::Marks,
     request::AfterLast,
     thread::{longest_of_session, said_again},
 };

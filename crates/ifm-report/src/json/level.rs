@@ -6,6 +6,7 @@ use super::load::{
 };
 use super::media::{Media, MediaPerSecond};
 use super::objects;
+use super::part::Part;
 use super::session::Sessions;
 use ifm_analysis::level::{self, GapLabel};
 use ifm_analysis::stat::Estimate;
@@ -278,28 +279,6 @@ objects! {
             (!found.by_position.is_empty()).then(|| found.by_position.clone()),
         /// Output tokens for each event.
         tokens_per_event: Option<f64> = found.tokens_per_event,
-    }
-
-    /// Some of the requests of a level.
-    Part of part: &level::PartSummary {
-        /// Requests.
-        sent: u64 = part.sent,
-        /// Complete answers.
-        ok: u64 = part.ok,
-        /// Prompt tokens, mean.
-        prompt_mean: Option<f64> = part.prompt_mean,
-        /// Output tokens, mean.
-        output_mean: Option<f64> = part.output_mean,
-        /// Share of the prompt from a cache.
-        cached_share: Option<f64> = part.cached_share,
-        /// Share of the prompt that a cache which forgets nothing would know.
-        ideal_cached_share: Option<f64> = part.ideal_share,
-        /// Time to first token, seconds.
-        ttft_s: Option<Distribution> = seconds(&part.ttft_ns),
-        /// Gaps between events, seconds.
-        gap_s: Option<Distribution> = seconds(&part.gap_ns),
-        /// Start to last token, seconds.
-        e2e_s: Option<Distribution> = seconds(&part.e2e_ns),
     }
 
     /// One turn of the conversations.

@@ -14,6 +14,7 @@ use super::reading::{CallNames, Counts, Reading};
 use super::request::Body;
 use super::words::nearest;
 use super::{ApiFileError, Description, form};
+use crate::header::is_framing_header;
 use ifm_core::spec::{Api, ApiFile, FileId};
 use ifm_core::{MediumKind, Role};
 use std::fmt::Display;
@@ -124,7 +125,7 @@ fn carries_key(name: &str) -> bool {
 
 fn headers(request: &form::Request, at: &Lines<'_>) -> Result<Vec<(String, String)>, ApiFileError> {
     for (name, value) in &request.headers {
-        if crate::request::is_framing_header(name) {
+        if is_framing_header(name) {
             let why = "this header is written by the program alone";
             return Err(at.error("request.headers", name, why));
         }

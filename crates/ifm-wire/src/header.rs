@@ -1,6 +1,15 @@
-//! What of a request must never be shown or stored.
+//! Names of headers: which only we may send, and whose values must never be shown or stored.
 //!
-//! Not here: blotting it out (the program).
+//! Not here: writing them (`request`), blotting values out (the program).
+
+/// Headers that say where a request goes and where it ends: ours alone, since a second one of another
+/// meaning would break the request.
+const FRAMING_HEADERS: [&str; 4] = ["host", "content-length", "transfer-encoding", "connection"];
+
+/// Whether a header is one that a user cannot set.
+pub fn is_framing_header(name: &str) -> bool {
+    FRAMING_HEADERS.contains(&name.to_ascii_lowercase().as_str())
+}
 
 /// Names of headers whose values are not secrets: those of HTTP itself that describe what is sent and
 /// wanted, and what a tracer reads.

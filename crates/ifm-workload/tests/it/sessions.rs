@@ -250,9 +250,9 @@ fn span(trace: &str, id: &str, at_s: u32, said: &[(&str, &str)], answer: Option<
 }
 
 fn of_lines(lines: &[String], options: &str) -> OpenedWorkload {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("spans.jsonl");
-    fs::write(&file, lines.join("\n")).unwrap();
+    fs::write(&file, lines.join("\n")).expect("a file");
     let text = format!("otel:{}{options}", file.display());
     open(&WorkloadRequest::new(text, 3), &tokenizer()).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -1,7 +1,7 @@
 //! The forms of a level's answers as objects.
 
-use super::level::Part;
 use super::objects;
+use super::part::Part;
 use ifm_analysis::level;
 use ifm_analysis::stat::Estimate;
 

@@ -3,6 +3,7 @@
 use super::forms::Forms;
 use super::load::{Between, Distribution, Verdict, between, plain, rate_of, seconds, users_of};
 use super::objects;
+use super::part::Part;
 use super::session::Sessions;
 use ifm_analysis::level::{self, CountSources, GapLabel};
 use ifm_analysis::telemetry::{self, tokens_per_kwh};
@@ -244,28 +245,6 @@ objects! {
             (!found.by_position.is_empty()).then(|| found.by_position.clone()),
         /// Output tokens for each event.
         tokens_per_event: Option<f64> = found.tokens_per_event,
-    }
-
-    /// Some of the requests of a level.
-    Part of part: &level::PartSummary {
-        /// Requests.
-        sent: u64 = part.sent,
-        /// Complete answers.
-        ok: u64 = part.ok,
-        /// Prompt tokens, mean.
-        prompt_mean: Option<f64> = part.prompt_mean,
-        /// Output tokens, mean.
-        output_mean: Option<f64> = part.output_mean,
-        /// Share of the prompt from a cache.
-        cached_share: Option<f64> = part.cached_share,
-        /// Share of the prompt that a cache which forgets nothing would know.
-        ideal_cached_share: Option<f64> = part.ideal_share,
-        /// Time to first token, seconds.
-        ttft_s: Option<Distribution> = seconds(&part.ttft_ns),
-        /// Gaps between events, seconds.
-        gap_s: Option<Distribution> = seconds(&part.gap_ns),
-        /// Start to last token, seconds.
-        e2e_s: Option<Distribution> = seconds(&part.e2e_ns),
     }
 
     /// One turn of the conversations.

@@ -9,6 +9,7 @@ mod document;
 mod forms;
 mod level;
 mod load;
+mod part;
 mod request;
 mod session;
 

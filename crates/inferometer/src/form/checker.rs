@@ -5,7 +5,7 @@
 //!
 //! Not here: what of an answer is its text, and whether it was cut off (`ifm-drive`).
 
-use boon::{Compiler, Draft, SchemaIndex, Schemas};
+use boon::{CompileError, Compiler, Draft, SchemaIndex, Schemas};
 use ifm_core::{Form, FormKind, RequestRecord, Validity, form_key};
 use ifm_workload::Forms;
 use regex::Regex;
@@ -90,15 +90,15 @@ fn compiled(text: &str) -> Result<Rule, String> {
     compiler.set_default_draft(Draft::V2020_12);
     // Without a loader: a reference to another file or to the network is a mistake.
     compiler.use_loader(Box::new(Nothing));
-    let index = compiler
-        .add_resource(PLACE, schema)
-        .and_then(|()| compiler.compile(PLACE, &mut schemas))
-        .map_err(|error| {
-            let lines: Vec<String> =
-                format!("{error:#}").lines().map(|it| it.trim().to_owned()).collect();
-            format!("it is no JSON schema: {}", lines.join(" "))
-        })?;
+    compiler.add_resource(PLACE, schema).map_err(|error| refusal(&error))?;
+    let index = compiler.compile(PLACE, &mut schemas).map_err(|error| refusal(&error))?;
     Ok(Rule::Schema(Box::new((schemas, index))))
+}
+
+/// Why it is no schema, in one line.
+fn refusal(error: &CompileError) -> String {
+    let lines: Vec<String> = format!("{error:#}").lines().map(|it| it.trim().to_owned()).collect();
+    format!("it is no JSON schema: {}", lines.join(" "))
 }
 
 /// Loads nothing.

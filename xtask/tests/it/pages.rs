@@ -2,6 +2,7 @@
 //!
 //! A table of a page lists its things in backticks or as numbers in the first cell of each row.
 
+use ifm_core::manifest::MediaPair;
 use ifm_core::{CountSource, Outcome};
 use std::{collections::BTreeSet, path::Path};
 
@@ -68,6 +69,16 @@ fn fields_of_the_manifest() {
     let mut run = ifm_analysis::testing::predicted(run);
     run.manifest.facts = Some(ifm_core::Facts::default());
     run.manifest.plan = "plan/cell/1/1".parse().ok();
+    run.manifest.media_pairs.push(MediaPair {
+        kind: "image".to_owned(),
+        width: Some(640),
+        height: Some(360),
+        frames: None,
+        duration_ns: None,
+        sha256: "00".repeat(32),
+        tokens_with: 310,
+        tokens_without: 11,
+    });
     let manifest = serde_json::to_value(&run.manifest).expect("a manifest is JSON");
     let fields = manifest.as_object().expect("a manifest is an object").keys();
     // The store adds the checksums when it seals.

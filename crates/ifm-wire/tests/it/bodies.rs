@@ -23,6 +23,11 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    /// Whether the prompt carries media.
+    pub(crate) fn has_media(&self) -> bool {
+        self.prompt.media().next().is_some()
+    }
+
     pub(crate) fn of(api: Api, prompt: Prompt) -> Asked {
         let output_tokens = Some(16);
         Asked { api, prompt, stream: true, output_tokens, extra: json!({}), fields: json!({}) }
@@ -247,7 +252,8 @@ fn media_that_an_api_does_not_take_are_refused_with_what_to_do() {
             Api::Chat | Api::Sglang => assert!(refused.is_ok(), "{api:?} {refused:?}"),
             _ => {
                 let sentence = refused.unwrap_err().to_string();
-                assert!(sentence.contains("use --api chat"), "{sentence}");
+                let way = if is_form(api) { "a workload of recordings" } else { "use --api chat" };
+                assert!(sentence.contains(way), "{sentence}");
                 assert!(sentence.contains(api.word()), "{sentence}");
             }
         }

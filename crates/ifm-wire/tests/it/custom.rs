@@ -265,6 +265,10 @@ fn apis_that_are_known_are_asked_alike_by_a_file() {
             if line.contains("max_completion_tokens") {
                 continue;
             }
+            // The files of this test write no media.
+            if asked.has_media() {
+                continue;
+            }
             for stream in [true, false] {
                 let known = Asked { stream, ..asked.clone() };
                 let file = Asked { api: file, ..known.clone() };
@@ -298,6 +302,10 @@ fn answers_of_apis_that_are_known_are_read_alike_by_a_file() {
             // Times and drafts beside the counts have no place in the file of chat completions.
             if known == Api::Chat {
                 expect.usage = answer.usage;
+            }
+            // Nor has sound.
+            if expect.made_audio.is_some() {
+                continue;
             }
             assert_eq!(answer, expect, "{name}");
             compared += 1;

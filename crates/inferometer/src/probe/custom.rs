@@ -112,7 +112,9 @@ fn raw(document: &str, count: usize, is_event: bool) -> Finding {
 fn of_key(key: &Shown, documents: usize) -> Finding {
     let id = (Section::Answers, key.key);
     let places = key.places.join(", ");
-    let Some(first) = key.found.first() else {
+    // The first event of many streams holds an empty text.
+    let full = key.found.iter().find(|value| *value != "\"\"");
+    let Some(first) = full.or(key.found.first()) else {
         let text = format!("nothing at {places}");
         return Finding::known(id, Grade::Note, Value::Null, text);
     };

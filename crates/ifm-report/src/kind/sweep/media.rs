@@ -78,8 +78,9 @@ mod tests {
     #[test]
     fn a_label_says_what_is_known() {
         let told = |value: Value| label(value.as_object().unwrap());
-        let image = json!({"kind": "image", "size": [640, 360], "file_bytes": 2000});
-        assert!(told(image).starts_with("image 640 x 360, 2"));
+        let image = json!({"kind": "image", "size": [640, 360], "file_bytes": 2048});
+        let told_image = told(image);
+        assert!(told_image.starts_with("image 640 x 360, 2"), "{told_image}");
         assert_eq!(
             told(json!({"kind": "audio", "duration_ns": 2_000_000_000_u64})),
             "audio 2.00 s"

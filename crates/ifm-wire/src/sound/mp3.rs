@@ -123,7 +123,7 @@ mod tests {
 
     /// Frames of MPEG 2, layer III, 64 kbit/s, 24 kHz: 192 bytes, 24 ms.
     fn frames(count: usize) -> Vec<u8> {
-        let mut frame = vec![0u8; 192];
+        let mut frame = [0u8; 192];
         frame[..4].copy_from_slice(&[0xff, 0xf3, 0x84, 0xc4]);
         frame.repeat(count)
     }

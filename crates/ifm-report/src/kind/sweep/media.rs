@@ -34,7 +34,7 @@ pub(super) fn section(model: &ReportModel) -> Option<Section> {
         "The first {shown} different media that were sent and can be drawn here; of a film its first \
          frame, of a recording how loud it is."
     );
-    Some(Section::new("Media", vec![Block::Prose(about), Block::Sheet(sheet)]))
+    Some(Section::new("Media that were sent", vec![Block::Prose(about), Block::Sheet(sheet)]))
 }
 
 fn is_shown(url: &str) -> bool {

@@ -22,6 +22,7 @@ mod parts;
 #[cfg(feature = "schema")]
 mod schema;
 mod sessions;
+mod sound;
 mod steps;
 mod style;
 mod terminal;

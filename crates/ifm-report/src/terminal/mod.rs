@@ -40,6 +40,7 @@ pub fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
                 out.push('\n');
             }
             out.push_str(&crate::media::terminal(model, style));
+            out.push_str(&crate::sound::terminal(model, style));
             out.push_str(&crate::ttft_parts::terminal(model, style));
         }
     }

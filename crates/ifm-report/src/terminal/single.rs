@@ -31,6 +31,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     }));
     lines.push(fact("tokens", &tokens(&level.tokens)));
     lines.extend(crate::media::line(level).map(|line| fact("media", &line)));
+    lines.extend(crate::sound::line(level).map(|line| fact("sound", &line)));
     lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
     lines.extend(level.speculation.iter().map(|found| fact("drafts", &drafts(found))));
     lines.extend(crate::forms::lines(level).iter().map(|line| fact("form", line)));
@@ -149,7 +150,10 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
     let mut out = format!("\n{}\n", style.paint(Color::Bold, &head));
     let waited = latencies.waited_to_be_sent();
     let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
+    let (heard, spoken) = (level.heard.as_deref(), level.spoken.as_deref());
     let rows = [
+        ("TTFA", spoken.and_then(|spoken| spoken.ttfa_ns.as_ref())),
+        ("silence", spoken.and_then(|spoken| spoken.silence_ns.as_ref())),
         ("TTFT", latencies.ttft_ns.as_ref()),
         ("last byte", latencies.ttft_ns_from_acked.as_ref()),
         ("TTFT due", latencies.ttft_ns_from_due.as_ref().filter(|_| waited)),
@@ -172,6 +176,8 @@ fn latencies(level: &LevelSummary, style: &TerminalStyle) -> String {
     let speeds = [
         ("tok/s/user", latencies.user_tok_per_s.as_ref()),
         ("tok/s/us. ~", latencies.user_tok_per_s_estimated.as_ref()),
+        ("RTFx", heard.and_then(|heard| heard.rtfx.as_ref())),
+        ("RTF", spoken.and_then(|spoken| spoken.rtf.as_ref())),
     ];
     for (name, distribution) in speeds {
         if let Some(distribution) = distribution {

@@ -46,7 +46,10 @@ pub(super) fn latencies(model: &ReportModel) -> Section {
 fn populations(level: &LevelSummary) -> Vec<(&'static str, &Distribution)> {
     let latencies = &level.latencies;
     let has_reasoning = latencies.ttfat_ns != latencies.ttft_ns;
+    let spoken = level.spoken.as_deref();
     let all = [
+        ("TTFA", spoken.and_then(|spoken| spoken.ttfa_ns.as_ref())),
+        ("silence", spoken.and_then(|spoken| spoken.silence_ns.as_ref())),
         ("TTFT", latencies.ttft_ns.as_ref()),
         ("TTFT from due", latencies.ttft_ns_from_due.as_ref()),
         ("TTFT from the last byte", latencies.ttft_ns_from_acked.as_ref()),

@@ -83,6 +83,7 @@ fn asked(model: &ReportModel, question: &Question) -> Page {
     sections.extend(answers.capacity(&insights));
     sections.extend(answers.cost(&insights));
     sections.extend(crate::media::section(model));
+    sections.extend(crate::sound::section(model));
     sections.extend(crate::ttft_parts::section(model));
     sections.extend(sessions::section(model));
     sections.extend(classes::section(model));

@@ -3,7 +3,7 @@
 //! Not here: what RTFx and RTF are (`ifm_analysis`, `measured/sound`).
 
 use crate::ReportModel;
-use crate::format::{number, percent, span};
+use crate::format::{count, number, percent, span};
 use crate::model::{load, load_words};
 use crate::page::{Block, Cell, Columns, Head, Section};
 use crate::style::{TerminalStyle, wrap};
@@ -72,7 +72,7 @@ fn seconds(ns: Option<u64>) -> Option<f64> {
 fn heard_table(model: &ReportModel, rows: &[Heard]) -> Block {
     let columns = Columns::<Heard>::default()
         .name(model.load_unit(), |(level, _)| load(level.load()))
-        .number("requests", |(_, heard)| Some(heard.requests as f64), number)
+        .number("requests", |(_, heard)| Some(heard.requests as f64), |n| count(n as u64))
         .number("seconds of audio", |(_, heard)| seconds(heard.audio_ns), number)
         .number("RTFx of the level", |(_, heard)| heard.level_rtfx, number)
         .number("RTFx p50", |(_, heard)| heard.rtfx.as_ref()?.median(), number)
@@ -92,7 +92,7 @@ fn spoken_table(model: &ReportModel, rows: &[Spoken]) -> Block {
     };
     let columns = Columns::<Spoken>::default()
         .name(model.load_unit(), |(level, _)| load(level.load()))
-        .number("requests", |(_, spoken)| Some(spoken.requests as f64), number)
+        .number("requests", |(_, spoken)| Some(spoken.requests as f64), |n| count(n as u64))
         .number("seconds of audio", |(_, spoken)| seconds(spoken.audio_ns), number)
         .cell(Head::number("TTFA p50"), time(|spoken| &spoken.ttfa_ns, 50.0))
         .cell(Head::number("TTFA p99"), time(|spoken| &spoken.ttfa_ns, 99.0))

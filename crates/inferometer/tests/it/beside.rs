@@ -30,7 +30,7 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
         let scale = format!("{}", 0.2 * factor as f64);
         let quick = ["--time-scale", &scale, "--seed", "4"];
         let (_server, url) = served(folder.path(), &[&DEPLOYMENT[..], &quick].concat());
-        let words = ["run", &url, "-c", "4", "-n", "24", "-w", "2", "-W", "2048/16", "--json"];
+        let words = ["run", &url, "-c", "4", "-n", "40", "-w", "2", "-W", "2048/4", "--json"];
         let flags =
             ["--probe", "random:32/4", "--probe-pause", "20ms", "--prompt-lengths", "tokenizer"];
         let output = run(folder.path(), &[&words[..], &flags].concat());
@@ -51,12 +51,12 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
     let beside = probe["beside"]["ok"].as_u64().expect("a count");
     assert!(beside >= 5, "{probe}");
     // The load is as it would be without.
-    assert_eq!(level["requests"]["ok"], 24, "{level}");
-    assert_eq!(level["tokens"]["output_total"], 24 * 16);
-    assert_eq!(level["tokens"]["output_mean"], 16.0);
+    assert_eq!(level["requests"]["ok"], 40, "{level}");
+    assert_eq!(level["tokens"]["output_total"], 40 * 4);
+    assert_eq!(level["tokens"]["output_mean"], 4.0);
     assert!(level.get("classes").is_none(), "{level}");
     let measured = in_phase(folder.path(), "measure");
-    assert_eq!(measured.len(), 24);
+    assert_eq!(measured.len(), 40);
     assert!(measured.iter().all(|line| line.get("class").is_none()), "{measured:?}");
     let probes = in_phase(folder.path(), "probe");
     assert!(probes.len() as u64 >= 10 + beside, "{} of {beside}", probes.len());
@@ -65,7 +65,7 @@ fn a_probe_tells_what_the_load_does_to_it_and_is_in_no_number_of_the_load() {
     let of_probe = warm.iter().filter(|line| line["class"] == 0).count();
     assert_eq!((warm.len(), of_probe), (3, 1), "{warm:?}");
     let manifest = manifest(folder.path());
-    assert_eq!(manifest["workload"]["prompts"], 26, "{manifest}");
+    assert_eq!(manifest["workload"]["prompts"], 42, "{manifest}");
     let classes = &manifest["spec"]["workload"]["classes"];
     assert_eq!(classes[0]["name"], "probe", "{classes}");
     let text = stdout(&run(folder.path(), &["report", "last"]));

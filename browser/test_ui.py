@@ -61,7 +61,9 @@ def test_the_address_begins_a_session_and_leaves_no_token(page, base):
 
 def test_the_list_tells_what_fits(page, shots):
     expect(row(page, "base")).to_contain_text("complete")
-    expect(row(page, "base")).to_contain_text("tok/s", timeout=20_000)
+    # On a busy host events share reads, and then no speed is told.
+    speed = re.compile("tok/s|not known")
+    expect(row(page, "base")).to_contain_text(speed, timeout=20_000)
     expect(page.locator(".wait")).to_have_count(0, timeout=20_000)
     shots(page, "list")
 

@@ -152,6 +152,9 @@ enum Ended {
     Failed(DriveError),
 }
 
+/// How long a level waits at most for media to be made, nanoseconds.
+const AHEAD_NS_MAX: u64 = 5_000_000_000;
+
 impl Session {
     fn run_levels(&mut self, manifest: &mut Manifest) -> Ended {
         let mut course = std::mem::replace(&mut self.job.course, Course::Planned);
@@ -289,6 +292,11 @@ impl Session {
         let plan = self.plan(index);
         let load = &self.job.spec.levels[index];
         let sent = sent(&self.sink.records);
+        if self.simulated.is_none() {
+            let until_ns = ifm_sys::mono_ns() + AHEAD_NS_MAX;
+            let goes_on = || self.stop.level() == StopLevel::Run && ifm_sys::mono_ns() < until_ns;
+            self.source.make_ahead(sent, load, &goes_on);
+        }
         self.source.begin_level(sent, load).map_err(DriveError::Source)?;
         self.board.begin_level(index, &self.job.spec.levels, count, ifm_sys::mono_ns());
         let over = AtomicBool::new(false);

@@ -314,6 +314,19 @@ impl Dataset for Mix {
         Ok(item)
     }
 
+    fn make_ahead(&self, from: u32, wanted: u32, go_on: &dyn Fn() -> bool) {
+        let mut asked: Vec<Option<(u32, u32)>> = vec![None; self.classes.len()];
+        for id in from..from.saturating_add(wanted) {
+            let (place, number) = self.place(id);
+            asked[place].get_or_insert((number, 0)).1 += 1;
+        }
+        for (class, (first, count)) in
+            self.classes.iter().zip(asked).filter_map(|(c, a)| Some((c, a?)))
+        {
+            class.dataset.make_ahead(first, count, go_on);
+        }
+    }
+
     fn distinct_items(&self) -> u64 {
         // The first class that begins again is the first that a cache could help.
         let first = self.classes.iter().map(|class| class.dataset.distinct_items()).min();

@@ -18,6 +18,9 @@ const READY_BYTES_MAX: u64 = 256 << 20;
 /// Threads at most: more than keep one client busy.
 const THREADS_MAX: usize = 8;
 
+/// Says whether somebody who waits is to wait on.
+type GoOn<'a> = &'a dyn Fn() -> bool;
+
 /// Makes the thing with a number, and says how many bytes it has; nothing where there is none.
 type Make<T> = dyn Fn(u32) -> Option<(T, u64)> + Send + Sync;
 
@@ -55,6 +58,16 @@ impl<T> State<T> {
         self.ready = kept;
     }
 
+    /// Where somebody went elsewhere, what follows there is made next.
+    fn turn_to(&mut self, number: u32, following: u32) {
+        if number >= self.next || number < self.base {
+            self.next = following;
+            self.ready.clear();
+            self.bytes = 0;
+            self.base = following;
+        }
+    }
+
     /// What is begun next, if there is room for it.
     fn begin(&mut self) -> Option<u32> {
         let is_full =
@@ -81,30 +94,36 @@ impl<T> Shared<T> {
     /// What a thread does.
     fn work(&self) {
         let mut state = self.lock();
-        loop {
-            if state.is_over {
-                return;
-            }
-            let Some(number) = state.begin() else {
-                state = self.wait(state);
-                continue;
+        while !state.is_over {
+            state = match state.begin() {
+                Some(number) => self.make(number, state),
+                None => self.wait(state),
             };
-            drop(state);
-            let made = (self.make)(number);
-            state = self.lock();
-            state.begun.remove(&number);
-            match made {
-                Some((thing, bytes)) if number >= state.base => {
-                    state.bytes += bytes;
-                    if let Some((_, former)) = state.ready.insert(number, (thing, bytes)) {
-                        state.bytes -= former;
-                    }
-                }
-                Some(_) => {}
-                None => state.is_over = true,
-            }
-            self.changed.notify_all();
         }
+    }
+
+    /// Makes what was begun.
+    fn make<'guard>(
+        &'guard self,
+        number: u32,
+        state: MutexGuard<'guard, State<T>>,
+    ) -> MutexGuard<'guard, State<T>> {
+        drop(state);
+        let made = (self.make)(number);
+        let mut state = self.lock();
+        state.begun.remove(&number);
+        match made {
+            Some((thing, bytes)) if number >= state.base => {
+                state.bytes += bytes;
+                if let Some((_, former)) = state.ready.insert(number, (thing, bytes)) {
+                    state.bytes -= former;
+                }
+            }
+            Some(_) => {}
+            None => state.is_over = true,
+        }
+        self.changed.notify_all();
+        state
     }
 }
 
@@ -136,15 +155,23 @@ impl<T: Send + 'static> Ahead<T> {
         if let Some((_, bytes)) = &found {
             state.bytes -= bytes;
             state.forget(following);
-        } else if number >= state.next || number < state.base {
-            // Somebody went elsewhere: what follows there is made next.
-            state.next = following;
-            state.ready.clear();
-            state.bytes = 0;
-            state.base = following;
+        } else {
+            state.turn_to(number, following);
         }
         self.shared.changed.notify_all();
         found.map(|(thing, _)| thing)
+    }
+
+    /// Makes the things from a number on before they are asked for, on the caller's thread too: until
+    /// so many are ready, or as many as there are or there is room for, or until it is to wait no longer.
+    pub(super) fn fill(&self, number: u32, wanted: u32, go_on: GoOn<'_>) {
+        self.start(number);
+        let mut state = self.shared.lock();
+        state.turn_to(number, number);
+        while go_on() && state.next < number.saturating_add(wanted) {
+            let Some(next) = state.begin() else { return };
+            state = self.shared.make(next, state);
+        }
     }
 
     /// Starts the threads, once: on half of the processors, for the load needs the others.
@@ -195,6 +222,20 @@ mod tests {
         }
         assert_eq!(ahead.take(60), None);
         assert_eq!(ahead.take(3), None);
+    }
+
+    #[test]
+    fn what_is_wanted_is_ready_before_it_is_asked_for() {
+        let ahead = Ahead::new(|number| (number < 60).then_some((number, 1)));
+        let taken = |from: u32, wanted: u32, goes_on: bool| {
+            ahead.fill(from, wanted, &|| goes_on);
+            let state = ahead.shared.lock();
+            (from..from + wanted).filter(|number| *number < state.next).count()
+        };
+        assert_eq!(taken(0, 20, true), 20);
+        assert_eq!(taken(5, 20, true), 20, "a level begins again behind what was sent");
+        assert_eq!(taken(50, 20, true), 11, "the eleventh is the one that is not there");
+        assert_eq!(ahead.take(59), Some(59));
     }
 
     #[test]

@@ -115,6 +115,12 @@ impl Dataset for Dressed {
         made.map_or_else(|| self.inner.item(id), Ok)
     }
 
+    fn make_ahead(&self, from: u32, wanted: u32, go_on: &dyn Fn() -> bool) {
+        if let Some(ahead) = &self.ahead {
+            ahead.fill(from, wanted, go_on);
+        }
+    }
+
     fn distinct_items(&self) -> u64 {
         self.inner.dataset.distinct_items()
     }

@@ -191,6 +191,11 @@ impl ConversationSource {
         self.to_begin = sessions.unwrap_or(u32::MAX);
     }
 
+    /// Has the media of so many sessions made before they are held, as [`Dataset::make_ahead`] does.
+    pub fn make_sessions_ahead(&self, wanted: u32, go_on: &dyn Fn() -> bool) {
+        self.dataset.make_ahead(self.next_item, wanted, go_on);
+    }
+
     /// Sessions that were begun so far, warm-up left out.
     pub fn begun(&self) -> u32 {
         self.begun

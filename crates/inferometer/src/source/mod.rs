@@ -39,6 +39,9 @@ const REQUESTS_PER_USER: u32 = 16;
 /// one each.
 const REQUESTS_OF_AGENTS: u32 = 16_384;
 
+/// Items that are made ahead of a level at most.
+const AHEAD_ITEMS_MAX: u32 = 1024;
+
 /// Requests in flight at most: one for each user, or as many as the agents of their sessions can send
 /// beside each other, within bounds.
 pub fn slots(users: u32, parallel: u32) -> u32 {
@@ -136,6 +139,17 @@ impl Source {
             }
         }
         Ok(())
+    }
+
+    /// Has media that take long to make ready before a level whose `sent` requests were sent before it
+    /// begins, so far as it goes on.
+    pub fn make_ahead(&self, sent: u32, load: &LoadSpec, go_on: &dyn Fn() -> bool) {
+        let measured = load.requests.or(load.sessions).unwrap_or(AHEAD_ITEMS_MAX);
+        let wanted = measured.saturating_add(load.warmup_requests).min(AHEAD_ITEMS_MAX);
+        match self {
+            Source::Prompts(prompts) => prompts.dataset().make_ahead(sent, wanted, go_on),
+            Source::Conversations(talks) => talks.make_sessions_ahead(wanted, go_on),
+        }
     }
 
     /// Whether the workload had no more items.

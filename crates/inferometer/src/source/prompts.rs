@@ -66,6 +66,11 @@ impl PromptSource {
         self.due = due;
     }
 
+    /// What prompts are taken from.
+    pub fn dataset(&self) -> &dyn Dataset {
+        &*self.dataset
+    }
+
     /// Items that were made into requests so far.
     pub fn made(&self) -> u32 {
         self.next_item

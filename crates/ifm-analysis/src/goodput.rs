@@ -41,15 +41,32 @@ impl Evaluation {
     }
 }
 
-/// Asks every request; absent without terms, and where a term needs tokens in time and an answer
-/// was not streamed.
+/// Asks every request; absent without terms, where a term needs tokens in time and an answer was not
+/// streamed, and where no complete answer has what a term bounds: sound has no first token.
 pub(crate) fn evaluate(slo: &SloSpec, sent: &[&RequestRecord]) -> Option<Evaluation> {
     let needs_stream = slo.terms.iter().any(|term| term.metric != Metric::E2e);
     let unstreamed = sent.iter().any(|record| record.outcome.is_ok() && !record.streamed);
     if slo.terms.is_empty() || (needs_stream && unstreamed) {
         return None;
     }
+    let complete = || sent.iter().filter(|record| record.outcome.is_ok());
+    let is_told = |term: &SloTerm| complete().any(|record| tells(term, record));
+    if complete().next().is_some() && !slo.terms.iter().all(is_told) {
+        return None;
+    }
     Some(Evaluation { good: sent.iter().map(|record| is_good(slo, record)).collect() })
+}
+
+/// Whether an answer has what a term bounds. One with a single token has no gap, and its gaps are
+/// none that could be too long.
+fn tells(term: &SloTerm, record: &RequestRecord) -> bool {
+    let metric = match term.metric {
+        Metric::Itl | Metric::Tpot => Metric::Ttft,
+        other => other.from_due(),
+    };
+    let mut any = false;
+    each_value(record, &RequestMetrics::derive(record), metric, |_, _| any = true);
+    any
 }
 
 fn is_good(slo: &SloSpec, record: &RequestRecord) -> bool {
@@ -107,6 +124,7 @@ mod tests {
     use super::*;
     use crate::slo::parse;
     use crate::testing::{failed, request};
+    use ifm_core::MadeAudio;
 
     fn good(slo: &str, record: &RequestRecord) -> Option<bool> {
         let slo = parse(slo).expect("a target");
@@ -132,6 +150,23 @@ mod tests {
     #[test]
     fn one_token_breaks_no_term_about_gaps() {
         assert_eq!(good("ttft:100 tpot:1 itl:1", &request(0, 0, 0, 0.0, &[100.0])), Some(true));
+    }
+
+    #[test]
+    fn sound_meets_no_target_of_tokens_and_misses_none() {
+        let mut sound = request(0, 0, 0, 0.0, &[100.0]);
+        sound.made_audio = Some(MadeAudio {
+            first_ns: sound.start_ns,
+            audio_ns: None,
+            bytes: 1,
+            silence_ns: None,
+            silences: None,
+        });
+        sound.choices = 0;
+        for slo in ["ttft:100 itl:10", "itl:10", "tpot:10 e2e:1000"] {
+            assert_eq!(good(slo, &sound), None, "{slo}");
+        }
+        assert_eq!(good("e2e:1000", &sound), Some(true));
     }
 
     #[test]

@@ -14,7 +14,7 @@ use super::*;
 use crate::slo::VerdictState;
 use crate::testing::{MS, failed, request, run};
 use ifm_core::spec::{ArrivalLaw, ArrivalSpec, RateCurve, RateStretch};
-use ifm_core::{CountSource, Counted, RunData};
+use ifm_core::{CountSource, Counted, RunData, SentMedia};
 
 fn five() -> RunData {
     let mut requests = vec![
@@ -135,6 +135,17 @@ fn tokens_and_their_counters() {
     assert_eq!(added([103, 103, 103]), Some(3));
     assert_eq!((added([103, 104, 103]), added([103, 100, 103])), (None, None));
     assert_eq!((added([97, 97, 97]), added([97, 103, 103])), (None, None));
+    let of_text = |text: Option<u32>| {
+        let mut run = five();
+        for record in &mut run.requests {
+            record.media = Some(SentMedia { images: 1, ..SentMedia::default() });
+            record.prompt_tokens = Some(Counted { tokens: 356, from: CountSource::FinalUsage });
+            record.text_tokens =
+                text.map(|tokens| Counted { tokens, from: CountSource::FinalUsage });
+        }
+        level(&run).tokens.prompt_added
+    };
+    assert_eq!((of_text(Some(103)), of_text(None)), (Some(3), None), "a picture is no template");
     assert_eq!((tokens.cached_total, tokens.cached_share), (Some(0), Some(0.0)));
     assert_eq!((tokens.events, tokens.reasoning_total), (8, None));
     assert_eq!(tokens.disagreement, None);

@@ -119,7 +119,8 @@ pub struct TokenFacts {
     /// Mean prompt tokens as counted.
     pub prompt_mean: Option<f64>,
     /// Tokens by which every single prompt was longer than asked, where that is one number: what
-    /// the server's chat template adds. Absent where it is not, or 0.
+    /// the server's chat template adds. Of prompts with media their text counts. Absent where it is
+    /// not one number, or 0, and where the text of one was not counted.
     pub prompt_added: Option<u32>,
     /// Sum of prompt tokens.
     pub prompt_total: Option<u64>,
@@ -169,9 +170,16 @@ impl TokenFacts {
             prompt_asked.add(record.prompt_tokens_asked);
             output.add(record.output_tokens.map(|counted| counted.tokens));
             prompt.add(record.prompt_tokens.map(|counted| counted.tokens));
-            if let (Some(counted), Some(asked)) = (record.prompt_tokens, record.prompt_tokens_asked)
+            // Lengths are asked for of the text alone.
+            let text = match record.media {
+                Some(_) => record.text_tokens,
+                None => record.prompt_tokens,
+            };
+            if let Some(asked) = record.prompt_tokens_asked
+                && record.prompt_tokens.is_some()
             {
-                added.insert(counted.tokens.checked_sub(asked).filter(|tokens| *tokens > 0));
+                let more = text.and_then(|counted| counted.tokens.checked_sub(asked));
+                added.insert(more.filter(|tokens| *tokens > 0));
             }
             facts.output_from.add(record.output_tokens);
             facts.prompt_from.add(record.prompt_tokens);

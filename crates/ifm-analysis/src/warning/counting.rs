@@ -10,7 +10,9 @@ pub(super) const CHECK: Check = Check {
 };
 
 fn make(_: &Context, level: &LevelSummary) -> AtLevel {
-    if level.counts.ok == 0 {
+    // Sound alone has no tokens.
+    let is_sound = level.spoken.is_some() && level.latencies.ttft_ns.is_none();
+    if level.counts.ok == 0 || is_sound {
         return AtLevel::NotApplicable;
     }
     let provenance = level.tokens.output_from.provenance();

@@ -29,7 +29,7 @@ pub(super) fn level(level: &LevelSummary, style: &TerminalStyle) -> String {
     lines.extend(level.goodput.and_then(|goodput| goodput.attainment()).map(|share| {
         fact("goodput", &format!("{} of the requests met the whole target", percent(share)))
     }));
-    lines.push(fact("tokens", &tokens(&level.tokens)));
+    lines.push(fact("tokens", &tokens(&level.tokens, level.media.is_some())));
     lines.extend(crate::media::line(level).map(|line| fact("media", &line)));
     lines.extend(crate::sound::line(level).map(|line| fact("sound", &line)));
     lines.extend(crate::ttft_parts::line(level).map(|line| fact("TTFT", &line)));
@@ -121,15 +121,17 @@ fn rates(window: &WindowSummary, generates: bool) -> String {
     parts.join(" · ")
 }
 
-fn tokens(facts: &TokenFacts) -> String {
+fn tokens(facts: &TokenFacts, has_media: bool) -> String {
     let length = |name: &str, got: Option<f64>, asked: Option<f64>, added: &str| {
         let got = got.map_or_else(|| "not counted".to_owned(), number);
         let asked = asked.map(|asked| format!(" (asked {}{added})", number(asked)));
         format!("{name} {got}{}", asked.unwrap_or_default())
     };
+    let of_text = if has_media { " of text" } else { "" };
     let added = facts.prompt_added.map(|tokens| format!(", {tokens} by the chat template"));
+    let added = format!("{of_text}{}", added.unwrap_or_default());
     let mut parts = vec![
-        length("prompt", facts.prompt_mean, facts.prompt_asked_mean, &added.unwrap_or_default()),
+        length("prompt", facts.prompt_mean, facts.prompt_asked_mean, &added),
         length("output", facts.output_mean, facts.output_asked_mean, ""),
         facts.output_from.provenance().words().to_owned(),
     ];

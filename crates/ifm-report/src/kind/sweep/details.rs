@@ -72,7 +72,7 @@ pub(super) fn requests(model: &ReportModel) -> Section {
         .name(model.load_unit(), |level| load(level.load()))
         .text("requests", words::accounting)
         .text("in flight", in_flight)
-        .text("prompt tokens", |level| prompt(&level.tokens))
+        .text("prompt tokens", |level| prompt(&level.tokens, level.media.is_some()))
         .text("output tokens", |level| {
             length(level.tokens.output_mean, level.tokens.output_asked_mean)
         })
@@ -99,8 +99,11 @@ fn length(got: Option<f64>, asked: Option<f64>) -> String {
     format!("{got}{}", asked.unwrap_or_default())
 }
 
-fn prompt(tokens: &TokenFacts) -> String {
+fn prompt(tokens: &TokenFacts, has_media: bool) -> String {
     let mut prompt = length(tokens.prompt_mean, tokens.prompt_asked_mean);
+    if has_media && tokens.prompt_asked_mean.is_some() {
+        prompt.push_str(" of text");
+    }
     if let Some(added) = tokens.prompt_added {
         prompt.push_str(&format!(", {added} by the chat template"));
     }

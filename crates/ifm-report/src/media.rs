@@ -152,10 +152,11 @@ fn sent(model: &ReportModel, rows: &[Row]) -> Block {
         .when(any(|(_, media)| media.images + media.videos > 0))
         .number("megapixels/s", |(level, _)| rates(level)?.megapixels_per_s, number)
         .when(any(|(_, media)| media.images + media.videos > 0))
-        .text("files a request", |(_, media)| {
-            let mean = media.file_bytes.map(|sum| media.per_request(sum));
-            mean.map_or_else(|| ABSENT.to_owned(), |mean| bytes(crate::format::whole(mean)))
-        })
+        .number(
+            "files a request",
+            |(_, media)| Some(media.per_request(media.file_bytes?)),
+            |mean| bytes(crate::format::whole(mean)),
+        )
         .number("seen before", |(_, media)| Some(media.seen_share()), percent);
     let caption = "Over complete answers whose prompt carried media; rates over the window of the \
                    level's other rates. Seen before: sent by an earlier request of the run, so that a \
@@ -239,7 +240,9 @@ fn tokens_chart(rows: &[Row]) -> Option<Chart> {
     let description = told.collect::<Vec<String>>().join(" ");
     let plot = Cartesian::new(loads(rows), Axis::new("tokens of a request", ""), all);
     let title = "What are prompts made of?";
-    (!plot.series.is_empty()).then(|| Chart::new("media_tokens", title, description, plot))
+    // Of one level the table says it.
+    let is_shown = rows.len() > 1 && !plot.series.is_empty();
+    is_shown.then(|| Chart::new("media_tokens", title, description, plot))
 }
 
 /// TTFT of what was new and of what had been sent before.
@@ -302,7 +305,9 @@ mod tests {
         let page = crate::markdown(&model);
         assert!(page.contains("## Media") && page.contains("| image tokens |"), "{page}");
         let html = crate::html(&model);
-        assert!(html.contains("What are prompts made of?"));
+        let level = rows(&model)[0];
+        assert!(!html.contains("What are prompts made of?") && tokens_chart(&[level]).is_none());
+        assert!(tokens_chart(&[level, level]).is_some_and(|chart| chart.title.contains("made of")));
         assert!(html.contains("Does the server know what it saw?"));
         let json: serde_json::Value = serde_json::from_str(&crate::json(&model)).expect("JSON");
         let media = &json["levels"][0]["media"];

@@ -33,6 +33,7 @@ mod plan_report;
 pub mod predict;
 pub mod probe;
 mod probe_args;
+mod push_args;
 pub mod rank;
 mod repeats;
 pub mod report;
@@ -111,7 +112,7 @@ enum Verb {
     Gate(gate::GateArgs),
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),
-    /// Write results in the files of other tools, by their definitions
+    /// Write results in the files of other tools, by their definitions, or send them (--push)
     Export(export::ExportArgs),
     /// Check results for errors, noise and unsupported claims
     Audit(audit::AuditArgs),

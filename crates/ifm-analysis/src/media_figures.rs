@@ -76,7 +76,7 @@ pub(crate) fn populations(level: &LevelSummary) -> Vec<Population<'_>> {
         (Quantity::Silence, silence, NS_PER_MS, Unit::Ms),
     ];
     let has =
-        |(quantity, of, scale, unit)| Some((quantity, Option::<&_>::clone(&of)?, scale, unit));
+        |(quantity, of, scale, unit): (_, Option<_>, _, _)| Some((quantity, of?, scale, unit));
     all.into_iter().filter_map(has).collect()
 }
 

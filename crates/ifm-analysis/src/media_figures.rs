@@ -83,7 +83,7 @@ pub(crate) fn populations(level: &LevelSummary) -> Vec<Population<'_>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::sound_pictures;
+    use crate::testing::sound_images;
 
     #[test]
     fn what_not_all_requests_told_is_no_sum() {
@@ -92,7 +92,7 @@ mod tests {
             let found = totals(&summary.levels[0]);
             found.iter().find(|(quantity, ..)| quantity == of).map(|(_, value, _)| *value)
         };
-        let mut run = sound_pictures();
+        let mut run = sound_images();
         assert_eq!(value(&run, &Quantity::ImageTokens), Some(120.0 * 299.0));
         assert_eq!(value(&run, &Quantity::Images), Some(120.0));
         assert_eq!(value(&run, &Quantity::Pixels), Some(120.0 * 640.0 * 360.0));

@@ -73,7 +73,7 @@ fn itl(record: &RequestRecord) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::{Definitions, sheet};
-    use crate::testing::{MS, pictures};
+    use crate::testing::{MS, images};
     use ifm_core::SentMedia;
     use ifm_core::sheet::{Quantity, Statistic, meaning};
 
@@ -82,7 +82,7 @@ mod tests {
     fn rates_of_media_are_those_of_one_request() {
         let media =
             SentMedia { images: 2, audios: 1, audio_ns: Some(5_000 * MS), ..SentMedia::default() };
-        let run = pictures(|_, record| record.media = Some(media));
+        let run = images(|_, record| record.media = Some(media));
         let sheet = sheet(&run, Definitions::Aiperf);
         let row = &sheet.parts[0].rows[0];
         let mean = |quantity| row.value(&quantity, Statistic::Mean).expect("there is one");

@@ -102,14 +102,14 @@ fn tpot(record: &RequestRecord) -> Option<(f64, f64)> {
 #[cfg(test)]
 mod tests {
     use super::super::{Definitions, sheet};
-    use crate::testing::pictures;
+    use crate::testing::images;
     use ifm_core::sheet::{Quantity, Statistic};
 
     /// Every second request has an image of 640 x 360 with 299 tokens; 120 requests one after the other
     /// in pairs of 250 ms.
     #[test]
     fn what_is_carried_is_of_the_requests_that_carry_it() {
-        let run = pictures(|number, record| {
+        let run = images(|number, record| {
             if number % 2 == 0 {
                 (record.media, record.image_tokens) = (None, None);
             }

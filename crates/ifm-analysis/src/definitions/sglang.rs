@@ -83,13 +83,13 @@ fn gaps_ns(record: &RequestRecord) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::super::{Definitions, sheet};
-    use crate::testing::{closed_loop, run, sound_pictures};
+    use crate::testing::{closed_loop, run, sound_images};
     use ifm_core::sheet::{Quantity, Statistic};
 
     /// 120 prompts of 419 tokens, 299 of them of an image.
     #[test]
     fn what_is_not_of_an_image_is_text() {
-        let mut run = sound_pictures();
+        let mut run = sound_images();
         let value = |run: &ifm_core::RunData, quantity| {
             sheet(run, Definitions::Sglang).parts[0].rows[0].value(&quantity, Statistic::Value)
         };

@@ -194,7 +194,7 @@ mod tests {
     use super::*;
     use crate::insight::insights;
     use crate::survey::Survey;
-    use crate::testing::{MS, pictures, sound_pictures};
+    use crate::testing::{MS, images, sound_images};
     use ifm_core::RunData;
 
     fn numbers(run: &RunData, rule: &str) -> Option<Vec<f64>> {
@@ -206,9 +206,9 @@ mod tests {
 
     #[test]
     fn the_share_of_images_is_told_where_all_were_counted() {
-        let found = numbers(&sound_pictures(), "media_share").expect("299 of 419 tokens");
+        let found = numbers(&sound_images(), "media_share").expect("299 of 419 tokens");
         assert_eq!(found, [299.0 / 419.0, 299.0, 419.0]);
-        let mut run = sound_pictures();
+        let mut run = sound_images();
         run.requests[7].image_tokens = None;
         assert_eq!(numbers(&run, "media_share"), None);
         assert_eq!(numbers(&crate::testing::run(&[2], Vec::new()), "media_share"), None);
@@ -217,7 +217,7 @@ mod tests {
     #[test]
     fn an_upload_is_told_where_it_is_much_of_the_ttft() {
         let sent =
-            |ms: u64| pictures(move |_, record| record.sent_ns = Some(record.start_ns + ms * MS));
+            |ms: u64| images(move |_, record| record.sent_ns = Some(record.start_ns + ms * MS));
         let found = numbers(&sent(40), "upload_share").expect("40 of 100 ms");
         assert!((found[0] - 0.4).abs() < 1e-9 && found[1] == 2.0, "{found:?}");
         assert_eq!(numbers(&sent(2), "upload_share"), None);
@@ -225,7 +225,7 @@ mod tests {
 
     #[test]
     fn a_cache_is_told_where_times_or_tokens_show_it() {
-        let again = pictures(|number, record| {
+        let again = images(|number, record| {
             if number >= 60 {
                 record.media.as_mut().expect("an image").seen = 1;
                 record.events.at_ns[0] -= (record.events.at_ns[0] - record.start_ns) * 9 / 10;
@@ -234,12 +234,12 @@ mod tests {
         let found = numbers(&again, "media_cache").expect("a tenth of the time");
         assert_eq!((found[0], found[1], found[2], found[3]), (0.5, 2.0, 10.0, 100.0));
         assert!((found[4] - 0.1).abs() < 1e-9, "{found:?}");
-        assert_eq!(numbers(&sound_pictures(), "media_cache"), None);
+        assert_eq!(numbers(&sound_images(), "media_cache"), None);
         // 389 of 419 tokens came from the cache, of which 120 are text: 269 of 299 are the image's.
-        let cached = pictures(|_, record| record.cached_tokens = Some(389));
+        let cached = images(|_, record| record.cached_tokens = Some(389));
         let found = numbers(&cached, "media_cache").expect("more than text");
         assert!((found[0] - 269.0 / 299.0).abs() < 1e-9, "{found:?}");
-        let text = pictures(|_, record| record.cached_tokens = Some(120));
+        let text = images(|_, record| record.cached_tokens = Some(120));
         assert_eq!(numbers(&text, "media_cache"), None, "text alone may be what was cached");
     }
 }

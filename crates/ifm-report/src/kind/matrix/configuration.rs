@@ -34,14 +34,14 @@ impl Column {
     }
 }
 
-const COLUMNS: [Column; 4] = [
+static COLUMNS: [Column; 4] = [
     Column { head: "Latency (s)", quantity: Quantity::E2e, unit: "s", scale: MS_PER_S },
     Column::rate("Output Throughput (tok/s)", Quantity::OutputRate),
     Column::rate("Overall Throughput (tok/s)", Quantity::TotalRate),
     Column::rate("Input Throughput (tok/s)", Quantity::InputRate),
 ];
 /// What is shown where any model has it.
-const OF_MEDIA: [Column; 6] = [
+static OF_MEDIA: [Column; 6] = [
     Column {
         head: "Image Throughput (images/s)",
         quantity: Quantity::ImageRate,

@@ -1,6 +1,6 @@
 //! Prompts of the user's own: JSON, JSON lines, CSV or Parquet, with columns of any name.
 //!
-//! A row is a prompt with the images, audio and videos that its columns name, or a list of messages that
+//! A row is a prompt with the images, recordings and videos that its columns name, or a list of messages that
 //! goes out as one request. The length to ask for is a column's, or that of a recorded answer, or vLLM's
 //! default for such files.
 //!

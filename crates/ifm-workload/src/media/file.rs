@@ -41,7 +41,7 @@ pub(super) fn of_bytes(bytes: Vec<u8>, kind: MediumKind, carry: Carry) -> Result
 fn article(kind: MediumKind) -> &'static str {
     match kind {
         MediumKind::Image => "an image",
-        MediumKind::Audio => "audio",
+        MediumKind::Audio => "a recording",
         MediumKind::Video => "a video",
     }
 }

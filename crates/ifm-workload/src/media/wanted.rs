@@ -45,7 +45,7 @@ const NAMED_SIZES: [(&str, (u32, u32)); 7] = [
 ];
 /// Pixels of a side at most: what WebP has room for; JPEG and PNG have more.
 const SIDE_MAX: u32 = 16_383;
-/// Frames of a film at most.
+/// Frames of a video at most.
 const FRAMES_MAX: u32 = 4096;
 /// The longest recording in milliseconds: six hours, less than memory holds.
 const AUDIO_MS_MAX: f64 = 21_600_000.0;
@@ -361,7 +361,7 @@ fn wanted(
     WantedKind { kind, counts, law, style, origin }
 }
 
-/// What pictures show and how they are coded, and that in words. Frames of films are always JPEG,
+/// What images show and how they are coded, and that in words. Frames of videos are always JPEG,
 /// which is what servers take.
 fn take_style(options: &mut Options, kind: &'static str) -> Result<(Style, String), WorkloadError> {
     let word = options.word(kind, &["photo", "noise", "blank"])?;

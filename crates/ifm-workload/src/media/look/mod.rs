@@ -14,7 +14,7 @@ use ifm_core::MediumKind;
 
 use super::made;
 
-/// Pixels of one picture at most: twice what Pillow, which most servers read pictures with, warns of;
+/// Pixels of one image at most: twice what Pillow, which most servers read images with, warns of;
 /// beyond it refuses.
 pub(super) const PIXELS_MAX: u64 = 2 * 89_478_485;
 /// One of the largest sizes within it.
@@ -98,7 +98,7 @@ fn unknown(bytes: &[u8]) -> String {
     let start = bytes.get(..bytes.len().min(64)).unwrap_or_default();
     let is_text = start.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
     let what = if is_text { "it is a text" } else { "its first bytes are of no known format" };
-    format!("it is no image, audio or video that is known here: {what}")
+    format!("it is no image, recording or video that is known here: {what}")
 }
 
 fn slice(bytes: &[u8], from: usize, count: usize) -> Option<&[u8]> {

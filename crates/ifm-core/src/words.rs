@@ -14,10 +14,7 @@ pub fn counted(n: u64, noun: &str) -> String {
 }
 
 /// The nearest of the known words, if one is near enough to be meant.
-pub fn nearest<'word>(
-    word: &str,
-    known: impl Iterator<Item = &'word str>,
-) -> Option<&'word str> {
+pub fn nearest<'word>(word: &str, known: impl Iterator<Item = &'word str>) -> Option<&'word str> {
     let letters = word.chars().count();
     // A third of the letters, but never all of them.
     let most = letters.div_ceil(3).min(letters.saturating_sub(1));

@@ -140,7 +140,11 @@ pub struct Column {
 
 /// All meanings.
 pub const COLUMNS: &[Column] = &[
-    column("prompt", &["prompt", "question", "instruction", "input", "text", "texts"], "the prompt's text"),
+    column(
+        "prompt",
+        &["prompt", "question", "instruction", "input", "text", "texts"],
+        "the prompt's text",
+    ),
     column("system", &["system", "system_prompt"], "a system message before the prompt"),
     column(
         "answer",

@@ -339,7 +339,8 @@ fn tools_are_declared_in_the_words_of_the_api() {
     let tools = json!({"tools": [{"type": "function", "function": rain}], "seed": 1});
     let asked = |api: &str, fields: Value| Asked { fields, ..Asked::of(shipped(api), text()) };
     let body = asked("gemini", tools.clone()).body();
-    let told = json!({"name": "rain", "description": "tells of rain", "parametersJsonSchema": schema});
+    let told =
+        json!({"name": "rain", "description": "tells of rain", "parametersJsonSchema": schema});
     assert_eq!(body["tools"], json!([{"functionDeclarations": [told]}]));
     assert_eq!(body["seed"], 1);
     let body = Asked { stream: false, ..asked("bedrock", tools.clone()) }.body();

@@ -40,7 +40,8 @@ const OUTPUT_TOKENS: u32 = 256;
 const MEDIA: [&str; 4] = ["image", "audio", "video", "image_uuids"];
 
 fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
-    let rows = opening.rows(None, &[&["prompt", "messages", "image", "audio", "video", "image_uuids"]])?;
+    let rows =
+        opening.rows(None, &[&["prompt", "messages", "image", "audio", "video", "image_uuids"]])?;
     let mut media = Reader::new(opening.request);
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);

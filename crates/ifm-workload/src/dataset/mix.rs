@@ -396,8 +396,7 @@ mod tests {
     #[test]
     fn items_beside_a_run_are_made_at_once() {
         let opened = mix("mix:a=1*16/4;b=1*16/4?image=8x8").unwrap();
-        let items: Vec<_> =
-            (0..8).map(|id| opened.dataset.item(FAR_ITEM + id).unwrap()).collect();
+        let items: Vec<_> = (0..8).map(|id| opened.dataset.item(FAR_ITEM + id).unwrap()).collect();
         assert!(items.iter().any(|item| item.class == Some(1)));
         assert!(items.iter().zip(FAR_ITEM..).all(|(item, id)| item.id == id));
     }

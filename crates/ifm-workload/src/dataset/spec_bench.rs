@@ -69,7 +69,8 @@ impl Asked {
     ) -> Result<Self, WorkloadError> {
         let pauses = match opening.options.word("turns", &["first", "all"])? {
             "all" => {
-                let think = opening.options.value::<Think>("think", "a pause, such as 2s or exp(2s)")?;
+                let think =
+                    opening.options.value::<Think>("think", "a pause, such as 2s or exp(2s)")?;
                 Some((think.unwrap_or_default(), Rng::new(opening.request.seed).stream("think")))
             }
             _ => {
@@ -98,7 +99,8 @@ impl Asked {
             return Ok(Step::Drop(DropReason::NotDrawn));
         }
         let turns = columns.get(&row.fields, "turns").and_then(Value::as_array);
-        let turns = turns.filter(|turns| !turns.is_empty()).ok_or("the question has no first turn")?;
+        let turns =
+            turns.filter(|turns| !turns.is_empty()).ok_or("the question has no first turn")?;
         let Some((think, pauses)) = &self.pauses else {
             let first = text(turns, 0, &check)?;
             let prompt = Prompt::Text(first.to_owned());

@@ -152,4 +152,3 @@ fn put_number(out: &mut Bits, number: u32) {
         }
     }
 }
-

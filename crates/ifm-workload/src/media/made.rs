@@ -280,7 +280,8 @@ mod tests {
     #[test]
     fn films_are_frames_between_commas() {
         let reels = Shares::read("x", "", |_| Ok(Reel { size: (32, 16), frames: 4 })).unwrap();
-        let style = Style { motif: Motif::Photo, format: PictureFormat::Jpeg, quality: 85, detail: None };
+        let style =
+            Style { motif: Motif::Photo, format: PictureFormat::Jpeg, quality: 85, detail: None };
         let stream = Rng::new(7).stream("media");
         let medium = Recipe::Video(reels, style, 2.0).make(&stream, 0, Carry::Base64).unwrap();
         assert_eq!((medium.frames, medium.duration_ns), (Some(4), Some(2_000_000_000)));

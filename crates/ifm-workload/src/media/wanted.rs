@@ -303,7 +303,8 @@ fn take_images(
     };
     let (style, words) = take_style(options, "image_kind")?;
     let style = Style { detail, ..style };
-    let origin = law_or_files(&text, (MediumKind::Image, SIZES), size, |law| Recipe::Image(law, style))?;
+    let origin =
+        law_or_files(&text, (MediumKind::Image, SIZES), size, |law| Recipe::Image(law, style))?;
     let counts = counts(options, "images")?;
     let mut wanted = wanted(MediumKind::Image, counts, text, words, origin);
     wanted.style.push_str(&detail_words(detail));
@@ -326,7 +327,8 @@ fn take_audio(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
     };
     let voice = Voice { rate, bits, format };
     let words = format!("speech-like, {} of {bits} bits at {rate} Hz", format.mime());
-    let origin = law_or_files(&text, (MediumKind::Audio, SPANS), span_ms, |law| Recipe::Audio(law, voice))?;
+    let origin =
+        law_or_files(&text, (MediumKind::Audio, SPANS), span_ms, |law| Recipe::Audio(law, voice))?;
     let counts = counts(options, "audios")?;
     Ok(Some(wanted(MediumKind::Audio, counts, text, words, origin)))
 }
@@ -341,7 +343,9 @@ fn take_video(options: &mut Options) -> Result<Option<WantedKind>, WorkloadError
     if !(0.01..=240.0).contains(&fps) {
         return Err(shape(&format!("fps={fps}"), "give 0.01 to 240 frames a second"));
     }
-    let origin = law_or_files(&text, (MediumKind::Video, REELS), reel, |law| Recipe::Video(law, style, fps))?;
+    let origin = law_or_files(&text, (MediumKind::Video, REELS), reel, |law| {
+        Recipe::Video(law, style, fps)
+    })?;
     let counts = counts(options, "videos")?;
     let words = format!("frames, {fps} a second, each a {words}");
     Ok(Some(wanted(MediumKind::Video, counts, text, words, origin)))

@@ -242,7 +242,10 @@ fn media_of_rows_stand_in_any_prompt() {
     assert_eq!(two, [[24, 32], [40, 24]]);
     assert_eq!(widths(&format!("9/9?image={}", folder.path("c.jpg")), 2), [[40], [40]]);
     let facts = opened(&name).facts;
-    assert_eq!((facts.files[0].name.as_str(), facts.name.as_str()), ("rows.jsonl", "random:20/5 + image rows.jsonl"));
+    assert_eq!(
+        (facts.files[0].name.as_str(), facts.name.as_str()),
+        ("rows.jsonl", "random:20/5 + image rows.jsonl")
+    );
     assert_eq!(facts.media.unwrap().distinct, Some(4));
     folder.write("rows.jsonl", b"{\"photo\":\"missing.jpg\"}");
     assert!(error(&name).contains("rows.jsonl:1: missing.jpg: cannot read it"));

@@ -175,8 +175,11 @@ impl Client<'_> {
             info.models = models.iter().map(|(name, _)| name.clone()).collect();
         }
         let model = choose(url, wanted, &info.models, models.is_some())?;
-        info.context_tokens =
-            models.iter().flatten().find(|(name, _)| *name == model).and_then(|(_, context)| *context);
+        info.context_tokens = models
+            .iter()
+            .flatten()
+            .find(|(name, _)| *name == model)
+            .and_then(|(_, context)| *context);
         if let (Some(json), None) = (&answer.json, list) {
             note_model(json, &model, &mut info);
         }

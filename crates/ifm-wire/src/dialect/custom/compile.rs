@@ -13,10 +13,10 @@ use super::pointer::{Condition, Pointer, Source};
 use super::reading::{CallNames, Counts, Reading};
 use super::request::Body;
 use super::tools::Tools;
-use ifm_core::words::nearest;
 use super::{ApiFileError, Description, ModelList, form};
 use crate::header::is_framing_header;
 use ifm_core::spec::{Api, ApiFile, FileId};
+use ifm_core::words::nearest;
 use ifm_core::{MediumKind, Role};
 use std::fmt::Display;
 

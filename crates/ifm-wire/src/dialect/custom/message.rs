@@ -22,7 +22,7 @@ pub(super) const MESSAGE_PLACES: &[Place] = &[
 /// Places of a part with text.
 pub(super) const TEXT_PLACES: &[Place] = &[Place::Text];
 /// Places of a part with a medium.
-pub(super) const MEDIUM_PLACES: &[Place] = 
+pub(super) const MEDIUM_PLACES: &[Place] =
     &[Place::Mime, Place::Format, Place::Base64, Place::Url, Place::Detail];
 /// Places of a call of a tool.
 pub(super) const CALL_PLACES: &[Place] =
@@ -222,9 +222,7 @@ fn of_result<'message>(
 ) -> Box<Fill<'message>> {
     Box::new(move |place, out| match place {
         Place::CallName => put_some(call.map(|call| call.name.as_str()), out),
-        Place::CallId => {
-            put_some(message.tool_call_id.as_deref().filter(|id| !id.is_empty()), out)
-        }
+        Place::CallId => put_some(message.tool_call_id.as_deref().filter(|id| !id.is_empty()), out),
         Place::Text => put_value(&message.content, out),
         _ => false,
     })

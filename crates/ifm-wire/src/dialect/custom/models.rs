@@ -23,7 +23,8 @@ impl ModelList {
     /// # Errors
     /// The key that is wrong, and why.
     pub(super) fn of(form: &form::Models) -> Result<ModelList, (&'static str, String)> {
-        let is_path = form.path.starts_with('/') && form.path.bytes().all(|it| it.is_ascii_graphic());
+        let is_path =
+            form.path.starts_with('/') && form.path.bytes().all(|it| it.is_ascii_graphic());
         if !is_path {
             let why = format!("\"{}\" is no path: it begins with a slash", form.path);
             return Err(("path", why));
@@ -35,7 +36,8 @@ impl ModelList {
         let places = [("list", &*form.list), ("name", &*form.name), ("context_tokens", context)];
         for (key, place) in places {
             if !place.starts_with('/') || place.contains('*') {
-                let why = format!("\"{place}\" is no place here: write it as \"/data\", without a star");
+                let why =
+                    format!("\"{place}\" is no place here: write it as \"/data\", without a star");
                 return Err((key, why));
             }
         }

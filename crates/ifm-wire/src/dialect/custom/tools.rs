@@ -33,7 +33,10 @@ impl Tools {
             (None, None) => return Ok(None),
             (Some(fields), Some(tool)) => (fields, tool),
             (Some(_), None) => {
-                return Err(("when_tools", "it needs tool, which says how one is written".to_owned()));
+                return Err((
+                    "when_tools",
+                    "it needs tool, which says how one is written".to_owned(),
+                ));
             }
             (None, Some(_)) => {
                 return Err(("tool", "it needs when_tools, in which the list stands".to_owned()));
@@ -51,14 +54,18 @@ impl Tools {
 
     /// Fields of one request with its tools as the API has them. Tools that are not as chat completions
     /// have them stay as they are: they may be in the API's own words already.
-    pub(super) fn told<'fields>(&self, own: &'fields Map<String, Value>) -> Cow<'fields, Map<String, Value>> {
+    pub(super) fn told<'fields>(
+        &self,
+        own: &'fields Map<String, Value>,
+    ) -> Cow<'fields, Map<String, Value>> {
         let tools = own.get(TOOLS).and_then(Value::as_array).filter(|tools| !tools.is_empty());
         let functions = tools.and_then(|tools| {
             let function = |tool: &Value| tool.get("function").cloned();
             tools.iter().map(function).collect::<Option<Vec<Value>>>()
         });
         let Some(functions) = functions else { return Cow::Borrowed(own) };
-        let fill = |place: Place, out: &mut Vec<u8>| place == Place::Tools && self.put(&functions, out);
+        let fill =
+            |place: Place, out: &mut Vec<u8>| place == Place::Tools && self.put(&functions, out);
         let mut all = own.clone();
         all.remove(TOOLS);
         for (name, node) in &self.fields {

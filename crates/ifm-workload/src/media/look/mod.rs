@@ -238,7 +238,9 @@ mod tests {
 
     #[test]
     fn a_changed_byte_is_found_where_there_are_checksums() {
-        for (name, from) in [("test.png", 8), ("tone.flac", 8300), ("tone.ogg", 4), ("tone.opus", 4)] {
+        for (name, from) in
+            [("test.png", 8), ("tone.flac", 8300), ("tone.ogg", 4), ("tone.opus", 4)]
+        {
             let bytes = real(name);
             for place in from..bytes.len() {
                 let mut changed = bytes.clone();

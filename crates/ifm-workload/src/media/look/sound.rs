@@ -198,7 +198,8 @@ pub(super) fn mp3(bytes: &[u8]) -> Result<Look, String> {
 /// Whether two frames stand somewhere in what is no tag, one behind the other.
 fn has_frames(rest: &[u8]) -> bool {
     let frame = |place: usize| slice(rest, place, 4).and_then(mp3_frame);
-    let is_pair = |place: usize| frame(place).is_some_and(|(length, ..)| frame(place + length).is_some());
+    let is_pair =
+        |place: usize| frame(place).is_some_and(|(length, ..)| frame(place + length).is_some());
     !is_tag(rest) && (0..rest.len()).any(|place| rest.get(place) == Some(&0xff) && is_pair(place))
 }
 
@@ -248,7 +249,8 @@ pub(super) fn ogg(bytes: &[u8]) -> Result<Look, String> {
         let length: usize = lengths.iter().map(|it| usize::from(*it)).sum();
         let data = slice(bytes, body, length).ok_or_else(cut)?;
         let page = slice(bytes, place, body - place + length).unwrap_or_default();
-        let zeroed = (0..).zip(page).map(|(at, byte)| if (22..26).contains(&at) { 0 } else { *byte });
+        let zeroed =
+            (0..).zip(page).map(|(at, byte)| if (22..26).contains(&at) { 0 } else { *byte });
         if Some(u64::from(crc_ogg(zeroed))) != little(head, 22, 4) {
             return Err(damaged(&format!("the checksum of its page at byte {place} is wrong")));
         }

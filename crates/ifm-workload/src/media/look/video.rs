@@ -71,7 +71,9 @@ fn boxes(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Mp4Box<'_>>, String
         if end > to as u64 {
             return Err(match to == bytes.len() {
                 true => cut_at(to as u64, end),
-                false => damaged(&format!("a box at byte {place} is longer than what it stands in")),
+                false => {
+                    damaged(&format!("a box at byte {place} is longer than what it stands in"))
+                }
             });
         }
         found.push(Mp4Box { name, body: place + head as usize, end: end as usize });
@@ -84,9 +86,11 @@ fn boxes(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Mp4Box<'_>>, String
 pub(super) fn mp4(bytes: &[u8]) -> Result<Look, String> {
     let brand = slice(bytes, 8, 4).unwrap_or_default();
     if matches!(brand, b"heic" | b"heix" | b"mif1" | b"msf1" | b"avif" | b"avis") {
-        return Err("it is an image in HEIF or AVIF, which servers do not take: save it as JPEG, PNG \
+        return Err(
+            "it is an image in HEIF or AVIF, which servers do not take: save it as JPEG, PNG \
                     or WebP"
-            .to_owned());
+                .to_owned(),
+        );
     }
     let top = boxes(bytes, 0, bytes.len())?;
     let has = |name: &[u8]| top.iter().any(|it| it.name == name);
@@ -189,7 +193,9 @@ fn elements(bytes: &[u8], from: usize, to: usize) -> Result<Vec<Element>, String
         if end > to as u64 {
             return Err(match to == bytes.len() {
                 true => cut_at(to as u64, end),
-                false => damaged(&format!("a part at byte {place} is longer than what it stands in")),
+                false => {
+                    damaged(&format!("a part at byte {place} is longer than what it stands in"))
+                }
             });
         }
         found.push(Element { id, body, end: end as usize });

@@ -163,7 +163,8 @@ mod tests {
             (vec![0xff, 0xd8, 0xff], "cut off"),
             (vec![0xff, 0xd8, 0xff, 0xda, 0, 2], "before its size"),
             (vec![0xff, 0xd8, 0xff, 0xe0, 0, 2, 0, 0], "no mark"),
-            (b"GIF89a\x01\0\x01\0\0\0\0\0".to_vec(), "cut off"),
+            (b"GIF89a\x01\0\x01\0\0\0\0".to_vec(), "cut off"),
+            (b"GIF89a\x01\0\x01\0\0\0\0\0".to_vec(), "no block"),
             (b"fLaC\x80\0\0\x22".to_vec(), "cut off"),
             (frame, "within a frame"),
             (b"ID3\x04\0\0\0\0\0\0".to_vec(), "no frame of sound"),
@@ -219,15 +220,16 @@ mod tests {
         }
     }
 
-    /// A piece is whole only where the format cannot tell: sound by frames that end where it was cut.
+    /// A piece is whole only where the format cannot tell: pages and fragments that end where it was cut.
     #[test]
     fn no_piece_of_a_file_is_taken_for_the_whole() {
         for (name, ..) in REAL {
             let bytes = real(name);
+            let lengths = (0..bytes.len()).step_by(bytes.len() / 256 + 1);
+            let lengths = lengths.chain(bytes.len() - 40..bytes.len());
             let taken: Vec<usize> =
-                (0..bytes.len()).filter(|length| look(&bytes[..*length]).is_ok()).collect();
+                lengths.filter(|length| look(&bytes[..*length]).is_ok()).collect();
             let most = match name {
-                "tone.mp3" => 30,
                 "tone.ogg" | "tone.opus" | "fragments.mp4" => 6,
                 // Zeros behind the end, which some writers put there.
                 _ => 0,
@@ -242,7 +244,7 @@ mod tests {
             [("test.png", 8), ("tone.flac", 8300), ("tone.ogg", 4), ("tone.opus", 4)]
         {
             let bytes = real(name);
-            for place in from..bytes.len() {
+            for place in (from..bytes.len()).step_by(bytes.len() / 200 + 1) {
                 let mut changed = bytes.clone();
                 changed[place] ^= 0x10;
                 assert!(look(&changed).is_err(), "{name} at {place} of {}", bytes.len());

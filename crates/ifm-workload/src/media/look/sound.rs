@@ -173,6 +173,7 @@ pub(super) fn mp3(bytes: &[u8]) -> Result<Look, String> {
         _ => 0,
     };
     let (mut samples, mut rate_of_all) = (0_u64, 0);
+    let (mut frames, mut frames_told) = (0_u64, None);
     while let Some(Some((length, count, rate))) = slice(bytes, place, 4).map(mp3_frame) {
         if bytes.len() < place + length {
             return Err(format!("{} within a frame of sound", cut()));
@@ -181,7 +182,10 @@ pub(super) fn mp3(bytes: &[u8]) -> Result<Look, String> {
         let frame = slice(bytes, place, length.min(64)).unwrap_or_default();
         let tells = |word: &[u8]| frame.windows(4).any(|four| four == word);
         let is_silent = samples == 0 && (tells(b"Xing") || tells(b"Info") || tells(b"VBRI"));
-        samples += if is_silent { 0 } else { count };
+        match is_silent {
+            true => frames_told = mp3_frames(frame),
+            false => (samples, frames) = (samples + count, frames + 1),
+        }
         rate_of_all = rate;
         place += length;
     }
@@ -189,10 +193,24 @@ pub(super) fn mp3(bytes: &[u8]) -> Result<Look, String> {
     if samples > 0 && has_frames(bytes.get(place..).unwrap_or_default()) {
         return Err(damaged(&format!("at byte {place} there is no frame of sound")));
     }
+    let rest = bytes.len().saturating_sub(place);
+    let is_cut = frames_told.is_some_and(|told| frames < told);
     match samples {
         0 => Err(damaged("it has no frame of sound")),
+        _ if is_cut || rest > 0 && rest < 4 && bytes.get(place) == Some(&0xff) => {
+            let of = frames_told.map(|told| format!(" of {told}")).unwrap_or_default();
+            Err(format!("{} after {frames}{of} frames of sound", cut()))
+        }
         _ => Ok(Look::sound("audio/mpeg", samples, rate_of_all)),
     }
+}
+
+/// How many frames of sound follow, by the frame that tells of them (Xing's head, which LAME calls Info).
+fn mp3_frames(frame: &[u8]) -> Option<u64> {
+    let at = frame.windows(4).position(|four| four == b"Xing" || four == b"Info")?;
+    // The first of the flags says that the number is there.
+    let flags = big(frame, at + 4, 4)?;
+    (flags & 1 == 1).then(|| big(frame, at + 8, 4)).flatten()
 }
 
 /// Whether two frames stand somewhere in what is no tag, one behind the other.

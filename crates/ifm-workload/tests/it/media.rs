@@ -166,7 +166,8 @@ fn options_that_cannot_be_are_told() {
         ("video=640x360x5000", "1 to 4096 frames"),
         ("imge=720p", "did you mean 'image'?"),
         ("image=720p,360p", "with their shares"),
-        ("image=/no/such/folder", "or a folder"),
+        ("image=/no/such/folder", "no such file or folder"),
+        ("image=huge", "or a folder or a file"),
         ("image=720p&images=0", "not possible"),
         ("image=720p&images=5000", "1024 media"),
         ("image=720p&image_kind=cat", "one of photo, noise, blank"),
@@ -244,7 +245,7 @@ fn media_of_rows_stand_in_any_prompt() {
     let facts = opened(&name).facts;
     assert_eq!(
         (facts.files[0].name.as_str(), facts.name.as_str()),
-        ("rows.jsonl", "random:20/5 + image rows.jsonl")
+        ("rows.jsonl", "20/5 + image rows.jsonl")
     );
     assert_eq!(facts.media.unwrap().distinct, Some(4));
     folder.write("rows.jsonl", b"{\"photo\":\"missing.jpg\"}");

@@ -499,7 +499,7 @@ mod tests {
                 body: body.to_owned(),
                 json: serde_json::from_str(body).ok(),
             };
-            no_api(&url, &answer, &Secrets::default())
+            no_api(&list_url(&url, None), &answer, &Secrets::default())
                 .to_string()
                 .lines()
                 .next()

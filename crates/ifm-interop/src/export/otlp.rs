@@ -415,7 +415,7 @@ impl Attributes {
 
 /// The attributes of a span as one object, for tests and for senders that speak another form.
 #[cfg(test)]
-fn plain(span: &Value) -> Map<String, Value> {
+fn plain(span: &Value) -> serde_json::Map<String, Value> {
     let list = span["attributes"].as_array().cloned().unwrap_or_default();
     let pair = |one: Value| {
         let (_, value) = one["value"].as_object()?.iter().next()?;

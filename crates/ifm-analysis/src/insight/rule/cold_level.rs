@@ -53,7 +53,7 @@ fn told(cold: &Cold) -> Option<Insight> {
 fn without(question: &Question, pool: &Pool, names: &[&str]) -> Vec<Insight> {
     let target = match question.slo.terms.is_empty() {
         false => question.slo.clone(),
-        true => match slo::parse(slo::PRESETS[0].0) {
+        true => match slo::parse(slo::PRESETS[0].name) {
             Ok(target) => target,
             Err(_) => return Vec::new(),
         },

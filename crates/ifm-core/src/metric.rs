@@ -70,7 +70,7 @@ pub enum Metric {
     SessionOk,
     /// Seconds of audio that a request carries over its E2E, in seconds.
     Rtfx,
-    /// Seconds of audio of all complete answers over those from the first start to the last end.
+    /// Seconds of audio in the prompts of complete answers for each second of the headline window.
     LevelRtfx,
     /// Time to the first byte of sound.
     Ttfa,
@@ -82,8 +82,6 @@ pub enum Metric {
     ImageRate,
     /// Millions of pixels per second, of pictures and frames, likewise.
     PixelRate,
-    /// Seconds of sound that was sent for each second, likewise.
-    AudioRate,
     /// Steps per second of a command.
     StepRate,
     /// Time of a command from its start to its end.
@@ -187,7 +185,7 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 41] = [
+static METRICS: [Facts; 40] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
     row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TIME),
@@ -229,7 +227,6 @@ static METRICS: [Facts; 41] = [
     row(Metric::Silence, "silence", "silence", None, TIME),
     row(Metric::ImageRate, "images_s", "images/s", None, IMAGES),
     row(Metric::PixelRate, "mpixels_s", "megapixels/s", None, PIXELS),
-    row(Metric::AudioRate, "audio_s_s", "audio s/s", None, PLAIN),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
     row(Metric::CommandTime, "time", "time", Some(Quantity::Duration), SPAN),
     row(Metric::GpuMemory, "memory", "memory", Some(Quantity::Memory), BYTES),
@@ -290,7 +287,7 @@ impl Metric {
 
     /// Whether only requests with pictures, recordings or films have it.
     pub fn is_of_media(self) -> bool {
-        matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::AudioRate)
+        matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::LevelRtfx)
     }
 
     /// Whether it is of whole sessions, and not of single requests.

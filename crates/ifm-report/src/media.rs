@@ -43,7 +43,6 @@ fn per_second(rates: &MediaRates) -> Vec<String> {
     let each = [
         (rates.images_per_s, "images/s"),
         (rates.megapixels_per_s, "megapixels/s"),
-        (rates.audio_s_per_s, "audio s/s"),
         (rates.frames_per_s, "frames/s"),
     ];
     each.into_iter().filter_map(|(rate, unit)| Some(format!("{} {unit}", number(rate?)))).collect()
@@ -137,8 +136,6 @@ fn sent(model: &ReportModel, rows: &[Row]) -> Block {
         .number("recordings", |(_, media)| Some(media.audios as f64), whole)
         .when(any(|(_, media)| media.audios > 0))
         .number("audio s", |(_, media)| Some(media.audio_ns? as f64 / NS_PER_S), number)
-        .when(any(|(_, media)| media.audios > 0))
-        .number("audio s/s", |(level, _)| rates(level)?.audio_s_per_s, number)
         .when(any(|(_, media)| media.audios > 0))
         .number("videos", |(_, media)| Some(media.videos as f64), whole)
         .when(any(|(_, media)| media.videos > 0))

@@ -235,6 +235,7 @@ pub(crate) fn summarize_measured(
         Box::new(FirstWave { requests, latencies_with, verdict_with })
     });
     let both = (measured, judged.requests.as_slice());
+    let headline = windows.steady.as_ref().or(windows.whole.as_ref());
     LevelSummary {
         level,
         complete: info.map(|info| info.complete),
@@ -251,7 +252,7 @@ pub(crate) fn summarize_measured(
         sessions: None,
         steps: steps::by_step(asked.as_ref(), info, measured, &percentiles),
         generates: spec.target.api.generates(),
-        heard: HeardAudio::of(both, windows.whole.as_ref(), &percentiles).map(Box::new),
+        heard: HeardAudio::of(both, headline, &percentiles).map(Box::new),
         spoken: SpokenAudio::of(both, &percentiles).map(Box::new),
         first_wave,
         warming,

@@ -1,7 +1,7 @@
 //! Recordings that were heard and sound that was made, at one level.
 //!
 //! RTFx is seconds of audio over seconds taken, for a server that hears: of one request over its E2E,
-//! and of a level over the time from its first start to its last end, in which many are heard at once.
+//! and of a level over its headline window, in which many are heard at once, as its other rates.
 //! RTF is seconds taken over seconds of audio, for a server that speaks. The values of one request are
 //! [`RequestMetrics`]'; what is here is over complete answers.
 
@@ -9,9 +9,6 @@ use super::WindowSummary;
 use crate::request::RequestMetrics;
 use crate::stat::Distribution;
 use ifm_core::RequestRecord;
-
-/// Seconds in a nanosecond.
-const S: f64 = 1e-9;
 
 /// Recordings in prompts.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,7 +19,8 @@ pub struct HeardAudio {
     pub audio_ns: Option<u64>,
     /// Seconds of audio over E2E, of each request behind the first wave.
     pub rtfx: Option<Distribution>,
-    /// Seconds of all their audio over those from the first start to the last end.
+    /// Seconds of their audio for each second of the headline window, where an answer counts by the
+    /// same share as for requests per second; absent likewise.
     pub level_rtfx: Option<f64>,
 }
 
@@ -48,7 +46,7 @@ impl HeardAudio {
     /// a recording.
     pub(crate) fn of(
         (measured, judged): (&[&RequestRecord], &[&RequestRecord]),
-        whole: Option<&WindowSummary>,
+        headline: Option<&WindowSummary>,
         percentiles: &[f64],
     ) -> Option<HeardAudio> {
         let lengths: Vec<Option<u64>> = ok(measured)
@@ -56,13 +54,11 @@ impl HeardAudio {
             .map(|media| media.audio_ns)
             .collect();
         let audio_ns = lengths.iter().copied().sum::<Option<u64>>();
-        let seconds = whole.map(|whole| whole.window.seconds()).filter(|seconds| *seconds > 0.0);
-        let level_rtfx = audio_ns.zip(seconds).map(|(ns, seconds)| ns as f64 * S / seconds);
         (!lengths.is_empty()).then(|| HeardAudio {
             requests: lengths.len() as u64,
             audio_ns,
             rtfx: each(judged, percentiles, |metrics| metrics.rtfx),
-            level_rtfx,
+            level_rtfx: headline.and_then(|window| window.media?.audio_s_per_s),
         })
     }
 }

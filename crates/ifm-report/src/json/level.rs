@@ -233,7 +233,7 @@ objects! {
         audio_s: Option<f64> = heard.audio_ns.map(|ns| ns as f64 * S),
         /// Seconds of audio over E2E, of each request.
         rtfx: Option<Distribution> = plain(&heard.rtfx),
-        /// Seconds of all audio over those from the first start to the last end.
+        /// Seconds of audio for each second, over the window of the headline rates.
         level_rtfx: Option<f64> = heard.level_rtfx,
     }
 

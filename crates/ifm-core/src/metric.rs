@@ -72,8 +72,12 @@ pub enum Metric {
     Rtfx,
     /// Seconds of audio in the prompts of complete answers for each second of the headline window.
     LevelRtfx,
+    /// E2E over the seconds of audio that a request carries: 1 / RTFx.
+    HeardRtf,
     /// Time to the first byte of sound.
     Ttfa,
+    /// The same from the due time.
+    TtfaDue,
     /// E2E over the length of the sound that was made.
     Rtf,
     /// Time in which somebody who listens from the first byte on hears nothing.
@@ -164,7 +168,7 @@ const FAILED: Kind = Kind::new(MetricUnit::Share, Direction::Lower, Values::One)
 const OK: Kind = Kind::new(MetricUnit::Share, Direction::Higher, Values::One);
 const PLAIN: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::One);
 const HEARD: Kind = Kind::new(MetricUnit::Plain, Direction::Higher, Values::Many);
-const SPOKEN: Kind = Kind::new(MetricUnit::Plain, Direction::Lower, Values::Many);
+const RATIO: Kind = Kind::new(MetricUnit::Plain, Direction::Lower, Values::Bounded);
 const SESSIONS: Kind = Kind::new(MetricUnit::SessionPerHour, Direction::Higher, Values::One);
 const IMAGES: Kind = Kind::new(MetricUnit::ImagePerS, Direction::Higher, Values::One);
 const PIXELS: Kind = Kind::new(MetricUnit::MegapixelPerS, Direction::Higher, Values::One);
@@ -185,10 +189,10 @@ struct Facts {
 /// All metrics, in the order of [`Metric`]: the word of the command line and of files, the name in
 /// tables, and the quantity of a document that it is. Times from the due time are in no document:
 /// other tools count from the sending.
-static METRICS: [Facts; 40] = [
+static METRICS: [Facts; 42] = [
     row(Metric::Ttft, "ttft", "TTFT", Some(Quantity::Ttft), TARGET),
     row(Metric::TtftDue, "ttft_due", "TTFT due", None, TIME),
-    row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TIME),
+    row(Metric::TtftAcked, "ttft_acked", "TTFT from last byte", None, TARGET),
     row(Metric::Ttfat, "ttfat", "TTFAT", Some(Quantity::Ttfot), TARGET),
     row(Metric::Itl, "itl", "ITL", Some(Quantity::Itl), TARGET),
     row(Metric::Tpot, "tpot", "TPOT", Some(Quantity::Tpot), TARGET),
@@ -222,9 +226,11 @@ static METRICS: [Facts; 40] = [
     row(Metric::SessionOk, "session_ok", "sessions ok", None, OK),
     row(Metric::Rtfx, "rtfx", "RTFx", None, HEARD),
     row(Metric::LevelRtfx, "level_rtfx", "level RTFx", None, PLAIN),
-    row(Metric::Ttfa, "ttfa", "TTFA", None, TIME),
-    row(Metric::Rtf, "rtf", "RTF", None, SPOKEN),
-    row(Metric::Silence, "silence", "silence", None, TIME),
+    row(Metric::HeardRtf, "rtf_heard", "RTF heard", None, RATIO),
+    row(Metric::Ttfa, "ttfa", "TTFA", None, TARGET),
+    row(Metric::TtfaDue, "ttfa_due", "TTFA due", None, TIME),
+    row(Metric::Rtf, "rtf", "RTF", None, RATIO),
+    row(Metric::Silence, "silence", "silence", None, TARGET),
     row(Metric::ImageRate, "images_s", "images/s", None, IMAGES),
     row(Metric::PixelRate, "mpixels_s", "megapixels/s", None, PIXELS),
     row(Metric::StepRate, "steps_s", "steps/s", Some(Quantity::StepRate), STEPS),
@@ -310,7 +316,8 @@ impl Metric {
         self.facts().kind.values != Values::One
     }
 
-    /// Whether a latency target can bound it.
+    /// Whether a latency target can bound it as it is: a time, or a ratio of times. A speed is bounded by
+    /// the time that it leaves.
     pub fn is_bounded_by_targets(self) -> bool {
         self.facts().kind.values == Values::Bounded
     }
@@ -321,6 +328,7 @@ impl Metric {
         match self {
             Metric::Ttft => Metric::TtftDue,
             Metric::E2e => Metric::E2eDue,
+            Metric::Ttfa => Metric::TtfaDue,
             other => other,
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Not here: the search (`course`), the numbers (`ifm-analysis`).
 
+mod media;
 mod tiers;
 
 use crate::course::{CapacityCourse, Judged};
@@ -269,7 +270,8 @@ fn words(
     if let Some(knee) = model.summary.answers.as_ref().and_then(|answers| answers.knee) {
         lines.push(format!(" ● Knee          {}: most output for its latency", load_words(knee)));
     }
-    lines.extend(answer.rates.map(output_line));
+    lines.extend(answer.rates.filter(|_| media::has_tokens(answer.inside)).map(output_line));
+    lines.extend(media::lines(answer.inside, model));
     lines.extend(tiers::sessions_line(course, answer.inside, model));
     lines.extend(answer.people.map(|people| {
         format!(
@@ -537,6 +539,8 @@ fn document(course: &CapacityCourse, answer: &Answer<'_>, job: &Job, model: &Rep
             json!({"people": people.people, "busy_s": people.busy_s, "think_s": people.think_s})
         }),
     );
+    set("media_per_s", media::document(answer.inside, model));
+    set("bystander", media::bystander_document(answer.inside, model));
     set("sessions", tiers::sessions_document(course, answer.inside, model));
     set("tiers", tiers::document(course, model));
     set("servers", answer.servers.map(Value::from));

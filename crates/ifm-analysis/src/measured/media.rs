@@ -260,8 +260,8 @@ pub struct MediaRates {
 }
 
 impl MediaRates {
-    /// The rate that is a metric.
-    pub(crate) fn of(&self, metric: Metric) -> Option<f64> {
+    /// The rate that is a metric; absent for every other metric, and where it is not known.
+    pub fn of(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::ImageRate => self.images_per_s,
             Metric::PixelRate => self.megapixels_per_s,

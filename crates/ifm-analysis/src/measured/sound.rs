@@ -19,6 +19,8 @@ pub struct HeardAudio {
     pub audio_ns: Option<u64>,
     /// Seconds of audio over E2E, of each request behind the first wave.
     pub rtfx: Option<Distribution>,
+    /// E2E over seconds of audio, likewise.
+    pub rtf: Option<Distribution>,
     /// Seconds of their audio for each second of the headline window, where an answer counts by the
     /// same share as for requests per second; absent likewise.
     pub level_rtfx: Option<f64>,
@@ -33,6 +35,8 @@ pub struct SpokenAudio {
     pub audio_ns: Option<u64>,
     /// Start to the first byte of sound, nanoseconds, of each request behind the first wave.
     pub ttfa_ns: Option<Distribution>,
+    /// The same from the due time.
+    pub ttfa_ns_from_due: Option<Distribution>,
     /// Seconds of E2E over seconds of sound, likewise.
     pub rtf: Option<Distribution>,
     /// Time in which a listener heard nothing, nanoseconds, likewise; 0 for those who heard no pause.
@@ -58,6 +62,7 @@ impl HeardAudio {
             requests: lengths.len() as u64,
             audio_ns,
             rtfx: each(judged, percentiles, |metrics| metrics.rtfx),
+            rtf: each(judged, percentiles, |metrics| metrics.heard_rtf),
             level_rtfx: headline.and_then(|window| window.media?.audio_s_per_s),
         })
     }
@@ -78,6 +83,9 @@ impl SpokenAudio {
             requests: made.len() as u64,
             audio_ns: made.iter().copied().sum(),
             ttfa_ns: each(judged, percentiles, |metrics| metrics.ttfa_ns.map(|ns| ns as f64)),
+            ttfa_ns_from_due: each(judged, percentiles, |metrics| {
+                metrics.ttfa_ns_from_due.map(|ns| ns as f64)
+            }),
             rtf: each(judged, percentiles, |metrics| metrics.rtf),
             silence_ns: each(judged, percentiles, |metrics| metrics.silence_ns.map(|ns| ns as f64)),
             silent_share: (!pauses.is_empty()).then(|| silent as f64 / pauses.len() as f64),

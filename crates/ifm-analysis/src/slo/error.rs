@@ -2,6 +2,7 @@
 
 use super::parse::TEXT_MAX;
 use super::preset::nearest;
+use ifm_core::Metric;
 
 /// What is wrong with a target as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -28,9 +29,7 @@ pub enum SloError {
         term: String,
     },
     /// A metric that has no such percentile.
-    #[error(
-        "unknown metric in the latency term: {term}, known are: ttft, ttfat, itl, tpot, e2e, speed"
-    )]
+    #[error("unknown metric in the latency term: {term}, known are: {}", known())]
     Metric {
         /// The term as written.
         term: String,
@@ -47,11 +46,19 @@ pub enum SloError {
         /// The term as written.
         term: String,
     },
+    /// A ratio that is not a positive number.
+    #[error("the limit must be a positive number without a unit such as 0.5: {term}")]
+    Ratio {
+        /// The term as written.
+        term: String,
+    },
     /// A speed that is not a positive number.
-    #[error("the speed must be a positive number of tokens per second such as 20: {term}")]
+    #[error("{word} must be a positive number such as 20: {term}")]
     Speed {
         /// The term as written.
         term: String,
+        /// What is bounded.
+        word: &'static str,
     },
     /// A time that is bounded from below.
     #[error("a time is bounded from above, write < in place of >: {term}")]
@@ -60,10 +67,12 @@ pub enum SloError {
         term: String,
     },
     /// A speed that is not bounded from below.
-    #[error("a speed is bounded from below, write for example speed:p10>20: {term}")]
+    #[error("a speed is bounded from below, write for example {word}:p10>20: {term}")]
     SpeedBelow {
         /// The term as written.
         term: String,
+        /// What is bounded.
+        word: &'static str,
     },
     /// A percentile of a speed from the fast tail.
     #[error(
@@ -81,13 +90,12 @@ pub enum SloError {
         meant: String,
     },
     /// A mean of a speed.
-    #[error(
-        "a mean of speeds hides the slow users, write speed:p10>20, or tpot:mean<50ms for the mean \
-         time of a token: {term}"
-    )]
+    #[error("a mean of speeds hides the slow ones, write {word}:p10>20{}: {term}", mean_time(.word))]
     SpeedMean {
         /// The term as written.
         term: String,
+        /// What is bounded.
+        word: &'static str,
     },
     /// A limit on errors, which is not a term.
     #[error("the limit on failed requests is always 1 %, write err<1% or leave it out: {term}")]
@@ -110,5 +118,20 @@ fn offer(near: &[&str]) -> String {
         [] => String::new(),
         [only] => format!(", perhaps {only}"),
         [others @ .., last] => format!(", perhaps {} or {last}", others.join(", ")),
+    }
+}
+
+/// The metrics that a target bounds.
+fn known() -> String {
+    let bounded = Metric::all().filter(|metric| metric.is_bounded_by_targets());
+    let words: Vec<&str> = bounded.map(Metric::word).chain(["speed", "rtfx"]).collect();
+    words.join(", ")
+}
+
+/// How the mean of the times is bounded, which is no mean of speeds.
+fn mean_time(word: &str) -> &'static str {
+    match word {
+        "rtfx" => ", or rtf_heard:mean<0.05 for the mean time of a second of audio",
+        _ => ", or tpot:mean<50ms for the mean time of a token",
     }
 }

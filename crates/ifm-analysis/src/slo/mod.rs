@@ -17,4 +17,4 @@ pub use error::SloError;
 pub use parse::{parse, parse_goodput, words};
 pub use preset::{PRESETS, Preset, preset};
 pub use verdict::{ERROR_RATE_MAX, TermVerdict, Verdict, VerdictState};
-pub(crate) use verdict::{judge, population};
+pub(crate) use verdict::{Evidence, judge};

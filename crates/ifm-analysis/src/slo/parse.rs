@@ -5,22 +5,26 @@
 use super::error::SloError;
 use super::preset::preset;
 use ifm_core::Metric;
-use ifm_core::spec::{SloSpec, SloTerm, other_end};
+use ifm_core::metric::MetricUnit;
+use ifm_core::spec::{Asked, SloSpec, SloTerm, other_end};
 
 /// The percentile of terms written as a bare limit, `ttft:500`.
 const BARE_PERCENTILE: f64 = 99.0;
 /// What the speed of a user is called in a target.
 const SPEED: &str = "speed";
+/// Digits behind the point that a ratio keeps on its way through milliseconds.
+const RATIO_DIGITS: f64 = 1e9;
 /// Percentiles of a speed above this one are of the fast tail.
 const SLOW_TAIL_MAX: f64 = 50.0;
+const MS_PER_S: f64 = 1e3;
 /// Longest target that is read, bytes.
 pub(super) const TEXT_MAX: usize = 1_000;
 
 /// Reads the name of a [`Preset`](super::Preset), or `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
-/// `ttfat`, `itl`, `tpot`, `e2e`), a percentile (`p99`) or `mean`, and a limit in `ms`, `s` or `us` (`ms` if no unit
-/// is written). `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99. The speed
+/// `ttft_acked`, `ttfat`, `itl`, `tpot`, `e2e`, `ttfa`, `silence`), a percentile (`p99`) or `mean`, and a limit in
+/// `ms`, `s` or `us` (`ms` if no unit is written); a ratio (`rtf`, `rtf_heard`) has a limit without a unit. `<`, `<=` and `≤` mean the same: at most. A bare `ttft:500` is read as P99. The speed
 /// of a user is bounded from below by a percentile up to the median: `speed:p10>20`, tokens per
-/// second; `>`, `>=` and `≥` mean at least.
+/// second; `>`, `>=` and `≥` mean at least. So is the RTFx of requests: `rtfx:p10>20`.
 ///
 /// # Errors
 /// [`SloError`] with the term that cannot be read.
@@ -79,7 +83,7 @@ fn close_up(text: &str) -> String {
     let mut closed = String::with_capacity(spaced.len());
     for word in spaced.split_whitespace() {
         let word_alone = word.trim_end_matches([',', ';']);
-        let joins = matches!(word_alone, "<" | ">" | "s" | "ms" | "us" | "tok/s");
+        let joins = matches!(word_alone, "<" | ">" | "s" | "ms" | "us" | "tok/s" | "x");
         if !joins && !closed.is_empty() && !closed.ends_with(['<', '>']) {
             closed.push(' ');
         }
@@ -97,7 +101,10 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
     }
     let (metric, bound) = lower.split_once(':').ok_or_else(grammar)?;
     if metric == SPEED || metric == Metric::UserSpeed.word() {
-        return parse_speed(term, bound);
+        return parse_least(term, bound, SPEED);
+    }
+    if metric == Metric::Rtfx.word() {
+        return parse_least(term, bound, Metric::Rtfx.word());
     }
     if bound.contains('>') {
         return Err(SloError::TimeAbove { term: named() });
@@ -118,46 +125,62 @@ fn parse_term(term: &str) -> Result<SloTerm, SloError> {
             (Some(percentile), limit)
         }
     };
-    let units = [("ms", 1.0), ("us", 0.001), ("s", 1000.0)];
-    let (number, ms_per_unit) = units
-        .into_iter()
-        .find_map(|(unit, ms)| limit.strip_suffix(unit).map(|number| (number, ms)))
-        .unwrap_or((limit, 1.0));
-    let limit_ms = number.parse::<f64>().map_err(|_| grammar())? * ms_per_unit;
+    let limit_ms = match metric.unit() {
+        MetricUnit::Ns => milliseconds(limit),
+        _ => limit.parse().ok().map(|ratio: f64| rounded(ratio * MS_PER_S)),
+    };
+    let limit_ms = limit_ms.ok_or_else(grammar)?;
     if !(limit_ms > 0.0 && limit_ms.is_finite()) {
-        return Err(SloError::Limit { term: named() });
+        return Err(match metric.unit() {
+            MetricUnit::Ns => SloError::Limit { term: named() },
+            _ => SloError::Ratio { term: named() },
+        });
     }
     Ok(SloTerm { metric, percentile, limit_ms, speed_min: None })
 }
 
-/// Reads the bound of a speed: `p10>20`, `p10>20tok/s`.
-fn parse_speed(term: &str, bound: &str) -> Result<SloTerm, SloError> {
+/// Reads a time, milliseconds if no unit is written.
+fn milliseconds(limit: &str) -> Option<f64> {
+    let units = [("ms", 1.0), ("us", 0.001), ("s", MS_PER_S)];
+    let of_unit =
+        |(unit, ms): &(&str, f64)| limit.strip_suffix(unit).map(|number| (number.to_owned(), *ms));
+    let (number, ms) = units.iter().find_map(of_unit).unwrap_or((limit.to_owned(), 1.0));
+    Some(number.parse::<f64>().ok()? * ms)
+}
+
+fn rounded(value: f64) -> f64 {
+    (value * RATIO_DIGITS).round() / RATIO_DIGITS
+}
+
+/// Reads the bound of a speed, of tokens or of audio: `p10>20`, `p10>20tok/s`, `p10>20x`.
+fn parse_least(term: &str, bound: &str, word: &'static str) -> Result<SloTerm, SloError> {
     let term = || term.to_owned();
     let grammar = || SloError::Grammar { term: term() };
+    let below = || SloError::SpeedBelow { term: term(), word };
     if bound.contains('<') {
-        return Err(SloError::SpeedBelow { term: term() });
+        return Err(below());
     }
-    let (percentile, limit) =
-        bound.split_once('>').ok_or_else(|| SloError::SpeedBelow { term: term() })?;
+    let (percentile, limit) = bound.split_once('>').ok_or_else(below)?;
     if matches!(percentile, "mean" | "avg") {
-        return Err(SloError::SpeedMean { term: term() });
+        return Err(SloError::SpeedMean { term: term(), word });
     }
     let p = percentile.strip_prefix('p').ok_or_else(grammar)?;
     let p = p.parse::<f64>().map_err(|_| grammar())?;
     if !(p > 0.0 && p <= 100.0) {
         return Err(SloError::Percentile { term: term() });
     }
-    let number = limit.strip_suffix("tok/s").unwrap_or(limit);
+    let is_of_tokens = word == SPEED;
+    let number = limit.strip_suffix(if is_of_tokens { "tok/s" } else { "x" }).unwrap_or(limit);
     let limit = number.parse::<f64>().map_err(|_| grammar())?;
     if !(limit > 0.0 && limit.is_finite()) {
-        return Err(SloError::Speed { term: term() });
+        return Err(SloError::Speed { term: term(), word });
     }
     if p > SLOW_TAIL_MAX {
         let others = if p < 100.0 { other_end(p).to_string() } else { "1".to_owned() };
-        let meant = format!("{SPEED}:p{others}>{limit}");
+        let meant = format!("{word}:p{others}>{limit}");
         return Err(SloError::FastTail { term: term(), p: p.to_string(), others, meant });
     }
-    Ok(SloTerm::speed(p, limit))
+    Ok(if is_of_tokens { SloTerm::speed(p, limit) } else { SloTerm::rtfx(p, limit) })
 }
 
 /// A target in the words that [`parse`] reads: `ttft:p99<500ms,itl:p99<50ms`.
@@ -165,9 +188,16 @@ pub fn words(slo: &SloSpec) -> String {
     let terms: Vec<String> = slo
         .terms
         .iter()
-        .map(|term| match term.speed_min {
-            Some(speed) => format!("{SPEED}:{}>{speed}", term.asked().1),
-            None => format!("{}:{}<{}ms", term.metric, term.over(), term.limit_ms),
+        .map(|term| match (term.speed_min, term.limit_shown()) {
+            (Some(least), _) => {
+                let metric = term.speed_metric();
+                let word = if metric == Metric::UserSpeed { SPEED } else { metric.word() };
+                format!("{word}:{}>{least}", term.asked().1)
+            }
+            (None, Asked::Ratio(limit)) => {
+                format!("{}:{}<{}", term.metric, term.over(), rounded(limit))
+            }
+            (None, _) => format!("{}:{}<{}ms", term.metric, term.over(), term.limit_ms),
         })
         .collect();
     terms.join(",")

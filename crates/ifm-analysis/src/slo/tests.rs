@@ -3,7 +3,7 @@
 use super::*;
 use crate::testing::{closed_loop, run};
 use ifm_core::Metric;
-use ifm_core::spec::SloTerm;
+use ifm_core::spec::{Asked, SloTerm};
 
 #[test]
 fn presets_are_read_by_name() {
@@ -171,7 +171,7 @@ fn a_speed_is_the_time_of_a_token_from_the_other_end() {
     assert_eq!(stored, expect);
     let old = serde_json::json!({"metric": "tpot", "percentile": 90.0, "limit_ms": 50.0});
     let old: SloTerm = serde_json::from_value(old).unwrap();
-    assert_eq!((old.speed_min, old.as_speed(10.0)), (None, None));
+    assert_eq!((old.speed_min, old.shown(10.0)), (None, Asked::Ms(10.0)));
 }
 
 #[test]
@@ -191,10 +191,10 @@ fn a_speed_is_judged_by_its_slow_tail() {
     };
     let (inside, good) = judged("speed:p10>20");
     assert_eq!((inside.state, good), (VerdictState::Pass, 93));
-    assert_eq!(inside.term.as_speed(inside.value_ms.unwrap()), Some(100.0));
+    assert_eq!(inside.term.shown(inside.value_ms.unwrap()), Asked::TokPerS(100.0));
     let (outside, _) = judged("speed:p5>20");
     assert_eq!(outside.state, VerdictState::Fail);
-    assert_eq!(outside.term.as_speed(outside.value_ms.unwrap()), Some(10.0));
+    assert_eq!(outside.term.shown(outside.value_ms.unwrap()), Asked::TokPerS(10.0));
     // The same by its other name, to the last bit.
     let (same, _) = judged("tpot:p95<50ms");
     assert_eq!((same.value_ms, same.is_sure), (outside.value_ms, outside.is_sure));
@@ -227,4 +227,85 @@ fn reads_the_goodput_words_of_vllm() {
 fn words_read_back() {
     let spec = parse("ttft:p99<500ms,tpot:p99.9<0.9ms").expect("a target");
     assert_eq!(parse(&words(&spec)).expect("its words"), spec);
+}
+
+#[test]
+fn sound_and_uploads_are_bounded_too() {
+    let check = |text: &str, expect: SloTerm, written: &str| {
+        let found = parse(text).expect(text);
+        assert_eq!(found.terms, [expect], "{text}");
+        assert_eq!(words(&found), written);
+        assert_eq!(parse(written).unwrap(), found);
+    };
+    check("ttfa:p95<0.3s", term(Metric::Ttfa, 95.0, 300.0), "ttfa:p95<300ms");
+    check("silence:p99 < 20", term(Metric::Silence, 99.0, 20.0), "silence:p99<20ms");
+    check("ttft_acked:p50<1s", term(Metric::TtftAcked, 50.0, 1000.0), "ttft_acked:p50<1000ms");
+    // A ratio has no unit: half a second for each second of sound.
+    check("rtf:p90<0.5", term(Metric::Rtf, 90.0, 500.0), "rtf:p90<0.5");
+    check("rtf:0.29", term(Metric::Rtf, 99.0, 290.0), "rtf:p99<0.29");
+    check("rtfx:p10>20", SloTerm::rtfx(10.0, 20.0), "rtfx:p10>20");
+    check("rtfx:p5 ≥ 2.5 x", SloTerm::rtfx(5.0, 2.5), "rtfx:p5>2.5");
+    let rtfx = SloTerm::rtfx(10.0, 20.0);
+    assert_eq!((rtfx.metric, rtfx.percentile), (Metric::HeardRtf, Some(90.0)));
+    assert_eq!((rtfx.limit(), rtfx.in_ms(0.1)), (0.05, 100.0));
+    assert_eq!((rtfx.shown(100.0), rtfx.limit_shown()), (Asked::Ratio(10.0), Asked::Ratio(20.0)));
+    assert_eq!(rtfx.asked(), ("RTFx", "p10".to_owned()));
+    let said = |text: &str, word: &str| {
+        let error = parse(text).expect_err(text).to_string();
+        assert!(error.contains(word), "{error}");
+    };
+    said("rtf:p90<500ms", "cannot read");
+    said("rtf:p90<0", "without a unit such as 0.5");
+    said("rtf:p90>0.5", "bounded from above");
+    said("rtfx:p10<20", "for example rtfx:p10>20");
+    said("rtfx:p90>20", "rtfx:p10>20 asks that 90 %");
+    said("rtfx:mean>20", "rtf_heard:mean");
+    said("queue:p99<1s", "ttfa, rtf, silence, speed, rtfx");
+}
+
+/// A run in which each request heard 2 s of audio in 100 to 159 ms of prompt and answer, and every
+/// third answer is sound too.
+#[test]
+fn a_level_of_sound_is_judged_by_what_it_has() {
+    use ifm_core::{MadeAudio, SentMedia};
+    const MS: u64 = 1_000_000;
+    let mut requests = closed_loop((0, 0), (2, 60), 0.0, (100.0, 10.0, 6));
+    for (index, record) in requests.iter_mut().enumerate() {
+        let audio_ns = Some(3000 * MS);
+        record.media = Some(SentMedia { audios: 1, audio_ns, ..SentMedia::default() });
+        record.acked_ns = Some(record.start_ns + 40 * MS);
+        record.made_audio = (index % 3 == 0).then(|| MadeAudio {
+            first_ns: record.start_ns + 80 * MS,
+            audio_ns: Some(600 * MS),
+            bytes: 1,
+            silence_ns: Some(7 * MS),
+            silences: Some(1),
+        });
+    }
+    let mut run = run(&[2], requests);
+    let mut judged = |target: &str| {
+        run.manifest.spec.slo = parse(target).unwrap();
+        let level = crate::summarize(&run).levels[0].clone();
+        let goodput = level.goodput.expect("a target");
+        (level.verdict.terms[0].clone(), (goodput.good, goodput.unknown, goodput.sent))
+    };
+    // E2E 150 ms: 20 times as fast as it is spoken, and a quarter of what is made.
+    let (rtfx, counts) = judged("rtfx:p10>20");
+    assert_eq!(
+        (rtfx.state, rtfx.value_ms, counts),
+        (VerdictState::Pass, Some(50.0), (120, 0, 120))
+    );
+    let (rtfx, counts) = judged("rtfx:p10>20.5");
+    assert_eq!((rtfx.state, rtfx.is_sure, counts), (VerdictState::Fail, true, (0, 0, 120)));
+    assert_eq!(rtfx.term.shown(rtfx.value_ms.unwrap()), Asked::Ratio(20.0));
+    let (rtf, counts) = judged("rtf:p50<0.25");
+    assert_eq!((rtf.state, rtf.n, counts), (VerdictState::Pass, 39, (40, 80, 120)));
+    let (rtf, counts) = judged("rtf:mean<0.24");
+    assert_eq!((rtf.state, rtf.value_ms, counts), (VerdictState::Fail, Some(250.0), (0, 80, 120)));
+    assert_eq!(judged("ttfa:p50<80ms,silence:p50<6ms").1, (0, 80, 120));
+    assert_eq!(judged("ttfa:p50<80ms,silence:p50<7ms").1, (40, 80, 120));
+    // A term that is broken decides where another is not known.
+    assert_eq!(judged("ttfa:p50<80ms,e2e:p50<149ms").1, (0, 0, 120));
+    let (acked, counts) = judged("ttft_acked:p50<60ms");
+    assert_eq!((acked.value_ms, counts), (Some(60.0), (120, 0, 120)));
 }

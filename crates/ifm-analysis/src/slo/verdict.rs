@@ -3,16 +3,17 @@
 //! Not here: goodput, which asks the terms of single requests, and answers over several levels.
 
 use crate::measured::{Counts, Latencies};
+use crate::request::{RequestMetrics, each_value};
 use crate::stat::quantile::is_enough;
 use crate::stat::special::student_upper_quantile;
 use crate::stat::{Distribution, Interval, Percentile};
-use ifm_core::Metric;
 use ifm_core::spec::{SloSpec, SloTerm};
+use ifm_core::{Metric, RequestRecord};
+use std::borrow::Cow;
 use std::fmt;
 
 /// A level with a larger share of failed requests is outside every target, whatever its latencies.
 pub const ERROR_RATE_MAX: f64 = 0.01;
-const NS_PER_MS: f64 = 1e6;
 /// Chance left out on each side of the interval of a mean.
 const MEAN_TAIL: f64 = 0.025;
 /// A mean of values without an interval needs as many as this percentile.
@@ -44,7 +45,8 @@ impl fmt::Display for VerdictState {
 pub struct TermVerdict {
     /// The term.
     pub term: SloTerm,
-    /// The percentile, or the mean, milliseconds; absent if the level has no value.
+    /// The percentile, or the mean, in the unit of the term's `limit_ms`; absent if the level has no
+    /// value.
     pub value_ms: Option<f64>,
     /// Values in the population.
     pub n: u64,
@@ -76,24 +78,51 @@ impl Verdict {
     }
 }
 
-/// The population that a metric of a target refers to. Where requests had due times, TTFT and E2E
-/// count from them: what a limit is for is how long somebody waits, not how long the client let the
-/// server work.
-pub(crate) fn population(metric: Metric, latencies: &Latencies) -> Option<&Distribution> {
-    match metric {
-        Metric::Ttft => latencies.ttft_ns_from_due.as_ref().or(latencies.ttft_ns.as_ref()),
-        Metric::Ttfat => latencies.ttfat_ns.as_ref(),
-        Metric::Itl => latencies.gap_ns.as_ref(),
-        Metric::Tpot => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
-        Metric::E2e => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
-        _ => None,
+/// What a level is judged by.
+pub(crate) struct Evidence<'a> {
+    /// Latencies of the judged requests.
+    pub latencies: &'a Latencies,
+    /// The judged requests.
+    pub requests: &'a [&'a RequestRecord],
+    /// The percentiles to compute, those of the target among them.
+    pub percentiles: &'a [f64],
+    /// All requests of the level.
+    pub counts: &'a Counts,
+}
+
+impl Evidence<'_> {
+    /// The population that a metric of a target refers to. Where requests had due times, the waits
+    /// (TTFT, TTFA and E2E) count from them: what a limit is for is how long somebody waits, not how
+    /// long the client let the server work.
+    fn population(&self, metric: Metric) -> Option<Cow<'_, Distribution>> {
+        let latencies = self.latencies;
+        let known = match metric {
+            Metric::Ttft => latencies.ttft_ns_from_due.as_ref().or(latencies.ttft_ns.as_ref()),
+            Metric::TtftAcked => latencies.ttft_ns_from_acked.as_ref(),
+            Metric::Ttfat => latencies.ttfat_ns.as_ref(),
+            Metric::Itl => latencies.gap_ns.as_ref(),
+            Metric::Tpot => latencies.tpot_ns.as_ref().or(latencies.tpot_ns_estimated.as_ref()),
+            Metric::E2e => latencies.e2e_ns_from_due.as_ref().or(latencies.e2e_ns.as_ref()),
+            _ => return self.derived(metric).map(Cow::Owned),
+        };
+        known.map(Cow::Borrowed)
+    }
+
+    /// The values of one request each, of what is no latency of tokens.
+    fn derived(&self, metric: Metric) -> Option<Distribution> {
+        let mut values = Vec::new();
+        for record in self.requests.iter().filter(|record| record.outcome.is_ok()) {
+            let metrics = RequestMetrics::derive(record);
+            each_value(record, &metrics, metric.from_due(), |value, _| values.push(value));
+        }
+        Distribution::from_values(values, self.percentiles)
     }
 }
 
 /// Judges one level.
-pub(crate) fn judge(slo: &SloSpec, latencies: &Latencies, counts: &Counts) -> Verdict {
-    let terms: Vec<TermVerdict> =
-        slo.terms.iter().map(|term| judge_term(term, latencies)).collect();
+pub(crate) fn judge(slo: &SloSpec, evidence: &Evidence) -> Verdict {
+    let counts = evidence.counts;
+    let terms: Vec<TermVerdict> = slo.terms.iter().map(|term| judge_term(term, evidence)).collect();
     let too_many_errors = counts.error_rate().is_some_and(|rate| rate > ERROR_RATE_MAX);
     let any = |state| terms.iter().any(|term| term.state == state);
     let state = if too_many_errors || any(VerdictState::Fail) {
@@ -114,11 +143,11 @@ pub(crate) fn judge(slo: &SloSpec, latencies: &Latencies, counts: &Counts) -> Ve
     Verdict { state, is_sure, terms, too_many_errors }
 }
 
-fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
-    let found = population(term.metric, latencies).and_then(|population| {
+fn judge_term(term: &SloTerm, evidence: &Evidence) -> TermVerdict {
+    let found = evidence.population(term.metric).and_then(|population| {
         let bounded = match term.percentile {
             Some(p) => *population.percentile(p)?,
-            None => mean(population),
+            None => mean(&population),
         };
         Some((population.n, bounded))
     });
@@ -126,16 +155,16 @@ fn judge_term(term: &SloTerm, latencies: &Latencies) -> TermVerdict {
         let (term, state) = (term.clone(), VerdictState::Unknown);
         return TermVerdict { term, value_ms: None, n: 0, state, is_sure: false };
     };
-    let limit_ns = term.limit_ms * NS_PER_MS;
-    let holds = percentile.value <= limit_ns;
+    let limit = term.limit();
+    let holds = percentile.value <= limit;
     let is_sure = match percentile.interval {
         None => percentile.enough,
-        Some(interval) if holds => interval.high.is_some_and(|high| high <= limit_ns),
-        Some(interval) => interval.low.is_some_and(|low| low > limit_ns),
+        Some(interval) if holds => interval.high.is_some_and(|high| high <= limit),
+        Some(interval) => interval.low.is_some_and(|low| low > limit),
     };
     TermVerdict {
         term: term.clone(),
-        value_ms: Some(percentile.value / NS_PER_MS),
+        value_ms: Some(term.in_ms(percentile.value)),
         n,
         state: if holds { VerdictState::Pass } else { VerdictState::Fail },
         is_sure,

@@ -1,13 +1,14 @@
 //! A run of ours as a survey.
 
-use super::fitting::{E2E_FROM_DUE, TTFT_FROM_DUE};
+use super::fitting::{E2E_FROM_DUE, MEDIA_RATES, TTFT_FROM_DUE};
 use super::{Origin, Point, Reading, Searched, Survey};
 use crate::RunSummary;
 use crate::level::{GapLabel, LevelSummary, Load, WindowSummary};
 use crate::slo::VerdictState;
 use crate::stat::Distribution;
+use ifm_core::metric::MetricUnit;
 use ifm_core::sheet::{Definition, Factors, PartKind, Place, Quantity, RowRole, Statistic, key};
-use ifm_core::{Manifest, Prediction};
+use ifm_core::{Manifest, Metric, Prediction};
 
 const NS_PER_MS: f64 = 1e6;
 /// Speed for one user where nobody counted the tokens.
@@ -128,13 +129,20 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
             population(&mut readings, &quantity, distribution, scale);
         }
     }
-    for (name, distribution) in
-        [(TTFT_FROM_DUE, &latencies.ttft_ns_from_due), (E2E_FROM_DUE, &latencies.e2e_ns_from_due)]
-    {
+    for (name, distribution) in [
+        (TTFT_FROM_DUE, &latencies.ttft_ns_from_due),
+        (E2E_FROM_DUE, &latencies.e2e_ns_from_due),
+        (Metric::TtftAcked.name(), &latencies.ttft_ns_from_acked),
+    ] {
         if let Some(distribution) = distribution {
             let quantity = Quantity::Other(name.to_owned());
             population(&mut readings, &quantity, distribution, NS_PER_MS);
         }
+    }
+    for (metric, distribution) in sound(level) {
+        let quantity = Quantity::Other(metric.name().to_owned());
+        let scale = if metric.unit() == MetricUnit::Ns { NS_PER_MS } else { 1.0 };
+        population(&mut readings, &quantity, distribution, scale);
     }
     let counts = &level.counts;
     let mut value = |quantity, value: Option<f64>| {
@@ -157,6 +165,21 @@ fn readings(level: &LevelSummary) -> Vec<Reading> {
     readings
 }
 
+/// What a target may ask of recordings and sound.
+fn sound(level: &LevelSummary) -> impl Iterator<Item = (Metric, &Distribution)> {
+    let heard = level.heard.as_deref().map(|heard| (Metric::HeardRtf, &heard.rtf));
+    let spoken = level.spoken.as_deref().map(|spoken| {
+        [
+            (Metric::TtfaDue, &spoken.ttfa_ns_from_due),
+            (Metric::Ttfa, &spoken.ttfa_ns),
+            (Metric::Rtf, &spoken.rtf),
+            (Metric::Silence, &spoken.silence_ns),
+        ]
+    });
+    let all = heard.into_iter().chain(spoken.into_iter().flatten());
+    all.filter_map(|(metric, found)| Some((metric, found.as_ref()?)))
+}
+
 fn rates(window: &WindowSummary) -> Vec<Reading> {
     let mut rates = vec![
         Reading::new(Quantity::RequestRate, Statistic::Value, window.req_per_s),
@@ -170,6 +193,11 @@ fn rates(window: &WindowSummary) -> Vec<Reading> {
             .into_iter()
             .filter_map(|(quantity, value)| Some(Reading::new(quantity, Statistic::Value, value?))),
     );
+    let media = MEDIA_RATES.into_iter().filter_map(|metric| {
+        let value = window.media.as_ref()?.of(metric)?;
+        Some(Reading::new(Quantity::Other(metric.name().to_owned()), Statistic::Value, value))
+    });
+    rates.extend(media);
     rates.into_iter().map(own).collect()
 }
 

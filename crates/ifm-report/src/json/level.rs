@@ -137,6 +137,9 @@ objects! {
         good: u64 = goodput.good,
         /// Sent.
         sent: u64 = goodput.sent,
+        /// Complete ones among them of which a term of the target is not known and none is broken:
+        /// they count on neither side.
+        unknown: Option<u64> = Some(goodput.unknown).filter(|unknown| *unknown > 0),
         /// Share inside.
         attainment: Option<f64> = goodput.attainment(),
     }

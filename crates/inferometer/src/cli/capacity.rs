@@ -6,6 +6,7 @@ use super::levels::level;
 use super::load_args::LoadArgs;
 use super::measured;
 use super::pacing_args::PacingArgs;
+use super::probe_args::ProbeArgs;
 use super::resolve::resolve;
 use crate::course::{Axis, CapacityCourse, Course, Look, Tier, Worth};
 use crate::exit::{Code, Failure};
@@ -108,6 +109,9 @@ pub struct CapacityArgs {
     list: bool,
 
     #[command(flatten)]
+    probe: ProbeArgs,
+
+    #[command(flatten)]
     pacing: PacingArgs,
 }
 
@@ -203,7 +207,9 @@ pub fn run(args: &CapacityArgs, words: &[String]) -> Result<Code, Failure> {
         }
         _ => (None, args.tiers.clone()),
     };
+    let probe = args.probe.open(&load.workload)?;
     let mut job = resolve(&load, &[first], words)?;
+    probe.map_or(Ok(()), |probe| probe.add_to(&mut job))?;
     if args.by == By::Sessions && !job.dataset.has_conversations() {
         return Err(Failure::usage("--by sessions needs a workload of conversations")
             .hint("for example -W 'random:256/64?turns=4', or --by users"));
@@ -275,10 +281,9 @@ fn step(most: f64) -> f64 {
 /// grows by the precision of each second is longer than that after as many seconds over the
 /// precision.
 fn longest_wait_s(slo: &SloSpec) -> f64 {
-    let waits = slo
-        .terms
-        .iter()
-        .filter(|term| matches!(term.metric, Metric::Ttft | Metric::Ttfat | Metric::E2e));
+    let waits = slo.terms.iter().filter(|term| {
+        matches!(term.metric, Metric::Ttft | Metric::Ttfat | Metric::E2e | Metric::Ttfa)
+    });
     waits.map(|term| term.limit_ms / 1e3).fold(0.0, f64::max)
 }
 

@@ -202,12 +202,7 @@ fn reasons(cell: &Pooled, misses: &[Miss]) -> String {
             metric(term),
             if cell.is_thin(term) { "~" } else { "" },
             value_and_limit(term, *ms).0,
-            change(
-                term.as_speed(*ms)
-                    .zip(term.speed_min)
-                    .map_or(ms / term.limit_ms, |(speed, least)| speed / least)
-                    - 1.0
-            )
+            change(term.over_limit(*ms) - 1.0)
         ),
         Miss::Term(term, None) => format!("{} is not known", metric(term)),
         Miss::Errors(share) => format!("{} of the requests failed", percent(*share)),

@@ -35,7 +35,7 @@ fn rates(inside: Option<&Judged>, model: &ReportModel) -> Vec<(Metric, f64)> {
 /// The measurement of a load beside which most requests of the probe were sent.
 fn probed<'m>(inside: Option<&Judged>, model: &'m ReportModel) -> Option<&'m LevelSummary> {
     let levels = levels_at(inside?.load, model).filter(|level| level.probe.is_some());
-    levels.max_by_key(|level| level.probe.as_ref().map_or(0, |probe| probe.beside.counts.sent))
+    levels.max_by_key(|level| level.probe.as_ref().map_or(0, |probe| probe.beside.sent))
 }
 
 /// Both as lines of the answer.
@@ -59,7 +59,7 @@ pub(super) fn document(inside: Option<&Judged>, model: &ReportModel) -> Option<V
 /// The bystander for programs; absent without a probe.
 pub(super) fn bystander_document(inside: Option<&Judged>, model: &ReportModel) -> Option<Value> {
     let probe = probed(inside, model)?.probe.as_ref()?;
-    let mut object = json!({"workload": probe.workload, "requests": probe.beside.counts.sent});
+    let mut object = json!({"workload": probe.workload, "requests": probe.beside.sent});
     for (name, times) in [("ttft_times", probe.ttft_times), ("e2e_times", probe.e2e_times)] {
         if let Some(times) = times {
             object[name] = json!({"value": times.value, "low": times.low, "high": times.high});

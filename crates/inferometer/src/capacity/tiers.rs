@@ -102,8 +102,8 @@ pub(super) fn lines(course: &CapacityCourse, model: &ReportModel) -> Vec<String>
     let widest = |text: &dyn Fn(&Answer) -> String, least: &str| {
         answers.iter().map(|answer| text(answer).chars().count()).fold(least.len(), usize::max)
     };
-    let wide = widest(&|answer| answer.tier.name.clone(), name);
-    let fits = widest(&Answer::fits, unit);
+    let wide = widest(&|answer: &Answer| answer.tier.name.clone(), name);
+    let fits = widest(&|answer: &Answer| answer.fits(), unit);
     let mut head = format!(" {name:<wide$} {unit:>fits$}");
     shown.iter().for_each(|(name, _)| head.push_str(&format!(" {name:>9}")));
     let mut lines = vec![String::new(), head];

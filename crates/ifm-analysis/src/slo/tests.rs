@@ -29,7 +29,7 @@ fn a_name_that_is_none_is_told_its_neighbours() {
         assert!(said.contains(expect), "{said}");
     };
     check("chatty", "no latency target is called chatty, perhaps chat");
-    check("mlperf-lama3.1-8b", "perhaps mlperf-llama3.1-8b, mlperf-llama3.1-8b-interactive");
+    check("mlperf-lama3.1-8b", "perhaps mlperf-llama3.1-8b, ");
     check("MLPerf-DeepSeek", "perhaps mlperf-deepseek-r1");
     check("xyzzy", "is called xyzzy; inferometer capacity --list");
     // A metric without a bound is a term that is not finished.

@@ -208,7 +208,32 @@ mod tests {
     use super::*;
     use crate::testing::sweep;
     use ifm_analysis::survey::Survey;
+    use ifm_analysis::testing::{MS, pictures};
+    use ifm_core::SentMedia;
     use ifm_core::sheet::PartKind;
+
+    /// 4 s of audio in each prompt, against an RTFx that every answer has, and one that none has.
+    #[test]
+    fn recordings_are_told_as_they_were_asked_for() {
+        let heard = SentMedia { audios: 1, audio_ns: Some(4_000 * MS), ..SentMedia::default() };
+        let run = pictures(|_, record| record.media = Some(heard));
+        let survey = Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run));
+        let told = |limit: &str| {
+            let slo = slo::parse(limit).expect("a target");
+            let fittings = survey.pool(PartKind::Serving).fittings(&[], &slo);
+            let text = fitting_json((&slo, &fittings), &[]);
+            let document: Value = serde_json::from_str(&text).expect("JSON");
+            (document["curves"][0].clone(), fitting_markdown(&slo, &fittings))
+        };
+        let (inside, words) = told("rtfx:p10>0.5");
+        assert_eq!(inside["state"], "at_least", "{inside}");
+        let rtfx = inside["media_per_s"]["level_rtfx"].as_f64().expect("audio was sent");
+        assert!(words.contains(&format!("RTFx {}", number(rtfx))), "{words}");
+        let (outside, words) = told("rtfx:p10>4000");
+        assert_eq!((&outside["state"], &outside["media_per_s"]), (&json!("below"), &Value::Null));
+        assert_eq!(outside["misses"][0]["rtfx_min"], 4000.0, "{outside}");
+        assert!(words.contains("RTFx p10 ") && words.contains(" below "), "{words}");
+    }
 
     /// A sweep against limits that some, all and none of its loads meet.
     #[test]

@@ -220,3 +220,19 @@ fn row(
     line.push_str(&format!("{:>10}{values:>9}\n", value(distribution.max)));
     line
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_of_which_nobody_knows_are_no_share_of_the_goodput() {
+        let words = |good, unknown| goodput(&Goodput { good, sent: 120, unknown });
+        let all = words(30, 0).expect("some were judged");
+        assert_eq!(all, "25% of the requests met the whole target");
+        let some = words(30, 80).expect("some were judged");
+        assert!(some.starts_with("75% of 40 requests met"), "{some}");
+        assert!(some.contains("; 80 complete ones have no value"), "{some}");
+        assert_eq!(words(0, 120), None);
+    }
+}

@@ -49,7 +49,7 @@ pub(super) fn put_carried(medium: &Medium, before: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a part as OpenAI's chat completions have it; vLLM and SGLang know films and names too.
+/// Appends a part as OpenAI's chat completions have it; vLLM and SGLang know videos and names too.
 pub(super) fn put_chat_part(part: &Part<'_>, out: &mut Vec<u8>) {
     put_object(out, |out| match part {
         Part::Text(text) => {
@@ -186,7 +186,7 @@ pub(super) fn put_media<'media>(
     }
 }
 
-/// The beginning of a data URL. Frames of a film are a film to servers that take them so.
+/// The beginning of a data URL. Frames of a video are a video to servers that take them so.
 pub(super) fn data_url(medium: &Medium) -> String {
     let mime = match (medium.kind, medium.mime.strip_prefix("image/")) {
         (MediumKind::Video, Some(frame)) => format!("video/{frame}"),

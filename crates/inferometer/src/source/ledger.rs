@@ -76,7 +76,7 @@ impl Ledger {
         (count > 0).then(|| SentMedia::of(media.map(|medium| &**medium), seen))
     }
 
-    /// Small pictures of the first different media that were sent, as they stand in the head of a run:
+    /// Small images of the first different media that were sent, as they stand in the head of a run:
     /// `medium` and `picture`, a data URL. None where there are no media that can be drawn.
     pub fn media_sheet(&self) -> Option<serde_json::Value> {
         let drawn = self.shown.iter().filter_map(|(_, medium)| {

@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::testing::sweep;
     use ifm_analysis::survey::Survey;
-    use ifm_analysis::testing::{MS, pictures};
+    use ifm_analysis::testing::{MS, images};
     use ifm_core::SentMedia;
     use ifm_core::sheet::PartKind;
 
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn recordings_are_told_as_they_were_asked_for() {
         let heard = SentMedia { audios: 1, audio_ns: Some(4_000 * MS), ..SentMedia::default() };
-        let run = pictures(|_, record| record.media = Some(heard));
+        let run = images(|_, record| record.media = Some(heard));
         let survey = Survey::of_run(&run.manifest, &ifm_analysis::summarize(&run));
         let told = |limit: &str| {
             let slo = slo::parse(limit).expect("a target");

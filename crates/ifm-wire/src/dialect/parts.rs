@@ -3,7 +3,7 @@
 //!
 //! Not here: which media an API takes (`Dialect::write_prompt`).
 
-use super::body::{put, put_field, put_list, put_name, put_object};
+use super::body::{put, put_field, put_list, put_name, put_object, put_text_field};
 use crate::bytes::HOLE;
 use ifm_core::{Carried, Medium, MediumKind, Message, Placed};
 
@@ -54,7 +54,7 @@ pub(super) fn put_chat_part(part: &Part<'_>, out: &mut Vec<u8>) {
     put_object(out, |out| match part {
         Part::Text(text) => {
             put_field("type", "text", out);
-            put_field("text", text, out);
+            put_text_field("text", text, out);
         }
         Part::Medium(medium) => {
             put_chat_medium(medium, out);
@@ -102,7 +102,7 @@ pub(super) fn put_content(
     put_part: impl Fn(&Part<'_>, &mut Vec<u8>),
 ) {
     match message.media.is_empty() {
-        true => put_field(name, &message.content, out),
+        true => put_text_field(name, &message.content, out),
         false => {
             put_name(name, out);
             put_list(&parts(message), out, put_part);
@@ -115,7 +115,7 @@ pub(super) fn put_input_part(part: &Part<'_>, out: &mut Vec<u8>) {
     put_object(out, |out| match part {
         Part::Text(text) => {
             put_field("type", "input_text", out);
-            put_field("text", text, out);
+            put_text_field("text", text, out);
         }
         Part::Medium(medium) if medium.kind == MediumKind::Audio => {
             put_field("type", "input_audio", out);
@@ -135,7 +135,7 @@ pub(super) fn put_block(part: &Part<'_>, out: &mut Vec<u8>) {
     put_object(out, |out| match part {
         Part::Text(text) => {
             put_field("type", "text", out);
-            put_field("text", text, out);
+            put_text_field("text", text, out);
         }
         Part::Medium(medium) => {
             put_field("type", "image", out);

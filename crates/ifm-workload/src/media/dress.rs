@@ -115,9 +115,9 @@ impl Dataset for Dressed {
         made.map_or_else(|| self.inner.item(id), Ok)
     }
 
-    fn make_ahead(&self, from: u32, wanted: u32, go_on: &dyn Fn() -> bool) {
+    fn make_ahead(&self, from: u32, needed: u32, go_on: &dyn Fn() -> bool) {
         if let Some(ahead) = &self.ahead {
-            ahead.fill(from, wanted, go_on);
+            ahead.fill(from, needed, go_on);
         }
     }
 

@@ -1,8 +1,10 @@
 //! What can be wrong with a latency target as written.
 
-use super::parse::TEXT_MAX;
 use super::preset::nearest;
 use ifm_core::Metric;
+
+/// Longest target that is read, bytes.
+pub(super) const TEXT_MAX: usize = 1_000;
 
 /// What is wrong with a target as written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

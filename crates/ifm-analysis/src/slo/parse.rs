@@ -2,7 +2,7 @@
 //!
 //! Not here: targets by name (`preset`), and whether a level is inside (`verdict`).
 
-use super::error::SloError;
+use super::error::{SloError, TEXT_MAX};
 use super::preset::preset;
 use ifm_core::Metric;
 use ifm_core::metric::MetricUnit;
@@ -17,8 +17,6 @@ const RATIO_DIGITS: f64 = 1e9;
 /// Percentiles of a speed above this one are of the fast tail.
 const SLOW_TAIL_MAX: f64 = 50.0;
 const MS_PER_S: f64 = 1e3;
-/// Longest target that is read, bytes.
-pub(super) const TEXT_MAX: usize = 1_000;
 
 /// Reads the name of a [`Preset`](super::Preset), or `"ttft:p99<500ms, itl:p99<50ms"`: terms between commas or spaces, each a metric (`ttft`,
 /// `ttft_acked`, `ttfat`, `itl`, `tpot`, `e2e`, `ttfa`, `silence`), a percentile (`p99`) or `mean`, and a limit in

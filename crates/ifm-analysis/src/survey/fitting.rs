@@ -18,6 +18,7 @@ pub(super) const TTFT_FROM_DUE: &str = "TTFT from due";
 /// Name of the end-to-end times that count from when a request was due.
 pub(super) const E2E_FROM_DUE: &str = "E2E from due";
 
+const PER_MEGA: f64 = 1e6;
 /// Rates of media, as they are read of a level.
 pub const MEDIA_RATES: [Metric; 3] = [Metric::ImageRate, Metric::PixelRate, Metric::LevelRtfx];
 
@@ -103,8 +104,10 @@ impl Pooled<'_> {
     /// they are known.
     pub fn media_rates(&self) -> Vec<(Metric, f64)> {
         let rate = |metric: Metric| {
-            let quantity = Quantity::Other(metric.name().to_owned());
-            Some((metric, self.reading(&quantity, Statistic::Value)?.value))
+            let value = self.reading(metric.quantity()?, Statistic::Value)?.value;
+            // Documents count single pixels.
+            let scale = if metric == Metric::PixelRate { PER_MEGA } else { 1.0 };
+            Some((metric, value / scale))
         };
         MEDIA_RATES.into_iter().filter_map(rate).collect()
     }
@@ -246,13 +249,14 @@ fn quantities(metric: Metric) -> Vec<Quantity> {
     let own = match metric {
         Metric::Ttft => Some(TTFT_FROM_DUE),
         Metric::E2e => Some(E2E_FROM_DUE),
+        Metric::Ttfa => Some(Metric::TtfaDue.name()),
         _ => None,
     };
     let instead = (metric == Metric::Itl).then(|| GapLabel::InterEvent.long());
     let other = |name: &str| Quantity::Other(name.to_owned());
     let named = match metric.quantity() {
         Some(quantity) => vec![quantity.clone()],
-        None => vec![other(metric.from_due().name()), other(metric.name())],
+        None => vec![other(metric.name())],
     };
     own.map(other).into_iter().chain(named).chain(instead.map(other)).collect()
 }

@@ -78,9 +78,9 @@ pub enum Metric {
     Rtf,
     /// Time in which somebody who listens from the first byte on hears nothing.
     Silence,
-    /// Pictures per second of the complete answers, over the headline window.
+    /// Images per second of the complete answers, over the headline window.
     ImageRate,
-    /// Millions of pixels per second, of pictures and frames, likewise.
+    /// Millions of pixels per second, of images and frames, likewise.
     PixelRate,
     /// Seconds of sound that was sent for each second, likewise.
     AudioRate,
@@ -109,7 +109,7 @@ pub enum MetricUnit {
     StepPerS,
     /// Sessions per hour.
     SessionPerHour,
-    /// Pictures per second.
+    /// Images per second.
     ImagePerS,
     /// Millions of pixels per second.
     MegapixelPerS,
@@ -288,7 +288,7 @@ impl Metric {
         matches!(self, Metric::AcceptanceLength | Metric::AcceptanceRate)
     }
 
-    /// Whether only requests with pictures, recordings or films have it.
+    /// Whether only requests with images, recordings or videos have it.
     pub fn is_of_media(self) -> bool {
         matches!(self, Metric::ImageRate | Metric::PixelRate | Metric::AudioRate)
     }

@@ -121,17 +121,17 @@ impl KindFacts {
 pub struct MediaPreview {
     /// Requests that carry media.
     pub requests: u64,
-    /// Pictures.
+    /// Images.
     pub images: u64,
-    /// Pixels of all pictures and frames; absent where one was not looked into.
+    /// Pixels of all images and frames; absent where one was not looked into.
     pub pixels: Option<u64>,
     /// Recordings.
     pub audios: u64,
     /// Length of all recordings, seconds; absent where one does not tell.
     pub audio_s: Option<f64>,
-    /// Films.
+    /// Videos.
     pub videos: u64,
-    /// Frames of all films; absent where one was not looked into.
+    /// Frames of all videos; absent where one was not looked into.
     pub frames: Option<u64>,
     /// Bytes of all files, before base64; absent where an address stands for one.
     pub file_bytes: Option<u64>,

@@ -75,7 +75,7 @@ impl WorkloadRequest {
     }
 }
 
-/// How pictures and recordings are carried.
+/// How images and recordings are carried.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Carry {
     /// In base64, for APIs of JSON.
@@ -171,13 +171,13 @@ pub const COLUMNS: &[Column] = &[
     column("problem", &["problem"], "a problem to be solved"),
     column("solution", &["solution"], "its solution, counted for the length"),
     column("turns", &["turns"], "the turns of a question"),
-    column("image", &["image", "images", "image_files", "image_path"], "pictures of a prompt"),
+    column("image", &["image", "images", "image_files", "image_path"], "images of a prompt"),
     column(
         "audio",
         &["audio", "audios", "audio_files", "audio_filepath"],
         "recordings of a prompt",
     ),
-    column("video", &["video", "videos", "video_files"], "films of a prompt"),
+    column("video", &["video", "videos", "video_files"], "videos of a prompt"),
     column("category", &["category"], "what a question is about"),
 ];
 

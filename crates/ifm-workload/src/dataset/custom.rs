@@ -1,6 +1,6 @@
 //! Prompts of the user's own: JSON, JSON lines, CSV or Parquet, with columns of any name.
 //!
-//! A row is a prompt with the pictures, recordings and films that its columns name, or a list of messages that goes out as one request. The length to
+//! A row is a prompt with the images, recordings and videos that its columns name, or a list of messages that goes out as one request. The length to
 //! ask for is a column's, or that of a recorded answer, or vLLM's default for such files.
 //!
 //! Not here: conversations of several turns (`sharegpt_chat`).

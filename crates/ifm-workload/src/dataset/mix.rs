@@ -314,9 +314,9 @@ impl Dataset for Mix {
         Ok(item)
     }
 
-    fn make_ahead(&self, from: u32, wanted: u32, go_on: &dyn Fn() -> bool) {
+    fn make_ahead(&self, from: u32, needed: u32, go_on: &dyn Fn() -> bool) {
         let mut asked: Vec<Option<(u32, u32)>> = vec![None; self.classes.len()];
-        for id in from..from.saturating_add(wanted) {
+        for id in from..from.saturating_add(needed) {
             let (place, number) = self.place(id);
             asked[place].get_or_insert((number, 0)).1 += 1;
         }

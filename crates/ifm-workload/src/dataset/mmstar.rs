@@ -1,6 +1,6 @@
-//! MMStar: questions that cannot be answered without their picture.
+//! MMStar: questions that cannot be answered without their image.
 //!
-//! As in vLLM, the question as it stands and its picture are one request with 128 tokens to ask for.
+//! As in vLLM, the question as it stands and its image are one request with 128 tokens to ask for.
 //!
 //! Not here: judging answers.
 
@@ -22,7 +22,7 @@ pub const KIND: DatasetKind = DatasetKind {
     name: "mmstar",
     aliases: &[],
     usage: "mmstar:FILE",
-    summary: "questions that need their picture (MMStar)",
+    summary: "questions that need their image (MMStar)",
     ignore_eos: false,
     hub: &[HubSet { repository: "Lin-Chen/MMStar", file: None }],
     open,
@@ -36,7 +36,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
     let mut media = Reader::new(opening.request.carry);
-    opening.rule(format!("the question and its picture, {output} output tokens"));
+    opening.rule(format!("the question and its image, {output} output tokens"));
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
 

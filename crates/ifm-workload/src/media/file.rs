@@ -35,9 +35,9 @@ pub(super) fn of_bytes(bytes: Vec<u8>, kind: MediumKind, carry: Carry) -> Result
 /// A kind with its article.
 fn article(kind: MediumKind) -> &'static str {
     match kind {
-        MediumKind::Image => "a picture",
+        MediumKind::Image => "an image",
         MediumKind::Audio => "a recording",
-        MediumKind::Video => "a film",
+        MediumKind::Video => "a video",
     }
 }
 

@@ -10,7 +10,7 @@ use ifm_core::MediumKind;
 
 use super::made;
 
-/// Pixels of one picture at most: twice what Pillow, which most servers read pictures with, warns of;
+/// Pixels of one image at most: twice what Pillow, which most servers read images with, warns of;
 /// beyond it refuses.
 pub(super) const PIXELS_MAX: u64 = 2 * 89_478_485;
 
@@ -57,9 +57,9 @@ pub(crate) fn look(bytes: &[u8]) -> Result<Look, String> {
         _ => return Err(unknown(bytes)),
     };
     match found.size {
-        Some((0, _) | (_, 0)) => Err("the picture has no pixels".to_owned()),
+        Some((0, _) | (_, 0)) => Err("the image has no pixels".to_owned()),
         Some((width, height)) if u64::from(width) * u64::from(height) > PIXELS_MAX => Err(format!(
-            "the picture has {width} x {height} pixels; servers refuse more than {} million",
+            "the image has {width} x {height} pixels; servers refuse more than {} million",
             PIXELS_MAX / 1_000_000
         )),
         _ => Ok(found),
@@ -75,7 +75,7 @@ fn unknown(bytes: &[u8]) -> String {
     let start = bytes.get(..bytes.len().min(64)).unwrap_or_default();
     let is_text = start.iter().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\r' | b'\t'));
     let what = if is_text { "it is a text" } else { "its first bytes are of no known format" };
-    format!("it is no picture, recording or film that is known here: {what}")
+    format!("it is no image, recording or video that is known here: {what}")
 }
 
 fn slice(bytes: &[u8], from: usize, count: usize) -> Option<&[u8]> {
@@ -112,10 +112,10 @@ fn png(bytes: &[u8]) -> Option<(u32, u32)> {
     }
 }
 
-/// Segments to the frame's, and a mark at the end. Some writers append more to a picture, so the mark
+/// Segments to the frame's, and a mark at the end. Some writers append more to an image, so the mark
 /// may stand anywhere behind the frame.
 fn jpeg(bytes: &[u8]) -> Result<(u32, u32), String> {
-    let broken = || "the file was cut off before the picture's size".to_owned();
+    let broken = || "the file was cut off before the image's size".to_owned();
     let mut place = 2;
     loop {
         let mark = slice(bytes, place, 2).ok_or_else(broken)?;
@@ -331,7 +331,7 @@ mod tests {
         let frame = [&[0xff, 0xfb, 0x90, 0x00][..], &[0; 100]].concat();
         for (bytes, part) in [
             (Vec::new(), "empty"),
-            (b"hello, I am a picture".to_vec(), "a text"),
+            (b"hello, I am an image".to_vec(), "a text"),
             (vec![0, 1, 2, 3], "no known format"),
             (wav_of(8000, 100, 32_000), "cut off: 100 of 32000"),
             (wav_of(0, 100, 100), "no rate"),

@@ -21,7 +21,7 @@ use crate::{
     rng::{Draws, Stream},
 };
 
-/// What pictures are to be, whatever their size.
+/// What images are to be, whatever their size.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Style {
     pub motif: Motif,
@@ -37,7 +37,7 @@ pub(crate) struct Voice {
     pub format: SoundFormat,
 }
 
-/// Frames of a film and their size.
+/// Frames of a video and their size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reel {
     pub size: (u32, u32),
@@ -50,7 +50,7 @@ pub(crate) enum Recipe {
     Image(Shares<(u32, u32)>, Style),
     /// Lengths from and to, in milliseconds.
     Audio(Shares<(u32, u32)>, Voice),
-    /// Frames as pictures, so many a second.
+    /// Frames as images, so many a second.
     Video(Shares<Reel>, Style, f64),
 }
 
@@ -107,12 +107,12 @@ fn picture_file(
     code::encode(&pixels, size, style.format, style.quality).map_err(|reason| {
         WorkloadError::Shape {
             text: format!("{}x{}", size.0, size.1),
-            reason: format!("no picture of this size can be made: {reason}"),
+            reason: format!("no image of this size can be made: {reason}"),
         }
     })
 }
 
-/// A film as its frames in base64, a comma between two: servers take that without a decoder of films.
+/// A video as its frames in base64, a comma between two: servers take that without a video decoder.
 /// In a form it would be no file, so it is always base64.
 fn film(reel: Reel, style: &Style, fps: f64, draws: &mut Draws) -> Result<Medium, WorkloadError> {
     let mut text = String::new();

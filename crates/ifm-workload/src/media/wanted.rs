@@ -38,14 +38,14 @@ const NAMED_SIZES: [(&str, (u32, u32)); 7] = [
     ("4k", (3840, 2160)),
     ("8k", (7680, 4320)),
 ];
-/// Frames of a film at most.
+/// Frames of a video at most.
 const FRAMES_MAX: u32 = 4096;
 /// The longest recording in milliseconds: six hours, less than memory holds.
 const AUDIO_MS_MAX: f64 = 21_600_000.0;
 /// How sizes are written.
 const SIZES: &str = "a size as 640x360, 720p, 1080p or 4k, or a folder";
 const SPANS: &str = "a length as 30s, 500ms or 5s-30s, or a folder";
-const REELS: &str = "a film as 640x360x16 (16 frames), or a folder";
+const REELS: &str = "a video as 640x360x16 (16 frames), or a folder";
 
 /// Where media of a kind come from.
 enum Origin {
@@ -277,7 +277,7 @@ fn wanted(
     }
 }
 
-/// What pictures show and how they are coded, and that in words. Frames of films are always JPEG,
+/// What images show and how they are coded, and that in words. Frames of videos are always JPEG,
 /// which is what servers take.
 fn take_style(options: &mut Options, kind: &'static str) -> Result<(Style, String), WorkloadError> {
     let word = options.word(kind, &["photo", "noise", "blank"])?;

@@ -183,7 +183,7 @@ fn options_that_cannot_be_are_told() {
     assert!(found.contains("token ids"), "{found}");
 }
 
-/// The files of a folder: pictures that are made here, and what is no picture.
+/// The files of a folder: images that are made here, and what is no image.
 struct Folder(tempfile::TempDir);
 
 impl Folder {
@@ -266,7 +266,7 @@ fn files_that_cannot_be_sent_are_told_before_the_load() {
     folder.write("cut.jpg", &jpeg[..jpeg.len() - 20]);
     folder.write("cut.png", &png[..png.len() - 20]);
     folder.write("empty.jpg", b"");
-    folder.write("text.jpg", b"I am no picture\n");
+    folder.write("text.jpg", b"I am no image\n");
     folder.write("cut.wav", &file("audio=1s")[..9000]);
     let mut huge = png.clone();
     huge[16..24].copy_from_slice(&[0, 0, 0x4e, 0x20, 0, 0, 0x4e, 0x20]);
@@ -299,10 +299,10 @@ fn files_that_cannot_be_sent_are_told_before_the_load() {
         let skipped = opened(&format!("{name}?bad_rows=skip"));
         assert_eq!((skipped.facts.items, skipped.facts.rows.unwrap().bad), (Some(2), 1));
     }
-    // A recording where a picture belongs.
+    // A recording where an image belongs.
     folder.write("rows.jsonl", br#"{"prompt":"b","audio":"good.jpg"}"#);
     let found = error(&format!("custom:{}", folder.path("rows.jsonl")));
-    assert!(found.contains("a picture (image/jpeg), where a recording belongs"), "{found}");
+    assert!(found.contains("an image (image/jpeg), where a recording belongs"), "{found}");
     // The folder as a whole: one bad file stops, or is skipped.
     let name = format!("9/9?image={}", folder.0.path().display());
     assert!(error(&name).contains("have it skipped"));
@@ -368,7 +368,7 @@ fn data_sets_of_pictures_and_recordings_are_read() {
             Some(_) => assert_eq!(item.turns[0].output_tokens, output, "{kind}"),
             None => assert!(item.turns[0].output_tokens.unwrap() < 10, "{kind}"),
         }
-        folder.write("rows.jsonl", b"{\"question\":\"no picture\"}");
+        folder.write("rows.jsonl", b"{\"question\":\"no image\"}");
         assert!(error(&format!("{kind}:{}", folder.path("rows.jsonl"))).contains("rows.jsonl"));
     }
 }

@@ -1,7 +1,7 @@
-//! Figures of pictures and of sound that cannot be read as they stand: too few tokens for the pictures,
+//! Figures of images and of sound that cannot be read as they stand: too few tokens for the images,
 //! and a real-time factor of nobody knows what.
 //!
-//! Clients that count picture tokens themselves get it wrong without failing: SGLang's reported 2 a
+//! Clients that count image tokens themselves get it wrong without failing: SGLang's reported 2 a
 //! request where the server read 326 (its pull request 38035). A real-time factor of a request and
 //! that of a level differ by the number of requests in flight.
 
@@ -10,13 +10,13 @@ use ifm_core::sheet::{Quantity, RowRole};
 
 pub(super) const RULE: Rule = Rule {
     id: "media_figures",
-    title: "tokens of pictures can hold them, and real-time factors say of what they are",
+    title: "tokens of images can hold them, and real-time factors say of what they are",
     look,
 };
 
-/// Models that are known make so many tokens of the smallest picture that they take, 56 x 56 pixels.
+/// Models that are known make so many tokens of the smallest image that they take, 56 x 56 pixels.
 const EACH_MIN: f64 = 4.0;
-/// Names of tokens of pictures.
+/// Names of tokens of images.
 const VISION: [&str; 3] = ["vision tokens", "image tokens", "multimodal tokens"];
 /// Names of real-time factors.
 const REAL_TIME: [&str; 3] = ["rtfx", "real time factor", "realtime factor"];
@@ -42,12 +42,12 @@ fn look(subject: &Subject) -> Looked {
         }
     }
     match seen {
-        0 => Looked::Needs("tokens of pictures, or a real-time factor"),
+        0 => Looked::Needs("tokens of images, or a real-time factor"),
         _ => Looked::Found(found),
     }
 }
 
-/// A sum of tokens that is too small for one picture in each request.
+/// A sum of tokens that is too small for one image in each request.
 fn too_few(cell: &Cell, name: &str, tokens: f64) -> Option<Finding> {
     let is_sum = name.contains("total") && !name.contains("mean");
     let requests = if is_sum { cell.tokens(&Quantity::RequestsOk)? } else { 1.0 };
@@ -56,12 +56,12 @@ fn too_few(cell: &Cell, name: &str, tokens: f64) -> Option<Finding> {
         return None;
     }
     let text = format!(
-        "{}: {name} are {each:.1} a request, fewer than the {EACH_MIN:.0} that the smallest picture takes: \
+        "{}: {name} are {each:.1} a request, fewer than the {EACH_MIN:.0} that the smallest image takes: \
          the client counted them, and not as the model reads them",
         cell.name()
     );
     let finding = Finding::new(RULE.id, Level::Strong, text)
-        .with("tokens of pictures of a request", each, "tokens")
+        .with("tokens of images of a request", each, "tokens")
         .remedy("take what the server tells, or the difference of a prompt with and without it");
     Some(finding)
 }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_that_cannot_hold_a_picture_are_told() {
+    fn tokens_that_cannot_hold_an_image_are_told() {
         let name = "total_input_vision_tokens";
         let spoil = |sheet: &mut Sheet| *sheet = told(name, "200");
         check("media_figures", &told(name, "32600"), spoil, Level::Strong, "2.0 a request");

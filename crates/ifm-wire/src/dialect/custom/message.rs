@@ -2,7 +2,7 @@
 //!
 //! Not here: the rest of the body (`request`).
 
-use super::super::body::{put, put_arguments};
+use super::super::body::{put_arguments, put_text};
 use super::super::parts::{Part, data_url, parts, put_carried};
 use super::super::takers;
 use super::place::{Fill, Node, Place, put_item};
@@ -230,7 +230,7 @@ fn fill_call(call: &ToolCall, place: Place, out: &mut Vec<u8>) -> bool {
 }
 
 pub(super) fn put_value(text: &str, out: &mut Vec<u8>) -> bool {
-    put(text, out);
+    put_text(text, out);
     true
 }
 

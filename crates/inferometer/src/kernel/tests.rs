@@ -229,7 +229,8 @@ fn a_kernel_that_is_faster_than_its_ceiling_has_no_share_of_it() {
         let rows = sheet.parts.iter().flat_map(|part| &part.rows);
         let mut figures = rows.flat_map(|row| &row.figures);
         let quantity = ifm_core::sheet::kernel::roofline();
-        let share = figures.find(|figure| figure.quantity == quantity).and_then(|figure| figure.value);
+        let share =
+            figures.find(|figure| figure.quantity == quantity).and_then(|figure| figure.value);
         let remarks: Vec<String> = sheet.remarks.into_iter().map(|remark| remark.text).collect();
         (share, remarks.join("; "))
     };

@@ -20,6 +20,20 @@ crate::vocabulary! {
 }
 crate::vocabulary::stored_as_word!(MediumKind, "kind of medium");
 
+crate::vocabulary! {
+    /// How closely a model is to look at an image: OpenAI's `detail`.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+    pub enum ImageDetail {
+        /// A small copy of it, for few tokens.
+        Low = "low",
+        /// All of it.
+        High = "high",
+        /// As the server decides.
+        Auto = "auto",
+    }
+}
+crate::vocabulary::stored_as_word!(ImageDetail, "detail of images");
+
 /// One image, recording or video. It is made once and shared by all requests that carry it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Medium {
@@ -43,6 +57,9 @@ pub struct Medium {
     /// The name under which a server may know it (vLLM's `uuid`), if one is sent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub uuid: Option<String>,
+    /// How closely the model is to look at an image, if that is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub detail: Option<ImageDetail>,
     /// What a request carries of it.
     #[serde(skip)]
     pub carried: Carried,
@@ -214,6 +231,7 @@ mod tests {
             duration_ns: None,
             file_bytes: None,
             uuid: None,
+            detail: None,
             carried: Carried::Name,
         }
     }

@@ -8,6 +8,10 @@ use ifm_core::{Message, Prompt, ToolCall};
 
 use crate::{error::WorkloadError, request::Answers};
 
+/// Items from this number on are for questions beside a run, which never comes so far: whoever counts
+/// what earlier items carried does not count up to them.
+pub const FAR_ITEM: u32 = 3_000_000_000;
+
 /// One unit of work: a conversation of one turn or of several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkItem {

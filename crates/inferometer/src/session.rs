@@ -22,9 +22,7 @@ use crate::sink::RunSink;
 use crate::source::{Carrying, Source};
 use crate::telemetry::Telemetry;
 use crate::{output, terminal};
-use beginning::{
-    check_first_item, check_open_files, first_manifest, form_templates, probe_template,
-};
+use beginning::{check_items, check_open_files, first_manifest, form_templates, probe_template};
 use ifm_analysis::health::{self, HealthEvidence};
 use ifm_analysis::{LevelSummary, RunSummary, Settling};
 use ifm_core::spec::{ArrivalLaw, LoadSpec};
@@ -33,7 +31,7 @@ use ifm_core::{
     ClientHealth, LevelEnd, LevelInfo, Manifest, Outcome, Phase, RequestRecord, RunData, RunState,
 };
 use ifm_drive::{DriveError, Evidence, LevelPlan, LevelResult, Progress, Stop, StopLevel};
-use ifm_report::{ReportModel, TerminalStyle};
+use ifm_report::{LevelTable, ReportModel, TerminalStyle};
 use ifm_store::{Store, StoreError};
 use ifm_sys::ClockPair;
 use ifm_sys::host::CpuTicks;
@@ -55,7 +53,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
     let mut manifest = first_manifest(&job, clock);
     let ids_of = job.spec.target.request_ids.then(|| manifest.run_id.clone());
     let template = request_template(&job, &manifest.run_id)?;
-    check_first_item(&job, &template)?;
+    check_items(&job, &template)?;
     manifest.media_pairs = pairing::of_job(&job, &template);
     let templates = form_templates(&job, template)?;
     let probe = job.spec.workload.probe.as_ref();
@@ -89,7 +87,7 @@ pub fn execute(job: Job) -> Result<Code, Failure> {
             (job.secrets.clone(), ids_of),
             watched,
         )
-        .with_checker((!job.forms.is_empty()).then(|| Checker::new(&job.forms)))
+        .with_checker(has_answers_to_check(&job).then(|| Checker::new(&job.forms)))
         .with_beside(beside.as_ref().map(Beside::finished)),
         beside,
         live,
@@ -344,21 +342,32 @@ impl Session {
     /// Summarises a level that has just ended, and shows its row if there are several.
     fn show_level(&self, manifest: &Manifest, index: usize) -> Option<LevelSummary> {
         let mut manifest = manifest.clone();
+        let load_ns = manifest.levels.iter().map(|level| level.start_ns).min();
         manifest.levels.retain(|level| usize::from(level.level) == index);
-        let of_level = |record: &&RequestRecord| usize::from(record.level) == index;
+        // What the probe took without a load is known to every level.
+        let is_alone = |record: &RequestRecord| {
+            record.phase == Phase::Probe && load_ns.is_some_and(|load_ns| record.start_ns < load_ns)
+        };
+        let of_level =
+            |record: &&RequestRecord| usize::from(record.level) == index || is_alone(record);
         let requests = self.sink.records.iter().filter(of_level).cloned().collect();
         let run = RunData { manifest, requests, series: Vec::new() };
-        let summary = ifm_analysis::summarize(&run).levels.into_iter().next()?;
+        let mut levels = ifm_analysis::summarize(&run).levels.into_iter();
+        let summary = levels.find(|level| usize::from(level.level) == index)?;
         let has_rows =
             self.job.spec.levels.len() > 1 || matches!(self.job.course, Course::Capacity(_));
         if self.job.format == Format::Text && has_rows && !self.job.quiet && !self.job.is_a_part {
+            let table = LevelTable {
+                gap: summary.latencies.gap_label,
+                unit: ifm_report::load_unit(&summary),
+                has_probe: self.job.spec.workload.probe.is_some(),
+            };
             if self.shown.is_empty() {
-                let unit = ifm_report::load_unit(&summary);
-                let gap = summary.latencies.gap_label;
-                let header = ifm_report::level_header(&self.style, gap, unit);
+                let header = ifm_report::level_header(&table, &self.style);
                 terminal::print(&format!("\n{header}\n"));
             }
-            terminal::print(&format!("{}\n", ifm_report::level_line(&summary, &self.style, false)));
+            let line = ifm_report::level_line(&summary, &table, &self.style, false);
+            terminal::print(&format!("{line}\n"));
         }
         Some(summary)
     }
@@ -455,6 +464,11 @@ impl Session {
     }
 }
 
+/// Whether answers are to have a form: those of a simulation are as long as asked, and no text.
+fn has_answers_to_check(job: &Job) -> bool {
+    !job.forms.is_empty() && job.deployed.is_none()
+}
+
 /// What the live views say of a run from its begin to its end.
 fn run_facts(job: &Job, manifest: &Manifest) -> RunFacts {
     let target = &job.spec.target;
@@ -476,7 +490,8 @@ fn sent(records: &[RequestRecord]) -> u32 {
 /// Shows the result; rows of levels that are already on the screen are not repeated.
 fn show(job: &Job, model: &ReportModel, style: &TerminalStyle, shown: &[LevelSummary]) {
     if job.format == Format::Text && job.spec.levels.len() > 1 && !shown.is_empty() && !job.quiet {
-        if let Some(note) = ifm_report::level_footnote(&model.summary.levels, style) {
+        let table = ifm_report::level_table(model);
+        if let Some(note) = ifm_report::level_footnote(&model.summary.levels, &table, style) {
             terminal::print(&format!("{note}\n"));
         }
         terminal::print(&ifm_report::terminal_tables(model, style));

@@ -83,7 +83,15 @@ fn put_chat_medium(medium: &Medium, out: &mut Vec<u8>) {
     put_object(out, |out| {
         put_name("url", out);
         put_carried(medium, &data_url(medium), out);
+        put_detail(medium, out);
     });
+}
+
+/// How closely the model is to look, where that is said.
+fn put_detail(medium: &Medium, out: &mut Vec<u8>) {
+    if let Some(detail) = medium.detail {
+        put_field("detail", detail.word(), out);
+    }
 }
 
 fn put_sound(medium: &Medium, out: &mut Vec<u8>) {
@@ -126,6 +134,7 @@ pub(super) fn put_input_part(part: &Part<'_>, out: &mut Vec<u8>) {
             put_field("type", "input_image", out);
             put_name("image_url", out);
             put_carried(medium, &data_url(medium), out);
+            put_detail(medium, out);
         }
     });
 }

@@ -39,7 +39,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.documents(KIND.hub.first())?;
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
-    let mut media = Reader::new(opening.request.carry);
+    let mut media = Reader::new(opening.request);
     opening.rule(format!("question, choices and images, {output} output tokens"));
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
@@ -77,7 +77,7 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
     }
     message.content.push_str(text.get(from..).unwrap_or_default());
     let prompt = Prompt::Messages(vec![message]);
-    Ok(Step::Take(Candidate { prompt, output: Output::Tokens(output), at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, Output::Tokens(output))))
 }
 
 /// Choices as a list, or as the text of a Python list that the data set has.

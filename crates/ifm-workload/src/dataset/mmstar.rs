@@ -35,7 +35,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.rows(KIND.hub.first(), &[&["prompt"], &["image"]])?;
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
-    let mut media = Reader::new(opening.request.carry);
+    let mut media = Reader::new(opening.request);
     opening.rule(format!("the question and its image, {output} output tokens"));
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
@@ -44,5 +44,5 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
     let question = columns.text(row, "prompt")?;
     columns.found(row, "image")?;
     let prompt = media.put(Prompt::Text(question.to_owned()), columns, row)?;
-    Ok(Step::Take(Candidate { prompt, output: Output::Tokens(output), at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, Output::Tokens(output))))
 }

@@ -40,7 +40,7 @@ fn open(opening: &mut Opening<'_>) -> Result<Box<dyn Dataset>, WorkloadError> {
     let rows = opening.rows(KIND.hub.first(), &[&["image"], &["messages", "turns"]])?;
     let output = opening.options.value::<u32>("output", "a number of tokens")?;
     let output = output.unwrap_or(OUTPUT_TOKENS);
-    let mut media = Reader::new(opening.request.carry);
+    let mut media = Reader::new(opening.request);
     opening.rule(format!("the first question and image of a row, {output} output tokens"));
     order::fill(opening, rows, Limits::NONE, |columns, row| read(columns, row, output, &mut media))
 }
@@ -57,7 +57,7 @@ fn read(columns: &Columns, row: &Row, output: u32, media: &mut Reader) -> Result
         return Err("the row has no image".to_owned());
     }
     let prompt = with_media(Prompt::Text(text.to_owned()), pictures)?;
-    Ok(Step::Take(Candidate { prompt, output: Output::Tokens(output), at_ns: None, fields: None }))
+    Ok(Step::Take(Candidate::new(prompt, Output::Tokens(output))))
 }
 
 /// The first text in turns that may be lists of messages.

@@ -7,6 +7,7 @@
 //! Not here: how an API writes media (`ifm-wire`), which columns of a data set hold them (`dataset`).
 
 mod ahead;
+mod checksum;
 mod code;
 mod column;
 mod dress;

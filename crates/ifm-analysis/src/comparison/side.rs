@@ -157,6 +157,32 @@ impl Member {
         }
     }
 
+    /// The same without what its requests were, which of a run of ours tells nothing of what it is.
+    pub(crate) fn head(&self) -> Member {
+        let samples = if self.is_own { Vec::new() } else { self.samples.clone() };
+        Member {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            command: Vec::new(),
+            models: self.models.clone(),
+            tool: self.tool.clone(),
+            is_own: self.is_own,
+            facts: self.facts.clone(),
+            samples,
+            lengths: self.lengths.clone(),
+            asked: self.asked,
+            levels: self.levels.clone(),
+            prompts: self.prompts.clone(),
+            sent: self.sent,
+            doubts: self.doubts.clone(),
+            warnings: self.warnings.clone(),
+            is_inter_event: self.is_inter_event,
+            fitting: self.fitting,
+            places: Vec::new(),
+            varying: self.varying.clone(),
+        }
+    }
+
     /// What people call it: its name, or its id.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)

@@ -20,7 +20,7 @@ pub mod pair;
 pub mod rank;
 pub mod repeated_prompt;
 mod requests;
-mod sample;
+pub(crate) mod sample;
 pub mod side;
 pub mod speed_up;
 

@@ -54,7 +54,7 @@ pub struct Member {
     /// The largest load inside the run's own latency target while all lower ones are.
     pub(crate) fitting: Option<Load>,
     /// Places of the levels that count.
-    pub(super) places: Vec<String>,
+    pub(crate) places: Vec<String>,
     /// Settings by which levels of a document are told apart.
     pub(crate) varying: BTreeSet<String>,
 }

@@ -101,9 +101,11 @@ fn words(of: &Dated, by: &[String]) -> Vec<String> {
 pub(super) fn labels(heads: &[&Dated], by: &[String], keys: &BTreeSet<String>) -> Vec<String> {
     let plain: Vec<String> = heads.iter().map(|head| words(head, by).join(" · ")).collect();
     let label = |(index, name): (usize, &String)| {
-        let same = heads.iter().zip(&plain).enumerate().find(|(other, (_, known))| {
-            *other != index && *known == name
-        });
+        let same = heads
+            .iter()
+            .zip(&plain)
+            .enumerate()
+            .find(|(other, (_, known))| *other != index && *known == name);
         let (Some((_, (other, _))), Some(head)) = (same, heads.get(index)) else {
             return name.clone();
         };

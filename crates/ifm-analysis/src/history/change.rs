@@ -2,7 +2,7 @@
 //!
 //! What is not here: where it is.
 
-use super::cell::{SERVER, alone, value_of_tag};
+use super::cell::{alone, value_of_tag};
 use super::{Change, ChangeKind, Dated};
 use crate::comparison::contrast::{Basis, Contrast, contrast, judge};
 use crate::comparison::difference::differences;
@@ -31,9 +31,18 @@ pub(super) struct Places<'p> {
 
 /// What was found.
 pub(super) enum Found<'f> {
-    Step { sides: &'f (Evidence, Evidence), p: f64, is_clear: bool },
+    Step {
+        sides: &'f (Evidence, Evidence),
+        p: f64,
+        is_clear: bool,
+    },
     /// A drift over so many values, from a level on the scale of the series.
-    Drift { drift: &'f Drift, many: usize, level: f64, p: f64 },
+    Drift {
+        drift: &'f Drift,
+        many: usize,
+        level: f64,
+        p: f64,
+    },
 }
 
 /// A change with its verdict; absent where its size cannot be told.
@@ -83,7 +92,8 @@ fn drifted(
     confidence: f64,
 ) -> Option<(Contrast, Option<Estimate>)> {
     let reach = student_upper_quantile(tail(confidence)?, drift.freedom) * drift.error;
-    let slope = Estimate { value: drift.slope, low: drift.slope - reach, high: drift.slope + reach };
+    let slope =
+        Estimate { value: drift.slope, low: drift.slope - reach, high: drift.slope + reach };
     let many = many as f64;
     let share = |at: f64| at.clamp(0.0, std::f64::consts::FRAC_PI_2).sin().powi(2);
     let whole = |slope: f64| match measure.is_share() {
@@ -102,10 +112,9 @@ fn came_with(
     all: &[Dated],
     keys: &BTreeSet<String>,
 ) -> Vec<Difference> {
-    let (Some(before), Some(after)) = (
-        before.last().and_then(|run| all.get(*run)),
-        after.first().and_then(|run| all.get(*run)),
-    ) else {
+    let (Some(before), Some(after)) =
+        (before.last().and_then(|run| all.get(*run)), after.first().and_then(|run| all.get(*run)))
+    else {
         return Vec::new();
     };
     let mut found = of_tags(before, after);

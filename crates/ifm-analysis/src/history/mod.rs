@@ -233,15 +233,20 @@ pub struct Series {
 }
 
 impl Series {
-    /// The latest change that counts.
+    /// The latest change that matters; where none does, the latest.
     pub fn latest(&self) -> Option<&Change> {
-        self.changes.last()
+        latest(&self.changes)
     }
 
     /// The value before the last.
     pub fn last(&self) -> Option<&Point> {
         self.points.last()
     }
+}
+
+fn latest(changes: &[Change]) -> Option<&Change> {
+    let matters = |change: &&Change| matches!(change.verdict, Verdict::Better | Verdict::Worse);
+    changes.iter().rfind(matters).or(changes.last())
 }
 
 impl History {
@@ -290,8 +295,7 @@ pub fn history(all: &[Dated], settings: &HistorySettings) -> History {
 
 /// Those of `all` that answer the same question as `of`, which is none of them, in their order.
 pub fn comparable<'d>(of: &Dated, all: &'d [Dated], by: &[String]) -> Vec<&'d Dated> {
-    let sides: Vec<Side> =
-        all.iter().chain([of]).map(|of| cell::alone(&of.member)).collect();
+    let sides: Vec<Side> = all.iter().chain([of]).map(|of| cell::alone(&of.member)).collect();
     let keys = keys(sides.iter());
     all.iter().filter(|other| cell::is_same(of, other, by, &keys)).collect()
 }
@@ -346,9 +350,8 @@ fn drafts_of(
                 let has_due = at.known.iter().any(|known| known.measure == due);
                 let measure = if has_due { due } else { *measure };
                 let Some(evidence) = at.evidence(measure).cloned() else { continue };
-                let is_of = |draft: &&mut Draft| {
-                    draft.measure == measure && draft.at.is_same(&at.at)
-                };
+                let is_of =
+                    |draft: &&mut Draft| draft.measure == measure && draft.at.is_same(&at.at);
                 let evidence: (Vec<usize>, Evidence) = (runs.clone(), evidence);
                 match found.iter_mut().find(is_of) {
                     Some(draft) => draft.add(evidence, &settings.comparison),
@@ -366,7 +369,8 @@ fn drafts_of(
     let place = |measure: &Measure| {
         let all = settings.comparison.measures.iter();
         all.clone().position(|known| {
-            known == measure || (known.metric.from_due() == measure.metric && known.over == measure.over)
+            known == measure
+                || (known.metric.from_due() == measure.metric && known.over == measure.over)
         })
     };
     found.sort_by(|a, b| a.at.order(&b.at).then(place(&a.measure).cmp(&place(&b.measure))));

@@ -49,8 +49,11 @@ pub(crate) fn newest(before: &Evidence, run: &Evidence, measure: Measure) -> Res
     let counts = |(_, evidence): &&(usize, Evidence)| {
         shortage(evidence, measure).is_none() && scaled(evidence).is_some()
     };
-    let mut kept: Vec<RunEvidence> =
-        runs.iter().filter(counts).filter_map(|(place, evidence)| as_run(evidence, *place)).collect();
+    let mut kept: Vec<RunEvidence> = runs
+        .iter()
+        .filter(counts)
+        .filter_map(|(place, evidence)| as_run(evidence, *place))
+        .collect();
     if kept.len() < RUNS_MIN {
         let (n, needed) = (kept.len() as u64, RUNS_MIN as u64);
         return Err(Doubt::Short(Shortage::Runs { n, needed }));

@@ -5,7 +5,7 @@
 use super::change::{self, Places, change};
 use super::value::{Scaled, as_run, scaled, shortage};
 use super::{
-    BAND_CONFIDENCE, Change, Dated, Point, RUNS_MIN, Series, SeriesState, Standing, Stretch,
+    BAND_CONFIDENCE, Change, Dated, Point, RUNS_MIN, Series, SeriesState, Standing, Stretch, latest,
 };
 use crate::comparison::contrast::{POWER, cell};
 use crate::comparison::evidence::{Evidence, RunEvidence};
@@ -125,7 +125,7 @@ impl Draft {
         let stretches = self.stretches();
         let spread = self.spread();
         let changes = self.changes((all, keys), settings, is_sure);
-        let (state, doubt) = match (&self.doubt, changes.last()) {
+        let (state, doubt) = match (&self.doubt, latest(&changes)) {
             (Some(doubt), _) => (SeriesState::Undecided, Some(doubt.clone())),
             (None, Some(change)) if is_sure => (of_change(change), change.doubt.clone()),
             (None, Some(_)) => (SeriesState::Undecided, Some(Doubt::Correction)),
@@ -277,9 +277,9 @@ impl Draft {
         let how = (settings, is_sure);
         let mut found = Vec::new();
         for (index, stretch) in course.stretches.iter().enumerate() {
-            let before = index.checked_sub(1).and_then(|at| {
-                Some((course.steps.get(at)?, course.stretches.get(at)?))
-            });
+            let before = index
+                .checked_sub(1)
+                .and_then(|at| Some((course.steps.get(at)?, course.stretches.get(at)?)));
             if let Some((step, before)) = before {
                 let sides = (self.side(&before.places), self.side(&stretch.places));
                 let at = Places {
@@ -305,7 +305,12 @@ impl Draft {
                     after: runs(last),
                 };
                 let many = stretch.places.iter().filter(|place| **place > drift.from).count();
-                let of = change::Found::Drift { drift, many, level: self.level_at(drift.from), p: course.p };
+                let of = change::Found::Drift {
+                    drift,
+                    many,
+                    level: self.level_at(drift.from),
+                    p: course.p,
+                };
                 found.extend(change(self.measure, of, &at, (all, keys), how));
             }
         }

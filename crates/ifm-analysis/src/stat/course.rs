@@ -111,7 +111,8 @@ pub fn course(values: &[f64], floor: f64, alpha: f64) -> Option<Course> {
     let sums = Sums::of(&left, floor);
     let all = 0..left.len();
     let p = sums.scan(&all).map_or(1.0, |found| found.p);
-    let mut search = Search { sums: &sums, values: &left, alpha, splits: Vec::new(), drifts: Vec::new() };
+    let mut search =
+        Search { sums: &sums, values: &left, alpha, splits: Vec::new(), drifts: Vec::new() };
     search.look(all.clone(), alpha);
     search.prune(all.end);
     let Search { splits, drifts, .. } = search;
@@ -213,8 +214,8 @@ impl Sums {
         (squares - self.sum(range).powi(2) / n).max(0.0)
     }
 
-    /// Two-sided chance of Student's t between `inside` and the rest of `range`.
-    fn chance(&self, range: &Range<usize>, inside: &Range<usize>) -> f64 {
+    /// The size of Student's t between `inside` and the rest of `range`.
+    fn distance(&self, range: &Range<usize>, inside: &Range<usize>) -> f64 {
         let (n, k) = (range.len() as f64, inside.len() as f64);
         let others = n - k;
         let sum = self.sum(inside);
@@ -224,10 +225,9 @@ impl Sums {
         let variance = (rest / (n - 2.0)).max(self.floor);
         let difference = sum / k - rest_sum / others;
         if variance <= 0.0 {
-            return if difference == 0.0 { 1.0 } else { 0.0 };
+            return if difference == 0.0 { 0.0 } else { f64::INFINITY };
         }
-        let t = difference / (variance * (1.0 / k + 1.0 / others)).sqrt();
-        student_two_sided(t, n - 2.0)
+        difference.abs() / (variance * (1.0 / k + 1.0 / others)).sqrt()
     }
 
     /// The best single split, or the one at a place, with its chance over all places.
@@ -238,8 +238,9 @@ impl Sums {
         let places = range.start + SIDE_MIN..range.end + 1 - SIDE_MIN;
         let count = places.len() as f64;
         let places = only.map_or(places, |at| at..at + 1);
-        let chance = |at: usize| (at, self.chance(range, &(range.start..at)));
-        let (at, p) = places.map(chance).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let distance = |at: usize| (at, self.distance(range, &(range.start..at)));
+        let (at, t) = places.map(distance).max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let p = student_two_sided(t, range.len() as f64 - 2.0);
         Some(Split { at: vec![at], p: over_splits(p, count, range.len()) })
     }
 
@@ -252,15 +253,17 @@ impl Sums {
         for start in range.start + SIDE_MIN..range.end {
             for end in start + SIDE_MIN..(range.end + 1).saturating_sub(SIDE_MIN) {
                 tried += 1;
-                let p = self.chance(range, &(start..end));
-                if best.as_ref().is_none_or(|(_, least)| p < *least) {
-                    best = Some((start..end, p));
+                let t = self.distance(range, &(start..end));
+                if best.as_ref().is_none_or(|(_, most)| t > *most) {
+                    best = Some((start..end, t));
                 }
             }
         }
-        let double = best.map(|(inside, p)| Split {
+        let double = best.map(|(inside, t)| Split {
             at: vec![inside.start, inside.end],
-            p: (p * tried as f64 / (1.0 - SHARE_SINGLE)).min(1.0),
+            p: (student_two_sided(t, range.len() as f64 - 2.0) * tried as f64
+                / (1.0 - SHARE_SINGLE))
+                .min(1.0),
         });
         Some(match double {
             Some(double) if double.p < single.p => double,
@@ -311,13 +314,11 @@ impl Sums {
     fn shape(&self, values: &[f64], range: &Range<usize>) -> Option<Shape> {
         let n = range.len();
         let of = values.get(range.clone()).filter(|of| of.len() >= VALUES_MIN)?;
-        let (drift, rest) = (0..n - 2)
-            .filter_map(|from| line(of, from))
-            .min_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (drift, rest) =
+            (0..n - 2).filter_map(|from| line(of, from)).min_by(|a, b| a.1.total_cmp(&b.1))?;
         let whole = line(of, 0).map(|(drift, rest)| (drift, self.bic(rest, n, 2.0)));
         let part = (drift, self.bic(rest, n, 3.0));
-        let (drift, of_drift) =
-            whole.filter(|(_, bic)| *bic <= part.1).unwrap_or(part);
+        let (drift, of_drift) = whole.filter(|(_, bic)| *bic <= part.1).unwrap_or(part);
         let of_steps = self
             .rests_of_steps(range)
             .into_iter()
@@ -333,9 +334,8 @@ impl Sums {
         let n = range.len();
         let piece = |from: usize, to: usize| self.rest(&(range.start + from..range.start + to));
         // Of the first values, up to each place.
-        let mut best: Vec<f64> = (0..=n)
-            .map(|to| if to < SIDE_MIN { f64::INFINITY } else { piece(0, to) })
-            .collect();
+        let mut best: Vec<f64> =
+            (0..=n).map(|to| if to < SIDE_MIN { f64::INFINITY } else { piece(0, to) }).collect();
         let mut rests = Vec::new();
         for _ in 0..STEPS_TRIED {
             let next = |to: usize| {

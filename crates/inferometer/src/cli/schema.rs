@@ -59,6 +59,7 @@ const SCHEMAS: &[Published] = &[
     published!("comparison", "compare", ["compare"]),
     published!("ranking", "rank", ["rank"]),
     published!("gate", "gate", ["gate"]),
+    published!("history", "history", ["history"], ifm_report::HistoryDocument),
     published!("audit", "audit", ["audit"], ifm_report::AuditDocument),
     published!("capacity", "capacity URL", ["capacity"]),
     published!("measured-capacity", "capacity RESULT…", ["capacity"]),

@@ -41,6 +41,11 @@ impl Found {
         }
     }
 
+    /// Its place in time; of runs of one second by their ids.
+    fn place(&self) -> (Option<&str>, &str) {
+        (self.began(), self.id())
+    }
+
     fn read(&self, store: &Store, settings: &Settings) -> Result<Dated, Failure> {
         let Settings { measures, slo, .. } = settings;
         let at_utc = self.began().map(str::to_owned);
@@ -84,7 +89,7 @@ fn stored(store: &Store, tag: Option<&str>) -> Result<Vec<Found>, Failure> {
         |entry: &RunEntry| tag.is_none_or(|tag| tags(entry).iter().any(|known| known == tag));
     runs.retain(|entry| has_ended(entry) && has_tag(entry));
     let mut found: Vec<Found> = runs.into_iter().map(|run| Found::Run(Box::new(run))).collect();
-    found.sort_by(|a, b| (a.began(), a.id()).cmp(&(b.began(), b.id())));
+    found.sort_by(|a, b| a.place().cmp(&b.place()));
     Ok(found)
 }
 
@@ -126,7 +131,7 @@ pub fn read(
     let mut seen = BTreeSet::new();
     found.retain(|one| seen.insert(one.id().to_owned()));
     if found.iter().all(|one| one.began().is_some()) {
-        found.sort_by(|a, b| (a.began(), a.id()).cmp(&(b.began(), b.id())));
+        found.sort_by(|a, b| a.place().cmp(&b.place()));
     }
     let first = found.len().saturating_sub(last);
     found.drain(..first);
@@ -181,9 +186,10 @@ impl Baseline {
         let ids: BTreeSet<&str> = run.members.iter().map(|member| member.id.as_str()).collect();
         let all = stored(store, self.tag.as_deref())?;
         let own = stored(store, None)?;
-        let began = own.iter().filter(|one| ids.contains(one.id())).filter_map(Found::began).min();
-        let is_before =
-            |one: &&Found| !ids.contains(one.id()) && began.is_none_or(|at| one.began() < Some(at));
+        let first = own.iter().filter(|one| ids.contains(one.id())).map(Found::place).min();
+        let is_before = |one: &&Found| {
+            !ids.contains(one.id()) && first.is_none_or(|first| one.place() < first)
+        };
         let of = run.members.first().map(|member| Dated {
             member: member.clone(),
             at_utc: None,

@@ -179,6 +179,7 @@ mod tests {
             "report" => "Report",
             "request" => "One request of a run",
             "audit" => "Audit",
+            "history" => "History: series of runs and their changes",
             "probe" => "Probe of a server",
             "conformance" => "Conformance of a client",
             "workload-preview" => "Preview of a workload",

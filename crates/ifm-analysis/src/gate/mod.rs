@@ -485,7 +485,7 @@ fn against_history(
         row.reason = Some(GateReason::NoBaseline);
         return None;
     };
-    let found = match newest(&base, &run, measure) {
+    let found = match newest((&base, side.members.len()), &run, measure) {
         Ok(found) => found,
         Err(doubt) => {
             row.reason = Some(GateReason::Doubt(doubt));

@@ -28,21 +28,26 @@ pub(crate) struct Newest {
 /// Without a step the run stands alone against all that stand not apart. After a step for the worse
 /// all runs since are held against those before it, so that an alarm becomes surer night by night and
 /// does not vanish into the baseline. After one for the better, the new level is the reference. In a
-/// drift the last third is held against the first.
+/// drift the last third is held against the first. Shares are counted over all `runs` before.
 ///
 /// # Errors
 /// Too few runs, or the run has too few requests.
-pub(crate) fn newest(before: &Evidence, run: &Evidence, measure: Measure) -> Result<Newest, Doubt> {
+pub(crate) fn newest(
+    (before, runs): (&Evidence, usize),
+    run: &Evidence,
+    measure: Measure,
+) -> Result<Newest, Doubt> {
     if let Some(shortage) = shortage(run, measure) {
         return Err(Doubt::Short(shortage));
     }
     let Evidence::Runs(before) = before else {
+        too_few(runs)?;
         return Ok(Newest {
             before: before.clone(),
             after: run.clone(),
             since: None,
             p: None,
-            runs: (0, 1),
+            runs: (runs, 1),
         });
     };
     let runs = by_run(before);
@@ -54,10 +59,7 @@ pub(crate) fn newest(before: &Evidence, run: &Evidence, measure: Measure) -> Res
         .filter(counts)
         .filter_map(|(place, evidence)| as_run(evidence, *place))
         .collect();
-    if kept.len() < RUNS_MIN {
-        let (n, needed) = (kept.len() as u64, RUNS_MIN as u64);
-        return Err(Doubt::Short(Shortage::Runs { n, needed }));
-    }
+    too_few(kept.len())?;
     let of_run = as_run(run, usize::MAX).ok_or(Doubt::NoRatio)?;
     let all = || runs.iter().map(|(_, evidence)| evidence).chain([run]);
     let variances: Vec<f64> = all().filter_map(|of| scaled(of)?.variance).collect();
@@ -118,6 +120,11 @@ pub(crate) fn newest(before: &Evidence, run: &Evidence, measure: Measure) -> Res
         [one] => alone(&one.places),
         [] => alone(&usual()),
     })
+}
+
+fn too_few(runs: usize) -> Result<(), Doubt> {
+    let (n, needed) = (runs as u64, RUNS_MIN as u64);
+    if n < needed { Err(Doubt::Short(Shortage::Runs { n, needed })) } else { Ok(()) }
 }
 
 /// The evidence of each run by itself, in order: a run may have measured a load several times.

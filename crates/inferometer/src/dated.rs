@@ -187,9 +187,8 @@ impl Baseline {
         let all = stored(store, self.tag.as_deref())?;
         let own = stored(store, None)?;
         let first = own.iter().filter(|one| ids.contains(one.id())).map(Found::place).min();
-        let is_before = |one: &&Found| {
-            !ids.contains(one.id()) && first.is_none_or(|first| one.place() < first)
-        };
+        let is_before =
+            |one: &&Found| !ids.contains(one.id()) && first.is_none_or(|first| one.place() < first);
         let of = run.members.first().map(|member| Dated {
             member: member.clone(),
             at_utc: None,

@@ -12,7 +12,7 @@ pub use threshold::{BAND, Bound, Limit, Threshold, ThresholdError, parse_load};
 
 use crate::Warning;
 use crate::comparison::condition::{is_same, list_words};
-use crate::comparison::contrast::{Contrast, Rules, SHARE_POINTS_MIN, cell, contrast};
+use crate::comparison::contrast::{Contrast, SHARE_POINTS_MIN, cell, contrast};
 use crate::comparison::difference::differences;
 use crate::comparison::evidence::{Evidence, Spread};
 use crate::comparison::pair::{Asked, draft_at};
@@ -21,7 +21,7 @@ use crate::comparison::{
     Cell, Condition, Difference, Doubt, Measure, Settings, Shortage, Side, SideHead, head,
     of_definitions,
 };
-use crate::history::{BAND_CONFIDENCE, newest};
+use crate::history::{BAND_CONFIDENCE, is_told, newest};
 use crate::level::Load;
 use crate::slo::ERROR_RATE_MAX;
 use crate::stat::Estimate;
@@ -206,14 +206,18 @@ impl<'a> Against<'a> {
 }
 
 /// The thresholds of a run that is held against its history and for which nobody wrote any: no measure
-/// that it has may be worse than the band.
+/// that it has may be worse than the band. Percentiles that its requests cannot tell are left out.
 pub fn band_thresholds(run: &Side, settings: &Settings) -> Vec<Threshold> {
     let found = run.evidence(
         Settings { resamples: 2, ..settings.clone() }.drawing(),
         0,
         &keys(std::iter::once(run)),
     );
-    let has = |measure: &Measure| found.iter().any(|at| at.evidence(*measure).is_some());
+    let has = |measure: &Measure| {
+        let mut all = found.iter().filter_map(|at| at.evidence(*measure));
+        // A percentile that the run's requests cannot tell would leave every gate open.
+        all.any(|of| measure.percentile().is_none_or(|p| p == 50.0 || is_told(of, *measure)))
+    };
     let threshold = |measure: Measure| Threshold {
         measure,
         load: None,
@@ -493,15 +497,13 @@ fn against_history(
         }
     };
     let is_band = row.threshold.limit == Limit::Band;
-    let confidence = if is_band { BAND_CONFIDENCE } else { settings.confidence };
-    let rules = Rules { confidence, ..settings.rules() };
-    row.baseline = cell(&found.before, confidence);
+    row.baseline = cell(&found.before, settings.confidence);
     row.stretch = (found.runs.0 > 0).then(|| GateStretch {
         before: found.runs.0,
         after: found.runs.1,
         since: found.since.and_then(|run| Some(side.members.get(run)?.id.clone())),
     });
-    match contrast(&found.before, &found.after, &rules) {
+    match contrast(&found.before, &found.after, &settings.rules()) {
         Err(doubt) => {
             row.reason = Some(GateReason::Doubt(doubt));
             None

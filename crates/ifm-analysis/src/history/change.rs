@@ -120,7 +120,9 @@ fn came_with(
     let mut found = of_tags(before, after);
     let of_facts = differences(&alone(&before.member), &alone(&after.member), keys);
     found.extend(of_facts.into_iter().filter(|difference| {
-        difference.kind > DifferenceKind::Same && !NO_REASONS.contains(&difference.what.as_str())
+        difference.kind > DifferenceKind::Same
+            && difference.a != difference.b
+            && !NO_REASONS.contains(&difference.what.as_str())
     }));
     found
 }

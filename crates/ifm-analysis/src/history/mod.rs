@@ -12,6 +12,7 @@ mod value;
 
 pub use cell::names;
 pub(crate) use newest::newest;
+pub(crate) use value::is_told;
 
 use crate::comparison::evidence::Evidence;
 use crate::comparison::side::keys;

@@ -77,3 +77,8 @@ pub(super) fn shortage(evidence: &Evidence, measure: Measure) -> Option<Shortage
         other => Some(other),
     }
 }
+
+/// Whether a run has requests enough for the measure to count.
+pub(crate) fn is_told(evidence: &Evidence, measure: Measure) -> bool {
+    shortage(evidence, measure).is_none()
+}

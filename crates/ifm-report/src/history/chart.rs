@@ -81,6 +81,7 @@ pub(super) fn chart(history: &History, series: &Series) -> Chart {
     });
     let axis = Axis::new(&name, unit).scaled(Scale::Linear { from_zero: false });
     let runs = Axis::new("run, the oldest first", "").scaled(Scale::Linear { from_zero: false });
+    let runs = Axis { range: Some((0.0, series.points.len() as f64 + 1.0)), ..runs };
     let plot = Cartesian::new(runs, axis, drawn).guided(guides);
     let changes: Vec<String> = series
         .changes

@@ -45,7 +45,7 @@ pub fn history_page(history: &History, charts: Charts) -> Page {
                 percent(history.confidence),
                 percent(history.threshold)
             ),
-            format!("corrected for {}", counted(history.tested as u64, "series")),
+            format!("corrected for {} series", history.tested),
         ],
         tiles: tiles(history),
         sections,
@@ -92,7 +92,7 @@ fn tiles(history: &History) -> Vec<Tile> {
             )
         })
     };
-    let all = counted(history.series.len() as u64, "series");
+    let all = format!("{} series", history.series.len());
     let tile = |question: &str, verdict: Verdict| {
         let found = relevant(history, verdict);
         let detail = largest(&found).unwrap_or_default();

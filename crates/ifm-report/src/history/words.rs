@@ -126,15 +126,33 @@ pub(super) fn place(history: &History, series: &Series, change: &Change) -> Stri
 /// What a change came with, in one line; absent where nothing else changed that is known.
 pub(super) fn came_with(change: &Change) -> Option<String> {
     let one = |found: &Difference| {
-        let side =
-            |text: &Option<String>| text.as_deref().map_or_else(|| "not known".to_owned(), plain);
-        format!("{} {} → {}", found.what, side(&found.a), side(&found.b))
+        let (a, b) = apart(found);
+        format!("{} {a} → {b}", found.what)
     };
-    let named: Vec<String> = change.came_with.iter().take(REASONS_NAMED).map(one).collect();
-    let rest = change.came_with.len().saturating_sub(REASONS_NAMED);
+    let known: Vec<&Difference> =
+        change.came_with.iter().filter(|found| found.a != found.b).collect();
+    let named: Vec<String> = known.iter().copied().take(REASONS_NAMED).map(one).collect();
+    let rest = known.len().saturating_sub(REASONS_NAMED);
     let rest = (rest > 0).then(|| format!("and {rest} more"));
     let all: Vec<String> = named.into_iter().chain(rest).collect();
     (!all.is_empty()).then(|| all.join(" · "))
+}
+
+/// Both sides of a difference; of lists with commas only the parts that differ.
+fn apart(found: &Difference) -> (String, String) {
+    let parts = |text: &Option<String>| -> Vec<String> {
+        text.iter().flat_map(|text| text.split(", ")).map(plain).collect()
+    };
+    let (a, b) = (parts(&found.a), parts(&found.b));
+    let only = |of: &[String], other: &[String]| {
+        let rest: Vec<String> = of.iter().filter(|part| !other.contains(part)).cloned().collect();
+        match (of.is_empty(), rest.is_empty()) {
+            (true, _) => "not known".to_owned(),
+            (_, true) => "none".to_owned(),
+            _ => rest.join(", "),
+        }
+    };
+    (only(&a, &b), only(&b, &a))
 }
 
 /// A change as a sentence.

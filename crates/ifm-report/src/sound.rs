@@ -4,9 +4,8 @@
 
 use crate::ReportModel;
 use crate::format::{count, number, percent, span};
-use crate::model::{load, load_words};
+use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use crate::style::{TerminalStyle, wrap};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{HeardAudio, SpokenAudio};
@@ -35,20 +34,6 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
         parts.extend(silent.map(|share| format!("pauses in {} of the answers", percent(share))));
     }
     (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-/// One line for each level, ended; empty where there was no sound. Of a single level its block tells.
-pub(crate) fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
-    let mut out = String::new();
-    for level in &model.summary.levels {
-        let Some(line) = line(level) else { continue };
-        let text = format!(" sound at {}: {line}", load_words(level.load()));
-        for part in wrap(&style.text(&text), style.width, "     ") {
-            out.push_str(&part);
-            out.push('\n');
-        }
-    }
-    if out.is_empty() { out } else { format!("\n{out}") }
 }
 
 /// The sound of every level; absent where there was none.
@@ -109,13 +94,13 @@ fn spoken_table(model: &ReportModel, rows: &[Spoken]) -> Block {
 mod tests {
     use super::*;
     use crate::testing::{model, single};
-    use ifm_analysis::testing::{MS, pictures};
+    use ifm_analysis::testing::{MS, images};
     use ifm_core::{MadeAudio, SentMedia};
 
     #[test]
     fn what_was_heard_and_made_is_told_with_its_definition() {
         let heard = SentMedia { audios: 1, audio_ns: Some(4_000 * MS), ..SentMedia::default() };
-        let model = model(&pictures(|_, record| {
+        let model = model(&images(|_, record| {
             record.media = Some(heard);
             record.made_audio = Some(MadeAudio {
                 first_ns: record.start_ns + 75 * MS,

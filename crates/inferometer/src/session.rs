@@ -532,24 +532,54 @@ fn verdict(
     let why = first.unwrap_or_else(|| {
         run.requests.first().map_or("nothing was sent".to_owned(), |r| r.outcome.word().to_owned())
     });
-    Err(Failure::new(
-        Code::Invalid,
-        format!("none of {} got a complete answer: {why}", counted(failed, "request")),
+    let text = format!("none of {} got a complete answer: {why}", counted(failed, "request"));
+    Err(Failure::new(Code::Invalid, text).hint(way_out(run, &why)))
+}
+
+/// What to try after a run without an answer.
+fn way_out(run: &RunData, why: &str) -> String {
+    let status = run.requests.iter().find_map(|record| record.http_status);
+    let refused = refused_field(why).filter(|_| matches!(status, Some(400 | 422)));
+    if came_whole(run) {
+        return "the server does not stream: --no-stream measures its whole answers".to_owned();
+    }
+    if let Some(way) = refused {
+        return way.to_owned();
+    }
+    if let Some(401 | 403) = status {
+        return "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
+            .to_owned();
+    }
+    format!(
+        "check the URL, --model and --api; inferometer report {} --format requests tells what \
+         became of each request",
+        run.manifest.run_id
     )
-    .hint(match run.requests.iter().find_map(|record| record.http_status) {
-        _ if came_whole(run) => {
-            "the server does not stream: --no-stream measures its whole answers".to_owned()
-        }
-        Some(401 | 403) => {
-            "the key is that of OPENAI_API_KEY, or of the variable that --api-key-env names"
-                .to_owned()
-        }
-        _ => format!(
-            "check the URL, --model and --api; inferometer report {} --format requests tells what \
-             became of each request",
-            run.manifest.run_id
-        ),
-    }))
+}
+
+/// Fields of a body that strict servers refuse and that a user can leave out, and how.
+const LEFT_OUT: &[(&str, &str)] = &[
+    ("ignore_eos", "--ignore-eos=false leaves ignore_eos out; answers may then end early"),
+    ("stream_options", "--extra-body '{\"stream_options\": null}' leaves it out"),
+    (
+        "max_tokens",
+        "--extra-body '{\"max_completion_tokens\": 64}' sends the newer name in its place",
+    ),
+    ("temperature", "--extra-body '{\"temperature\": null}' leaves it out"),
+];
+
+/// How to leave out the field that a server's words refuse.
+fn refused_field(why: &str) -> Option<&'static str> {
+    let lower = why.to_ascii_lowercase();
+    let refusals =
+        ["unexpected", "unrecognized", "unsupported", "unknown", "not support", "not permitted"];
+    if !refusals.iter().any(|word| lower.contains(word)) {
+        return None;
+    }
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let mut words = lower.split(|c| !is_part(c));
+    let (_, way) = words.find_map(|word| LEFT_OUT.iter().find(|(name, _)| *name == word))?;
+    Some(way)
 }
 
 /// Whether streams were asked for, and answers came whole.

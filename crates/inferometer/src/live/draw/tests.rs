@@ -103,7 +103,7 @@ fn media_and_structured_answers_have_lines_of_their_own() {
     assert!(wide.contains("15 failed: 12 http error"), "nothing gives way: {wide}");
     let narrow = text(&view, &PLAIN, 60, 30);
     assert!(narrow.contains("12.4 images/s") && narrow.contains("98% valid"), "{narrow}");
-    let line = crate::live::line::in_log(&view);
+    let line = line::in_log(&view);
     assert!(line.contains(", 12.4 images/s, 98% valid, ITL p99"), "{line}");
     view.level = Some(LevelView { made_audio_s_per_s: Some(30.0), ..LevelView::default() });
     assert!(text(&view, &PLAIN, 120, 40).contains("30.0 audio s/s made"));

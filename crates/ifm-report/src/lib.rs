@@ -11,6 +11,7 @@ mod fitting;
 mod format;
 mod forms;
 mod gate;
+mod history;
 mod imported;
 mod json;
 pub mod kind;
@@ -29,6 +30,7 @@ mod terminal;
 mod ttft_parts;
 mod vllm;
 mod words;
+mod workload_words;
 
 #[cfg(test)]
 mod testing;
@@ -55,17 +57,21 @@ pub use comparison::{
     CellText, ComparisonText, RowText, SideText, comparison_json, comparison_markdown,
     comparison_terminal, comparison_text, ranking_json, ranking_markdown, ranking_terminal,
 };
-pub use fitting::{fitting_json, fitting_markdown, fitting_terminal};
+pub use fitting::{fitting_json, fitting_markdown, fitting_terminal, media_rate};
 pub use format::{ABSENT, bytes, command_line, count, number, plain, span};
 pub use gate::{Undecided, gate_json, gate_junit, gate_markdown, gate_template, gate_terminal};
+pub use history::{Charts, HistoryDocument, history_csv, history_json, history_page};
 pub use imported::{ImportedText, RemarkText, imported};
 pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
 pub use model::{ReportModel, load_unit};
+pub use parts::probe_line as bystander;
 pub use style::TerminalStyle;
 pub use terminal::{
-    level_footnote, level_header, level_line, terminal, terminal_answers, terminal_tables,
+    LevelTable, level_footnote, level_header, level_line, level_table, terminal, terminal_answers,
+    terminal_tables,
 };
 pub use vllm::vllm;
 pub use words::{Answer, answers, findings, missed_sign, value_and_limit};
+pub use workload_words::workload_words;

@@ -53,7 +53,7 @@ pub(crate) fn classes(level: &LevelSummary) -> Vec<[String; COLUMNS]> {
 }
 
 /// How many times as long the probe took beside the level as alone; absent where that is not known.
-pub(crate) fn probe_line(level: &LevelSummary) -> Option<String> {
+pub fn probe_line(level: &LevelSummary) -> Option<String> {
     let probe = level.probe.as_ref()?;
     let times = |what: &str, times: &Option<Estimate>| {
         let Estimate { value, low, high } = (*times)?;
@@ -69,6 +69,11 @@ pub(crate) fn probe_line(level: &LevelSummary) -> Option<String> {
         }
         false => format!("{workload} beside the load: median {}", told.join(", ")),
     })
+}
+
+/// `3.2x`: how many times something else.
+pub(crate) fn times(times: f64) -> String {
+    format!("{}x", number(times))
 }
 
 /// One row for each form of answers with the share that was asked for, and one for free answers.

@@ -4,9 +4,8 @@
 
 use crate::ReportModel;
 use crate::format::{count, number, percent, span};
-use crate::model::{load, load_words};
+use crate::model::load;
 use crate::page::{Block, Cell, Columns, Head, Section};
-use crate::style::{TerminalStyle, wrap};
 use crate::words::marked_span;
 use ifm_analysis::LevelSummary;
 use ifm_analysis::level::{HeardAudio, SpokenAudio};
@@ -21,7 +20,7 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
     if let Some(heard) = level.heard.as_deref() {
         parts.extend(heard.audio_ns.map(|ns| format!("{} heard", span(ns as f64))));
         parts.extend(heard.level_rtfx.map(|rtfx| {
-            format!("RTFx {} (seconds of all recordings over those of the level)", number(rtfx))
+            format!("RTFx {} (seconds of audio for each second of the level)", number(rtfx))
         }));
         parts
             .extend(median(&heard.rtfx).map(|rtfx| format!("{} of a request (p50)", number(rtfx))));
@@ -35,20 +34,6 @@ pub(crate) fn line(level: &LevelSummary) -> Option<String> {
         parts.extend(silent.map(|share| format!("pauses in {} of the answers", percent(share))));
     }
     (!parts.is_empty()).then(|| parts.join(" · "))
-}
-
-/// One line for each level, ended; empty where there was no sound. Of a single level its block tells.
-pub(crate) fn terminal(model: &ReportModel, style: &TerminalStyle) -> String {
-    let mut out = String::new();
-    for level in &model.summary.levels {
-        let Some(line) = line(level) else { continue };
-        let text = format!(" sound at {}: {line}", load_words(level.load()));
-        for part in wrap(&style.text(&text), style.width, "     ") {
-            out.push_str(&part);
-            out.push('\n');
-        }
-    }
-    if out.is_empty() { out } else { format!("\n{out}") }
 }
 
 /// The sound of every level; absent where there was none.
@@ -78,8 +63,8 @@ fn heard_table(model: &ReportModel, rows: &[Heard]) -> Block {
         .number("RTFx p50", |(_, heard)| heard.rtfx.as_ref()?.median(), number)
         .number("RTFx mean", |(_, heard)| Some(heard.rtfx.as_ref()?.mean), number);
     let caption = "Over complete answers to recordings. RTFx of a request: seconds of its audio over \
-                   its E2E. RTFx of the level: seconds of all audio over those from the first start \
-                   to the last end, in which many are heard at once.";
+                   its E2E. RTFx of the level: seconds of audio for each second of the window of \
+                   its other rates, in which many are heard at once.";
     Block::Table(columns.table(caption, rows.iter().copied()))
 }
 

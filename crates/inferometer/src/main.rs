@@ -13,6 +13,7 @@ mod cli;
 mod client;
 mod conformance;
 mod course;
+mod dated;
 mod documents;
 mod engine;
 mod exec;

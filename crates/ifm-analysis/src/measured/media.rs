@@ -5,6 +5,7 @@
 //! counted, is absent, and a number of requests stands beside what only some of them told. Not here:
 //! whether such numbers can be right (`warning`).
 
+use super::scatter::Scatter;
 use super::sessions::KnownPart;
 use super::tokens::CountSources;
 use super::upload::Upload;
@@ -105,6 +106,10 @@ pub struct MediaSummary {
     /// TTFT of what was new and of what was seen before, without the first wave; absent where one
     /// of them has fewer than 10 requests.
     pub seen_or_new: Option<SeenMedia>,
+    /// TTFT against millions of pixels, without the first wave.
+    pub ttft_by_megapixels: Option<Scatter>,
+    /// E2E against the seconds of recordings, likewise.
+    pub e2e_by_audio_s: Option<Scatter>,
 }
 
 impl MediaSummary {
@@ -146,6 +151,8 @@ impl MediaSummary {
             cached,
             upload: Upload::of(&judged, percentiles),
             seen_or_new: seen_or_new(&judged, percentiles),
+            ttft_by_megapixels: Scatter::ttft_by_megapixels(&judged),
+            e2e_by_audio_s: Scatter::e2e_by_audio_s(&judged),
         })
     }
 
@@ -240,7 +247,7 @@ pub(crate) fn amount(media: &SentMedia, metric: Metric) -> Option<f64> {
     match metric {
         Metric::ImageRate => Some(f64::from(media.images)),
         Metric::PixelRate => media.pixels.map(|pixels| pixels as f64 / PER_MEGA),
-        Metric::AudioRate => media.audio_ns.map(|ns| ns as f64 / NS_PER_S),
+        Metric::LevelRtfx => media.audio_ns.map(|ns| ns as f64 / NS_PER_S),
         _ => None,
     }
 }
@@ -253,19 +260,30 @@ pub struct MediaRates {
     pub images_per_s: Option<f64>,
     /// Millions of pixels per second, of images and frames.
     pub megapixels_per_s: Option<f64>,
-    /// Seconds of sound for each second.
+    /// Seconds of audio for each second: the RTFx of the level.
     pub audio_s_per_s: Option<f64>,
     /// Frames of videos per second.
     pub frames_per_s: Option<f64>,
 }
 
 impl MediaRates {
-    /// The rate that is a metric.
-    pub(crate) fn of(&self, metric: Metric) -> Option<f64> {
+    /// Those that are known, with their units.
+    pub fn told(&self) -> impl Iterator<Item = (f64, &'static str)> {
+        let each = [
+            (self.images_per_s, "images/s"),
+            (self.megapixels_per_s, "megapixels/s"),
+            (self.audio_s_per_s, "audio s/s"),
+            (self.frames_per_s, "frames/s"),
+        ];
+        each.into_iter().filter_map(|(rate, unit)| Some((rate?, unit)))
+    }
+
+    /// The rate that is a metric; absent for every other metric, and where it is not known.
+    pub fn of(&self, metric: Metric) -> Option<f64> {
         match metric {
             Metric::ImageRate => self.images_per_s,
             Metric::PixelRate => self.megapixels_per_s,
-            Metric::AudioRate => self.audio_s_per_s,
+            Metric::LevelRtfx => self.audio_s_per_s,
             _ => None,
         }
     }
@@ -281,7 +299,7 @@ impl MediaTally {
     /// Adds what an answer carried by the share that the answer counts by.
     pub(crate) fn add(&mut self, media: &SentMedia, share: f64) {
         let frames = media.frames.map(f64::from);
-        let rates = [Metric::ImageRate, Metric::PixelRate, Metric::AudioRate];
+        let rates = [Metric::ImageRate, Metric::PixelRate, Metric::LevelRtfx];
         let of = rates.iter().map(|metric| amount(media, *metric)).chain([frames]);
         let sums = self.sums.get_or_insert([Some(0.0); 4]);
         for (sum, more) in sums.iter_mut().zip(of) {

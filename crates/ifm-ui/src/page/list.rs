@@ -153,7 +153,10 @@ fn row(app: &App, item: &Item) -> Markup {
             }
             td { (state(item.state)) }
             td class="what" { span { (item.model) } span class="soft" { (item.server) } }
-            td class="nowrap" data-label="Load" { (item.loads) }
+            td class="load" data-label="Load" {
+                span { (item.loads) }
+                @if !item.beside_text.is_empty() { span class="soft" { (item.beside_text.join(", ")) } }
+            }
             (answers(app, item))
             td class="number soft" data-label="Size" { (item.bytes.map_or_else(|| ABSENT.to_owned(), bytes)) }
             td class="nowrap soft" data-label="When" { (item.when) }
@@ -206,6 +209,7 @@ fn actions(app: &App) -> Markup {
         div class="actions" role="group" aria-label="With the chosen" {
             span class="chosen" data-chosen="" { "With the chosen:" }
             button type="submit" data-least="2" { "Compare" }
+            button type="submit" class="plain" formaction="/history" data-least="2" { "History" }
             span class="group" {
                 label class="quiet" for="tag" { "Tag to put on" }
                 input id="tag" name="tag" placeholder="tag" maxlength=(ifm_store::TAG_LENGTH_MAX) autocomplete="off";

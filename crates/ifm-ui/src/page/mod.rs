@@ -7,6 +7,7 @@ pub(crate) mod change;
 pub(crate) mod compare;
 pub(crate) mod document;
 pub(crate) mod finding;
+pub(crate) mod history;
 pub(crate) mod list;
 pub(crate) mod live;
 pub(crate) mod removed;
@@ -27,6 +28,7 @@ const HTMX: &str = r#"{"allowEval":false,"includeIndicatorStyles":false,"selfReq
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     Runs,
+    History,
     Import,
     Removed,
     Elsewhere,
@@ -36,6 +38,7 @@ pub(crate) enum Place {
 pub(crate) fn page(app: &App, title: &str, place: Place, body: Markup) -> Markup {
     let entries = [
         ("/", "Runs", Place::Runs),
+        ("/history", "History", Place::History),
         ("/import", "Import", Place::Import),
         ("/removed", "Removed", Place::Removed),
     ];
@@ -124,7 +127,8 @@ pub(crate) fn factors(factors: &[String]) -> Markup {
 /// The head of the page of a run or import: what it is called, where it stands, and what can be
 /// changed.
 pub(crate) fn head(app: &App, item: &Item) -> Markup {
-    let facts = [&item.model, &item.server, &item.loads, &item.when];
+    let beside_text = item.beside_text.join(", ");
+    let facts = [&item.model, &item.server, &beside_text, &item.loads, &item.when];
     html! {
         nav class="trail" aria-label="Trail" { a href="/" { "Runs" } " / " span { (item.title()) } }
         div class="title" {

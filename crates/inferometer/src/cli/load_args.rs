@@ -81,11 +81,6 @@ pub struct LoadArgs {
     #[arg(long, default_missing_value = "true", num_args = 0..=1, require_equals = true, value_name = "BOOL")]
     pub ignore_eos: Option<bool>,
 
-    /// Structured answers, KIND:WHAT or SHARE*KIND:WHAT: json, json:FILE, json-unique:FILE, preset:NAME,
-    /// regex:PATTERN, choice:A,B or grammar:FILE; may be repeated, and answers without one are free
-    #[arg(help_heading = "Workload", long = "form", hide_short_help = true, value_name = "FORM")]
-    pub forms: Vec<String>,
-
     /// Whose words ask for structured answers [default: by what the server is]
     #[arg(
         help_heading = "Workload",
@@ -192,8 +187,8 @@ pub struct LoadArgs {
 /// What results are called and held against, and where they go.
 #[derive(Debug, Clone, Args)]
 pub struct ResultArgs {
-    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or one of chat, rag, code,
-    /// agent, luminal, mlperf-server, mlperf-interactive; a bare number is in ms [default: chat]
+    /// Latency target: terms such as ttft:p99<500ms,itl:mean<50ms, or a name such as chat, rag, code,
+    /// agent, mlperf-llama3.1-8b (all: capacity --list); a bare number is in ms [default: chat]
     #[arg(help_heading = "Results", long, value_name = "TERMS")]
     pub slo: Option<String>,
 

@@ -18,6 +18,7 @@ mod export_sessions;
 pub mod facts;
 pub mod gate;
 mod guard;
+pub mod history;
 pub mod import;
 mod kept;
 pub mod kernel;
@@ -110,6 +111,8 @@ enum Verb {
     Rank(rank::RankArgs),
     /// Check a result against thresholds; the exit code says whether it passes
     Gate(gate::GateArgs),
+    /// Show stored runs one after the other: what changed, when, and what it came with
+    History(history::HistoryArgs),
     /// Read results of other tools: files, folders, printed text
     Import(import::ImportArgs),
     /// Write results in the files of other tools, by their definitions, or send them (--push)
@@ -184,6 +187,7 @@ pub fn dispatch(cli: Cli, words: &[String]) -> Result<u8, Failure> {
         Verb::Compare(args) => compare::run(&args),
         Verb::Rank(args) => rank::run(&args),
         Verb::Gate(args) => gate::run(&args, words),
+        Verb::History(args) => history::run(&args),
         Verb::Import(args) => import::run(&args),
         Verb::Export(args) => export::run(&args),
         Verb::Audit(args) => audit::run(&args),

@@ -412,14 +412,3 @@ impl Attributes {
         Value::Array(self.0)
     }
 }
-
-/// The attributes of a span as one object, for tests and for senders that speak another form.
-#[cfg(test)]
-fn plain(span: &Value) -> serde_json::Map<String, Value> {
-    let list = span["attributes"].as_array().cloned().unwrap_or_default();
-    let pair = |one: Value| {
-        let (_, value) = one["value"].as_object()?.iter().next()?;
-        Some((one["key"].as_str()?.to_owned(), value.clone()))
-    };
-    list.into_iter().filter_map(pair).collect()
-}

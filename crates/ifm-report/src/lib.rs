@@ -22,6 +22,7 @@ mod parts;
 #[cfg(feature = "schema")]
 mod schema;
 mod sessions;
+mod sglang;
 mod sound;
 mod steps;
 mod style;
@@ -63,6 +64,7 @@ pub use json::{
     RequestLine, ResultDocument, SCHEMA_VERSION, SessionLine, json, request_line, session_line,
 };
 pub use model::{ReportModel, load_unit};
+pub use sglang::sglang;
 pub use style::TerminalStyle;
 pub use terminal::{
     level_footnote, level_header, level_line, terminal, terminal_answers, terminal_tables,

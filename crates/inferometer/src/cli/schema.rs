@@ -100,6 +100,7 @@ const SCHEMAS: &[Published] = &[
         ],
         List
     ),
+    published!("translation", "translate", ["translate"], super::pasted::TranslationDocument),
     published!("imported", "import", ["import"], super::import::Imported),
     published!("engine", "engine", ["engine"], super::engine::EngineDocument),
     published!(
@@ -192,6 +193,7 @@ mod tests {
             "runs" => "Runs and imports of a store",
             "list" => "List of what a command knows",
             "executed" => "Measured command",
+            "translation" => "Command line of another tool as ours",
             "imported" => "Import as `import --json` has it",
             "import" => "Import kept by inferometer",
             "sheet" => "Sheet: results as they stood in a file",

@@ -19,6 +19,7 @@ mod words;
 
 pub use shipped::{SHIPPED, Shipped};
 pub use shown::{Shown, plainly, text_like};
+pub use words::nearest;
 
 use super::{ChunkFacts, Dialect, Fields, Generated, Memory};
 use crate::ask::{Ask, RequestError, TemplateSpec};

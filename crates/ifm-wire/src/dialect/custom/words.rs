@@ -1,10 +1,7 @@
 //! The known word that is nearest to one that is not known.
 
 /// The nearest of the known words, if one is near enough to be meant.
-pub(super) fn nearest<'word>(
-    word: &str,
-    known: impl Iterator<Item = &'word str>,
-) -> Option<&'word str> {
+pub fn nearest<'word>(word: &str, known: impl Iterator<Item = &'word str>) -> Option<&'word str> {
     let most = word.chars().count().div_ceil(3);
     known
         .map(|other| (edits(word, other), other))

@@ -104,6 +104,7 @@ pub fn run(args: &AsArgs) -> Result<u8, Failure> {
     if let Some(rest) = &translation.rest {
         terminal::warn(&format!("not run: {rest}"));
     }
+    write_files(&translation)?;
     let words = translation.draft.words();
     terminal::say(&format!("runs as: {}", shown(&translation.draft)));
     let parsed = super::serve::told_apart(super::engine::spelled_out(words.clone()));
@@ -128,6 +129,7 @@ pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
         return Ok(Code::Done);
     }
     let translation = foreign::translate(line, &ours)?;
+    write_files(&translation)?;
     if args.json {
         terminal::print_document(&document(translation));
         return Ok(Code::Done);
@@ -137,6 +139,14 @@ pub fn translate(args: &TranslateArgs) -> Result<Code, Failure> {
         terminal::warn(&missing);
     }
     Ok(Code::Done)
+}
+
+/// Writes the files that the command reads, such as a body that stood in the line.
+fn write_files(translation: &Translation) -> Result<(), Failure> {
+    for (path, text) in &translation.draft.writes {
+        crate::exported::put(std::path::Path::new(path), text, false)?;
+    }
+    Ok(())
 }
 
 /// What was pasted.

@@ -19,6 +19,8 @@ pub struct Draft {
     pub left_out: Vec<(String, String)>,
     /// What differs in definition.
     pub differences: Vec<String>,
+    /// Files that the command reads and that are not there yet, with their text.
+    pub writes: Vec<(String, String)>,
     /// Files and folders that the line reads, with their flags.
     pub reads: Vec<(String, String)>,
 }

@@ -111,6 +111,8 @@ fn every_row_of_a_table_is_read_and_gives_a_command_that_parses() {
                     Takes::None => String::new(),
                     Takes::Two => String::new(),
                     _ if value == "c.yml" => config.clone(),
+                    // A file that would be read for its body, which stands in the line already.
+                    _ if value == "BODY" => config.clone(),
                     _ => shell::quoted(value),
                 };
                 let with = WITH.iter().find(|(flag, _)| flag == name);
@@ -279,7 +281,8 @@ fn what_a_client_would_assume_is_assumed() {
                 "--requests 10000",
                 "--concurrency 8",
                 "--model m",
-                "random:8/8",
+                "openai-batch:",
+                "--repeat-prompts",
             ],
         ),
         (

@@ -5,6 +5,8 @@ use super::super::table::Given;
 use super::{number, plain, whole};
 use ifm_core::duration::seconds;
 use ifm_wire::dialect;
+use serde_json::Value;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Its own defaults.
 const REQUESTS: &str = "200";
@@ -78,33 +80,38 @@ fn body(given: &Given, draft: &mut Draft) -> Result<(), String> {
     if draft.has("--workload") || draft.has("-W") {
         return Ok(());
     }
-    if let Some(path) = given.last("-Z").or(given.last("-D")) {
-        draft.reads(if given.has("-Z") { "-Z" } else { "-D" }, path);
-        // One body is sent again and again.
+    // One body is sent again and again, and so is a file of them.
+    draft.switch("--repeat-prompts");
+    draft.differs(
+        "the same bodies are sent again and again, as there: a prefix cache knows them after the first",
+    );
+    if let Some(path) = given.last("-Z") {
+        draft.reads("-Z", path);
         draft.set("--workload", format!("openai-batch:{path}"));
-        draft.switch("--repeat-prompts");
         return Ok(());
     }
-    let Some(text) = given.last("-d") else {
-        return Err("oha's line has no body (-d, -D or -Z): an API of a model needs one".to_owned());
-    };
-    let mut fields = super::object("-d", text)?;
-    for (field, flag) in [("model", "--model"), ("temperature", "--temperature")] {
-        if let Some(value) = fields.remove(field) {
-            draft.assume(flag, value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+    let text = match (given.last("-d"), given.last("-D")) {
+        (Some(text), _) => text.to_owned(),
+        (None, Some(path)) => {
+            std::fs::read_to_string(path).map_err(|error| format!("-D {path}: {error}"))?
         }
+        (None, None) => {
+            let why = "an API of a model needs one";
+            return Err(format!("oha's line has no body (-d, -D or -Z): {why}"));
+        }
+    };
+    let fields = super::object(if given.has("-d") { "-d" } else { "-D" }, &text)?;
+    if let Some(model) = fields.get("model").and_then(Value::as_str) {
+        draft.assume("--model", model);
     }
-    fields.remove("stream");
-    let tokens =
-        ["max_tokens", "max_completion_tokens"].iter().find_map(|name| fields.get(*name)?.as_u64());
-    // The body itself takes the place of the prompt that is made up, which has one token.
-    draft.set("--workload", format!("random:8/{}", tokens.unwrap_or(16)));
-    draft.assume("--ignore-eos", "false");
-    draft.body = fields;
-    draft.differs(
-        "the body of -d is sent with every request: prompts are as long as the server counts them, and \
-         a prefix cache knows them after the first",
-    );
+    // A data set is a file: the body becomes one, by a name that its text gives.
+    let line = format!("{}\n", Value::Object(fields));
+    let mut hasher = DefaultHasher::new();
+    line.hash(&mut hasher);
+    let name = format!("inferometer-oha-{:016x}.jsonl", hasher.finish());
+    let path = std::env::temp_dir().join(name).display().to_string();
+    draft.set("--workload", format!("openai-batch:{path}"));
+    draft.writes.push((path, line));
     Ok(())
 }
 

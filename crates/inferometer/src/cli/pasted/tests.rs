@@ -1,3 +1,5 @@
+//! Lines of other tools, their tables of flags, and what becomes of both: all held against our own command line.
+
 use super::*;
 use crate::foreign::{Takes, tools, translate};
 use serde::Deserialize;
